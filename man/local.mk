@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Pages. Each is made from %D%/NAME.N.in and has a line here. Where it says so, the built program prints a section of it.
+
+man_MANS = \
+    man/man5/volfile.5 \
+    man/man7/encryption-rot-13.7 \
+    man/man7/fops.7 \
+    man/man7/storage-posix.7 \
+    man/man8/mount.windlass.8 \
+    man/man8/windlass.8
+man_sources = \
+    %D%/encryption-rot-13.7.in \
+    %D%/fops.7.in \
+    %D%/mount.windlass.8.in \
+    %D%/storage-posix.7.in \
+    %D%/volfile.5.in \
+    %D%/windlass.8.in
+EXTRA_DIST += $(man_sources) %D%/page.awk src/core/fops-man.awk
+dist_noinst_DATA += HACKING
+CLEANFILES += $(man_MANS)
+
+# The program prints options, so pages are made last. A sanitizer has nothing to look for in that, and that of threads
+# may want a fixed layout of addresses.
+man_make = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
+    if test '$(BUILD_NAME)' = tsan && setarch -R true 2>/dev/null; then fixed='setarch -R'; else fixed=; fi && \
+    $(AWK) -v version='$(PACKAGE_VERSION)' \
+        -v windlass="ASAN_OPTIONS=detect_leaks=0 WINDLASS_XLATOR_PATH=xlators $$fixed src/windlass$(EXEEXT)" \
+        -v operations="$(AWK) -f $(srcdir)/src/core/fops-man.awk $(srcdir)/src/core/kinds.h $(srcdir)/src/fops.def" \
+        -f $(srcdir)/%D%/page.awk $< >$@.new && mv $@.new $@
+
+man/man5/%.5: %D%/%.5.in %D%/page.awk
+	$(man_make)
+man/man7/%.7: %D%/%.7.in %D%/page.awk
+	$(man_make)
+man/man8/%.8: %D%/%.8.in %D%/page.awk
+	$(man_make)
+
+man/man7/fops.7: src/core/fops-man.awk src/core/kinds.h src/fops.def
+man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.la
+man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
+man/man8/windlass.8: src/windlass$(EXEEXT)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which subcommands there are, and what they share. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define INODE_LIMIT 1024 /* of graphs that never see a request */
+
+const struct cli_command cli_commands[] = {
+    { "check", "FILE...", "check volfiles without mounting them", cli_check },
+    { "graph", "FILE", "print the graph of a volfile, as text or for graphviz", cli_draw },
+    { "help", "[TYPE]", "list the translators, or tell about one and its options", cli_help },
+    { NULL, NULL, NULL, NULL },
+};
+
+int
+cli_main (int argc, char **argv, bool *ret_handled)
+{
+    *ret_handled = false;
+    for (const struct cli_command *command = cli_commands; argc > 1 && command->name; command++) {
+        if (strcmp (argv[1], command->name) == 0) {
+            *ret_handled = true;
+            return command->run (command, argc - 1, argv + 1);
+        }
+    }
+    return CLI_OK;
+}
+
+/* --- types without a module ----------------------------------------------------------------- */
+
+/* Filled by main before it calls cli_main, and never after. */
+static struct cli_type types[8];
+static size_t types_used;
+
+void
+cli_add_type (const char *type, const char *about, const struct xlator_option *options)
+{
+    g_assert (types_used < G_N_ELEMENTS (types));
+    types[types_used++] = (struct cli_type){ type, about, options };
+}
+
+const struct cli_type *
+cli_type_find (const char *type)
+{
+    for (size_t i = 0; i < types_used; i++)
+        if (strcmp (types[i].type, type) == 0)
+            return &types[i];
+    return NULL;
+}
+
+void
+cli_types_foreach (void (*fn) (const struct cli_type *type, void *data), void *data)
+{
+    for (size_t i = 0; i < types_used; i++)
+        fn (&types[i], data);
+}
+
+/* --- options -------------------------------------------------------------------------------- */
+
+bool
+cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli_graph *ret_graph,
+           const GOptionEntry *more)
+{
+    struct cli_graph graph = { 0 };
+    const GOptionEntry entries[] = {
+        { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &graph.xlator_dirs,
+          "look for translators here first", "DIR" },
+        { "volume-name", 0, 0, G_OPTION_ARG_STRING, &graph.volume_name, "the volume that is the top",
+          "VOLUME" },
+        { "xlator-option", 0, 0, G_OPTION_ARG_STRING_ARRAY, &graph.options, "set an option of a volume",
+          "VOLUME.KEY=VALUE" },
+        { 0 },
+    };
+    g_autoptr (GOptionContext) context = g_option_context_new (command->arguments);
+    g_autoptr (GError) error = NULL;
+    g_autofree char *name = g_strdup_printf ("windlass %s", command->name);
+
+    g_set_prgname (name); /* for the usage */
+    g_option_context_set_summary (context, command->about);
+    g_option_context_add_main_entries (context, entries, NULL);
+    if (more)
+        g_option_context_add_main_entries (context, more, NULL);
+    if (!g_option_context_parse (context, argc, &argv, &error)) {
+        fprintf (stderr, "%s: %s; see '%s --help'\n", name, error->message, name);
+        cli_graph_clear (&graph);
+        return false;
+    }
+    *ret_graph = graph;
+    return true;
+}
+
+void
+cli_graph_clear (struct cli_graph *graph)
+{
+    g_clear_pointer (&graph->xlator_dirs, g_strfreev);
+    g_clear_pointer (&graph->options, g_strfreev);
+    g_clear_pointer (&graph->volume_name, g_free);
+}
+
+struct graph *
+cli_load (const struct cli_graph *options, const char *path)
+{
+    const struct graph_settings settings = {
+        .volume_name = options->volume_name,
+        .options = (const char *const *) options->options,
+        .xlator_dirs = (const char *const *) options->xlator_dirs,
+        .inode_limit = INODE_LIMIT,
+    };
+    g_autofree char *error = NULL;
+    struct volfile *volfile = volfile_read (path, &error);
+    struct graph *graph;
+
+    if (!volfile) {
+        fprintf (stderr, "windlass: %s\n", error);
+        return NULL;
+    }
+    graph = graph_load (volfile, &settings);
+    volfile_print_problems (volfile);
+    return graph;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The subcommands: `windlass check FILE` and the like. Each is a file here, and a row in cli.c. */
+#ifndef WINDLASS_CLI_CLI_H
+#define WINDLASS_CLI_CLI_H
+
+#include "core/option.h"
+#include "graph/graph.h"
+
+/* cli.c */
+
+/* Runs the subcommand that argv[1] names and returns the exit status. When it names none, *ret_handled is
+ * false: the command line is one of a mount. */
+int cli_main (int argc, char **argv, bool *ret_handled);
+
+/* For `windlass help`: a type that has no module. */
+void cli_add_type (const char *type, const char *about, const struct xlator_option *options);
+
+/* --- for the subcommands ---------------------------------------------------------------------- */
+
+enum {
+    CLI_OK = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 64, /* EX_USAGE of sysexits.h */
+};
+
+struct cli_command {
+    const char *name;
+    const char *arguments; /* for its usage */
+    const char *about;     /* one sentence, without a full stop */
+    int (*run) (const struct cli_command *command, int argc, char **argv); /* argv[0] is its name */
+};
+
+extern const struct cli_command cli_commands[]; /* ends with a row without name */
+
+/* What options that concern graphs hold. */
+struct cli_graph {
+    char **xlator_dirs;
+    char *volume_name;
+    char **options;
+};
+
+/* Takes argv's options: those of a graph, and the command's own (more, NULL for none). argv keeps the
+ * command's name and the other arguments. false after a message. */
+bool cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli_graph *ret_graph,
+                const GOptionEntry *more);
+void cli_graph_clear (struct cli_graph *graph);
+
+/* Reads a volfile and loads its graph, problems to stderr. NULL when the file can't be read. */
+struct graph *cli_load (const struct cli_graph *options, const char *path);
+
+/* A type that isn't a module's, of cli_add_type. */
+struct cli_type {
+    const char *type, *about;
+    const struct xlator_option *options;
+};
+const struct cli_type *cli_type_find (const char *type);
+void cli_types_foreach (void (*fn) (const struct cli_type *type, void *data), void *data);
+
+/* check.c, graph.c, help.c */
+
+int cli_check (const struct cli_command *command, int argc, char **argv);
+int cli_draw (const struct cli_command *command, int argc, char **argv);
+int cli_help (const struct cli_command *command, int argc, char **argv);
+
+/* man.c */
+
+/* The section OPTIONS of a manual page, in the man macros. */
+void cli_print_man (const struct xlator_option *options);
+
+#endif

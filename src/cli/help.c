@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* windlass help [TYPE]: the translators there are, and what one can do, from the rows of its options. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- the list ------------------------------------------------------------------------------- */
+
+static void
+help_line (const char *name, const char *about)
+{
+    printf ("  %-28s %s\n", name, about);
+}
+
+static void
+help_cli_type (const struct cli_type *type, void *data)
+{
+    help_line (type->type, type->about);
+}
+
+static int
+help_list (const char *const *dirs)
+{
+    g_autoptr (GPtrArray) types = module_types (dirs);
+
+    printf ("Commands:\n");
+    for (const struct cli_command *command = cli_commands; command->name; command++) {
+        g_autofree char *usage = g_strconcat (command->name, " ", command->arguments, NULL);
+
+        help_line (usage, command->about);
+    }
+    printf ("\nTranslators ('windlass help TYPE' tells more):\n");
+    cli_types_foreach (help_cli_type, NULL);
+    for (guint i = 0; i < types->len; i++) {
+        g_autofree char *error = NULL;
+        const struct xlator_api *api = module_load (types->pdata[i], dirs, &error);
+
+        if (api)
+            help_line (types->pdata[i], api->about);
+        else
+            fprintf (stderr, "windlass help: %s\n", error);
+    }
+    return CLI_OK;
+}
+
+/* --- one ------------------------------------------------------------------------------------ */
+
+static void
+help_children (const struct xlator_api *api)
+{
+    const int min = api->children.min, max = api->children.max;
+
+    if (max == 0)
+        printf ("Subvolumes: none\n");
+    else if (max < 0)
+        printf ("Subvolumes: %d or more\n", min);
+    else if (min == max)
+        printf ("Subvolumes: %d\n", min);
+    else
+        printf ("Subvolumes: %d to %d\n", min, max);
+}
+
+static void
+help_types (const char *what, const char *const *types)
+{
+    g_autofree char *text = types && types[0] ? g_strjoinv (" or ", (char **) types) : NULL;
+
+    if (text)
+        printf ("Needs %s somewhere %s it\n", text, what);
+}
+
+static void
+help_needs (const struct xlator_api *api)
+{
+    help_children (api);
+    if (api->top_only)
+        printf ("Must be on top\n");
+    if (api->once)
+        printf ("At most once in a graph\n");
+    help_types ("above", api->above);
+    help_types ("below", api->below);
+}
+
+static void
+help_row (const struct xlator_option *row)
+{
+    g_autofree char *allowed = option_allowed (row);
+
+    printf ("\n  %s", row->key[0]);
+    for (int i = 1; i < OPTION_KEYS && row->key[i]; i++)
+        printf (", %s", row->key[i]);
+    printf ("\n      %s\n", row->help ? row->help : "");
+    /* A range doesn't say of what it is; other texts do. */
+    if (row->type == OPTION_BOOL || strchr ("-0123456789", *allowed))
+        printf ("      %s: %s", option_type_name (row->type), allowed);
+    else
+        printf ("      %s", allowed);
+    if (row->required)
+        printf ("; must be given");
+    else if (row->value)
+        printf ("; default %s", *row->value ? row->value : "\"\"");
+    printf ("%s\n", row->inert ? "; as in GlusterFS, but does nothing here" : "");
+}
+
+static void
+help_rows (const struct xlator_option *options)
+{
+    for (; options && options->key[0]; options++)
+        help_row (options);
+}
+
+static void
+help_print (const char *type, const char *about, const struct xlator_api *api,
+            const struct xlator_option *options)
+{
+    printf ("%s: %s\n", type, about);
+    if (api)
+        help_needs (api);
+    printf ("\nOptions:\n");
+    help_rows (options);
+    if (api) {
+        printf ("\nOptions of every translator:\n");
+        help_rows (common_options);
+    }
+}
+
+static int
+help_type (const char *type, const char *const *dirs, bool man)
+{
+    const struct cli_type *own = cli_type_find (type);
+    g_autofree char *error = NULL;
+    const struct xlator_api *api = own ? NULL : module_load (type, dirs, &error);
+    const struct xlator_option *options = own ? own->options : api ? api->options : NULL;
+
+    if (!own && !api) {
+        fprintf (stderr, "windlass help: %s\n", error);
+        return CLI_FAILED;
+    }
+    if (man)
+        cli_print_man (options);
+    else
+        help_print (own ? own->type : api->type, own ? own->about : api->about, api, options);
+    return CLI_OK;
+}
+
+int
+cli_help (const struct cli_command *command, int argc, char **argv)
+{
+    gboolean man = FALSE;
+    const GOptionEntry more[] = {
+        { "man", 0, 0, G_OPTION_ARG_NONE, &man, "print the OPTIONS of the type's manual page, in roff",
+          NULL },
+        { 0 },
+    };
+    struct cli_graph options = { 0 };
+    const char *const *dirs;
+    int status = CLI_USAGE;
+
+    if (!cli_parse (command, &argc, argv, &options, more))
+        return CLI_USAGE;
+    dirs = (const char *const *) options.xlator_dirs;
+    if (argc == 1 && !man)
+        status = help_list (dirs);
+    else if (argc == 2)
+        status = help_type (argv[1], dirs, man);
+    else
+        fprintf (stderr, "windlass help: one type is wanted, got %d; usage: windlass help [[--man] TYPE]\n",
+                 argc - 1);
+    cli_graph_clear (&options);
+    return status;
+}

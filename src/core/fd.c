@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/fd.h"
+#include "core/translator.h"
+
+fd_t *
+fd_new (const struct fd_maker *maker, inode_t *inode, uint32_t flags, pid_t pid)
+{
+    fd_t *fd = g_malloc0 (sizeof *fd + maker->keepers * sizeof fd->ctx[0]);
+
+    fd->magic = FD_MAGIC;
+    fd->refs = 1;
+    fd->flags = flags;
+    fd->pid = pid;
+    fd->inode = inode_ref (inode);
+    fd->keepers = maker->keepers;
+    fd->release = maker->release;
+    fd->data = maker->data;
+    return fd;
+}
+
+fd_t *
+fd_ref (fd_t *fd)
+{
+    if (fd)
+        __atomic_add_fetch (&fd->refs, 1, __ATOMIC_RELAXED);
+    return fd;
+}
+
+void
+fd_unref (fd_t *fd)
+{
+    if (!fd || __atomic_sub_fetch (&fd->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (fd->release)
+        fd->release (fd, fd->data);
+    inode_unref (fd->inode);
+    fd->magic = 0;
+    g_free (fd);
+}
+
+void *
+fd_ctx_get (fd_t *fd, const xlator_t *this)
+{
+    g_assert (this->fd_slot >= 0 && (unsigned) this->fd_slot < fd->keepers);
+    return __atomic_load_n (&fd->ctx[this->fd_slot], __ATOMIC_ACQUIRE);
+}
+
+void
+fd_ctx_set (fd_t *fd, const xlator_t *this, void *ctx)
+{
+    g_assert (this->fd_slot >= 0 && (unsigned) this->fd_slot < fd->keepers);
+    __atomic_store_n (&fd->ctx[this->fd_slot], ctx, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An open file or directory. */
+#ifndef WINDLASS_CORE_FD_H
+#define WINDLASS_CORE_FD_H
+
+#include "core/inode.h"
+
+#define FD_MAGIC 0x46444553u
+
+struct fd {
+    uint32_t magic;
+    int refs; /* atomic */
+    uint32_t flags; /* of open(2); constant once the open was answered */
+    pid_t pid;      /* who opened it */
+    inode_t *inode; /* with a reference; set by fd_new, or by create and tmpfile before they answer */
+    unsigned keepers;
+    void (*release) (fd_t *fd, void *data);
+    void *data;
+    void *ctx[]; /* one per translator that keeps fds; atomic */
+};
+
+/* How fds of a graph are made: how many translators keep something with one (xlator.fd_slot is below that), and who is told
+ * when the last reference goes. */
+struct fd_maker {
+    unsigned keepers;
+    void (*release) (fd_t *fd, void *data);
+    void *data;
+};
+
+/* One reference. inode may be NULL for create and tmpfile. */
+fd_t *fd_new (const struct fd_maker *maker, inode_t *inode, uint32_t flags, pid_t pid);
+fd_t *fd_ref (fd_t *fd);  /* takes NULL */
+void fd_unref (fd_t *fd); /* takes NULL */
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (fd_t, fd_unref)
+
+void *fd_ctx_get (fd_t *fd, const struct xlator *this);
+void fd_ctx_set (fd_t *fd, const struct xlator *this, void *ctx);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Inodes, their names, and the table that knows them.
+ *
+ *   itable --by_gfid--> inode <--names-- dentry --parent--> inode (directory)
+ *          --by_name--> dentry
+ *          --slots----> inode                the number the kernel knows it by
+ *          --forgotten> inode, inode, ...    nobody refers to these; at most `limit` of them
+ *
+ * An inode lives while somebody holds a reference: the kernel (its lookup count stands for one), a
+ * child's dentry, an open file, a translator. Then it waits among the forgotten, and the oldest
+ * goes when there are more than the limit. A new inode becomes known by inode_link.
+ *
+ * Lock: itable.lock guards the maps, dentries, lookup counts and the list of the forgotten. It is
+ * a leaf: nothing is called and no other lock is taken under it. forget callbacks run without it.
+ */
+#ifndef WINDLASS_CORE_INODE_H
+#define WINDLASS_CORE_INODE_H
+
+#include "core/gfid.h"
+#include "core/iatt.h"
+#include "core/kinds.h"
+
+#include <pthread.h>
+
+struct xlator;
+struct dentry;
+struct itable;
+
+#define INODE_MAGIC 0x494e4f44u
+
+struct inode {
+    uint32_t magic;
+    int refs; /* atomic; 0 to 1 only under table->lock */
+    struct itable *table;
+    gfid_t gfid;          /* set by inode_link, then constant */
+    ia_type_t ia_type;    /* set by inode_link, then constant */
+    uint32_t slot;        /* in table->slots; constant */
+    uint32_t generation;  /* of the slot; constant */
+    uint64_t nlookup;     /* how often the kernel was told of it; table->lock */
+    struct dentry *names; /* table->lock */
+    GList *forgotten;     /* table->lock; its place in the list of the forgotten, or NULL */
+    void *ctx[];          /* one per translator that keeps inodes; atomic */
+};
+
+/* root_keepers: how many translators of the graph keep something with an inode (xlator.inode_slot is
+ * below that). limit: how many inodes that nobody refers to are remembered. forget is called, without a lock,
+ * for each inode that goes. */
+struct itable *itable_new (unsigned keepers, size_t limit, void (*forget) (inode_t *inode, void *data), void *data);
+void itable_destroy (struct itable *table);
+
+/* How many inodes there are, and how many of them nobody refers to. */
+void itable_counts (struct itable *table, size_t *ret_known, size_t *ret_forgotten);
+
+/* Calls fn for every linked inode, with a reference held and no lock. */
+void itable_foreach (struct itable *table, void (*fn) (inode_t *inode, void *data), void *data);
+
+inode_t *itable_root (struct itable *table); /* no reference is taken: it lives as long as the table */
+
+/* A new inode that the table doesn't know yet; one reference. */
+inode_t *inode_new (struct itable *table);
+inode_t *inode_ref (inode_t *inode);   /* takes NULL */
+void inode_unref (inode_t *inode);     /* takes NULL */
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (inode_t, inode_unref)
+
+/* Makes inode known under the gfid and type of iatt, and, where parent and name are given, by that
+ * name, which then stands for nothing else. If the gfid is known already the inode that has it is
+ * used instead. Returns the inode to use from now on, with a reference for the caller (also when it is inode itself). */
+inode_t *inode_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);
+
+/* The name stands for nothing now; inode_unname: if it stood for inode. */
+void inode_unlink (inode_t *parent, const char *name);
+void inode_unname (inode_t *inode, inode_t *parent, const char *name);
+
+/* What oldname stood for is now called newname; with exchange the other way round too. */
+void inode_rename (inode_t *oldparent, const char *oldname, inode_t *newparent, const char *newname, bool exchange);
+
+/* What a name stood for when last seen, with a reference, or NULL. */
+inode_t *inode_grep (inode_t *parent, const char *name);
+inode_t *inode_find (struct itable *table, const gfid_t *gfid);
+
+/* One of the inode's names and the directory it is in (with a reference). false when it has none. g_free the name. */
+bool inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name);
+
+/* The path of an inode from the root of the mount, "/" for the root, or of a name in it; "<gfid:...>"
+ * in place of what has no name. g_free it. */
+char *inode_path (inode_t *inode, const char *name);
+
+/* The number the kernel knows an inode by, 1 for the root, and the other way: NULL when there is no such inode
+ * (any more). No reference is taken by inode_of_nodeid: the kernel holds one while it has the number.
+ * inode_get_nodeid takes one, for numbers that may be stale. */
+uint64_t inode_nodeid (const inode_t *inode);
+inode_t *inode_of_nodeid (struct itable *table, uint64_t nodeid);
+inode_t *inode_get_nodeid (struct itable *table, uint64_t nodeid);
+
+/* The kernel was told of the inode once more; the kernel forgets it n times. */
+void inode_lookup (inode_t *inode);
+void inode_forget (inode_t *inode, uint64_t n);
+
+/* What translator this keeps with the inode. inode_ctx_set sets it if there is none yet, and
+ * returns what is there now. */
+void *inode_ctx_get (inode_t *inode, const struct xlator *this);
+void *inode_ctx_set (inode_t *inode, const struct xlator *this, void *ctx);
+
+#endif

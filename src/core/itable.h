@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Inside the table of inodes: what inode.c, dentry.c and slots.c share. Not for translators. */
+#ifndef WINDLASS_CORE_ITABLE_H
+#define WINDLASS_CORE_ITABLE_H
+
+#include "core/inode.h"
+
+/* A name in a directory. */
+struct dentry {
+    inode_t *inode;      /* no reference: the dentry goes with it */
+    inode_t *parent;     /* with a reference */
+    struct dentry *next; /* of the same inode */
+    const char *name;    /* stands behind */
+};
+
+#define SLOT_CHUNK 4096
+#define SLOT_CHUNKS 65536
+
+/* The place of an inode's number: the inode, or, while it is free, the generation that tells the next who has it from those
+ * who had it before, the next free place, and a 1 as the lowest bit, which no pointer has. Atomic. */
+struct slot {
+    uint64_t word;
+};
+
+struct itable {
+    pthread_mutex_t lock;
+    GHashTable *by_gfid;  /* set of &inode->gfid */
+    GHashTable *by_name;  /* set of struct dentry */
+    GQueue forgotten;     /* of inode_t, the oldest first */
+    struct slot **chunks; /* atomic: chunks come and never go or move */
+    uint32_t n_slots, free_slot;
+    inode_t *root;
+    unsigned keepers;
+    size_t limit;
+    void (*forget) (inode_t *inode, void *data);
+    void *data;
+};
+
+/* Give up a reference, or take one, under the lock. What is to be freed is added to gone: itable_unlock does it after
+ * it has unlocked. */
+void inode_unref_locked (inode_t *inode, GSList **gone);
+inode_t *inode_ref_locked (inode_t *inode);
+void itable_unlock (struct itable *table, GSList *gone);
+
+/* dentry.c */
+guint dentry_hash (gconstpointer dentry);
+gboolean dentry_same (gconstpointer a, gconstpointer b);
+void dentry_set_locked (inode_t *parent, const char *name, inode_t *inode, GSList **gone);
+void dentry_drop_locked (struct dentry *dentry, GSList **gone); /* gone NULL: parents keep their references */
+
+/* slots.c */
+void slots_init (struct itable *table);
+void slots_free (struct itable *table);
+void slot_take_locked (struct itable *table, inode_t *inode);
+void slot_give_locked (struct itable *table, inode_t *inode);
+inode_t *slot_inode (struct itable *table, uint32_t slot);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The log. A line is
+ *
+ *   [2026-11-20 11:38:36.620765 +0000] I [posix.c:42:posix_init] 0-my-posix: text
+ *
+ * time in UTC, level, place, graph and translator (or "windlass"), text. See GlusterFS.
+ */
+#ifndef WINDLASS_CORE_LOG_H
+#define WINDLASS_CORE_LOG_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+struct xlator;
+
+typedef enum gf_loglevel {
+    GF_LOG_NONE,
+    GF_LOG_EMERG,
+    GF_LOG_ALERT,
+    GF_LOG_CRITICAL,
+    GF_LOG_ERROR,
+    GF_LOG_WARNING,
+    GF_LOG_NOTICE,
+    GF_LOG_INFO,
+    GF_LOG_DEBUG,
+    GF_LOG_TRACE,
+    GF_LOG_UNSET, /* of a translator: the process's level */
+} gf_loglevel_t;
+
+/* Where lines go: a file, made 0600 and appended to; "-" or NULL is the standard error. 0, or a negative errno. */
+int log_open (const char *path);
+int log_reopen (void); /* after the file was renamed; 0, or a negative errno and the old file stays */
+void log_close (void);
+/* While a program starts, whoever waits for it at the terminal sees errors too: "windlass: my-posix: text". Not when the
+ * log goes there anyway. */
+void log_set_tee (bool on);
+int log_fd (void); /* for a crash report, which may take no lock */
+
+/* The level of what has no translator, and of every translator without one of its own. */
+void log_set_level (gf_loglevel_t level);
+gf_loglevel_t log_level (void);
+
+/* "DEBUG", in any case, or its number. -EINVAL when there is none such; log_level_names lists them. */
+int log_level_parse (const char *text, gf_loglevel_t *ret_level);
+const char *log_level_name (gf_loglevel_t level);
+#define LOG_LEVEL_NAMES "NONE, CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE"
+
+void log_line (gf_loglevel_t level, const struct xlator *this, const char *file, int line,
+               const char *function, const char *format, ...) G_GNUC_PRINTF (6, 7);
+
+/* Raw text, for tables such as the final graph: each line as it is, without a prefix. */
+void log_text (const char *text);
+
+bool log_wants (const struct xlator *this, gf_loglevel_t level);
+
+/* gf_log (this, GF_LOG_WARNING, "option '%s' ...", key); this may be NULL. Evaluates its arguments only if the line is wanted. */
+#define gf_log(this_, level_, ...)                                                                 \
+    (log_wants (this_, level_)                                                                     \
+         ? log_line (level_, this_, __FILE__, __LINE__, __func__, __VA_ARGS__)                     \
+         : (void) 0)
+
+#endif

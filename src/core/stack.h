@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Inside the edge: what frame.c, stack.c and watch.c share. Not for translators. */
+#ifndef WINDLASS_CORE_STACK_H
+#define WINDLASS_CORE_STACK_H
+
+#include "core/frame.h"
+
+#include <errno.h>
+
+#define STRAND_FRAMES 8
+
+/* Frames for the children of one that winds more than once at a time. */
+struct strand {
+    struct strand *next; /* root->lock */
+    call_frame_t frames[STRAND_FRAMES];
+};
+
+/* A piece of memory that goes with the request. */
+struct stack_local {
+    struct stack_local *next;
+    xlator_t *owner; /* whose local_drop is called, or NULL */
+    bool on_heap;
+    char bytes[] __attribute__ ((aligned (16)));
+};
+
+/* Links n frames to a strand: each the parent of the next, the first a child of parent. */
+void frames_lay_out (call_frame_t *frames, unsigned n, call_stack_t *root, call_frame_t *parent);
+
+/* Zeroed memory until stack_done; owner's local_drop is called then, unless owner is NULL. */
+void *stack_alloc (call_stack_t *root, size_t size, xlator_t *owner);
+
+/* How often a translator broke the rules of the edge, since the start. */
+void stack_count_misuse (void);
+unsigned stack_misuses (void);
+
+#endif

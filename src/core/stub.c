@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/stub.h"
+#include "core/fops-rows.h"
+#include "core/frame.h"
+#include "core/keep.h"
+
+struct call_stub {
+    call_frame_t *frame;
+    enum fop op;
+    ret_fn_t fn;
+    void (*resume) (call_stub_t *stub);
+    void (*drop) (call_stub_t *stub);
+    void *args; /* struct FOP_args */
+};
+
+static call_stub_t *
+stub_new (call_frame_t *frame, enum fop op, ret_fn_t fn, size_t args_size)
+{
+    call_stub_t *stub = g_malloc0 (sizeof *stub + args_size);
+
+    stub->frame = frame;
+    stub->op = op;
+    stub->fn = fn;
+    stub->args = stub + 1;
+    return stub;
+}
+
+#define DECLARE(kind, name) , C_##kind name
+#define FIELD(kind, name) K_##kind name;
+#define KEEP(kind, name) KEEP_##kind (args, name)
+#define DROP(kind, name) DROP_##kind (args, name)
+#define LEND(kind, name) , LEND_##kind (args, name)
+
+#define STUB(fop)                                                                                  \
+    struct fop##_args {                                                                            \
+        FOP_ARGS_##fop (FIELD)                                                                     \
+    };                                                                                             \
+                                                                                                   \
+    static void fop##_drop (call_stub_t *stub)                                                     \
+    {                                                                                              \
+        struct fop##_args *args = stub->args;                                                      \
+        FOP_ARGS_##fop (DROP)                                                                      \
+    }                                                                                              \
+                                                                                                   \
+    static void fop##_resume (call_stub_t *stub)                                                   \
+    {                                                                                              \
+        struct fop##_args *args = stub->args;                                                      \
+        ((fop##_fop *) stub->fn) (stub->frame, stub->frame->this FOP_ARGS_##fop (LEND));           \
+    }                                                                                              \
+                                                                                                   \
+    call_stub_t *fop_##fop##_stub (call_frame_t *frame, fop##_fop *fn FOP_ARGS_##fop (DECLARE))    \
+    {                                                                                              \
+        call_stub_t *stub = stub_new (frame, FOP_##fop, (ret_fn_t) fn, sizeof (struct fop##_args)); \
+        struct fop##_args *args = stub->args;                                                      \
+        int r = 0;                                                                                 \
+        stub->resume = fop##_resume;                                                               \
+        stub->drop = fop##_drop;                                                                   \
+        FOP_ARGS_##fop (KEEP)                                                                      \
+        if (r < 0)                                                                                 \
+            g_clear_pointer (&stub, call_stub_destroy);                                            \
+        return stub;                                                                               \
+    }
+FOP_LIST (STUB)
+
+void
+call_resume (call_stub_t *stub)
+{
+    stub->resume (stub);
+    call_stub_destroy (stub);
+}
+
+void
+call_stub_destroy (call_stub_t *stub)
+{
+    stub->drop (stub);
+    g_free (stub);
+}
+
+call_frame_t *
+call_stub_frame (const call_stub_t *stub)
+{
+    return stub->frame;
+}
+
+enum fop
+call_stub_op (const call_stub_t *stub)
+{
+    return stub->op;
+}

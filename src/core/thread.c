@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/thread.h"
+
+#include <glib.h>
+#include <sched.h>
+#include <signal.h>
+
+struct start {
+    char name[16];
+    void *(*run) (void *data);
+    void *data;
+};
+
+void
+thread_adopt (const char *name)
+{
+    pthread_setname_np (pthread_self (), name);
+    /* Can fail in a sandbox that forbids it. Then umasks are the process's, and whoever relies on its own finds out by asking. */
+    (void) unshare (CLONE_FS);
+}
+
+static void *
+thread_run (void *data)
+{
+    struct start start = *(struct start *) data;
+
+    g_free (data);
+    thread_adopt (start.name);
+    return start.run (start.data);
+}
+
+int
+thread_new (pthread_t *ret_thread, const char *name, void *(*run) (void *data), void *data)
+{
+    struct start *start = g_new0 (struct start, 1);
+    sigset_t all, before;
+    int r;
+
+    g_strlcpy (start->name, name, sizeof start->name);
+    start->run = run;
+    start->data = data;
+    sigfillset (&all);
+    sigdelset (&all, SIGSEGV);
+    sigdelset (&all, SIGBUS);
+    sigdelset (&all, SIGFPE);
+    sigdelset (&all, SIGILL);
+    sigdelset (&all, SIGABRT);
+    pthread_sigmask (SIG_SETMASK, &all, &before);
+    r = pthread_create (ret_thread, NULL, thread_run, start);
+    pthread_sigmask (SIG_SETMASK, &before, NULL);
+    if (r != 0)
+        g_free (start);
+    return -r;
+}
+
+void
+thread_cond_init (pthread_cond_t *ret_cond)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init (&monotonic);
+    pthread_condattr_setclock (&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init (ret_cond, &monotonic);
+    pthread_condattr_destroy (&monotonic);
+}
+
+int
+thread_cond_wait_until (pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until)
+{
+    struct timespec end = { until / 1000000000, until % 1000000000 };
+
+    return -pthread_cond_timedwait (cond, lock, &end);
+}

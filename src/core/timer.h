@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Calls that are made later, by one thread called "timer". */
+#ifndef WINDLASS_CORE_TIMER_H
+#define WINDLASS_CORE_TIMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct core_timer core_timer_t;
+
+/* Has fn called once, nanoseconds from now, without a lock held. It must be short: other timers wait for it; winding and
+ * unwinding are fine where the other side doesn't block. Never NULL. The timer is gone when fn was called. */
+core_timer_t *timer_after (int64_t nanoseconds, void (*fn) (void *data), void *data);
+
+/* Takes it back. true: fn will not be called. false: it was, or is being called just now; then timer is not a pointer to use any more, so
+ * only one who knows that fn wasn't called yet, by a flag that both set under a lock of theirs, may ask. */
+bool timer_cancel (core_timer_t *timer);
+
+/* How many are waiting. */
+unsigned timer_count (void);
+
+#endif

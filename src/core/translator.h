@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A translator: what its module exports (xlator_api), and one in a graph (xlator_t). */
+#ifndef WINDLASS_CORE_TRANSLATOR_H
+#define WINDLASS_CORE_TRANSLATOR_H
+
+#include "core/fops.h"
+#include "core/fd.h"
+#include "core/log.h"
+#include "core/option.h"
+
+#define XLATOR_ABI 1
+
+/* What a translator may change of a request. Decides, among others, whether the kernel may read and write a file without us. */
+enum {
+    TOUCHES_NOTHING = 0,
+    TOUCHES_DATA = 1 << 0,     /* the bytes of files, or where they are */
+    TOUCHES_METADATA = 1 << 1, /* attributes, extended attributes */
+    TOUCHES_NAMES = 1 << 2,    /* names, directories */
+    TOUCHES_ERRORS = 1 << 3,   /* it may make an operation fail, or take long */
+};
+
+/* What a translator needs to be answered that costs something. */
+enum {
+    WANTS_NOTHING = 0,
+    WANTS_PARENT_ATTRIBUTES = 1 << 0, /* preparent, postparent */
+    WANTS_DATA_ATTRIBUTES = 1 << 1,   /* prebuf, postbuf, stbuf, statpre */
+    WANTS_INODE = 1 << 2,             /* a place for what it keeps with an inode: inode_ctx_set */
+    WANTS_FD = 1 << 3,                /* with an fd: fd_ctx_set */
+};
+
+/* What is told along the graph. */
+enum xlator_event {
+    XLATOR_PARENT_UP,   /* downwards: the whole graph is ready, requests may come */
+    XLATOR_CHILD_UP,    /* upwards: storage is there */
+    XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending */
+    XLATOR_CHILD_DOWN,  /* upwards: storage is gone */
+};
+
+typedef struct xlator_list {
+    xlator_t *xlator;
+    struct xlator_list *next;
+} xlator_list_t;
+
+struct xlator_cbks {
+    void (*forget) (xlator_t *this, inode_t *inode); /* an inode goes; free what you keep with it */
+    void (*release) (xlator_t *this, fd_t *fd);      /* a file's last reference went */
+    void (*releasedir) (xlator_t *this, fd_t *fd);
+};
+
+/* What a statedump and .meta ask: lines of "key=value" appended to out. */
+struct xlator_dumpops {
+    void (*priv) (xlator_t *this, GString *out);
+    void (*inodectx) (xlator_t *this, inode_t *inode, GString *out);
+    void (*fdctx) (xlator_t *this, fd_t *fd, GString *out);
+};
+
+/* The one object that a module exports, as `const struct xlator_api xlator_api`. */
+struct xlator_api {
+    int abi;           /* XLATOR_ABI */
+    const char *type;  /* "category/name", as in the volfile and in the module's path */
+    const char *about; /* one sentence, without a full stop */
+    struct {
+        int min, max; /* how many; max -1: any number */
+    } children;
+    bool top_only;  /* has no parent */
+    bool once;      /* at most one of its type in a graph */
+    const char *const *above; /* types, NULL at the end: one of them must be somewhere above */
+    const char *const *below; /* and one of these somewhere below */
+    unsigned touches; /* TOUCHES_* */
+    unsigned wants;   /* WANTS_* */
+    size_t priv_size; /* of this->private: zeroed, options filled in, before init */
+    const struct xlator_option *options;
+
+    int (*init) (xlator_t *this);  /* 0, or a negative errno after a gf_log that says why */
+    void (*fini) (xlator_t *this); /* also after a failed init */
+    int (*reconfigure) (xlator_t *this, const void *new_private); /* take over the online options; 0 or a negative errno */
+    void (*notify) (xlator_t *this, enum xlator_event event, void *data); /* NULL: passed on */
+    void (*local_drop) (xlator_t *this, void *local); /* a request is over: free what local refers to */
+
+    struct xlator_fops fops;
+    struct xlator_cbks cbks;
+    struct xlator_dumpops dumpops;
+};
+
+/* An option's value and where it comes from. */
+struct option_setting {
+    const struct xlator_option *option;
+    char *text;
+    enum { SET_BY_DEFAULT, SET_BY_VOLFILE, SET_BY_COMMAND_LINE } by;
+    int line, column; /* in the volfile */
+};
+
+struct graph;
+
+/* A translator in a graph. */
+struct xlator {
+    const char *name;
+    const char *type;
+    xlator_list_t *children, *parents; /* in the order of the volfile */
+    void *private;
+    gf_loglevel_t loglevel; /* GF_LOG_UNSET: the process's. Atomic */
+    bool pass_through;
+    bool ready;      /* init was called and fini wasn't */
+    int inode_slot;  /* in inode->ctx, or -1 */
+    int fd_slot;     /* in fd->ctx, or -1 */
+    unsigned wants_above; /* WANTS_* of all translators above; set before init */
+    int number;      /* from the top, 0 first */
+    const struct xlator_api *api;
+    struct graph *graph;
+    GPtrArray *settings; /* of struct option_setting: all its options, in the order of the table */
+    int line, column;    /* of `volume` in the volfile */
+    struct xlator_routes routes; /* where a wind to this translator lands */
+};
+
+#define FIRST_CHILD(this_) ((this_)->children->xlator)
+
+/* Fills in xl->routes from its own fops and its first child's routes; the children's come first. What no translator
+ * implements the lowest answers with ENOSYS. */
+void xlator_route (xlator_t *xl);
+
+/* Tells this, or whoever is next in the event's direction if it doesn't listen. */
+void xlator_notify (xlator_t *xl, enum xlator_event event, void *data);
+void xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data);
+
+/* Sets the level, and the routes to xl with it: winds to it are logged from TRACE on. Any time, on any thread. */
+void xlator_set_loglevel (xlator_t *xl, gf_loglevel_t level);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Into the background, and not before it works. */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int ready_fd = -1; /* the child's end of the pipe to the parent; one byte in it is success */
+static struct {
+    char *path;
+    int fd;
+} pid_file = { .fd = -1 };
+
+/* The child prints its errors on the terminal itself: the parent only has to know how it ended. */
+static void G_GNUC_NORETURN
+parent_wait (pid_t child, int fd)
+{
+    int status = 0;
+    char byte;
+    ssize_t n;
+
+    do
+        n = read (fd, &byte, 1);
+    while (n < 0 && errno == EINTR);
+    if (n == 1)
+        _exit (0);
+    while (waitpid (child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFSIGNALED (status)) {
+        fprintf (stderr, "windlass: the daemon was ended by signal %d (%s) before it had mounted\n", WTERMSIG (status),
+                 strsignal (WTERMSIG (status)));
+        _exit (1);
+    }
+    _exit (WIFEXITED (status) && WEXITSTATUS (status) ? WEXITSTATUS (status) : 1);
+}
+
+/* Nothing that whoever started us had open stays open for ever. */
+static void
+close_inherited (int but)
+{
+    if (but > 3)
+        close_range (3, but - 1, 0);
+    close_range (but + 1, ~0U, 0);
+}
+
+int
+background_begin (void)
+{
+    int ends[2];
+    pid_t child;
+
+    fflush (NULL);
+    if (pipe2 (ends, O_CLOEXEC) < 0)
+        return -errno;
+    child = fork ();
+    if (child < 0)
+        return -errno;
+    if (child > 0) {
+        close (ends[1]);
+        parent_wait (child, ends[0]);
+    }
+    setsid ();
+    close_inherited (ends[1]);
+    ready_fd = ends[1];
+    return 0;
+}
+
+void
+background_ready (bool keep_stderr)
+{
+    int null;
+
+    if (ready_fd < 0)
+        return;
+    null = open ("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2 (null, STDIN_FILENO);
+        dup2 (null, STDOUT_FILENO);
+        if (!keep_stderr)
+            dup2 (null, STDERR_FILENO);
+        if (null > STDERR_FILENO)
+            close (null);
+    }
+    if (write (ready_fd, "", 1) < 0)
+        (void) errno; /* nobody waits any more */
+    close (ready_fd);
+    ready_fd = -1;
+}
+
+static int
+pid_file_fill (int fd)
+{
+    char text[32];
+    int size = snprintf (text, sizeof text, "%d\n", getpid ());
+
+    if (ftruncate (fd, 0) < 0 || pwrite (fd, text, size, 0) != size)
+        return errno ? -errno : -EIO;
+    return 0;
+}
+
+int
+pid_file_take (const char *path)
+{
+    int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    if (lockf (fd, F_TLOCK, 0) < 0)
+        r = errno == EACCES ? -EAGAIN : -errno;
+    else
+        r = pid_file_fill (fd);
+    if (r < 0) {
+        close (fd);
+        return r;
+    }
+    pid_file.path = g_strdup (path);
+    pid_file.fd = fd;
+    return 0;
+}
+
+void
+pid_file_drop (void)
+{
+    if (pid_file.fd < 0)
+        return;
+    unlink (pid_file.path);
+    close (pid_file.fd);
+    g_clear_pointer (&pid_file.path, g_free);
+    pid_file.fd = -1;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The last words of a crash, in the log: which requests were pending, and where it happened. Nothing here takes a lock or
+ * allocates; text goes straight to the log's file.
+ */
+#include "daemon/daemon.h"
+
+#include "core/frame.h"
+
+#include <ctype.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FRAMES_MAX 64
+#define LISTED_MAX 1000 /* pending frames */
+
+static const int crash_signals[] = { SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGSYS };
+
+static void
+say (const char *text)
+{
+    size_t size = strlen (text);
+
+    while (size > 0) {
+        ssize_t n = write (log_fd (), text, size);
+        if (n <= 0)
+            return;
+        text += n;
+        size -= n;
+    }
+}
+
+static void
+say_number (uint64_t number)
+{
+    char text[24], *p = text + sizeof text - 1;
+
+    *p = '\0';
+    do
+        *--p = '0' + number % 10;
+    while (number /= 10);
+    say (p);
+}
+
+/* GlusterFS's names of operations, for eyes that are used to them. */
+static void
+say_op (enum fop op)
+{
+    char text[32];
+    size_t i = 0;
+
+    if (op == FOP_readv || op == FOP_writev || op == FOP_flock) {
+        say (op == FOP_readv ? "READ" : op == FOP_writev ? "WRITE" : "FLOCK");
+        return;
+    }
+    for (const char *p = op < FOP_MAX ? fop_name (op) : "?"; *p && i < sizeof text - 1; p++)
+        text[i++] = *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p;
+    text[i] = '\0';
+    say (text);
+}
+
+/* Which translator has the request now. */
+static const call_frame_t *
+deepest (const call_stack_t *root)
+{
+    const call_frame_t *frame = &root->frames[0];
+
+    for (int i = 1; i < STACK_FRAMES && root->frames[i - 1].wound; i++)
+        if (root->frames[i].awaited && root->frames[i].awaited < FRAME_COMPLETE)
+            frame = &root->frames[i];
+    return frame;
+}
+
+static void
+say_request (const call_stack_t *root, void *data)
+{
+    unsigned *listed = data;
+    const call_frame_t *frame = deepest (root);
+
+    if (++*listed > LISTED_MAX)
+        return;
+    say ("frame : type(1) op(");
+    say_op (root->op);
+    say (") unique(");
+    say_number (root->unique);
+    say (") at(");
+    say (frame->this && frame->this->name ? frame->this->name : "?");
+    say (")\n");
+}
+
+static void
+say_time (void)
+{
+    char text[32];
+    struct timespec now;
+    struct tm tm;
+
+    clock_gettime (CLOCK_REALTIME, &now);
+    if (gmtime_r (&now.tv_sec, &tm) && strftime (text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm))
+        say (text);
+    say (" +0000\n");
+}
+
+static void
+report (int number)
+{
+    void *frames[FRAMES_MAX];
+    unsigned listed = 0;
+
+    say ("pending frames:\n");
+    stack_foreach (say_request, &listed);
+    if (listed > LISTED_MAX)
+        say ("... and more\n");
+    say ("patchset: none\nsignal received: ");
+    say_number (number);
+    say ("\ntime of crash:\n");
+    say_time ();
+    say ("configuration details:\npackage-string: windlass " PACKAGE_VERSION "\n");
+    backtrace_symbols_fd (frames, backtrace (frames, FRAMES_MAX), log_fd ());
+    say ("---------\n");
+}
+
+/* The default action, which leaves a core, follows the report of the first thread that comes here. Another
+ * one waits for that; the same one again crashed in the report. */
+static void
+crash (int number, siginfo_t *info, void *context)
+{
+    static pid_t reporting; /* atomic */
+    pid_t nobody = 0, me = gettid ();
+
+    if (__atomic_compare_exchange_n (&reporting, &nobody, me, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        report (number);
+    else if (nobody != me)
+        sleep (10);
+    signal (number, SIG_DFL);
+    raise (number);
+}
+
+void
+crash_init (void)
+{
+    static char stack[64 * 1024] __attribute__ ((aligned (16)));
+    const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof stack };
+    struct sigaction action = { .sa_sigaction = crash, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+    void *frame;
+
+    /* Loads what backtrace needs, now that it may. */
+    backtrace (&frame, 1);
+    sigaltstack (&alternate, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS (crash_signals); i++)
+        sigaction (crash_signals[i], &action, NULL);
+}

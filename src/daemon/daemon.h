@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the program is made of, besides the graph and the bridge. */
+#ifndef WINDLASS_DAEMON_DAEMON_H
+#define WINDLASS_DAEMON_DAEMON_H
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "fuse/bridge.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+enum {
+    EXIT_USAGE = 64, /* of sysexits.h */
+};
+
+/* --- options.c: the command line --- */
+
+struct program_options {
+    char *volfile, *mountpoint;
+    char *log_file, *log_level, *pid_file, *volume_name;
+    char **xlator_options, **xlator_dirs;
+    GPtrArray *bridge;     /* "key=value", NULL at the end once parsed */
+    GString *kernel;       /* mount options for the kernel, with commas */
+    gf_loglevel_t level;
+    int64_t inode_limit;
+    gboolean no_daemon, debug;
+};
+
+/* false when there is nothing more to do: *ret_status is the exit status. */
+bool options_parse (struct program_options *ret_options, char **argv, int *ret_status);
+void options_clear (struct program_options *options);
+
+/* "key=value" or "key" for a row of the bridge. 0, or -ENOENT when there is no such row, -EINVAL and
+ * *ret_error. */
+int options_add_bridge (struct program_options *options, const char *key, const char *value, char **ret_error);
+
+/* --- mount-options.c: -o --- */
+int mount_options_add (struct program_options *options, const char *text, char **ret_error);
+
+/* --- paths.c: where things are by default --- */
+#define DIR_LOG "/var/log/windlass"
+#define DIR_RUN "/run/windlass"
+
+/* Folders for one user when it isn't root. g_free them. */
+char *path_log_dir (void);
+char *path_run_dir (void);
+/* The log of a mount point, its folder made if need be. g_free it. NULL, and *ret_error. */
+char *path_log (const char *mountpoint, char **ret_error);
+/* From the current folder. g_free it. */
+char *path_absolute (const char *path);
+
+/* --- mountpoint.c: may it be mounted there? --- */
+
+/* The real path. NULL, and *ret_error. What a daemon that is gone left mounted there is unmounted. */
+char *mountpoint_check (const char *path, char **ret_error);
+
+/* -EINVAL, and *ret_error, when a storage of the graph holds the mount point. */
+int mountpoint_check_storage (const struct graph *graph, const char *mountpoint, char **ret_error);
+
+/* --- background.c: a daemon that says how its start went --- */
+
+/* Forks. In the parent it doesn't return before the child is ready or gone, and then exits. 0 in the child,
+ * or a negative errno. */
+int background_begin (void);
+/* The child works: the parent may go. keep_stderr: the log goes there. */
+void background_ready (bool keep_stderr);
+
+/* Makes, locks and fills a pid file. 0, or a negative errno: -EAGAIN when somebody else has it. */
+int pid_file_take (const char *path);
+void pid_file_drop (void);
+
+/* --- signals.c --- */
+
+/* What the main thread waits for: a signal's number, or this. */
+#define EVENT_UNMOUNTED 255
+
+int signals_init (void);
+void signals_catch_end (void); /* SIGTERM and SIGINT: from here on there is something to lose */
+void signals_post (int event);
+int signals_wait (void);
+
+/* --- crash.c: a report in the log --- */
+void crash_init (void);
+
+/* --- statedump.c --- */
+void statedump (struct graph *graph);
+
+#endif

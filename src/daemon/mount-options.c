@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The words of -o: the kernel's, those of fstab, and our own. */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const kernel_words[] = {
+    "ro",        "rw",          "suid",         "nosuid",              "dev",
+    "nodev",     "exec",        "noexec",       "async",               "sync",
+    "atime",     "noatime",     "dirsync",      "allow_other",         "allow_root",
+    "blksize",   "max_read",    "auto_unmount", "default_permissions", "no_default_permissions",
+    "context",   "fscontext",   "defcontext",   "rootcontext",         "fsname",
+    "subtype",   NULL,
+};
+
+/* For mount(8), systemd, or of no meaning to FUSE. */
+static const char *const ignored_words[] = {
+    "defaults", "auto",     "noauto",    "user",        "nouser",     "users",    "owner",     "group",
+    "_netdev",  "nofail",   "comment",   "relatime",    "norelatime", "strictatime", "nostrictatime",
+    "diratime", "nodiratime", "lazytime", "nolazytime", "silent",     "loud",     "mand",      "nomand",
+    "iversion", "noiversion", NULL,
+};
+
+static bool
+word_is_ignored (const char *key)
+{
+    return g_strv_contains (ignored_words, key) || g_str_has_prefix (key, "x-") || g_str_has_prefix (key, "X-");
+}
+
+static void
+strv_add (char ***list, const char *text)
+{
+    guint n = *list ? g_strv_length (*list) : 0;
+
+    *list = g_renew (char *, *list, n + 2);
+    (*list)[n] = g_strdup (text);
+    (*list)[n + 1] = NULL;
+}
+
+/* Options of the program that mount(8) passes on. Whether key is one. */
+static bool
+program_word (struct program_options *options, const char *key, const char *value)
+{
+    const struct {
+        const char *key;
+        char **text;
+    } texts[] = {
+        { "log-file", &options->log_file },
+        { "log-level", &options->log_level },
+        { "pid-file", &options->pid_file },
+        { "volume-name", &options->volume_name },
+    };
+
+    if (!value)
+        return false;
+    for (size_t i = 0; i < G_N_ELEMENTS (texts); i++) {
+        if (strcmp (key, texts[i].key) != 0)
+            continue;
+        g_free (*texts[i].text);
+        *texts[i].text = g_strdup (value);
+        return true;
+    }
+    if (strcmp (key, "xlator-option") == 0)
+        strv_add (&options->xlator_options, value);
+    else if (strcmp (key, "xlator-dir") == 0)
+        strv_add (&options->xlator_dirs, value);
+    else
+        return false;
+    return true;
+}
+
+/* As the word was meant, without the backslashes before commas. */
+static char *
+unescape (const char *text)
+{
+    GString *out = g_string_new (NULL);
+
+    for (; *text; text++) {
+        if (*text == '\\' && text[1])
+            text++;
+        g_string_append_c (out, *text);
+    }
+    return g_string_free (out, FALSE);
+}
+
+static int
+word_add (struct program_options *options, const char *word, char **ret_error)
+{
+    g_auto (GStrv) pair = g_strsplit (word, "=", 2);
+    g_autofree char *value = NULL;
+    int r;
+
+    if (!pair[0] || !*pair[0] || word_is_ignored (pair[0]))
+        return 0;
+    if (g_strv_contains (kernel_words, pair[0])) {
+        g_string_append_printf (options->kernel, "%s%s", options->kernel->len ? "," : "", word);
+        return 0;
+    }
+    value = pair[1] ? unescape (pair[1]) : NULL;
+    if (strcmp (pair[0], "fuse-mountopts") == 0 && value)
+        return mount_options_add (options, value, ret_error);
+    if (program_word (options, pair[0], value))
+        return 0;
+    r = options_add_bridge (options, pair[0], value, ret_error);
+    if (r == -ENOENT)
+        *ret_error = g_strdup_printf ("-o %s: there is no mount option '%s'; 'windlass help mount/fuse' lists ours", word,
+                                      pair[0]);
+    return r;
+}
+
+int
+mount_options_add (struct program_options *options, const char *text, char **ret_error)
+{
+    g_auto (GStrv) words = bridge_split_options (text);
+
+    for (char **word = words; *word; word++) {
+        int r = word_add (options, *word, ret_error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether something may be mounted where the user says, before anything happens. */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STALE_MAX 16 /* mounts on top of each other */
+
+extern char **environ;
+
+/* The type and source of what is mounted on path, the topmost; false when nothing is. Field 5 of a line is the
+ * mount point, with \040 and the like; type and source come after " - ". */
+static bool
+mount_at (const char *path, char **ret_type, char **ret_source)
+{
+    g_autofree char *text = NULL;
+    g_auto (GStrv) lines = NULL;
+    bool found = false;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL))
+        return false;
+    lines = g_strsplit (text, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        g_auto (GStrv) fields = g_strsplit (*line, " ", -1);
+        g_autofree char *where = g_strv_length (fields) > 6 ? g_strcompress (fields[4]) : NULL;
+        char **rest = fields;
+        if (!where || strcmp (where, path) != 0)
+            continue;
+        while (*rest && strcmp (*rest, "-") != 0)
+            rest++;
+        if (!rest[0] || !rest[1] || !rest[2])
+            continue;
+        g_free (*ret_type);
+        g_free (*ret_source);
+        *ret_type = g_strdup (rest[1]);
+        *ret_source = g_strcompress (rest[2]);
+        found = true;
+    }
+    return found;
+}
+
+static int
+unmount_stale (const char *path)
+{
+    const char *argv[] = { "fusermount3", "-u", "-q", "-z", "--", path, NULL };
+    int status;
+    pid_t pid;
+
+    if (umount2 (path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        return 0;
+    if (errno != EPERM)
+        return -errno;
+    if (posix_spawnp (&pid, argv[0], NULL, NULL, (char **) argv, environ) != 0)
+        return -EPERM;
+    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EPERM;
+}
+
+/* The real path of a folder whose own attributes may be out of reach, because its daemon is gone. */
+static char *
+real_path (const char *path)
+{
+    char *real = realpath (path, NULL);
+    g_autofree char *absolute = NULL, *dir = NULL, *name = NULL, *real_dir = NULL;
+
+    if (real || errno != ENOTCONN)
+        return real ? real : NULL;
+    absolute = path_absolute (path);
+    dir = g_path_get_dirname (absolute);
+    name = g_path_get_basename (absolute);
+    real_dir = realpath (dir, NULL);
+    return real_dir ? g_build_filename (real_dir, name, NULL) : NULL;
+}
+
+/* A daemon that was killed leaves its mount behind, which answers nothing but "Transport endpoint is not
+ * connected". Attributes may still be cached, this isn't. */
+static bool
+daemon_is_gone (const char *path)
+{
+    struct statvfs buf;
+
+    return statvfs (path, &buf) < 0 && errno == ENOTCONN;
+}
+
+static int
+clear_stale (const char *path, char **ret_error)
+{
+    for (int i = 0; i < STALE_MAX; i++) {
+        g_autofree char *type = NULL, *source = NULL;
+        int r;
+
+        if (!daemon_is_gone (path) || !mount_at (path, &type, &source))
+            return 0;
+        r = unmount_stale (path);
+        if (r < 0) {
+            *ret_error = g_strdup_printf ("mount point '%s': its daemon is gone, and it can't be unmounted: %s", path,
+                                          g_strerror (-r));
+            return r;
+        }
+        fprintf (stderr, "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it was unmounted\n", path,
+                 source);
+    }
+    return 0;
+}
+
+static int
+check_folder (const char *path, char **ret_error)
+{
+    g_autofree char *type = NULL, *source = NULL;
+    struct stat st;
+
+    if (stat (path, &st) < 0) {
+        int r = -errno;
+        *ret_error = g_strdup_printf ("mount point '%s': %s", path, g_strerror (-r));
+        return r;
+    }
+    if (!S_ISDIR (st.st_mode)) {
+        *ret_error = g_strdup_printf ("mount point '%s' must be a directory", path);
+        return -ENOTDIR;
+    }
+    if (mount_at (path, &type, &source) && strcmp (type, "fuse.windlass") == 0) {
+        *ret_error = g_strdup_printf ("mount point '%s' is already mounted (%s)", path, source);
+        return -EBUSY;
+    }
+    return 0;
+}
+
+char *
+mountpoint_check (const char *path, char **ret_error)
+{
+    g_autofree char *real = real_path (path);
+
+    if (!real) {
+        *ret_error = errno == ENOENT ? g_strdup_printf ("mount point '%s' does not exist", path)
+                                     : g_strdup_printf ("mount point '%s': %s", path, g_strerror (errno));
+        return NULL;
+    }
+    if (clear_stale (real, ret_error) < 0 || check_folder (real, ret_error) < 0)
+        return NULL;
+    return g_steal_pointer (&real);
+}
+
+/* Whether dir is path or one of the folders above it, whatever they are called. */
+static bool
+holds (const struct stat *dir, const char *path)
+{
+    g_autofree char *at = g_strdup (path);
+    struct stat st;
+
+    for (;;) {
+        if (stat (at, &st) == 0 && st.st_dev == dir->st_dev && st.st_ino == dir->st_ino)
+            return true;
+        if (strcmp (at, "/") == 0 || strcmp (at, ".") == 0)
+            return false;
+        char *up = g_path_get_dirname (at);
+        g_free (at);
+        at = up;
+    }
+}
+
+static const char *
+setting_of (const xlator_t *xl, const char *key)
+{
+    for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
+        const struct option_setting *setting = xl->settings->pdata[i];
+        if (strcmp (setting->option->key[0], key) == 0)
+            return setting->text;
+    }
+    return NULL;
+}
+
+/* A storage that holds its own mount point would ask itself for what is in there, and wait for its own
+ * answer. */
+int
+mountpoint_check_storage (const struct graph *graph, const char *mountpoint, char **ret_error)
+{
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        const xlator_t *xl = graph->xlators->pdata[i];
+        const char *dir = strcmp (xl->type, "storage/posix") == 0 ? setting_of (xl, "directory") : NULL;
+        struct stat st;
+
+        if (!dir || stat (dir, &st) < 0 || !holds (&st, mountpoint))
+            continue;
+        *ret_error = g_strdup_printf ("volume '%s': directory '%s' must not hold its own mount point, '%s' (%s:%d)",
+                                      xl->name, dir, mountpoint, graph->volfile->path, xl->line);
+        return -EINVAL;
+    }
+    return 0;
+}

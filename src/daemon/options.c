@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The command line of a mount. */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef XLATORDIR
+#define XLATORDIR "/usr/local/lib/windlass/xlator"
+#endif
+
+/* What the parser fills in besides. */
+struct parsed {
+    struct program_options *options;
+    char **mount_words; /* of -o */
+    char **rest;
+    gboolean version, print_xlatordir, print_logdir, print_statedumpdir;
+};
+
+/* May it be given without a value? */
+static bool
+option_is_flag (const struct xlator_option *row)
+{
+    return row->type == OPTION_BOOL || (row->type == OPTION_ENUM && option_parse (row, "on", NULL, NULL) == 0);
+}
+
+int
+options_add_bridge (struct program_options *options, const char *key, const char *value, char **ret_error)
+{
+    const struct xlator_option *row = option_find (bridge_options, key);
+    g_autofree char *allowed = NULL;
+
+    if (!row)
+        return -ENOENT;
+    if (!value && !option_is_flag (row)) {
+        *ret_error = g_strdup_printf ("option '%s' needs a value", key);
+        return -EINVAL;
+    }
+    if (option_parse (row, value ? value : "on", NULL, &allowed) < 0) {
+        *ret_error = g_strdup_printf ("option '%s' %s, got '%s'", key, allowed, value);
+        return -EINVAL;
+    }
+    if (strcmp (row->key[0], "lru-limit") == 0)
+        option_parse (row, value, &options->inode_limit, NULL);
+    g_ptr_array_add (options->bridge, g_strdup_printf ("%s=%s", row->key[0], value ? value : "on"));
+    return 0;
+}
+
+/* --attribute-timeout=2, and all other rows of the bridge. */
+static gboolean
+parse_row (const char *name, const char *value, void *data, GError **error)
+{
+    struct parsed *parsed = data;
+    g_autofree char *text = NULL;
+
+    if (options_add_bridge (parsed->options, name + strspn (name, "-"), value, &text) == 0)
+        return TRUE;
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s", text ? text : name);
+    return FALSE;
+}
+
+static void
+add_rows (GOptionGroup *group)
+{
+    GArray *entries = g_array_new (TRUE, TRUE, sizeof (GOptionEntry));
+
+    for (const struct xlator_option *row = bridge_options; row->key[0]; row++) {
+        bool flag = option_is_flag (row);
+        GOptionEntry entry = {
+            .long_name = row->key[0],
+            .flags = (flag ? G_OPTION_FLAG_OPTIONAL_ARG : 0) | G_OPTION_FLAG_FILENAME
+                     | (row->inert ? G_OPTION_FLAG_HIDDEN : 0),
+            .arg = G_OPTION_ARG_CALLBACK,
+            .arg_data = (gpointer) parse_row,
+            .description = row->help,
+            .arg_description = flag ? "[on|off]" : "VALUE",
+        };
+        g_array_append_val (entries, entry);
+    }
+    g_option_group_add_entries (group, (GOptionEntry *) entries->data);
+    g_array_free (entries, TRUE);
+}
+
+static GOptionContext *
+context_new (struct parsed *parsed)
+{
+    struct program_options *o = parsed->options;
+    const GOptionEntry entries[] = {
+        { "volfile", 'f', 0, G_OPTION_ARG_FILENAME, &o->volfile, "the volfile; '-' is the standard input", "FILE" },
+        { "options", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->mount_words, "mount options", "OPTION,..." },
+        { "fuse-mountopts", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME_ARRAY, &parsed->mount_words, "", "" },
+        { "no-daemon", 'N', 0, G_OPTION_ARG_NONE, &o->no_daemon, "stay in the foreground", NULL },
+        { "debug", 0, 0, G_OPTION_ARG_NONE, &o->debug, "the same as -N -L DEBUG -l -", NULL },
+        { "log-file", 'l', 0, G_OPTION_ARG_FILENAME, &o->log_file, "the log; '-' is the terminal", "FILE" },
+        { "log-level", 'L', 0, G_OPTION_ARG_FILENAME, &o->log_level, LOG_LEVEL_NAMES, "LEVEL" },
+        { "pid-file", 'p', 0, G_OPTION_ARG_FILENAME, &o->pid_file, "write the number of the process there", "FILE" },
+        { "volume-name", 0, 0, G_OPTION_ARG_FILENAME, &o->volume_name, "the volume that is the top", "VOLUME" },
+        { "xlator-option", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_options, "set an option of a volume",
+          "VOLUME.KEY=VALUE" },
+        { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_dirs, "look for translators here first", "DIR" },
+        { "print-xlatordir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_xlatordir, "print where translators are", NULL },
+        { "print-logdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_logdir, "print where logs are", NULL },
+        { "print-statedumpdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_statedumpdir, "print where state dumps are", NULL },
+        { "version", 'V', 0, G_OPTION_ARG_NONE, &parsed->version, "print the version", NULL },
+        { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->rest, NULL, NULL },
+        { 0 },
+    };
+    GOptionContext *context = g_option_context_new ("MOUNTPOINT - mount a graph of translators");
+    GOptionGroup *group = g_option_group_new ("windlass", "", "", parsed, NULL);
+
+    g_option_group_add_entries (group, entries);
+    add_rows (group);
+    g_option_context_set_main_group (context, group);
+    g_option_context_set_description (context, "Other uses: windlass check FILE..., windlass graph FILE, "
+                                               "windlass help [TYPE].\nSee windlass(8).");
+    return context;
+}
+
+static bool
+usage (const char *text, int *ret_status)
+{
+    fprintf (stderr, "windlass: %s\nTry 'windlass --help'.\n", text);
+    *ret_status = EXIT_USAGE;
+    return false;
+}
+
+/* Options that only print. Whether there was one. */
+static bool
+print_and_go (const struct parsed *parsed)
+{
+    g_autofree char *log = path_log_dir ();
+    g_autofree char *run = path_run_dir ();
+
+    if (parsed->version)
+        printf ("windlass %s\n", PACKAGE_VERSION);
+    if (parsed->print_xlatordir)
+        printf ("%s\n", XLATORDIR);
+    if (parsed->print_logdir)
+        printf ("%s\n", log);
+    if (parsed->print_statedumpdir)
+        printf ("%s\n", run);
+    return parsed->version || parsed->print_xlatordir || parsed->print_logdir || parsed->print_statedumpdir;
+}
+
+static void
+set_default (char **text, const char *value)
+{
+    g_free (*text);
+    *text = g_strdup (value);
+}
+
+/* What was parsed makes sense together. */
+static bool
+options_finish (struct parsed *parsed, int *ret_status)
+{
+    struct program_options *options = parsed->options;
+    g_autofree char *error = NULL;
+
+    for (char **words = parsed->mount_words; words && *words; words++)
+        if (mount_options_add (options, *words, &error) < 0)
+            return usage (error, ret_status);
+    g_ptr_array_add (options->bridge, NULL);
+    if (options->debug) {
+        options->no_daemon = TRUE;
+        set_default (&options->log_level, "DEBUG");
+        set_default (&options->log_file, "-");
+    }
+    if (options->log_level && log_level_parse (options->log_level, &options->level) < 0) {
+        error = g_strdup_printf ("log level must be " LOG_LEVEL_NAMES ", got '%s'", options->log_level);
+        return usage (error, ret_status);
+    }
+    if (!options->volfile)
+        return usage ("no volfile: -f FILE names it", ret_status);
+    if (!parsed->rest)
+        return usage ("no mount point", ret_status);
+    if (parsed->rest[1]) {
+        error = g_strdup_printf ("one mount point too many: '%s'", parsed->rest[1]);
+        return usage (error, ret_status);
+    }
+    options->mountpoint = g_strdup (parsed->rest[0]);
+    return true;
+}
+
+/* --read-only MOUNTPOINT: the library would take the next word for the value of an option that may do
+ * without. */
+static char **
+with_values (char **argv)
+{
+    char **words = g_strdupv (argv);
+
+    for (char **word = words; *word && strcmp (*word, "--") != 0; word++) {
+        const struct xlator_option *row = g_str_has_prefix (*word, "--") ? option_find (bridge_options, *word + 2) : NULL;
+        char *whole;
+        if (!row || !option_is_flag (row))
+            continue;
+        whole = g_strconcat (*word, "=on", NULL);
+        g_free (*word);
+        *word = whole;
+    }
+    return words;
+}
+
+bool
+options_parse (struct program_options *ret_options, char **argv, int *ret_status)
+{
+    const struct xlator_option *lru_limit = option_find (bridge_options, "lru-limit");
+    struct parsed parsed = { .options = ret_options };
+    g_autoptr (GOptionContext) context = NULL;
+    g_autoptr (GError) error = NULL;
+    g_auto (GStrv) words = with_values (argv);
+    bool go_on = false;
+
+    *ret_options = (struct program_options){ .level = GF_LOG_INFO };
+    option_parse (lru_limit, lru_limit->value, &ret_options->inode_limit, NULL);
+    ret_options->bridge = g_ptr_array_new_with_free_func (g_free);
+    ret_options->kernel = g_string_new (NULL);
+    *ret_status = 0;
+    context = context_new (&parsed);
+    if (!g_option_context_parse_strv (context, &words, &error))
+        usage (error->message, ret_status);
+    else if (!print_and_go (&parsed))
+        go_on = options_finish (&parsed, ret_status);
+    g_strfreev (parsed.mount_words);
+    g_strfreev (parsed.rest);
+    return go_on;
+}
+
+void
+options_clear (struct program_options *options)
+{
+    g_free (options->volfile);
+    g_free (options->mountpoint);
+    g_free (options->log_file);
+    g_free (options->log_level);
+    g_free (options->pid_file);
+    g_free (options->volume_name);
+    g_strfreev (options->xlator_options);
+    g_strfreev (options->xlator_dirs);
+    g_ptr_array_unref (options->bridge);
+    g_string_free (options->kernel, TRUE);
+}

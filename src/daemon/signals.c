@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Signals come to the main thread, which is not in the way of requests. They aren't blocked, so that Ctrl-C in a
+ * debugger still stops the program.
+ */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+static int ends[2] = { -1, -1 }; /* written by handlers */
+
+void
+signals_post (int event)
+{
+    unsigned char byte = event;
+    int saved = errno;
+
+    if (write (ends[1], &byte, 1) < 0)
+        (void) errno; /* full: there is enough to do already */
+    errno = saved;
+}
+
+static void
+catch (int number)
+{
+    struct sigaction action = { .sa_handler = signals_post, .sa_flags = SA_RESTART };
+
+    sigemptyset (&action.sa_mask);
+    sigaction (number, &action, NULL);
+}
+
+int
+signals_init (void)
+{
+    if (pipe2 (ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -errno;
+    signal (SIGPIPE, SIG_IGN);
+    signal (SIGUSR2, SIG_IGN); /* GlusterFS writes its metrics; nobody who is used to that shall lose a mount */
+    catch (SIGHUP);
+    catch (SIGUSR1);
+    return 0;
+}
+
+void
+signals_catch_end (void)
+{
+    catch (SIGTERM);
+    catch (SIGINT);
+}
+
+int
+signals_wait (void)
+{
+    struct pollfd fd = { .fd = ends[0], .events = POLLIN };
+    unsigned char byte;
+
+    while (read (ends[0], &byte, 1) != 1)
+        poll (&fd, 1, -1);
+    return byte;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Requests about attributes: getattr, setattr, statx, readlink, access, statfs. */
+#include "fuse/internal.h"
+
+#include <limits.h>
+#include <sys/sysmacros.h>
+
+static stat_cbk fuse_stat_cbk;
+static fstat_cbk fuse_fstat_cbk;
+static setattr_cbk fuse_setattr_cbk;
+static fsetattr_cbk fuse_fsetattr_cbk;
+static truncate_cbk fuse_truncate_cbk;
+static ftruncate_cbk fuse_ftruncate_cbk;
+static readlink_cbk fuse_readlink_cbk;
+static access_cbk fuse_access_cbk;
+static statfs_cbk fuse_statfs_cbk;
+
+static void
+fuse_getattr (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    fd_t *fd = fd_of (fi);
+    call_frame_t *frame = request_begin (req, fd ? FOP_fstat : FOP_stat);
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    if (fd)
+        STACK_WIND (frame, fuse_fstat_cbk, FIRST_CHILD (frame->this), fstat, fd, NULL);
+    else
+        STACK_WIND (frame, fuse_stat_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
+}
+
+static void
+stat_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *buf)
+{
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else
+        request_attr (frame, buf);
+}
+
+static void
+fuse_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *buf, dict_t *xdata)
+{
+    stat_done (frame, op_ret, op_errno, buf);
+}
+
+static void
+fuse_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct iatt *buf, dict_t *xdata)
+{
+    stat_done (frame, op_ret, op_errno, buf);
+}
+
+static uint32_t
+valid_of (int to_set)
+{
+    static const struct {
+        int fuse;
+        uint32_t iatt;
+    } bits[] = {
+        { FUSE_SET_ATTR_MODE, IATT_MODE },
+        { FUSE_SET_ATTR_UID, IATT_UID },
+        { FUSE_SET_ATTR_GID, IATT_GID },
+        { FUSE_SET_ATTR_SIZE, IATT_SIZE },
+        { FUSE_SET_ATTR_ATIME, IATT_ATIME },
+        { FUSE_SET_ATTR_MTIME, IATT_MTIME },
+        { FUSE_SET_ATTR_CTIME, IATT_CTIME },
+        { FUSE_SET_ATTR_ATIME_NOW, IATT_ATIME_NOW },
+        { FUSE_SET_ATTR_MTIME_NOW, IATT_MTIME_NOW },
+        { FUSE_SET_ATTR_KILL_SUID, IATT_KILL_PRIV },
+    };
+    uint32_t valid = 0;
+
+    for (size_t i = 0; i < G_N_ELEMENTS (bits); i++)
+        if (to_set & bits[i].fuse)
+            valid |= bits[i].iatt;
+    return valid;
+}
+
+/* What is left to set goes to the open file or, without one, to the inode. */
+static void
+setattr_wind (call_frame_t *frame)
+{
+    struct fuse_local *local = frame->local;
+    uint32_t valid = local->valid;
+    g_auto (loc_t) loc = { .inode = local->inode };
+
+    local->valid = 0;
+    if (local->fd)
+        STACK_WIND (frame, fuse_fsetattr_cbk, FIRST_CHILD (frame->this), fsetattr, local->fd, &local->attributes,
+                    valid, NULL);
+    else
+        STACK_WIND (frame, fuse_setattr_cbk, FIRST_CHILD (frame->this), setattr, &loc, &local->attributes, valid,
+                    NULL);
+}
+
+/* A change of size is a truncate, so that a translator has one place for it. The rest follows it. */
+static void
+truncate_wind (call_frame_t *frame)
+{
+    struct fuse_local *local = frame->local;
+    off_t size = local->attributes.ia_size;
+    g_auto (loc_t) loc = { .inode = local->inode };
+
+    if (local->fd)
+        STACK_WIND (frame, fuse_ftruncate_cbk, FIRST_CHILD (frame->this), ftruncate, local->fd, size, NULL);
+    else
+        STACK_WIND (frame, fuse_truncate_cbk, FIRST_CHILD (frame->this), truncate, &loc, size, NULL);
+}
+
+static void
+fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
+{
+    call_frame_t *frame = request_begin (req, FOP_setattr);
+    struct fuse_local *local;
+    loc_t loc;
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    local = request_local (frame, NULL, NULL);
+    local->inode = inode_ref (loc.inode);
+    local->fd = fd_ref (fd_of (fi));
+    iatt_of_stat (&local->attributes, st);
+    local->valid = valid_of (to_set);
+    /* Asked to set nothing: the kernel is about to write, and has seen rights that go with it. Were they
+     * left until the write takes them away, it would believe in them for as long as it may use attributes. */
+    if (to_set == 0 && frame->root->uid != 0)
+        local->valid = IATT_KILL_PRIV;
+    if (local->valid & IATT_SIZE) {
+        /* Whoever truncates clears setuid, setgid and capabilities with it. */
+        local->valid &= ~(IATT_SIZE | IATT_KILL_PRIV);
+        truncate_wind (frame);
+        return;
+    }
+    setattr_wind (frame);
+}
+
+/* The kernel wants attributes, which not every truncate gives. */
+static void
+truncate_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *postbuf)
+{
+    const struct fuse_local *local = frame->local;
+    g_auto (loc_t) loc = { .inode = local->inode };
+
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else if (local->valid)
+        setattr_wind (frame);
+    else if (postbuf)
+        request_attr (frame, postbuf);
+    else if (local->fd)
+        STACK_WIND (frame, fuse_fstat_cbk, FIRST_CHILD (frame->this), fstat, local->fd, NULL);
+    else
+        STACK_WIND (frame, fuse_stat_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
+}
+
+static void
+fuse_truncate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                   struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+{
+    truncate_done (frame, op_ret, op_errno, postbuf);
+}
+
+static void
+fuse_ftruncate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                    struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+{
+    truncate_done (frame, op_ret, op_errno, postbuf);
+}
+
+static void
+fuse_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                  struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
+{
+    stat_done (frame, op_ret, op_errno, statpost);
+}
+
+static void
+fuse_fsetattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                   struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
+{
+    stat_done (frame, op_ret, op_errno, statpost);
+}
+
+static void
+fuse_readlink (fuse_req_t req, fuse_ino_t ino)
+{
+    call_frame_t *frame = request_begin (req, FOP_readlink);
+    g_auto (loc_t) loc = { 0 };
+
+    if (frame && request_loc_inode (frame, &loc, ino))
+        STACK_WIND (frame, fuse_readlink_cbk, FIRST_CHILD (frame->this), readlink, &loc, PATH_MAX, NULL);
+}
+
+static void
+fuse_readlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                   const char *path, struct iatt *buf, dict_t *xdata)
+{
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    fuse_reply_readlink (request_answer (frame), path);
+    stack_done (frame->root);
+}
+
+static void
+fuse_access (fuse_req_t req, fuse_ino_t ino, int mask)
+{
+    call_frame_t *frame = request_begin (req, FOP_access);
+    g_auto (loc_t) loc = { 0 };
+
+    if (frame && request_loc_inode (frame, &loc, ino))
+        STACK_WIND (frame, fuse_access_cbk, FIRST_CHILD (frame->this), access, &loc, mask, NULL);
+}
+
+static void
+fuse_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+static void
+fuse_statfs (fuse_req_t req, fuse_ino_t ino)
+{
+    call_frame_t *frame = request_begin (req, FOP_statfs);
+    g_auto (loc_t) loc = { 0 };
+
+    /* 0: of the file system as a whole */
+    if (frame && request_loc_inode (frame, &loc, ino ? ino : FUSE_ROOT_ID))
+        STACK_WIND (frame, fuse_statfs_cbk, FIRST_CHILD (frame->this), statfs, &loc, NULL);
+}
+
+static void
+fuse_statfs_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                 struct statvfs *buf, dict_t *xdata)
+{
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    fuse_reply_statfs (request_answer (frame), buf);
+    stack_done (frame->root);
+}
+
+#ifdef HAVE_STRUCT_FUSE_LOWLEVEL_OPS_STATX
+static stat_cbk fuse_statx_cbk;
+static fstat_cbk fuse_fstatx_cbk;
+
+static void
+fuse_statx (fuse_req_t req, fuse_ino_t ino, int flags, int mask, struct fuse_file_info *fi)
+{
+    fd_t *fd = fd_of (fi);
+    call_frame_t *frame = request_begin (req, fd ? FOP_fstat : FOP_stat);
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    if (fd)
+        STACK_WIND (frame, fuse_fstatx_cbk, FIRST_CHILD (frame->this), fstat, fd, NULL);
+    else
+        STACK_WIND (frame, fuse_statx_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
+}
+
+/* Only the kernel's own fields: it fills in the device numbers itself. */
+static struct statx
+statx_of_iatt (const struct iatt *iatt)
+{
+    return (struct statx){
+        .stx_mask = STATX_BASIC_STATS | (iatt->ia_btime ? STATX_BTIME : 0),
+        .stx_blksize = iatt->ia_blksize,
+        .stx_attributes = iatt->ia_attributes,
+        .stx_attributes_mask = iatt->ia_attributes_mask,
+        .stx_nlink = iatt->ia_nlink,
+        .stx_uid = iatt->ia_uid,
+        .stx_gid = iatt->ia_gid,
+        .stx_mode = mode_of_iatt (iatt),
+        .stx_ino = iatt->ia_ino,
+        .stx_size = iatt->ia_size,
+        .stx_blocks = iatt->ia_blocks,
+        .stx_atime = { .tv_sec = iatt->ia_atime, .tv_nsec = iatt->ia_atime_nsec },
+        .stx_mtime = { .tv_sec = iatt->ia_mtime, .tv_nsec = iatt->ia_mtime_nsec },
+        .stx_ctime = { .tv_sec = iatt->ia_ctime, .tv_nsec = iatt->ia_ctime_nsec },
+        .stx_btime = { .tv_sec = iatt->ia_btime, .tv_nsec = iatt->ia_btime_nsec },
+        .stx_rdev_major = major (iatt->ia_rdev),
+        .stx_rdev_minor = minor (iatt->ia_rdev),
+    };
+}
+
+static void
+statx_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *buf)
+{
+    struct statx stx;
+    fuse_req_t req;
+
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    stx = statx_of_iatt (buf);
+    req = request_answer (frame);
+    fuse_reply_statx (req, 0, &stx, bridge_of (req)->settings.attribute_timeout);
+    stack_done (frame->root);
+}
+
+static void
+fuse_statx_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct iatt *buf, dict_t *xdata)
+{
+    statx_done (frame, op_ret, op_errno, buf);
+}
+
+static void
+fuse_fstatx_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                 struct iatt *buf, dict_t *xdata)
+{
+    statx_done (frame, op_ret, op_errno, buf);
+}
+#endif
+
+void
+attr_handlers (struct fuse_lowlevel_ops *ops)
+{
+    ops->getattr = fuse_getattr;
+    ops->setattr = fuse_setattr;
+    ops->readlink = fuse_readlink;
+    ops->access = fuse_access;
+    ops->statfs = fuse_statfs;
+#ifdef HAVE_STRUCT_FUSE_LOWLEVEL_OPS_STATX
+    ops->statx = fuse_statx;
+#endif
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The fuse bridge, mount/fuse: the kernel's requests go down the graph, its answers go back.
+ *
+ * It is the translator on top of the graph, though no volfile names it: each request is a call_stack whose first
+ * frame is the bridge's.
+ */
+#ifndef WINDLASS_FUSE_BRIDGE_H
+#define WINDLASS_FUSE_BRIDGE_H
+
+#include "graph/graph.h"
+
+/* Values of the rows in bridge_options (windlass help mount/fuse). */
+struct bridge_settings;
+
+extern const struct xlator_option bridge_options[];
+
+struct bridge;
+
+/* options: pairs "key=value" of bridge_options rows, NULL at the end. mount_options: of -o, those that are
+ * the kernel's (comma separated), or NULL. NULL after a message on stderr. */
+struct bridge *bridge_new (struct graph *graph, const char *mountpoint, const char *const *options,
+                           const char *mount_options, char **ret_error);
+
+/* Mounts. 0, or a negative errno and *ret_error says who, what and why. */
+int bridge_mount (struct bridge *bridge, char **ret_error);
+
+/* Starts the threads that answer the kernel. done is called, from one of them, when the mount is gone. */
+int bridge_start (struct bridge *bridge, void (*done) (void *data), void *data);
+
+/* Waits until the kernel's INIT was answered: since then the mount works. */
+int bridge_wait_ready (struct bridge *bridge);
+
+/* Unmounts (lazily if it is busy), waits for the threads, and frees what the kernel held. */
+void bridge_stop (struct bridge *bridge);
+
+/* Some request was never answered: its memory and thread are still in use, so the graph can't be freed.
+ * bridge_free does nothing then. */
+bool bridge_is_stuck (const struct bridge *bridge);
+void bridge_free (struct bridge *bridge);
+
+/* The words of a list of mount options, between commas without a backslash before them; backslashes stay.
+ * g_strfreev it. */
+char **bridge_split_options (const char *options);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Supplementary groups. The kernel's requests don't carry them, so they are read from /proc, and
+ * remembered for a short while, because reading costs more than most requests.
+ */
+#include "fuse/internal.h"
+
+#include "core/stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CACHE_LIMIT 1024
+
+struct caller {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+};
+
+struct groups_entry {
+    struct caller caller;
+    int64_t until; /* clock_now */
+    int count;
+    gid_t groups[];
+};
+
+struct groups_cache {
+    int64_t timeout;
+    pthread_mutex_t lock; /* a leaf */
+    GHashTable *entries;  /* lock; struct caller to struct groups_entry */
+};
+
+static guint
+caller_hash (gconstpointer data)
+{
+    const struct caller *caller = data;
+
+    return (guint) caller->pid * 2654435761u ^ caller->uid * 40503u ^ caller->gid;
+}
+
+static gboolean
+caller_equal (gconstpointer a, gconstpointer b)
+{
+    const struct caller *x = a, *y = b;
+
+    return x->pid == y->pid && x->uid == y->uid && x->gid == y->gid;
+}
+
+struct groups_cache *
+groups_cache_new (int64_t timeout)
+{
+    struct groups_cache *cache = g_new0 (struct groups_cache, 1);
+
+    cache->timeout = timeout;
+    pthread_mutex_init (&cache->lock, NULL);
+    cache->entries = g_hash_table_new_full (caller_hash, caller_equal, NULL, g_free);
+    return cache;
+}
+
+void
+groups_cache_free (struct groups_cache *cache)
+{
+    if (!cache)
+        return;
+    g_hash_table_destroy (cache->entries);
+    pthread_mutex_destroy (&cache->lock);
+    g_free (cache);
+}
+
+/* The numbers of the line "Groups:\t4 24 1000". */
+static struct groups_entry *
+groups_parse (const struct caller *caller, const char *status)
+{
+    const char *line = strstr (status, "\nGroups:");
+    GArray *list = g_array_new (FALSE, FALSE, sizeof (gid_t));
+    struct groups_entry *entry;
+
+    for (line = line ? line + strlen ("\nGroups:") : ""; *line && *line != '\n';) {
+        char *end;
+        unsigned long number = strtoul (line, &end, 10);
+        if (end == line)
+            break;
+        gid_t gid = number;
+        g_array_append_val (list, gid);
+        for (line = end; *line == ' ' || *line == '\t'; line++)
+            continue;
+    }
+    entry = g_malloc0 (sizeof *entry + list->len * sizeof (gid_t));
+    entry->caller = *caller;
+    entry->count = list->len;
+    if (list->len)
+        memcpy (entry->groups, list->data, list->len * sizeof (gid_t));
+    g_array_free (list, TRUE);
+    return entry;
+}
+
+/* A caller outside our pid namespace has number 0, one that is gone has no file: neither has groups then. */
+static struct groups_entry *
+groups_ask (const struct caller *caller)
+{
+    g_autofree char *status = NULL;
+    char path[64];
+
+    snprintf (path, sizeof path, "/proc/%d/status", caller->pid);
+    if (caller->pid > 0 && g_file_get_contents (path, &status, NULL, NULL))
+        return groups_parse (caller, status);
+    return groups_parse (caller, "");
+}
+
+static int
+groups_give (call_stack_t *root, const struct groups_entry *entry)
+{
+    if (entry->count) {
+        root->groups = stack_alloc (root, entry->count * sizeof (gid_t), NULL);
+        memcpy (root->groups, entry->groups, entry->count * sizeof (gid_t));
+    }
+    return entry->count;
+}
+
+/* How many groups, or -1 when nothing fresh is known. */
+static int
+groups_remembered (struct groups_cache *cache, call_stack_t *root, const struct caller *caller)
+{
+    const struct groups_entry *entry;
+    int count = -1;
+
+    pthread_mutex_lock (&cache->lock);
+    entry = g_hash_table_lookup (cache->entries, caller);
+    if (entry && entry->until > clock_now ())
+        count = groups_give (root, entry);
+    pthread_mutex_unlock (&cache->lock);
+    return count;
+}
+
+int
+groups_find (call_stack_t *root)
+{
+    struct bridge *bridge = root->frames[0].this->private;
+    struct groups_cache *cache = bridge->groups;
+    const struct caller caller = { root->pid, root->uid, root->gid };
+    struct groups_entry *entry;
+    int count = groups_remembered (cache, root, &caller);
+
+    if (count >= 0)
+        return count;
+    entry = groups_ask (&caller);
+    count = groups_give (root, entry);
+    entry->until = clock_now () + cache->timeout;
+    pthread_mutex_lock (&cache->lock);
+    if (g_hash_table_size (cache->entries) >= CACHE_LIMIT)
+        g_hash_table_remove_all (cache->entries);
+    g_hash_table_replace (cache->entries, &entry->caller, entry);
+    pthread_mutex_unlock (&cache->lock);
+    return count;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What passes between libfuse and the device.
+ *
+ * libfuse 3.14 knows nothing of FUSE_HANDLE_KILLPRIV_V2, without which the kernel asks for security.capability before
+ * each write; and what it knows of FUSE_PARALLEL_DIROPS it keeps to itself. So the kernel's offer is noted
+ * as it comes in, and what the library left out is added to its answer.
+ */
+#include "fuse/internal.h"
+
+#include <linux/fuse.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+note_offer (struct bridge *bridge, const void *buf, size_t size)
+{
+    const struct fuse_in_header *header = buf;
+    const struct fuse_init_in *init = (const void *) (header + 1);
+
+    if (size < sizeof *header + offsetof (struct fuse_init_in, flags2) || header->opcode != FUSE_INIT)
+        return;
+    bridge->init.unique = header->unique;
+    bridge->init.offered = init->flags;
+    if (init->flags & FUSE_INIT_EXT && size >= sizeof *header + offsetof (struct fuse_init_in, unused))
+        bridge->init.offered |= (uint64_t) init->flags2 << 32;
+}
+
+static ssize_t
+device_read (int fd, void *buf, size_t size, void *userdata)
+{
+    struct bridge *bridge = userdata;
+    ssize_t n;
+
+    /* The library believes that every buffer has its own size; ours ends where the payload does. */
+    n = read (fd, buf, MIN (size, WRITE_HEADER + MAX_PAYLOAD));
+    if (G_UNLIKELY (n > 0 && !__atomic_load_n (&bridge->session_up, __ATOMIC_RELAXED)))
+        note_offer (bridge, buf, n);
+    return n;
+}
+
+/* The library's answer to INIT, with the flags that it doesn't know. */
+static ssize_t
+write_init (struct bridge *bridge, int fd, const struct iovec *iov)
+{
+    struct fuse_out_header header;
+    struct fuse_init_out out = { 0 };
+    struct iovec mine[2] = { { &header, sizeof header }, { &out, MIN (iov[1].iov_len, sizeof out) } };
+    uint64_t added = bridge->init.wanted & bridge->init.offered;
+
+    memcpy (&header, iov[0].iov_base, sizeof header);
+    memcpy (&out, iov[1].iov_base, mine[1].iov_len);
+    out.flags |= (uint32_t) added;
+    if (out.flags & FUSE_INIT_EXT)
+        out.flags2 |= added >> 32;
+    header.len = mine[0].iov_len + mine[1].iov_len;
+    return writev (fd, mine, 2);
+}
+
+static bool
+is_init (const struct bridge *bridge, const struct iovec *iov)
+{
+    const struct fuse_out_header *header = iov[0].iov_base;
+
+    return bridge->init.unique && header->unique == bridge->init.unique;
+}
+
+/* Once: afterwards nothing is looked at any more. */
+static ssize_t
+answer_init (struct bridge *bridge, int fd, const struct iovec *iov, int count)
+{
+    const struct fuse_out_header *header = iov[0].iov_base;
+    /* The kernel may have to be asked again, for an older version, before there are flags. */
+    const bool flags = count == 2 && header->error == 0 && iov[1].iov_len > FUSE_COMPAT_INIT_OUT_SIZE;
+    ssize_t n = flags ? write_init (bridge, fd, iov) : writev (fd, iov, count);
+
+    if (flags && n >= 0) {
+        __atomic_store_n (&bridge->session_up, true, __ATOMIC_RELEASE);
+        loop_set_state (bridge, BRIDGE_READY);
+    }
+    return n;
+}
+
+/* The library prints what goes wrong here, except for ENOENT: the caller is gone. Nor does it matter that
+ * the mount is. */
+static ssize_t
+device_writev (int fd, struct iovec *iov, int count, void *userdata)
+{
+    struct bridge *bridge = userdata;
+    ssize_t n;
+
+    if (G_UNLIKELY (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE)) && is_init (bridge, iov))
+        n = answer_init (bridge, fd, iov, count);
+    else
+        n = writev (fd, iov, count);
+    if (n < 0 && errno != ENOENT) {
+        if (errno != ENODEV)
+            gf_log (&bridge->xlator, GF_LOG_WARNING, "the kernel refused an answer: %s", g_strerror (errno));
+        errno = ENOENT;
+    }
+    return n;
+}
+
+const struct fuse_custom_io init_flags_io = { .read = device_read, .writev = device_writev };

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Inside the fuse bridge. */
+#ifndef WINDLASS_FUSE_INTERNAL_H
+#define WINDLASS_FUSE_INTERNAL_H
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include "core/iobuf.h"
+#include "fuse/bridge.h"
+#include "xlator.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+/* The largest payload of a request, and the kernel's header of a write, which comes before it. The payload of a
+ * write is put on a page boundary, so that storage can use it as it is for direct I/O. */
+#define MAX_PAYLOAD (1 << 20)
+#define WRITE_HEADER 80
+#define PAYLOAD_OFFSET 4096
+
+/* Three-valued options: what "auto" means depends on what the kernel can do. */
+enum choice { CHOICE_AUTO, CHOICE_ON, CHOICE_OFF };
+
+struct bridge_settings {
+    double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
+    int direct_io, keep_cache; /* of choice_values: ask choice_of */
+    bool read_only, writeback, auto_invalidation, readdirp, acl, always_flush;
+    int64_t gid_timeout, stuck_after; /* nanoseconds */
+    int64_t lru_limit;
+    uint64_t read_ahead; /* bytes */
+    int background_qlen, congestion_threshold, reader_threads, time_granularity;
+};
+
+/* What the kernel offered when it was mounted, and what is added to the library's answer. */
+struct init_flags {
+    uint64_t unique; /* of the INIT request; 0 before and after it */
+    uint64_t offered;
+    uint64_t wanted;
+};
+
+struct groups_cache;
+
+/* One thread that reads requests and winds them. */
+struct reader {
+    struct bridge *bridge;
+    pthread_t thread;
+    struct iobref *iobref; /* of the one buffer that the kernel's next request goes to */
+};
+
+#define READERS_MAX 64
+
+enum bridge_state { BRIDGE_WAITING, BRIDGE_READY, BRIDGE_OVER };
+
+struct bridge {
+    xlator_t xlator;
+    xlator_list_t child;
+    struct graph *graph;
+    struct bridge_settings settings;
+    char *mountpoint;
+    struct fuse_session *session;
+    GString *libfuse_says; /* what the library complained about, while it mounts */
+    uint32_t generation;   /* of every inode number: another for each mount, so that handles of an older one are stale */
+    bool mounted;
+    bool keep_cache, direct_io, writeback, lazy_flush; /* of every open; set before the kernel's first request */
+    struct init_flags init; /* used by one thread at a time: before INIT is answered there is no other request */
+    bool session_up;        /* INIT was answered; atomic */
+    unsigned n_forgotten;   /* inodes, ever; atomic */
+    struct groups_cache *groups;
+    struct spare *spare;
+    pthread_mutex_t fds_lock; /* a leaf */
+    GHashTable *fds;          /* fds_lock; those that the kernel has open */
+
+    void (*done) (void *data);
+    void *done_data;
+    unsigned idle;    /* readers that wait for a request; atomic */
+    unsigned parked;  /* readers that aren't needed now; atomic, changed under lock */
+    unsigned limit;   /* how many readers there may be */
+    bool full;        /* there are as many as there may be; atomic */
+    bool stopping;    /* atomic */
+    bool stuck;       /* it stopped, but not all of it did */
+    pthread_mutex_t lock; /* guards what follows; a leaf */
+    pthread_cond_t changed;
+    pthread_cond_t needed; /* for who is parked */
+    enum bridge_state state;
+    unsigned n_readers, n_running;
+    struct reader readers[READERS_MAX];
+};
+
+/* --- options.c: the rows, and their values --- */
+int bridge_options_read (struct bridge *bridge, const char *const *options, char **ret_error);
+enum choice choice_of (int value);
+
+/* --- init-flags.c: between libfuse and the device --- */
+extern const struct fuse_custom_io init_flags_io;
+
+/* --- session.c: what is negotiated, and the mount --- */
+void session_read_ahead (struct bridge *bridge);
+
+/* --- loop.c: the threads --- */
+void loop_set_state (struct bridge *bridge, enum bridge_state state);
+/* The buffer of the request that this thread handles. */
+struct iobref *loop_iobref (void);
+/* Makes the threads end after what they do now; whether they all did within so many nanoseconds. */
+bool loop_stop (struct bridge *bridge, int64_t patience);
+
+/* --- trim.c: gives back the memory of what the kernel forgets; so many more --- */
+void trim_note (struct bridge *bridge, unsigned forgotten);
+
+/* --- groups.c: supplementary groups of callers --- */
+struct groups_cache *groups_cache_new (int64_t timeout);
+void groups_cache_free (struct groups_cache *cache);
+int groups_find (call_stack_t *root);
+
+/* --- requests.c: how each request begins and ends --- */
+
+/* What a callback needs to know of its request. */
+struct fuse_local {
+    inode_t *inode;               /* with a reference */
+    inode_t *other;               /* with a reference: what a rename replaces */
+    fd_t *fd;                     /* with a reference */
+    inode_t *parent, *new_parent; /* lent: the kernel keeps them while it waits */
+    const char *name, *new_name;  /* in text */
+    struct fuse_file_info fi;
+    struct iatt attributes; /* setattr: what is still to be done */
+    uint32_t valid;
+    size_t size; /* readdir, getxattr: of the kernel's buffer */
+    char text[];
+};
+
+/* A new request, or NULL when it was refused and answered. frame->local isn't set. */
+call_frame_t *request_begin (fuse_req_t req, enum fop op);
+/* names are copied, since the kernel's are gone when the answer comes late; either may be NULL. */
+struct fuse_local *request_local (call_frame_t *frame, const char *name, const char *new_name);
+void request_local_drop (xlator_t *this, void *local);
+
+/* The kernel's request, to answer it: from here on it can't be interrupted any more. */
+fuse_req_t request_answer (call_frame_t *frame);
+/* Answers with an errno, or with 0 for plain success, and ends the request. */
+void request_err (call_frame_t *frame, int op_ret, int op_errno);
+void request_attr (call_frame_t *frame, const struct iatt *iatt);
+/* Links the inode, tells the kernel of it, and ends the request. */
+void request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);
+void request_open (call_frame_t *frame, fd_t *fd, bool directory);
+/* With a new file: an entry and an open in one. parent and name are NULL for a file without a name. */
+void request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);
+
+/* An entry as the kernel takes it; inode NULL: it isn't told of any. */
+void request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode, const struct iatt *iatt);
+
+/* A loc that borrows. false when the request was answered: the number is unknown, or the name can't be one. */
+bool request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino);
+bool request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const char *name);
+/* The open file of a request; NULL when the request was answered. */
+fd_t *request_fd (call_frame_t *frame, const struct fuse_file_info *fi);
+fd_t *fd_of (const struct fuse_file_info *fi);
+
+/* The kernel has fd open, with a reference, until it releases it, or the mount ends. */
+void request_fd_keep (struct bridge *bridge, fd_t *fd);
+void request_fd_release (struct bridge *bridge, fd_t *fd);
+void request_fds_release (struct bridge *bridge);
+
+/* For a loc on the stack: `g_auto (loc_t) loc`. Only the path that somebody may have asked for is its own. */
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (loc_t, loc_wipe_path)
+
+static inline struct bridge *
+bridge_of (fuse_req_t req)
+{
+    return fuse_req_userdata (req);
+}
+
+/* --- spare-flush.c: files whose closing we aren't told of --- */
+struct spare;
+struct spare *spare_new (void);
+/* Joins the thread, if there is one. */
+void spare_free (struct spare *spare);
+/* May the kernel be spared the flush of a file that is opened like this? */
+bool spare_allowed (struct bridge *bridge, int flags);
+/* owner, of the process pid, locks through fd. */
+void spare_note_lock (struct bridge *bridge, fd_t *fd, uint64_t owner, pid_t pid);
+/* fd was closed for good: what was locked through it, and not flushed, goes. */
+void spare_release (struct bridge *bridge, fd_t *fd);
+
+/* --- open.c --- */
+/* The flags with which a file is opened below, of those that the kernel sent. */
+uint32_t request_flags (const struct bridge *bridge, int flags);
+
+/* --- one for each group of handlers --- */
+void entry_handlers (struct fuse_lowlevel_ops *ops);
+void names_handlers (struct fuse_lowlevel_ops *ops);
+void attr_handlers (struct fuse_lowlevel_ops *ops);
+void open_handlers (struct fuse_lowlevel_ops *ops);
+void file_handlers (struct fuse_lowlevel_ops *ops);
+void dir_handlers (struct fuse_lowlevel_ops *ops);
+void xattr_handlers (struct fuse_lowlevel_ops *ops);
+void lock_handlers (struct fuse_lowlevel_ops *ops);
+void ioctl_handlers (struct fuse_lowlevel_ops *ops);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The threads that read requests: fuse-0, fuse-1, ... Each takes one from the kernel, winds it, and comes back for the
+ * next. A few wait, since the kernel then finds one that last ran where the caller runs; more would only be cold, so the
+ * rest is parked. When the last that waited has got something to do, one that is parked is called, or a new one starts.
+ */
+#include "fuse/internal.h"
+
+#include "core/watchdog.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Ends a thread's wait for a request. */
+#define SIGNAL_WAKE (SIGRTMIN + 1)
+
+#define WAITING_MAX 4
+
+#define CRASH_STACK (64 * 1024)
+
+static __thread struct reader *self;
+
+struct iobref *
+loop_iobref (void)
+{
+    return self->iobref;
+}
+
+void
+loop_set_state (struct bridge *bridge, enum bridge_state state)
+{
+    pthread_mutex_lock (&bridge->lock);
+    if (state > bridge->state)
+        bridge->state = state;
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+int
+bridge_wait_ready (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->lock);
+    while (bridge->state == BRIDGE_WAITING)
+        pthread_cond_wait (&bridge->changed, &bridge->lock);
+    pthread_mutex_unlock (&bridge->lock);
+    /* It may be over by now, too, when somebody was quick to unmount it. */
+    if (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
+        return -EIO;
+    session_read_ahead (bridge);
+    return 0;
+}
+
+/* A buffer that nobody else uses: the last one, unless a translator kept it. */
+static bool
+reader_buffer (struct reader *reader)
+{
+    struct iobuf *iobuf;
+
+    if (reader->iobref && iobref_writable (reader->iobref))
+        return true;
+    iobref_unref (reader->iobref);
+    reader->iobref = NULL;
+    iobuf = iobuf_new (PAYLOAD_OFFSET + MAX_PAYLOAD);
+    if (!iobuf)
+        return false;
+    reader->iobref = iobref_new ();
+    iobref_add (reader->iobref, iobuf);
+    iobuf_unref (iobuf);
+    return true;
+}
+
+/* Takes a request into buf. Its size; 0 when the mount is gone; a negative errno. */
+static int
+reader_receive (struct reader *reader, struct fuse_buf *buf)
+{
+    if (!reader_buffer (reader))
+        return -ENOMEM;
+    memset (buf, 0, sizeof *buf);
+    buf->mem = (char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET - WRITE_HEADER;
+    return fuse_session_receive_buf (reader->bridge->session, buf);
+}
+
+static void *reader_run (void *data);
+
+static int
+reader_start_locked (struct bridge *bridge)
+{
+    struct reader *reader = &bridge->readers[bridge->n_readers];
+    char name[16];
+    int r;
+
+    reader->bridge = bridge;
+    snprintf (name, sizeof name, "fuse-%u", bridge->n_readers);
+    r = thread_new (&reader->thread, name, reader_run, reader);
+    if (r < 0)
+        return r;
+    bridge->n_readers++;
+    bridge->n_running++;
+    return 0;
+}
+
+/* All are busy: one more, as long as there may be. */
+static void
+reader_add (struct bridge *bridge)
+{
+    int r = 0;
+
+    pthread_mutex_lock (&bridge->lock);
+    if (bridge->n_readers < bridge->limit && !bridge->stopping)
+        r = reader_start_locked (bridge);
+    if (r < 0 || bridge->n_readers >= bridge->limit)
+        __atomic_store_n (&bridge->full, true, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&bridge->lock);
+    if (r < 0)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "no more threads than %u: %s", bridge->n_readers, g_strerror (-r));
+}
+
+static bool
+enough_wait (struct bridge *bridge)
+{
+    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= WAITING_MAX;
+}
+
+static void
+reader_park (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->lock);
+    __atomic_add_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
+    while (enough_wait (bridge) && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
+        pthread_cond_wait (&bridge->needed, &bridge->lock);
+    __atomic_sub_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+/* Nobody waits any more. Whoever parks counts himself before he looks whether he is needed: he is seen here, or sees that
+ * nobody waits. */
+static void
+reader_call (struct bridge *bridge)
+{
+    if (__atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) == 0) {
+        if (!__atomic_load_n (&bridge->full, __ATOMIC_RELAXED))
+            reader_add (bridge);
+        return;
+    }
+    pthread_mutex_lock (&bridge->lock);
+    pthread_cond_signal (&bridge->needed);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+static void
+reader_loop (struct reader *reader)
+{
+    struct bridge *bridge = reader->bridge;
+    struct fuse_buf buf;
+
+    while (!__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE) && !fuse_session_exited (bridge->session)) {
+        if (enough_wait (bridge)) {
+            reader_park (bridge);
+            continue;
+        }
+        __atomic_add_fetch (&bridge->idle, 1, __ATOMIC_SEQ_CST);
+        int n = reader_receive (reader, &buf);
+        unsigned idle = __atomic_sub_fetch (&bridge->idle, 1, __ATOMIC_SEQ_CST);
+        if (n == 0)
+            break;
+        if (n == -EINTR || n == -EAGAIN)
+            continue;
+        if (n < 0) {
+            gf_log (&bridge->xlator, GF_LOG_WARNING, "can't take a request from the kernel: %s", g_strerror (-n));
+            g_usleep (10000);
+            continue;
+        }
+        if (idle == 0)
+            reader_call (bridge);
+        fuse_session_process_buf (bridge->session, &buf);
+    }
+}
+
+/* What a crash is reported on, should it be the stack that ran out. */
+static void *
+crash_stack_begin (void)
+{
+    stack_t stack = { .ss_sp = g_malloc (CRASH_STACK), .ss_size = CRASH_STACK };
+
+    sigaltstack (&stack, NULL);
+    return stack.ss_sp;
+}
+
+static void
+crash_stack_end (void *memory)
+{
+    stack_t none = { .ss_flags = SS_DISABLE };
+
+    sigaltstack (&none, NULL);
+    g_free (memory);
+}
+
+static void *
+reader_run (void *data)
+{
+    struct reader *reader = data;
+    struct bridge *bridge = reader->bridge;
+    void *crash_stack = crash_stack_begin ();
+    sigset_t wake;
+    bool last;
+
+    self = reader;
+    sigemptyset (&wake);
+    sigaddset (&wake, SIGNAL_WAKE);
+    pthread_sigmask (SIG_UNBLOCK, &wake, NULL);
+    reader_loop (reader);
+    crash_stack_end (crash_stack);
+    iobref_unref (reader->iobref);
+    reader->iobref = NULL;
+    pthread_mutex_lock (&bridge->lock);
+    __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE); /* the mount is gone for all of us */
+    pthread_cond_broadcast (&bridge->needed);
+    last = --bridge->n_running == 0;
+    if (last)
+        bridge->state = BRIDGE_OVER;
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
+    if (last)
+        bridge->done (bridge->done_data);
+    return NULL;
+}
+
+static void
+wake_up (int signal_number)
+{
+}
+
+int
+bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
+{
+    struct sigaction action = { .sa_handler = wake_up }; /* without SA_RESTART: the read shall end */
+    int r;
+
+    sigaction (SIGNAL_WAKE, &action, NULL);
+    bridge->done = done;
+    bridge->done_data = data;
+    bridge->limit = bridge->settings.reader_threads;
+    pthread_mutex_lock (&bridge->lock);
+    r = reader_start_locked (bridge);
+    for (unsigned i = 1; r == 0 && i < MIN (bridge->limit, WAITING_MAX); i++)
+        r = reader_start_locked (bridge);
+    __atomic_store_n (&bridge->full, bridge->n_readers == bridge->limit, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&bridge->lock);
+    if (r == 0)
+        watchdog_set (bridge->settings.stuck_after);
+    return r;
+}
+
+/* A signal that comes between a thread's look at `stopping` and its read is lost, so it is repeated. */
+static bool
+loop_wake_locked (struct bridge *bridge, int64_t until)
+{
+    while (bridge->n_running > 0 && clock_now () < until) {
+        for (unsigned i = 0; i < bridge->n_readers; i++)
+            pthread_kill (bridge->readers[i].thread, SIGNAL_WAKE);
+        thread_cond_wait_until (&bridge->changed, &bridge->lock, clock_now () + 20000000);
+    }
+    return bridge->n_running == 0;
+}
+
+bool
+loop_stop (struct bridge *bridge, int64_t patience)
+{
+    bool stopped;
+
+    pthread_mutex_lock (&bridge->lock);
+    __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE);
+    pthread_cond_broadcast (&bridge->needed);
+    stopped = loop_wake_locked (bridge, clock_now () + patience);
+    pthread_mutex_unlock (&bridge->lock);
+    if (!stopped)
+        return false;
+    watchdog_set (0);
+    for (unsigned i = 0; i < bridge->n_readers; i++)
+        pthread_join (bridge->readers[i].thread, NULL);
+    bridge->n_readers = 0;
+    return true;
+}

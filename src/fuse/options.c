@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The bridge's options. Names and meaning are those of GlusterFS's mount/fuse. */
+#include "fuse/internal.h"
+
+/* A boolean in every spelling, or auto. */
+static const char *const choice_values[] = { "auto", "on",  "yes", "true",  "enable",
+                                             "1",    "off", "no",  "false", "disable",
+                                             "0",    NULL };
+
+enum choice
+choice_of (int value)
+{
+    return value == 0 ? CHOICE_AUTO : value <= 5 ? CHOICE_ON : CHOICE_OFF;
+}
+
+#define FIELD(field_) OPTION_FIELD (struct bridge_settings, field_)
+#define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
+
+const struct xlator_option bridge_options[] = {
+    { .key = { "attribute-timeout" }, .type = OPTION_DOUBLE, FIELD (attribute_timeout), .value = "1.0",
+      .min = 0, .max = 4294967295.0, .help = "for how many seconds the kernel may use attributes without asking again" },
+    { .key = { "entry-timeout" }, .type = OPTION_DOUBLE, FIELD (entry_timeout), .value = "1.0",
+      .min = 0, .max = 4294967295.0, .help = "for how many seconds the kernel may use a name without asking again" },
+    { .key = { "negative-timeout" }, .type = OPTION_DOUBLE, FIELD (negative_timeout), .value = "0.0",
+      .min = 0, .max = 4294967295.0, .help = "for how many seconds the kernel may remember that a name does not exist" },
+    { .key = { "direct-io-mode" }, .type = OPTION_ENUM, FIELD (direct_io), .value = "auto", .values = choice_values,
+      .help = "whether reads and writes go past the kernel's page cache; auto is off" },
+    { .key = { "read-only" }, .type = OPTION_BOOL, FIELD (read_only), .value = "off",
+      .help = "refuse everything that would change a file or a directory" },
+    { .key = { "fopen-keep-cache" }, .type = OPTION_ENUM, FIELD (keep_cache), .value = "auto", .values = choice_values,
+      .help = "whether cached pages stay valid when a file is opened again; auto is on, if the kernel drops the pages of a changed file itself" },
+    { .key = { "auto-invalidation" }, .type = OPTION_BOOL, FIELD (auto_invalidation), .value = "on",
+      .help = "have the kernel drop a file's cached pages when its size or modification time changes" },
+    { .key = { "kernel-writeback-cache" }, .type = OPTION_BOOL, FIELD (writeback), .value = "off",
+      .help = "let the kernel collect writes and send them later; nobody else may change the files meanwhile" },
+    { .key = { "attr-times-granularity" }, .type = OPTION_INT, FIELD (time_granularity), .value = "0", .min = 0,
+      .max = 1000000000, .help = "nanoseconds to which file times are exact, for the writeback cache; 0 is 1" },
+    { .key = { "use-readdirp" }, .type = OPTION_BOOL, FIELD (readdirp), .value = "yes",
+      .help = "answer attributes along with the names of a directory when the kernel asks for them" },
+    { .key = { "acl" }, .type = OPTION_BOOL, FIELD (acl), .value = "on",
+      .help = "have the kernel check POSIX ACLs" },
+    { .key = { "always-flush" }, .type = OPTION_BOOL, FIELD (always_flush), .value = "off",
+      .help = "send a flush even when a file that was only read is closed and no translator but storage would notice" },
+    { .key = { "gid-timeout" }, .type = OPTION_TIME, FIELD (gid_timeout), .value = "1",
+      .help = "how long a process's supplementary groups are remembered; for so long it can still use groups that it gave up" },
+    { .key = { "lru-limit" }, .type = OPTION_INT, FIELD (lru_limit), .value = "1024", .min = 0, .max = 1e12,
+      .help = "how many inodes are remembered that the kernel has forgotten; file handles of others are stale" },
+    { .key = { "stuck-after" }, .type = OPTION_TIME, FIELD (stuck_after), .value = "30", .min = 0, .max = 86400,
+      .help = "after how long a request without an answer is logged, once, with the translator it is at; 0: never" },
+    { .key = { "read-ahead" }, .type = OPTION_SIZE, FIELD (read_ahead), .value = "1MB", .min = 0, .max = 1 << 30,
+      .help = "how far the kernel reads ahead, where it lets us say so; 0 leaves it alone" },
+    { .key = { "background-qlen" }, .type = OPTION_INT, FIELD (background_qlen), .value = "64", .min = 16,
+      .max = 65535, .help = "how many requests that nobody waits for, such as read-ahead, the kernel may send at once" },
+    { .key = { "congestion-threshold" }, .type = OPTION_INT, FIELD (congestion_threshold), .value = "48", .min = 12,
+      .max = 65535, .help = "with how many of them the kernel takes the mount for congested" },
+    { .key = { "reader-thread-count" }, .type = OPTION_INT, FIELD (reader_threads), .value = "8", .min = 1,
+      .max = READERS_MAX, .help = "how many threads may handle requests; they start as they are needed" },
+    INERT ("strict-volfile-check", OPTION_BOOL, "for management servers only"),
+    INERT ("client-pid", OPTION_INT, "for management servers only"),
+    INERT ("uid-map-root", OPTION_INT, "has no effect"),
+    INERT ("sync-to-mount", OPTION_BOOL, "has no effect: the program always waits for the mount"),
+    INERT ("resolve-gids", OPTION_BOOL, "has no effect: groups are always the process's own"),
+    INERT ("selinux", OPTION_BOOL, "has no effect: security labels are passed on like other extended attributes"),
+    INERT ("enable-ino32", OPTION_BOOL, "has no effect: inode numbers are those of the storage"),
+    INERT ("no-root-squash", OPTION_BOOL, "has no effect: root is never squashed"),
+    INERT ("capability", OPTION_BOOL, "has no effect: file capabilities always work"),
+    INERT ("event-history", OPTION_BOOL, "has no effect"),
+    INERT ("thin-client", OPTION_BOOL, "has no effect"),
+    INERT ("flush-handle-interrupt", OPTION_BOOL, "has no effect: every request can be interrupted"),
+    INERT ("invalidate-limit", OPTION_INT, "has no effect: the kernel alone decides what it forgets"),
+    INERT ("fuse-dev-eperm-ratelimit-ns", OPTION_INT, "has no effect"),
+    { .key = { NULL } },
+};
+
+static int
+option_read (struct bridge *bridge, const char *pair, char **ret_error)
+{
+    g_auto (GStrv) words = g_strsplit (pair, "=", 2);
+    const struct xlator_option *row = words[0] ? option_find (bridge_options, words[0]) : NULL;
+    g_autofree char *allowed = NULL;
+    void *field;
+
+    if (!row || !words[1]) {
+        *ret_error = g_strdup_printf ("mount/fuse: there is no option '%s'", pair);
+        return -EINVAL;
+    }
+    field = row->size ? (char *) &bridge->settings + row->offset : NULL;
+    if (option_parse (row, words[1], field, &allowed) < 0) {
+        *ret_error = g_strdup_printf ("mount/fuse: option '%s' %s, got '%s'", words[0], allowed, words[1]);
+        return -EINVAL;
+    }
+    if (row->inert)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "option '%s' does nothing here: %s", words[0], row->help);
+    return 0;
+}
+
+int
+bridge_options_read (struct bridge *bridge, const char *const *options, char **ret_error)
+{
+    for (const struct xlator_option *row = bridge_options; row->key[0]; row++) {
+        g_autofree char *allowed = NULL;
+        if (!row->value || !row->size)
+            continue;
+        int r = option_parse (row, row->value, (char *) &bridge->settings + row->offset, &allowed);
+        g_assert (r == 0);
+    }
+    for (size_t i = 0; options && options[i]; i++) {
+        int r = option_read (bridge, options[i], ret_error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

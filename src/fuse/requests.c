@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How a request of the kernel becomes a call_stack, and how it is answered. */
+#include "fuse/internal.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+static void
+request_interrupt (fuse_req_t req, void *root)
+{
+    stack_interrupt (root);
+}
+
+static bool
+op_modifies (enum fop op)
+{
+    switch (op) {
+    case FOP_mknod: case FOP_mkdir: case FOP_unlink: case FOP_rmdir: case FOP_symlink: case FOP_rename: case FOP_link:
+    case FOP_truncate: case FOP_ftruncate: case FOP_create: case FOP_tmpfile: case FOP_writev: case FOP_setxattr:
+    case FOP_removexattr: case FOP_setattr: case FOP_fsetattr: case FOP_fallocate: case FOP_discard: case FOP_zerofill:
+    case FOP_copy_file_range:
+        return true;
+    default:
+        return false;
+    }
+}
+
+call_frame_t *
+request_begin (fuse_req_t req, enum fop op)
+{
+    struct bridge *bridge = bridge_of (req);
+    const struct fuse_ctx *ctx = fuse_req_ctx (req);
+    call_stack_t *root;
+
+    if (G_UNLIKELY (bridge->settings.read_only) && op_modifies (op)) {
+        fuse_reply_err (req, EROFS);
+        return NULL;
+    }
+    root = stack_new (&bridge->xlator);
+    root->op = op;
+    root->uid = ctx->uid;
+    root->gid = ctx->gid;
+    root->pid = ctx->pid;
+    root->umask = ctx->umask;
+    root->find_groups = groups_find;
+    root->top = req;
+    fuse_req_interrupt_func (req, request_interrupt, root);
+    return &root->frames[0];
+}
+
+struct fuse_local *
+request_local (call_frame_t *frame, const char *name, const char *new_name)
+{
+    size_t size = name ? strlen (name) + 1 : 0;
+    size_t new_size = new_name ? strlen (new_name) + 1 : 0;
+    struct fuse_local *local = frame_local_new (frame, sizeof *local + size + new_size);
+
+    if (name)
+        local->name = memcpy (local->text, name, size);
+    if (new_name)
+        local->new_name = memcpy (local->text + size, new_name, new_size);
+    return local;
+}
+
+void
+request_local_drop (xlator_t *this, void *data)
+{
+    struct fuse_local *local = data;
+
+    inode_unref (local->inode);
+    inode_unref (local->other);
+    fd_unref (local->fd);
+}
+
+fuse_req_t
+request_answer (call_frame_t *frame)
+{
+    fuse_req_t req = frame->root->top;
+
+    /* Waits for an interrupt on another thread that looks at root right now. */
+    fuse_req_interrupt_func (req, NULL, NULL);
+    return req;
+}
+
+void
+request_err (call_frame_t *frame, int op_ret, int op_errno)
+{
+    fuse_req_t req = request_answer (frame);
+    int error = 0;
+
+    /* The kernel takes no others, and a failure without a reason must not look like success. */
+    if (op_ret < 0)
+        error = op_errno > 0 && op_errno < 1000 ? op_errno : EIO;
+    fuse_reply_err (req, error);
+    stack_done (frame->root);
+}
+
+void
+request_attr (call_frame_t *frame, const struct iatt *iatt)
+{
+    fuse_req_t req = request_answer (frame);
+    struct stat st;
+
+    stat_of_iatt (&st, iatt);
+    fuse_reply_attr (req, &st, bridge_of (req)->settings.attribute_timeout);
+    stack_done (frame->root);
+}
+
+void
+request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode, const struct iatt *iatt)
+{
+    memset (ret_entry, 0, sizeof *ret_entry);
+    ret_entry->ino = inode ? inode_nodeid (inode) : 0;
+    ret_entry->generation = bridge->generation;
+    ret_entry->attr_timeout = bridge->settings.attribute_timeout;
+    ret_entry->entry_timeout = bridge->settings.entry_timeout;
+    stat_of_iatt (&ret_entry->attr, iatt);
+}
+
+/* The inode that an answer is about, known to the table from now on, with a reference. A name may have come
+ * to stand for another file since inode was asked about. */
+static inode_t *
+link_answer (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+{
+    g_autoptr (inode_t) fresh = NULL;
+
+    if (!gfid_is_null (&inode->gfid) && !gfid_equal (&inode->gfid, &iatt->ia_gfid))
+        inode = fresh = inode_new (inode->table);
+    return inode_link (inode, parent, name, iatt);
+}
+
+void
+request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+{
+    fuse_req_t req = request_answer (frame);
+    struct fuse_entry_param entry;
+    inode_t *linked = link_answer (inode, parent, name, iatt);
+
+    request_fill_entry (bridge_of (req), &entry, linked, iatt);
+    inode_lookup (linked);
+    if (fuse_reply_entry (req, &entry) < 0)
+        inode_forget (linked, 1); /* the caller was killed meanwhile: the kernel didn't take it */
+    inode_unref (linked);
+    stack_done (frame->root);
+}
+
+void
+request_fd_keep (struct bridge *bridge, fd_t *fd)
+{
+    pthread_mutex_lock (&bridge->fds_lock);
+    g_hash_table_add (bridge->fds, fd_ref (fd));
+    pthread_mutex_unlock (&bridge->fds_lock);
+}
+
+void
+request_fd_release (struct bridge *bridge, fd_t *fd)
+{
+    bool had;
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    had = g_hash_table_remove (bridge->fds, fd);
+    pthread_mutex_unlock (&bridge->fds_lock);
+    if (had)
+        fd_unref (fd);
+}
+
+/* Files that were open when the mount went: translators may have something to finish with each. */
+void
+request_fds_release (struct bridge *bridge)
+{
+    g_autoptr (GList) fds = g_hash_table_get_keys (bridge->fds);
+
+    g_hash_table_remove_all (bridge->fds);
+    for (GList *at = fds; at; at = at->next)
+        fd_unref (at->data);
+}
+
+static void
+fill_open (struct bridge *bridge, struct fuse_file_info *fi, fd_t *fd, bool directory)
+{
+    fi->fh = (uintptr_t) fd;
+    if (directory)
+        return;
+    fi->keep_cache = bridge->keep_cache;
+    fi->direct_io = bridge->direct_io;
+    fi->noflush = spare_allowed (bridge, fi->flags);
+#ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
+    fi->parallel_direct_writes = 1;
+#endif
+}
+
+void
+request_open (call_frame_t *frame, fd_t *fd, bool directory)
+{
+    fuse_req_t req = request_answer (frame);
+    struct bridge *bridge = bridge_of (req);
+    struct fuse_local *local = frame->local;
+
+    request_fd_keep (bridge, fd);
+    fill_open (bridge, &local->fi, fd, directory);
+    if (fuse_reply_open (req, &local->fi) < 0)
+        request_fd_release (bridge, fd);
+    stack_done (frame->root);
+}
+
+/* A file that existed already may be known by another inode than the one it was opened with. */
+static void
+fd_adopt (fd_t *fd, inode_t *linked)
+{
+    inode_t *before = fd->inode;
+
+    if (before == linked)
+        return;
+    fd->inode = inode_ref (linked);
+    inode_unref (before);
+}
+
+void
+request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+{
+    fuse_req_t req = request_answer (frame);
+    struct bridge *bridge = bridge_of (req);
+    struct fuse_local *local = frame->local;
+    struct fuse_entry_param entry;
+    inode_t *linked = link_answer (inode, parent, name, iatt);
+
+    fd_adopt (fd, linked);
+    request_fill_entry (bridge, &entry, linked, iatt);
+    inode_lookup (linked);
+    request_fd_keep (bridge, fd);
+    fill_open (bridge, &local->fi, fd, false);
+    if (fuse_reply_create (req, &entry, &local->fi) < 0) {
+        inode_forget (linked, 1);
+        request_fd_release (bridge, fd);
+    }
+    inode_unref (linked);
+    stack_done (frame->root);
+}
+
+bool
+request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino)
+{
+    struct bridge *bridge = frame->this->private;
+    inode_t *inode = inode_of_nodeid (bridge->graph->itable, ino);
+
+    if (!inode) {
+        request_err (frame, -1, ESTALE);
+        return false;
+    }
+    *ret_loc = (loc_t){ .inode = inode };
+    return true;
+}
+
+/* 0, or the errno for what can't be a name. */
+static int
+name_error (const char *name)
+{
+    if (!name[0] || strchr (name, '/') || !strcmp (name, ".") || !strcmp (name, ".."))
+        return EINVAL;
+    return strnlen (name, NAME_MAX + 1) > NAME_MAX ? ENAMETOOLONG : 0;
+}
+
+bool
+request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const char *name)
+{
+    struct bridge *bridge = frame->this->private;
+    inode_t *inode = inode_of_nodeid (bridge->graph->itable, parent);
+    int error = inode ? name_error (name) : ESTALE;
+
+    if (error) {
+        request_err (frame, -1, error);
+        return false;
+    }
+    *ret_loc = (loc_t){ .parent = inode, .name = name };
+    return true;
+}
+
+fd_t *
+fd_of (const struct fuse_file_info *fi)
+{
+    fd_t *fd = fi ? (fd_t *) (uintptr_t) fi->fh : NULL;
+
+    return fd && fd->magic == FD_MAGIC ? fd : NULL;
+}
+
+fd_t *
+request_fd (call_frame_t *frame, const struct fuse_file_info *fi)
+{
+    fd_t *fd = fd_of (fi);
+
+    if (!fd)
+        request_err (frame, -1, EBADF);
+    return fd;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The session with the kernel: what is asked of it, and the mount. */
+#include "fuse/internal.h"
+
+#include "core/sync.h"
+
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct xlator_api bridge_api = {
+    .abi = XLATOR_ABI,
+    .type = "mount/fuse",
+    .about = "the kernel's side of a mount: its requests go down the graph",
+    .children = { .min = 1, .max = 1 },
+    .top_only = true,
+    .once = true,
+    .options = bridge_options,
+    .local_drop = request_local_drop,
+};
+
+/* --- what is negotiated --- */
+
+static void
+want (struct fuse_conn_info *conn, unsigned cap, bool on)
+{
+    if (on)
+        conn->want |= conn->capable & cap;
+    else
+        conn->want &= ~cap;
+}
+
+/* The kernel kills setuid, setgid and file capabilities only with our help: storage writes as the caller,
+ * and so does it. */
+static void
+want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
+{
+    want (conn, FUSE_CAP_HANDLE_KILLPRIV, false);
+#ifdef FUSE_CAP_HANDLE_KILLPRIV_V2
+    want (conn, FUSE_CAP_HANDLE_KILLPRIV_V2, true);
+#endif
+    bridge->init.wanted |= FUSE_HANDLE_KILLPRIV_V2;
+}
+
+/* Only storage would see a flush: nothing above it waits for one. */
+static bool
+flush_is_storage_only (const struct bridge *bridge)
+{
+    return !bridge->graph->top->routes.flush.to->children;
+}
+
+#define FLAG_DIRECT_IO_ALLOW_MMAP (1ULL << 36) /* of kernel 6.6: mmap works with direct I/O too */
+
+static void
+session_init (void *userdata, struct fuse_conn_info *conn)
+{
+    struct bridge *bridge = userdata;
+    const struct bridge_settings *settings = &bridge->settings;
+    enum choice keep = choice_of (settings->keep_cache);
+
+    /* Replies go out of memory, requests come into the buffers that writes are wound with: a pipe in
+     * between is of no use. */
+    want (conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
+    want (conn, FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_EXPORT_SUPPORT, true);
+    want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR, true);
+    want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
+    /* The umask travels with a request, so that a default ACL can stand in for it. */
+    want (conn, FUSE_CAP_DONT_MASK, true);
+    want (conn, FUSE_CAP_POSIX_ACL, settings->acl);
+    want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
+    want (conn, FUSE_CAP_AUTO_INVAL_DATA, settings->auto_invalidation);
+    want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
+    want_killpriv (bridge, conn);
+    bridge->init.wanted |= FUSE_PARALLEL_DIROPS;
+    conn->max_write = MIN (conn->max_write, MAX_PAYLOAD);
+    conn->max_background = settings->background_qlen;
+    conn->congestion_threshold = settings->congestion_threshold;
+    conn->time_gran = MAX (settings->time_granularity, 1);
+    bridge->writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
+    bridge->direct_io = choice_of (settings->direct_io) == CHOICE_ON;
+    bridge->lazy_flush = !settings->always_flush && flush_is_storage_only (bridge);
+    if (bridge->direct_io)
+        bridge->init.wanted |= FLAG_DIRECT_IO_ALLOW_MMAP;
+    bridge->keep_cache = keep == CHOICE_ON || (keep == CHOICE_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
+}
+
+/* --- making one --- */
+
+/* In a list of mount options a comma or a backslash has another meaning. */
+static char *
+escape (const char *text)
+{
+    GString *out = g_string_new (NULL);
+
+    for (; *text; text++) {
+        if (*text == ',' || *text == '\\')
+            g_string_append_c (out, '\\');
+        g_string_append_c (out, *text);
+    }
+    return g_string_free (out, FALSE);
+}
+
+char **
+bridge_split_options (const char *options)
+{
+    GPtrArray *words = g_ptr_array_new ();
+    const char *begin = options, *p = options;
+
+    for (; p && *p; p++) {
+        if (*p == '\\' && p[1]) {
+            p++;
+        } else if (*p == ',') {
+            g_ptr_array_add (words, g_strndup (begin, p - begin));
+            begin = p + 1;
+        }
+    }
+    if (p > begin)
+        g_ptr_array_add (words, g_strndup (begin, p - begin));
+    g_ptr_array_add (words, NULL);
+    return (char **) g_ptr_array_free (words, FALSE);
+}
+
+static bool
+has_option (const char *options, const char *name)
+{
+    g_auto (GStrv) words = bridge_split_options (options);
+    size_t len = strlen (name);
+
+    for (char **word = words; *word; word++)
+        if (strncmp (*word, name, len) == 0 && ((*word)[len] == '\0' || (*word)[len] == '='))
+            return true;
+    return false;
+}
+
+/* What -o gave, and what it didn't. */
+static char *
+session_options (struct bridge *bridge, const char *given)
+{
+    const char *path = bridge->graph->volfile->path;
+    GString *out = g_string_new (given);
+
+    if (!has_option (given, "fsname")) {
+        g_autofree char *source = escape (strcmp (path, "-") == 0 ? "stdin" : path);
+        g_string_append_printf (out, ",fsname=%s", source);
+    }
+    if (!has_option (given, "subtype"))
+        g_string_append (out, ",subtype=windlass");
+    if (!has_option (given, "allow_other") && !has_option (given, "allow_root") && geteuid () == 0)
+        g_string_append (out, ",allow_other");
+    if (bridge->settings.read_only && !has_option (given, "ro"))
+        g_string_append (out, ",ro");
+    /* The library's default, which is the kernel's too: the caller's rights are checked before we are asked. */
+    if (!has_option (given, "no_default_permissions") && !has_option (given, "default_permissions"))
+        g_string_append (out, ",default_permissions");
+    if (out->str[0] == ',')
+        g_string_erase (out, 0, 1);
+    return g_string_free (out, FALSE);
+}
+
+/* Without the one word that is ours. */
+static char *
+without_option (const char *options, const char *name)
+{
+    g_auto (GStrv) words = bridge_split_options (options);
+    GString *out = g_string_new (NULL);
+
+    for (char **word = words; *word; word++)
+        if (strcmp (*word, name) != 0)
+            g_string_append_printf (out, "%s%s", out->len ? "," : "", *word);
+    return g_string_free (out, FALSE);
+}
+
+static __thread struct bridge *speaking; /* whose call into the library this is */
+
+/* What the library has to say. */
+static void
+session_log (enum fuse_log_level level, const char *format, va_list args)
+{
+    g_autofree char *text = g_strdup_vprintf (format, args);
+
+    g_strchomp (text);
+    if (speaking && level <= FUSE_LOG_WARNING)
+        g_string_append_printf (speaking->libfuse_says, "%s%s", speaking->libfuse_says->len ? "; " : "", text);
+    gf_log (speaking ? &speaking->xlator : NULL, level <= FUSE_LOG_ERR ? GF_LOG_ERROR : GF_LOG_DEBUG, "libfuse: %s", text);
+}
+
+static int
+session_make (struct bridge *bridge, const char *options, char **ret_error)
+{
+    g_autofree char *ours = without_option (options, "no_default_permissions");
+    char *argv[] = { "windlass", "-o", ours, NULL };
+    struct fuse_args args = FUSE_ARGS_INIT (3, argv);
+    struct fuse_lowlevel_ops ops = { .init = session_init };
+
+    entry_handlers (&ops);
+    names_handlers (&ops);
+    attr_handlers (&ops);
+    open_handlers (&ops);
+    file_handlers (&ops);
+    dir_handlers (&ops);
+    xattr_handlers (&ops);
+    lock_handlers (&ops);
+    ioctl_handlers (&ops);
+    fuse_set_log_func (session_log);
+    speaking = bridge;
+    bridge->session = fuse_session_new (&args, &ops, sizeof ops, bridge);
+    speaking = NULL;
+    fuse_opt_free_args (&args);
+    if (bridge->session)
+        return 0;
+    *ret_error = g_strdup_printf ("can't mount: %s (mount options '%s')", bridge->libfuse_says->str, options);
+    return -EINVAL;
+}
+
+static void
+bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
+{
+    struct timespec now = clock_today ();
+
+    bridge->graph = graph;
+    bridge->mountpoint = g_strdup (mountpoint);
+    bridge->child.xlator = graph->top;
+    bridge->xlator = (xlator_t){ .name = "fuse", .type = "mount/fuse", .children = &bridge->child, .private = bridge,
+                                 .api = &bridge_api, .graph = graph, .inode_slot = -1, .fd_slot = -1,
+                                 .number = -1, .loglevel = GF_LOG_UNSET, .ready = true };
+    bridge->generation = (uint32_t) (now.tv_sec * 16 + now.tv_nsec / 62500000);
+    bridge->libfuse_says = g_string_new (NULL);
+    pthread_mutex_init (&bridge->lock, NULL);
+    thread_cond_init (&bridge->changed);
+    pthread_cond_init (&bridge->needed, NULL);
+    pthread_mutex_init (&bridge->fds_lock, NULL);
+    bridge->fds = g_hash_table_new (NULL, NULL);
+    bridge->spare = spare_new ();
+}
+
+struct bridge *
+bridge_new (struct graph *graph, const char *mountpoint, const char *const *options, const char *mount_options,
+            char **ret_error)
+{
+    struct bridge *bridge = g_new0 (struct bridge, 1);
+    g_autofree char *all = NULL;
+    int r;
+
+    bridge_fill (bridge, graph, mountpoint);
+    r = bridge_options_read (bridge, options, ret_error);
+    if (r == 0) {
+        if (has_option (mount_options, "ro"))
+            bridge->settings.read_only = true;
+        bridge->groups = groups_cache_new (bridge->settings.gid_timeout);
+        all = session_options (bridge, mount_options);
+        r = session_make (bridge, all, ret_error);
+    }
+    if (r < 0)
+        g_clear_pointer (&bridge, bridge_free);
+    return bridge;
+}
+
+/* --- mounting --- */
+
+/* The kernel takes less read-ahead than it is told at the start of the session; the rest root may say here. */
+void
+session_read_ahead (struct bridge *bridge)
+{
+    char path[64], text[32];
+    struct statx stx;
+    int fd;
+
+    if (bridge->settings.read_ahead == 0 || geteuid () != 0)
+        return;
+    /* This one doesn't ask us. Should it be unmounted already, what is there now is another's, and no root of a mount. */
+    if (statx (AT_FDCWD, bridge->mountpoint, AT_STATX_DONT_SYNC, 0, &stx) < 0
+        || !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || stx.stx_dev_major != 0)
+        return;
+    snprintf (path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", stx.stx_dev_major, stx.stx_dev_minor);
+    fd = open (path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    snprintf (text, sizeof text, "%" G_GUINT64_FORMAT, bridge->settings.read_ahead >> 10);
+    if (write (fd, text, strlen (text)) < 0)
+        gf_log (&bridge->xlator, GF_LOG_DEBUG, "can't write '%s' to '%s': %s", text, path, g_strerror (errno));
+    close (fd);
+}
+
+/* The graph must know its root before the kernel asks for anything in it. */
+static int
+root_look_up (struct bridge *bridge, char **ret_error)
+{
+    struct client *client = client_new (bridge->graph->top);
+    loc_t loc = { .inode = itable_root (bridge->graph->itable) };
+    struct lookup_reply reply = { 0 };
+    int r;
+
+    client->patience = 30LL * 1000000000;
+    r = sync_lookup (client, &loc, NULL, &reply);
+    if (r >= 0 && reply.buf.ia_type != IA_IFDIR)
+        r = -ENOTDIR;
+    if (r >= 0)
+        inode_unref (inode_link (loc.inode, NULL, NULL, &reply.buf));
+    else
+        *ret_error = g_strdup_printf ("can't look up the root of '%s': %s", bridge->graph->top->name, g_strerror (-r));
+    lookup_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    client_free (client);
+    return r < 0 ? r : 0;
+}
+
+int
+bridge_mount (struct bridge *bridge, char **ret_error)
+{
+    int r = root_look_up (bridge, ret_error);
+
+    if (r < 0)
+        return r;
+    speaking = bridge;
+    g_string_truncate (bridge->libfuse_says, 0);
+    errno = 0;
+    r = fuse_session_mount (bridge->session, bridge->mountpoint);
+    if (r == 0) {
+        bridge->mounted = true;
+        r = fuse_session_custom_io (bridge->session, &init_flags_io, fuse_session_fd (bridge->session));
+    } else {
+        r = errno > 0 ? -errno : -EIO;
+    }
+    speaking = NULL;
+    if (r < 0)
+        *ret_error = g_strdup_printf ("can't mount '%s' on '%s'%s%s", bridge->graph->volfile->path, bridge->mountpoint,
+                                      bridge->libfuse_says->len ? ": " : "", bridge->libfuse_says->str);
+    return r;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How a mount ends: what the kernel still has is written back while we still answer, then it is unmounted, then what
+ * is pending may finish. Each step has its time; whoever is stuck is named.
+ */
+#include "fuse/internal.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE (5LL * 1000000000)
+
+extern char **environ;
+
+/* Anything that asks the kernel about the mount may have to wait for our own threads: so another thread
+ * asks, which can be left alone. */
+struct unmounter {
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t changed;
+    bool done, left; /* lock */
+    int r;           /* lock: 0 when it is gone, or a negative errno */
+    char *mountpoint;
+};
+
+static bool
+connection_is_gone (struct bridge *bridge)
+{
+    struct pollfd fd = { .fd = fuse_session_fd (bridge->session) };
+
+    return poll (&fd, 1, 0) == 1 && fd.revents & POLLERR;
+}
+
+static int
+fusermount (const char *mountpoint, bool lazy)
+{
+    const char *argv[] = { "fusermount3", "-u", "-q", lazy ? "-z" : "--", "--", mountpoint, NULL };
+    int status;
+    pid_t pid;
+
+    if (posix_spawnp (&pid, argv[0], NULL, NULL, (char **) argv, environ) != 0)
+        return -ENOENT;
+    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EBUSY;
+}
+
+static int
+unmount (const char *mountpoint, bool lazy)
+{
+    if (umount2 (mountpoint, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) == 0)
+        return 0;
+    return errno == EPERM && geteuid () != 0 ? fusermount (mountpoint, lazy) : -errno;
+}
+
+/* Files are still open: at least what was written to them is brought down, when nobody can open one any
+ * more. */
+static int
+unmount_busy (const char *mountpoint)
+{
+    int fd = open (mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r = unmount (mountpoint, true);
+
+    if (fd >= 0) {
+        (void) syncfs (fd);
+        close (fd);
+    }
+    return r;
+}
+
+static void
+unmounter_free (struct unmounter *unmounter)
+{
+    pthread_mutex_destroy (&unmounter->lock);
+    pthread_cond_destroy (&unmounter->changed);
+    g_free (unmounter->mountpoint);
+    g_free (unmounter);
+}
+
+static void *
+unmounter_run (void *data)
+{
+    struct unmounter *unmounter = data;
+    int r = unmount (unmounter->mountpoint, false);
+    bool left;
+
+    if (r == -EBUSY)
+        r = unmount_busy (unmounter->mountpoint);
+    pthread_mutex_lock (&unmounter->lock);
+    unmounter->done = true;
+    unmounter->r = r;
+    left = unmounter->left;
+    pthread_cond_signal (&unmounter->changed);
+    pthread_mutex_unlock (&unmounter->lock);
+    if (left)
+        unmounter_free (unmounter);
+    return NULL;
+}
+
+static int
+unmounter_wait (struct unmounter *unmounter)
+{
+    const int64_t end = clock_now () + PATIENCE;
+    bool done;
+    int r = 0;
+
+    pthread_mutex_lock (&unmounter->lock);
+    while (!unmounter->done && r == 0)
+        r = thread_cond_wait_until (&unmounter->changed, &unmounter->lock, end);
+    done = unmounter->done;
+    unmounter->left = !done;
+    r = done ? unmounter->r : -ETIMEDOUT;
+    pthread_mutex_unlock (&unmounter->lock);
+    if (done)
+        unmounter_free (unmounter);
+    return r;
+}
+
+/* Unmounts while the readers still answer. */
+static void
+bridge_unmount (struct bridge *bridge)
+{
+    struct unmounter *unmounter = g_new0 (struct unmounter, 1);
+    pthread_t thread;
+    int r;
+
+    pthread_mutex_init (&unmounter->lock, NULL);
+    thread_cond_init (&unmounter->changed);
+    unmounter->mountpoint = g_strdup (bridge->mountpoint);
+    r = thread_new (&thread, "fuse-unmount", unmounter_run, unmounter);
+    if (r == 0) {
+        pthread_detach (thread);
+        r = unmounter_wait (unmounter);
+    } else {
+        unmounter_free (unmounter);
+    }
+    /* Whatever was in the way, nobody shall find a mount without its daemon. */
+    if (r < 0 && unmount (bridge->mountpoint, true) < 0)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "can't unmount '%s': %s", bridge->mountpoint, g_strerror (-r));
+}
+
+static void
+report_one (const call_stack_t *root, void *data)
+{
+    struct bridge *bridge = data;
+    g_autofree char *text = stack_describe (root);
+
+    gf_log (&bridge->xlator, GF_LOG_WARNING, "a request is left unanswered:");
+    log_text (text);
+}
+
+/* Requests that translators set aside. */
+static void
+wait_for_answers (struct bridge *bridge)
+{
+    const int64_t until = clock_now () + PATIENCE;
+
+    while (stack_count () > 0 && clock_now () < until)
+        g_usleep (10000);
+    stack_foreach (report_one, bridge);
+}
+
+static void
+forget_one (inode_t *inode, void *data)
+{
+    inode_forget (inode, UINT64_MAX);
+}
+
+/* What the kernel had, and won't give back any more. */
+static void
+forget_all (struct bridge *bridge)
+{
+    request_fds_release (bridge);
+    itable_foreach (bridge->graph->itable, forget_one, NULL);
+}
+
+void
+bridge_stop (struct bridge *bridge)
+{
+    bool stopped;
+
+    if (!bridge->mounted)
+        return;
+    if (!connection_is_gone (bridge))
+        bridge_unmount (bridge);
+    stopped = loop_stop (bridge, PATIENCE);
+    if (stopped)
+        g_clear_pointer (&bridge->spare, spare_free);
+    wait_for_answers (bridge);
+    if (!stopped || stack_count () > 0)
+        bridge->stuck = true;
+    else
+        forget_all (bridge);
+    bridge->mounted = false;
+}
+
+bool
+bridge_is_stuck (const struct bridge *bridge)
+{
+    return bridge->stuck;
+}
+
+/* The library would unmount once more, by name: somebody else's mount, perhaps. It leaves that when the
+ * device reports an error, as a pipe without a reader does. The device itself is closed, and with it what
+ * is left of the mount. */
+static void
+session_end (struct fuse_session *session)
+{
+    int ends[2];
+
+    if (fuse_session_fd (session) >= 0 && pipe2 (ends, O_CLOEXEC) == 0) {
+        close (ends[0]);
+        dup3 (ends[1], fuse_session_fd (session), O_CLOEXEC);
+        close (ends[1]);
+        fuse_session_unmount (session);
+    }
+    fuse_session_destroy (session);
+}
+
+/* Closes the device too. What is stuck keeps all of it until the process ends. */
+void
+bridge_free (struct bridge *bridge)
+{
+    if (!bridge || bridge->stuck)
+        return;
+    bridge_stop (bridge);
+    if (bridge->session)
+        session_end (bridge->session);
+    groups_cache_free (bridge->groups);
+    if (bridge->spare)
+        spare_free (bridge->spare);
+    g_hash_table_destroy (bridge->fds);
+    pthread_mutex_destroy (&bridge->fds_lock);
+    option_clear (bridge_options, &bridge->settings);
+    g_string_free (bridge->libfuse_says, TRUE);
+    pthread_cond_destroy (&bridge->changed);
+    pthread_cond_destroy (&bridge->needed);
+    pthread_mutex_destroy (&bridge->lock);
+    g_free (bridge->mountpoint);
+    g_free (bridge);
+}

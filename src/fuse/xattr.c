@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Requests about extended attributes. */
+#include "fuse/internal.h"
+
+#include <string.h>
+
+static setxattr_cbk fuse_setxattr_cbk;
+static getxattr_cbk fuse_getxattr_cbk;
+static getxattr_cbk fuse_listxattr_cbk;
+static removexattr_cbk fuse_removexattr_cbk;
+
+static void
+fuse_setxattr (fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
+{
+    call_frame_t *frame = request_begin (req, FOP_setxattr);
+    g_autoptr (dict_t) dict = NULL;
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    dict = dict_new ();
+    dict_set (dict, name, value, size);
+    STACK_WIND (frame, fuse_setxattr_cbk, FIRST_CHILD (frame->this), setxattr, &loc, dict, flags, NULL);
+}
+
+static void
+fuse_setxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                   dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+static void
+fuse_getxattr (fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+    call_frame_t *frame = request_begin (req, FOP_getxattr);
+    struct fuse_local *local;
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    local = request_local (frame, name, NULL);
+    local->size = size;
+    STACK_WIND (frame, fuse_getxattr_cbk, FIRST_CHILD (frame->this), getxattr, &loc, local->name, NULL);
+}
+
+/* Size 0 asks how large it is. */
+static void
+xattr_reply (call_frame_t *frame, const void *value, size_t size)
+{
+    const struct fuse_local *local = frame->local;
+    fuse_req_t req;
+
+    if (local->size > 0 && size > local->size) {
+        request_err (frame, -1, ERANGE);
+        return;
+    }
+    req = request_answer (frame);
+    if (local->size == 0)
+        fuse_reply_xattr (req, size);
+    else
+        fuse_reply_buf (req, value, size);
+    stack_done (frame->root);
+}
+
+static void
+fuse_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                   dict_t *dict, dict_t *xdata)
+{
+    const struct fuse_local *local = frame->local;
+    size_t size = 0;
+    const void *value = op_ret < 0 ? NULL : dict_get (dict, local->name, &size);
+
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else if (!value)
+        request_err (frame, -1, ENODATA);
+    else
+        xattr_reply (frame, value, size);
+}
+
+static void
+fuse_listxattr (fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+    call_frame_t *frame = request_begin (req, FOP_getxattr);
+    struct fuse_local *local;
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    local = request_local (frame, NULL, NULL);
+    local->size = size;
+    STACK_WIND (frame, fuse_listxattr_cbk, FIRST_CHILD (frame->this), getxattr, &loc, NULL, NULL);
+}
+
+static void
+fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                    dict_t *dict, dict_t *xdata)
+{
+    g_autoptr (GString) names = g_string_new (NULL);
+
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    for (size_t i = 0; i < dict_count (dict); i++) {
+        const char *name;
+        const void *value;
+        size_t size;
+        dict_nth (dict, i, &name, &value, &size);
+        g_string_append_len (names, name, strlen (name) + 1);
+    }
+    xattr_reply (frame, names->str, names->len);
+}
+
+static void
+fuse_removexattr (fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+    call_frame_t *frame = request_begin (req, FOP_removexattr);
+    g_auto (loc_t) loc = { 0 };
+
+    if (frame && request_loc_inode (frame, &loc, ino))
+        STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc, name, NULL);
+}
+
+static void
+fuse_removexattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                      dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+void
+xattr_handlers (struct fuse_lowlevel_ops *ops)
+{
+    ops->setxattr = fuse_setxattr;
+    ops->getxattr = fuse_getxattr;
+    ops->listxattr = fuse_listxattr;
+    ops->removexattr = fuse_removexattr;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A loaded graph comes to life, children first, and ends, parents first. */
+#include "graph/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- inodes and fds ------------------------------------------------------------------------- */
+
+static void
+graph_forget (inode_t *inode, void *data)
+{
+    const struct graph *graph = data;
+
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        xlator_t *xl = graph->xlators->pdata[i];
+
+        if (xl->ready && xl->api->cbks.forget && inode_ctx_get (inode, xl))
+            xl->api->cbks.forget (xl, inode);
+    }
+}
+
+static void
+graph_release (fd_t *fd, void *data)
+{
+    const struct graph *graph = data;
+    const bool directory = fd->inode && fd->inode->ia_type == IA_IFDIR;
+
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        xlator_t *xl = graph->xlators->pdata[i];
+        const struct xlator_cbks *cbks = xl->ready ? &xl->api->cbks : NULL;
+
+        if (cbks && directory && cbks->releasedir)
+            cbks->releasedir (xl, fd);
+        else if (cbks && !directory && cbks->release)
+            cbks->release (xl, fd);
+    }
+}
+
+/* xlators go from the top down: when one's turn comes all its parents had theirs. */
+static unsigned
+wants_of_parents (const xlator_t *xl)
+{
+    unsigned wants = 0;
+
+    for (const xlator_list_t *parent = xl->parents; parent; parent = parent->next)
+        wants |= parent->xlator->api->wants | parent->xlator->wants_above;
+    return wants;
+}
+
+void
+graph_wire (struct graph *graph, size_t inode_limit)
+{
+    unsigned inode_keepers = 0, fd_keepers = 0;
+
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        xlator_t *xl = graph->xlators->pdata[i];
+        const struct xlator_cbks *cbks = &xl->api->cbks;
+
+        xl->wants_above = wants_of_parents (xl);
+        if (xl->api->wants & WANTS_INODE || cbks->forget)
+            xl->inode_slot = inode_keepers++;
+        if (xl->api->wants & WANTS_FD || cbks->release || cbks->releasedir)
+            xl->fd_slot = fd_keepers++;
+    }
+    graph->itable = itable_new (inode_keepers, inode_limit, graph_forget, graph);
+    graph->fd_maker = (struct fd_maker){ .keepers = fd_keepers, .release = graph_release, .data = graph };
+}
+
+/* --- start and stop ------------------------------------------------------------------------- */
+
+static int
+xlator_start (xlator_t *xl)
+{
+    int r = 0;
+
+    xl->ready = true; /* fini is called also after an init that failed */
+    if (xl->api->init)
+        r = xl->api->init (xl);
+    if (r == 0)
+        return 0;
+    gf_log (xl, GF_LOG_ERROR, "volume '%s' of type '%s' (%s:%d) could not be started: %s", xl->name, xl->type,
+            xl->graph->volfile->path, xl->line, r < 0 ? g_strerror (-r) : "unknown error");
+    return r < 0 ? r : -EINVAL;
+}
+
+/* Inodes go before the translators do: those that kept something with one are still there to free it. */
+static void
+graph_stop (struct graph *graph)
+{
+    g_clear_pointer (&graph->itable, itable_destroy);
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        xlator_t *xl = graph->xlators->pdata[i];
+
+        if (xl->ready && xl->api->fini)
+            xl->api->fini (xl);
+        xl->ready = false;
+    }
+}
+
+static void
+graph_announce (struct graph *graph)
+{
+    for (guint i = graph->xlators->len; i-- > 0;) {
+        xlator_t *xl = graph->xlators->pdata[i];
+
+        if (!xl->children)
+            xlator_pass_on (xl, XLATOR_CHILD_UP, NULL);
+    }
+    xlator_notify (graph->top, XLATOR_PARENT_UP, NULL);
+}
+
+int
+graph_activate (struct graph *graph)
+{
+    static unsigned graphs; /* since the process began; they are numbered in log lines */
+    int r = 0;
+
+    g_assert (graph->top && graph->itable && !graph->active);
+    graph->id = __atomic_fetch_add (&graphs, 1, __ATOMIC_RELAXED);
+    for (guint i = graph->xlators->len; i-- > 0;)
+        xlator_route (graph->xlators->pdata[i]);
+    for (guint i = graph->xlators->len; r == 0 && i-- > 0;)
+        r = xlator_start (graph->xlators->pdata[i]);
+    if (r < 0) {
+        graph_stop (graph);
+        return r;
+    }
+    graph->active = true;
+    graph_announce (graph);
+    return 0;
+}
+
+void
+graph_deactivate (struct graph *graph)
+{
+    if (graph->active)
+        xlator_notify (graph->top, XLATOR_PARENT_DOWN, NULL);
+    graph->active = false;
+    graph_stop (graph);
+}

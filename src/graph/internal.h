@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files of this folder share. */
+#ifndef WINDLASS_GRAPH_INTERNAL_H
+#define WINDLASS_GRAPH_INTERNAL_H
+
+#include "graph/graph.h"
+
+/* problem.c */
+
+struct place {
+    int line, column;
+};
+
+#define WHOLE_FILE ((struct place){ 0, 0 })
+#define COMMAND_LINE ((struct place){ LINE_OF_COMMAND, 0 })
+
+/* Adds "volume 'x': text", or just the text when volume is NULL. After PROBLEMS_MAX no more are kept. */
+#define PROBLEMS_MAX 100
+void problem_error (struct volfile *volfile, struct place place, const char *volume, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+void problem_warning (struct volfile *volfile, struct place place, const char *volume, const char *format,
+                      ...) G_GNUC_PRINTF (4, 5);
+bool problems_full (const struct volfile *volfile);
+void problems_sort (struct volfile *volfile);
+void problem_free (struct problem *problem);
+
+/* suggest.c */
+
+/* The candidate (char *) nearest to word, or NULL when none is near. */
+const char *suggest_near (const char *word, const GPtrArray *candidates);
+
+/* "; did you mean 'near'?", or "" for NULL. g_free it. */
+char *suggest_text (const char *near);
+
+/* lexer.c */
+
+enum keyword {
+    KEYWORD_NONE, /* a word that isn't one, or is quoted */
+    KEYWORD_VOLUME,
+    KEYWORD_TYPE,
+    KEYWORD_OPTION,
+    KEYWORD_SUBVOLUMES,
+    KEYWORD_END_VOLUME,
+};
+
+struct token {
+    char *text; /* NULL at the end of the file */
+    enum keyword keyword;
+    struct place place;
+    bool bad; /* a problem in it was reported */
+};
+
+struct lexer {
+    struct volfile *volfile;
+    const char *at, *end, *line_start;
+    int line;
+    bool said_nul;
+};
+
+extern const char *const keyword_names[]; /* by enum keyword, from KEYWORD_VOLUME on */
+
+void lexer_init (struct lexer *lexer, struct volfile *volfile, size_t size);
+void lexer_next (struct lexer *lexer, struct token *ret_token);
+void token_clear (struct token *token);
+
+/* Must a word be quoted to be read back as it is? */
+bool word_needs_quotes (const char *word);
+
+/* volfile.c */
+
+/* "category/name" and nothing that could leave the folder of modules. */
+bool type_is_valid (const char *type);
+
+/* module.c */
+
+/* The type that `type` is another name of in GlusterFS, or type itself. */
+const char *type_canonical (const char *type);
+
+/* options.c */
+
+/* A translator that is being made, and where it comes from. */
+struct loading {
+    xlator_t *xlator;
+    const struct volfile_volume *volume;
+};
+
+/* Finds the row of each option in the volfile, and notes its text. */
+void options_from_volfile (struct volfile *volfile, const struct loading *loading);
+
+/* The same for those of the command line. loadings: struct loading, of the whole graph. */
+void options_from_command (struct volfile *volfile, GPtrArray *loadings, const char *const *options);
+
+/* Checks and stores them all, with the defaults. */
+void options_apply (struct volfile *volfile, const struct loading *loading);
+void setting_free (struct option_setting *setting);
+
+/* needs.c */
+
+/* How many children, no parent, once, and, if the links between volumes are sound, what must be above and
+ * below. */
+void needs_check (struct volfile *volfile, const struct loading *loading, bool sound);
+
+/* activate.c */
+
+/* Gives out slots and makes the table of inodes. */
+void graph_wire (struct graph *graph, size_t inode_limit);
+
+#endif

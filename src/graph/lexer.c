@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The words of a volfile. Between them: space, tab, CR, LF, and comments from a '#' at the start of a word to
+ * the end of the line. A bare word is any characters but those, '"' and '\'; a quoted one has \x for any x,
+ * and stays on its line. GlusterFS runs `commands` before it reads; we never do, and say so.
+ */
+#include "graph/internal.h"
+
+#include <string.h>
+
+const char *const keyword_names[] = {
+    [KEYWORD_VOLUME] = "volume",         [KEYWORD_TYPE] = "type",
+    [KEYWORD_OPTION] = "option",         [KEYWORD_SUBVOLUMES] = "subvolumes",
+    [KEYWORD_END_VOLUME] = "end-volume",
+};
+
+void
+lexer_init (struct lexer *lexer, struct volfile *volfile, size_t size)
+{
+    const char *text = volfile->text;
+
+    *lexer = (struct lexer){ .volfile = volfile, .at = text, .end = text + size, .line = 1 };
+    if (size >= 3 && memcmp (text, "\xef\xbb\xbf", 3) == 0)
+        lexer->at += 3; /* a byte order mark, of an editor */
+    lexer->line_start = lexer->at;
+}
+
+void
+token_clear (struct token *token)
+{
+    g_free (token->text);
+    *token = (struct token){ 0 };
+}
+
+static bool
+lexer_is_space (char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static struct place
+lexer_place (const struct lexer *lexer)
+{
+    return (struct place){ lexer->line, (int) (lexer->at - lexer->line_start) + 1 };
+}
+
+static void
+lexer_skip_line (struct lexer *lexer)
+{
+    while (lexer->at < lexer->end && *lexer->at != '\n')
+        lexer->at++;
+}
+
+static void
+lexer_skip_space (struct lexer *lexer)
+{
+    while (lexer->at < lexer->end) {
+        if (*lexer->at == '#') {
+            lexer_skip_line (lexer);
+        } else if (!lexer_is_space (*lexer->at)) {
+            return;
+        } else if (*lexer->at++ == '\n') {
+            lexer->line++;
+            lexer->line_start = lexer->at;
+        }
+    }
+}
+
+/* A NUL is said once for a file: one that has any usually isn't text at all. */
+static void
+lexer_nul (struct lexer *lexer, struct token *token)
+{
+    if (!lexer->said_nul)
+        problem_error (lexer->volfile, lexer_place (lexer), NULL, "a NUL byte: a volfile is text");
+    lexer->said_nul = true;
+    token->bad = true;
+    lexer->at++;
+}
+
+/* Skips `command` with what it encloses, or the rest of the line when it has no end. */
+static void
+lexer_backtick (struct lexer *lexer, struct token *token)
+{
+    problem_error (lexer->volfile, lexer_place (lexer), NULL,
+                   "a '`': shell commands are never run from a volfile; write the value itself");
+    token->bad = true;
+    for (lexer->at++; lexer->at < lexer->end && *lexer->at != '\n'; lexer->at++)
+        if (*lexer->at == '`') {
+            lexer->at++;
+            return;
+        }
+}
+
+static void
+lexer_quoted (struct lexer *lexer, struct token *token, GString *word)
+{
+    for (lexer->at++; lexer->at < lexer->end && *lexer->at != '\n';) {
+        const bool more = lexer->at + 1 < lexer->end && lexer->at[1] != '\n';
+
+        if (*lexer->at == '"') {
+            lexer->at++;
+            return;
+        }
+        if (*lexer->at == '\0') {
+            lexer_nul (lexer, token);
+        } else if (*lexer->at == '`') {
+            lexer_backtick (lexer, token);
+        } else {
+            if (*lexer->at == '\\' && more)
+                lexer->at++;
+            if (*lexer->at)
+                g_string_append_c (word, *lexer->at++);
+        }
+    }
+    problem_error (lexer->volfile, token->place, NULL, "the '\"' is not closed on its line");
+    token->bad = true;
+}
+
+static void
+lexer_bare (struct lexer *lexer, struct token *token, GString *word)
+{
+    while (lexer->at < lexer->end && !lexer_is_space (*lexer->at) && *lexer->at != '"') {
+        if (*lexer->at == '\0') {
+            lexer_nul (lexer, token);
+        } else if (*lexer->at == '`') {
+            lexer_backtick (lexer, token);
+        } else if (*lexer->at == '\\') {
+            if (!token->bad)
+                problem_error (
+                    lexer->volfile, lexer_place (lexer), NULL,
+                    "a '\\' outside of quotes: write the word as \"...\", with \\\\ for each '\\'");
+            token->bad = true;
+            lexer->at++;
+        } else {
+            g_string_append_c (word, *lexer->at++);
+        }
+    }
+}
+
+/* Two words without a space between: quotes don't join to what is beside them. */
+static void
+lexer_glued (struct lexer *lexer, struct token *token)
+{
+    if (!token->bad)
+        problem_error (
+            lexer->volfile, lexer_place (lexer), NULL,
+            "quotes must enclose a whole word: a space is missing, or '\"' must be written \\\" in quotes");
+    token->bad = true;
+    for (bool quoted = false; lexer->at < lexer->end && *lexer->at != '\n'; lexer->at++) {
+        if (!quoted && lexer_is_space (*lexer->at))
+            return;
+        quoted ^= *lexer->at == '"';
+    }
+}
+
+static enum keyword
+lexer_keyword (const char *word)
+{
+    if (strcmp (word, "subvolumeS") == 0)
+        return KEYWORD_SUBVOLUMES; /* GlusterFS reads it so */
+    for (enum keyword k = KEYWORD_VOLUME; k <= KEYWORD_END_VOLUME; k++)
+        if (strcmp (word, keyword_names[k]) == 0)
+            return k;
+    return KEYWORD_NONE;
+}
+
+void
+lexer_next (struct lexer *lexer, struct token *ret_token)
+{
+    GString *word;
+    bool quoted;
+
+    lexer_skip_space (lexer);
+    *ret_token = (struct token){ .place = lexer_place (lexer) };
+    if (lexer->at == lexer->end)
+        return;
+    word = g_string_new (NULL);
+    quoted = *lexer->at == '"';
+    if (quoted)
+        lexer_quoted (lexer, ret_token, word);
+    else
+        lexer_bare (lexer, ret_token, word);
+    if (lexer->at < lexer->end && !lexer_is_space (*lexer->at) && !(quoted && *lexer->at == '#'))
+        lexer_glued (lexer, ret_token);
+    ret_token->text = g_string_free (word, FALSE);
+    if (!quoted && !ret_token->bad)
+        ret_token->keyword = lexer_keyword (ret_token->text);
+}
+
+bool
+word_needs_quotes (const char *word)
+{
+    return !*word || *word == '#' || word[strcspn (word, " \t\r\n\"\\`")]
+           || lexer_keyword (word) != KEYWORD_NONE;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Modules of translators: where they are, and what they must be. Folders are searched in this order: those of
+ * the command line, of WINDLASS_XLATOR_PATH, the installed one. In each the module of the type c/n is one of
+ *
+ *   c/n.so            installed
+ *   c/n/.libs/n.so    built by libtool, not installed
+ *   c/.libs/n.so
+ *
+ * The first that is there counts, good or bad: a module that hides another by mistake is noticed.
+ */
+#include "graph/internal.h"
+
+#include <errno.h>
+#include <gmodule.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef XLATORDIR
+#define XLATORDIR "/usr/local/lib/windlass/xlator"
+#endif
+
+/* --- types ---------------------------------------------------------------------------------- */
+
+/* GlusterFS installs these as links to another module. */
+static const char *const aliases[][2] = {
+    { "cluster/replicate", "cluster/afr" },          { "cluster/distribute", "cluster/dht" },
+    { "cluster/disperse", "cluster/ec" },            { "features/access-control", "system/posix-acl" },
+    { "features/posix-locks", "features/locks" },    { "performance/stat-prefetch", "performance/md-cache" },
+};
+
+const char *
+type_canonical (const char *type)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS (aliases); i++)
+        if (strcmp (aliases[i][0], type) == 0)
+            return aliases[i][1];
+    return type;
+}
+
+static GPtrArray *
+module_dirs (const char *const *dirs)
+{
+    GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
+    const char *path = g_getenv ("WINDLASS_XLATOR_PATH");
+    g_auto (GStrv) parts = g_strsplit (path ? path : "", ":", -1);
+
+    for (size_t i = 0; dirs && dirs[i]; i++)
+        if (*dirs[i])
+            g_ptr_array_add (all, g_strdup (dirs[i]));
+    for (size_t i = 0; parts[i]; i++)
+        if (*parts[i])
+            g_ptr_array_add (all, g_strdup (parts[i]));
+    g_ptr_array_add (all, g_strdup (XLATORDIR));
+    return all;
+}
+
+static char *
+module_path_in (const char *dir, const char *category, const char *name)
+{
+    char *const paths[] = {
+        g_strdup_printf ("%s/%s/%s.so", dir, category, name),
+        g_strdup_printf ("%s/%s/%s/.libs/%s.so", dir, category, name, name),
+        g_strdup_printf ("%s/%s/.libs/%s.so", dir, category, name),
+    };
+    char *found = NULL;
+
+    for (size_t i = 0; i < G_N_ELEMENTS (paths); i++) {
+        if (!found && g_file_test (paths[i], G_FILE_TEST_IS_REGULAR))
+            found = paths[i];
+        else
+            g_free (paths[i]);
+    }
+    return found;
+}
+
+/* The path of a type's module, which is known to be valid, or NULL. */
+static char *
+module_path (const GPtrArray *dirs, const char *type)
+{
+    g_auto (GStrv) parts = g_strsplit (type, "/", 2);
+
+    for (guint i = 0; i < dirs->len; i++) {
+        char *path = module_path_in (dirs->pdata[i], parts[0], parts[1]);
+
+        if (path)
+            return path;
+    }
+    return NULL;
+}
+
+/* --- which there are ------------------------------------------------------------------------ */
+
+static void
+types_of_entry (GHashTable *types, const char *dir, const char *category, const char *entry)
+{
+    g_autofree char *name = g_strdup (entry);
+    g_autofree char *type = NULL, *path = NULL;
+
+    if (g_str_has_suffix (name, ".so"))
+        name[strlen (name) - 3] = '\0';
+    type = g_strconcat (category, "/", name, NULL);
+    if (!type_is_valid (type))
+        return;
+    path = module_path_in (dir, category, name);
+    if (path)
+        g_hash_table_add (types, g_steal_pointer (&type));
+}
+
+static void
+types_of_category (GHashTable *types, const char *dir, const char *category)
+{
+    static const char *const places[] = { "", ".libs" };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (places); i++) {
+        g_autofree char *path = g_build_filename (dir, category, places[i], NULL);
+        g_autoptr (GDir) entries = g_dir_open (path, 0, NULL);
+        const char *entry;
+
+        while (entries && (entry = g_dir_read_name (entries)))
+            types_of_entry (types, dir, category, entry);
+    }
+}
+
+static gint
+types_compare (gconstpointer a, gconstpointer b)
+{
+    return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+GPtrArray *
+module_types (const char *const *dirs)
+{
+    g_autoptr (GPtrArray) all = module_dirs (dirs);
+    g_autoptr (GHashTable) types = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+    GPtrArray *sorted = g_ptr_array_new_with_free_func (g_free);
+    GHashTableIter iter;
+    gpointer type;
+
+    for (guint i = 0; i < all->len; i++) {
+        g_autoptr (GDir) categories = g_dir_open (all->pdata[i], 0, NULL);
+        const char *category;
+
+        while (categories && (category = g_dir_read_name (categories)))
+            types_of_category (types, all->pdata[i], category);
+    }
+    g_hash_table_iter_init (&iter, types);
+    while (g_hash_table_iter_next (&iter, &type, NULL))
+        g_ptr_array_add (sorted, g_strdup (type));
+    g_ptr_array_sort (sorted, types_compare);
+    return sorted;
+}
+
+/* --- what one must be ----------------------------------------------------------------------- */
+
+/* Is the field of a row as large as what its type stores? */
+static bool
+field_fits (const struct xlator_option *row)
+{
+    static const size_t sizes[] = {
+        [OPTION_BOOL] = sizeof (bool),          [OPTION_INT] = sizeof (int64_t),
+        [OPTION_DOUBLE] = sizeof (double),      [OPTION_SIZE] = sizeof (uint64_t),
+        [OPTION_PERCENT] = sizeof (double),     [OPTION_PERCENT_OR_SIZE] = sizeof (struct option_share),
+        [OPTION_TIME] = sizeof (int64_t),       [OPTION_PATH] = sizeof (char *),
+        [OPTION_STRING] = sizeof (char *),      [OPTION_ENUM] = sizeof (int),
+        [OPTION_XLATOR] = sizeof (char *),
+    };
+
+    return row->size == 0 || row->size == sizes[row->type]
+           || (row->type == OPTION_INT && row->size == sizeof (int));
+}
+
+/* Is a row one that the core can act on? NULL, or what is wrong with it. */
+static char *
+row_wrong (const struct xlator_api *api, const struct xlator_option *row)
+{
+    g_autofree char *allowed = NULL;
+
+    if (row->type > OPTION_XLATOR || !field_fits (row))
+        return g_strdup_printf ("option '%s' has a type that doesn't fit its field", row->key[0]);
+    if (row->size > api->priv_size || row->offset > api->priv_size - row->size)
+        return g_strdup_printf ("option '%s' has its field outside of the private struct", row->key[0]);
+    if (row->value && option_parse (row, row->value, NULL, &allowed) < 0)
+        return g_strdup_printf ("option '%s' %s, but its default is '%s'", row->key[0], allowed, row->value);
+    return NULL;
+}
+
+/* Does type name the module whose own type is theirs? */
+static bool
+type_fits (const char *type, const char *theirs)
+{
+    return strcmp (type, theirs) == 0 || strcmp (type_canonical (type), theirs) == 0;
+}
+
+/* NULL, or what is wrong with a module's object. */
+static char *
+api_wrong (const struct xlator_api *api, const char *type)
+{
+    char *wrong = NULL;
+
+    if (api->abi != XLATOR_ABI)
+        return g_strdup_printf ("was built for ABI %d, must be %d: build it against this version", api->abi,
+                                XLATOR_ABI);
+    if (!api->type || !api->about)
+        return g_strdup ("has an xlator_api without type or about");
+    if (!type_fits (type, api->type))
+        return g_strdup_printf ("holds type '%s', must be '%s'", api->type, type);
+    if (api->children.min < 0 || (api->children.max >= 0 && api->children.max < api->children.min))
+        return g_strdup_printf ("wants %d to %d children", api->children.min, api->children.max);
+    for (const struct xlator_option *row = api->options; row && row->key[0] && !wrong; row++)
+        wrong = row_wrong (api, row);
+    return wrong;
+}
+
+/* Is a part of the file missing? The system's loader would map it all the same, and the first touch end the process. What
+ * is no ELF file at all is left to the loader to say. */
+static bool
+module_is_cut (const char *path)
+{
+    g_autoptr (GMappedFile) file = g_mapped_file_new (path, FALSE, NULL);
+    const size_t length = file ? g_mapped_file_get_length (file) : 0;
+    const char *start = length ? g_mapped_file_get_contents (file) : NULL;
+    ElfW (Ehdr) head;
+    ElfW (Phdr) part;
+
+    if (length < sizeof head || memcmp (start, ELFMAG, SELFMAG) != 0)
+        return false;
+    memcpy (&head, start, sizeof head);
+    if (head.e_phoff > length || head.e_phnum > (length - head.e_phoff) / sizeof part)
+        return true;
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        memcpy (&part, start + head.e_phoff + i * sizeof part, sizeof part);
+        if (part.p_type == PT_LOAD && (part.p_offset > length || part.p_filesz > length - part.p_offset))
+            return true;
+    }
+    return false;
+}
+
+/* The object of the module at path. NULL, and *ret_error says why. */
+static const struct xlator_api *
+module_open (const char *path, const char *type, char **ret_error)
+{
+    g_autofree char *wrong = NULL;
+    gpointer symbol = NULL;
+    GModule *module;
+
+    if (module_is_cut (path)) {
+        *ret_error = g_strdup_printf ("type '%s': '%s' is not a whole module: its end is missing", type, path);
+        return NULL;
+    }
+    module = g_module_open (path, G_MODULE_BIND_LOCAL);
+    if (!module) {
+        *ret_error = g_strdup_printf ("type '%s': '%s' is not a module that can be loaded: %s", type, path,
+                                      g_module_error ());
+        return NULL;
+    }
+    if (!g_module_symbol (module, "xlator_api", &symbol) || !symbol)
+        wrong = g_strdup ("has no symbol 'xlator_api', which each translator exports");
+    else
+        wrong = api_wrong (symbol, type);
+    if (wrong) {
+        *ret_error = g_strdup_printf ("type '%s': module '%s' %s", type, path, wrong);
+        g_module_close (module);
+        return NULL;
+    }
+    g_module_make_resident (module); /* its functions may be on some thread's stack until the very end */
+    return symbol;
+}
+
+/* --- loading -------------------------------------------------------------------------------- */
+
+/* What a type that isn't there was meant to be: the same name in another category, or a near miss. */
+static const char *
+module_suggestion (const GPtrArray *types, const char *type)
+{
+    const char *slash = strrchr (type, '/');
+    const char *name = slash ? slash + 1 : type;
+
+    for (guint i = 0; i < types->len; i++)
+        if (strcmp (strchr (types->pdata[i], '/') + 1, name) == 0)
+            return types->pdata[i];
+    return suggest_near (type, types);
+}
+
+static char *
+module_missing (const char *type, const char *const *dirs, GPtrArray *all)
+{
+    g_autoptr (GPtrArray) types = module_types (dirs);
+    g_autofree char *suggestion = suggest_text (module_suggestion (types, type));
+    g_autofree char *where = NULL;
+
+    if (!type_is_valid (type))
+        return g_strdup_printf ("type '%s' must be CATEGORY/NAME%s", type, suggestion);
+    g_ptr_array_add (all, NULL);
+    where = g_strjoinv (", ", (char **) all->pdata);
+    return g_strdup_printf ("type '%s' is not there, looked in %s%s", type, where, suggestion);
+}
+
+const struct xlator_api *
+module_load (const char *type, const char *const *dirs, char **ret_error)
+{
+    g_autoptr (GPtrArray) all = module_dirs (dirs);
+    g_autofree char *path = NULL;
+
+    if (type_is_valid (type)) {
+        path = module_path (all, type);
+        if (!path)
+            path = module_path (all, type_canonical (type));
+    }
+    if (!path) {
+        *ret_error = module_missing (type, dirs, all);
+        return NULL;
+    }
+    return module_open (path, type, ret_error);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a translator declares that it needs around it, checked before anything starts. */
+#include "graph/internal.h"
+
+#include <string.h>
+
+static guint
+list_length (const xlator_list_t *list)
+{
+    guint n = 0;
+
+    for (; list; list = list->next)
+        n++;
+    return n;
+}
+
+static char *
+children_text (const struct xlator_api *api)
+{
+    const int min = api->children.min, max = api->children.max;
+
+    if (max == 0)
+        return g_strdup ("no");
+    if (max < 0)
+        return min ? g_strdup_printf ("%d or more", min) : g_strdup ("any number");
+    return min == max ? g_strdup_printf ("exactly %d", min) : g_strdup_printf ("%d to %d", min, max);
+}
+
+/* At the first subvolume, or at the volume where there is none. */
+static void
+children_check (struct volfile *volfile, const struct loading *loading)
+{
+    const struct xlator_api *api = loading->xlator->api;
+    const struct volfile_volume *volume = loading->volume;
+    const guint n = volume->subvolumes->len;
+    const struct volfile_word *first = n ? volume->subvolumes->pdata[0] : NULL;
+    const struct place place = first ? (struct place){ first->line, first->column }
+                                     : (struct place){ volume->line, volume->column };
+    g_autofree char *allowed = NULL;
+
+    if (n >= (guint) api->children.min && (api->children.max < 0 || n <= (guint) api->children.max))
+        return;
+    allowed = children_text (api);
+    problem_error (volfile, place, volume->name, "type '%s' must have %s subvolume%s, has %u", api->type,
+                   allowed, strcmp (allowed, "exactly 1") == 0 ? "" : "s", n);
+}
+
+static void
+top_only_check (struct volfile *volfile, const xlator_t *xl)
+{
+    if (xl->api->top_only && list_length (xl->parents) > 0)
+        problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+                       "type '%s' must be on top, but is a subvolume of '%s' (line %d)", xl->api->type,
+                       xl->parents->xlator->name, xl->parents->xlator->line);
+}
+
+/* graph->xlators goes from the top down, the file the other way: the first of the file comes last. */
+static void
+once_check (struct volfile *volfile, const xlator_t *xl)
+{
+    const xlator_t *first = xl;
+
+    if (!xl->api->once)
+        return;
+    for (guint i = xl->number + 1; i < xl->graph->xlators->len; i++) {
+        const xlator_t *other = xl->graph->xlators->pdata[i];
+
+        if (other->api == xl->api)
+            first = other;
+    }
+    if (first != xl)
+        problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+                       "type '%s' must be in a graph at most once, and is '%s' (line %d) already",
+                       xl->api->type, first->name, first->line);
+}
+
+static bool
+type_among (const char *const *types, const xlator_t *xl)
+{
+    return xl->api && g_strv_contains (types, xl->api->type);
+}
+
+/* Is one of types above xl, or below it? Each translator is seen once, however many ways lead to it. */
+static bool
+needs_search (const xlator_t *xl, bool below, const char *const *types)
+{
+    g_autofree bool *seen = g_new0 (bool, xl->graph->xlators->len);
+    g_autoptr (GPtrArray) todo = g_ptr_array_new ();
+
+    g_ptr_array_add (todo, (xlator_t *) xl);
+    while (todo->len) {
+        const xlator_t *at = g_ptr_array_steal_index_fast (todo, todo->len - 1);
+
+        for (const xlator_list_t *next = below ? at->children : at->parents; next; next = next->next) {
+            if (type_among (types, next->xlator))
+                return true;
+            if (!seen[next->xlator->number])
+                g_ptr_array_add (todo, next->xlator);
+            seen[next->xlator->number] = true;
+        }
+    }
+    return false;
+}
+
+static void
+around_check (struct volfile *volfile, const xlator_t *xl, bool below, const char *const *types)
+{
+    g_autofree char *wanted = NULL;
+
+    if (!types || !types[0] || needs_search (xl, below, types))
+        return;
+    wanted = g_strjoinv (" or ", (char **) types);
+    problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+                   "type '%s' must have %s somewhere %s it", xl->api->type, wanted,
+                   below ? "below" : "above");
+}
+
+void
+needs_check (struct volfile *volfile, const struct loading *loading, bool sound)
+{
+    const xlator_t *xl = loading->xlator;
+
+    if (!loading->volume->bad_subvolumes)
+        children_check (volfile, loading);
+    top_only_check (volfile, xl);
+    once_check (volfile, xl);
+    if (!sound)
+        return;
+    around_check (volfile, xl, false, xl->api->above);
+    around_check (volfile, xl, true, xl->api->below);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The options of a translator: found in the volfile and on the command line (which wins), completed with the
+ * defaults, checked, and stored in this->private. Every row has a struct option_setting, in the order of the
+ * translator's table and then of common_options.
+ */
+#include "graph/internal.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static const char *const level_values[] = {
+    "NONE", "EMERG", "ALERT", "CRITICAL", "ERROR", "WARNING", "NOTICE", "INFO", "DEBUG", "TRACE", NULL,
+};
+
+const struct xlator_option common_options[] = {
+    {
+        .key = { "log-level" },
+        .type = OPTION_ENUM,
+        .values = level_values,
+        .online = true,
+        .help =
+            "the level of this translator's own messages; TRACE shows each request that comes and its answer",
+    },
+    {
+        .key = { "pass-through" },
+        .type = OPTION_BOOL,
+        .value = "off",
+        .help = "requests go straight to the first subvolume, as if this translator were not there",
+    },
+    { .key = { NULL } },
+};
+
+/* Where they are in common_options. */
+enum { COMMON_LOG_LEVEL, COMMON_PASS_THROUGH };
+
+void
+setting_free (struct option_setting *setting)
+{
+    g_free (setting->text);
+    g_free (setting);
+}
+
+/* --- finding the row ------------------------------------------------------------------------ */
+
+static void
+settings_add_rows (GPtrArray *settings, const struct xlator_option *rows)
+{
+    for (; rows && rows->key[0]; rows++) {
+        struct option_setting *setting = g_new0 (struct option_setting, 1);
+
+        setting->option = rows;
+        setting->by = SET_BY_DEFAULT;
+        g_ptr_array_add (settings, setting);
+    }
+}
+
+static struct option_setting *
+setting_find (xlator_t *xl, const char *key)
+{
+    const struct xlator_option *row = option_find (xl->api->options, key);
+
+    if (!row)
+        row = option_find (common_options, key);
+    for (guint i = 0; row && i < xl->settings->len; i++) {
+        struct option_setting *setting = xl->settings->pdata[i];
+
+        if (setting->option == row)
+            return setting;
+    }
+    return NULL;
+}
+
+static void
+keys_add (GPtrArray *keys, const struct xlator_option *rows)
+{
+    for (; rows && rows->key[0]; rows++)
+        for (int i = 0; i < OPTION_KEYS && rows->key[i]; i++)
+            g_ptr_array_add (keys, (char *) rows->key[i]);
+}
+
+/* Says what the type takes instead: a near miss, or where the list is. */
+static char *
+unknown_text (const xlator_t *xl, const char *key)
+{
+    g_autoptr (GPtrArray) keys = g_ptr_array_new ();
+    g_autofree char *suggestion = NULL;
+
+    keys_add (keys, xl->api->options);
+    keys_add (keys, common_options);
+    suggestion = suggest_text (suggest_near (key, keys));
+    return g_strdup_printf ("type '%s' has no option '%s'%s%s%s", xl->type, key,
+                            *suggestion ? suggestion : "; 'windlass help ", *suggestion ? "" : xl->type,
+                            *suggestion ? "" : "' lists them");
+}
+
+/* --- the volfile ---------------------------------------------------------------------------- */
+
+static void
+option_from_volfile (struct volfile *volfile, xlator_t *xl, const struct volfile_option *option)
+{
+    const struct place place = { option->line, option->column };
+    struct option_setting *setting = setting_find (xl, option->key);
+
+    if (!setting) {
+        g_autofree char *text = unknown_text (xl, option->key);
+
+        problem_error (volfile, place, xl->name, "%s", text);
+    } else if (setting->by == SET_BY_VOLFILE) {
+        problem_error (volfile, place, xl->name,
+                       "option '%s' is another name of '%s', which is set at line %d", option->key,
+                       setting->option->key[0], setting->line);
+    } else {
+        setting->by = SET_BY_VOLFILE;
+        setting->line = option->value_line;
+        setting->column = option->value_column;
+        if (!option->bad)
+            setting->text = g_strdup (option->value);
+        if (setting->option->inert)
+            problem_warning (volfile, place, xl->name, "option '%s' does nothing here", option->key);
+    }
+}
+
+void
+options_from_volfile (struct volfile *volfile, const struct loading *loading)
+{
+    xlator_t *xl = loading->xlator;
+
+    settings_add_rows (xl->settings, xl->api->options);
+    settings_add_rows (xl->settings, common_options);
+    for (guint i = 0; i < loading->volume->options->len; i++)
+        option_from_volfile (volfile, xl, loading->volume->options->pdata[i]);
+}
+
+/* --- the command line ----------------------------------------------------------------------- */
+
+/* One --xlator-option PATTERN.KEY=VALUE, taken apart. */
+struct command_option {
+    const char *text; /* all of it */
+    char *pattern, *key;
+    const char *value;
+};
+
+static bool
+command_option_split (struct volfile *volfile, const char *text, struct command_option *ret_option)
+{
+    const char *equals = strchr (text, '=');
+    const char *dot = equals ? memchr (text, '.', equals - text) : NULL;
+
+    if (!dot || dot == text || dot + 1 == equals) {
+        problem_error (volfile, COMMAND_LINE, NULL, "--xlator-option '%s' must be VOLUME.KEY=VALUE", text);
+        return false;
+    }
+    ret_option->text = text;
+    ret_option->pattern = g_strndup (text, dot - text);
+    ret_option->key = g_strndup (dot + 1, equals - dot - 1);
+    ret_option->value = equals + 1;
+    return true;
+}
+
+/* Of two on the command line for one option the first counts, as in GlusterFS. */
+static void
+command_option_set (struct volfile *volfile, xlator_t *xl, struct option_setting *setting, const char *value)
+{
+    if (setting->by == SET_BY_COMMAND_LINE)
+        return;
+    g_free (setting->text);
+    setting->text = g_strdup (value);
+    setting->by = SET_BY_COMMAND_LINE;
+    setting->line = LINE_OF_COMMAND;
+    setting->column = 0;
+    if (setting->option->inert)
+        problem_warning (volfile, COMMAND_LINE, xl->name, "option '%s' does nothing here",
+                         setting->option->key[0]);
+}
+
+static void
+command_option_no_volume (struct volfile *volfile, GPtrArray *loadings, const struct command_option *option)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    g_autofree char *suggestion = NULL;
+
+    for (guint i = 0; i < loadings->len; i++)
+        g_ptr_array_add (names, (char *) ((struct loading *) loadings->pdata[i])->xlator->name);
+    suggestion = suggest_text (suggest_near (option->pattern, names));
+    problem_error (volfile, COMMAND_LINE, NULL,
+                   "--xlator-option '%s': no volume of the graph is called '%s'%s", option->text,
+                   option->pattern, suggestion);
+}
+
+/* A pattern may match volumes that don't have the option, as long as one has. */
+static void
+command_option_apply (struct volfile *volfile, GPtrArray *loadings, const struct command_option *option)
+{
+    const xlator_t *without = NULL;
+    bool matched = false, used = false;
+
+    for (guint i = 0; i < loadings->len; i++) {
+        xlator_t *xl = ((struct loading *) loadings->pdata[i])->xlator;
+        struct option_setting *setting;
+
+        if (fnmatch (option->pattern, xl->name, 0) != 0)
+            continue;
+        matched = true;
+        setting = xl->api ? setting_find (xl, option->key) : NULL;
+        if (setting)
+            command_option_set (volfile, xl, setting, option->value);
+        else if (xl->api)
+            without = xl;
+        used |= setting || !xl->api; /* what isn't loaded was reported */
+    }
+    if (!matched) {
+        command_option_no_volume (volfile, loadings, option);
+    } else if (!used) {
+        g_autofree char *text = unknown_text (without, option->key);
+
+        problem_error (volfile, COMMAND_LINE, without->name, "%s", text);
+    }
+}
+
+void
+options_from_command (struct volfile *volfile, GPtrArray *loadings, const char *const *options)
+{
+    for (size_t i = 0; options && options[i]; i++) {
+        struct command_option option;
+
+        if (!command_option_split (volfile, options[i], &option))
+            continue;
+        command_option_apply (volfile, loadings, &option);
+        g_free (option.pattern);
+        g_free (option.key);
+    }
+}
+
+/* --- checking and storing ------------------------------------------------------------------- */
+
+static struct place
+setting_place (const struct option_setting *setting)
+{
+    return (struct place){ setting->line, setting->column };
+}
+
+static void
+log_level_apply (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
+{
+    gf_loglevel_t level = GF_LOG_NONE;
+
+    if (log_level_parse (setting->text, &level) < 0)
+        problem_error (volfile, setting_place (setting), xl->name, "option 'log-level' must be %s, got '%s'",
+                       LOG_LEVEL_NAMES, setting->text);
+    else
+        xl->loglevel = level;
+}
+
+/* Where the volume has no first subvolume there is nowhere to pass a request on to. */
+static void
+pass_through_apply (struct volfile *volfile, const struct loading *loading,
+                    const struct option_setting *setting)
+{
+    xlator_t *xl = loading->xlator;
+    g_autofree char *allowed = NULL;
+    const struct xlator_option row = { .type = OPTION_BOOL, .size = sizeof (bool) };
+
+    if (option_parse (&row, setting->text, &xl->pass_through, &allowed) < 0)
+        problem_error (volfile, setting_place (setting), xl->name, "option 'pass-through' %s, got '%s'",
+                       allowed, setting->text);
+    else if (xl->pass_through && loading->volume->subvolumes->len == 0)
+        problem_error (volfile, setting_place (setting), xl->name,
+                       "option 'pass-through' must be off: there is no subvolume to pass requests on to");
+}
+
+static void
+xlator_value_check (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    g_autofree char *suggestion = NULL;
+
+    if (graph_find (xl->graph, setting->text))
+        return;
+    for (guint i = 0; i < xl->graph->xlators->len; i++)
+        g_ptr_array_add (names, (char *) ((xlator_t *) xl->graph->xlators->pdata[i])->name);
+    suggestion = suggest_text (suggest_near (setting->text, names));
+    problem_error (volfile, setting_place (setting), xl->name,
+                   "option '%s' must be the name of a volume in the graph, got '%s'%s",
+                   setting->option->key[0], setting->text, suggestion);
+}
+
+static void
+setting_apply (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
+{
+    const struct xlator_option *row = setting->option;
+    g_autoptr (GPtrArray) values = g_ptr_array_new ();
+    g_autofree char *allowed = NULL, *suggestion = NULL;
+
+    if (option_parse (row, setting->text, (char *) xl->private + row->offset, &allowed) == 0) {
+        if (row->type == OPTION_XLATOR)
+            xlator_value_check (volfile, xl, setting);
+        return;
+    }
+    for (size_t i = 0; row->values && row->values[i]; i++)
+        g_ptr_array_add (values, (char *) row->values[i]);
+    suggestion = suggest_text (suggest_near (setting->text, values));
+    problem_error (volfile, setting_place (setting), xl->name, "option '%s' %s, got '%s'%s", row->key[0],
+                   allowed, setting->text, suggestion);
+}
+
+static void
+setting_missing (struct volfile *volfile, const xlator_t *xl, const struct xlator_option *row)
+{
+    g_autofree char *allowed = option_allowed (row);
+
+    problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+                   "option '%s' is missing: must be given, %s%s%s", row->key[0], allowed,
+                   row->help ? "; it is " : "", row->help ? row->help : "");
+}
+
+void
+options_apply (struct volfile *volfile, const struct loading *loading)
+{
+    xlator_t *xl = loading->xlator;
+
+    for (guint i = 0; i < xl->settings->len; i++) {
+        struct option_setting *setting = xl->settings->pdata[i];
+        const struct xlator_option *row = setting->option;
+
+        if (setting->by == SET_BY_DEFAULT)
+            setting->text = g_strdup (row->value);
+        if (!setting->text && setting->by == SET_BY_DEFAULT && row->required)
+            setting_missing (volfile, xl, row);
+        if (!setting->text)
+            continue;
+        if (row == &common_options[COMMON_LOG_LEVEL])
+            log_level_apply (volfile, xl, setting);
+        else if (row == &common_options[COMMON_PASS_THROUGH])
+            pass_through_apply (volfile, loading, setting);
+        else
+            setting_apply (volfile, xl, setting);
+    }
+}

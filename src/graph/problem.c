@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is wrong with a volfile: collected, sorted, printed. */
+#include "graph/internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX 1000 /* of one problem, in bytes */
+
+/* Bytes that a terminal would act on, or that are no UTF-8, as \xNN: a volfile may hold anything. */
+static char *
+problem_printable (const char *text)
+{
+    GString *out = g_string_new (NULL);
+
+    while (*text && out->len < TEXT_MAX) {
+        const gunichar c = g_utf8_get_char_validated (text, -1);
+
+        if ((gint32) c < 0) {
+            g_string_append_printf (out, "\\x%02x", (unsigned char) *text++);
+            continue;
+        }
+        if (g_unichar_isprint (c))
+            g_string_append_unichar (out, c);
+        else
+            for (const char *end = g_utf8_next_char (text), *p = text; p < end; p++)
+                g_string_append_printf (out, "\\x%02x", (unsigned char) *p);
+        text = g_utf8_next_char (text);
+    }
+    if (*text)
+        g_string_append (out, "...");
+    return g_string_free (out, FALSE);
+}
+
+bool
+problems_full (const struct volfile *volfile)
+{
+    return volfile->problems->len > PROBLEMS_MAX;
+}
+
+static void
+problem_add (struct volfile *volfile, bool warning, struct place place, const char *volume,
+             const char *format, va_list args)
+{
+    g_autofree char *what = g_strdup_vprintf (format, args);
+    g_autofree char *text = volume ? g_strdup_printf ("volume '%s': %s", volume, what) : g_strdup (what);
+    struct problem *problem;
+
+    if (problems_full (volfile))
+        return;
+    problem = g_new0 (struct problem, 1);
+    problem->warning = warning;
+    problem->line = place.line;
+    problem->column = place.column;
+    if (volfile->problems->len == PROBLEMS_MAX)
+        problem->text = g_strdup_printf ("more than %d problems: the rest is not shown", PROBLEMS_MAX);
+    else
+        problem->text = problem_printable (text);
+    problem->warning &= volfile->problems->len < PROBLEMS_MAX;
+    g_ptr_array_add (volfile->problems, problem);
+}
+
+void
+problem_error (struct volfile *volfile, struct place place, const char *volume, const char *format, ...)
+{
+    va_list args;
+
+    va_start (args, format);
+    problem_add (volfile, false, place, volume, format, args);
+    va_end (args);
+}
+
+void
+problem_warning (struct volfile *volfile, struct place place, const char *volume, const char *format, ...)
+{
+    va_list args;
+
+    va_start (args, format);
+    problem_add (volfile, true, place, volume, format, args);
+    va_end (args);
+}
+
+void
+problem_free (struct problem *problem)
+{
+    g_free (problem->text);
+    g_free (problem);
+}
+
+static gint
+problem_compare (gconstpointer a, gconstpointer b)
+{
+    const struct problem *x = *(const struct problem *const *) a, *y = *(const struct problem *const *) b;
+    const int xline = x->line == LINE_OF_COMMAND ? INT_MAX : x->line;
+    const int yline = y->line == LINE_OF_COMMAND ? INT_MAX : y->line;
+
+    return xline != yline ? (xline < yline ? -1 : 1) : (x->column > y->column) - (x->column < y->column);
+}
+
+/* g_ptr_array_sort keeps the order of equals. */
+void
+problems_sort (struct volfile *volfile)
+{
+    g_ptr_array_sort (volfile->problems, problem_compare);
+}
+
+bool
+volfile_has_errors (const struct volfile *volfile)
+{
+    for (guint i = 0; i < volfile->problems->len; i++)
+        if (!((const struct problem *) volfile->problems->pdata[i])->warning)
+            return true;
+    return false;
+}
+
+void
+volfile_print_problems (const struct volfile *volfile)
+{
+    for (guint i = 0; i < volfile->problems->len; i++) {
+        const struct problem *problem = volfile->problems->pdata[i];
+        const char *level = problem->warning ? "warning" : "error";
+
+        if (problem->line == LINE_OF_COMMAND)
+            fprintf (stderr, "command line: %s: %s\n", level, problem->text);
+        else if (problem->line == 0)
+            fprintf (stderr, "%s: %s: %s\n", volfile->path, level, problem->text);
+        else
+            fprintf (stderr, "%s:%d:%d: %s: %s\n", volfile->path, problem->line, problem->column, level,
+                     problem->text);
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A volfile's bytes, from a file, a pipe or standard input. */
+#include "graph/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIZE_MAX_READ (16 << 20) /* a volfile of more than this is something else */
+
+/* 0 at the end, or a negative errno. */
+static int
+read_all (int fd, GByteArray *bytes)
+{
+    guint8 part[16384];
+
+    for (;;) {
+        const ssize_t n = read (fd, part, sizeof part);
+
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (bytes->len + n > SIZE_MAX_READ)
+            return -EFBIG;
+        g_byte_array_append (bytes, part, n);
+    }
+}
+
+struct volfile *
+volfile_read (const char *path, char **ret_error)
+{
+    g_autoptr (GByteArray) bytes = g_byte_array_new ();
+    const bool standard = strcmp (path, "-") == 0;
+    const int fd = standard ? STDIN_FILENO : open (path, O_RDONLY | O_CLOEXEC);
+    int r = fd < 0 ? -errno : read_all (fd, bytes);
+
+    if (fd >= 0 && !standard)
+        close (fd);
+    if (r < 0) {
+        *ret_error =
+            g_strdup_printf ("volfile '%s' can't be read: %s", path,
+                             r == -EFBIG ? "larger than 16MB, which no volfile is" : g_strerror (-r));
+        return NULL;
+    }
+    return volfile_parse (standard ? "<stdin>" : path, (const char *) bytes->data, bytes->len);
+}

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The program, in layers: core <- graph <- fuse <- the rest. A folder's files are one list, sorted.
+
+# --- core: on the path of every call; and trace, which listens there -------------------------------
+
+noinst_LIBRARIES += src/libcore.a
+src_libcore_a_SOURCES = \
+    %D%/core/clock.c \
+    %D%/core/dentry.c \
+    %D%/core/dict.c \
+    %D%/core/dirent.c \
+    %D%/core/fd.c \
+    %D%/core/fops.c \
+    %D%/core/frame.c \
+    %D%/core/gfid.c \
+    %D%/core/iatt.c \
+    %D%/core/inode.c \
+    %D%/core/iobuf.c \
+    %D%/core/itable.h \
+    %D%/core/keep.h \
+    %D%/core/loc.c \
+    %D%/core/log.c \
+    %D%/core/option.c \
+    %D%/core/print.c \
+    %D%/core/print.h \
+    %D%/core/slots.c \
+    %D%/core/stack.c \
+    %D%/core/stack.h \
+    %D%/core/stub.c \
+    %D%/core/sync.c \
+    %D%/core/thread.c \
+    %D%/core/timer.c \
+    %D%/core/translator.c \
+    %D%/core/watch.c \
+    %D%/core/watchdog.c \
+    %D%/core/watchdog.h
+
+# fops.def as macros that can be expanded more than once in one place.
+BUILT_SOURCES = src/core/fops-rows.h
+CLEANFILES += src/core/fops-rows.h
+EXTRA_DIST += %D%/core/fops-rows.awk
+src/core/fops-rows.h: %D%/fops.def %D%/core/fops-rows.awk
+	$(AM_V_GEN)$(MKDIR_P) src/core && \
+	$(AWK) -f $(srcdir)/%D%/core/fops-rows.awk $(srcdir)/%D%/fops.def >$@.new && mv $@.new $@
+
+# What a translator sees, for those built elsewhere.
+pkginclude_HEADERS = %D%/fops.def %D%/xlator.h
+pkgincludecoredir = $(pkgincludedir)/core
+pkgincludecore_HEADERS = \
+    %D%/core/clock.h \
+    %D%/core/dict.h \
+    %D%/core/dirent.h \
+    %D%/core/fd.h \
+    %D%/core/fops.h \
+    %D%/core/frame.h \
+    %D%/core/gfid.h \
+    %D%/core/iatt.h \
+    %D%/core/inode.h \
+    %D%/core/iobuf.h \
+    %D%/core/kinds.h \
+    %D%/core/loc.h \
+    %D%/core/log.h \
+    %D%/core/option.h \
+    %D%/core/stub.h \
+    %D%/core/sync.h \
+    %D%/core/thread.h \
+    %D%/core/timer.h \
+    %D%/core/translator.h \
+    %D%/core/undef.h
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = src/windlass.pc
+
+# --- graph: before the first request ---------------------------------------------------------------
+
+noinst_LIBRARIES += src/libgraph.a
+src_libgraph_a_SOURCES = \
+    %D%/graph/activate.c \
+    %D%/graph/graph.h \
+    %D%/graph/internal.h \
+    %D%/graph/lexer.c \
+    %D%/graph/load.c \
+    %D%/graph/module.c \
+    %D%/graph/needs.c \
+    %D%/graph/options.c \
+    %D%/graph/print.c \
+    %D%/graph/problem.c \
+    %D%/graph/read.c \
+    %D%/graph/suggest.c \
+    %D%/graph/volfile.c
+
+# --- fuse: kernel requests in, replies out ---------------------------------------------------------
+
+noinst_LIBRARIES += src/libbridge.a
+src_libbridge_a_SOURCES = \
+    %D%/fuse/attr.c \
+    %D%/fuse/bridge.h \
+    %D%/fuse/dir.c \
+    %D%/fuse/entry.c \
+    %D%/fuse/file.c \
+    %D%/fuse/groups.c \
+    %D%/fuse/init-flags.c \
+    %D%/fuse/internal.h \
+    %D%/fuse/ioctl.c \
+    %D%/fuse/lock.c \
+    %D%/fuse/loop.c \
+    %D%/fuse/names.c \
+    %D%/fuse/open.c \
+    %D%/fuse/options.c \
+    %D%/fuse/requests.c \
+    %D%/fuse/session.c \
+    %D%/fuse/spare-flush.c \
+    %D%/fuse/stop.c \
+    %D%/fuse/trim.c \
+    %D%/fuse/xattr.c
+
+# --- the program -----------------------------------------------------------------------------------
+
+# All objects, not only what the program itself calls: translators use the rest. Programs of tests need the same.
+whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libbridge_a_OBJECTS)
+whole_libs = $(FUSE_LIBS) $(GLIB_LIBS)
+
+sbin_PROGRAMS += src/windlass
+src_windlass_SOURCES = \
+    %D%/cli/check.c \
+    %D%/cli/cli.c \
+    %D%/cli/cli.h \
+    %D%/cli/graph.c \
+    %D%/cli/help.c \
+    %D%/cli/man.c \
+    %D%/daemon/background.c \
+    %D%/daemon/crash.c \
+    %D%/daemon/daemon.h \
+    %D%/daemon/mount-options.c \
+    %D%/daemon/mountpoint.c \
+    %D%/daemon/options.c \
+    %D%/daemon/paths.c \
+    %D%/daemon/signals.c \
+    %D%/daemon/statedump.c \
+    %D%/main.c
+src_windlass_LDADD = $(whole_objects) $(whole_libs)
+
+# For mount(8) and fstab(5), which look for it in /sbin: --with-mount-helper-dir=/sbin where that isn't sbindir.
+mounthelper_SCRIPTS = src/mount.windlass
+CLEANFILES += src/mount.windlass
+EXTRA_DIST += %D%/mount.windlass.in
+src/mount.windlass: %D%/mount.windlass.in Makefile
+	$(AM_V_GEN)$(SED) 's|[@]sbindir@|$(sbindir)|g' $(srcdir)/%D%/mount.windlass.in >$@.new && \
+	chmod +x $@.new && mv $@.new $@
+
+# --- gdb -------------------------------------------------------------------------------------------
+
+# gdb loads <auto-load folder>/<path of the program>-gdb.py with the program.
+EXTRA_DIST += %D%/gdb/windlass.py
+install-data-local:
+	$(MKDIR_P) '$(DESTDIR)$(gdbautoloaddir)$(sbindir)'
+	$(INSTALL_DATA) $(srcdir)/%D%/gdb/windlass.py '$(DESTDIR)$(gdbautoloaddir)$(sbindir)/windlass-gdb.py'
+uninstall-hook:
+	rm -f '$(DESTDIR)$(gdbautoloaddir)$(sbindir)/windlass-gdb.py'

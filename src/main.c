@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass -f FILE MOUNTPOINT
+ *
+ *   options -> volfile, graph -> mount point checks        errors go to the terminal; nothing has happened yet
+ *   fork    -> graph_activate -> mount -> INIT answered    the parent waits for this, and its exit status tells
+ *   wait for a signal, or for the unmount                  the main thread; fuse-N answer the kernel
+ */
+#include "cli/cli.h"
+#include "core/thread.h"
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct program {
+    struct program_options options;
+    char *command_line;
+    char *mountpoint; /* real path */
+    struct graph *graph;
+    struct bridge *bridge;
+};
+
+static int
+fail (const char *text)
+{
+    fprintf (stderr, "windlass: %s\n", text);
+    return 1;
+}
+
+/* --- before anything happens --- */
+
+static int
+load (struct program *program)
+{
+    const struct program_options *options = &program->options;
+    const struct graph_settings settings = {
+        .volume_name = options->volume_name,
+        .options = (const char *const *) options->xlator_options,
+        .xlator_dirs = (const char *const *) options->xlator_dirs,
+        .inode_limit = options->inode_limit,
+    };
+    g_autofree char *error = NULL;
+    struct volfile *volfile = volfile_read (options->volfile, &error);
+
+    if (!volfile)
+        return fail (error);
+    program->graph = graph_load (volfile, &settings);
+    volfile_print_problems (volfile);
+    return volfile_has_errors (volfile) ? 1 : 0;
+}
+
+static int
+check_mountpoint (struct program *program)
+{
+    g_autofree char *error = NULL;
+
+    program->mountpoint = mountpoint_check (program->options.mountpoint, &error);
+    if (!program->mountpoint || mountpoint_check_storage (program->graph, program->mountpoint, &error) < 0)
+        return fail (error);
+    return 0;
+}
+
+/* Names of files are resolved while the current folder is still the user's. */
+static int
+choose_log (struct program *program)
+{
+    struct program_options *options = &program->options;
+    g_autofree char *error = NULL;
+    char *path;
+
+    if (options->log_file && strcmp (options->log_file, "-") == 0)
+        return 0;
+    path = options->log_file ? path_absolute (options->log_file) : path_log (program->mountpoint, &error);
+    if (!path)
+        return fail (error);
+    g_free (options->log_file);
+    options->log_file = path;
+    return 0;
+}
+
+/* --- in the background, unless it stays in front --- */
+
+static int
+take_pid_file (struct program *program)
+{
+    g_autofree char *path = program->options.pid_file ? path_absolute (program->options.pid_file) : NULL;
+    g_autofree char *error = NULL;
+    int r = path ? pid_file_take (path) : 0;
+
+    if (r == 0)
+        return 0;
+    error = r == -EAGAIN ? g_strdup_printf ("pid file '%s' is in use by another process", path)
+                         : g_strdup_printf ("pid file '%s': %s", path, g_strerror (-r));
+    return fail (error);
+}
+
+static int
+open_log (struct program *program)
+{
+    const struct program_options *options = &program->options;
+    g_autofree char *error = NULL;
+    int r = log_open (options->log_file);
+
+    if (r < 0) {
+        error = g_strdup_printf ("log file '%s': %s", options->log_file, g_strerror (-r));
+        return fail (error);
+    }
+    log_set_level (options->level);
+    log_set_tee (true);
+    gf_log (NULL, GF_LOG_INFO, "started running version [{arg=windlass}, {version=%s}, {cmdlinestr=%s}]", PACKAGE_VERSION,
+            program->command_line);
+    return 0;
+}
+
+/* An error that nobody has logged yet. */
+static int
+fail_logged (const char *text)
+{
+    gf_log (NULL, GF_LOG_ERROR, "%s", text);
+    return 1;
+}
+
+static int
+set_up (struct program *program)
+{
+    int r = program->options.no_daemon ? 0 : background_begin ();
+
+    if (r < 0)
+        return fail (g_strerror (-r));
+    if (take_pid_file (program) || open_log (program))
+        return 1;
+    /* Before there are threads, which keep the folder they start in. */
+    if (!program->options.no_daemon && chdir ("/") < 0)
+        return fail_logged (g_strerror (errno));
+    crash_init ();
+    r = signals_init ();
+    return r < 0 ? fail_logged (g_strerror (-r)) : 0;
+}
+
+static void
+unmounted (void *data)
+{
+    signals_post (EVENT_UNMOUNTED);
+}
+
+static void
+log_graph (const struct graph *graph)
+{
+    g_autofree char *text = NULL;
+
+    if (!log_wants (NULL, GF_LOG_INFO))
+        return;
+    text = graph_text (graph);
+    gf_log (NULL, GF_LOG_INFO, "Final graph:");
+    log_text (text);
+}
+
+/* Until the kernel can be answered. */
+static int
+start (struct program *program)
+{
+    const struct program_options *options = &program->options;
+    g_autofree char *error = NULL;
+    int r = graph_activate (program->graph);
+
+    if (r < 0)
+        return 1; /* it said why */
+    program->bridge = bridge_new (program->graph, program->mountpoint, (const char *const *) options->bridge->pdata,
+                                  options->kernel->str, &error);
+    if (!program->bridge)
+        return fail_logged (error);
+    signals_catch_end ();
+    if (bridge_mount (program->bridge, &error) < 0)
+        return fail_logged (error);
+    r = bridge_start (program->bridge, unmounted, program);
+    if (r == 0)
+        r = bridge_wait_ready (program->bridge);
+    if (r < 0) {
+        error = g_strdup_printf ("the kernel and '%s' could not agree: %s", program->mountpoint, g_strerror (-r));
+        return fail_logged (error);
+    }
+    return 0;
+}
+
+/* Until a signal says so, or it is unmounted. */
+static void
+run (struct program *program)
+{
+    for (;;) {
+        int event = signals_wait ();
+        int r;
+
+        switch (event) {
+        case SIGHUP:
+            r = log_reopen ();
+            if (r < 0)
+                gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays", g_strerror (-r));
+            break;
+        case SIGUSR1:
+            statedump (program->graph);
+            break;
+        case EVENT_UNMOUNTED:
+            gf_log (NULL, GF_LOG_INFO, "'%s' was unmounted, shutting down", program->mountpoint);
+            return;
+        default:
+            gf_log (NULL, GF_LOG_WARNING, "received signum (%d), shutting down", event);
+            return;
+        }
+    }
+}
+
+static void
+stop (struct program *program)
+{
+    if (program->bridge)
+        bridge_stop (program->bridge);
+    if (program->bridge && bridge_is_stuck (program->bridge)) {
+        /* Threads are still in the translators' hands: nothing can be taken from under them. */
+        gf_log (NULL, GF_LOG_ERROR, "gone with requests unanswered");
+        pid_file_drop ();
+        _exit (1);
+    }
+    if (program->graph)
+        graph_deactivate (program->graph);
+    bridge_free (program->bridge);
+    graph_free (program->graph);
+    pid_file_drop ();
+    log_close ();
+    g_free (program->mountpoint);
+}
+
+static int
+mount_and_run (struct program *program)
+{
+    bool terminal;
+    int status = load (program);
+
+    if (status == 0)
+        status = check_mountpoint (program);
+    if (status == 0)
+        status = choose_log (program);
+    if (status == 0)
+        status = set_up (program);
+    if (status == 0)
+        status = start (program);
+    if (status == 0) {
+        terminal = strcmp (program->options.log_file, "-") == 0;
+        log_graph (program->graph);
+        log_set_tee (false);
+        background_ready (terminal);
+        run (program);
+    }
+    stop (program);
+    return status;
+}
+
+int
+main (int argc, char **argv)
+{
+    struct program program = { 0 };
+    bool handled = false;
+    int status;
+
+    setlocale (LC_ALL, "");
+    thread_adopt ("windlass");
+    cli_add_type ("mount/fuse", "the kernel's side of a mount, on top of every graph", bridge_options);
+    status = cli_main (argc, argv, &handled);
+    if (handled)
+        return status;
+    program.command_line = g_strjoinv (" ", argv);
+    if (options_parse (&program.options, argv, &status))
+        status = mount_and_run (&program);
+    options_clear (&program.options);
+    g_free (program.command_line);
+    return status;
+}

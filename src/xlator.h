@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All that a translator sees. */
+#ifndef WINDLASS_XLATOR_H
+#define WINDLASS_XLATOR_H
+
+#include "core/clock.h"
+#include "core/dict.h"
+#include "core/dirent.h"
+#include "core/fd.h"
+#include "core/fops.h"
+#include "core/frame.h"
+#include "core/gfid.h"
+#include "core/iatt.h"
+#include "core/inode.h"
+#include "core/iobuf.h"
+#include "core/loc.h"
+#include "core/log.h"
+#include "core/option.h"
+#include "core/stub.h"
+#include "core/thread.h"
+#include "core/timer.h"
+#include "core/translator.h"
+
+#endif

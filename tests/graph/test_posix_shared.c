@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* storage/posix among others: locks, callers with other ids, few descriptors, changes behind its back, and
+ * how it starts. */
+#include "posix_world.h"
+
+#include "core/thread.h"
+
+#include <sys/file.h>
+#include <sys/resource.h>
+
+/* --- locks ---------------------------------------------------------------------------------- */
+
+static int
+lock (struct client *client, fd_t *fd, uint64_t owner, int cmd, short type, off_t start, off_t len)
+{
+    struct gf_flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len };
+
+    client->lk_owner = owner;
+    return sync_lk (client, fd, cmd, &range, NULL, NULL);
+}
+
+static struct gf_flock
+lock_in_the_way (struct world *w, fd_t *fd, uint64_t owner, off_t start, off_t len)
+{
+    struct gf_flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = len };
+    struct lk_reply reply;
+
+    w->client->lk_owner = owner;
+    ck_assert_int_eq (sync_lk (w->client, fd, F_GETLK, &range, NULL, &reply), 0);
+    range = reply.lock;
+    lk_reply_drop (&reply);
+    return range;
+}
+
+START_TEST (owners_lock_each_other_out)
+{
+    struct world w = world_begin (world_modes[_i]);
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *reader = world_open (&w, fd->inode, O_RDONLY);
+
+    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 0, 10), 0);
+    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 5, 10), 0); /* his own */
+    ck_assert_int_eq (lock (w.client, reader, 2, F_SETLK, F_RDLCK, 12, 1), -EAGAIN);
+    ck_assert_int_eq (lock (w.client, fd, 2, F_SETLK, F_WRLCK, 20, 0), 0);
+    ck_assert_int_eq (lock (w.client, reader, 2, F_SETLK, F_WRLCK, 100, 1), -EBADF);
+    struct gf_flock found = lock_in_the_way (&w, fd, 2, 3, 1);
+    ck_assert_int_eq (found.l_type, F_WRLCK);
+    ck_assert_int_eq (found.l_start, 0);
+    ck_assert_int_eq (found.l_len, 15);
+    ck_assert_int_eq (found.l_pid, getpid ());
+    found = lock_in_the_way (&w, fd, 1, 3, 1);
+    ck_assert_int_eq (found.l_type, F_UNLCK);
+    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_UNLCK, 12, 0), 0);
+    ck_assert_int_eq (lock (w.client, fd, 2, F_SETLK, F_RDLCK, 12, 1), 0);
+    w.client->lk_owner = 1;
+    ck_assert_int_eq (sync_flush (w.client, reader, NULL, NULL), 0); /* any descriptor of the file */
+    ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 0, 10), 0);
+    ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 30, 1), -EAGAIN); /* 2 still has his */
+    ck_assert_int_eq (lock (w.client, fd, 9, F_SETLK, F_UNLCK, 0, 0), 0);
+    fd_unref (fd);
+    fd_unref (reader);
+    world_end (&w);
+}
+END_TEST
+
+/* One who waits. */
+struct patient {
+    struct client *client;
+    fd_t *fd;
+    bool flock;
+    int r;
+};
+
+static void *
+patient_run (void *data)
+{
+    struct patient *patient = data;
+
+    patient->r = patient->flock ? sync_flock (patient->client, patient->fd, LOCK_EX, NULL, NULL)
+                                : lock (patient->client, patient->fd, 7, F_SETLKW, F_WRLCK, 0, 0);
+    return NULL;
+}
+
+static pthread_t
+patient_start (struct patient *patient)
+{
+    pthread_t thread;
+
+    ck_assert_int_eq (thread_new (&thread, "patient", patient_run, patient), 0);
+    g_usleep (50000);
+    return thread;
+}
+
+START_TEST (who_waits_for_a_lock_gets_it)
+{
+    struct world w = world_begin (world_modes[0]);
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other = world_open (&w, fd->inode, O_RDWR);
+    struct patient patient = { .client = client_new (w.graph->top), .fd = other, .flock = _i, .r = 1 };
+
+    ck_assert_int_eq (_i ? sync_flock (w.client, fd, LOCK_EX, NULL, NULL)
+                         : lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
+    pthread_t thread = patient_start (&patient);
+    ck_assert_int_eq (_i ? sync_flock (w.client, fd, LOCK_UN, NULL, NULL)
+                         : lock (w.client, fd, 1, F_SETLK, F_UNLCK, 0, 0), 0);
+    pthread_join (thread, NULL);
+    ck_assert_int_eq (patient.r, 0);
+    ck_assert_int_eq (_i ? sync_flock (w.client, fd, LOCK_SH | LOCK_NB, NULL, NULL)
+                         : lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), -EAGAIN);
+    client_free (patient.client);
+    fd_unref (fd);
+    fd_unref (other);
+    world_end (&w);
+}
+END_TEST
+
+/* A request that isn't waited for, so that it can be interrupted. */
+struct asked {
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    bool done; /* lock */
+    int r;     /* lock */
+};
+
+static lk_cbk asked_lk_cbk;
+static flock_cbk asked_flock_cbk;
+
+static void
+asked_answer (struct asked *asked, int op_ret, int op_errno)
+{
+    pthread_mutex_lock (&asked->lock);
+    asked->done = true;
+    asked->r = op_ret < 0 ? -op_errno : op_ret;
+    pthread_cond_signal (&asked->answered);
+    pthread_mutex_unlock (&asked->lock);
+}
+
+static void
+asked_lk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct gf_flock *lock, dict_t *xdata)
+{
+    asked_answer (cookie, op_ret, op_errno);
+}
+
+static void
+asked_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                 dict_t *xdata)
+{
+    asked_answer (cookie, op_ret, op_errno);
+}
+
+/* Asks for a lock, interrupts that after so many microseconds, and returns the answer. */
+static int
+lock_interrupted (struct world *w, fd_t *fd, bool flock, unsigned after)
+{
+    struct asked asked = { .lock = PTHREAD_MUTEX_INITIALIZER, .answered = PTHREAD_COND_INITIALIZER };
+    struct gf_flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    call_stack_t *root = stack_new (&w->client->xlator);
+
+    root->uid = geteuid ();
+    root->gid = getegid ();
+    root->lk_owner = 7;
+    if (flock)
+        STACK_WIND_COOKIE (&root->frames[0], asked_flock_cbk, &asked, w->graph->top, flock, fd, LOCK_EX,
+                           NULL);
+    else
+        STACK_WIND_COOKIE (&root->frames[0], asked_lk_cbk, &asked, w->graph->top, lk, fd, F_SETLKW, &range,
+                           NULL);
+    g_usleep (after);
+    stack_interrupt (root);
+    pthread_mutex_lock (&asked.lock);
+    while (!asked.done)
+        pthread_cond_wait (&asked.answered, &asked.lock);
+    pthread_mutex_unlock (&asked.lock);
+    stack_done (root);
+    return asked.r;
+}
+
+START_TEST (who_waits_for_a_lock_is_interrupted)
+{
+    struct world w = world_begin (world_modes[0]);
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other = world_open (&w, fd->inode, O_RDWR);
+
+    ck_assert_int_eq (sync_flock (w.client, fd, LOCK_EX, NULL, NULL), 0);
+    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
+    for (unsigned i = 0; i < 200; i++) /* at any moment of its way */
+        ck_assert_int_eq (lock_interrupted (&w, other, i % 2, i * 3), -EINTR);
+    ck_assert_int_eq (sync_flock (w.client, fd, LOCK_UN, NULL, NULL), 0);
+    ck_assert_int_eq (sync_flock (w.client, other, LOCK_EX | LOCK_NB, NULL, NULL), 0);
+    fd_unref (fd);
+    fd_unref (other);
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (the_end_of_the_graph_ends_waiting)
+{
+    struct world w = world_begin (world_modes[0]);
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other = world_open (&w, fd->inode, O_RDWR);
+    struct patient patient = { .client = client_new (w.graph->top), .fd = other, .r = 1 };
+
+    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
+    pthread_t thread = patient_start (&patient);
+    xlator_notify (w.graph->top, XLATOR_PARENT_DOWN, NULL);
+    pthread_join (thread, NULL);
+    ck_assert_int_eq (patient.r, -EINTR);
+    client_free (patient.client);
+    fd_unref (fd);
+    fd_unref (other);
+    world_end (&w);
+}
+END_TEST
+
+/* --- callers -------------------------------------------------------------------------------- */
+
+START_TEST (callers_have_their_own_rights)
+{
+    struct world w = world_begin (world_modes[_i]);
+    static const gid_t groups[] = { 1000, 4242 };
+    fd_t *fd = world_create (&w, w.root, "suid", O_RDWR, 0644);
+    g_autoptr (inode_t) dir = world_mkdir (&w, w.root, "group", 0755);
+    struct iatt set = { .ia_prot = 04777, .ia_gid = 4242 },
+                open_to_group = { .ia_prot = 0770, .ia_gid = 4242 };
+    loc_t loc = { .inode = fd->inode }, dirloc = { .inode = dir };
+    g_autoptr (dict_t) dict = dict_new ();
+
+    ck_assert_int_eq (sync_setattr (w.client, &loc, &set, IATT_MODE, NULL, NULL), 0);
+    ck_assert_int_eq (sync_setattr (w.client, &dirloc, &open_to_group, IATT_MODE | IATT_GID, NULL, NULL), 0);
+    w.client->uid = w.client->gid = 1000;
+    ck_assert_ptr_null (world_create (&w, w.root, "mine", O_RDWR, 0644));
+    ck_assert_int_eq (w.r, -EACCES);
+    ck_assert_ptr_null (world_create (&w, dir, "mine", O_RDWR, 0644));
+    ck_assert_int_eq (w.r, -EACCES);
+    ck_assert_int_eq (sync_access (w.client, &dirloc, W_OK, NULL, NULL), -EACCES);
+    w.client->ngroups = 2;
+    w.client->groups = groups;
+    ck_assert_int_eq (sync_access (w.client, &dirloc, W_OK, NULL, NULL), 0);
+    fd_t *mine = world_create (&w, dir, "mine", O_RDWR, 0644);
+    ck_assert_ptr_nonnull (mine);
+    struct iatt buf = world_stat (&w, mine->inode);
+    ck_assert_uint_eq (buf.ia_uid, 1000);
+    ck_assert_uint_eq (buf.ia_gid, 1000);
+    ck_assert_int_eq (sync_setattr (w.client, &loc, &set, IATT_GID, NULL, NULL), -EPERM);
+    ck_assert_int_eq (sync_fsetattr (w.client, mine, &set, IATT_GID, NULL, NULL), 0); /* a group of his */
+    dict_set (dict, "trusted.x", "1", 1);
+    ck_assert_int_eq (sync_fsetxattr (w.client, mine, dict, 0, NULL, NULL), -EPERM);
+    ck_assert_int_eq (world_write (&w, fd, "x", 0), 1); /* the file was opened by root */
+    ck_assert_uint_eq (world_stat (&w, fd->inode).ia_prot, 0777); /* setuid goes when another writes */
+    w.client->uid = w.client->gid = 0;
+    w.client->ngroups = 0;
+    ck_assert_int_eq (sync_fsetxattr (w.client, mine, dict, 0, NULL, NULL), 0);
+    fd_unref (world_create (&w, w.root, "again", O_RDWR, 0644));
+    ck_assert_int_eq (w.r, 0);
+    fd_unref (mine);
+    fd_unref (fd);
+    g_clear_pointer (&dir, inode_unref);
+    world_end (&w);
+}
+END_TEST
+
+/* --- descriptors ---------------------------------------------------------------------------- */
+
+START_TEST (a_deep_tree_needs_few_descriptors)
+{
+    struct world w = world_begin (world_modes[_i]);
+    g_autoptr (GPtrArray) inodes = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
+    inode_t *dir = w.root;
+
+    unsigned before = world_descriptors ();
+    for (int i = 0; i < 200; i++) {
+        dir = world_mkdir (&w, dir, "directory", 0755);
+        ck_assert_ptr_nonnull (dir);
+        g_ptr_array_add (inodes, dir);
+    }
+    if (_i == 1 || _i == 2)
+        ck_assert_uint_le (world_descriptors (), before + 4);
+    for (guint i = inodes->len; i-- > 0;) {
+        struct iatt buf = world_stat (&w, inodes->pdata[i]);
+        ck_assert_int_eq (w.r, 0);
+        ck_assert (gfid_equal (&buf.ia_gfid, &((inode_t *) inodes->pdata[i])->gfid));
+    }
+    g_clear_pointer (&inodes, g_ptr_array_unref);
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (too_many_descriptors_are_made_room_for)
+{
+    const struct rlimit few = { 100, 100 };
+    ck_assert_int_eq (setrlimit (RLIMIT_NOFILE, &few), 0);
+    g_autofree char *options = g_strconcat (_i == 0 ? "option handles descriptor\n" : "",
+                                            "option descriptor-cache 1000\n", NULL);
+    struct world w = world_begin (options);
+    g_autoptr (GPtrArray) inodes = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
+
+    for (int i = 0; i < 300; i++) {
+        g_autofree char *name = g_strdup_printf ("d%d", i);
+        inode_t *inode = world_mkdir (&w, w.root, name, 0755);
+        ck_assert_int_eq (w.r, 0);
+        g_ptr_array_add (inodes, inode);
+    }
+    for (int i = 0; i < 300; i++) {
+        world_stat (&w, inodes->pdata[i]);
+        ck_assert_int_eq (w.r, 0);
+        fd_t *fd = world_open (&w, inodes->pdata[i], O_RDONLY);
+        ck_assert_ptr_nonnull (fd);
+        fd_unref (fd);
+    }
+    g_clear_pointer (&inodes, g_ptr_array_unref);
+    world_end (&w);
+}
+END_TEST
+
+/* A rename behind our back: a file handle still leads there, a name doesn't and says so. */
+START_TEST (what_was_moved_away_is_stale_or_found)
+{
+    struct world w = world_begin (world_modes[_i]);
+    g_autofree char *from = world_path (&w, "d"), *to = world_path (&w, "e");
+    g_autoptr (inode_t) dir = world_mkdir (&w, w.root, "d", 0755);
+
+    for (int i = 0; i < 20; i++) {
+        g_autofree char *name = g_strdup_printf ("x%d", i);
+        g_autoptr (inode_t) inode = world_mkdir (&w, w.root, name, 0755);
+    }
+    ck_assert_int_eq (rename (from, to), 0);
+    ck_assert_int_eq (mkdir (from, 0755), 0);
+    world_stat (&w, dir);
+    ck_assert_int_eq (w.r, w.by_name ? -ESTALE : 0);
+    g_autoptr (inode_t) now = world_look (&w, w.root, "d"), moved = world_look (&w, w.root, "e");
+    ck_assert_ptr_ne (now, dir);
+    ck_assert_ptr_eq (moved, dir);
+    g_clear_pointer (&now, inode_unref);
+    g_clear_pointer (&moved, inode_unref);
+    g_clear_pointer (&dir, inode_unref);
+    world_end (&w);
+}
+END_TEST
+
+/* Threads that create, look, rename, read and remove the same few names: nothing is lost. */
+struct crowd {
+    struct world world; /* with a client of its own */
+    unsigned seed;
+};
+
+static void *
+crowd_run (void *data)
+{
+    struct crowd *crowd = data;
+    struct world *w = &crowd->world;
+
+    for (int i = 0; i < 400; i++) {
+        char name[8], other[8];
+        g_snprintf (name, sizeof name, "n%d", rand_r (&crowd->seed) % 5);
+        g_snprintf (other, sizeof other, "n%d", rand_r (&crowd->seed) % 5);
+        fd_t *fd = world_create (w, w->root, name, O_RDWR, 0644);
+        if (fd) {
+            ck_assert_int_eq (world_write (w, fd, "data", 0), 4);
+            world_rename (w, w->root, name, w->root, other, 0);
+            g_autofree char *text = world_read (w, fd, 4, 0);
+            ck_assert_str_eq (text, "data");
+            fd_unref (fd);
+        }
+        g_autoptr (inode_t) inode = world_look (w, w->root, other);
+        if (inode)
+            world_stat (w, inode);
+        world_unlink (w, w->root, other);
+    }
+    return NULL;
+}
+
+START_TEST (many_threads_race)
+{
+    struct world w = world_begin (world_modes[_i]);
+    struct crowd crowd[4];
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++) {
+        crowd[i] = (struct crowd){ .world = w, .seed = (unsigned) i };
+        crowd[i].world.client = client_new (w.graph->top);
+        ck_assert_int_eq (thread_new (&threads[i], "crowd", crowd_run, &crowd[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join (threads[i], NULL);
+        client_free (crowd[i].world.client);
+    }
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (nothing_stays_open)
+{
+    unsigned before = world_descriptors ();
+    struct world w = world_begin (world_modes[_i]);
+
+    for (int i = 0; i < 30; i++) {
+        g_autofree char *name = g_strdup_printf ("f%d", i);
+        fd_t *fd = world_create (&w, w.root, name, O_RDWR, 0644);
+        lock (w.client, fd, 5, F_SETLK, F_WRLCK, 0, 1);
+        fd_unref (fd);
+        g_autoptr (inode_t) inode = world_look (&w, w.root, name);
+    }
+    world_end (&w);
+    ck_assert_uint_eq (world_descriptors (), before);
+}
+END_TEST
+
+/* --- start ---------------------------------------------------------------------------------- */
+
+START_TEST (a_bad_directory_is_refused)
+{
+    g_autofree char *dir = g_dir_make_tmp ("windlass-posix-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename (dir, "file", NULL),
+                    *none = g_build_filename (dir, "none", NULL);
+    const struct {
+        const char *path;
+        int r;
+    } bad[] = { { none, -ENOENT }, { file, -ENOTDIR } };
+
+    ck_assert (g_file_set_contents (file, "", 0, NULL));
+    for (size_t i = 0; i < G_N_ELEMENTS (bad); i++) {
+        struct graph *graph = world_load (bad[i].path, "");
+        ck_assert_int_eq (graph_activate (graph), bad[i].r);
+        graph_free (graph);
+    }
+    if (geteuid () != 0) {
+        g_chmod (dir, 0300);
+        struct graph *graph = world_load (dir, "");
+        ck_assert_int_eq (graph_activate (graph), -EACCES);
+        graph_free (graph);
+        g_chmod (dir, 0700);
+    }
+    g_unlink (file);
+    g_rmdir (dir);
+}
+END_TEST
+
+START_TEST (options_shape_what_is_made)
+{
+    struct world w = world_begin (
+        "option max-hardlinks 2\noption force-create-mode 0006\noption create-mask 0740\n"
+        "option force-directory-mode 0\noption o-direct on\noption health-check-interval 30\n");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0777);
+    loc_t old = { .inode = fd->inode }, new = { .name = "g", .parent = w.root };
+
+    ck_assert_uint_eq (world_stat (&w, fd->inode).ia_prot, 0746);
+    ck_assert_int_eq (world_write (&w, fd, "unaligned", 3), 9);
+    g_autofree char *text = world_read (&w, fd, 5, 5);
+    ck_assert_str_eq (text, "align");
+    ck_assert_int_eq (sync_link (w.client, &old, &new, NULL, NULL), 0);
+    new.name = "h";
+    ck_assert_int_eq (sync_link (w.client, &old, &new, NULL, NULL), -EMLINK);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (a_reserve_is_kept)
+{
+    struct world w = world_begin ("option reserve 100%\n");
+
+    ck_assert_ptr_null (world_create (&w, w.root, "f", O_RDWR, 0644));
+    ck_assert_int_eq (w.r, -ENOSPC);
+    world_end (&w);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("posix, shared");
+    TCase *tcase = tcase_create ("every mode");
+
+    tcase_set_timeout (tcase, 120);
+    tcase_add_loop_test (tcase, owners_lock_each_other_out, 0, WORLD_MODES);
+    tcase_add_loop_test (tcase, who_waits_for_a_lock_gets_it, 0, 2);
+    tcase_add_test (tcase, who_waits_for_a_lock_is_interrupted);
+    tcase_add_test (tcase, the_end_of_the_graph_ends_waiting);
+    if (geteuid () == 0)
+        tcase_add_loop_test (tcase, callers_have_their_own_rights, 0, WORLD_MODES);
+    tcase_add_loop_test (tcase, a_deep_tree_needs_few_descriptors, 0, WORLD_MODES);
+    tcase_add_loop_test (tcase, too_many_descriptors_are_made_room_for, 0, 2);
+    tcase_add_loop_test (tcase, what_was_moved_away_is_stale_or_found, 0, WORLD_MODES);
+    tcase_add_loop_test (tcase, many_threads_race, 0, WORLD_MODES);
+    tcase_add_loop_test (tcase, nothing_stays_open, 0, WORLD_MODES);
+    tcase_add_test (tcase, a_bad_directory_is_refused);
+    tcase_add_test (tcase, options_shape_what_is_made);
+    tcase_add_test (tcase, a_reserve_is_kept);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}

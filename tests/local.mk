@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tests/run finds and runs them; here is what has to be compiled. A program is made from the file of its name.
+
+AM_DEFAULT_SOURCE_EXT = .c
+LDADD = $(whole_objects) $(CHECK_LIBS) $(whole_libs)
+
+if HAVE_CHECK
+check_PROGRAMS += \
+    tests/unit/test_data \
+    tests/unit/test_frame \
+    tests/unit/test_inode \
+    tests/unit/test_option \
+    tests/unit/test_timer \
+    tests/unit/test_volfile \
+    tests/graph/test_load \
+    tests/graph/test_posix \
+    tests/graph/test_posix_shared \
+    tests/graph/test_rot13
+endif
+
+# What scripts in tests/mount run on a mount. They know nothing of Windlass, and no sanitizer watches them.
+check_PROGRAMS += \
+    tests/mount/programs/handles \
+    tests/mount/programs/lock \
+    tests/mount/programs/mapped \
+    tests/mount/programs/ops \
+    tests/mount/programs/race \
+    tests/mount/programs/tmpfile
+tests_mount_programs_handles_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_handles_LDFLAGS =
+tests_mount_programs_handles_LDADD =
+tests_mount_programs_lock_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_lock_LDFLAGS =
+tests_mount_programs_lock_LDADD =
+tests_mount_programs_mapped_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_mapped_LDFLAGS =
+tests_mount_programs_mapped_LDADD =
+tests_mount_programs_ops_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_ops_LDFLAGS =
+tests_mount_programs_ops_LDADD =
+tests_mount_programs_race_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_race_LDFLAGS =
+tests_mount_programs_race_LDADD =
+tests_mount_programs_tmpfile_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_tmpfile_LDFLAGS =
+tests_mount_programs_tmpfile_LDADD =
+
+# Translators for tests alone. -rpath makes libtool build a module, although it is never installed.
+test_module_link = $(module_link) -rpath /nowhere
+check_LTLIBRARIES += \
+    tests/xlators/test/badabi.la \
+    tests/xlators/test/leaf.la \
+    tests/xlators/test/needs.la \
+    tests/xlators/test/never.la \
+    tests/xlators/test/noobject.la \
+    tests/xlators/test/oops.la \
+    tests/xlators/test/options.la \
+    tests/xlators/test/pass.la \
+    tests/xlators/test/twice.la \
+    tests/xlators/test/wrongtype.la
+tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_leaf_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_needs_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_never_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_noobject_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_xlators_test_oops_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_options_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_pass_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_twice_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_wrongtype_la_LDFLAGS = $(test_module_link)
+
+check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
+
+check-local: check-programs
+	$(srcdir)/%D%/run .
+
+.PHONY: check-programs
+
+EXTRA_DIST += \
+    %D%/bench/edge.c \
+    %D%/bench/edge.py \
+    %D%/bench/load.c \
+    %D%/bench/peers.py \
+    %D%/bench/report.py \
+    %D%/bench/run \
+    %D%/bench/sections.py
+dist_noinst_SCRIPTS += \
+    %D%/run \
+    %D%/unit/completion.sh \
+    %D%/unit/exports.sh \
+    %D%/unit/includes.sh \
+    %D%/unit/out-of-tree.sh \
+    %D%/unit/translators.sh \
+    %D%/mount/acl.sh \
+    %D%/mount/attributes.sh \
+    %D%/mount/cached-pages.sh \
+    %D%/mount/compile.sh \
+    %D%/mount/deep-tree.sh \
+    %D%/mount/editors.sh \
+    %D%/mount/file-handles.sh \
+    %D%/mount/background.sh \
+    %D%/mount/bad-modules.sh \
+    %D%/mount/broken-translators.sh \
+    %D%/mount/crash-report.sh \
+    %D%/mount/directory-vanishes.sh \
+    %D%/mount/disk-full.sh \
+    %D%/mount/few-descriptors.sh \
+    %D%/mount/gdb-tutorial.sh \
+    %D%/mount/git.sh \
+    %D%/mount/hard-links.sh \
+    %D%/mount/hostile-names.sh \
+    %D%/mount/killed.sh \
+    %D%/mount/large-files.sh \
+    %D%/mount/left-clean.sh \
+    %D%/mount/locks.sh \
+    %D%/mount/many-entries.sh \
+    %D%/mount/mapped.sh \
+    %D%/mount/mount-helper.sh \
+    %D%/mount/mount-options.sh \
+    %D%/mount/mount-points.sh \
+    %D%/mount/permissions.sh \
+    %D%/mount/privileges-killed.sh \
+    %D%/mount/races.sh \
+    %D%/mount/removed-but-open.sh \
+    %D%/mount/rot-13.sh \
+    %D%/mount/run-under.sh \
+    %D%/mount/same-as-bare-user.sh \
+    %D%/mount/same-as-bare.sh \
+    %D%/mount/sighup.sh \
+    %D%/mount/signals.sh \
+    %D%/mount/sqlite.sh \
+    %D%/mount/tar.sh \
+    %D%/mount/times.sh \
+    %D%/mount/tmpfile.sh \
+    %D%/mount/trace-log.sh \
+    %D%/mount/tutorial.sh \
+    %D%/mount/unmounting.sh \
+    %D%/mount/usage.sh \
+    %D%/mount/volfiles.sh
+dist_noinst_DATA += \
+    %D%/lsan.supp \
+    %D%/tsan.supp \
+    %D%/mount/lib.sh \
+    %D%/graph/posix_world.h \
+    %D%/unit/mock.h \
+    %D%/unit/suite.h

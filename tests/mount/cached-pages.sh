@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Pages stay cached when an unchanged file is opened again, and are dropped when it changed behind the mount.
+# builds: debug release
+. "$(dirname "$0")/lib.sh"
+
+stack
+sed -i 's|type storage/posix|&\n    option log-level TRACE|' "$VOL"
+# reads: how many reads came to storage so far
+reads () {
+    grep -c ' readv .*-> posix' "$LOG"
+}
+# big LETTER: 8 MiB of it
+big () {
+    head -c 8388608 /dev/zero | tr '\0' "$1"
+}
+
+mount_volfile "$VOL" --attribute-timeout=0
+big a >"$BACK/file"
+expect "the content" "$(big a | md5sum)" "$(md5sum <"$MNT/file")"
+first=$(reads)
+[ "$first" -ge 8 ] || fail "8 MiB were read in $first requests"
+expect "the content again" "$(big a | md5sum)" "$(md5sum <"$MNT/file")"
+expect "reads for the second open" "$first" "$(reads)"
+cat "$MNT/file" "$MNT/file" >/dev/null
+expect "reads for two more" "$first" "$(reads)"
+
+big b >"$BACK/file"
+expect "the content after a change behind" "$(big b | md5sum)" "$(md5sum <"$MNT/file")"
+printf 'xyz' >>"$BACK/file"
+expect "the end after more of it" bxyz "$(tail -c 4 "$MNT/file")"
+truncate -s 5 "$BACK/file"
+expect "what is left of it" bbbbb "$(cat "$MNT/file")"
+
+echo written >"$MNT/written"
+unmount
+
+mount_volfile "$VOL" --attribute-timeout=0 --fopen-keep-cache=off
+first=$(reads)
+cat "$MNT/written" >/dev/null
+second=$(reads)
+cat "$MNT/written" >/dev/null
+expect "reads for a second open without keeping" $((second - first)) $(($(reads) - second))

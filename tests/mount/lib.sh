@@ -1,0 +1,229 @@
+# shellcheck shell=bash disable=SC2034
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What mount tests share. A test begins with
+#
+#   . "$(dirname "$0")/lib.sh"
+#   stack encryption/rot-13                    # writes $VOL: storage/posix over $BACK, and that on top of it
+#   mount_volfile "$VOL"                       # mounts it on $MNT; more options of windlass may follow
+#
+# and is over when it ends: what it mounted is unmounted. It may also be run by itself, on what ./windlass runs.
+#
+#   $TEST_DIR   an empty folder of its own       $BACK  the directory behind the mount
+#   $MNT        the mount point                  $LOG   the daemon's log
+#   $WINDLASS   the program                      $SOURCE_DIR, $BUILD_DIR, $BUILD_NAME
+#   $PROGRAMS   where programs/*.c are, built
+
+set -u
+: "${SOURCE_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
+: "${WINDLASS:=$SOURCE_DIR/windlass}"
+: "${BUILD_DIR:=$(dirname "$(readlink -f "$WINDLASS")")}"
+: "${BUILD_NAME:=debug}"
+: "${TEST_DIR:=$(mktemp -d)}"
+export WINDLASS_XLATOR_PATH=${WINDLASS_XLATOR_PATH-$BUILD_DIR/xlators:$BUILD_DIR/tests/xlators}
+BACK=$TEST_DIR/back
+MNT=$TEST_DIR/mnt
+LOG=$TEST_DIR/log
+VOL=$TEST_DIR/test.vol
+PROGRAMS=$BUILD_DIR/tests/mount/programs
+# What a sanitizer finds in the background goes to files, and cleanup looks for them.
+for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+    export "$options=${!options:+${!options}:}log_path=$TEST_DIR/sanitizer"
+done
+# Address space layout as TSan expects it.
+[ "$BUILD_NAME" != tsan ] || export RUN="${RUN:-setarch -R}"
+mkdir -p "$BACK" "$MNT"
+cd "$TEST_DIR" || exit 1
+
+# --- saying how it went ---------------------------------------------------------------------------
+
+fail () {
+    echo "FAILED at $(caller 0 | cut -d' ' -f1): $*" >&2
+    exit 1
+}
+
+skip () {
+    echo "$*"
+    exit 77
+}
+
+# expect WHAT EXPECTED GOT
+expect () {
+    [ "$2" = "$3" ] && return 0
+    printf 'FAILED at %s: %s: expected\n%s\ngot\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$1" "$2" "$3" >&2
+    exit 1
+}
+
+# expect_match WHAT REGEX GOT: some line of GOT matches the extended regular expression.
+expect_match () {
+    grep -Eq -- "$2" <<<"$3" && return 0
+    printf 'FAILED at %s: %s: expected a line that matches\n%s\ngot\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$1" "$2" "$3" >&2
+    exit 1
+}
+
+expect_no_match () {
+    grep -Eq -- "$2" <<<"$3" || return 0
+    printf 'FAILED at %s: %s: expected no line that matches\n%s\ngot\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$1" "$2" "$3" >&2
+    exit 1
+}
+
+# expect_ok COMMAND...: it succeeds.
+expect_ok () {
+    local out
+    out=$("$@" 2>&1) && return 0
+    printf 'FAILED at %s: expected success of: %s\ngot exit status %s and\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$*" $? "$out" >&2
+    exit 1
+}
+
+# expect_error REGEX COMMAND...: it fails, and says something that matches.
+expect_error () {
+    local regex=$1 out
+    shift
+    if out=$("$@" 2>&1); then
+        printf 'FAILED at %s: expected failure of: %s\nit said\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$*" "$out" >&2
+        exit 1
+    fi
+    expect_match "the failure of: $*" "$regex" "$out"
+}
+
+# --- what a test needs ----------------------------------------------------------------------------
+
+need_command () {
+    for command in "$@"; do
+        command -v "$command" >/dev/null || skip "needs $command"
+    done
+}
+
+need_root () {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+need_fuse () {
+    [[ -c /dev/fuse && -r /dev/fuse && -w /dev/fuse ]] || skip "needs /dev/fuse"
+}
+
+# user COMMAND...: as somebody who isn't root and owns nothing (65534).
+user () {
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+# user_reaches: may that user run this build? Not where the sources are in a folder that is closed to him.
+user_reaches () {
+    user test -x "$SOURCE_DIR/tests/run" -a -x "$BUILD_DIR/src/windlass"
+}
+
+# drop_root: all of the test as that user, if root runs it; near its beginning, since it starts again. Where only root may
+# use /dev/fuse, it gets one of its own, in a mount namespace of its own.
+drop_root () {
+    local drop=(setpriv --reuid 65534 --regid 65534 --clear-groups env "HOME=$TEST_DIR" "$0")
+    [ "$(id -u)" = 0 ] || return 0
+    user_reaches || skip "needs the build and the sources in reach of user 65534"
+    chown -R 65534:65534 "$BACK" "$MNT"
+    trap - EXIT
+    ! user test -w /dev/fuse || exec "${drop[@]}"
+    mkdir -p dev
+    # shellcheck disable=SC2016 # the inner shell expands them
+    exec unshare -m --propagation slave sh -c 'mount -t tmpfs none dev && mknod -m 666 dev/fuse c 10 229 && mount --bind dev/fuse /dev/fuse || {
+        echo "needs /dev/fuse for user 65534, or the right to make one"; exit 77; }
+        exec "$@"' sh "${drop[@]}"
+}
+
+# --- waiting --------------------------------------------------------------------------------------
+
+# wait_until [SECONDS] 'CONDITION': looks 20 times a second, 10 seconds long unless told.
+wait_until () {
+    local seconds=10 end
+    if [ $# = 2 ]; then
+        seconds=$1
+        shift
+    fi
+    end=$((SECONDS + seconds))
+    until eval "$1"; do
+        [ $SECONDS -gt $end ] && fail "waited $seconds seconds in vain for: $1"
+        sleep 0.05
+    done
+}
+
+is_mounted () {
+    mountpoint -q "$MNT"
+}
+
+# A zombie isn't; whoever has to reap it may take its time.
+is_running () {
+    grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
+}
+
+# --- mounting -------------------------------------------------------------------------------------
+
+# stack TYPE[,OPTION=VALUE]...: writes $VOL, storage/posix at the bottom and the last TYPE on top. The volumes are called posix and,
+# from the bottom up, the last part of each TYPE with its number: rot-13-1. Options for storage/posix: POSIX_OPTIONS.
+stack () {
+    local below=posix number=0 name spec setting
+    {
+        printf 'volume posix\n    type storage/posix\n    option directory "%s"\n' "$BACK"
+        for setting in ${POSIX_OPTIONS-}; do
+            printf '    option %s "%s"\n' "${setting%%=*}" "${setting#*=}"
+        done
+        echo end-volume
+        for spec in "$@"; do
+            number=$((number + 1))
+            name=${spec%%,*}
+            printf 'volume %s\n    type %s\n' "${name##*/}-$number" "$name"
+            for setting in $(tr ',' '\n' <<<"$spec" | sed 1d); do
+                printf '    option %s "%s"\n' "${setting%%=*}" "${setting#*=}"
+            done
+            printf '    subvolumes %s\nend-volume\n' "$below"
+            below=${name##*/}-$number
+        done
+    } >"$VOL"
+}
+
+# mount_volfile FILE [OPTION...]: on $MNT, in the background; the test fails if that does. $DAEMON is its process.
+mount_volfile () {
+    local file=$1
+    shift
+    need_fuse
+    "$WINDLASS" -f "$file" -l "$LOG" -p "$TEST_DIR/pid" "$@" "$MNT" || {
+        cat "$LOG" >&2
+        fail "'$file' was not mounted: exit status $?"
+    }
+    is_mounted || fail "windlass says that it mounted '$file', but it didn't"
+    DAEMON=$(cat "$TEST_DIR/pid")
+}
+
+# Waits until the daemon is gone, too.
+unmount () {
+    if [ "$(id -u)" = 0 ]; then umount "$MNT"; else fusermount3 -u "$MNT"; fi || fail "could not unmount"
+    wait_until "! is_running $DAEMON"
+    DAEMON=''
+}
+
+DAEMON=''
+cleanup () {
+    local status=$?
+    set +e
+    cd /
+    awk -v dir="$TEST_DIR/" 'index ($5, dir) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
+        while read -r mount; do
+            umount -l "$mount" 2>/dev/null || fusermount3 -u -z "$mount"
+        done
+    if [ -n "$DAEMON" ]; then
+        for _ in {1..60}; do
+            is_running "$DAEMON" || break
+            sleep 0.05
+        done
+        kill -9 "$DAEMON" 2>/dev/null
+    fi
+    for report in "$TEST_DIR"/sanitizer.*; do
+        [ -s "$report" ] || continue
+        echo "--- ${report##*/}"
+        cat "$report"
+        status=1
+    done
+    if [ $status != 0 ] && [ $status != 77 ] && [ -s "$LOG" ]; then
+        echo "--- the daemon's log"
+        tail -n 60 "$LOG"
+    fi
+    exit $status
+}
+trap cleanup EXIT
+trap 'exit 143' TERM INT HUP

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Times are exact to the nanosecond, in both directions, and follow what is done as on the bare directory.
+# builds: debug release
+. "$(dirname "$0")/lib.sh"
+
+stack
+mount_volfile "$VOL" --attribute-timeout=0
+all=%x,%y,%z
+touch -d '2001-02-03 04:05:06.123456789 UTC' "$MNT/file"
+expect "a time set through the mount" 981173106.123456789 "$(stat -c %.9Y "$BACK/file")"
+touch -d '1903-01-01 00:00:00.000000001 UTC' "$BACK/file"
+expect "a time set behind it" "$(stat -c %.9Y "$BACK/file")" "$(stat -c %.9Y "$MNT/file")"
+ln -s nowhere "$MNT/link"
+touch -hd '1999-12-31 23:59:59.999999999 UTC' "$MNT/link"
+expect "a link's" 946684799.999999999 "$(stat -c %.9Y "$BACK/link")"
+expect "birth, access, change" "$(stat -c $all "$BACK/link")" "$(stat -c $all "$MNT/link")"
+
+# after WHAT COMMAND: the change is seen on both sides, in the file and in its folder.
+after () {
+    local before
+    before=$(stat -c %z "$BACK/file")
+    eval "$2"
+    expect "the file's times after $1" "$(stat -c $all "$BACK/file")" "$(stat -c $all "$MNT/file")"
+    expect "the folder's times after $1" "$(stat -c $all "$BACK")" "$(stat -c $all "$MNT")"
+    [ "$before" != "$(stat -c %z "$BACK/file")" ] || fail "$1 left the change time as it was"
+}
+after write 'echo more >>"$MNT/file"'
+after chmod 'chmod 600 "$MNT/file"'
+after link 'ln "$MNT/file" "$MNT/name"'
+after unlink 'rm "$MNT/name"'
+after truncate 'truncate -s 100 "$MNT/file"'
+after rename 'mv "$MNT/file" "$MNT/x"; mv "$MNT/x" "$MNT/file"'
+unmount
+
+# With the writeback cache the kernel keeps them, and brings them down.
+mount_volfile "$VOL" --kernel-writeback-cache=on
+cp -p "$BACK/file" keep
+cp -p keep "$MNT/kept"
+unmount
+expect "a copy's time with the writeback cache" "$(stat -c %.9Y keep)" "$(stat -c %.9Y "$BACK/kept")"

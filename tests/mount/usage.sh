@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What is wrong with the command line is said, with exit status 64; what only prints does nothing else.
+# builds: debug asan
+. "$(dirname "$0")/lib.sh"
+
+# usage REGEX ARGUMENT...
+usage () {
+    local regex=$1
+    shift
+    "$WINDLASS" "$@" >out 2>err </dev/null
+    expect "the exit status of: $*" 64 $?
+    expect_match "what is said of: $*" "^windlass: .*$regex" "$(cat err)"
+    expect "the standard output of: $*" "" "$(cat out)"
+}
+
+stack
+usage "no volfile"
+usage "no volfile" "$MNT"
+usage "no mount point" -f "$VOL"
+usage "one mount point too many: 'more'" -f "$VOL" "$MNT" more
+usage "nonsense" -f "$VOL" --nonsense "$MNT"
+usage "log level must be .*DEBUG.*, got 'LOUD'" -f "$VOL" -L LOUD "$MNT"
+usage "there is no mount option 'nonsense'" -f "$VOL" -o ro,nonsense "$MNT"
+usage "there is no mount option 'nonsense'" -f "$VOL" -o nonsense=1 "$MNT"
+usage "attribute-timeout.*'soon'" -f "$VOL" --attribute-timeout=soon "$MNT"
+usage "reader-thread-count.*'0'" -f "$VOL" -o reader-thread-count=0 "$MNT"
+usage "attribute-timeout.*'-1'" -f "$VOL" --attribute-timeout=-1 "$MNT"
+usage "entry-timeout.*needs a value" -f "$VOL" -o entry-timeout "$MNT"
+! is_mounted || fail "it is mounted"
+
+expect_match "the version" '^windlass [0-9]' "$("$WINDLASS" --version)"
+expect_match "the help" 'MOUNTPOINT' "$("$WINDLASS" --help)"
+expect_match "the folder of logs" '^/.*windlass' "$("$WINDLASS" --print-logdir)"
+expect_match "the folder of translators" '^/' "$("$WINDLASS" --print-xlatordir)"
+
+# These are about the graph: status 1.
+for option in --volume-name=nosuch --xlator-option=posix.nosuch=1 --xlator-option=nosuch.directory=/ --xlator-option=nonsense; do
+    "$WINDLASS" -f "$VOL" -l "$LOG" "$option" "$MNT" >out 2>&1 && fail "$option was accepted"
+    expect_match "what is said of $option" "nosuch|nonsense" "$(cat out)"
+    ! is_mounted || fail "it is mounted with $option"
+done

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A stack of translators made by hand, without a volfile: for tests of the core alone. */
+#ifndef WINDLASS_TESTS_MOCK_H
+#define WINDLASS_TESTS_MOCK_H
+
+#include "core/sync.h"
+#include "xlator.h"
+
+/* Puts xl on top of child (NULL: nothing) and makes its routes. */
+static inline xlator_t *
+mock_xlator (xlator_t *xl, const char *name, const struct xlator_api *api, xlator_t *child)
+{
+    *xl = (xlator_t){ .name = name, .type = api->type ? api->type : "test/mock", .api = api, .inode_slot = -1,
+                      .fd_slot = -1, .loglevel = GF_LOG_UNSET, .ready = true };
+    if (child) {
+        xl->children = g_new0 (xlator_list_t, 1);
+        xl->children->xlator = child;
+        xlator_list_t *parent = g_new0 (xlator_list_t, 1);
+        parent->xlator = xl;
+        parent->next = child->parents;
+        child->parents = parent;
+    }
+    xlator_route (xl);
+    return xl;
+}
+
+static inline void
+mock_free (xlator_t *xl)
+{
+    xlator_list_t *next;
+
+    for (xlator_list_t *l = xl->children; l; l = next) {
+        next = l->next;
+        g_free (l);
+    }
+    for (xlator_list_t *l = xl->parents; l; l = next) {
+        next = l->next;
+        g_free (l);
+    }
+}
+
+#endif

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A translator from another source tree is built with what was installed, and is found where --xlator-dir says.
+# timeout: 300
+set -eu
+fail () {
+    echo "$*"
+    exit 1
+}
+cd "$TEST_DIR"
+command -v make >/dev/null || { echo "needs make"; exit 77; }
+make -C "$BUILD_DIR" install DESTDIR="$TEST_DIR/root" >install.log 2>&1 || { cat install.log; exit 1; }
+
+pc=$(find root -name windlass.pc)
+[ -n "$pc" ] || fail "no windlass.pc was installed"
+PKG_CONFIG_PATH=$PWD/$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$PWD/root \
+    pkg-config --cflags windlass >flags || fail "pkg-config does not know windlass"
+# The sysroot is put before glib's folders, too, which are not in it.
+sed -i "s|-I$PWD/root\(/usr/[^ ]*glib\)|-I\1|g" flags
+
+mkdir -p mine/custom
+cat >calm.c <<'END'
+#include "xlator.h"
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "custom/calm",
+    .about = "passes everything on",
+    .children = { .min = 1, .max = 1 },
+};
+END
+# shellcheck disable=SC2046
+cc $(cat flags) -Wall -Werror -shared -fPIC -o mine/custom/calm.so calm.c
+cat >calm.vol <<END
+volume posix
+    type storage/posix
+    option directory $TEST_DIR
+end-volume
+volume calm
+    type custom/calm
+    subvolumes posix
+end-volume
+END
+program=$(find root -name windlass -type f -perm -u+x | grep bin/)
+modules=$(find "$PWD/root" -path '*/windlass/xlator' -type d)
+[ -z "$(find "$modules" -name '*.la')" ] || fail "libtool's files were installed: $(find "$modules" -name '*.la')"
+unset WINDLASS_XLATOR_PATH
+"$program" check --xlator-dir "$modules" --xlator-dir mine calm.vol
+WINDLASS_XLATOR_PATH=$modules:mine "$program" check calm.vol
+if "$program" check --xlator-dir "$modules" calm.vol 2>errors; then
+    fail "custom/calm was found, though nobody said where it is"
+fi
+grep -q "custom/calm" errors || fail "the message doesn't name the type: $(cat errors)"

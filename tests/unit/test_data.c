@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What calls carry: buffers, dicts, gfids, attributes. */
+#include "core/dict.h"
+#include "core/dirent.h"
+#include "core/gfid.h"
+#include "core/iatt.h"
+#include "core/iobuf.h"
+
+#include "suite.h"
+#include <stdlib.h>
+
+START_TEST (a_buffer_is_aligned_for_direct_io)
+{
+    for (size_t size = 1; size < 3 << 20; size = size * 3 + 1) {
+        struct iobuf *iobuf = iobuf_new (size);
+        ck_assert_uint_ge (iobuf->size, size);
+        ck_assert_uint_eq ((uintptr_t) iobuf->ptr % 4096, 0);
+        memset (iobuf->ptr, 1, size);
+        iobuf_unref (iobuf);
+    }
+}
+END_TEST
+
+START_TEST (a_buffer_larger_than_memory_is_refused)
+{
+    ck_assert_ptr_null (iobuf_new (SIZE_MAX));
+    ck_assert_ptr_null (iobuf_new (SIZE_MAX / 2));
+}
+END_TEST
+
+static struct iobref *
+bytes_of (const char *text, struct iovec *ret_iov)
+{
+    struct iobuf *iobuf = iobuf_new (strlen (text));
+    struct iobref *iobref = iobref_new ();
+
+    memcpy (iobuf->ptr, text, strlen (text));
+    *ret_iov = (struct iovec){ iobuf->ptr, strlen (text) };
+    iobref_add (iobref, iobuf);
+    iobuf_unref (iobuf);
+    return iobref;
+}
+
+START_TEST (bytes_that_nobody_else_holds_are_changed_in_place)
+{
+    struct iovec iov, out;
+    struct iobref *iobref = bytes_of ("hello", &iov), *mine;
+    int count;
+
+    ck_assert_int_eq (iov_writable (&iov, 1, iobref, &out, &count, &mine), 0);
+    ck_assert_ptr_eq (out.iov_base, iov.iov_base);
+    iobref_unref (mine);
+    iobref_unref (iobref);
+}
+END_TEST
+
+START_TEST (bytes_that_somebody_holds_are_copied_first)
+{
+    struct iovec iov, out;
+    struct iobref *iobref = bytes_of ("hello", &iov), *mine;
+    struct iobref *holder = iobref_ref (iobref);
+    int count;
+
+    ck_assert_int_eq (iov_writable (&iov, 1, iobref, &out, &count, &mine), 0);
+    ck_assert_ptr_ne (out.iov_base, iov.iov_base);
+    memcpy (out.iov_base, "world", 5);
+    ck_assert_mem_eq (iov.iov_base, "hello", 5);
+    iobref_unref (mine);
+    iobref_unref (holder);
+    iobref_unref (iobref);
+}
+END_TEST
+
+START_TEST (a_buffer_that_two_lists_hold_is_copied_first)
+{
+    struct iovec iov, out;
+    struct iobref *iobref = bytes_of ("hello", &iov), *mine, *cache = iobref_new ();
+    int count;
+
+    iobref_add (cache, iobref->bufs[0]);
+    ck_assert (!iobref_writable (iobref));
+    ck_assert_int_eq (iov_writable (&iov, 1, iobref, &out, &count, &mine), 0);
+    ck_assert_ptr_ne (out.iov_base, iov.iov_base);
+    iobref_unref (mine);
+    iobref_unref (cache);
+    iobref_unref (iobref);
+}
+END_TEST
+
+START_TEST (bytes_without_an_owner_are_copied_first)
+{
+    char text[] = "lent";
+    struct iovec iov = { text, 4 }, out;
+    struct iobref *mine;
+    int count;
+
+    ck_assert_int_eq (iov_writable (&iov, 1, NULL, &out, &count, &mine), 0);
+    ck_assert_ptr_ne (out.iov_base, (void *) text);
+    ck_assert_mem_eq (out.iov_base, "lent", 4);
+    iobref_unref (mine);
+}
+END_TEST
+
+START_TEST (kept_bytes_outlive_the_call)
+{
+    struct iovec iov, *kept;
+    struct iobref *iobref = bytes_of ("hello", &iov), *mine;
+    int32_t count;
+
+    ck_assert_int_eq (iov_keep (&iov, 1, iobref, &kept, &count, &mine), 0);
+    memset (iov.iov_base, 'x', 5);
+    iobref_unref (iobref);
+    ck_assert_mem_eq (kept[0].iov_base, "hello", 5);
+    g_free (kept);
+    iobref_unref (mine);
+}
+END_TEST
+
+START_TEST (a_dict_keeps_order_and_replaces)
+{
+    g_autoptr (dict_t) dict = dict_new ();
+    const char *key;
+    const void *value;
+    size_t size;
+    uint64_t number;
+
+    dict_set_str (dict, "b", "one");
+    dict_set_u64 (dict, "a", 77);
+    dict_set_str (dict, "b", "two");
+    ck_assert_uint_eq (dict_count (dict), 2);
+    dict_nth (dict, 0, &key, &value, &size);
+    ck_assert_str_eq (key, "b");
+    ck_assert_str_eq (value, "two");
+    ck_assert_uint_eq (size, 3);
+    ck_assert (dict_get_u64 (dict, "a", &number));
+    ck_assert_uint_eq (number, 77);
+    ck_assert (!dict_get_u64 (dict, "b", &number));
+    dict_del (dict, "b");
+    ck_assert (!dict_has (dict, "b"));
+    ck_assert_ptr_null (dict_get (NULL, "a", &size));
+}
+END_TEST
+
+START_TEST (a_copied_dict_is_independent)
+{
+    g_autoptr (dict_t) dict = dict_new ();
+
+    dict_set (dict, "key", "\0\1\2", 3);
+    g_autoptr (dict_t) copy = dict_copy (dict);
+    dict_set_str (dict, "key", "changed");
+    size_t size;
+    ck_assert_mem_eq (dict_get (copy, "key", &size), "\0\1\2", 3);
+    ck_assert_uint_eq (size, 3);
+}
+END_TEST
+
+START_TEST (a_gfid_is_read_as_it_was_written)
+{
+    gfid_t gfid = gfid_of_bytes ("something", 9), read;
+    char text[GFID_TEXT_SIZE];
+
+    ck_assert_int_eq (gfid_parse (gfid_text (&gfid, text), &read), 0);
+    ck_assert (gfid_equal (&gfid, &read));
+    ck_assert_str_eq (gfid_text (&gfid_root, text), "00000000-0000-0000-0000-000000000001");
+}
+END_TEST
+
+START_TEST (a_malformed_gfid_is_refused)
+{
+    static const char *const bad[] = { "", "1", "00000000-0000-0000-0000-00000000000", "zz000000-0000-0000-0000-000000000001",
+                                       "00000000-0000-0000-0000-0000000000011", "00000000000000000000000000000001",
+                                       "00000000-0000-0000-0000_000000000001" };
+    gfid_t gfid;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS (bad); i++)
+        ck_assert_msg (gfid_parse (bad[i], &gfid) < 0, "accepted '%s'", bad[i]);
+}
+END_TEST
+
+START_TEST (attributes_survive_the_way_to_struct_stat_and_back)
+{
+    struct stat st, again;
+    struct iatt iatt;
+
+    ck_assert_int_eq (stat ("/dev/null", &st), 0);
+    iatt_of_stat (&iatt, &st);
+    ck_assert_int_eq (iatt.ia_type, IA_IFCHR);
+    stat_of_iatt (&again, &iatt);
+    ck_assert_uint_eq (again.st_mode, st.st_mode);
+    ck_assert_uint_eq (again.st_rdev, st.st_rdev);
+    ck_assert_int_eq (again.st_mtim.tv_nsec, st.st_mtim.tv_nsec);
+}
+END_TEST
+
+START_TEST (entries_are_copied_with_their_names)
+{
+    gf_dirent_t *one = dirent_new ("one", 3);
+    one->next = dirent_new ("\xff\xfe", 2);
+    gf_dirent_t *copy = dirents_copy (one);
+
+    dirents_free (one);
+    ck_assert_str_eq (copy->d_name, "one");
+    ck_assert_str_eq (copy->next->d_name, "\xff\xfe");
+    ck_assert_ptr_null (copy->next->next);
+    dirents_free (copy);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("data");
+    TCase *tcase = tcase_create ("values");
+
+    tcase_add_test (tcase, a_buffer_is_aligned_for_direct_io);
+    tcase_add_test (tcase, a_buffer_larger_than_memory_is_refused);
+    tcase_add_test (tcase, bytes_that_nobody_else_holds_are_changed_in_place);
+    tcase_add_test (tcase, bytes_that_somebody_holds_are_copied_first);
+    tcase_add_test (tcase, a_buffer_that_two_lists_hold_is_copied_first);
+    tcase_add_test (tcase, bytes_without_an_owner_are_copied_first);
+    tcase_add_test (tcase, kept_bytes_outlive_the_call);
+    tcase_add_test (tcase, a_dict_keeps_order_and_replaces);
+    tcase_add_test (tcase, a_copied_dict_is_independent);
+    tcase_add_test (tcase, a_gfid_is_read_as_it_was_written);
+    tcase_add_test (tcase, a_malformed_gfid_is_refused);
+    tcase_add_test (tcase, attributes_survive_the_way_to_struct_stat_and_back);
+    tcase_add_test (tcase, entries_are_copied_with_their_names);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table of inodes: identity, names, numbers, and that what nobody refers to goes. */
+#include "core/inode.h"
+#include "core/translator.h"
+
+#include "suite.h"
+#include <stdlib.h>
+
+static unsigned forgotten;
+
+static void
+count_forget (inode_t *inode, void *data)
+{
+    __atomic_add_fetch (&forgotten, 1, __ATOMIC_RELAXED);
+}
+
+typedef struct itable table_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (table_t, itable_destroy)
+
+static struct itable *
+table_new (size_t limit)
+{
+    forgotten = 0;
+    return itable_new (1, limit, count_forget, NULL);
+}
+
+static struct iatt
+iatt_of (unsigned number, ia_type_t type)
+{
+    struct iatt iatt = { .ia_type = type, .ia_ino = number };
+
+    memcpy (iatt.ia_gfid.b, &number, sizeof number);
+    iatt.ia_gfid.b[15] = 7;
+    return iatt;
+}
+
+/* A linked inode, with a reference. */
+static inode_t *
+linked (struct itable *table, inode_t *parent, const char *name, unsigned number, ia_type_t type)
+{
+    struct iatt iatt = iatt_of (number, type);
+    g_autoptr (inode_t) fresh = inode_new (table);
+
+    return inode_link (fresh, parent, name, &iatt);
+}
+
+static void
+assert_known (struct itable *table, size_t n)
+{
+    size_t known, idle;
+
+    itable_counts (table, &known, &idle);
+    ck_assert_uint_eq (known, n);
+}
+
+START_TEST (the_root_is_number_one)
+{
+    struct itable *table = table_new (10);
+
+    ck_assert_uint_eq (inode_nodeid (itable_root (table)), 1);
+    ck_assert_ptr_eq (inode_of_nodeid (table, 1), itable_root (table));
+    itable_destroy (table);
+}
+END_TEST
+
+START_TEST (two_names_of_one_gfid_are_one_inode)
+{
+    struct itable *table = table_new (10);
+    inode_t *one = linked (table, itable_root (table), "one", 1, IA_IFREG);
+    inode_t *other = linked (table, itable_root (table), "other", 1, IA_IFREG);
+
+    ck_assert_ptr_eq (one, other);
+    assert_known (table, 2);
+    inode_unref (one);
+    inode_unref (other);
+    itable_destroy (table);
+    ck_assert_uint_eq (forgotten, 3);
+}
+END_TEST
+
+START_TEST (a_path_follows_names_and_renames)
+{
+    g_autoptr (table_t) table = table_new (10);
+    inode_t *root = itable_root (table);
+    g_autoptr (inode_t) dir = linked (table, root, "dir", 1, IA_IFDIR);
+    g_autoptr (inode_t) file = linked (table, dir, "file", 2, IA_IFREG);
+    g_autofree char *before = inode_path (file, NULL);
+
+    ck_assert_str_eq (before, "/dir/file");
+    inode_rename (root, "dir", root, "moved", false);
+    g_autofree char *after = inode_path (file, NULL);
+    ck_assert_str_eq (after, "/moved/file");
+    g_autofree char *top = inode_path (root, NULL);
+    ck_assert_str_eq (top, "/");
+    g_autofree char *child = inode_path (root, "new");
+    ck_assert_str_eq (child, "/new");
+}
+END_TEST
+
+START_TEST (names_are_exchanged)
+{
+    g_autoptr (table_t) table = table_new (10);
+    inode_t *root = itable_root (table);
+    g_autoptr (inode_t) a = linked (table, root, "a", 1, IA_IFREG);
+    g_autoptr (inode_t) b = linked (table, root, "b", 2, IA_IFREG);
+
+    inode_rename (root, "a", root, "b", true);
+    g_autoptr (inode_t) now_a = inode_grep (root, "a");
+    g_autoptr (inode_t) now_b = inode_grep (root, "b");
+    ck_assert_ptr_eq (now_a, b);
+    ck_assert_ptr_eq (now_b, a);
+}
+END_TEST
+
+START_TEST (an_unlinked_inode_has_a_path_by_its_gfid)
+{
+    g_autoptr (table_t) table = table_new (10);
+    g_autoptr (inode_t) file = linked (table, itable_root (table), "file", 1, IA_IFREG);
+
+    inode_unlink (itable_root (table), "file");
+    g_autofree char *path = inode_path (file, NULL);
+    ck_assert_msg (g_str_has_prefix (path, "<gfid:01000000-"), "%s", path);
+}
+END_TEST
+
+START_TEST (the_kernel_keeps_an_inode_until_it_forgets_as_often_as_it_looked)
+{
+    struct itable *table = table_new (0);
+    inode_t *file = linked (table, itable_root (table), "file", 1, IA_IFREG);
+
+    inode_lookup (file);
+    inode_lookup (file);
+    inode_unref (file);
+    assert_known (table, 2);
+    inode_forget (file, 1);
+    assert_known (table, 2);
+    inode_forget (file, 1);
+    assert_known (table, 1);
+    ck_assert_uint_eq (forgotten, 1);
+    itable_destroy (table);
+}
+END_TEST
+
+START_TEST (forgetting_more_than_was_looked_up_does_no_harm)
+{
+    g_autoptr (table_t) table = table_new (10);
+    g_autoptr (inode_t) file = linked (table, itable_root (table), "file", 1, IA_IFREG);
+
+    inode_lookup (file);
+    inode_forget (file, 1000);
+    inode_forget (file, 1000);
+    ck_assert_int_eq (file->refs, 1);
+}
+END_TEST
+
+START_TEST (only_so_many_idle_inodes_are_remembered)
+{
+    g_autoptr (table_t) table = table_new (100);
+    char name[32];
+    size_t known, idle;
+
+    for (unsigned i = 1; i <= 1000; i++) {
+        g_snprintf (name, sizeof name, "%u", i);
+        inode_unref (linked (table, itable_root (table), name, i, IA_IFREG));
+    }
+    itable_counts (table, &known, &idle);
+    ck_assert_uint_eq (idle, 100);
+    ck_assert_uint_eq (known, 101);
+    g_autoptr (inode_t) oldest = inode_grep (itable_root (table), "1");
+    g_autoptr (inode_t) newest = inode_grep (itable_root (table), "1000");
+    ck_assert_ptr_null (oldest);
+    ck_assert_ptr_nonnull (newest);
+}
+END_TEST
+
+START_TEST (a_child_keeps_its_directories)
+{
+    struct itable *table = table_new (0);
+    inode_t *dir = linked (table, itable_root (table), "dir", 1, IA_IFDIR);
+    inode_t *file = linked (table, dir, "file", 2, IA_IFREG);
+
+    inode_unref (dir);
+    assert_known (table, 3);
+    inode_unref (file);
+    assert_known (table, 1);
+    itable_destroy (table);
+}
+END_TEST
+
+START_TEST (a_very_deep_tree_goes_without_a_deep_stack)
+{
+    struct itable *table = table_new (0);
+    inode_t *dir = inode_ref (itable_root (table));
+
+    for (unsigned i = 1; i <= 300000; i++) {
+        inode_t *child = linked (table, dir, "d", i, IA_IFDIR);
+        inode_unref (dir);
+        dir = child;
+    }
+    g_autofree char *path = inode_path (dir, NULL);
+    ck_assert (strlen (path) < 20000);
+    inode_unref (dir);
+    assert_known (table, 1);
+    itable_destroy (table);
+}
+END_TEST
+
+START_TEST (a_stale_or_invented_number_finds_nothing)
+{
+    g_autoptr (table_t) table = table_new (0);
+    inode_t *file = linked (table, itable_root (table), "file", 1, IA_IFREG);
+    uint64_t nodeid = inode_nodeid (file);
+
+    ck_assert_ptr_eq (inode_of_nodeid (table, nodeid), file);
+    inode_unref (file);
+    ck_assert_ptr_null (inode_get_nodeid (table, nodeid));
+    g_autoptr (inode_t) next = inode_new (table);
+    ck_assert_uint_ne (inode_nodeid (next), nodeid);
+    ck_assert_ptr_null (inode_get_nodeid (table, nodeid));
+    ck_assert_ptr_null (inode_get_nodeid (table, 0));
+    ck_assert_ptr_null (inode_get_nodeid (table, UINT64_MAX));
+    ck_assert_ptr_null (inode_get_nodeid (table, 123456789));
+}
+END_TEST
+
+static void *
+churn (void *data)
+{
+    struct itable *table = data;
+    char name[32];
+
+    for (unsigned i = 0; i < 5000; i++) {
+        unsigned n = 1 + i * 7919 % 50;
+        g_snprintf (name, sizeof name, "%u", n);
+        inode_t *inode = linked (table, itable_root (table), name, n, IA_IFREG);
+        inode_lookup (inode);
+        inode_forget (inode, 1);
+        if (i % 3 == 0)
+            inode_unlink (itable_root (table), name);
+        g_free (inode_path (inode, NULL));
+        inode_unref (inode);
+    }
+    return NULL;
+}
+
+START_TEST (many_threads_may_use_one_table)
+{
+    struct itable *table = table_new (5);
+    pthread_t threads[4];
+    size_t known, idle;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+        pthread_create (&threads[i], NULL, churn, table);
+    for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+        pthread_join (threads[i], NULL);
+    itable_counts (table, &known, &idle);
+    ck_assert_uint_le (idle, 5);
+    ck_assert_uint_eq (known, idle + 1);
+    itable_destroy (table);
+}
+END_TEST
+
+START_TEST (the_first_to_set_a_context_wins)
+{
+    struct itable *table = table_new (5);
+    xlator_t xl = { .inode_slot = 0 };
+    int mine, theirs;
+
+    ck_assert_ptr_null (inode_ctx_get (itable_root (table), &xl));
+    ck_assert_ptr_eq (inode_ctx_set (itable_root (table), &xl, &theirs), &theirs);
+    ck_assert_ptr_eq (inode_ctx_set (itable_root (table), &xl, &mine), &theirs);
+    ck_assert_ptr_eq (inode_ctx_get (itable_root (table), &xl), &theirs);
+    itable_destroy (table);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("inode");
+    TCase *tcase = tcase_create ("table");
+
+    tcase_add_test (tcase, the_root_is_number_one);
+    tcase_add_test (tcase, two_names_of_one_gfid_are_one_inode);
+    tcase_add_test (tcase, a_path_follows_names_and_renames);
+    tcase_add_test (tcase, names_are_exchanged);
+    tcase_add_test (tcase, an_unlinked_inode_has_a_path_by_its_gfid);
+    tcase_add_test (tcase, the_kernel_keeps_an_inode_until_it_forgets_as_often_as_it_looked);
+    tcase_add_test (tcase, forgetting_more_than_was_looked_up_does_no_harm);
+    tcase_add_test (tcase, only_so_many_idle_inodes_are_remembered);
+    tcase_add_test (tcase, a_child_keeps_its_directories);
+    tcase_add_test (tcase, a_very_deep_tree_goes_without_a_deep_stack);
+    tcase_add_test (tcase, a_stale_or_invented_number_finds_nothing);
+    tcase_add_test (tcase, many_threads_may_use_one_table);
+    tcase_add_test (tcase, the_first_to_set_a_context_wins);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Timers: called in the order in which they are due, and not when they were taken back. */
+#include "core/clock.h"
+#include "core/timer.h"
+
+#include "suite.h"
+#include <glib.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define MS 1000000LL
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    GString *called; /* lock */
+} seen = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
+
+static void
+note (void *letter)
+{
+    pthread_mutex_lock (&seen.lock);
+    g_string_append (seen.called, letter);
+    pthread_cond_signal (&seen.more);
+    pthread_mutex_unlock (&seen.lock);
+}
+
+static void
+wait_for (unsigned n)
+{
+    pthread_mutex_lock (&seen.lock);
+    while (seen.called->len < n)
+        pthread_cond_wait (&seen.more, &seen.lock);
+    pthread_mutex_unlock (&seen.lock);
+}
+
+/* Keeps the timers' thread until all are asked for, however slow this one is. */
+static void
+wait_at_gate (void *gate)
+{
+    pthread_mutex_lock (gate);
+    pthread_mutex_unlock (gate);
+}
+
+START_TEST (they_are_called_in_the_order_in_which_they_are_due)
+{
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+    seen.called = g_string_new (NULL);
+    pthread_mutex_lock (&gate);
+    timer_after (0, wait_at_gate, &gate);
+    timer_after (30 * MS, note, "c");
+    timer_after (10 * MS, note, "a");
+    timer_after (20 * MS, note, "b");
+    pthread_mutex_unlock (&gate);
+    wait_for (3);
+    ck_assert_str_eq (seen.called->str, "abc");
+    ck_assert_uint_eq (timer_count (), 0);
+}
+END_TEST
+
+START_TEST (none_is_called_too_early)
+{
+    int64_t begin = clock_now ();
+
+    seen.called = g_string_new (NULL);
+    timer_after (50 * MS, note, "x");
+    wait_for (1);
+    ck_assert_int_ge (clock_now () - begin, 50 * MS);
+}
+END_TEST
+
+START_TEST (one_that_was_taken_back_is_not_called)
+{
+    core_timer_t *timer;
+
+    seen.called = g_string_new (NULL);
+    timer = timer_after (3600000 * MS, note, "no");
+    timer_after (10 * MS, note, "y");
+    ck_assert (timer_cancel (timer));
+    wait_for (1);
+    ck_assert_str_eq (seen.called->str, "y");
+}
+END_TEST
+
+START_TEST (a_thousand_at_once_are_all_called)
+{
+    seen.called = g_string_new (NULL);
+    for (int i = 0; i < 1000; i++)
+        timer_after (i % 7 * MS, note, ".");
+    wait_for (1000);
+    ck_assert_uint_eq (seen.called->len, 1000);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("timer");
+    TCase *tcase = tcase_create ("timer");
+
+    tcase_add_test (tcase, they_are_called_in_the_order_in_which_they_are_due);
+    tcase_add_test (tcase, none_is_called_too_early);
+    tcase_add_test (tcase, one_that_was_taken_back_is_not_called);
+    tcase_add_test (tcase, a_thousand_at_once_are_all_called);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}

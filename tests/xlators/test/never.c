@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Never answers a stat of the file system: df hangs. All else passes. */
+#include "xlator.h"
+
+static void
+never_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "test/never",
+    .about = "never answers statfs",
+    .children = { .min = 1, .max = 1 },
+    .fops = { .statfs = never_statfs },
+};

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A module, but no translator: what it should export has another name. */
+#include "xlator.h"
+
+const struct xlator_api xlator_apy = {
+    .abi = XLATOR_ABI,
+    .type = "test/noobject",
+    .about = "has its object under a wrong name",
+};

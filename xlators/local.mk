@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A translator is a folder, <category>/<name>, with a local.mk of its own, and a line here.
+# Its module is installed as $(pkglibdir)/xlator/<category>/<name>.so. (The variable of the folder has `exec` in its name,
+# or automake would take modules for data.)
+
+# The one folder of headers that a translator is shown, and the one symbol that it shows.
+module_cpp = -D_GNU_SOURCE -I$(top_srcdir)/src $(GLIB_CFLAGS)
+module_link = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex '^xlator_api$$'
+
+# category/name of each, for what is done with all of them.
+translators =
+
+include %D%/encryption/rot-13/local.mk
+include %D%/storage/posix/local.mk

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* stat, fstat, setattr, fsetattr, and the attributes before and after other operations. */
+#include "posix.h"
+
+void
+posix_before (xlator_t *this, unsigned wants, int fd, const gfid_t *gfid, struct posix_change *change)
+{
+    change->wanted = (this->wants_above & wants) && posix_iatt (fd, gfid, &change->pre) == 0;
+}
+
+void
+posix_after (int fd, const gfid_t *gfid, struct posix_change *change)
+{
+    change->wanted = change->wanted && posix_iatt (fd, gfid, &change->post) == 0;
+}
+
+struct iatt *
+posix_pre (struct posix_change *change, int64_t r)
+{
+    return r >= 0 && change->wanted ? &change->pre : NULL;
+}
+
+struct iatt *
+posix_post (struct posix_change *change, int64_t r)
+{
+    return r >= 0 && change->wanted ? &change->post : NULL;
+}
+
+static int
+attr_stat (xlator_t *this, inode_t *inode, struct iatt *ret_buf)
+{
+    g_auto (posix_pin_t) pin = { 0 };
+    int r = posix_pin (this, inode, &pin);
+
+    return r < 0 ? r : posix_iatt (pin.fd, &pin.pi->gfid, ret_buf);
+}
+
+void
+posix_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    struct iatt buf;
+    int r = attr_stat (this, loc->inode, &buf);
+
+    STACK_UNWIND (stat, frame, POSIX_RET (r), r < 0 ? NULL : &buf, NULL);
+}
+
+void
+posix_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    struct posix_fd *pfd = posix_fd_get (this, fd);
+    struct iatt buf;
+    int r = pfd ? posix_iatt (pfd->fd, &pfd->gfid, &buf) : attr_stat (this, fd->inode, &buf);
+
+    STACK_UNWIND (fstat, frame, POSIX_RET (r), r < 0 ? NULL : &buf, NULL);
+}
+
+static int
+attr_set_owner (int fd, const struct iatt *stbuf, uint32_t valid)
+{
+    uid_t uid = valid & IATT_UID ? stbuf->ia_uid : (uid_t) -1;
+    gid_t gid = valid & IATT_GID ? stbuf->ia_gid : (gid_t) -1;
+
+    return posix_result (fchownat (fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW));
+}
+
+/* By path, which works for a descriptor of any kind; a symbolic link has no mode to set. */
+static int
+attr_set_mode (int fd, mode_t mode)
+{
+    struct stat st;
+
+    if (fstat (fd, &st) < 0)
+        return -errno;
+    if (S_ISLNK (st.st_mode))
+        return -EOPNOTSUPP;
+    return posix_result (chmod (posix_path_of (fd).text, mode & 07777));
+}
+
+static struct timespec
+attr_time (int64_t seconds, uint32_t nanoseconds, bool set, bool now)
+{
+    if (!set)
+        return (struct timespec){ .tv_nsec = UTIME_OMIT };
+    if (now)
+        return (struct timespec){ .tv_nsec = UTIME_NOW };
+    return (struct timespec){ .tv_sec = seconds, .tv_nsec = nanoseconds };
+}
+
+static int
+attr_set_times (int fd, const struct iatt *stbuf, uint32_t valid)
+{
+    const struct timespec times[2] = {
+        attr_time (stbuf->ia_atime, stbuf->ia_atime_nsec, valid & (IATT_ATIME | IATT_ATIME_NOW),
+                   valid & IATT_ATIME_NOW),
+        attr_time (stbuf->ia_mtime, stbuf->ia_mtime_nsec, valid & (IATT_MTIME | IATT_MTIME_NOW),
+                   valid & IATT_MTIME_NOW),
+    };
+
+    /* UTIME_NOW and UTIME_OMIT are nanoseconds too: a caller's own may not be. */
+    if (stbuf->ia_atime_nsec >= 1000000000 && (valid & IATT_ATIME) && !(valid & IATT_ATIME_NOW))
+        return -EINVAL;
+    if (stbuf->ia_mtime_nsec >= 1000000000 && (valid & IATT_MTIME) && !(valid & IATT_MTIME_NOW))
+        return -EINVAL;
+    if (utimensat (fd, "", times, AT_EMPTY_PATH) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOENT)
+        return -errno;
+    return posix_result (utimensat (AT_FDCWD, posix_path_of (fd).text, times, 0)); /* before Linux 5.8 */
+}
+
+/* setuid and setgid go although root would have the privilege to leave them. */
+static int
+attr_kill_privileges (int fd)
+{
+    struct stat st;
+    mode_t mode;
+
+    if (fstat (fd, &st) < 0)
+        return -errno;
+    mode = st.st_mode & ~S_ISUID;
+    if (mode & S_IXGRP)
+        mode &= ~S_ISGID;
+    if (!S_ISREG (st.st_mode) || mode == st.st_mode)
+        return 0;
+    return attr_set_mode (fd, mode);
+}
+
+/* In this order: a change of size or owner clears setuid and sets mtime, and what was asked for stays. */
+static int
+attr_set (int fd, bool open, const struct iatt *stbuf, uint32_t valid)
+{
+    int r = 0;
+
+    if (valid & IATT_SIZE)
+        r = posix_result (open ? ftruncate (fd, (off_t) stbuf->ia_size)
+                               : truncate (posix_path_of (fd).text, (off_t) stbuf->ia_size));
+    if (r == 0 && (valid & (IATT_UID | IATT_GID)))
+        r = attr_set_owner (fd, stbuf, valid);
+    if (r == 0 && (valid & IATT_MODE))
+        r = attr_set_mode (fd, stbuf->ia_prot);
+    if (r == 0 && (valid & (IATT_ATIME | IATT_MTIME | IATT_ATIME_NOW | IATT_MTIME_NOW)))
+        r = attr_set_times (fd, stbuf, valid);
+    return r;
+}
+
+/* Looks, sets, and looks again; the last is always answered. */
+static int
+attr_change (call_frame_t *frame, xlator_t *this, int fd, bool open, const gfid_t *gfid,
+             const struct iatt *stbuf, uint32_t valid, struct posix_change *change)
+{
+    int r;
+
+    posix_before (this, WANTS_DATA_ATTRIBUTES, fd, gfid, change);
+    r = posix_act_as (posix_priv (this), frame);
+    if (r == 0)
+        r = attr_set (fd, open, stbuf, valid);
+    if (r == 0 && (valid & IATT_KILL_PRIV) && !(valid & IATT_MODE)) {
+        posix_act_as_root (posix_priv (this)); /* whoever may write needn't own the file */
+        r = attr_kill_privileges (fd);
+    }
+    return r < 0 ? r : posix_iatt (fd, gfid, &change->post);
+}
+
+static int
+attr_change_inode (call_frame_t *frame, xlator_t *this, inode_t *inode, const struct iatt *stbuf,
+                   uint32_t valid, struct posix_change *change)
+{
+    g_auto (posix_pin_t) pin = { 0 };
+    int r = posix_pin (this, inode, &pin);
+
+    return r < 0 ? r : attr_change (frame, this, pin.fd, false, &pin.pi->gfid, stbuf, valid, change);
+}
+
+void
+posix_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stbuf, uint32_t valid,
+               dict_t *xdata)
+{
+    struct posix_change change = { 0 };
+    int r = attr_change_inode (frame, this, loc->inode, stbuf, valid, &change);
+
+    STACK_UNWIND (setattr, frame, POSIX_RET (r), posix_pre (&change, r), r < 0 ? NULL : &change.post, NULL);
+}
+
+void
+posix_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf, uint32_t valid,
+                dict_t *xdata)
+{
+    struct posix_change change = { 0 };
+    struct posix_fd *pfd = posix_fd_get (this, fd);
+    int r = pfd ? attr_change (frame, this, pfd->fd, true, &pfd->gfid, stbuf, valid, &change)
+                : attr_change_inode (frame, this, fd->inode, stbuf, valid, &change);
+
+    STACK_UNWIND (fsetattr, frame, POSIX_RET (r), posix_pre (&change, r), r < 0 ? NULL : &change.post, NULL);
+}

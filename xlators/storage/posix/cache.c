@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which inodes have an open descriptor: a ring with a clock's hand. Using one is a compare-and-swap
+ * and takes no lock; opening, closing and forgetting take cache.lock.
+ *
+ *   state  POSIX_CLOSED --insert--> 1 <--pin, unpin--> n ... 0 --evict--> POSIX_CLOSED
+ */
+#include "posix.h"
+
+void
+posix_cache_init (struct posix_cache *cache, unsigned limit)
+{
+    pthread_mutex_init (&cache->lock, NULL);
+    cache->ring = g_ptr_array_new ();
+    cache->limit = limit;
+}
+
+void
+posix_cache_destroy (struct posix_cache *cache)
+{
+    g_clear_pointer (&cache->ring, g_ptr_array_unref);
+    pthread_mutex_destroy (&cache->lock);
+}
+
+bool
+posix_cache_pin (struct posix_inode *pi)
+{
+    int state = __atomic_load_n (&pi->state, __ATOMIC_RELAXED);
+
+    while (state != POSIX_CLOSED)
+        if (__atomic_compare_exchange_n (&pi->state, &state, state + 1, true, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED)) {
+            if (__atomic_load_n (&pi->used, __ATOMIC_RELAXED) == 0)
+                __atomic_store_n (&pi->used, 1, __ATOMIC_RELAXED);
+            return true;
+        }
+    return false;
+}
+
+void
+posix_cache_unpin (struct posix_inode *pi)
+{
+    __atomic_sub_fetch (&pi->state, 1, __ATOMIC_RELEASE);
+}
+
+static void
+cache_add_locked (struct posix_cache *cache, struct posix_inode *pi)
+{
+    pi->place = (int) cache->ring->len;
+    g_ptr_array_add (cache->ring, pi);
+}
+
+static void
+cache_remove_locked (struct posix_cache *cache, struct posix_inode *pi)
+{
+    struct posix_inode *last;
+
+    if (pi->place < 0)
+        return;
+    g_ptr_array_remove_index_fast (cache->ring, (guint) pi->place);
+    if ((guint) pi->place < cache->ring->len) {
+        last = cache->ring->pdata[pi->place];
+        last->place = pi->place;
+    }
+    pi->place = -1;
+}
+
+/* Takes the descriptor of one that was not used since the hand last came by, or -1. */
+static int
+cache_evict_locked (struct posix_cache *cache)
+{
+    for (guint left = 2 * cache->ring->len; left > 0; left--) {
+        struct posix_inode *pi;
+        int idle = 0;
+
+        if (cache->hand >= cache->ring->len)
+            cache->hand = 0;
+        pi = cache->ring->pdata[cache->hand];
+        if (__atomic_exchange_n (&pi->used, 0, __ATOMIC_RELAXED) == 0
+            && __atomic_compare_exchange_n (&pi->state, &idle, POSIX_CLOSED, false, __ATOMIC_ACQUIRE,
+                                            __ATOMIC_RELAXED)) {
+            int fd = pi->fd;
+
+            pi->fd = -1;
+            cache_remove_locked (cache, pi);
+            return fd;
+        }
+        cache->hand++;
+    }
+    return -1;
+}
+
+unsigned
+posix_cache_evict (struct posix_cache *cache, unsigned n)
+{
+    unsigned done = 0;
+
+    while (done < n) {
+        int fd;
+
+        pthread_mutex_lock (&cache->lock);
+        fd = cache_evict_locked (cache);
+        pthread_mutex_unlock (&cache->lock);
+        if (fd < 0)
+            break;
+        close (fd);
+        done++;
+    }
+    return done;
+}
+
+void
+posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
+{
+    int victim = -1;
+
+    pthread_mutex_lock (&cache->lock);
+    if (posix_cache_pin (pi)) {
+        victim = fd; /* another thread was faster */
+    } else {
+        /* When all are in use the ring grows for a while: refusing would be worse. */
+        if (cache->ring->len >= cache->limit)
+            victim = cache_evict_locked (cache);
+        pi->fd = fd;
+        pi->used = 1;
+        __atomic_store_n (&pi->state, 1, __ATOMIC_RELEASE);
+        cache_add_locked (cache, pi);
+    }
+    pthread_mutex_unlock (&cache->lock);
+    if (victim >= 0)
+        close (victim);
+}
+
+void
+posix_cache_opened (struct posix_cache *cache, struct posix_inode *pi, struct posix_fd *pfd)
+{
+    pthread_mutex_lock (&cache->lock);
+    pfd->pi = pi;
+    pfd->next_open = pi->open;
+    pi->open = pfd;
+    pthread_mutex_unlock (&cache->lock);
+}
+
+void
+posix_cache_released (struct posix_cache *cache, struct posix_fd *pfd)
+{
+    pthread_mutex_lock (&cache->lock);
+    if (pfd->pi) {
+        struct posix_fd **link = &pfd->pi->open;
+        while (*link != pfd)
+            link = &(*link)->next_open;
+        *link = pfd->next_open;
+    }
+    pthread_mutex_unlock (&cache->lock);
+}
+
+int
+posix_cache_copy_open (struct posix_cache *cache, struct posix_inode *pi)
+{
+    int fd = -ENOENT;
+
+    pthread_mutex_lock (&cache->lock);
+    if (pi->open) {
+        fd = fcntl (pi->open->fd, F_DUPFD_CLOEXEC, 0);
+        fd = fd < 0 ? -errno : fd;
+    }
+    pthread_mutex_unlock (&cache->lock);
+    return fd;
+}
+
+/* Kept ones leave the ring, with a pin that nobody gives back. */
+void
+posix_cache_keep (struct posix_cache *cache, struct posix_inode *pi)
+{
+    pthread_mutex_lock (&cache->lock);
+    if (!pi->kept) {
+        pi->kept = true;
+        __atomic_add_fetch (&pi->state, 1, __ATOMIC_RELAXED);
+        cache_remove_locked (cache, pi);
+    }
+    pthread_mutex_unlock (&cache->lock);
+}
+
+void
+posix_cache_forget (struct posix_cache *cache, struct posix_inode *pi)
+{
+    int fd;
+
+    pthread_mutex_lock (&cache->lock);
+    cache_remove_locked (cache, pi);
+    for (struct posix_fd *pfd = pi->open; pfd; pfd = pfd->next_open)
+        pfd->pi = NULL; /* another inode took this one's place when it was linked */
+    fd = pi->state == POSIX_CLOSED ? -1 : pi->fd;
+    pi->state = POSIX_CLOSED;
+    pthread_mutex_unlock (&cache->lock);
+    if (fd >= 0)
+        close (fd);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Acting as the caller, when the daemon is root: file system uid, gid and groups of this thread. The
+ * C library would change them in all threads, so these are the bare system calls. A thread that serves the
+ * same caller again makes none at all.
+ */
+#include "posix.h"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define CREDS_GROUPS 64 /* who has more is set anew each time */
+
+/* Of this thread, whichever translator it works for: what it acts as. */
+static __thread struct {
+    bool known, groups_known;
+    uid_t uid;
+    gid_t gid;
+    int ngroups;
+    gid_t groups[CREDS_GROUPS];
+} acting;
+
+bool
+posix_may_act (void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct caps[2] = { 0 };
+    const uint32_t need = 1u << CAP_SETUID | 1u << CAP_SETGID;
+
+    return geteuid () == 0 && syscall (SYS_capget, &head, caps) == 0 && (caps[0].effective & need) == need;
+}
+
+/* setfsuid has no way to fail, so ask it again what is set. The kernel takes a switch for a reason to make no
+ * more core dumps; nobody gains a right by them, as the process's other ids stay root's. */
+static int
+creds_set (const posix_private_t *priv, uid_t uid, gid_t gid)
+{
+    acting.known = false;
+    syscall (SYS_setfsgid, gid);
+    syscall (SYS_setfsuid, uid);
+    if ((gid_t) syscall (SYS_setfsgid, -1) != gid || (uid_t) syscall (SYS_setfsuid, -1) != uid)
+        return -EPERM;
+    if (priv->dumps_core)
+        prctl (PR_SET_DUMPABLE, 1);
+    acting.known = true;
+    acting.uid = uid;
+    acting.gid = gid;
+    return 0;
+}
+
+static int
+creds_set_groups (int n, const gid_t *groups)
+{
+    if (acting.groups_known && n == acting.ngroups && memcmp (groups, acting.groups, n * sizeof *groups) == 0)
+        return 0;
+    acting.groups_known = false;
+    if (syscall (SYS_setgroups, (size_t) n, groups) < 0)
+        return -errno;
+    if (n <= CREDS_GROUPS) {
+        memcpy (acting.groups, groups, n * sizeof *groups);
+        acting.ngroups = n;
+        acting.groups_known = true;
+    }
+    return 0;
+}
+
+int
+posix_act_as_owner (const posix_private_t *priv, const call_frame_t *frame)
+{
+    const call_stack_t *root = frame->root;
+
+    if (!priv->acts_as_caller || (acting.known && acting.uid == root->uid && acting.gid == root->gid))
+        return 0;
+    return creds_set (priv, root->uid, root->gid);
+}
+
+int
+posix_act_as (const posix_private_t *priv, call_frame_t *frame)
+{
+    const gid_t *groups = NULL;
+    static const gid_t none[1];
+    int n, r;
+
+    /* Root needs no groups, and finding them is dear. */
+    if (priv->acts_as_caller && frame->root->uid != 0) {
+        n = stack_groups (frame->root, &groups);
+        r = creds_set_groups (MAX (n, 0), n > 0 ? groups : none);
+        if (r < 0)
+            return r;
+    }
+    return posix_act_as_owner (priv, frame);
+}
+
+void
+posix_act_as_root (const posix_private_t *priv)
+{
+    if (priv->acts_as_caller && !(acting.known && acting.uid == 0))
+        creds_set (priv, 0, acting.known ? acting.gid : 0);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Bytes of open files: readv, writev, copy_file_range, and the questions seek and poll. */
+#include "posix.h"
+
+#include <limits.h>
+#include <poll.h>
+
+#define DATA_MAX (64 << 20)          /* in one read or write */
+#define DATA_COPY_MAX (1 << 30)      /* in one copy_file_range */
+#define DATA_COPY_CHUNK (1 << 20)    /* where it is done by reading and writing */
+#define DATA_COPY_SLOWLY_MAX (16 << 20)
+
+/* Reads until size or the end of the file. How many bytes, or a negative errno. */
+static ssize_t
+data_read (int fd, void *buf, size_t size, off_t offset)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = pread (fd, (char *) buf + done, size - done, offset + (off_t) done);
+
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return done > 0 ? (ssize_t) done : -errno;
+        done += (size_t) n;
+    }
+    return (ssize_t) done;
+}
+
+/* A read that O_DIRECT doesn't allow is done without, when an option asked for it and not the caller. -1: no
+ * descriptor. */
+static int
+data_without_direct (xlator_t *this, const struct posix_fd *pfd)
+{
+    int fd;
+
+    if (!posix_priv (this)->o_direct || (pfd->flags & O_DIRECT))
+        return -1;
+    fd = posix_openat (this, AT_FDCWD, posix_path_of (pfd->fd).text,
+                       (int) pfd->flags & (O_ACCMODE | O_APPEND | O_SYNC | O_DSYNC), 0);
+    return fd < 0 ? -1 : fd;
+}
+
+static ssize_t
+data_readv (xlator_t *this, fd_t *fd, size_t size, off_t offset, struct iobref *iobref, struct iovec *ret_iov)
+{
+    struct posix_fd *pfd;
+    struct iobuf *iobuf;
+    int r = posix_fd_of (this, fd, &pfd), other;
+    ssize_t n;
+
+    if (r < 0)
+        return r;
+    if (size > DATA_MAX || offset < 0)
+        return -EINVAL;
+    iobuf = iobuf_new (size);
+    if (!iobuf)
+        return -ENOMEM;
+    n = data_read (pfd->fd, iobuf->ptr, size, offset);
+    if (n == -EINVAL && (other = data_without_direct (this, pfd)) >= 0) {
+        n = data_read (other, iobuf->ptr, size, offset);
+        close (other);
+    }
+    if (n >= 0) {
+        *ret_iov = (struct iovec){ iobuf->ptr, (size_t) n };
+        iobref_add (iobref, iobuf);
+    }
+    iobuf_unref (iobuf);
+    return n;
+}
+
+/* Attributes of the file, if somebody above wants them. */
+static bool
+data_attributes (xlator_t *this, fd_t *fd, struct iatt *ret_buf)
+{
+    struct posix_fd *pfd = posix_fd_get (this, fd);
+
+    return (this->wants_above & WANTS_DATA_ATTRIBUTES) && pfd
+           && posix_iatt (pfd->fd, &pfd->gfid, ret_buf) == 0;
+}
+
+void
+posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
+             dict_t *xdata)
+{
+    struct iobref *iobref = iobref_new ();
+    struct iovec iov = { 0 };
+    struct iatt buf;
+    ssize_t n = data_readv (this, fd, size, offset, iobref, &iov);
+    bool known = n >= 0 && data_attributes (this, fd, &buf);
+
+    STACK_UNWIND (readv, frame, POSIX_RET (n), n < 0 ? NULL : &iov, n < 0 ? 0 : 1, known ? &buf : NULL,
+                  n < 0 ? NULL : iobref, NULL);
+    iobref_unref (iobref);
+}
+
+/* One pwritev of what is left after done bytes. */
+static ssize_t
+data_write_some (int fd, const struct iovec *vector, int count, size_t done, off_t offset)
+{
+    struct iovec rest[64];
+    int n = 0;
+
+    for (; count > 0 && done >= vector->iov_len; vector++, count--)
+        done -= vector->iov_len;
+    for (; n < count && n < (int) G_N_ELEMENTS (rest); n++)
+        rest[n] = vector[n];
+    if (n == 0)
+        return 0;
+    rest[0].iov_base = (char *) rest[0].iov_base + done;
+    rest[0].iov_len -= done;
+    return n == 1 ? pwrite (fd, rest[0].iov_base, rest[0].iov_len, offset) : pwritev (fd, rest, n, offset);
+}
+
+/* Writes all of it, as far as there is room. How many bytes, or a negative errno when there are none. */
+static ssize_t
+data_write (int fd, const struct iovec *vector, int count, off_t offset)
+{
+    const size_t size = iov_length (vector, count);
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = data_write_some (fd, vector, count, done, offset + (off_t) done);
+
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return done > 0 ? (ssize_t) done : -errno;
+        done += (size_t) n;
+    }
+    return (ssize_t) done;
+}
+
+/* O_DIRECT refused it: once more from aligned memory, and then, if only an option asked for O_DIRECT,
+ * without. */
+static ssize_t
+data_write_aligned (xlator_t *this, const struct posix_fd *pfd, const struct iovec *vector, int count,
+                    off_t offset)
+{
+    const size_t size = iov_length (vector, count);
+    struct iobuf *iobuf = iobuf_new (size);
+    struct iovec one;
+    ssize_t n;
+    int other;
+
+    if (!iobuf)
+        return -ENOMEM;
+    iov_unload (iobuf->ptr, size, vector, count);
+    one = (struct iovec){ iobuf->ptr, size };
+    n = data_write (pfd->fd, &one, 1, offset);
+    if (n == -EINVAL && (other = data_without_direct (this, pfd)) >= 0) {
+        n = data_write (other, &one, 1, offset);
+        close (other);
+    }
+    iobuf_unref (iobuf);
+    return n;
+}
+
+static ssize_t
+data_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iovec *vector, int count,
+             off_t offset, struct posix_change *change)
+{
+    struct posix_fd *pfd;
+    int r = posix_fd_of (this, fd, &pfd);
+    ssize_t n;
+
+    if (r >= 0)
+        r = posix_reserve_check (this);
+    if (r < 0)
+        return r;
+    if (count < 0 || offset < 0 || iov_length (vector, count) > DATA_MAX)
+        return -EINVAL;
+    r = posix_act_as_owner (posix_priv (this), frame);
+    if (r < 0)
+        return r;
+    posix_before (this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
+    n = data_write (pfd->fd, vector, count, offset);
+    if (n == -EINVAL && (fcntl (pfd->fd, F_GETFL) & O_DIRECT))
+        n = data_write_aligned (this, pfd, vector, count, offset);
+    posix_after (pfd->fd, &pfd->gfid, change);
+    return n;
+}
+
+void
+posix_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+              off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
+{
+    struct posix_change change = { 0 };
+    ssize_t n = data_writev (frame, this, fd, vector, count, offset, &change);
+
+    STACK_UNWIND (writev, frame, POSIX_RET (n), posix_pre (&change, n), posix_post (&change, n), NULL);
+}
+
+/* Where the system can't copy: by reading and writing, a bounded part of it. */
+static ssize_t
+data_copy_slowly (int in, off_t off_in, int out, off_t off_out, size_t len)
+{
+    struct iobuf *iobuf = iobuf_new (DATA_COPY_CHUNK);
+    ssize_t done = 0, n = 0, written;
+
+    if (!iobuf)
+        return -ENOMEM;
+    len = MIN (len, DATA_COPY_SLOWLY_MAX);
+    while ((size_t) done < len) {
+        n = data_read (in, iobuf->ptr, MIN (len - (size_t) done, DATA_COPY_CHUNK), off_in + done);
+        if (n <= 0)
+            break;
+        written = data_write (out, &(struct iovec){ iobuf->ptr, (size_t) n }, 1, off_out + done);
+        if (written < 0)
+            n = written;
+        else
+            done += written;
+        if (written < n || written < 0)
+            break;
+    }
+    iobuf_unref (iobuf);
+    return done > 0 || n >= 0 ? done : n;
+}
+
+static ssize_t
+data_copy (call_frame_t *frame, xlator_t *this, const struct posix_fd *in, off_t off_in,
+           const struct posix_fd *out, off_t off_out, size_t len, uint32_t flags)
+{
+    loff_t from = off_in, to = off_out;
+    int r = posix_reserve_check (this);
+    ssize_t n;
+
+    if (r == 0)
+        r = posix_act_as_owner (posix_priv (this), frame);
+    if (r < 0)
+        return r;
+    do
+        n = copy_file_range (in->fd, &from, out->fd, &to, MIN (len, DATA_COPY_MAX), flags);
+    while (n < 0 && errno == EINTR);
+    if (n >= 0)
+        return n;
+    if (errno != EXDEV && errno != EOPNOTSUPP && errno != ENOSYS)
+        return -errno;
+    return data_copy_slowly (in->fd, off_in, out->fd, off_out, len);
+}
+
+void
+posix_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t off_in, fd_t *fd_out,
+                       off_t off_out, size_t len, uint32_t flags, dict_t *xdata)
+{
+    struct posix_change change = { 0 };
+    struct posix_fd *in, *out;
+    struct iatt buf;
+    ssize_t n = posix_fd_of (this, fd_in, &in);
+    bool known;
+
+    if (n >= 0)
+        n = posix_fd_of (this, fd_out, &out);
+    if (n >= 0 && (off_in < 0 || off_out < 0))
+        n = -EINVAL;
+    if (n >= 0) {
+        posix_before (this, WANTS_DATA_ATTRIBUTES, out->fd, &out->gfid, &change);
+        n = data_copy (frame, this, in, off_in, out, off_out, len, flags);
+        posix_after (out->fd, &out->gfid, &change);
+    }
+    known = n >= 0 && data_attributes (this, fd_in, &buf);
+    STACK_UNWIND (copy_file_range, frame, POSIX_RET (n), known ? &buf : NULL, posix_pre (&change, n),
+                  posix_post (&change, n), NULL);
+}
+
+void
+posix_seek (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, int32_t what, dict_t *xdata)
+{
+    struct posix_fd *pfd;
+    off_t at = 0;
+    int r = posix_fd_of (this, fd, &pfd);
+
+    if (r >= 0)
+        r = what == SEEK_DATA || what == SEEK_HOLE ? 0 : -EINVAL;
+    if (r == 0) {
+        at = lseek (pfd->fd, offset, what);
+        r = posix_result (at);
+    }
+    STACK_UNWIND (seek, frame, POSIX_RET (r), r < 0 ? 0 : at, NULL);
+}
+
+void
+posix_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict_t *xdata)
+{
+    struct posix_fd *pfd;
+    struct pollfd poller = { .events = (short) events };
+    int r = posix_fd_of (this, fd, &pfd);
+
+    if (r >= 0) {
+        poller.fd = pfd->fd;
+        r = posix_result (poll (&poller, 1, 0));
+    }
+    STACK_UNWIND (poll, frame, POSIX_RET (r), r < 0 ? 0 : (uint32_t) (unsigned short) poller.revents, NULL);
+}

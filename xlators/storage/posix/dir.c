@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* readdir and readdirp: the kernel's own entries, read in large pieces, with the kernel's own offsets. */
+#include "posix.h"
+
+#include <dirent.h>
+#include <sys/syscall.h>
+
+#define DIR_BUFFER (64 << 10)
+
+/* What an entry takes in the kernel's buffer, which is what size counts. */
+#define DIR_ENTRY_SIZE 24
+#define DIR_ENTRY_PLUS_SIZE (DIR_ENTRY_SIZE + 128)
+
+struct linux_dirent64 {
+    ino64_t d_ino;
+    off64_t d_off;
+    unsigned short d_reclen;
+    unsigned char d_type;
+    char d_name[];
+};
+
+/* Goes to offset, unless that is where it is. */
+static int
+dir_go_locked (struct posix_fd *pfd, off_t offset)
+{
+    if (!pfd->buf) {
+        pfd->buf = g_try_malloc (DIR_BUFFER);
+        if (!pfd->buf)
+            return -ENOMEM;
+    } else if (pfd->at == offset && offset != 0) {
+        return 0; /* 0 is asked for to see what is new */
+    }
+    pfd->used = pfd->next = 0;
+    if (lseek (pfd->fd, offset, SEEK_SET) < 0)
+        return -errno;
+    pfd->at = offset;
+    return 0;
+}
+
+/* The next entry, which stays until dir_take_locked: 1, 0 at the end, or a negative errno. */
+static int
+dir_peek_locked (struct posix_fd *pfd, const struct linux_dirent64 **ret_entry)
+{
+    if (pfd->next >= pfd->used) {
+        long n = syscall (SYS_getdents64, pfd->fd, pfd->buf, DIR_BUFFER);
+
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        pfd->used = (size_t) n;
+        pfd->next = 0;
+    }
+    *ret_entry = (const struct linux_dirent64 *) (pfd->buf + pfd->next);
+    return 1;
+}
+
+static gf_dirent_t *
+dir_take_locked (struct posix_fd *pfd, const struct linux_dirent64 *from)
+{
+    gf_dirent_t *entry = dirent_new (from->d_name, strlen (from->d_name));
+
+    entry->d_ino = from->d_ino;
+    entry->d_off = from->d_off;
+    entry->d_type = from->d_type;
+    pfd->next += from->d_reclen;
+    pfd->at = from->d_off;
+    return entry;
+}
+
+/* How many entries, or a negative errno when there is none. */
+static int
+dir_read_locked (struct posix_fd *pfd, size_t size, off_t offset, size_t each, gf_dirent_t **ret_entries)
+{
+    const struct linux_dirent64 *entry = NULL;
+    size_t room = 0, need;
+    int n = 0, r = dir_go_locked (pfd, offset);
+
+    while (r >= 0 && (r = dir_peek_locked (pfd, &entry)) > 0) {
+        need = each + ((strlen (entry->d_name) + 7) & ~(size_t) 7);
+        if (n > 0 && room + need > size)
+            break;
+        room += need;
+        *ret_entries = dir_take_locked (pfd, entry);
+        ret_entries = &(*ret_entries)->next;
+        n++;
+    }
+    return n == 0 && r < 0 ? r : n;
+}
+
+static int
+dir_read (xlator_t *this, fd_t *fd, size_t size, off_t offset, size_t each, gf_dirent_t **ret_entries)
+{
+    struct posix_fd *pfd;
+    int r = posix_fd_of (this, fd, &pfd);
+
+    if (r < 0)
+        return r;
+    pthread_mutex_lock (&pfd->lock);
+    r = dir_read_locked (pfd, size, offset, each, ret_entries);
+    pthread_mutex_unlock (&pfd->lock);
+    return r;
+}
+
+void
+posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+{
+    gf_dirent_t *entries = NULL;
+    int r = dir_read (this, fd, size, offset, DIR_ENTRY_SIZE, &entries);
+
+    STACK_UNWIND (readdir, frame, POSIX_RET (r), entries, NULL);
+    dirents_free (entries);
+}
+
+/* An inode that we know by this name, if it is still the one that has the entry's number: while a file exists
+ * no other gets its number. Saves opening it. */
+static bool
+dir_known (xlator_t *this, inode_t *dir, gf_dirent_t *entry)
+{
+    g_autoptr (inode_t) inode = inode_grep (dir, entry->d_name);
+    struct posix_inode *pi = posix_inode_get (this, inode);
+    struct iatt buf;
+    bool known = false;
+
+    if (!pi || pi->ino != entry->d_ino || !posix_cache_pin (pi))
+        return false;
+    if (posix_iatt (pi->fd, &pi->gfid, &buf) == 0 && buf.ia_nlink > 0) {
+        entry->d_stat = buf;
+        entry->inode = g_steal_pointer (&inode);
+        known = true;
+    }
+    posix_cache_unpin (pi);
+    return known;
+}
+
+/* Its descriptor is not cached: whoever lists a directory hardly ever opens all that is in it. */
+static void
+dir_look (xlator_t *this, int dirfd, struct itable *table, gf_dirent_t *entry)
+{
+    struct posix_found found = { 0 };
+    struct posix_ident ident;
+    int fd = posix_openat (this, dirfd, entry->d_name, O_PATH | O_NOFOLLOW, 0);
+
+    if (fd < 0)
+        return;
+    if (posix_identify (this, fd, &ident, &found.buf) == 0
+        && posix_adopt_closed (this, table, NULL, fd, &ident, &found) == 0) {
+        entry->d_stat = found.buf;
+        entry->inode = g_steal_pointer (&found.inode);
+    }
+    close (fd);
+    posix_found_clear (&found);
+}
+
+static bool
+dir_is_dots (const char *name)
+{
+    return strcmp (name, ".") == 0 || strcmp (name, "..") == 0;
+}
+
+void
+posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+{
+    struct posix_fd *pfd = posix_fd_get (this, fd);
+    gf_dirent_t *entries = NULL;
+    int r = dir_read (this, fd, size, offset, DIR_ENTRY_PLUS_SIZE, &entries);
+
+    /* Who may list a directory but not search it gets names alone, as from the system. */
+    if (r > 0 && posix_act_as (posix_priv (this), frame) == 0)
+        for (gf_dirent_t *entry = entries; entry; entry = entry->next)
+            if (!dir_is_dots (entry->d_name) && !dir_known (this, fd->inode, entry))
+                dir_look (this, pfd->fd, fd->inode->table, entry);
+    STACK_UNWIND (readdirp, frame, POSIX_RET (r), entries, NULL);
+    dirents_free (entries);
+}

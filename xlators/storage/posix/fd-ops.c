@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Open files and directories: open, create, tmpfile, opendir, flush, fsync, fsyncdir, release. */
+#include "posix.h"
+
+#define FD_OPEN_FLAGS                                                                              \
+    (O_ACCMODE | O_APPEND | O_TRUNC | O_NONBLOCK | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME | O_DIRECTORY)
+#define FD_CREATE_ATTEMPTS 8
+
+struct posix_fd *
+posix_fd_get (xlator_t *this, fd_t *fd)
+{
+    struct posix_fd *pfd = fd_ctx_get (fd, this);
+
+    g_assert (!pfd || pfd->magic == POSIX_FD_MAGIC);
+    return pfd;
+}
+
+int
+posix_fd_of (xlator_t *this, fd_t *fd, struct posix_fd **ret_pfd)
+{
+    struct posix_fd *pfd = posix_fd_get (this, fd);
+
+    if (!pfd)
+        return -EBADF;
+    *ret_pfd = pfd;
+    return pfd->fd;
+}
+
+void
+posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *gfid, struct posix_inode *pi)
+{
+    struct posix_fd *pfd = g_new0 (struct posix_fd, 1);
+
+
+    pfd->magic = POSIX_FD_MAGIC;
+    pfd->fd = real;
+    pfd->flags = flags;
+    pfd->gfid = *gfid;
+    pthread_mutex_init (&pfd->lock, NULL);
+    if (pi && !pi->by_handle)
+        posix_cache_opened (&posix_priv (this)->cache, pi, pfd);
+    fd_ctx_set (fd, this, pfd);
+}
+
+void
+posix_release (xlator_t *this, fd_t *fd)
+{
+    struct posix_fd *pfd = posix_fd_get (this, fd);
+    struct posix_inode *pi = posix_inode_get (this, fd->inode);
+
+    if (!pfd)
+        return;
+    if (pi)
+        posix_locks_drop_via (pi, pfd);
+    posix_cache_released (&posix_priv (this)->cache, pfd);
+    fd_ctx_set (fd, this, NULL);
+    close (pfd->fd);
+    pthread_mutex_destroy (&pfd->lock);
+    g_free (pfd->buf);
+    pfd->magic = 0;
+    g_free (pfd);
+}
+
+/* Opening a device or a pipe would have effects of its own, or never return. */
+static int
+fd_check_type (ia_type_t type)
+{
+    switch (type) {
+    case IA_IFREG:
+    case IA_IFDIR:
+        return 0;
+    case IA_IFLNK:
+        return -ELOOP;
+    default:
+        return -ENXIO;
+    }
+}
+
+/* Opens what an O_PATH descriptor stands for. A file system that knows no O_DIRECT gets along without, unless
+ * the caller himself asked for it. */
+static int
+fd_reopen (xlator_t *this, int fd, uint32_t flags)
+{
+    const struct posix_path path = posix_path_of (fd);
+    const bool direct = posix_priv (this)->o_direct && !(flags & (O_DIRECT | O_DIRECTORY));
+    int real = -EINVAL;
+
+    flags &= FD_OPEN_FLAGS;
+    if (direct)
+        real = posix_openat (this, AT_FDCWD, path.text, (int) flags | O_DIRECT | O_NOCTTY, 0);
+    return real == -EINVAL ? posix_openat (this, AT_FDCWD, path.text, (int) flags | O_NOCTTY, 0) : real;
+}
+
+static int
+fd_open (call_frame_t *frame, xlator_t *this, inode_t *inode, uint32_t flags, fd_t *fd)
+{
+    g_auto (posix_pin_t) pin = { 0 };
+    int r = posix_pin (this, inode, &pin), real;
+
+    if (r == 0)
+        r = fd_check_type (pin.pi->ia_type);
+    if (r == 0)
+        r = posix_act_as (posix_priv (this), frame);
+    if (r < 0)
+        return r;
+    real = fd_reopen (this, pin.fd, flags);
+    if (real < 0)
+        return real;
+    posix_fd_set (this, fd, real, flags, &pin.pi->gfid, pin.pi);
+    return 0;
+}
+
+void
+posix_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
+{
+    int r = fd_open (frame, this, loc->inode, flags, fd);
+
+    STACK_UNWIND (open, frame, POSIX_RET (r), r < 0 ? NULL : fd, NULL);
+}
+
+void
+posix_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
+{
+    int r = fd_open (frame, this, loc->inode, O_RDONLY | O_DIRECTORY, fd);
+
+    STACK_UNWIND (opendir, frame, POSIX_RET (r), r < 0 ? NULL : fd, NULL);
+}
+
+/* A new file was opened as real, which is taken over: what is it? Its O_PATH descriptor is opened later,
+ * unless only its name, which nobody knows yet, would lead back to it. */
+static int
+fd_made (xlator_t *this, struct itable *table, inode_t *given, int real, uint32_t flags, bool nameless,
+         fd_t *fd, struct posix_found *found)
+{
+    struct posix_ident ident;
+    int r = posix_identify (this, real, &ident, &found->buf);
+
+    if (r == 0 && ident.by_handle && !nameless) {
+        r = posix_adopt_closed (this, table, given, real, &ident, found);
+    } else if (r == 0) {
+        r = posix_openat (this, AT_FDCWD, posix_path_of (real).text, O_PATH, 0);
+        if (r >= 0)
+            r = posix_adopt (this, table, given, r, &ident, found);
+    }
+    if (r < 0) {
+        close (real);
+        return r;
+    }
+    if (nameless)
+        posix_cache_keep (&posix_priv (this)->cache, found->pin.pi);
+    if (!fd->inode)
+        fd->inode = inode_ref (found->inode);
+    posix_fd_set (this, fd, real, flags, &found->buf.ia_gfid, found->pin.pi);
+    return 0;
+}
+
+/* Opens name, which may be there already: then only what open would open. */
+static int
+fd_open_existing (xlator_t *this, int dirfd, const char *name, uint32_t flags)
+{
+    struct stat st;
+    int fd = posix_openat (this, dirfd, name, O_PATH | O_NOFOLLOW, 0), r;
+
+    if (fd < 0)
+        return fd;
+    r = posix_result (fstat (fd, &st));
+    if (r == 0)
+        r = S_ISDIR (st.st_mode) ? -EISDIR : fd_check_type (ia_type_of_mode (st.st_mode));
+    if (r == 0)
+        r = fd_reopen (this, fd, flags);
+    close (fd);
+    return r;
+}
+
+/* O_DIRECT by option comes after: an open that a file system refuses for it may leave a file behind. */
+static int
+fd_create_new (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode_t mode, mode_t mask)
+{
+    const posix_private_t *priv = posix_priv (this);
+    const uint32_t allowed = FD_OPEN_FLAGS & ~(O_TRUNC | O_DIRECTORY);
+    mode_t old;
+    int fd;
+
+    mode = posix_create_mode (priv, mode & 07777, false, &mask);
+    old = umask (mask & 0777);
+    fd = posix_openat (this, dirfd, name, (int) (flags & allowed) | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY,
+                       mode);
+    umask (old);
+    if (fd >= 0 && priv->o_direct)
+        fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) | O_DIRECT); /* where it can't be, it does without */
+    return fd;
+}
+
+static int
+fd_create_or_open (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode_t mode, mode_t mask)
+{
+    int fd = -ENOENT;
+
+    for (int i = 0; i < FD_CREATE_ATTEMPTS && fd == -ENOENT; i++) {
+        fd = fd_create_new (this, dirfd, name, flags, mode, mask);
+        if (fd != -EEXIST || (flags & O_EXCL))
+            return fd;
+        fd = fd_open_existing (this, dirfd, name, flags); /* -ENOENT: removed meanwhile */
+    }
+    return fd;
+}
+
+static int
+fd_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t mask,
+           fd_t *fd, struct posix_change *change, struct posix_found *found)
+{
+    g_auto (posix_pin_t) pin = { 0 };
+    int r = posix_reserve_check (this);
+
+    if (r == 0)
+        r = posix_dir_begin (frame, this, loc, &pin, change);
+    if (r == 0)
+        r = fd_create_or_open (this, pin.fd, loc->name, flags, mode, mask);
+    if (r >= 0)
+        r = fd_made (this, loc->parent->table, loc->inode, r, flags, false, fd, found);
+    posix_dir_after (&pin, change);
+    return r;
+}
+
+void
+posix_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t umask,
+              fd_t *fd, dict_t *xdata)
+{
+    g_auto (posix_found_t) found = { 0 };
+    struct posix_change parent = { 0 };
+    int r = fd_create (frame, this, loc, flags, mode, umask, fd, &parent, &found);
+
+    STACK_UNWIND (create, frame, POSIX_RET (r), r < 0 ? NULL : fd, r < 0 ? NULL : found.inode,
+                  r < 0 ? NULL : &found.buf, posix_pre (&parent, r), posix_post (&parent, r), NULL);
+}
+
+static int
+fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, mode_t mode, mode_t mask,
+            fd_t *fd, struct posix_found *found)
+{
+    g_auto (posix_pin_t) pin = { 0 };
+    const int how = (int) (flags & (FD_OPEN_FLAGS | O_EXCL) & ~(O_TRUNC | O_DIRECTORY)) | O_TMPFILE;
+    mode_t old;
+    int r = posix_pin (this, dir, &pin);
+
+    if (r == 0)
+        r = posix_reserve_check (this);
+    if (r == 0)
+        r = posix_act_as (posix_priv (this), frame);
+    if (r < 0)
+        return r;
+    mode = posix_create_mode (posix_priv (this), mode & 07777, false, &mask);
+    old = umask (mask & 0777);
+    r = posix_openat (this, pin.fd, ".", how, mode);
+    umask (old);
+    return r < 0 ? r : fd_made (this, dir->table, NULL, r, flags, true, fd, found);
+}
+
+void
+posix_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t umask,
+               fd_t *fd, dict_t *xdata)
+{
+    g_auto (posix_found_t) found = { 0 };
+    inode_t *dir = loc->inode ? loc->inode : loc->parent;
+    int r = fd_tmpfile (frame, this, dir, flags, mode, umask, fd, &found);
+
+    STACK_UNWIND (tmpfile, frame, POSIX_RET (r), r < 0 ? NULL : fd, r < 0 ? NULL : found.inode,
+                  r < 0 ? NULL : &found.buf, NULL);
+}
+
+/* Closing a copy has the file system say what close(2) would; only writing can go wrong late. */
+static int
+fd_flush (const struct posix_fd *pfd)
+{
+    int copy;
+
+    if ((pfd->flags & O_ACCMODE) == O_RDONLY)
+        return 0;
+    copy = fcntl (pfd->fd, F_DUPFD_CLOEXEC, 0);
+    return copy < 0 || close (copy) == 0 || errno == EINTR ? 0 : -errno;
+}
+
+void
+posix_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    struct posix_inode *pi = posix_inode_get (this, fd->inode);
+    struct posix_fd *pfd;
+    int r = posix_fd_of (this, fd, &pfd);
+
+    if (pi)
+        posix_locks_drop (pi, frame->root->lk_owner);
+    if (r >= 0)
+        r = fd_flush (pfd);
+    STACK_UNWIND (flush, frame, POSIX_RET (r), NULL);
+}
+
+static int
+fd_sync (int fd, bool datasync)
+{
+    return posix_result (datasync ? fdatasync (fd) : fsync (fd));
+}
+
+void
+posix_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
+{
+    struct posix_change change = { 0 };
+    struct posix_fd *pfd;
+    int r = posix_fd_of (this, fd, &pfd);
+
+    if (r >= 0) {
+        posix_before (this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, &change);
+        r = fd_sync (pfd->fd, datasync);
+        posix_after (pfd->fd, &pfd->gfid, &change);
+    }
+    STACK_UNWIND (fsync, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
+}
+
+void
+posix_fsyncdir (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
+{
+    struct posix_fd *pfd;
+    int r = posix_fd_of (this, fd, &pfd);
+
+    if (r >= 0)
+        r = fd_sync (pfd->fd, datasync);
+    STACK_UNWIND (fsyncdir, frame, POSIX_RET (r), NULL);
+}

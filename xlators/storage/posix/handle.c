@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * From an inode to a descriptor of it. One that was closed for a while is opened again by its file
+ * handle or, where that isn't allowed, by its names, from the next directory above that is open. What
+ * is found must be what was asked for, else the answer is ESTALE.
+ */
+#include "posix.h"
+
+#define HANDLE_ROOM 64     /* descriptors closed at once when there are too many */
+#define HANDLE_ATTEMPTS 16
+#define HANDLE_DEPTH 65536 /* of directories: nothing is deeper, so the names run in a circle */
+
+/* A step on the way down. */
+struct handle_step {
+    inode_t *inode, *parent; /* with references */
+    char *name;
+};
+
+/* After a failed open: were there too many descriptors, and is there room now? */
+static bool
+handle_make_room (xlator_t *this, int error, int attempt)
+{
+    if ((error != EMFILE && error != ENFILE) || attempt >= HANDLE_ATTEMPTS)
+        return false;
+    return posix_cache_evict (&posix_priv (this)->cache, HANDLE_ROOM) > 0;
+}
+
+int
+posix_openat (xlator_t *this, int dirfd, const char *name, int flags, mode_t mode)
+{
+    int fd = openat (dirfd, name, flags | O_CLOEXEC, mode);
+
+    for (int i = 0; fd < 0 && handle_make_room (this, errno, i); i++)
+        fd = openat (dirfd, name, flags | O_CLOEXEC, mode);
+    return fd < 0 ? -errno : fd;
+}
+
+struct posix_inode *
+posix_inode_new (const struct posix_ident *ident)
+{
+    struct posix_inode *pi = g_malloc (sizeof *pi + ident->handle_size);
+
+    *pi = (struct posix_inode){
+        .magic = POSIX_INODE_MAGIC,
+        .state = POSIX_CLOSED,
+        .fd = -1,
+        .place = -1,
+        .handle_type = ident->handle_type,
+        .handle_size = (uint8_t) ident->handle_size,
+        .ia_type = (uint8_t) ident->ia_type,
+        .by_handle = ident->by_handle,
+        .dev = ident->dev,
+        .ino = ident->ino,
+        .gfid = ident->gfid,
+    };
+    memcpy (pi->handle, ident->handle, ident->handle_size);
+    return pi;
+}
+
+struct posix_inode *
+posix_inode_get (xlator_t *this, inode_t *inode)
+{
+    struct posix_inode *pi;
+
+    if (!inode)
+        return NULL;
+    pi = inode_ctx_get (inode, this);
+    if (!pi)
+        return gfid_equal (&inode->gfid, &gfid_root) ? posix_priv (this)->root : NULL;
+    g_assert (pi->magic == POSIX_INODE_MAGIC);
+    return pi;
+}
+
+static int
+handle_open (xlator_t *this, const struct posix_inode *pi)
+{
+    const posix_private_t *priv = posix_priv (this);
+    union {
+        struct file_handle head;
+        char room[sizeof (struct file_handle) + POSIX_HANDLE_MAX];
+    } handle = { .head = { .handle_bytes = pi->handle_size, .handle_type = pi->handle_type } };
+    int fd;
+
+    memcpy (handle.room + offsetof (struct file_handle, f_handle), pi->handle, pi->handle_size);
+    posix_act_as_root (priv);
+    fd = open_by_handle_at (priv->mount_fd, &handle.head, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    for (int i = 0; fd < 0 && handle_make_room (this, errno, i); i++)
+        fd = open_by_handle_at (priv->mount_fd, &handle.head, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int
+posix_handle_probe (int mount_fd, const struct posix_ident *ident)
+{
+    union {
+        struct file_handle head;
+        char room[sizeof (struct file_handle) + POSIX_HANDLE_MAX];
+    } handle = { .head = { .handle_bytes = ident->handle_size, .handle_type = ident->handle_type } };
+    int fd;
+
+    memcpy (handle.room + offsetof (struct file_handle, f_handle), ident->handle, ident->handle_size);
+    fd = open_by_handle_at (mount_fd, &handle.head, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    close (fd);
+    return 0;
+}
+
+/* One step down. -ESTALE when the name stands for something else now. */
+static int
+handle_step_down (xlator_t *this, int dirfd, const struct handle_step *step)
+{
+    struct posix_inode *pi = posix_inode_get (this, step->inode);
+    struct posix_ident ident;
+    struct iatt buf;
+    int fd = posix_openat (this, dirfd, step->name, O_PATH | O_NOFOLLOW, 0);
+
+    if (fd < 0)
+        return fd == -ENOENT || fd == -ENOTDIR ? -ESTALE : fd;
+    if (posix_identify (this, fd, &ident, &buf) == 0 && pi && posix_is (pi, &ident))
+        return fd;
+    close (fd);
+    return -ESTALE;
+}
+
+static void
+handle_step_clear (gpointer step)
+{
+    inode_unref (((struct handle_step *) step)->inode);
+    inode_unref (((struct handle_step *) step)->parent);
+    g_free (((struct handle_step *) step)->name);
+}
+
+/* The names from inode up to a directory that is open, which is pinned: the root at the latest. */
+static int
+handle_steps (xlator_t *this, inode_t *inode, GArray *steps, struct posix_pin *ret_start)
+{
+    g_autoptr (inode_t) at = inode_ref (inode);
+
+    while (steps->len < HANDLE_DEPTH) {
+        struct posix_inode *pi = posix_inode_get (this, at);
+        struct handle_step step = { 0 };
+        inode_t *parent;
+
+        if (!pi)
+            return -ESTALE;
+        if (posix_cache_pin (pi)) {
+            *ret_start = (struct posix_pin){ pi, pi->fd };
+            return 0;
+        }
+        if (!inode_a_name (at, &parent, &step.name))
+            return -ESTALE;
+        step.inode = at;
+        step.parent = parent;
+        at = inode_ref (parent);
+        g_array_append_val (steps, step);
+    }
+    return -ELOOP;
+}
+
+static int
+handle_walk (xlator_t *this, inode_t *inode)
+{
+    g_autoptr (GArray) steps = g_array_new (false, false, sizeof (struct handle_step));
+    g_auto (posix_pin_t) start = { 0 };
+    int fd = -1, r;
+
+    g_array_set_clear_func (steps, handle_step_clear);
+    posix_act_as_root (posix_priv (this));
+    r = handle_steps (this, inode, steps, &start);
+    if (r < 0)
+        return r;
+    if (steps->len == 0) /* opened by another thread since we looked */
+        return posix_openat (this, AT_FDCWD, posix_path_of (start.fd).text, O_PATH, 0);
+    for (guint i = steps->len; i-- > 0;) {
+        const struct handle_step *step = &g_array_index (steps, struct handle_step, i);
+        r = handle_step_down (this, fd < 0 ? start.fd : fd, step);
+        if (fd >= 0)
+            close (fd);
+        if (r < 0) {
+            if (r == -ESTALE)
+                inode_unname (step->inode, step->parent, step->name);
+            return r;
+        }
+        fd = r;
+    }
+    return fd;
+}
+
+/* A name that led nowhere is dropped, and the next one tried: a lookup that was overtaken by a rename may have brought it back. */
+static int
+handle_walk_names (xlator_t *this, inode_t *inode)
+{
+    int fd = handle_walk (this, inode);
+
+    for (int i = 0; fd == -ESTALE && i < HANDLE_ATTEMPTS; i++)
+        fd = handle_walk (this, inode);
+    return fd;
+}
+
+/* An inode that only its name leads to, unless it is open: then the name may be another's by now. */
+static int
+handle_find (xlator_t *this, inode_t *inode, struct posix_inode *pi)
+{
+    struct posix_cache *cache = &posix_priv (this)->cache;
+    int copy = posix_cache_copy_open (cache, pi), fd;
+
+    for (int i = 0; copy < 0 && handle_make_room (this, -copy, i); i++)
+        copy = posix_cache_copy_open (cache, pi);
+    if (copy < 0)
+        return copy == -ENOENT ? handle_walk_names (this, inode) : copy;
+    fd = posix_openat (this, AT_FDCWD, posix_path_of (copy).text, O_PATH, 0);
+    close (copy);
+    return fd;
+}
+
+int
+posix_pin (xlator_t *this, inode_t *inode, struct posix_pin *ret_pin)
+{
+    posix_private_t *priv = posix_priv (this);
+    struct posix_inode *pi = posix_inode_get (this, inode);
+    int fd;
+
+    if (!pi)
+        return -ESTALE;
+    if (posix_cache_pin (pi)) {
+        __atomic_add_fetch (&priv->cache.hits, 1, __ATOMIC_RELAXED);
+    } else {
+        __atomic_add_fetch (&priv->cache.misses, 1, __ATOMIC_RELAXED);
+        fd = pi->by_handle ? handle_open (this, pi) : handle_find (this, inode, pi);
+        if (fd < 0)
+            return fd;
+        posix_cache_insert (&priv->cache, pi, fd);
+    }
+    *ret_pin = (struct posix_pin){ pi, pi->fd };
+    return 0;
+}
+
+void
+posix_unpin (struct posix_pin *pin)
+{
+    if (pin->pi)
+        posix_cache_unpin (pin->pi);
+    *pin = (struct posix_pin){ 0 };
+}
+
+/* May inode stand for what ident tells? */
+static bool
+handle_fits (xlator_t *this, inode_t *inode, const struct posix_ident *ident)
+{
+    struct posix_inode *pi = posix_inode_get (this, inode);
+
+    return pi ? posix_is (pi, ident) : gfid_is_null (&inode->gfid) || gfid_equal (&inode->gfid, &ident->gfid);
+}
+
+/* The inode for what ident tells, with a reference. */
+static int
+handle_choose (xlator_t *this, struct itable *table, inode_t *given, int fd, struct posix_ident *ident,
+               inode_t **ret_inode)
+{
+    g_autoptr (inode_t) known = NULL;
+    int r;
+
+    if (given && inode_ctx_get (given, this) && handle_fits (this, given, ident)) {
+        *ret_inode = inode_ref (given);
+        return 0;
+    }
+    known = inode_find (table, &ident->gfid);
+    if (known && !handle_fits (this, known, ident) && posix_priv (this)->gfid_mode == GFID_XATTR) {
+        r = posix_gfid_renew (this, fd, ident);
+        if (r < 0)
+            return r;
+        g_clear_pointer (&known, inode_unref);
+    }
+    if (known)
+        *ret_inode = g_steal_pointer (&known);
+    else if (given && !posix_inode_get (this, given) && handle_fits (this, given, ident))
+        *ret_inode = inode_ref (given);
+    else
+        *ret_inode = inode_new (table);
+    return 0;
+}
+
+/* What we keep with inode, which is made if there is nothing yet. */
+static struct posix_inode *
+handle_attach (xlator_t *this, inode_t *inode, const struct posix_ident *ident)
+{
+    struct posix_inode *pi = posix_inode_get (this, inode), *mine;
+
+    if (pi)
+        return pi;
+    mine = posix_inode_new (ident);
+    pi = inode_ctx_set (inode, this, mine);
+    if (pi != mine)
+        g_free (mine);
+    return pi;
+}
+
+static int
+handle_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd, struct posix_ident *ident,
+              struct posix_found *found, struct posix_inode **ret_pi)
+{
+    int r = handle_choose (this, table, given, fd, ident, &found->inode);
+
+    if (r < 0)
+        return r;
+    *ret_pi = handle_attach (this, found->inode, ident);
+    found->buf.ia_gfid = (*ret_pi)->gfid;
+    return 0;
+}
+
+int
+posix_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd, struct posix_ident *ident,
+             struct posix_found *found)
+{
+    struct posix_inode *pi;
+    int r = handle_adopt (this, table, given, fd, ident, found, &pi);
+
+    if (r < 0) {
+        close (fd);
+        return r;
+    }
+    posix_cache_insert (&posix_priv (this)->cache, pi, fd);
+    found->pin = (struct posix_pin){ pi, pi->fd };
+    return 0;
+}
+
+int
+posix_adopt_closed (xlator_t *this, struct itable *table, inode_t *given, int fd, struct posix_ident *ident,
+                    struct posix_found *found)
+{
+    struct posix_inode *pi;
+
+    return handle_adopt (this, table, given, fd, ident, found, &pi);
+}
+
+void
+posix_found_clear (struct posix_found *found)
+{
+    posix_unpin (&found->pin);
+    g_clear_pointer (&found->inode, inode_unref);
+}
+
+void
+posix_forget (xlator_t *this, inode_t *inode)
+{
+    struct posix_inode *pi = inode_ctx_get (inode, this);
+
+    if (!pi)
+        return;
+    g_assert (pi->magic == POSIX_INODE_MAGIC);
+    posix_cache_forget (&posix_priv (this)->cache, pi);
+    posix_locks_free (pi->locks);
+    pi->magic = 0;
+    g_free (pi);
+}

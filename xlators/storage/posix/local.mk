@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+translators += storage/posix
+
+xlatorstorageexecdir = $(pkglibdir)/xlator/storage
+xlatorstorageexec_LTLIBRARIES = xlators/storage/posix.la
+
+xlators_storage_posix_la_SOURCES = \
+    %D%/attr.c \
+    %D%/cache.c \
+    %D%/creds.c \
+    %D%/data-ops.c \
+    %D%/dir.c \
+    %D%/entry-ops.c \
+    %D%/fd-ops.c \
+    %D%/handle.c \
+    %D%/identity.c \
+    %D%/init.c \
+    %D%/inode-ops.c \
+    %D%/ioctl.c \
+    %D%/lock.c \
+    %D%/lookup.c \
+    %D%/posix.c \
+    %D%/posix.h \
+    %D%/remove.c \
+    %D%/reserve.c \
+    %D%/room.c \
+    %D%/wait.c \
+    %D%/xattr.c
+xlators_storage_posix_la_CPPFLAGS = $(module_cpp)
+xlators_storage_posix_la_LDFLAGS = $(module_link)

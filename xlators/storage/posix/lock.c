@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * lk and flock. A record lock belongs to an owner, of whom the daemon serves many, so each gets an open file
+ * description of his own for each file, and open file description locks on it:
+ *
+ *   posix_inode.locks --by_owner--> lock_owner { descriptor }
+ *
+ * They conflict with each other and with what other programs lock in the directory itself; the system looks
+ * for no deadlocks among them. Closing a file drops what its owner has locked, by any descriptor, as POSIX
+ * has it. flock belongs to the open file: it is taken on its own descriptor.
+ */
+#include "posix.h"
+
+#include <sys/file.h>
+
+struct lock_owner {
+    int refs; /* atomic */
+    uint64_t owner;
+    pid_t pid;
+    int fd;
+    const struct posix_fd *via; /* what he locked through; posix_locks.lock */
+    bool via_several;           /* posix_locks.lock */
+};
+
+struct posix_locks {
+    pthread_mutex_t lock;
+    GHashTable *by_owner; /* uint64_t -> struct lock_owner; lock */
+};
+
+static struct lock_owner *
+owner_ref (struct lock_owner *owner)
+{
+    __atomic_add_fetch (&owner->refs, 1, __ATOMIC_RELAXED);
+    return owner;
+}
+
+static void
+owner_unref (gpointer data)
+{
+    struct lock_owner *owner = data;
+
+    if (!owner || __atomic_sub_fetch (&owner->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    close (owner->fd);
+    g_free (owner);
+}
+
+/* The file's locks; they are made when make says so, else NULL if there never were any. */
+static struct posix_locks *
+locks_get (struct posix_inode *pi, bool make)
+{
+    struct posix_locks *locks = __atomic_load_n (&pi->locks, __ATOMIC_ACQUIRE), *known = NULL;
+
+    if (locks || !make)
+        return locks;
+    locks = g_new0 (struct posix_locks, 1);
+    pthread_mutex_init (&locks->lock, NULL);
+    locks->by_owner = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, owner_unref);
+    if (__atomic_compare_exchange_n (&pi->locks, &known, locks, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return locks;
+    posix_locks_free (locks);
+    return known;
+}
+
+void
+posix_locks_free (struct posix_locks *locks)
+{
+    if (!locks)
+        return;
+    g_hash_table_destroy (locks->by_owner);
+    pthread_mutex_destroy (&locks->lock);
+    g_free (locks);
+}
+
+static struct lock_owner *
+owner_find (struct posix_locks *locks, uint64_t id)
+{
+    struct lock_owner *owner;
+
+    pthread_mutex_lock (&locks->lock);
+    owner = g_hash_table_lookup (locks->by_owner, &id);
+    if (owner)
+        owner_ref (owner);
+    pthread_mutex_unlock (&locks->lock);
+    return owner;
+}
+
+/* A file description of the owner's own. Both kinds of lock, if it can be: it must last for all that he will
+ * lock. */
+static int
+owner_open (xlator_t *this, int fd)
+{
+    static const int modes[] = { O_RDWR, O_RDONLY, O_WRONLY };
+    struct posix_path path = posix_path_of (fd);
+    int r = -EBADF;
+
+    posix_act_as_root (posix_priv (this));
+    for (size_t i = 0; i < G_N_ELEMENTS (modes) && r < 0; i++)
+        r = posix_openat (this, AT_FDCWD, path.text, modes[i] | O_NONBLOCK | O_NOCTTY, 0);
+    return r;
+}
+
+/* The owner of frame, made if need be, with a reference. */
+static int
+owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, int fd,
+           struct lock_owner **ret_owner)
+{
+    uint64_t id = frame->root->lk_owner;
+    struct lock_owner *owner = owner_find (locks, id), *known;
+    int r;
+
+    if (!owner) {
+        r = owner_open (this, fd);
+        if (r < 0)
+            return r;
+        owner = g_new0 (struct lock_owner, 1);
+        *owner = (struct lock_owner){ .refs = 1, .owner = id, .pid = frame->root->pid, .fd = r };
+        pthread_mutex_lock (&locks->lock);
+        known = g_hash_table_lookup (locks->by_owner, &id);
+        if (known) {
+            owner_unref (owner);
+            owner = owner_ref (known);
+        } else {
+            g_hash_table_insert (locks->by_owner, &owner->owner, owner_ref (owner));
+        }
+        pthread_mutex_unlock (&locks->lock);
+    }
+    *ret_owner = owner;
+    return 0;
+}
+
+void
+posix_locks_drop (struct posix_inode *pi, uint64_t id)
+{
+    struct posix_locks *locks = locks_get (pi, false);
+    struct flock all = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+    struct lock_owner *owner;
+
+    if (!locks)
+        return;
+    owner = owner_find (locks, id);
+    if (!owner)
+        return;
+    /* Somebody may still wait on this descriptor: what he gets then goes with the last reference. */
+    pthread_mutex_lock (&locks->lock);
+    g_hash_table_remove (locks->by_owner, &id);
+    pthread_mutex_unlock (&locks->lock);
+    fcntl (owner->fd, F_OFD_SETLK, &all);
+    owner_unref (owner);
+}
+
+static void
+owner_note_via (struct posix_locks *locks, struct lock_owner *owner, const struct posix_fd *pfd)
+{
+    pthread_mutex_lock (&locks->lock);
+    owner->via_several |= owner->via && owner->via != pfd;
+    owner->via = pfd;
+    pthread_mutex_unlock (&locks->lock);
+}
+
+static gboolean
+owner_is_via (gpointer id, gpointer value, gpointer pfd)
+{
+    const struct lock_owner *owner = value;
+
+    return owner->via == pfd && !owner->via_several;
+}
+
+/* An open file description's locks belong to nobody who flushes: their owner is the open file itself. */
+void
+posix_locks_drop_via (struct posix_inode *pi, const struct posix_fd *pfd)
+{
+    struct posix_locks *locks = locks_get (pi, false);
+
+    if (!locks)
+        return;
+    pthread_mutex_lock (&locks->lock);
+    g_hash_table_foreach_remove (locks->by_owner, owner_is_via, (gpointer) pfd);
+    pthread_mutex_unlock (&locks->lock);
+}
+
+static struct flock
+flock_of (const struct gf_flock *lock)
+{
+    return (struct flock){ .l_type = lock->l_type, .l_whence = lock->l_whence, .l_start = lock->l_start,
+                           .l_len = lock->l_len };
+}
+
+/* Whose lock is in the way? For locks of ours the system says only that there is one: the owner from whose
+ * place nothing is in the way has it. -1: several share it. */
+static pid_t
+lock_holder (struct posix_locks *locks, const struct flock *found)
+{
+    GHashTableIter iter;
+    gpointer value;
+    pid_t pid = -1;
+
+    if (found->l_pid > 0 || !locks)
+        return found->l_pid;
+    pthread_mutex_lock (&locks->lock);
+    g_hash_table_iter_init (&iter, locks->by_owner);
+    while (pid < 0 && g_hash_table_iter_next (&iter, NULL, &value)) {
+        const struct lock_owner *owner = value;
+        struct flock probe = *found;
+
+        probe.l_type = F_WRLCK;
+        probe.l_pid = 0;
+        if (fcntl (owner->fd, F_OFD_GETLK, &probe) == 0 && probe.l_type == F_UNLCK)
+            pid = owner->pid;
+    }
+    pthread_mutex_unlock (&locks->lock);
+    return pid;
+}
+
+static int
+lock_query (call_frame_t *frame, struct posix_inode *pi, const struct posix_fd *pfd, struct gf_flock *lock)
+{
+    struct posix_locks *locks = locks_get (pi, false);
+    struct lock_owner *owner = locks ? owner_find (locks, frame->root->lk_owner) : NULL;
+    struct flock flock = flock_of (lock);
+    int r = posix_result (fcntl (owner ? owner->fd : pfd->fd, F_OFD_GETLK, &flock));
+
+    owner_unref (owner);
+    if (r < 0)
+        return r;
+    lock->l_type = flock.l_type;
+    if (flock.l_type == F_UNLCK)
+        return 0;
+    lock->l_whence = flock.l_whence;
+    lock->l_start = flock.l_start;
+    lock->l_len = flock.l_len;
+    lock->l_pid = lock_holder (locks, &flock);
+    return 0;
+}
+
+static int
+lock_check (const struct posix_fd *pfd, int cmd, const struct gf_flock *lock)
+{
+    const uint32_t mode = pfd->flags & O_ACCMODE;
+
+    if (!lock || (cmd != F_GETLK && cmd != F_SETLK && cmd != F_SETLKW))
+        return -EINVAL;
+    if (lock->l_whence != SEEK_SET && lock->l_whence != SEEK_END)
+        return -EINVAL; /* a description's own place means nothing to others */
+    if (lock->l_type != F_RDLCK && lock->l_type != F_WRLCK && lock->l_type != F_UNLCK)
+        return -EINVAL;
+    if (cmd == F_GETLK)
+        return 0;
+    if ((lock->l_type == F_RDLCK && mode == O_WRONLY) || (lock->l_type == F_WRLCK && mode == O_RDONLY))
+        return -EBADF;
+    return 0;
+}
+
+/* --- waiting -------------------------------------------------------------------------------- */
+
+struct lock_wait {
+    fd_t *fd;
+    struct lock_owner *owner; /* of lk */
+    struct gf_flock lock;     /* of lk */
+    int real, operation;      /* of flock */
+};
+
+static void
+lock_wait_free (struct lock_wait *wait)
+{
+    owner_unref (wait->owner);
+    fd_unref (wait->fd);
+    g_free (wait);
+}
+
+static int
+lk_wait (void *data)
+{
+    struct lock_wait *wait = data;
+    struct flock flock = flock_of (&wait->lock);
+
+    return posix_result (fcntl (wait->owner->fd, F_OFD_SETLKW, &flock));
+}
+
+static void
+lk_answer (call_frame_t *frame, void *data, int r)
+{
+    struct lock_wait *wait = data;
+
+    STACK_UNWIND (lk, frame, POSIX_RET (r), r < 0 ? NULL : &wait->lock, NULL);
+    lock_wait_free (wait);
+}
+
+static int
+flock_wait (void *data)
+{
+    struct lock_wait *wait = data;
+
+    return posix_result (flock (wait->real, wait->operation));
+}
+
+static void
+flock_answer (call_frame_t *frame, void *data, int r)
+{
+    STACK_UNWIND (flock, frame, POSIX_RET (r), NULL);
+    lock_wait_free (data);
+}
+
+/* --- lk ------------------------------------------------------------------------------------- */
+
+/* 0, -EINPROGRESS when it will be answered later, or another negative errno. */
+static int
+lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi, const struct posix_fd *pfd,
+          int cmd, struct gf_flock *lock)
+{
+    struct posix_locks *locks = locks_get (pi, lock->l_type != F_UNLCK);
+    struct lock_owner *owner = NULL;
+    struct flock flock = flock_of (lock);
+    struct lock_wait *wait;
+    int r;
+
+    if (!locks)
+        return 0;
+    if (lock->l_type == F_UNLCK && !(owner = owner_find (locks, frame->root->lk_owner)))
+        return 0;
+    r = owner ? 0 : owner_get (frame, this, locks, pfd->fd, &owner);
+    if (r < 0)
+        return r;
+    if (lock->l_type != F_UNLCK)
+        owner_note_via (locks, owner, pfd);
+    r = posix_result (fcntl (owner->fd, F_OFD_SETLK, &flock));
+    if (cmd != F_SETLKW || (r != -EAGAIN && r != -EACCES)) {
+        owner_unref (owner);
+        return r;
+    }
+    wait = g_new0 (struct lock_wait, 1);
+    *wait = (struct lock_wait){ .fd = fd_ref (fd), .owner = owner, .lock = *lock };
+    r = posix_wait (frame, lk_wait, lk_answer, wait);
+    if (r == 0)
+        return -EINPROGRESS;
+    lock_wait_free (wait);
+    return r;
+}
+
+void
+posix_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock, dict_t *xdata)
+{
+    struct posix_inode *pi = posix_inode_get (this, fd->inode);
+    struct posix_fd *pfd;
+    struct gf_flock answer;
+    int r = pi ? posix_fd_of (this, fd, &pfd) : -EBADF;
+
+    if (r >= 0)
+        r = lock_check (pfd, cmd, lock);
+    if (r >= 0) {
+        answer = *lock;
+        r = cmd == F_GETLK ? lock_query (frame, pi, pfd, &answer)
+                           : lock_set (frame, this, fd, pi, pfd, cmd, &answer);
+    }
+    if (r != -EINPROGRESS)
+        STACK_UNWIND (lk, frame, POSIX_RET (r), r < 0 ? NULL : &answer, NULL);
+}
+
+/* --- flock ---------------------------------------------------------------------------------- */
+
+/* As lock_set. */
+static int
+flock_set (call_frame_t *frame, fd_t *fd, int real, int operation)
+{
+    struct lock_wait *wait;
+    int r = posix_result (flock (real, operation | LOCK_NB));
+
+    if (r != -EWOULDBLOCK || (operation & LOCK_NB))
+        return r;
+    wait = g_new0 (struct lock_wait, 1);
+    *wait = (struct lock_wait){ .fd = fd_ref (fd), .real = real, .operation = operation };
+    r = posix_wait (frame, flock_wait, flock_answer, wait);
+    if (r == 0)
+        return -EINPROGRESS;
+    lock_wait_free (wait);
+    return r;
+}
+
+void
+posix_flock (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t operation, dict_t *xdata)
+{
+    struct posix_fd *pfd;
+    int r = posix_fd_of (this, fd, &pfd);
+
+    if (r >= 0)
+        r = flock_set (frame, fd, pfd->fd, operation);
+    if (r != -EINPROGRESS)
+        STACK_UNWIND (flock, frame, POSIX_RET (r), NULL);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* lookup: what a name stands for. The descriptor opened first is what is then looked at, so no race can mix
+ * two objects up. */
+#include "posix.h"
+
+static int
+lookup_adopt (xlator_t *this, int fd, struct itable *table, inode_t *given, struct posix_found *found)
+{
+    struct posix_ident ident;
+    int r = posix_identify (this, fd, &ident, &found->buf);
+
+    if (r < 0) {
+        close (fd);
+        return r;
+    }
+    return posix_adopt (this, table, given, fd, &ident, found);
+}
+
+int
+posix_look (xlator_t *this, int dirfd, const char *name, struct itable *table, inode_t *given,
+            struct posix_found *found)
+{
+    int fd = posix_openat (this, dirfd, name, O_PATH | O_NOFOLLOW, 0);
+
+    return fd < 0 ? fd : lookup_adopt (this, fd, table, given, found);
+}
+
+/* An inode without a name, looked at again. */
+static int
+lookup_inode (xlator_t *this, inode_t *inode, struct posix_found *found)
+{
+    int r = posix_pin (this, inode, &found->pin);
+
+    if (r < 0)
+        return r;
+    found->inode = inode_ref (inode);
+    return posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
+}
+
+/* The root is always open, so its number is nobody else's. */
+static bool
+lookup_is_root (xlator_t *this, const struct stat *st)
+{
+    const struct posix_inode *root = posix_priv (this)->root;
+
+    return st->st_dev == root->dev && st->st_ino == root->ino;
+}
+
+/* Is the root above what fd is? A directory may have been moved out of it behind our back. */
+static bool
+lookup_below_root (xlator_t *this, int fd)
+{
+    struct stat st, last = { 0 };
+    int at = posix_openat (this, fd, ".", O_PATH | O_DIRECTORY, 0), up;
+    bool found = false;
+
+    while (at >= 0 && fstat (at, &st) == 0 && (st.st_ino != last.st_ino || st.st_dev != last.st_dev)) {
+        found = lookup_is_root (this, &st);
+        if (found)
+            break;
+        last = st;
+        up = posix_openat (this, at, "..", O_PATH | O_DIRECTORY, 0);
+        close (at);
+        at = up;
+    }
+    if (at >= 0)
+        close (at);
+    return found;
+}
+
+/* "..": the directory above, by what we know or else by asking. Never above the root. */
+static int
+lookup_parent (call_frame_t *frame, xlator_t *this, inode_t *dir, struct posix_found *found)
+{
+    g_autoptr (inode_t) parent = NULL;
+    g_autofree char *name = NULL;
+    g_auto (posix_pin_t) pin = { 0 };
+    struct stat st;
+    int fd, r;
+
+    if (posix_inode_get (this, dir) == posix_priv (this)->root)
+        return lookup_inode (this, dir, found);
+    if (inode_a_name (dir, &parent, &name))
+        return lookup_inode (this, parent, found);
+    r = posix_pin (this, dir, &pin);
+    if (r < 0)
+        return r;
+    r = posix_act_as (posix_priv (this), frame);
+    if (r < 0)
+        return r;
+    fd = posix_openat (this, pin.fd, "..", O_PATH | O_DIRECTORY, 0);
+    if (fd < 0)
+        return fd;
+    posix_act_as_root (posix_priv (this));
+    if (fstat (fd, &st) == 0 && lookup_is_root (this, &st)) {
+        close (fd);
+        return lookup_inode (this, itable_root (dir->table), found);
+    }
+    if (lookup_below_root (this, fd))
+        return lookup_adopt (this, fd, dir->table, NULL, found);
+    close (fd);
+    return -ESTALE;
+}
+
+static int
+lookup_name (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_change *parent,
+             struct posix_found *found)
+{
+    g_auto (posix_pin_t) pin = { 0 };
+    int r = posix_check_name (loc->name);
+
+    if (r == 0)
+        r = posix_pin (this, loc->parent, &pin);
+    if (r == 0)
+        r = posix_act_as (posix_priv (this), frame);
+    if (r == 0)
+        r = posix_look (this, pin.fd, loc->name, loc->parent->table, loc->inode, found);
+    if (r == 0) {
+        parent->wanted = this->wants_above & WANTS_PARENT_ATTRIBUTES;
+        posix_after (pin.fd, &pin.pi->gfid, parent);
+    }
+    return r;
+}
+
+static int
+lookup_any (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_change *parent,
+            struct posix_found *found)
+{
+    if (!loc->name || !loc->parent)
+        return lookup_inode (this, loc->inode, found);
+    if (strcmp (loc->name, ".") == 0)
+        return lookup_inode (this, loc->parent, found);
+    if (strcmp (loc->name, "..") == 0)
+        return lookup_parent (frame, this, loc->parent, found);
+    return lookup_name (frame, this, loc, parent, found);
+}
+
+void
+posix_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    g_auto (posix_found_t) found = { 0 };
+    struct posix_change parent = { 0 };
+    int r = lookup_any (frame, this, loc, &parent, &found);
+
+    STACK_UNWIND (lookup, frame, POSIX_RET (r), r < 0 ? NULL : found.inode, r < 0 ? NULL : &found.buf, NULL,
+                  posix_post (&parent, r));
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* storage/posix as the core sees it: options, operations, and what a statedump shows. */
+#include "posix.h"
+
+static const char *const gfid_modes[] = { "derived", "xattr", NULL };
+static const char *const handles_modes[] = { "auto", "file-handle", "descriptor", NULL };
+
+#define FIELD(name_) OPTION_FIELD (posix_private_t, name_)
+
+static const struct xlator_option options[] = {
+    { .key = { "directory" },
+      .type = OPTION_PATH,
+      FIELD (directory),
+      .required = true,
+      .help = "the directory whose files these are; it must exist, and is left as it is" },
+    { .key = { "gfid" },
+      .type = OPTION_ENUM,
+      FIELD (gfid_mode),
+      .value = "derived",
+      .values = gfid_modes,
+      .help =
+          "where a file's identity comes from: its device, inode and generation, or the extended attribute "
+          "trusted.gfid, which is stored with each file, needs root, and survives a copy" },
+    { .key = { "handles" },
+      .type = OPTION_ENUM,
+      FIELD (handles),
+      .value = "auto",
+      .values = handles_modes,
+      .help = "how a file is found again: by file handle, which needs root, or by descriptors that are kept "
+              "open and by "
+              "names; auto takes file handles where they work" },
+    { .key = { "descriptor-cache" },
+      .type = OPTION_INT,
+      FIELD (descriptor_cache),
+      .value = "0",
+      .min = 0,
+      .max = G_MAXINT,
+      .help = "how many descriptors are kept open beside those of open files; 0 is half of what the process "
+              "may have, at "
+              "most 8192" },
+    { .key = { "o-direct" },
+      .type = OPTION_BOOL,
+      FIELD (o_direct),
+      .value = "off",
+      .help =
+          "read and write past the page cache (O_DIRECT); what isn't aligned goes through it all the same" },
+    { .key = { "export-statfs-size" },
+      .type = OPTION_BOOL,
+      FIELD (export_statfs_size),
+      .value = "on",
+      .help = "show the file system's real size and what is free, else zeros" },
+    { .key = { "reserve" },
+      .type = OPTION_PERCENT_OR_SIZE,
+      FIELD (reserve_option),
+      .value = "0",
+      .online = true,
+      .help = "room to keep free: with less, what would need more fails with ENOSPC. 1 in GlusterFS; none "
+              "here, as the "
+              "directory is one's own" },
+    { .key = { "brick-uid" },
+      .type = OPTION_INT,
+      FIELD (brick_uid),
+      .value = "-1",
+      .min = -1,
+      .max = 4294967294.0,
+      .help = "make this user the directory's owner at the start; -1 leaves it" },
+    { .key = { "brick-gid" },
+      .type = OPTION_INT,
+      FIELD (brick_gid),
+      .value = "-1",
+      .min = -1,
+      .max = 4294967294.0,
+      .help = "make this group the directory's at the start; -1 leaves it" },
+    { .key = { "force-create-mode" },
+      .type = OPTION_INT,
+      FIELD (force_create_mode),
+      .value = "0000",
+      .min = 0,
+      .max = 0777,
+      .online = true,
+      .help = "permissions that every new file gets, whatever the umask" },
+    { .key = { "force-directory-mode" },
+      .type = OPTION_INT,
+      FIELD (force_directory_mode),
+      .value = "0000",
+      .min = 0,
+      .max = 0777,
+      .online = true,
+      .help = "permissions that every new directory gets, whatever the umask" },
+    { .key = { "create-mask" },
+      .type = OPTION_INT,
+      FIELD (create_mask),
+      .value = "0777",
+      .min = 0,
+      .max = 0777,
+      .online = true,
+      .help = "permissions that a new file may have" },
+    { .key = { "create-directory-mask" },
+      .type = OPTION_INT,
+      FIELD (create_directory_mask),
+      .value = "0777",
+      .min = 0,
+      .max = 0777,
+      .online = true,
+      .help = "permissions that a new directory may have" },
+    { .key = { "max-hardlinks" },
+      .type = OPTION_INT,
+      FIELD (max_hardlinks),
+      .value = "0",
+      .min = 0,
+      .max = G_MAXUINT32,
+      .online = true,
+      .help =
+          "how many names a file may have; 0 is as many as the file system allows. 100 in GlusterFS, which "
+          "keeps room for its own" },
+
+#define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
+    INERT ("hostname", OPTION_STRING, "the brick's host; there are no bricks"),
+    INERT ("mandate-attribute", OPTION_BOOL, "insist on extended attributes; none are needed"),
+    INERT ("background-unlink", OPTION_BOOL, "free large files in the background"),
+    INERT ("janitor-sleep-duration", OPTION_INT, "how often a landfill is emptied; there is none"),
+    INERT ("volume-id", OPTION_STRING, "the volume's id; the directory isn't marked with one"),
+    INERT ("glusterd-uuid", OPTION_STRING, "the management daemon's id; there is none"),
+    INERT ("linux-aio", OPTION_BOOL, "read and write by libaio"),
+    INERT ("linux-io_uring", OPTION_BOOL, "read and write by io_uring"),
+    INERT ("node-uuid-pathinfo", OPTION_BOOL, "show the node's id in virtual attributes; there are none"),
+    INERT ("health-check-interval", OPTION_INT, "seconds between writes of a test file; none is written"),
+    INERT ("health-check-timeout", OPTION_INT, "seconds that such a write may take"),
+    INERT ("batch-fsync-mode", OPTION_STRING, "how fsyncs are put together; each is done as it comes"),
+    INERT ("batch-fsync-delay-usec", OPTION_INT, "how long an fsync waits for others"),
+    INERT ("update-link-count-parent", OPTION_BOOL, "count links per directory in extended attributes"),
+    INERT ("gfid2path", OPTION_BOOL, "store the name with each file; nothing is stored"),
+    INERT ("gfid2path-separator", OPTION_STRING, "what separates such names"),
+    INERT ("shared-brick-count", OPTION_INT,
+           "how many bricks share the file system; sizes are the real ones"),
+    INERT ("disable-landfill-purge", OPTION_BOOL, "keep the landfill; there is none"),
+    INERT ("fips-mode-rchecksum", OPTION_BOOL, "which checksum rchecksum has; there is no such operation"),
+    INERT ("ctime", OPTION_BOOL, "store times in extended attributes; times are the real ones"),
+#undef INERT
+    { .key = { NULL } },
+};
+
+struct posix_path
+posix_path_of (int fd)
+{
+    static const char prefix[] = "/proc/self/fd/";
+    struct posix_path path;
+    char digits[12], *to = path.text + sizeof prefix - 1;
+    int n = 0;
+
+    memcpy (path.text, prefix, sizeof prefix - 1);
+    do
+        digits[n++] = (char) ('0' + fd % 10);
+    while ((fd /= 10) > 0);
+    while (n > 0)
+        *to++ = digits[--n];
+    *to = '\0';
+    return path;
+}
+
+static int
+posix_reconfigure (xlator_t *this, const void *new_private)
+{
+    posix_private_t *priv = posix_priv (this);
+    const posix_private_t *new = new_private;
+
+    __atomic_store_n (&priv->force_create_mode, new->force_create_mode, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->force_directory_mode, new->force_directory_mode, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->create_mask, new->create_mask, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->create_directory_mask, new->create_directory_mask, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->max_hardlinks, new->max_hardlinks, __ATOMIC_RELAXED);
+    posix_reserve_set (priv, new->reserve_option);
+    return 0;
+}
+
+/* Who waits for a lock must not outlive the graph. */
+static void
+posix_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    if (event == XLATOR_PARENT_DOWN)
+        posix_waiters_down (&posix_priv (this)->waiters);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+posix_dump_priv (xlator_t *this, GString *out)
+{
+    posix_private_t *priv = posix_priv (this);
+    unsigned cached, waiting;
+
+    pthread_mutex_lock (&priv->cache.lock);
+    cached = priv->cache.ring->len;
+    pthread_mutex_unlock (&priv->cache.lock);
+    pthread_mutex_lock (&priv->waiters.lock);
+    waiting = priv->waiters.count;
+    pthread_mutex_unlock (&priv->waiters.lock);
+    g_string_append_printf (out, "directory=%s\n", priv->directory);
+    g_string_append_printf (out, "handles=%s\n",
+                            handles_modes[priv->by_handle ? HANDLES_FILE_HANDLE : HANDLES_DESCRIPTOR]);
+    g_string_append_printf (out, "gfid=%s\n", gfid_modes[priv->gfid_mode]);
+    g_string_append_printf (out, "acts-as-caller=%s\n", priv->acts_as_caller ? "yes" : "no");
+    g_string_append_printf (out, "descriptors-cached=%u\ndescriptor-limit=%u\n", cached, priv->cache.limit);
+    g_string_append_printf (out, "descriptor-hits=%" G_GUINT64_FORMAT "\n",
+                            __atomic_load_n (&priv->cache.hits, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "descriptor-misses=%" G_GUINT64_FORMAT "\n",
+                            __atomic_load_n (&priv->cache.misses, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "waiting-for-locks=%u\n", waiting);
+}
+
+static void
+posix_dump_inode (xlator_t *this, inode_t *inode, GString *out)
+{
+    const struct posix_inode *pi = posix_inode_get (this, inode);
+
+    if (pi)
+        g_string_append_printf (
+            out, "dev=%" G_GUINT64_FORMAT "\nino=%" G_GUINT64_FORMAT "\ndescriptor=%s\nhas-locks=%s\n",
+            pi->dev, pi->ino, __atomic_load_n (&pi->state, __ATOMIC_RELAXED) < 0 ? "closed" : "open",
+            __atomic_load_n (&pi->locks, __ATOMIC_RELAXED) ? "yes" : "no");
+}
+
+static void
+posix_dump_fd (xlator_t *this, fd_t *fd, GString *out)
+{
+    const struct posix_fd *pfd = posix_fd_get (this, fd);
+
+    if (pfd)
+        g_string_append_printf (out, "descriptor=%d\nflags=0%o\n", pfd->fd, pfd->flags);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "storage/posix",
+    .about = "files of a directory, by system calls",
+    .children = { .min = 0, .max = 0 },
+    .touches = TOUCHES_NOTHING,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (posix_private_t),
+    .options = options,
+    .init = posix_init,
+    .fini = posix_fini,
+    .reconfigure = posix_reconfigure,
+    .notify = posix_notify,
+    .fops = {
+        .lookup = posix_lookup, .stat = posix_stat, .fstat = posix_fstat, .readlink = posix_readlink,
+        .mknod = posix_mknod, .mkdir = posix_mkdir, .unlink = posix_unlink, .rmdir = posix_rmdir,
+        .symlink = posix_symlink, .rename = posix_rename, .link = posix_link,
+        .truncate = posix_truncate, .ftruncate = posix_ftruncate,
+        .open = posix_open, .create = posix_create, .tmpfile = posix_tmpfile,
+        .readv = posix_readv, .writev = posix_writev, .statfs = posix_statfs,
+        .flush = posix_flush, .fsync = posix_fsync,
+        .opendir = posix_opendir, .fsyncdir = posix_fsyncdir,
+        .readdir = posix_readdir, .readdirp = posix_readdirp,
+        .setxattr = posix_setxattr, .getxattr = posix_getxattr, .removexattr = posix_removexattr,
+        .fsetxattr = posix_fsetxattr, .fgetxattr = posix_fgetxattr, .fremovexattr = posix_fremovexattr,
+        .setattr = posix_setattr, .fsetattr = posix_fsetattr, .access = posix_access,
+        .lk = posix_lk, .flock = posix_flock,
+        .fallocate = posix_allocate, .discard = posix_discard, .zerofill = posix_zerofill,
+        .seek = posix_seek, .copy_file_range = posix_copy_file_range,
+        .ioctl = posix_ioctl, .poll = posix_poll,
+    },
+    .cbks = { .forget = posix_forget, .release = posix_release, .releasedir = posix_release },
+    .dumpops = { .priv = posix_dump_priv, .inodectx = posix_dump_inode, .fdctx = posix_dump_fd },
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What takes names away: unlink, rmdir, rename. An inode may be in use when its last name goes, as an open
+ * file or somebody's working directory: its descriptor is then kept until it is forgotten. */
+#include "posix.h"
+
+/* An inode that is about to lose a name; without a reference, so not for longer than the call. */
+static void
+remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
+{
+    if (inode && posix_pin (this, inode, pin) < 0)
+        *pin = (struct posix_pin){ 0 }; /* it's gone already, or never was */
+}
+
+/* Its name is gone. */
+static void
+remove_keep (xlator_t *this, struct posix_pin *pin)
+{
+    struct stat st;
+
+    if (pin->pi && (!pin->pi->by_handle || fstat (pin->fd, &st) < 0 || st.st_nlink == 0))
+        posix_cache_keep (&posix_priv (this)->cache, pin->pi);
+}
+
+static int
+remove_entry (call_frame_t *frame, xlator_t *this, loc_t *loc, int flags, struct posix_change *change)
+{
+    g_auto (posix_pin_t) pin = { 0 }, victim = { 0 };
+    int r;
+
+    remove_pin (this, loc->inode, &victim);
+    r = posix_dir_begin (frame, this, loc, &pin, change);
+    if (r == 0)
+        r = posix_result (unlinkat (pin.fd, loc->name, flags));
+    if (r == 0)
+        remove_keep (this, &victim);
+    posix_dir_after (&pin, change);
+    return r;
+}
+
+void
+posix_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dict_t *xdata)
+{
+    struct posix_change parent = { 0 };
+    int r = remove_entry (frame, this, loc, 0, &parent);
+
+    STACK_UNWIND (unlink, frame, POSIX_RET (r), posix_pre (&parent, r), posix_post (&parent, r), NULL);
+}
+
+void
+posix_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dict_t *xdata)
+{
+    struct posix_change parent = { 0 };
+    int r = remove_entry (frame, this, loc, AT_REMOVEDIR, &parent);
+
+    STACK_UNWIND (rmdir, frame, POSIX_RET (r), posix_pre (&parent, r), posix_post (&parent, r), NULL);
+}
+
+/* The renamed inode is held, pinned, until the answer was taken and its new name is known. */
+static int
+rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newdir, struct posix_found *found)
+{
+    if (found->pin.pi)
+        return posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
+    return posix_look (this, newdir, newloc->name, newloc->parent->table, oldloc->inode, found);
+}
+
+/* Both get another name, which is known only when the answer was taken: so long they are open, since no name leads to
+ * them. */
+static void
+rename_hold (xlator_t *this, inode_t *inode, struct posix_found *held)
+{
+    remove_pin (this, inode, &held->pin);
+    held->inode = held->pin.pi ? inode_ref (inode) : NULL;
+}
+
+static int
+rename_entry (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
+              struct posix_change *oldchange, struct posix_change *newchange, struct posix_found *found,
+              struct posix_found *victim)
+{
+    g_auto (posix_pin_t) oldpin = { 0 }, newpin = { 0 };
+    int r;
+
+    rename_hold (this, newloc->inode, victim);
+    rename_hold (this, oldloc->inode, found);
+    r = posix_dir_begin (frame, this, oldloc, &oldpin, oldchange);
+    if (r == 0)
+        r = posix_dir_begin (frame, this, newloc, &newpin, newchange);
+    if (r == 0)
+        r = posix_result (renameat2 (oldpin.fd, oldloc->name, newpin.fd, newloc->name, flags));
+    if (r < 0)
+        return r;
+    if (!(flags & RENAME_EXCHANGE) && victim->pin.pi != found->pin.pi)
+        remove_keep (this, &victim->pin);
+    r = rename_found (this, oldloc, newloc, newpin.fd, found);
+    posix_dir_after (&oldpin, oldchange);
+    posix_dir_after (&newpin, newchange);
+    return r;
+}
+
+void
+posix_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
+              dict_t *xdata)
+{
+    g_auto (posix_found_t) found = { 0 }, victim = { 0 };
+    struct posix_change oldparent = { 0 }, newparent = { 0 };
+    int r = rename_entry (frame, this, oldloc, newloc, flags, &oldparent, &newparent, &found, &victim);
+
+    STACK_UNWIND (rename, frame, POSIX_RET (r), r < 0 ? NULL : &found.buf, posix_pre (&oldparent, r),
+                  posix_post (&oldparent, r), posix_pre (&newparent, r), posix_post (&newparent, r), NULL);
+}

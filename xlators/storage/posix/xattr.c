@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Extended attributes, of all namespaces, POSIX ACLs among them. */
+#include "posix.h"
+
+#include <linux/limits.h>
+#include <linux/xattr.h>
+#include <sys/xattr.h>
+
+#define XATTR_ATTEMPTS 16 /* an attribute may grow between asking how long it is and reading it */
+
+/* What an operation is about: an inode, or a file that is open. By path: also a symbolic link has attributes,
+ * which no other way leads to. */
+struct xattr_target {
+    struct posix_pin pin;
+    struct posix_path path;
+};
+
+static void
+xattr_target_clear (struct xattr_target *target)
+{
+    posix_unpin (&target->pin);
+}
+
+typedef struct xattr_target xattr_target_t;
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (xattr_target_t, xattr_target_clear)
+
+/* fd may be NULL, or not open here: then it is the inode. */
+static int
+xattr_begin (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, struct xattr_target *target)
+{
+    struct posix_fd *pfd = fd ? posix_fd_get (this, fd) : NULL;
+    int r = pfd ? 0 : posix_pin (this, inode, &target->pin);
+
+    if (r < 0)
+        return r;
+    target->path = posix_path_of (pfd ? pfd->fd : target->pin.fd);
+    return posix_act_as (posix_priv (this), frame);
+}
+
+/* May the caller not know of it? Acting as a caller takes away what goes with his uid, but not the privilege
+ * that the trusted namespace asks for. */
+static bool
+xattr_is_hidden (xlator_t *this, const call_frame_t *frame, const char *name)
+{
+    const posix_private_t *priv = posix_priv (this);
+
+    if (priv->gfid_mode == GFID_XATTR && strcmp (name, POSIX_GFID_XATTR) == 0)
+        return true;
+    return priv->acts_as_caller && frame->root->uid != 0 && g_str_has_prefix (name, XATTR_TRUSTED_PREFIX);
+}
+
+static int
+xattr_set (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const dict_t *dict, uint32_t flags)
+{
+    g_auto (xattr_target_t) target = { 0 };
+    const char *name;
+    const void *value;
+    size_t size;
+    int r = xattr_begin (frame, this, inode, fd, &target);
+
+    for (size_t i = 0; r == 0 && i < dict_count (dict); i++) {
+        dict_nth (dict, i, &name, &value, &size);
+        if (xattr_is_hidden (this, frame, name))
+            r = -EPERM;
+        else
+            r = posix_result (setxattr (target.path.text, name, value, size, (int) flags));
+    }
+    return r;
+}
+
+/* The bytes of an attribute or, without a name, of the list of names: how many, and *ret_bytes to g_free. */
+static ssize_t
+xattr_read (const char *path, const char *name, char **ret_bytes)
+{
+    ssize_t n;
+
+    for (int i = 0; i < XATTR_ATTEMPTS; i++) {
+        g_autofree char *bytes = NULL;
+
+        n = name ? getxattr (path, name, NULL, 0) : listxattr (path, NULL, 0);
+        if (n < 0)
+            return -errno;
+        if (n > XATTR_SIZE_MAX)
+            return -E2BIG;
+        bytes = g_malloc ((size_t) n + 1);
+        n = name ? getxattr (path, name, bytes, (size_t) n) : listxattr (path, bytes, (size_t) n);
+        if (n >= 0) {
+            bytes[n] = '\0';
+            *ret_bytes = g_steal_pointer (&bytes);
+            return n;
+        }
+        if (errno != ERANGE)
+            return -errno;
+    }
+    return -ERANGE;
+}
+
+static void
+xattr_add_names (call_frame_t *frame, xlator_t *this, const char *names, size_t size, dict_t *dict)
+{
+    for (const char *name = names; name < names + size; name += strlen (name) + 1)
+        if (!xattr_is_hidden (this, frame, name))
+            dict_set (dict, name, "", 0);
+}
+
+static int
+xattr_get (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const char *name, dict_t **ret_dict)
+{
+    g_auto (xattr_target_t) target = { 0 };
+    g_autofree char *bytes = NULL;
+    ssize_t n = xattr_begin (frame, this, inode, fd, &target);
+
+    if (n == 0 && name && xattr_is_hidden (this, frame, name))
+        n = -ENODATA;
+    if (n == 0)
+        n = xattr_read (target.path.text, name, &bytes);
+    if (n < 0)
+        return (int) n;
+    *ret_dict = dict_new ();
+    if (name)
+        dict_set (*ret_dict, name, bytes, (size_t) n);
+    else
+        xattr_add_names (frame, this, bytes, (size_t) n, *ret_dict);
+    return 0;
+}
+
+static int
+xattr_remove (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const char *name)
+{
+    g_auto (xattr_target_t) target = { 0 };
+    int r = name ? xattr_begin (frame, this, inode, fd, &target) : -EINVAL;
+
+    if (r == 0)
+        r = xattr_is_hidden (this, frame, name) ? -EPERM
+                                                : posix_result (removexattr (target.path.text, name));
+    return r;
+}
+
+void
+posix_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, uint32_t flags, dict_t *xdata)
+{
+    int r = xattr_set (frame, this, loc->inode, NULL, dict, flags);
+
+    STACK_UNWIND (setxattr, frame, POSIX_RET (r), NULL);
+}
+
+void
+posix_fsetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *dict, uint32_t flags, dict_t *xdata)
+{
+    int r = xattr_set (frame, this, fd->inode, fd, dict, flags);
+
+    STACK_UNWIND (fsetxattr, frame, POSIX_RET (r), NULL);
+}
+
+void
+posix_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
+{
+    dict_t *dict = NULL;
+    int r = xattr_get (frame, this, loc->inode, NULL, name, &dict);
+
+    STACK_UNWIND (getxattr, frame, POSIX_RET (r), dict, NULL);
+    dict_unref (dict);
+}
+
+void
+posix_fgetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *name, dict_t *xdata)
+{
+    dict_t *dict = NULL;
+    int r = xattr_get (frame, this, fd->inode, fd, name, &dict);
+
+    STACK_UNWIND (fgetxattr, frame, POSIX_RET (r), dict, NULL);
+    dict_unref (dict);
+}
+
+void
+posix_removexattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
+{
+    int r = xattr_remove (frame, this, loc->inode, NULL, name);
+
+    STACK_UNWIND (removexattr, frame, POSIX_RET (r), NULL);
+}
+
+void
+posix_fremovexattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *name, dict_t *xdata)
+{
+    int r = xattr_remove (frame, this, fd->inode, fd, name);
+
+    STACK_UNWIND (fremovexattr, frame, POSIX_RET (r), NULL);
+}
