@@ -26,6 +26,15 @@ note_offer (struct bridge *bridge, const void *buf, size_t size)
         bridge->init.offered |= (uint64_t) init->flags2 << 32;
 }
 
+/* While a mount goes, a request can be taken back from who is just reading it, and then the kernel says "aborted" instead of
+ * "no such device". It is the same to us, and the library only knows the latter. */
+static void
+gone_is_gone (ssize_t n)
+{
+    if (G_UNLIKELY (n < 0 && errno == ECONNABORTED))
+        errno = ENODEV;
+}
+
 static ssize_t
 device_read (int fd, void *buf, size_t size, void *userdata)
 {
@@ -36,6 +45,7 @@ device_read (int fd, void *buf, size_t size, void *userdata)
     n = read (fd, buf, MIN (size, WRITE_HEADER + MAX_PAYLOAD));
     if (G_UNLIKELY (n > 0 && !__atomic_load_n (&bridge->session_up, __ATOMIC_RELAXED)))
         note_offer (bridge, buf, n);
+    gone_is_gone (n);
     return n;
 }
 
@@ -93,6 +103,7 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
         n = answer_init (bridge, fd, iov, count);
     else
         n = writev (fd, iov, count);
+    gone_is_gone (n);
     if (n < 0 && errno != ENOENT) {
         if (errno != ENODEV)
             gf_log (&bridge->xlator, GF_LOG_WARNING, "the kernel refused an answer: %s", g_strerror (errno));
