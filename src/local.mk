@@ -9,6 +9,7 @@ src_libcore_a_SOURCES = \
     %D%/core/dentry.c \
     %D%/core/dict.c \
     %D%/core/dirent.c \
+    %D%/core/every.c \
     %D%/core/fd.c \
     %D%/core/fops.c \
     %D%/core/frame.c \
@@ -50,6 +51,7 @@ pkgincludecore_HEADERS = \
     %D%/core/clock.h \
     %D%/core/dict.h \
     %D%/core/dirent.h \
+    %D%/core/every.h \
     %D%/core/fd.h \
     %D%/core/fops.h \
     %D%/core/frame.h \

@@ -22,6 +22,17 @@ xlator_is_watched (const xlator_t *xl)
     return log_wants (xl, GF_LOG_TRACE);
 }
 
+/* The translator's own function, whoever watches. */
+#define OWN(name)                                                                                  \
+    name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
+    name##_fop *xlator_own_##name (const xlator_t *xl)                                             \
+    {                                                                                              \
+        if (xl->api->fops.name)                                                                    \
+            return xl->api->fops.name;                                                             \
+        return xl->api->every ? every_##name : unsupported_##name;                                 \
+    }
+FOP_LIST (OWN)
+
 void
 xlator_route (xlator_t *xl)
 {
@@ -29,25 +40,17 @@ xlator_route (xlator_t *xl)
     bool watched = xlator_is_watched (xl);
 
 #define ROUTE(name)                                                                                \
-    if (below && (xl->pass_through || !xl->api->fops.name)) {                                      \
+    if (below && (xl->pass_through || (!xl->api->fops.name && !xl->api->every))) {                 \
         xl->routes.name.to = below->name.to;                                                       \
         __atomic_store_n (&xl->routes.name.call, below->name.call, __ATOMIC_RELAXED);              \
     } else {                                                                                       \
-        name##_fop *own = xl->api->fops.name ? xl->api->fops.name : unsupported_##name;            \
+        name##_fop *own = xlator_own_##name (xl);                                                  \
         xl->routes.name.to = xl;                                                                   \
         __atomic_store_n (&xl->routes.name.call, watched ? watched_##name : own,               \
                           __ATOMIC_RELAXED);                                                       \
     }
     FOP_LIST (ROUTE)
 }
-
-/* The translator's own function, whoever watches. */
-#define OWN(name)                                                                                  \
-    name##_fop *xlator_own_##name (const xlator_t *xl)                                             \
-    {                                                                                              \
-        return xl->api->fops.name ? xl->api->fops.name : unsupported_##name;                       \
-    }
-FOP_LIST (OWN)
 
 static void
 route_upwards (xlator_t *xl)

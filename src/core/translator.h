@@ -3,7 +3,7 @@
 #ifndef WINDLASS_CORE_TRANSLATOR_H
 #define WINDLASS_CORE_TRANSLATOR_H
 
-#include "core/fops.h"
+#include "core/every.h"
 #include "core/fd.h"
 #include "core/log.h"
 #include "core/option.h"
@@ -54,6 +54,16 @@ struct xlator_dumpops {
     void (*fdctx) (xlator_t *this, fd_t *fd, GString *out);
 };
 
+/* What a translator can be told while it runs. It gets there through the daemon's control socket, which only root and the
+ * daemon's own user may open; the input is hostile all the same. */
+struct xlator_command {
+    const char *name;  /* "rules" */
+    const char *about; /* one sentence, without a full stop */
+    /* Does it, on the thread that serves the socket, so in a short time; answers wait for no request. input may be empty, never NULL. The answer is
+     * text for the user: what was done, or with a negative errno why it wasn't, and then nothing has changed. */
+    int (*run) (xlator_t *this, GBytes *input, GString *answer);
+};
+
 /* The one object that a module exports, as `const struct xlator_api xlator_api`. */
 struct xlator_api {
     int abi;           /* XLATOR_ABI */
@@ -78,8 +88,11 @@ struct xlator_api {
     void (*local_drop) (xlator_t *this, void *local); /* a request is over: free what local refers to */
 
     struct xlator_fops fops;
+    every_fop *every;         /* for all operations that fops leaves out: core/every.h */
+    every_cbk *every_cbk;     /* takes their answers */
     struct xlator_cbks cbks;
     struct xlator_dumpops dumpops;
+    const struct xlator_command *commands; /* the last one has no name; NULL: none */
 };
 
 /* An option's value and where it comes from. */

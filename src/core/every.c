@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What stands between the edge, which is typed, and translators that treat all operations alike: for each operation a
+ * fop and a callback that fill in struct call and struct answer, and what takes those apart again.
+ */
+#include "core/every.h"
+#include "core/fops-rows.h"
+#include "core/frame.h"
+#include "core/keep.h"
+#include "core/print.h"
+#include "core/stub.h"
+
+/* --- which argument is which field of struct call ----------------------------------------------- */
+
+#define SEE_LOC_loc(to) (to)->loc = loc;
+#define SEE_LOC_oldloc(to) (to)->loc = oldloc;
+#define SEE_LOC_newloc(to) (to)->newloc = newloc;
+#define SEE_FD_fd(to) (to)->fd = fd;
+#define SEE_FD_fd_in(to) (to)->fd = fd_in;
+#define SEE_FD_fd_out(to) (to)->fd_out = fd_out;
+#define SEE_OFFSET_offset(to) (to)->offset = offset;
+#define SEE_OFFSET_off_in(to) (to)->offset = off_in;
+#define SEE_OFFSET_off_out(to)
+#define SEE_SIZE_size(to) (to)->size = size;
+#define SEE_SIZE_len(to) (to)->size = len;
+#define SEE_SIZE_out_size(to)
+#define SEE_VECTOR_vector(to) (to)->vector = vector;
+#define SEE_COUNT_count(to) (to)->count = count, (to)->size = iov_length (vector, count);
+#define SEE_IOBREF_iobref(to) (to)->iobref = iobref;
+#define SEE_NAME_name(to) (to)->name = name;
+#define SEE_NAME_linkpath(to) (to)->name = linkpath;
+#define SEE_FLAGS_flags(to) (to)->flags = flags;
+#define SEE_FLAGS_valid(to)
+#define SEE_FLAGS_cmd(to)
+#define SEE_FLAGS_events(to)
+#define SEE_DICT_dict(to)
+#define SEE_DICT_xdata(to) (to)->xdata = xdata;
+#define SEE_INT_datasync(to)
+#define SEE_INT_xflag(to)
+#define SEE_INT_what(to)
+#define SEE_INT_operation(to)
+#define SEE_INT_mode(to)
+#define SEE_INT_mask(to)
+#define SEE_INT_flags(to)
+#define SEE_INT_cmd(to)
+#define SEE_MODE_mode(to)
+#define SEE_MODE_umask(to)
+#define SEE_DEV_rdev(to)
+#define SEE_IATT_stbuf(to)
+#define SEE_LOCK_lock(to)
+#define SEE_BYTES_in(to)
+
+/* And which answer which of struct answer. */
+#define GET_INODE_inode(to) (to)->inode = inode;
+#define GET_FD_fd(to) (to)->fd = fd;
+#define GET_IATT_buf(to) (to)->buf = buf;
+#define GET_IATT_stbuf(to) (to)->buf = stbuf;
+#define GET_IATT_prebuf(to) (to)->pre = prebuf;
+#define GET_IATT_postbuf(to) (to)->post = postbuf;
+#define GET_IATT_statpre(to) (to)->pre = statpre;
+#define GET_IATT_statpost(to) (to)->post = statpost;
+#define GET_IATT_prebuf_dst(to) (to)->pre = prebuf_dst;
+#define GET_IATT_postbuf_dst(to) (to)->post = postbuf_dst;
+#define GET_IATT_preparent(to) (to)->preparent = preparent;
+#define GET_IATT_postparent(to) (to)->postparent = postparent;
+#define GET_IATT_preoldparent(to) (to)->preparent = preoldparent;
+#define GET_IATT_postoldparent(to) (to)->postparent = postoldparent;
+#define GET_IATT_prenewparent(to)
+#define GET_IATT_postnewparent(to)
+#define GET_VECTOR_vector(to) (to)->vector = vector;
+#define GET_COUNT_count(to) (to)->count = count;
+#define GET_IOBREF_iobref(to) (to)->iobref = iobref;
+#define GET_DIRENTS_entries(to) (to)->entries = entries;
+#define GET_DICT_xdata(to) (to)->xdata = xdata;
+#define GET_DICT_dict(to)
+#define GET_STATVFS_buf(to)
+#define GET_OFFSET_offset(to)
+#define GET_NAME_path(to)
+#define GET_LOCK_lock(to)
+#define GET_FLAGS_revents(to)
+#define GET_BYTES_out(to)
+
+/* --- one set for each operation ----------------------------------------------------------------- */
+
+/* An answer set aside. Attributes that were NULL shall be so again: has_ tells. */
+struct answer_stub {
+    call_frame_t *frame;
+    int32_t op_ret, op_errno;
+    const struct op *op;
+    void *kept; /* struct FOP_kept */
+};
+
+struct op {
+    void (*pass) (const struct call *call);
+    void (*wind) (const struct call *call, xlator_t *child, void *cookie);
+    call_stub_t *(*keep) (const struct call *call, bool pass);
+    void (*print) (const struct call *call, GString *out);
+    void (*answer_pass) (const struct answer *answer);
+    int (*answer_keep) (const struct answer *answer, void *kept);
+    void (*answer_lend) (const struct answer_stub *stub);
+    void (*answer_drop) (void *kept);
+    void (*answer_print) (const struct answer *answer, GString *out);
+    size_t kept_size;
+};
+
+#define DECLARE(kind, name) , C_##kind name
+#define NAME(kind, name) , name
+#define FIELD(kind, name) .name = name,
+#define SEE(kind, name) SEE_##kind##_##name (&call)
+#define GET(kind, name) GET_##kind##_##name (&answer)
+#define OF_ARGS(kind, name) , args->name
+#define OF_RETS(kind, name) , rets->name
+#define PRINT_ARG(kind, name) print_##kind (out, #name, args->name);
+#define PRINT_RET(kind, name) print_##kind (out, #name, rets->name);
+
+/* So that arguments are spelled out before the edge counts them. */
+#define WIND(...) STACK_WIND_COOKIE (__VA_ARGS__)
+#define TAIL(...) STACK_WIND_TAIL (__VA_ARGS__)
+#define UNWIND(...) STACK_UNWIND (__VA_ARGS__)
+
+#define DOWN(fop)                                                                                  \
+    void every_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))                \
+    {                                                                                              \
+        const struct fop##_call args = { FOP_ARGS_##fop (FIELD) };                                 \
+        struct call call = { .op = FOP_##fop, .frame = frame, .this = this, .args = &args };       \
+        FOP_ARGS_##fop (SEE)                                                                       \
+        this->api->every (&call);                                                                  \
+    }                                                                                              \
+    static void passed_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))        \
+    {                                                                                              \
+        TAIL (frame, FIRST_CHILD (this), fop FOP_ARGS_##fop (NAME));                               \
+    }                                                                                              \
+    static void pass_##fop (const struct call *call)                                               \
+    {                                                                                              \
+        const struct fop##_call *args = call->args;                                                \
+        passed_##fop (call->frame, call->this FOP_ARGS_##fop (OF_ARGS));                           \
+    }                                                                                              \
+    static fop##_cbk every_##fop##_cbk;                                                            \
+    static void wind_##fop (const struct call *call, xlator_t *child, void *cookie)                \
+    {                                                                                              \
+        const struct fop##_call *args = call->args;                                                \
+        WIND (call->frame, every_##fop##_cbk, cookie, child, fop FOP_ARGS_##fop (OF_ARGS));        \
+    }                                                                                              \
+    static call_stub_t *keep_##fop (const struct call *call, bool pass)                            \
+    {                                                                                              \
+        const struct fop##_call *args = call->args;                                                \
+        return fop_##fop##_stub (call->frame, pass ? passed_##fop : every_##fop                    \
+                                 FOP_ARGS_##fop (OF_ARGS));                                        \
+    }                                                                                              \
+    static void print_##fop (const struct call *call, GString *out)                                \
+    {                                                                                              \
+        const struct fop##_call *args = call->args;                                                \
+        FOP_ARGS_##fop (PRINT_ARG)                                                                 \
+    }
+FOP_LIST (DOWN)
+
+/* Kept along with each value: was it there? */
+#define KEPT(kind, name) K_##kind name; bool has_##name;
+#define KEEP(kind, name) KEEP_##kind (kept, name) kept->has_##name = HAS_##kind (name);
+#define DROP(kind, name) DROP_##kind (kept, name)
+#define OPEN_UP(kind, name) C_##kind name = rets->name; (void) name;
+#define LEND(kind, name) , MAYBE_##kind (kept, name)
+
+#define HAS_IATT(value) value != NULL
+#define HAS_STATVFS(value) value != NULL
+#define HAS_LOCK(value) value != NULL
+#define HAS_INODE(value) true
+#define HAS_FD(value) true
+#define HAS_DICT(value) true
+#define HAS_VECTOR(value) true
+#define HAS_COUNT(value) true
+#define HAS_IOBREF(value) true
+#define HAS_OFFSET(value) true
+#define HAS_FLAGS(value) true
+#define HAS_NAME(value) true
+#define HAS_DIRENTS(value) true
+#define HAS_BYTES(value) true
+#define MAYBE_IATT(from, name) from->has_##name ? LEND_IATT (from, name) : NULL
+#define MAYBE_STATVFS(from, name) from->has_##name ? LEND_STATVFS (from, name) : NULL
+#define MAYBE_LOCK(from, name) from->has_##name ? LEND_LOCK (from, name) : NULL
+#define MAYBE_INODE LEND_INODE
+#define MAYBE_FD LEND_FD
+#define MAYBE_DICT LEND_DICT
+#define MAYBE_VECTOR LEND_VECTOR
+#define MAYBE_COUNT LEND_COUNT
+#define MAYBE_IOBREF LEND_IOBREF
+#define MAYBE_OFFSET LEND_OFFSET
+#define MAYBE_FLAGS LEND_FLAGS
+#define MAYBE_NAME LEND_NAME
+#define MAYBE_DIRENTS LEND_DIRENTS
+#define MAYBE_BYTES LEND_BYTES
+
+#define UP(fop)                                                                                    \
+    struct fop##_kept {                                                                            \
+        FOP_RETS_##fop (KEPT)                                                                      \
+    };                                                                                             \
+    static void every_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, \
+                                   int32_t op_errno FOP_RETS_##fop (DECLARE))                      \
+    {                                                                                              \
+        const struct fop##_answer rets = { FOP_RETS_##fop (FIELD) };                               \
+        struct answer answer = { .op = FOP_##fop, .frame = frame, .cookie = cookie, .this = this,  \
+                                 .op_ret = op_ret, .op_errno = op_errno, .rets = &rets };          \
+        FOP_RETS_##fop (GET)                                                                       \
+        this->api->every_cbk (&answer);                                                            \
+    }                                                                                              \
+    static void answer_pass_##fop (const struct answer *answer)                                    \
+    {                                                                                              \
+        const struct fop##_answer *rets = answer->rets;                                            \
+        UNWIND (fop, answer->frame, answer->op_ret, answer->op_errno FOP_RETS_##fop (OF_RETS));    \
+    }                                                                                              \
+    static int answer_keep_##fop (const struct answer *answer, void *to)                           \
+    {                                                                                              \
+        const struct fop##_answer *rets = answer->rets;                                            \
+        struct fop##_kept *kept = to;                                                              \
+        int r = 0;                                                                                 \
+        FOP_RETS_##fop (OPEN_UP)                                                                   \
+        FOP_RETS_##fop (KEEP)                                                                      \
+        return r;                                                                                  \
+    }                                                                                              \
+    static void answer_lend_##fop (const struct answer_stub *stub)                                 \
+    {                                                                                              \
+        struct fop##_kept *kept = stub->kept;                                                      \
+        UNWIND (fop, stub->frame, stub->op_ret, stub->op_errno FOP_RETS_##fop (LEND));             \
+    }                                                                                              \
+    static void answer_drop_##fop (void *from)                                                     \
+    {                                                                                              \
+        struct fop##_kept *kept = from;                                                            \
+        (void) kept;                                                                               \
+        FOP_RETS_##fop (DROP)                                                                      \
+    }                                                                                              \
+    static void answer_print_##fop (const struct answer *answer, GString *out)                     \
+    {                                                                                              \
+        const struct fop##_answer *rets = answer->rets;                                            \
+        FOP_RETS_##fop (PRINT_RET)                                                                 \
+    }
+FOP_LIST (UP)
+
+#define OP(fop)                                                                                    \
+    [FOP_##fop] = { pass_##fop, wind_##fop, keep_##fop, print_##fop, answer_pass_##fop,            \
+                    answer_keep_##fop, answer_lend_##fop, answer_drop_##fop, answer_print_##fop,   \
+                    sizeof (struct fop##_kept) },
+static const struct op ops[FOP_MAX] = { FOP_LIST (OP) };
+
+/* --- which of the set --------------------------------------------------------------------------- */
+
+void
+call_pass (const struct call *call)
+{
+    ops[call->op].pass (call);
+}
+
+void
+call_wind (const struct call *call, xlator_t *child, void *cookie)
+{
+    ops[call->op].wind (call, child, cookie);
+}
+
+void
+call_fail (const struct call *call, int op_errno)
+{
+    frame_fail (call->frame, op_errno);
+}
+
+struct call_stub *
+call_keep (const struct call *call)
+{
+    return ops[call->op].keep (call, false);
+}
+
+struct call_stub *
+call_keep_to_pass (const struct call *call)
+{
+    return ops[call->op].keep (call, true);
+}
+
+void
+call_print (const struct call *call, GString *out)
+{
+    ops[call->op].print (call, out);
+}
+
+void
+answer_pass (const struct answer *answer)
+{
+    ops[answer->op].answer_pass (answer);
+}
+
+void
+answer_fail (const struct answer *answer, int op_errno)
+{
+    frame_fail (answer->frame, op_errno);
+}
+
+struct answer_stub *
+answer_keep (const struct answer *answer)
+{
+    const struct op *op = &ops[answer->op];
+    struct answer_stub *stub = g_malloc0 (sizeof *stub + op->kept_size);
+
+    *stub = (struct answer_stub){ answer->frame, answer->op_ret, answer->op_errno, op, stub + 1 };
+    if (op->answer_keep (answer, stub->kept) < 0)
+        g_clear_pointer (&stub, answer_stub_destroy);
+    return stub;
+}
+
+void
+answer_resume (struct answer_stub *stub)
+{
+    stub->op->answer_lend (stub);
+    answer_stub_destroy (stub);
+}
+
+void
+answer_stub_destroy (struct answer_stub *stub)
+{
+    stub->op->answer_drop (stub->kept);
+    g_free (stub);
+}
+
+void
+answer_print (const struct answer *answer, GString *out)
+{
+    ops[answer->op].answer_print (answer, out);
+}
