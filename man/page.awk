@@ -1,6 +1,7 @@
 # Makes a manual page of its source, NAME.N.in. Lines that are one of these stand for something else:
 #
 #   @OPTIONS TYPE@   what `windlass help --man TYPE` prints, without its heading (-v windlass=COMMAND)
+#   @BY-DESIGN@      what `windlass conform --man` prints
 #   @OPERATIONS@     the section made from fops.def (-v operations=COMMAND)
 #
 # and @VERSION@ within a line for the version (-v version=TEXT).
@@ -37,5 +38,6 @@ function run(command, what,    line, lines, since) {
     }
 }
 /^@OPTIONS .*@$/   { sub (/@$/, "", $2); run(windlass " help --man " $2, "options"); next }
+/^@BY-DESIGN@$/    { run(windlass " conform --man", "by-design"); next }
 /^@OPERATIONS@$/   { run(operations, "operations"); next }
                    { gsub (/@VERSION@/, version); put($0) }

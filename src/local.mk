@@ -5,15 +5,20 @@
 
 noinst_LIBRARIES += src/libcore.a
 src_libcore_a_SOURCES = \
+    %D%/core/audit.c \
+    %D%/core/audit.h \
+    %D%/core/chance.c \
     %D%/core/clock.c \
     %D%/core/dentry.c \
     %D%/core/dict.c \
     %D%/core/dirent.c \
+    %D%/core/errors.c \
     %D%/core/every.c \
     %D%/core/fd.c \
     %D%/core/fops.c \
     %D%/core/frame.c \
     %D%/core/gfid.c \
+    %D%/core/held.c \
     %D%/core/iatt.c \
     %D%/core/inode.c \
     %D%/core/iobuf.c \
@@ -21,13 +26,18 @@ src_libcore_a_SOURCES = \
     %D%/core/keep.h \
     %D%/core/loc.c \
     %D%/core/log.c \
+    %D%/core/opset.c \
     %D%/core/option.c \
     %D%/core/print.c \
     %D%/core/print.h \
+    %D%/core/random.c \
+    %D%/core/scheduler.c \
+    %D%/core/scheduler.h \
     %D%/core/slots.c \
     %D%/core/stack.c \
     %D%/core/stack.h \
     %D%/core/stub.c \
+    %D%/core/suggest.c \
     %D%/core/sync.c \
     %D%/core/thread.c \
     %D%/core/timer.c \
@@ -48,22 +58,29 @@ src/core/fops-rows.h: %D%/fops.def %D%/core/fops-rows.awk
 pkginclude_HEADERS = %D%/fops.def %D%/xlator.h
 pkgincludecoredir = $(pkgincludedir)/core
 pkgincludecore_HEADERS = \
+    %D%/core/chance.h \
     %D%/core/clock.h \
     %D%/core/dict.h \
     %D%/core/dirent.h \
+    %D%/core/errors.h \
     %D%/core/every.h \
     %D%/core/fd.h \
     %D%/core/fops.h \
     %D%/core/frame.h \
     %D%/core/gfid.h \
+    %D%/core/held.h \
     %D%/core/iatt.h \
     %D%/core/inode.h \
     %D%/core/iobuf.h \
     %D%/core/kinds.h \
     %D%/core/loc.h \
     %D%/core/log.h \
+    %D%/core/opset.h \
     %D%/core/option.h \
+    %D%/core/random.h \
+    %D%/core/shared.h \
     %D%/core/stub.h \
+    %D%/core/suggest.h \
     %D%/core/sync.h \
     %D%/core/thread.h \
     %D%/core/timer.h \
@@ -87,8 +104,20 @@ src_libgraph_a_SOURCES = \
     %D%/graph/print.c \
     %D%/graph/problem.c \
     %D%/graph/read.c \
-    %D%/graph/suggest.c \
+    %D%/graph/reload.c \
     %D%/graph/volfile.c
+
+# --- control: how a daemon that runs is talked to --------------------------------------------------
+
+noinst_LIBRARIES += src/libcontrol.a
+src_libcontrol_a_SOURCES = \
+    %D%/control/client.c \
+    %D%/control/control.h \
+    %D%/control/dispatch.c \
+    %D%/control/mounts.c \
+    %D%/control/path.c \
+    %D%/control/protocol.c \
+    %D%/control/server.c
 
 # --- fuse: kernel requests in, replies out ---------------------------------------------------------
 
@@ -118,7 +147,7 @@ src_libbridge_a_SOURCES = \
 # --- the program -----------------------------------------------------------------------------------
 
 # All objects, not only what the program itself calls: translators use the rest. Programs of tests need the same.
-whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libbridge_a_OBJECTS)
+whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
 whole_libs = $(FUSE_LIBS) $(GLIB_LIBS)
 
 sbin_PROGRAMS += src/windlass
@@ -126,10 +155,14 @@ src_windlass_SOURCES = \
     %D%/cli/check.c \
     %D%/cli/cli.c \
     %D%/cli/cli.h \
+    %D%/cli/fault.c \
     %D%/cli/graph.c \
     %D%/cli/help.c \
     %D%/cli/man.c \
+    %D%/cli/tell.c \
     %D%/daemon/background.c \
+    %D%/daemon/commands.c \
+    %D%/daemon/confine.c \
     %D%/daemon/crash.c \
     %D%/daemon/daemon.h \
     %D%/daemon/mount-options.c \
@@ -139,7 +172,7 @@ src_windlass_SOURCES = \
     %D%/daemon/signals.c \
     %D%/daemon/statedump.c \
     %D%/main.c
-src_windlass_LDADD = $(whole_objects) $(whole_libs)
+src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS)
 
 # For mount(8) and fstab(5), which look for it in /sbin: --with-mount-helper-dir=/sbin where that isn't sbindir.
 mounthelper_SCRIPTS = src/mount.windlass

@@ -23,6 +23,8 @@ struct program {
     char *mountpoint; /* real path */
     struct graph *graph;
     struct bridge *bridge;
+    struct running running; /* all of it, as commands see it */
+    struct control_server *control; /* NULL where it couldn't be had */
 };
 
 static int
@@ -38,12 +40,7 @@ static int
 load (struct program *program)
 {
     const struct program_options *options = &program->options;
-    const struct graph_settings settings = {
-        .volume_name = options->volume_name,
-        .options = (const char *const *) options->xlator_options,
-        .xlator_dirs = (const char *const *) options->xlator_dirs,
-        .inode_limit = options->inode_limit,
-    };
+    const struct graph_settings settings = options_of_graph (options);
     g_autofree char *error = NULL;
     struct volfile *volfile = volfile_read (options->volfile, &error);
 
@@ -73,6 +70,7 @@ choose_log (struct program *program)
     g_autofree char *error = NULL;
     char *path;
 
+    options_resolve (options);
     if (options->log_file && strcmp (options->log_file, "-") == 0)
         return 0;
     path = options->log_file ? path_absolute (options->log_file) : path_log (program->mountpoint, &error);
@@ -107,7 +105,8 @@ open_log (struct program *program)
     int r = log_open (options->log_file);
 
     if (r < 0) {
-        error = g_strdup_printf ("log file '%s': %s", options->log_file, g_strerror (-r));
+        error = g_strdup_printf ("log file '%s': %s", options->log_file,
+                                 r == -EPERM ? "it must not be another user's file or link" : g_strerror (-r));
         return fail (error);
     }
     log_set_level (options->level);
@@ -166,8 +165,12 @@ start (struct program *program)
 {
     const struct program_options *options = &program->options;
     g_autofree char *error = NULL;
-    int r = graph_activate (program->graph);
+    int r;
 
+    /* Here, because threads have the capabilities of who starts them. */
+    if (options->confine)
+        confine_capabilities ();
+    r = graph_activate (program->graph);
     if (r < 0)
         return 1; /* it said why */
     program->bridge = bridge_new (program->graph, program->mountpoint, (const char *const *) options->bridge->pdata,
@@ -177,6 +180,8 @@ start (struct program *program)
     signals_catch_end ();
     if (bridge_mount (program->bridge, &error) < 0)
         return fail_logged (error);
+    if (options->confine)
+        confine_system_calls ();
     r = bridge_start (program->bridge, unmounted, program);
     if (r == 0)
         r = bridge_wait_ready (program->bridge);
@@ -187,19 +192,29 @@ start (struct program *program)
     return 0;
 }
 
+/* A mount is of use without it. */
+static void
+serve_control (struct program *program)
+{
+    g_autofree char *error = NULL;
+
+    program->running = (struct running){ program->graph, program->bridge, &program->options, program->mountpoint };
+    program->control = control_serve (program->graph, program->mountpoint, running_commands, &program->running, &error);
+    if (!program->control)
+        gf_log (NULL, GF_LOG_WARNING, "no control socket: %s; 'windlass reload', 'windlass counts' and the like will not work with "
+                "this mount", error);
+}
+
 /* Until a signal says so, or it is unmounted. */
 static void
 run (struct program *program)
 {
     for (;;) {
         int event = signals_wait ();
-        int r;
 
         switch (event) {
         case SIGHUP:
-            r = log_reopen ();
-            if (r < 0)
-                gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays", g_strerror (-r));
+            running_hang_up (&program->running);
             break;
         case SIGUSR1:
             statedump (program->graph);
@@ -217,6 +232,7 @@ run (struct program *program)
 static void
 stop (struct program *program)
 {
+    control_stop (program->control);
     if (program->bridge)
         bridge_stop (program->bridge);
     if (program->bridge && bridge_is_stuck (program->bridge)) {
@@ -251,6 +267,7 @@ mount_and_run (struct program *program)
     if (status == 0) {
         terminal = strcmp (program->options.log_file, "-") == 0;
         log_graph (program->graph);
+        serve_control (program);
         log_set_tee (false);
         background_ready (terminal);
         run (program);

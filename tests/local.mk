@@ -6,10 +6,13 @@ LDADD = $(whole_objects) $(CHECK_LIBS) $(whole_libs)
 
 if HAVE_CHECK
 check_PROGRAMS += \
+    tests/unit/test_control \
     tests/unit/test_data \
+    tests/unit/test_every \
     tests/unit/test_frame \
     tests/unit/test_inode \
     tests/unit/test_option \
+    tests/unit/test_scheduler \
     tests/unit/test_timer \
     tests/unit/test_volfile \
     tests/graph/test_load \
@@ -21,23 +24,39 @@ endif
 # What scripts in tests/mount run on a mount. They know nothing of Windlass, and no sanitizer watches them.
 check_PROGRAMS += \
     tests/mount/programs/handles \
+    tests/mount/programs/idmap \
     tests/mount/programs/lock \
     tests/mount/programs/mapped \
+    tests/mount/programs/opath \
     tests/mount/programs/ops \
     tests/mount/programs/race \
+    tests/mount/programs/setflags \
+    tests/mount/programs/swap \
     tests/mount/programs/tmpfile
 tests_mount_programs_handles_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_handles_LDFLAGS =
 tests_mount_programs_handles_LDADD =
+tests_mount_programs_idmap_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_idmap_LDFLAGS =
+tests_mount_programs_idmap_LDADD =
+tests_mount_programs_ops_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_ops_LDFLAGS =
+tests_mount_programs_ops_LDADD =
+tests_mount_programs_opath_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_opath_LDFLAGS =
+tests_mount_programs_opath_LDADD =
+tests_mount_programs_setflags_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_setflags_LDFLAGS =
+tests_mount_programs_setflags_LDADD =
+tests_mount_programs_swap_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_swap_LDFLAGS =
+tests_mount_programs_swap_LDADD =
 tests_mount_programs_lock_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_lock_LDFLAGS =
 tests_mount_programs_lock_LDADD =
 tests_mount_programs_mapped_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_mapped_LDFLAGS =
 tests_mount_programs_mapped_LDADD =
-tests_mount_programs_ops_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_ops_LDFLAGS =
-tests_mount_programs_ops_LDADD =
 tests_mount_programs_race_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_race_LDFLAGS =
 tests_mount_programs_race_LDADD =
@@ -49,25 +68,29 @@ tests_mount_programs_tmpfile_LDADD =
 test_module_link = $(module_link) -rpath /nowhere
 check_LTLIBRARIES += \
     tests/xlators/test/badabi.la \
+    tests/xlators/test/grab.la \
     tests/xlators/test/leaf.la \
     tests/xlators/test/needs.la \
     tests/xlators/test/never.la \
     tests/xlators/test/noobject.la \
+    tests/xlators/test/online.la \
     tests/xlators/test/oops.la \
     tests/xlators/test/options.la \
     tests/xlators/test/pass.la \
-    tests/xlators/test/twice.la \
-    tests/xlators/test/wrongtype.la
+    tests/xlators/test/twice.la
 tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_grab_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_leaf_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_needs_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_never_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_noobject_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_xlators_test_online_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_oops_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_options_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_pass_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_twice_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrongtype_la_LDFLAGS = $(test_module_link)
+
 
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
 
@@ -84,31 +107,39 @@ EXTRA_DIST += \
     %D%/bench/report.py \
     %D%/bench/run \
     %D%/bench/sections.py
+
 dist_noinst_SCRIPTS += \
     %D%/run \
     %D%/unit/completion.sh \
     %D%/unit/exports.sh \
     %D%/unit/includes.sh \
+    %D%/unit/no-shell.sh \
     %D%/unit/out-of-tree.sh \
+    %D%/unit/security-promises.sh \
     %D%/unit/translators.sh \
     %D%/mount/acl.sh \
     %D%/mount/attributes.sh \
-    %D%/mount/cached-pages.sh \
-    %D%/mount/compile.sh \
-    %D%/mount/deep-tree.sh \
-    %D%/mount/editors.sh \
-    %D%/mount/file-handles.sh \
     %D%/mount/background.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
+    %D%/mount/cached-pages.sh \
+    %D%/mount/caller-rights.sh \
+    %D%/mount/compile.sh \
+    %D%/mount/control-user.sh \
+    %D%/mount/control.sh \
     %D%/mount/crash-report.sh \
+    %D%/mount/deep-tree.sh \
+    %D%/mount/device-nodes.sh \
     %D%/mount/directory-vanishes.sh \
     %D%/mount/disk-full.sh \
+    %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
+    %D%/mount/file-handles.sh \
     %D%/mount/gdb-tutorial.sh \
     %D%/mount/git.sh \
     %D%/mount/hard-links.sh \
     %D%/mount/hostile-names.sh \
+    %D%/mount/idmapped.sh \
     %D%/mount/killed.sh \
     %D%/mount/large-files.sh \
     %D%/mount/left-clean.sh \
@@ -119,16 +150,22 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mount-options.sh \
     %D%/mount/mount-points.sh \
     %D%/mount/permissions.sh \
+    %D%/mount/private-files.sh \
+    %D%/mount/private-mount.sh \
+    %D%/mount/privileges-dropped.sh \
     %D%/mount/privileges-killed.sh \
     %D%/mount/races.sh \
+    %D%/mount/reload.sh \
     %D%/mount/removed-but-open.sh \
     %D%/mount/rot-13.sh \
     %D%/mount/run-under.sh \
     %D%/mount/same-as-bare-user.sh \
     %D%/mount/same-as-bare.sh \
+    %D%/mount/setuid-and-capabilities.sh \
     %D%/mount/sighup.sh \
     %D%/mount/signals.sh \
     %D%/mount/sqlite.sh \
+    %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
     %D%/mount/times.sh \
     %D%/mount/tmpfile.sh \
@@ -136,6 +173,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/tutorial.sh \
     %D%/mount/unmounting.sh \
     %D%/mount/usage.sh \
+    %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh
 dist_noinst_DATA += \
     %D%/lsan.supp \

@@ -10,5 +10,7 @@ module_link = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex
 # category/name of each, for what is done with all of them.
 translators =
 
+# A category with several translators has its folder here.
+
 include %D%/encryption/rot-13/local.mk
 include %D%/storage/posix/local.mk

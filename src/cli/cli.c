@@ -9,8 +9,13 @@
 
 const struct cli_command cli_commands[] = {
     { "check", "FILE...", "check volfiles without mounting them", cli_check },
+    { "counts", "MOUNTPOINT", "how many requests, inodes, open files, threads a mount has", cli_tell_daemon },
+    { "fault", "MOUNTPOINT FILE|--clear|--show|--release [NAME]", "make operations of a mount fail, as rules say", cli_fault },
     { "graph", "FILE", "print the graph of a volfile, as text or for graphviz", cli_draw },
     { "help", "[TYPE]", "list the translators, or tell about one and its options", cli_help },
+    { "power-cut", "MOUNTPOINT", "lose what a mount didn't sync", cli_power_cut },
+    { "reload", "MOUNTPOINT", "take over changed options from the volfile", cli_tell_daemon },
+    { "tell", "MOUNTPOINT [TARGET COMMAND [FILE]]", "say something to a mount's daemon, or to a translator", cli_tell },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -78,7 +83,8 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
 
     g_set_prgname (name); /* for the usage */
     g_option_context_set_summary (context, command->about);
-    g_option_context_add_main_entries (context, entries, NULL);
+    if (ret_graph)
+        g_option_context_add_main_entries (context, entries, NULL);
     if (more)
         g_option_context_add_main_entries (context, more, NULL);
     if (!g_option_context_parse (context, argc, &argv, &error)) {
@@ -86,7 +92,8 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
         cli_graph_clear (&graph);
         return false;
     }
-    *ret_graph = graph;
+    if (ret_graph)
+        *ret_graph = graph;
     return true;
 }
 

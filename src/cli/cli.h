@@ -39,7 +39,7 @@ struct cli_graph {
     char **options;
 };
 
-/* Takes argv's options: those of a graph, and the command's own (more, NULL for none). argv keeps the
+/* Takes argv's options: those of a graph, unless ret_graph is NULL, and the command's own (more, NULL for none). argv keeps the
  * command's name and the other arguments. false after a message. */
 bool cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli_graph *ret_graph,
                 const GOptionEntry *more);
@@ -56,15 +56,30 @@ struct cli_type {
 const struct cli_type *cli_type_find (const char *type);
 void cli_types_foreach (void (*fn) (const struct cli_type *type, void *data), void *data);
 
-/* check.c, graph.c, help.c */
 
 int cli_check (const struct cli_command *command, int argc, char **argv);
 int cli_draw (const struct cli_command *command, int argc, char **argv);
 int cli_help (const struct cli_command *command, int argc, char **argv);
 
+/* tell.c, fault.c */
+
+int cli_fault (const struct cli_command *command, int argc, char **argv);
+int cli_power_cut (const struct cli_command *command, int argc, char **argv);
+int cli_tell (const struct cli_command *command, int argc, char **argv);
+int cli_tell_daemon (const struct cli_command *command, int argc, char **argv); /* the daemon's command of that name */
+
+/* Tells the daemon of a mount point (control_call), prints its answer or its refusal, and returns the exit status. */
+int cli_call (const struct cli_command *command, const char *mountpoint, const char *target, const char *what, GBytes *input);
+
+/* What is in a file ("-": standard input) that is to be sent. NULL after a message. */
+GBytes *cli_read (const struct cli_command *command, const char *path);
+
+/* Says what is wrong with the arguments. CLI_USAGE. */
+int cli_usage (const struct cli_command *command, const char *what);
+
 /* man.c */
 
-/* The section OPTIONS of a manual page, in the man macros. */
-void cli_print_man (const struct xlator_option *options);
+/* The section OPTIONS of a manual page, in the man macros. online: somebody takes over those that may change while it runs. */
+void cli_print_man (const struct xlator_option *options, bool online);
 
 #endif

@@ -83,7 +83,7 @@ help_needs (const struct xlator_api *api)
 }
 
 static void
-help_row (const struct xlator_option *row)
+help_row (const struct xlator_option *row, bool online)
 {
     g_autofree char *allowed = option_allowed (row);
 
@@ -100,14 +100,14 @@ help_row (const struct xlator_option *row)
         printf ("; must be given");
     else if (row->value)
         printf ("; default %s", *row->value ? row->value : "\"\"");
-    printf ("%s\n", row->inert ? "; as in GlusterFS, but does nothing here" : "");
+    printf ("%s%s\n", row->online && online ? "; may change while it is mounted" : "", row->inert ? "; as in GlusterFS, but does nothing here" : "");
 }
 
 static void
-help_rows (const struct xlator_option *options)
+help_rows (const struct xlator_option *options, bool online)
 {
     for (; options && options->key[0]; options++)
-        help_row (options);
+        help_row (options, online);
 }
 
 static void
@@ -118,10 +118,10 @@ help_print (const char *type, const char *about, const struct xlator_api *api,
     if (api)
         help_needs (api);
     printf ("\nOptions:\n");
-    help_rows (options);
+    help_rows (options, api && api->reconfigure);
     if (api) {
         printf ("\nOptions of every translator:\n");
-        help_rows (common_options);
+        help_rows (common_options, true);
     }
 }
 
@@ -138,7 +138,7 @@ help_type (const char *type, const char *const *dirs, bool man)
         return CLI_FAILED;
     }
     if (man)
-        cli_print_man (options);
+        cli_print_man (options, api && api->reconfigure);
     else
         help_print (own ? own->type : api->type, own ? own->about : api->about, api, options);
     return CLI_OK;

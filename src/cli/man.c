@@ -38,7 +38,7 @@ man_put_key (const struct xlator_option *row)
 }
 
 static void
-man_put_row (const struct xlator_option *row)
+man_put_row (const struct xlator_option *row, bool online)
 {
     g_autofree char *allowed = option_allowed (row);
 
@@ -62,12 +62,14 @@ man_put_row (const struct xlator_option *row)
         printf ("\\fR");
     }
     printf (".\n");
+    if (row->online && online)
+        printf ("It may change while it is mounted.\n");
 }
 
 void
-cli_print_man (const struct xlator_option *options)
+cli_print_man (const struct xlator_option *options, bool online)
 {
     printf (".SH OPTIONS\n");
     for (; options && options->key[0]; options++)
-        man_put_row (options);
+        man_put_row (options, online);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Time, threads and random numbers come from here, so that a graph can be run under another clock. */
+/* Time. It comes from here so that a graph can be run under another clock: core/scheduler.h. */
 #ifndef WINDLASS_CORE_CLOCK_H
 #define WINDLASS_CORE_CLOCK_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/dict.h"
+#include "core/audit.h"
 
 #include <string.h>
 
@@ -22,21 +23,24 @@ dict_new (void)
 
     dict->refs = 1;
     dict->pairs = g_ptr_array_new_with_free_func (g_free);
+    AUDIT (DICT, dict, 1);
     return dict;
 }
 
 dict_t *
 dict_ref (dict_t *dict)
 {
-    if (dict)
-        __atomic_add_fetch (&dict->refs, 1, __ATOMIC_RELAXED);
+    if (!dict)
+        return NULL;
+    AUDIT (DICT, dict, 1);
+    __atomic_add_fetch (&dict->refs, 1, __ATOMIC_RELAXED);
     return dict;
 }
 
 void
 dict_unref (dict_t *dict)
 {
-    if (!dict || __atomic_sub_fetch (&dict->refs, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!dict || AUDIT (DICT, dict, -1) || __atomic_sub_fetch (&dict->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     g_ptr_array_free (dict->pairs, TRUE);
     g_free (dict);

@@ -10,6 +10,8 @@
 #include "core/print.h"
 #include "core/stub.h"
 
+#include <fnmatch.h>
+
 /* --- which argument is which field of struct call ----------------------------------------------- */
 
 #define SEE_LOC_loc(to) (to)->loc = loc;
@@ -273,6 +275,37 @@ call_keep_to_pass (const struct call *call)
     return ops[call->op].keep (call, true);
 }
 
+/* A lent loc keeps the path that it is asked for until its owner wipes it; a copy gives it away. */
+static char *
+path_of (const loc_t *loc)
+{
+    loc_t copy = { .name = loc->name, .inode = loc->inode, .parent = loc->parent };
+
+    return loc->path ? g_strdup (loc->path) : (loc_path (&copy), copy.path);
+}
+
+char *
+call_path (const struct call *call)
+{
+    if (call->loc)
+        return path_of (call->loc);
+    return call->fd && call->fd->inode ? inode_path (call->fd->inode, NULL) : NULL;
+}
+
+char *
+call_new_path (const struct call *call)
+{
+    return call->newloc ? path_of (call->newloc) : NULL;
+}
+
+bool
+call_is_at (const struct call *call, const char *pattern)
+{
+    g_autofree char *path = call_path (call), *new_path = call_new_path (call);
+
+    return (path && fnmatch (pattern, path, 0) == 0) || (new_path && fnmatch (pattern, new_path, 0) == 0);
+}
+
 void
 call_print (const struct call *call, GString *out)
 {
@@ -298,6 +331,7 @@ answer_keep (const struct answer *answer)
     struct answer_stub *stub = g_malloc0 (sizeof *stub + op->kept_size);
 
     *stub = (struct answer_stub){ answer->frame, answer->op_ret, answer->op_errno, op, stub + 1 };
+    stack_keep (1);
     if (op->answer_keep (answer, stub->kept) < 0)
         g_clear_pointer (&stub, answer_stub_destroy);
     return stub;
@@ -315,6 +349,7 @@ answer_stub_destroy (struct answer_stub *stub)
 {
     stub->op->answer_drop (stub->kept);
     g_free (stub);
+    stack_keep (-1);
 }
 
 void

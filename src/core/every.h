@@ -105,6 +105,14 @@ void answer_resume (struct answer_stub *stub);
 /* Frees it without handing it on; the frame is still to be answered. */
 void answer_stub_destroy (struct answer_stub *stub);
 
+/* The path that a call is about, from the root of the mount: of loc, or one of fd's, as inode_path has it; NULL where it has neither. And where
+ * a rename or link goes, or NULL. g_free them. */
+char *call_path (const struct call *call);
+char *call_new_path (const struct call *call);
+
+/* Does one of the two match the pattern, as fnmatch(3) has it without flags: may "*" stand for any part of the path? */
+bool call_is_at (const struct call *call, const char *pattern);
+
 /* Appends "loc=/a/b, flags=0x8001, ..." as a trace has it; of an answer the results without op_ret and op_errno. */
 void call_print (const struct call *call, GString *out);
 void answer_print (const struct answer *answer, GString *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/fd.h"
+#include "core/audit.h"
 #include "core/translator.h"
 
 fd_t *
@@ -15,21 +16,24 @@ fd_new (const struct fd_maker *maker, inode_t *inode, uint32_t flags, pid_t pid)
     fd->keepers = maker->keepers;
     fd->release = maker->release;
     fd->data = maker->data;
+    AUDIT (FD, fd, 1);
     return fd;
 }
 
 fd_t *
 fd_ref (fd_t *fd)
 {
-    if (fd)
-        __atomic_add_fetch (&fd->refs, 1, __ATOMIC_RELAXED);
+    if (!fd)
+        return NULL;
+    AUDIT (FD, fd, 1);
+    __atomic_add_fetch (&fd->refs, 1, __ATOMIC_RELAXED);
     return fd;
 }
 
 void
 fd_unref (fd_t *fd)
 {
-    if (!fd || __atomic_sub_fetch (&fd->refs, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!fd || AUDIT (FD, fd, -1) || __atomic_sub_fetch (&fd->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     if (fd->release)
         fd->release (fd, fd->data);

@@ -7,6 +7,10 @@
 
 #define FD_MAGIC 0x46444553u
 
+/* In the flags of a writev: the offset counts, although the fd was opened to append. What a shared map brings comes so, and
+ * what is written after fcntl (F_SETFL) took O_APPEND away. */
+#define WRITE_AT_OFFSET (1u << 30)
+
 struct fd {
     uint32_t magic;
     int refs; /* atomic */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Winding more than once from a frame, answers that break the rules, and locals. */
 #include "core/frame.h"
+#include "core/audit.h"
 #include "core/fops-rows.h"
 #include "core/stack.h"
 
@@ -104,9 +105,13 @@ frame_misused (call_frame_t *frame, void *cookie, xlator_t *this, ...)
     const struct call_site *site = cookie;
     const struct call_site *before = frame->unwind_from;
     uint16_t awaited = __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE);
+    const bool twice = awaited >= FRAME_COMPLETE;
 
     stack_count_misuse ();
-    if (awaited >= FRAME_COMPLETE) {
+    if (audit)
+        audit->misuse (&(struct audit_misuse){ this, frame->op, twice ? "answered twice" : "answered another operation",
+                                               site, twice ? before : NULL });
+    if (twice) {
         log_line (GF_LOG_CRITICAL, this, site->file, site->line, site->function,
                   "translator '%s' (%s) answered %s twice, before at %s:%d (%s); the second answer is dropped",
                   this->name, this->type, fop_name (frame->op), before ? before->file : "?",

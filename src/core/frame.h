@@ -138,11 +138,20 @@ void stack_interrupt (call_stack_t *root);
 bool stack_on_interrupt (call_stack_t *root, void (*fn) (void *data), void *data);
 bool stack_interrupted (call_stack_t *root);
 
+/* Reports look at requests that other threads work on: what they see may be half of one state and half of the next.
+ * Nothing is ever unmapped, so the worst is a line that is wrong. */
+#define LOOKS_AT_RUNNING_REQUESTS __attribute__ ((no_sanitize ("thread")))
+
 /* Calls fn for each request in use. What it sees may change under its eyes; for reports only. */
 void stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data);
 
 /* How many requests are in use. */
 unsigned stack_count (void);
+
+/* How many calls and answers are set aside (stubs). One lives a little longer than its request, and keeps inodes: a graph may go when both
+ * are 0. */
+unsigned stack_count_kept (void);
+void stack_keep (int by); /* for those who make stubs: one more, or one less */
 
 /* One line for each frame of the request that is not answered yet, the deepest first. g_free it. */
 char *stack_describe (const call_stack_t *root);
@@ -248,6 +257,7 @@ frame_slot_again (call_frame_t *frame)
     do {                                                                                           \
         const __auto_type route_ = &(child_)->routes.fop_;                                         \
         call_frame_t *const next_ = (frame_);                                                      \
+        next_->local = NULL;                                                                       \
         next_->this = route_->to;                                                                  \
         __atomic_load_n (&route_->call, __ATOMIC_RELAXED) (next_, next_->this, __VA_ARGS__);                                            \
     } while (0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What lives and what goes. Names are in dentry.c's half of the table, numbers in slots.c's. */
+#include "core/audit.h"
 #include "core/itable.h"
 #include "core/translator.h"
 
@@ -40,6 +41,7 @@ inode_new (struct itable *table)
     pthread_mutex_lock (&table->lock);
     slot_take_locked (table, inode);
     pthread_mutex_unlock (&table->lock);
+    AUDIT (INODE, inode, 1);
     return inode;
 }
 
@@ -76,16 +78,24 @@ inode_idle_locked (inode_t *inode, GSList **gone)
     inode->forgotten = table->forgotten.tail;
 }
 
-void
-inode_unref_locked (inode_t *inode, GSList **gone)
+static void
+inode_give_back_locked (inode_t *inode, GSList **gone)
 {
     if (__atomic_sub_fetch (&inode->refs, 1, __ATOMIC_ACQ_REL) == 0)
         inode_idle_locked (inode, gone);
 }
 
+void
+inode_unref_locked (inode_t *inode, GSList **gone)
+{
+    if (!audit_count (AUDIT_INODE, inode, -1, NULL))
+        inode_give_back_locked (inode, gone);
+}
+
 inode_t *
 inode_ref_locked (inode_t *inode)
 {
+    AUDIT (INODE, inode, 1);
     __atomic_add_fetch (&inode->refs, 1, __ATOMIC_ACQ_REL);
     if (inode->forgotten) {
         g_queue_delete_link (&inode->table->forgotten, inode->forgotten);
@@ -119,8 +129,10 @@ itable_unlock (struct itable *table, GSList *gone)
 inode_t *
 inode_ref (inode_t *inode)
 {
-    if (inode)
-        __atomic_add_fetch (&inode->refs, 1, __ATOMIC_RELAXED);
+    if (!inode)
+        return NULL;
+    AUDIT (INODE, inode, 1);
+    __atomic_add_fetch (&inode->refs, 1, __ATOMIC_RELAXED);
     return inode;
 }
 
@@ -143,11 +155,11 @@ inode_unref (inode_t *inode)
     struct itable *table;
     GSList *gone = NULL;
 
-    if (!inode || inode_unref_quickly (inode))
+    if (!inode || AUDIT (INODE, inode, -1) || inode_unref_quickly (inode))
         return;
     table = inode->table;
     pthread_mutex_lock (&table->lock);
-    inode_unref_locked (inode, &gone);
+    inode_give_back_locked (inode, &gone);
     itable_unlock (table, gone);
 }
 

@@ -88,8 +88,8 @@ bool inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name);
 char *inode_path (inode_t *inode, const char *name);
 
 /* The number the kernel knows an inode by, 1 for the root, and the other way: NULL when there is no such inode
- * (any more). No reference is taken by inode_of_nodeid: the kernel holds one while it has the number.
- * inode_get_nodeid takes one, for numbers that may be stale. */
+ * (any more). No reference is taken by inode_of_nodeid: the kernel holds one while it has the number;
+ * one that nobody refers to is none. inode_get_nodeid takes one, for numbers that may be stale. */
 uint64_t inode_nodeid (const inode_t *inode);
 inode_t *inode_of_nodeid (struct itable *table, uint64_t nodeid);
 inode_t *inode_get_nodeid (struct itable *table, uint64_t nodeid);

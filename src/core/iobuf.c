@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Buffers come from a small cache of the thread's own, so that a request of a steady size costs no malloc. */
 #include "core/iobuf.h"
+#include "core/audit.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -103,14 +104,17 @@ iobuf_new (size_t size)
             return NULL;
         iobuf = iobuf_make (c < CLASSES ? class_size[c] : (size + PAGE - 1) & ~(size_t) (PAGE - 1), c);
     }
-    if (iobuf)
-        iobuf->refs = 1;
+    if (!iobuf)
+        return NULL;
+    iobuf->refs = 1;
+    AUDIT (IOBUF, iobuf, 1);
     return iobuf;
 }
 
 struct iobuf *
 iobuf_ref (struct iobuf *iobuf)
 {
+    AUDIT (IOBUF, iobuf, 1);
     __atomic_add_fetch (&iobuf->refs, 1, __ATOMIC_RELAXED);
     return iobuf;
 }
@@ -118,7 +122,7 @@ iobuf_ref (struct iobuf *iobuf)
 void
 iobuf_unref (struct iobuf *iobuf)
 {
-    if (!iobuf || __atomic_sub_fetch (&iobuf->refs, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!iobuf || AUDIT (IOBUF, iobuf, -1) || __atomic_sub_fetch (&iobuf->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     unsigned c = iobuf->size_class;
     if (c == UNCACHED || cache.n[c] >= cache_limit (c)) {
@@ -138,21 +142,24 @@ iobref_new (void)
 
     iobref->refs = 1;
     iobref->used = 0;
+    AUDIT (IOBREF, iobref, 1);
     return iobref;
 }
 
 struct iobref *
 iobref_ref (struct iobref *iobref)
 {
-    if (iobref)
-        __atomic_add_fetch (&iobref->refs, 1, __ATOMIC_RELAXED);
+    if (!iobref)
+        return NULL;
+    AUDIT (IOBREF, iobref, 1);
+    __atomic_add_fetch (&iobref->refs, 1, __ATOMIC_RELAXED);
     return iobref;
 }
 
 void
 iobref_unref (struct iobref *iobref)
 {
-    if (!iobref || __atomic_sub_fetch (&iobref->refs, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!iobref || AUDIT (IOBREF, iobref, -1) || __atomic_sub_fetch (&iobref->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (int i = 0; i < iobref->used; i++)
         iobuf_unref (iobref->bufs[i]);
@@ -206,6 +213,18 @@ iov_unload (void *buf, size_t size, const struct iovec *vector, int count)
         done += n;
     }
     return done;
+}
+
+int
+iov_first (const struct iovec *vector, int count, size_t size, struct iovec *ret_vector)
+{
+    int used = 0;
+
+    for (; used < count && size > 0; used++) {
+        ret_vector[used] = (struct iovec){ vector[used].iov_base, MIN (vector[used].iov_len, size) };
+        size -= ret_vector[used].iov_len;
+    }
+    return used;
 }
 
 /* One new buffer with the bytes of the vector. */

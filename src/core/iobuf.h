@@ -54,6 +54,9 @@ size_t iov_length (const struct iovec *vector, int count);
 /* Copies at most size bytes of the vector to buf; returns how many. */
 size_t iov_unload (void *buf, size_t size, const struct iovec *vector, int count);
 
+/* The first bytes of a vector, at most size: stores elements in ret_vector, which has room for count, and returns how many. */
+int iov_first (const struct iovec *vector, int count, size_t size, struct iovec *ret_vector);
+
 /* The vector with bytes that may be changed: as it is if iobref_writable, else a copy.
  * On success ret_vector has *ret_count elements (at most count) in memory that lives as long as *ret_iobref, which the caller
  * owns a reference of. 0, or -ENOMEM. */

@@ -336,6 +336,8 @@ option_parse (const struct xlator_option *option, const char *text, void *field,
         *ret_allowed = g_strdup_printf ("must be %s%s", allowed, units);
         return -EINVAL;
     }
+    if (option->check && option->check (text, ret_allowed) < 0)
+        return -EINVAL;
     if (field && option->size)
         option_store (option, text, &value, field);
     return 0;

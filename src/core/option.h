@@ -39,9 +39,10 @@ struct xlator_option {
     size_t offset, size;  /* of the field: OPTION_FIELD; size 0: checked, not stored */
     const char *value;    /* default, as one would write it; NULL: none, the field is all zeros */
     double min, max;      /* both 0: no range. In the field's unit, for OPTION_TIME in seconds */
+    int (*check) (const char *text, char **ret_allowed); /* of a text: is it a good one? As option_parse */
     const char *const *values; /* OPTION_ENUM: what is allowed, NULL at the end */
     bool required;
-    bool online;          /* reconfigure takes it over; nothing asks for that yet */
+    bool online;          /* may change while it runs: reconfigure takes it over */
     bool inert;           /* GlusterFS has it, here it does nothing: the first use says so */
     const char *help;     /* one sentence, without a full stop */
 };

@@ -90,12 +90,20 @@ inode_nodeid (const inode_t *inode)
     return (uint64_t) inode->generation << 32 | inode->slot;
 }
 
-inode_t *
-inode_of_nodeid (struct itable *table, uint64_t nodeid)
+static inode_t *
+slot_inode_of_nodeid (struct itable *table, uint64_t nodeid)
 {
     inode_t *inode = slot_inode (table, (uint32_t) nodeid);
 
     return inode && inode->generation == nodeid >> 32 ? inode : NULL;
+}
+
+inode_t *
+inode_of_nodeid (struct itable *table, uint64_t nodeid)
+{
+    inode_t *inode = slot_inode_of_nodeid (table, nodeid);
+
+    return inode && __atomic_load_n (&inode->refs, __ATOMIC_RELAXED) > 0 ? inode : NULL;
 }
 
 inode_t *
@@ -104,7 +112,7 @@ inode_get_nodeid (struct itable *table, uint64_t nodeid)
     inode_t *inode;
 
     pthread_mutex_lock (&table->lock);
-    inode = inode_of_nodeid (table, nodeid);
+    inode = slot_inode_of_nodeid (table, nodeid);
     if (inode)
         inode_ref_locked (inode);
     pthread_mutex_unlock (&table->lock);

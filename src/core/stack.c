@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests: where their memory comes from and goes to, who waits in them, and how they end. */
 #include "core/stack.h"
+#include "core/audit.h"
 #include "core/clock.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #define CACHE_MAX 32     /* requests that a thread keeps for its next ones */
+#define RETIRED_MAX 512  /* requests that aren't used again at once while somebody listens */
 #define UNIQUE_BLOCK 256 /* numbers that a thread takes at once */
 
 /* What a thread keeps for itself, so that a request takes no lock. */
@@ -21,9 +23,12 @@ static __thread struct stack_cache cache;
 static struct {
     pthread_mutex_t lock; /* a leaf */
     call_stack_t *free;   /* lock */
+    call_stack_t *retired[RETIRED_MAX]; /* a ring; lock */
+    unsigned n_retired;   /* ever; lock */
     call_stack_t *all;    /* push only, atomic */
     uint64_t unique;      /* atomic */
     unsigned misuses;     /* atomic */
+    unsigned kept;        /* atomic */
     pthread_key_t key;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -135,7 +140,8 @@ stack_new_like (xlator_t *this, const call_frame_t *frame)
     if (from->ngroups >= 0) {
         root->ngroups = from->ngroups;
         root->groups = stack_alloc (root, from->ngroups * sizeof (gid_t), NULL);
-        memcpy (root->groups, from->groups, from->ngroups * sizeof (gid_t));
+        if (from->ngroups > 0) /* groups may be NULL */
+            memcpy (root->groups, from->groups, from->ngroups * sizeof (gid_t));
     } else {
         root->find_groups = from->find_groups;
     }
@@ -176,7 +182,9 @@ stack_drop_locals (call_stack_t *root)
         next = local->next;
         if (local->owner && local->owner->api->local_drop)
             local->owner->api->local_drop (local->owner, local->bytes);
-        if (local->on_heap)
+        if (local->audited)
+            audit->local_gone (local);
+        else if (local->on_heap)
             g_free (local);
     }
     root->locals = NULL;
@@ -211,11 +219,27 @@ static void
 stack_report_unanswered (const call_stack_t *root, const call_frame_t *frame)
 {
     stack_count_misuse ();
+    if (audit)
+        audit->misuse (&(struct audit_misuse){ frame->parent->this, frame->parent->op, "answered before its child",
+                                               frame->wind_from, NULL });
     gf_log (frame->parent->this, GF_LOG_CRITICAL,
             "translator '%s' (%s) answered request %" G_GUINT64_FORMAT " before its child '%s' (%s) answered %s, "
             "which it asked for at %s:%d; the request's memory is left alone",
             frame->parent->this->name, frame->parent->this->type, root->unique, frame->this->name,
             frame->this->type, fop_name (frame->op), frame->wind_from->file, frame->wind_from->line);
+}
+
+/* So that a late answer finds its own frame, not one of another request. Which is used again instead, or NULL. */
+static call_stack_t *
+stack_retire (call_stack_t *root)
+{
+    call_stack_t *oldest;
+
+    pthread_mutex_lock (&pool.lock);
+    oldest = pool.retired[pool.n_retired % RETIRED_MAX];
+    pool.retired[pool.n_retired++ % RETIRED_MAX] = root;
+    pthread_mutex_unlock (&pool.lock);
+    return oldest;
 }
 
 void
@@ -234,6 +258,8 @@ stack_done (call_stack_t *root)
         stack_free_strands (root);
     stack_forget_caller (root);
     __atomic_store_n (&root->unique, 0, __ATOMIC_RELEASE);
+    if (G_UNLIKELY (audit) && !(root = stack_retire (root)))
+        return;
     root->next = cache.free;
     cache.free = root;
     if (++cache.n > CACHE_MAX)
@@ -249,7 +275,10 @@ stack_alloc (call_stack_t *root, size_t size, xlator_t *owner)
     struct stack_local *local;
 
     pthread_mutex_lock (&root->lock);
-    if (whole <= sizeof root->local_bytes - root->local_used) {
+    if (G_UNLIKELY (audit) && owner) {
+        local = audit->local_new (owner, whole);
+        local->audited = true;
+    } else if (whole <= sizeof root->local_bytes - root->local_used) {
         local = (struct stack_local *) (root->local_bytes + root->local_used);
         root->local_used += whole;
         memset (local, 0, whole);
@@ -311,9 +340,17 @@ stack_interrupted (call_stack_t *root)
     return interrupted;
 }
 
-/* Reports look at requests that other threads work on: what they see may be half of one state and half of the next.
- * Nothing is ever unmapped, so the worst is a line that is wrong. */
-#define LOOKS_AT_RUNNING_REQUESTS __attribute__ ((no_sanitize ("thread")))
+unsigned
+stack_count_kept (void)
+{
+    return __atomic_load_n (&pool.kept, __ATOMIC_ACQUIRE);
+}
+
+void
+stack_keep (int by)
+{
+    __atomic_add_fetch (&pool.kept, by, __ATOMIC_ACQ_REL);
+}
 
 LOOKS_AT_RUNNING_REQUESTS void
 stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data)

@@ -20,6 +20,7 @@ struct stack_local {
     struct stack_local *next;
     xlator_t *owner; /* whose local_drop is called, or NULL */
     bool on_heap;
+    bool audited; /* it came from audit->local_new */
     char bytes[] __attribute__ ((aligned (16)));
 };
 

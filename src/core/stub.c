@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/stub.h"
+#include "core/audit.h"
 #include "core/fops-rows.h"
 #include "core/frame.h"
 #include "core/keep.h"
@@ -22,6 +23,8 @@ stub_new (call_frame_t *frame, enum fop op, ret_fn_t fn, size_t args_size)
     stub->op = op;
     stub->fn = fn;
     stub->args = stub + 1;
+    AUDIT (STUB, stub, 1);
+    stack_keep (1);
     return stub;
 }
 
@@ -73,7 +76,9 @@ void
 call_stub_destroy (call_stub_t *stub)
 {
     stub->drop (stub);
+    AUDIT (STUB, stub, -1);
     g_free (stub);
+    stack_keep (-1);
 }
 
 call_frame_t *

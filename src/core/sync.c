@@ -90,7 +90,7 @@ waiter_answer (struct waiter *waiter, int op_ret, int op_errno)
     waiter->done = true;
     waiter->op_ret = op_ret;
     waiter->op_errno = op_errno;
-    pthread_cond_signal (&waiter->answered);
+    thread_cond_signal (&waiter->answered);
     pthread_mutex_unlock (&waiter->lock);
     if (abandoned)
         waiter_free (waiter);
@@ -103,8 +103,10 @@ waiter_wait_locked (struct waiter *waiter, int64_t patience)
     int r = 0;
 
     while (!waiter->done && r == 0)
-        r = patience ? thread_cond_wait_until (&waiter->answered, &waiter->lock, end)
-                     : pthread_cond_wait (&waiter->answered, &waiter->lock);
+        if (patience)
+            r = thread_cond_wait_until (&waiter->answered, &waiter->lock, end);
+        else
+            thread_cond_wait (&waiter->answered, &waiter->lock);
     return waiter->done;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/thread.h"
+#include "core/scheduler.h"
 
 #include <glib.h>
 #include <sched.h>
@@ -46,11 +47,22 @@ thread_new (pthread_t *ret_thread, const char *name, void *(*run) (void *data), 
     sigdelset (&all, SIGILL);
     sigdelset (&all, SIGABRT);
     pthread_sigmask (SIG_SETMASK, &all, &before);
-    r = pthread_create (ret_thread, NULL, thread_run, start);
+    if (G_UNLIKELY (scheduler_on))
+        r = scheduler_thread_new (ret_thread, thread_run, start);
+    else
+        r = pthread_create (ret_thread, NULL, thread_run, start);
     pthread_sigmask (SIG_SETMASK, &before, NULL);
     if (r != 0)
         g_free (start);
     return -r;
+}
+
+void
+thread_join (pthread_t thread)
+{
+    if (G_UNLIKELY (scheduler_on))
+        scheduler_join (thread);
+    pthread_join (thread, NULL);
 }
 
 void
@@ -64,9 +76,38 @@ thread_cond_init (pthread_cond_t *ret_cond)
     pthread_condattr_destroy (&monotonic);
 }
 
+void
+thread_cond_wait (pthread_cond_t *cond, pthread_mutex_t *lock)
+{
+    if (G_UNLIKELY (scheduler_on))
+        scheduler_wait (cond, lock, -1);
+    else
+        pthread_cond_wait (cond, lock);
+}
+
+void
+thread_cond_signal (pthread_cond_t *cond)
+{
+    if (G_UNLIKELY (scheduler_on))
+        scheduler_signal (cond, false);
+    else
+        pthread_cond_signal (cond);
+}
+
+void
+thread_cond_broadcast (pthread_cond_t *cond)
+{
+    if (G_UNLIKELY (scheduler_on))
+        scheduler_signal (cond, true);
+    else
+        pthread_cond_broadcast (cond);
+}
+
 int
 thread_cond_wait_until (pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until)
 {
+    if (G_UNLIKELY (scheduler_on))
+        return scheduler_wait (cond, lock, until);
     struct timespec end = { until / 1000000000, until % 1000000000 };
 
     return -pthread_cond_timedwait (cond, lock, &end);

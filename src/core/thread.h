@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Threads with names. */
+/*
+ * Threads with names, and what they wait for each other with. A translator uses these in place of pthread_create, pthread_cond_wait,
+ * pthread_cond_signal and pthread_join, so that its threads can be run one at a time, in an order that a seed
+ * decides: core/scheduler.h. Locks are pthread's own: one that is held for a moment needs nothing.
+ */
 #ifndef WINDLASS_CORE_THREAD_H
 #define WINDLASS_CORE_THREAD_H
 
@@ -14,8 +18,16 @@ int thread_new (pthread_t *ret_thread, const char *name, void *(*run) (void *dat
 /* What thread_new does to a new thread, for one that is there already. */
 void thread_adopt (const char *name);
 
+/* Waits until it ends. */
+void thread_join (pthread_t thread);
+
 /* A condition whose waits can end at a time of clock_now. */
 void thread_cond_init (pthread_cond_t *ret_cond);
+
+/* The same as those of pthread. */
+void thread_cond_wait (pthread_cond_t *cond, pthread_mutex_t *lock);
+void thread_cond_signal (pthread_cond_t *cond);
+void thread_cond_broadcast (pthread_cond_t *cond);
 
 /* Waits until it is signalled or the time has come. 0, or -ETIMEDOUT. */
 int thread_cond_wait_until (pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until);

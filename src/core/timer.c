@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/timer.h"
 #include "core/clock.h"
+#include "core/scheduler.h"
 #include "core/thread.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ timer_take_locked (void)
 {
     GSequenceIter *first = g_sequence_get_begin_iter (timers.queue);
 
-    if (g_sequence_iter_is_end (first)) {
+    if (g_sequence_iter_is_end (first) || scheduler_on) {
         pthread_cond_wait (&timers.changed, &timers.lock);
         return NULL;
     }
@@ -74,9 +75,10 @@ timers_start_locked (void)
 {
     pthread_t thread;
 
-    if (timers.running)
+    if (!timers.queue)
+        timers.queue = g_sequence_new (NULL);
+    if (timers.running || scheduler_on)
         return;
-    timers.queue = g_sequence_new (NULL);
     thread_cond_init (&timers.changed);
     int r = thread_new (&thread, "timer", timer_run, NULL);
     if (r < 0)
@@ -97,7 +99,7 @@ timer_after (int64_t nanoseconds, void (*fn) (void *data), void *data)
     timers_start_locked ();
     timer->number = timers.number++;
     timer->place = g_sequence_insert_sorted (timers.queue, timer, timer_compare, NULL);
-    if (timer->place == g_sequence_get_begin_iter (timers.queue))
+    if (timers.running && !scheduler_on && timer->place == g_sequence_get_begin_iter (timers.queue))
         pthread_cond_signal (&timers.changed);
     pthread_mutex_unlock (&timers.lock);
     return timer;
@@ -127,4 +129,56 @@ timer_count (void)
     n = timers.queue ? (unsigned) g_sequence_get_length (timers.queue) : 0;
     pthread_mutex_unlock (&timers.lock);
     return n;
+}
+
+/* --- under a scheduler, which calls them itself ------------------------------------------------- */
+
+static core_timer_t *
+timer_first_locked (void)
+{
+    GSequenceIter *first = timers.queue ? g_sequence_get_begin_iter (timers.queue) : NULL;
+
+    return first && !g_sequence_iter_is_end (first) ? g_sequence_get (first) : NULL;
+}
+
+int64_t
+timers_next (void)
+{
+    pthread_mutex_lock (&timers.lock);
+    const core_timer_t *first = timer_first_locked ();
+    const int64_t due = first ? first->due : -1;
+    pthread_mutex_unlock (&timers.lock);
+    return due;
+}
+
+static core_timer_t *
+timers_pop (void)
+{
+    pthread_mutex_lock (&timers.lock);
+    core_timer_t *timer = timer_first_locked ();
+    if (timer) {
+        g_sequence_remove (timer->place);
+        timer->place = NULL;
+    }
+    pthread_mutex_unlock (&timers.lock);
+    return timer;
+}
+
+void
+timers_call (void)
+{
+    core_timer_t *timer = timers_pop ();
+
+    if (timer)
+        timer->fn (timer->data);
+    g_free (timer);
+}
+
+void
+timers_drop (void)
+{
+    core_timer_t *timer;
+
+    while ((timer = timers_pop ()))
+        g_free (timer);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls that are made later, by one thread called "timer". */
+/* Calls that are made later, by one thread called "timer"; under a scheduler (core/scheduler.h) by that. */
 #ifndef WINDLASS_CORE_TIMER_H
 #define WINDLASS_CORE_TIMER_H
 

@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "core/option.h"
 
-#define XLATOR_ABI 1
+#define XLATOR_ABI 2
 
 /* What a translator may change of a request. Decides, among others, whether the kernel may read and write a file without us. */
 enum {
@@ -32,6 +32,7 @@ enum {
 enum xlator_event {
     XLATOR_PARENT_UP,   /* downwards: the whole graph is ready, requests may come */
     XLATOR_CHILD_UP,    /* upwards: storage is there */
+    XLATOR_ENDING,      /* downwards: the mount is about to end. Requests still come, but from now on none may be held back */
     XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending */
     XLATOR_CHILD_DOWN,  /* upwards: storage is gone */
 };
@@ -83,7 +84,10 @@ struct xlator_api {
 
     int (*init) (xlator_t *this);  /* 0, or a negative errno after a gf_log that says why */
     void (*fini) (xlator_t *this); /* also after a failed init */
-    int (*reconfigure) (xlator_t *this, const void *new_private); /* take over the online options; 0 or a negative errno */
+    /* Takes over the online options from a private struct that is filled with new values and lent; on the main thread, while requests
+     * run. 0, or a negative errno after a gf_log that says why; then nothing has changed. It may be called again with the old
+     * values, because another translator refused, and takes those. */
+    int (*reconfigure) (xlator_t *this, const void *new_private);
     void (*notify) (xlator_t *this, enum xlator_event event, void *data); /* NULL: passed on */
     void (*local_drop) (xlator_t *this, void *local); /* a request is over: free what local refers to */
 
@@ -120,7 +124,9 @@ struct xlator {
     int number;      /* from the top, 0 first */
     const struct xlator_api *api;
     struct graph *graph;
-    GPtrArray *settings; /* of struct option_setting: all its options, in the order of the table */
+    const struct fd_maker *fd_maker; /* for fd_new, in a graph */
+    GPtrArray *settings; /* of struct option_setting: all its options, in the order of the table. The main thread's, which swaps them
+                            on a reload */
     int line, column;    /* of `volume` in the volfile */
     struct xlator_routes routes; /* where a wind to this translator lands */
 };

@@ -12,6 +12,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -124,6 +126,17 @@ report (int number)
     say ("---------\n");
 }
 
+/* A core dump belongs to whom this thread acts as, and has in it what all others wrote and read. */
+static void
+act_as_oneself (void)
+{
+    int dumpable = prctl (PR_GET_DUMPABLE);
+
+    syscall (SYS_setfsuid, geteuid ());
+    syscall (SYS_setfsgid, getegid ());
+    prctl (PR_SET_DUMPABLE, dumpable);
+}
+
 /* The default action, which leaves a core, follows the report of the first thread that comes here. Another
  * one waits for that; the same one again crashed in the report. */
 static void
@@ -136,6 +149,7 @@ crash (int number, siginfo_t *info, void *context)
         report (number);
     else if (nobody != me)
         sleep (10);
+    act_as_oneself ();
     signal (number, SIG_DFL);
     raise (number);
 }

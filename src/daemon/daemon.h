@@ -7,6 +7,7 @@
 #include "config.h"
 #endif
 
+#include "control/control.h"
 #include "fuse/bridge.h"
 
 #ifndef PACKAGE_VERSION
@@ -21,18 +22,27 @@ enum {
 
 struct program_options {
     char *volfile, *mountpoint;
+    char *volfile_again; /* its absolute path; NULL: can't be read a second time. Of options_resolve */
     char *log_file, *log_level, *pid_file, *volume_name;
+    char *confine_text; /* auto or off, as it was given; NULL: auto */
     char **xlator_options, **xlator_dirs;
     GPtrArray *bridge;     /* "key=value", NULL at the end once parsed */
     GString *kernel;       /* mount options for the kernel, with commas */
     gf_loglevel_t level;
     int64_t inode_limit;
     gboolean no_daemon, debug;
+    bool confine; /* give up what a mount doesn't need */
 };
 
 /* false when there is nothing more to do: *ret_status is the exit status. */
 bool options_parse (struct program_options *ret_options, char **argv, int *ret_status);
 void options_clear (struct program_options *options);
+
+/* Makes absolute what a reload looks for, while the current folder is still the user's. */
+void options_resolve (struct program_options *options);
+
+/* What graph_load and graph_reload want; lent from options. */
+struct graph_settings options_of_graph (const struct program_options *options);
 
 /* "key=value" or "key" for a row of the bridge. 0, or -ENOENT when there is no such row, -EINVAL and
  * *ret_error. */
@@ -40,6 +50,23 @@ int options_add_bridge (struct program_options *options, const char *key, const 
 
 /* --- mount-options.c: -o --- */
 int mount_options_add (struct program_options *options, const char *text, char **ret_error);
+
+/* --- commands.c: what it can be told while it runs --- */
+
+/* data of running_commands */
+struct running {
+    struct graph *graph;
+    struct bridge *bridge;
+    const struct program_options *options;
+    const char *mountpoint; /* real path */
+};
+
+extern const struct control_command running_commands[];
+
+/* Reads the volfile again: graph_reload, and what it answers is logged as well. */
+int running_reload (const struct running *running, GString *answer);
+/* SIGHUP: a new log, and a reload. */
+void running_hang_up (const struct running *running);
 
 /* --- paths.c: where things are by default --- */
 #define DIR_LOG "/var/log/windlass"
@@ -72,6 +99,13 @@ void background_ready (bool keep_stderr);
 /* Makes, locks and fills a pid file. 0, or a negative errno: -EAGAIN when somebody else has it. */
 int pid_file_take (const char *path);
 void pid_file_drop (void);
+
+/* --- confine.c: what a daemon of root gives up; each says at DEBUG what is in force --- */
+
+/* Of this thread and those it starts: before there are others. Only what is needed at no time goes. */
+void confine_capabilities (void);
+/* Of all threads, once it is mounted: no program can be started and nothing can be mounted any more. */
+void confine_system_calls (void);
 
 /* --- signals.c --- */
 

@@ -50,6 +50,7 @@ program_word (struct program_options *options, const char *key, const char *valu
         { "log-level", &options->log_level },
         { "pid-file", &options->pid_file },
         { "volume-name", &options->volume_name },
+        { "confine", &options->confine_text },
     };
 
     if (!value)

@@ -2,6 +2,8 @@
 /* Whether something may be mounted where the user says, before anything happens. */
 #include "daemon/daemon.h"
 
+#include "control/control.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <spawn.h>
@@ -18,35 +20,12 @@
 
 extern char **environ;
 
-/* The type and source of what is mounted on path, the topmost; false when nothing is. Field 5 of a line is the
- * mount point, with \040 and the like; type and source come after " - ". */
 static bool
-mount_at (const char *path, char **ret_type, char **ret_source)
+mount_at (const char *path, struct mount *ret_mount)
 {
     g_autofree char *text = NULL;
-    g_auto (GStrv) lines = NULL;
-    bool found = false;
 
-    if (!g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL))
-        return false;
-    lines = g_strsplit (text, "\n", -1);
-    for (char **line = lines; *line; line++) {
-        g_auto (GStrv) fields = g_strsplit (*line, " ", -1);
-        g_autofree char *where = g_strv_length (fields) > 6 ? g_strcompress (fields[4]) : NULL;
-        char **rest = fields;
-        if (!where || strcmp (where, path) != 0)
-            continue;
-        while (*rest && strcmp (*rest, "-") != 0)
-            rest++;
-        if (!rest[0] || !rest[1] || !rest[2])
-            continue;
-        g_free (*ret_type);
-        g_free (*ret_source);
-        *ret_type = g_strdup (rest[1]);
-        *ret_source = g_strcompress (rest[2]);
-        found = true;
-    }
-    return found;
+    return g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL) && mount_find (text, path, ret_mount);
 }
 
 static int
@@ -97,27 +76,45 @@ static int
 clear_stale (const char *path, char **ret_error)
 {
     for (int i = 0; i < STALE_MAX; i++) {
-        g_autofree char *type = NULL, *source = NULL;
+        struct mount mount;
         int r;
 
-        if (!daemon_is_gone (path) || !mount_at (path, &type, &source))
+        if (!daemon_is_gone (path) || !mount_at (path, &mount))
             return 0;
         r = unmount_stale (path);
-        if (r < 0) {
+        if (r < 0)
             *ret_error = g_strdup_printf ("mount point '%s': its daemon is gone, and it can't be unmounted: %s", path,
                                           g_strerror (-r));
+        else
+            fprintf (stderr, "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it was unmounted\n", path,
+                     mount.source);
+        mount_clear (&mount);
+        if (r < 0)
             return r;
-        }
-        fprintf (stderr, "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it was unmounted\n", path,
-                 source);
     }
     return 0;
+}
+
+/* By one of ours; one that is of another kind may be covered. */
+static int
+check_not_mounted (const char *path, char **ret_error)
+{
+    struct mount mount;
+    int r = 0;
+
+    if (!mount_at (path, &mount))
+        return 0;
+    if (strcmp (mount.type, "fuse.windlass") == 0) {
+        *ret_error = g_strdup_printf ("mount point '%s' is already mounted (%s)", path, mount.source);
+        r = -EBUSY;
+    }
+    mount_clear (&mount);
+    return r;
 }
 
 static int
 check_folder (const char *path, char **ret_error)
 {
-    g_autofree char *type = NULL, *source = NULL;
     struct stat st;
 
     if (stat (path, &st) < 0) {
@@ -129,11 +126,7 @@ check_folder (const char *path, char **ret_error)
         *ret_error = g_strdup_printf ("mount point '%s' must be a directory", path);
         return -ENOTDIR;
     }
-    if (mount_at (path, &type, &source) && strcmp (type, "fuse.windlass") == 0) {
-        *ret_error = g_strdup_printf ("mount point '%s' is already mounted (%s)", path, source);
-        return -EBUSY;
-    }
-    return 0;
+    return check_not_mounted (path, ret_error);
 }
 
 char *

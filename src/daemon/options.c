@@ -99,6 +99,8 @@ context_new (struct parsed *parsed)
         { "xlator-option", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_options, "set an option of a volume",
           "VOLUME.KEY=VALUE" },
         { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_dirs, "look for translators here first", "DIR" },
+        { "confine", 0, 0, G_OPTION_ARG_FILENAME, &o->confine_text,
+          "give up what a mount doesn't need: auto, or off", "auto|off" },
         { "print-xlatordir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_xlatordir, "print where translators are", NULL },
         { "print-logdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_logdir, "print where logs are", NULL },
         { "print-statedumpdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_statedumpdir, "print where state dumps are", NULL },
@@ -170,6 +172,11 @@ options_finish (struct parsed *parsed, int *ret_status)
         error = g_strdup_printf ("log level must be " LOG_LEVEL_NAMES ", got '%s'", options->log_level);
         return usage (error, ret_status);
     }
+    options->confine = !options->confine_text || strcmp (options->confine_text, "off") != 0;
+    if (options->confine && options->confine_text && strcmp (options->confine_text, "auto") != 0) {
+        error = g_strdup_printf ("option 'confine' must be auto or off, got '%s'", options->confine_text);
+        return usage (error, ret_status);
+    }
     if (!options->volfile)
         return usage ("no volfile: -f FILE names it", ret_status);
     if (!parsed->rest)
@@ -230,13 +237,70 @@ void
 options_clear (struct program_options *options)
 {
     g_free (options->volfile);
+    g_free (options->volfile_again);
     g_free (options->mountpoint);
     g_free (options->log_file);
     g_free (options->log_level);
     g_free (options->pid_file);
     g_free (options->volume_name);
+    g_free (options->confine_text);
     g_strfreev (options->xlator_options);
     g_strfreev (options->xlator_dirs);
     g_ptr_array_unref (options->bridge);
     g_string_free (options->kernel, TRUE);
+}
+
+static void
+make_absolute (char **paths)
+{
+    for (; paths && *paths; paths++) {
+        char *absolute = path_absolute (*paths);
+
+        g_free (*paths);
+        *paths = absolute;
+    }
+}
+
+/* The folders of the environment, too. */
+static void
+resolve_environment (void)
+{
+    const char *text = g_getenv ("WINDLASS_XLATOR_PATH");
+    g_auto (GStrv) paths = text ? g_strsplit (text, ":", -1) : NULL;
+    g_autofree char *all = NULL;
+
+    if (!paths)
+        return;
+    for (char **path = paths; *path; path++) {
+        char *absolute = **path ? path_absolute (*path) : g_strdup ("");
+
+        g_free (*path);
+        *path = absolute;
+    }
+    all = g_strjoinv (":", paths);
+    g_setenv ("WINDLASS_XLATOR_PATH", all, TRUE);
+}
+
+/* A pipe can be read once; and what /dev/fd or /proc calls a number is another file later. */
+void
+options_resolve (struct program_options *options)
+{
+    g_autofree char *path = path_absolute (options->volfile);
+    const bool passing = strcmp (options->volfile, "-") == 0 || g_str_has_prefix (path, "/dev/") || g_str_has_prefix (path, "/proc/");
+
+    make_absolute (options->xlator_dirs);
+    resolve_environment ();
+    if (!passing && g_file_test (path, G_FILE_TEST_IS_REGULAR))
+        options->volfile_again = g_steal_pointer (&path);
+}
+
+struct graph_settings
+options_of_graph (const struct program_options *options)
+{
+    return (struct graph_settings){
+        .volume_name = options->volume_name,
+        .options = (const char *const *) options->xlator_options,
+        .xlator_dirs = (const char *const *) options->xlator_dirs,
+        .inode_limit = options->inode_limit,
+    };
 }

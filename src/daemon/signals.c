@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Signals come to the main thread, which is not in the way of requests. They aren't blocked, so that Ctrl-C in a
+ * Signals come to the main thread, which is not in the way of requests, and serves the default main context while it waits. They aren't blocked, so that Ctrl-C in a
  * debugger still stops the program.
  */
 #include "daemon/daemon.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <glib-unix.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -33,11 +33,19 @@ catch (int number)
     sigaction (number, &action, NULL);
 }
 
+/* What is there is read by signals_wait. */
+static gboolean
+wake (gint fd, GIOCondition condition, gpointer data)
+{
+    return G_SOURCE_CONTINUE;
+}
+
 int
 signals_init (void)
 {
     if (pipe2 (ends, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
+    g_unix_fd_add (ends[0], G_IO_IN, wake, NULL);
     signal (SIGPIPE, SIG_IGN);
     signal (SIGUSR2, SIG_IGN); /* GlusterFS writes its metrics; nobody who is used to that shall lose a mount */
     catch (SIGHUP);
@@ -55,10 +63,9 @@ signals_catch_end (void)
 int
 signals_wait (void)
 {
-    struct pollfd fd = { .fd = ends[0], .events = POLLIN };
     unsigned char byte;
 
     while (read (ends[0], &byte, 1) != 1)
-        poll (&fd, 1, -1);
+        g_main_context_iteration (NULL, TRUE);
     return byte;
 }

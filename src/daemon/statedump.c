@@ -29,7 +29,7 @@ struct requests {
     unsigned count;
 };
 
-static void
+LOOKS_AT_RUNNING_REQUESTS static void
 append_request (const call_stack_t *root, void *data)
 {
     struct requests *requests = data;

@@ -88,6 +88,7 @@ setattr_wind (call_frame_t *frame)
     g_auto (loc_t) loc = { .inode = local->inode };
 
     local->valid = 0;
+    local->wound = valid;
     if (local->fd)
         STACK_WIND (frame, fuse_fsetattr_cbk, FIRST_CHILD (frame->this), fsetattr, local->fd, &local->attributes,
                     valid, NULL);
@@ -170,18 +171,45 @@ fuse_ftruncate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
     truncate_done (frame, op_ret, op_errno, postbuf);
 }
 
+#define TIMES (IATT_ATIME | IATT_MTIME | IATT_CTIME | IATT_ATIME_NOW | IATT_MTIME_NOW)
+
+/* With the writeback cache the kernel keeps the times itself, and sends them as numbers, also those of who writes or says "now":
+ * which only the owner may set. Whoever wants others than that was refused by the kernel, if it checks. */
+static bool
+times_are_the_kernels (call_frame_t *frame, int op_errno)
+{
+    const struct bridge *bridge = frame->this->private;
+    const struct fuse_local *local = frame->local;
+
+    return op_errno == EPERM && bridge->writeback && bridge->checked && !(local->wound & ~(TIMES | IATT_KILL_PRIV));
+}
+
+static void
+setattr_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *statpost)
+{
+    struct fuse_local *local = frame->local;
+
+    if (op_ret >= 0 || !times_are_the_kernels (frame, op_errno) || request_acts_as_daemon (frame)) {
+        stat_done (frame, op_ret, op_errno, statpost);
+        return;
+    }
+    request_act_as_daemon (frame);
+    local->valid = local->wound;
+    setattr_wind (frame);
+}
+
 static void
 fuse_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                   struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
 {
-    stat_done (frame, op_ret, op_errno, statpost);
+    setattr_done (frame, op_ret, op_errno, statpost);
 }
 
 static void
 fuse_fsetattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                    struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
 {
-    stat_done (frame, op_ret, op_errno, statpost);
+    setattr_done (frame, op_ret, op_errno, statpost);
 }
 
 static void

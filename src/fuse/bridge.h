@@ -31,6 +31,9 @@ int bridge_start (struct bridge *bridge, void (*done) (void *data), void *data);
 /* Waits until the kernel's INIT was answered: since then the mount works. */
 int bridge_wait_ready (struct bridge *bridge);
 
+/* How many files and directories the kernel has open. Any thread. */
+unsigned bridge_count_open (struct bridge *bridge);
+
 /* Unmounts (lazily if it is busy), waits for the threads, and frees what the kernel held. */
 void bridge_stop (struct bridge *bridge);
 

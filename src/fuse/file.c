@@ -44,6 +44,13 @@ fuse_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     stack_done (frame->root);
 }
 
+/* The kernel says with each write how it is meant, which may differ from how the file was opened. */
+static uint32_t
+write_flags (const fd_t *fd, uint32_t flags)
+{
+    return fd->flags & ~flags & O_APPEND ? flags | WRITE_AT_OFFSET : flags & ~WRITE_AT_OFFSET;
+}
+
 /* The bytes lie in the buffer that the request came in: whoever wants to keep them keeps that. */
 static void
 fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset, struct fuse_file_info *fi)
@@ -55,8 +62,8 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
     if (!fd)
         return;
     frame->root->lk_owner = fi->lock_owner;
-    STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, fd, &vector, 1, offset, fi->flags,
-                loop_iobref (), NULL);
+    STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, fd, &vector, 1, offset,
+                write_flags (fd, (uint32_t) fi->flags), loop_iobref (), NULL);
 }
 
 static void

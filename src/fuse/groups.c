@@ -68,15 +68,14 @@ groups_cache_free (struct groups_cache *cache)
     g_free (cache);
 }
 
-/* The numbers of the line "Groups:\t4 24 1000". */
-static struct groups_entry *
-groups_parse (const struct caller *caller, const char *status)
+/* The numbers of a line such as "Groups:\t4 24 1000". */
+static GArray *
+line_numbers (const char *status, const char *begin)
 {
-    const char *line = strstr (status, "\nGroups:");
     GArray *list = g_array_new (FALSE, FALSE, sizeof (gid_t));
-    struct groups_entry *entry;
+    const char *line = strstr (status, begin);
 
-    for (line = line ? line + strlen ("\nGroups:") : ""; *line && *line != '\n';) {
+    for (line = line ? line + strlen (begin) : ""; *line && *line != '\n';) {
         char *end;
         unsigned long number = strtoul (line, &end, 10);
         if (end == line)
@@ -86,6 +85,34 @@ groups_parse (const struct caller *caller, const char *status)
         for (line = end; *line == ' ' || *line == '\t'; line++)
             continue;
     }
+    return list;
+}
+
+/* Real, effective, saved or of the file system. */
+static bool
+line_has (const char *status, const char *begin, gid_t number)
+{
+    g_autoptr (GArray) list = line_numbers (status, begin);
+    bool found = false;
+
+    for (guint i = 0; i < list->len; i++)
+        found |= g_array_index (list, gid_t, i) == number;
+    return found;
+}
+
+/* Who asked may be gone, if he didn't wait, and his number be somebody else's, whose groups are none of his. */
+static bool
+is_still (const struct caller *caller, const char *status)
+{
+    return line_has (status, "\nUid:", caller->uid) && line_has (status, "\nGid:", caller->gid);
+}
+
+static struct groups_entry *
+groups_parse (const struct caller *caller, const char *status)
+{
+    GArray *list = line_numbers (is_still (caller, status) ? status : "", "\nGroups:");
+    struct groups_entry *entry;
+
     entry = g_malloc0 (sizeof *entry + list->len * sizeof (gid_t));
     entry->caller = *caller;
     entry->count = list->len;

@@ -29,7 +29,7 @@ enum choice { CHOICE_AUTO, CHOICE_ON, CHOICE_OFF };
 struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
-    bool read_only, writeback, auto_invalidation, readdirp, acl, always_flush;
+    bool read_only, writeback, auto_invalidation, readdirp, acl, always_flush, idmapped;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     int64_t lru_limit;
     uint64_t read_ahead; /* bytes */
@@ -59,6 +59,7 @@ enum bridge_state { BRIDGE_WAITING, BRIDGE_READY, BRIDGE_OVER };
 struct bridge {
     xlator_t xlator;
     xlator_list_t child;
+    xlator_list_t parent; /* of the graph's top: us */
     struct graph *graph;
     struct bridge_settings settings;
     char *mountpoint;
@@ -66,6 +67,8 @@ struct bridge {
     GString *libfuse_says; /* what the library complained about, while it mounts */
     uint32_t generation;   /* of every inode number: another for each mount, so that handles of an older one are stale */
     bool mounted;
+    bool checked;          /* the kernel checks rights before it asks (default_permissions) */
+    bool idmapped;         /* it may be mounted again with other ids: then requests hardly ever say whose they are */
     bool keep_cache, direct_io, writeback, lazy_flush; /* of every open; set before the kernel's first request */
     struct init_flags init; /* used by one thread at a time: before INIT is answered there is no other request */
     bool session_up;        /* INIT was answered; atomic */
@@ -126,14 +129,23 @@ struct fuse_local {
     inode_t *parent, *new_parent; /* lent: the kernel keeps them while it waits */
     const char *name, *new_name;  /* in text */
     struct fuse_file_info fi;
+    bool opens_as_daemon; /* open: the caller was refused, who has the right that matters: open.c */
     struct iatt attributes; /* setattr: what is still to be done */
     uint32_t valid;
+    uint32_t wound; /* setattr: what the last one below was to set, IATT_* */
     size_t size; /* readdir, getxattr: of the kernel's buffer */
     char text[];
 };
 
 /* A new request, or NULL when it was refused and answered. frame->local isn't set. */
 call_frame_t *request_begin (fuse_req_t req, enum fop op);
+/* The kernel didn't say who asks: it has checked what that one may do. */
+bool request_is_anonymous (fuse_req_t req);
+/* Whose ids what is wound next is done with: the caller's, unless the kernel asks on its own account, or has checked that the
+ * caller may. What is under way must have been answered. */
+void request_act_as_daemon (call_frame_t *frame);
+void request_act_as_caller (call_frame_t *frame);
+bool request_acts_as_daemon (const call_frame_t *frame);
 /* names are copied, since the kernel's are gone when the answer comes late; either may be NULL. */
 struct fuse_local *request_local (call_frame_t *frame, const char *name, const char *new_name);
 void request_local_drop (xlator_t *this, void *local);

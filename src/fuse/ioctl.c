@@ -7,7 +7,8 @@
 static ioctl_cbk fuse_ioctl_cbk;
 static poll_cbk fuse_poll_cbk;
 
-/* A 32-bit program's numbers for the same commands; 0 for what has none. */
+/* A 32-bit program's numbers for the same commands; 0 for what has none. From others they are no commands: the kernel,
+ * which checks the native ones before it asks, would let these pass. */
 static uint32_t
 cmd_of_compat (uint32_t cmd)
 {
@@ -46,6 +47,8 @@ fuse_ioctl (fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse
         return;
     if (flags & FUSE_IOCTL_COMPAT)
         cmd = cmd_of_compat (cmd);
+    else if (cmd_of_compat (cmd) != cmd && cmd_of_compat (cmd) != 0)
+        cmd = 0;
     if (flags & FUSE_IOCTL_UNRESTRICTED || cmd == 0) {
         request_err (frame, -1, ENOTTY);
         return;

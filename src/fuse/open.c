@@ -3,10 +3,13 @@
 #include "fuse/internal.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
-#define FLAG_EXEC 040 /* the kernel's own mark of an open by execve */
+#define FLAG_EXEC 040 /* the kernel's own mark of an open by execve: it takes no such flag from open(2), openat2(2), fcntl(2) */
 
 static open_cbk fuse_open_cbk;
+static access_cbk fuse_open_access_cbk;
+static ftruncate_cbk fuse_open_truncate_cbk;
 static opendir_cbk fuse_opendir_cbk;
 static flush_cbk fuse_flush_cbk;
 static fsync_cbk fuse_fsync_cbk;
@@ -41,11 +44,42 @@ open_begin (fuse_req_t req, enum fop op, fuse_ino_t ino, struct fuse_file_info *
 }
 
 static void
+open_wind (call_frame_t *frame, loc_t *loc, uint32_t flags)
+{
+    STACK_WIND (frame, fuse_open_cbk, FIRST_CHILD (frame->this), open, loc, flags,
+                ((struct fuse_local *) frame->local)->fd, NULL);
+}
+
+static void
+access_wind (call_frame_t *frame, loc_t *loc, int right)
+{
+    STACK_WIND (frame, fuse_open_access_cbk, FIRST_CHILD (frame->this), access, loc, right, NULL);
+}
+
+/*
+ * Two opens need a right that the caller needn't have, to read, since it is the kernel that reads: what execve starts, and what is
+ * written through the writeback cache. Storage refuses them to a caller who may only execute, or write. Then he is asked about
+ * that right alone, and the daemon opens the file as itself.
+ *
+ * The caller gets no descriptor to read with by that. execve's file stays the kernel's, which marks it, and no caller can; a
+ * write-only descriptor stays write-only on his side, whatever it is on ours. To open either again, by /proc/PID/exe or
+ * /proc/PID/fd, is a new open without the mark. What is in the memory of the process the kernel keeps from him as well: it lets
+ * nobody trace or dump a program that he can't read. But that needs it to check rights itself: without default_permissions
+ * every file looks readable to it, so who runs a program there has to be able to read it.
+ */
+static int
+right_that_will_do (const struct bridge *bridge, int flags)
+{
+    if (flags & FLAG_EXEC)
+        return bridge->checked ? X_OK : 0;
+    return bridge->writeback && (flags & O_ACCMODE) == O_WRONLY ? W_OK : 0;
+}
+
+static void
 fuse_open (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     g_auto (loc_t) loc = { 0 };
     call_frame_t *frame = open_begin (req, FOP_open, ino, fi, &loc);
-    fd_t *fd;
 
     if (!frame)
         return;
@@ -53,18 +87,59 @@ fuse_open (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         request_err (frame, -1, EROFS);
         return;
     }
-    fd = ((struct fuse_local *) frame->local)->fd;
-    STACK_WIND (frame, fuse_open_cbk, FIRST_CHILD (frame->this), open, &loc, fd->flags, fd, NULL);
+    if (fi->flags & FLAG_EXEC && !bridge_of (req)->checked)
+        access_wind (frame, &loc, X_OK); /* the kernel saw only that somebody may */
+    else
+        open_wind (frame, &loc, ((struct fuse_local *) frame->local)->fd->flags);
 }
 
 static void
 fuse_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd,
                dict_t *xdata)
 {
+    struct fuse_local *local = frame->local;
+    const int right = op_ret < 0 && op_errno == EACCES ? right_that_will_do (this->private, local->fi.flags) : 0;
+    g_auto (loc_t) loc = { .inode = local->fd->inode };
+
+    if (right && !local->opens_as_daemon && !request_acts_as_daemon (frame)) {
+        local->opens_as_daemon = true;
+        access_wind (frame, &loc, right);
+    } else if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+    } else if (local->opens_as_daemon && local->fi.flags & O_TRUNC) {
+        request_act_as_caller (frame); /* who truncates takes setuid and setgid away, but not if it is root */
+        STACK_WIND (frame, fuse_open_truncate_cbk, FIRST_CHILD (this), ftruncate, local->fd, 0, NULL);
+    } else {
+        request_open (frame, fd, false);
+    }
+}
+
+static void
+fuse_open_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    struct fuse_local *local = frame->local;
+    uint32_t flags = local->fd->flags;
+    g_auto (loc_t) loc = { .inode = local->fd->inode };
+
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    if (local->opens_as_daemon) {
+        request_act_as_daemon (frame);
+        flags &= ~O_TRUNC;
+    }
+    open_wind (frame, &loc, flags);
+}
+
+static void
+fuse_open_truncate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                        struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+{
     if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
     else
-        request_open (frame, fd, false);
+        request_open (frame, ((struct fuse_local *) frame->local)->fd, false);
 }
 
 static void

@@ -39,6 +39,8 @@ const struct xlator_option bridge_options[] = {
       .help = "answer attributes along with the names of a directory when the kernel asks for them" },
     { .key = { "acl" }, .type = OPTION_BOOL, FIELD (acl), .value = "on",
       .help = "have the kernel check POSIX ACLs" },
+    { .key = { "idmapped-mounts" }, .type = OPTION_BOOL, FIELD (idmapped), .value = "off",
+      .help = "let root mount it elsewhere with other user and group ids; the kernel then tells who asks only of what is made, and its own checks, on attributes that it may remember, are all there are" },
     { .key = { "always-flush" }, .type = OPTION_BOOL, FIELD (always_flush), .value = "off",
       .help = "send a flush even when a file that was only read is closed and no translator but storage would notice" },
     { .key = { "gid-timeout" }, .type = OPTION_TIME, FIELD (gid_timeout), .value = "1",

@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
+
+#define UNKNOWN_ID ((uid_t) -1) /* of an idmapped mount */
 
 static void
 request_interrupt (fuse_req_t req, void *root)
@@ -26,21 +29,71 @@ op_modifies (enum fop op)
     }
 }
 
+static bool
+op_makes (enum fop op)
+{
+    return op == FOP_mknod || op == FOP_mkdir || op == FOP_symlink || op == FOP_create || op == FOP_tmpfile;
+}
+
+/* Why a request is refused before it is one, or 0. What is made has an owner; somebody without a number here can't be. */
+static int
+request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, enum fop op)
+{
+    if (G_UNLIKELY (bridge->settings.read_only) && op_modifies (op))
+        return EROFS;
+    if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID) && (op_makes (op) || !bridge->idmapped))
+        return EOVERFLOW;
+    return 0;
+}
+
+bool
+request_is_anonymous (fuse_req_t req)
+{
+    return fuse_req_ctx (req)->uid == UNKNOWN_ID;
+}
+
+/* Who is unknown was checked by the kernel, which doesn't say who it is. */
+static void
+act_as_caller (call_stack_t *root, const struct fuse_ctx *ctx)
+{
+    root->uid = ctx->uid == UNKNOWN_ID ? geteuid () : ctx->uid;
+    root->gid = ctx->gid == UNKNOWN_ID ? getegid () : ctx->gid;
+}
+
+void
+request_act_as_caller (call_frame_t *frame)
+{
+    act_as_caller (frame->root, fuse_req_ctx (frame->root->top));
+}
+
+void
+request_act_as_daemon (call_frame_t *frame)
+{
+    frame->root->uid = geteuid ();
+    frame->root->gid = getegid ();
+}
+
+bool
+request_acts_as_daemon (const call_frame_t *frame)
+{
+    return frame->root->uid == geteuid ();
+}
+
 call_frame_t *
 request_begin (fuse_req_t req, enum fop op)
 {
     struct bridge *bridge = bridge_of (req);
     const struct fuse_ctx *ctx = fuse_req_ctx (req);
+    int error = request_refused (bridge, ctx, op);
     call_stack_t *root;
 
-    if (G_UNLIKELY (bridge->settings.read_only) && op_modifies (op)) {
-        fuse_reply_err (req, EROFS);
+    if (error) {
+        fuse_reply_err (req, error);
         return NULL;
     }
     root = stack_new (&bridge->xlator);
     root->op = op;
-    root->uid = ctx->uid;
-    root->gid = ctx->gid;
+    act_as_caller (root, ctx);
     root->pid = ctx->pid;
     root->umask = ctx->umask;
     root->find_groups = groups_find;
@@ -166,6 +219,17 @@ request_fd_release (struct bridge *bridge, fd_t *fd)
 }
 
 /* Files that were open when the mount went: translators may have something to finish with each. */
+unsigned
+bridge_count_open (struct bridge *bridge)
+{
+    unsigned n;
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    n = g_hash_table_size (bridge->fds);
+    pthread_mutex_unlock (&bridge->fds_lock);
+    return n;
+}
+
 void
 request_fds_release (struct bridge *bridge)
 {

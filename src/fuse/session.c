@@ -11,6 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A translator that won't answer any more ends the mount. */
+static void
+bridge_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    struct bridge *bridge = this->private;
+
+    if (event != XLATOR_CHILD_DOWN || !bridge->done)
+        return;
+    gf_log (this, GF_LOG_WARNING, "what '%s' stands on is gone: unmounting it", bridge->mountpoint);
+    bridge->done (bridge->done_data);
+}
+
 static const struct xlator_api bridge_api = {
     .abi = XLATOR_ABI,
     .type = "mount/fuse",
@@ -19,6 +31,7 @@ static const struct xlator_api bridge_api = {
     .top_only = true,
     .once = true,
     .options = bridge_options,
+    .notify = bridge_notify,
     .local_drop = request_local_drop,
 };
 
@@ -39,6 +52,8 @@ static void
 want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
 {
     want (conn, FUSE_CAP_HANDLE_KILLPRIV, false);
+    if (bridge->idmapped)
+        return;
 #ifdef FUSE_CAP_HANDLE_KILLPRIV_V2
     want (conn, FUSE_CAP_HANDLE_KILLPRIV_V2, true);
 #endif
@@ -50,6 +65,22 @@ static bool
 flush_is_storage_only (const struct bridge *bridge)
 {
     return !bridge->graph->top->routes.flush.to->children;
+}
+
+#define FLAG_ALLOW_IDMAP (1ULL << 40) /* of kernel 6.12 */
+
+/* From then on requests say who asks only when something is made, wherever it is mounted: all else is done as ourselves,
+ * and setuid and file capabilities are left to the kernel, as root's writes would leave them. */
+static void
+want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
+{
+    bridge->idmapped = bridge->settings.idmapped && bridge->init.offered & FLAG_ALLOW_IDMAP;
+    if (bridge->settings.idmapped && !bridge->idmapped)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "option 'idmapped-mounts' does nothing: it needs Linux 6.12");
+    if (!bridge->idmapped)
+        return;
+    bridge->init.wanted |= FLAG_ALLOW_IDMAP;
+    want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 }
 
 #define FLAG_DIRECT_IO_ALLOW_MMAP (1ULL << 36) /* of kernel 6.6: mmap works with direct I/O too */
@@ -73,6 +104,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
     want (conn, FUSE_CAP_AUTO_INVAL_DATA, settings->auto_invalidation);
     want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
+    want_idmap (bridge, conn);
     want_killpriv (bridge, conn);
     bridge->init.wanted |= FUSE_PARALLEL_DIROPS;
     conn->max_write = MIN (conn->max_write, MAX_PAYLOAD);
@@ -223,6 +255,8 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->graph = graph;
     bridge->mountpoint = g_strdup (mountpoint);
     bridge->child.xlator = graph->top;
+    bridge->parent.xlator = &bridge->xlator;
+    graph->top->parents = &bridge->parent; /* so that events get here; until bridge_free */
     bridge->xlator = (xlator_t){ .name = "fuse", .type = "mount/fuse", .children = &bridge->child, .private = bridge,
                                  .api = &bridge_api, .graph = graph, .inode_slot = -1, .fd_slot = -1,
                                  .number = -1, .loglevel = GF_LOG_UNSET, .ready = true };
@@ -249,6 +283,13 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     if (r == 0) {
         if (has_option (mount_options, "ro"))
             bridge->settings.read_only = true;
+        bridge->checked = !has_option (mount_options, "no_default_permissions");
+        if (bridge->settings.idmapped && !bridge->checked) {
+            *ret_error = g_strdup ("option 'idmapped-mounts' needs default_permissions: the kernel has to check rights");
+            r = -EINVAL;
+        }
+    }
+    if (r == 0) {
         bridge->groups = groups_cache_new (bridge->settings.gid_timeout);
         all = session_options (bridge, mount_options);
         r = session_make (bridge, all, ret_error);

@@ -152,13 +152,20 @@ report_one (const call_stack_t *root, void *data)
     log_text (text);
 }
 
+/* Nothing refers to the graph any more. */
+static bool
+all_is_answered (void)
+{
+    return stack_count () == 0 && stack_count_kept () == 0;
+}
+
 /* Requests that translators set aside. */
 static void
 wait_for_answers (struct bridge *bridge)
 {
     const int64_t until = clock_now () + PATIENCE;
 
-    while (stack_count () > 0 && clock_now () < until)
+    while (!all_is_answered () && clock_now () < until)
         g_usleep (10000);
     stack_foreach (report_one, bridge);
 }
@@ -184,13 +191,17 @@ bridge_stop (struct bridge *bridge)
 
     if (!bridge->mounted)
         return;
+    xlator_notify (bridge->graph->top, XLATOR_ENDING, NULL);
     if (!connection_is_gone (bridge))
         bridge_unmount (bridge);
     stopped = loop_stop (bridge, PATIENCE);
-    if (stopped)
-        g_clear_pointer (&bridge->spare, spare_free);
+    if (stopped) {
+        /* Not g_clear_pointer, which clears first: its thread looks there until it is joined. */
+        spare_free (bridge->spare);
+        bridge->spare = NULL;
+    }
     wait_for_answers (bridge);
-    if (!stopped || stack_count () > 0)
+    if (!stopped || !all_is_answered ())
         bridge->stuck = true;
     else
         forget_all (bridge);
@@ -227,6 +238,7 @@ bridge_free (struct bridge *bridge)
     if (!bridge || bridge->stuck)
         return;
     bridge_stop (bridge);
+    bridge->graph->top->parents = NULL;
     if (bridge->session)
         session_end (bridge->session);
     groups_cache_free (bridge->groups);

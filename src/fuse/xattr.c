@@ -2,9 +2,11 @@
 /* Requests about extended attributes. */
 #include "fuse/internal.h"
 
+#include <linux/xattr.h>
 #include <string.h>
 
 static setxattr_cbk fuse_setxattr_cbk;
+static setattr_cbk fuse_kill_privileges_cbk;
 static getxattr_cbk fuse_getxattr_cbk;
 static getxattr_cbk fuse_listxattr_cbk;
 static removexattr_cbk fuse_removexattr_cbk;
@@ -20,12 +22,31 @@ fuse_setxattr (fuse_req_t req, fuse_ino_t ino, const char *name, const char *val
         return;
     dict = dict_new ();
     dict_set (dict, name, value, size);
+    /* Whether the group of a setgid file is the caller's too decides if an ACL takes the right away: so it does. */
+    if (request_is_anonymous (req) && strcmp (name, XATTR_NAME_POSIX_ACL_ACCESS) == 0)
+        request_local (frame, NULL, NULL)->inode = inode_ref (loc.inode);
     STACK_WIND (frame, fuse_setxattr_cbk, FIRST_CHILD (frame->this), setxattr, &loc, dict, flags, NULL);
 }
 
 static void
 fuse_setxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                    dict_t *xdata)
+{
+    const struct fuse_local *local = frame->local;
+    struct iatt none = { 0 };
+    g_auto (loc_t) loc = { 0 };
+
+    if (op_ret < 0 || !local) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    loc.inode = local->inode;
+    STACK_WIND (frame, fuse_kill_privileges_cbk, FIRST_CHILD (frame->this), setattr, &loc, &none, IATT_KILL_PRIV, NULL);
+}
+
+static void
+fuse_kill_privileges_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                          struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
 {
     request_err (frame, op_ret, op_errno);
 }
@@ -108,7 +129,9 @@ fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
         const void *value;
         size_t size;
         dict_nth (dict, i, &name, &value, &size);
-        g_string_append_len (names, name, strlen (name) + 1);
+        /* Storage shows these to root alone, and takes whom the kernel doesn't name for that. */
+        if (!request_is_anonymous (frame->root->top) || !g_str_has_prefix (name, XATTR_TRUSTED_PREFIX))
+            g_string_append_len (names, name, strlen (name) + 1);
     }
     xattr_reply (frame, names->str, names->len);
 }

@@ -65,6 +65,8 @@ graph_wire (struct graph *graph, size_t inode_limit)
     }
     graph->itable = itable_new (inode_keepers, inode_limit, graph_forget, graph);
     graph->fd_maker = (struct fd_maker){ .keepers = fd_keepers, .release = graph_release, .data = graph };
+    for (guint i = 0; i < graph->xlators->len; i++)
+        ((xlator_t *) graph->xlators->pdata[i])->fd_maker = &graph->fd_maker;
 }
 
 /* --- start and stop ------------------------------------------------------------------------- */

@@ -71,6 +71,7 @@ bool volfile_has_errors (const struct volfile *volfile);
 
 /* Each problem as "file:line:column: error|warning: text" to stderr, those of the command line last. */
 void volfile_print_problems (const struct volfile *volfile);
+void volfile_append_problems (const struct volfile *volfile, GString *out);
 
 /* What the command line adds to the file. */
 struct graph_settings {
@@ -90,6 +91,15 @@ struct graph *graph_load (struct volfile *volfile, const struct graph_settings *
 int graph_activate (struct graph *graph);
 void graph_deactivate (struct graph *graph);
 void graph_free (struct graph *graph); /* deactivates it first; takes NULL */
+
+/* Reads the volfile of an active graph again. Where nothing but options that may change while it runs are others than before,
+ * they are taken over; else nothing is. settings: those it was loaded with. 0, or a negative errno; answer gets a line for each
+ * change, each problem, and each reason why it needs a remount. On the thread that owns the graph; requests go on. */
+int graph_reload (struct graph *graph, const char *path, const struct graph_settings *settings, GString *answer);
+
+/* Puts a translator of that api, which is the program's own, on every edge of a graph that was loaded and isn't active, and above its top,
+ * for tests: it must implement `every`, and keeps nothing with inodes and fds. Each has one child and its private struct zeroed. */
+void graph_splice (struct graph *graph, const struct xlator_api *api);
 
 xlator_t *graph_find (struct graph *graph, const char *name);
 

@@ -3,6 +3,7 @@
 #ifndef WINDLASS_GRAPH_INTERNAL_H
 #define WINDLASS_GRAPH_INTERNAL_H
 
+#include "core/suggest.h"
 #include "graph/graph.h"
 
 /* problem.c */
@@ -23,14 +24,6 @@ void problem_warning (struct volfile *volfile, struct place place, const char *v
 bool problems_full (const struct volfile *volfile);
 void problems_sort (struct volfile *volfile);
 void problem_free (struct problem *problem);
-
-/* suggest.c */
-
-/* The candidate (char *) nearest to word, or NULL when none is near. */
-const char *suggest_near (const char *word, const GPtrArray *candidates);
-
-/* "; did you mean 'near'?", or "" for NULL. g_free it. */
-char *suggest_text (const char *near);
 
 /* lexer.c */
 
@@ -93,6 +86,9 @@ void options_from_command (struct volfile *volfile, GPtrArray *loadings, const c
 /* Checks and stores them all, with the defaults. */
 void options_apply (struct volfile *volfile, const struct loading *loading);
 void setting_free (struct option_setting *setting);
+
+/* May it change while the translator runs? */
+bool setting_is_online (const xlator_t *xl, const struct option_setting *setting);
 
 /* needs.c */
 

@@ -41,6 +41,17 @@ setting_free (struct option_setting *setting)
     g_free (setting);
 }
 
+/* What does nothing can do so at any time. A row that says it is online needs somebody to take it over. */
+bool
+setting_is_online (const xlator_t *xl, const struct option_setting *setting)
+{
+    const struct xlator_option *row = setting->option;
+
+    if (option_find (xl->api->options, row->key[0]) != row)
+        return row->online;
+    return row->inert || (row->online && xl->api->reconfigure);
+}
+
 /* --- finding the row ------------------------------------------------------------------------ */
 
 static void

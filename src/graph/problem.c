@@ -115,18 +115,27 @@ volfile_has_errors (const struct volfile *volfile)
 }
 
 void
-volfile_print_problems (const struct volfile *volfile)
+volfile_append_problems (const struct volfile *volfile, GString *out)
 {
     for (guint i = 0; i < volfile->problems->len; i++) {
         const struct problem *problem = volfile->problems->pdata[i];
         const char *level = problem->warning ? "warning" : "error";
 
         if (problem->line == LINE_OF_COMMAND)
-            fprintf (stderr, "command line: %s: %s\n", level, problem->text);
-        else if (problem->line == 0)
-            fprintf (stderr, "%s: %s: %s\n", volfile->path, level, problem->text);
+            g_string_append (out, "command line");
         else
-            fprintf (stderr, "%s:%d:%d: %s: %s\n", volfile->path, problem->line, problem->column, level,
-                     problem->text);
+            g_string_append (out, volfile->path);
+        if (problem->line > 0)
+            g_string_append_printf (out, ":%d:%d", problem->line, problem->column);
+        g_string_append_printf (out, ": %s: %s\n", level, problem->text);
     }
+}
+
+void
+volfile_print_problems (const struct volfile *volfile)
+{
+    g_autoptr (GString) out = g_string_new (NULL);
+
+    volfile_append_problems (volfile, out);
+    fputs (out->str, stderr);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* valgrind */
 /* From a volfile to translators: modules, options, needs, start and stop. Uses those of tests/xlators. */
 #include "core/loc.h"
 #include "core/sync.h"
@@ -76,7 +77,7 @@ static const struct faulty faulty[] = {
     { .text = "volume x\n type test/badabi\nend-volume",
       .line = 2,
       .column = 7,
-      .part = "badabi.so' was built for ABI 42, must be 1" },
+      .part = "badabi.so' was built for ABI 43, must be 2" },
     { .text = "volume x\n type test/noobject\nend-volume",
       .line = 2,
       .column = 7,

@@ -233,7 +233,7 @@ START_TEST (an_unlinked_file_lives_while_it_is_open)
     for (int i = 0; i < 20; i++) {
         g_autofree char *name = g_strdup_printf ("crowd-%d", i);
         fd_unref (world_create (&w, w.root, name, O_RDWR, 0644));
-        g_autoptr (inode_t) inode = world_look (&w, w.root, name);
+        inode_unref (world_look (&w, w.root, name));
     }
     struct iatt buf = world_stat (&w, fd->inode);
     ck_assert_int_eq (w.r, 0);

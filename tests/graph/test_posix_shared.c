@@ -318,7 +318,7 @@ START_TEST (what_was_moved_away_is_stale_or_found)
 
     for (int i = 0; i < 20; i++) {
         g_autofree char *name = g_strdup_printf ("x%d", i);
-        g_autoptr (inode_t) inode = world_mkdir (&w, w.root, name, 0755);
+        inode_unref (world_mkdir (&w, w.root, name, 0755));
     }
     ck_assert_int_eq (rename (from, to), 0);
     ck_assert_int_eq (mkdir (from, 0755), 0);
@@ -395,7 +395,7 @@ START_TEST (nothing_stays_open)
         fd_t *fd = world_create (&w, w.root, name, O_RDWR, 0644);
         lock (w.client, fd, 5, F_SETLK, F_WRLCK, 0, 1);
         fd_unref (fd);
-        g_autoptr (inode_t) inode = world_look (&w, w.root, name);
+        inode_unref (world_look (&w, w.root, name));
     }
     world_end (&w);
     ck_assert_uint_eq (world_descriptors (), before);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* valgrind */
 /* encryption/rot-13 over storage/posix: which bytes change, and whose never do. */
 #include "posix_world.h"
 

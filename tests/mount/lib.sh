@@ -111,6 +111,25 @@ user_reaches () {
     user test -x "$SOURCE_DIR/tests/run" -a -x "$BUILD_DIR/src/windlass"
 }
 
+# fuse_for_users COMMAND...: where only root may use /dev/fuse, it gets one for all in a mount namespace of its own. Doesn't return.
+fuse_for_users () {
+    trap - EXIT
+    ! user test -w /dev/fuse || exec "$@"
+    mkdir -p dev
+    # shellcheck disable=SC2016 # the inner shell expands them
+    exec unshare -m --propagation slave sh -c 'mount -t tmpfs none dev && mknod -m 666 dev/fuse c 10 229 && mount --bind dev/fuse /dev/fuse || {
+        echo "needs /dev/fuse for user 65534, or the right to make one"; exit 77; }
+        exec "$@"' sh "$@"
+}
+
+# let_users_mount: the test goes on as root, but users may mount; near its beginning, since it starts again.
+let_users_mount () {
+    need_root
+    need_command fusermount3
+    user_reaches || skip "needs the build and the sources in reach of user 65534"
+    user test -w /dev/fuse || fuse_for_users "$0"
+}
+
 # drop_root: all of the test as that user, if root runs it; near its beginning, since it starts again. Where only root may
 # use /dev/fuse, it gets one of its own, in a mount namespace of its own.
 drop_root () {
@@ -118,13 +137,7 @@ drop_root () {
     [ "$(id -u)" = 0 ] || return 0
     user_reaches || skip "needs the build and the sources in reach of user 65534"
     chown -R 65534:65534 "$BACK" "$MNT"
-    trap - EXIT
-    ! user test -w /dev/fuse || exec "${drop[@]}"
-    mkdir -p dev
-    # shellcheck disable=SC2016 # the inner shell expands them
-    exec unshare -m --propagation slave sh -c 'mount -t tmpfs none dev && mknod -m 666 dev/fuse c 10 229 && mount --bind dev/fuse /dev/fuse || {
-        echo "needs /dev/fuse for user 65534, or the right to make one"; exit 77; }
-        exec "$@"' sh "${drop[@]}"
+    fuse_for_users "${drop[@]}"
 }
 
 # --- waiting --------------------------------------------------------------------------------------

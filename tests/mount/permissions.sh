@@ -45,9 +45,10 @@ attempts () {
 
 mkdir bare
 attempts bare >expected
-for options in handles=auto handles=descriptor; do
-    POSIX_OPTIONS=$options stack
-    mount_volfile "$VOL"
+for options in handles=auto handles=descriptor "handles=auto --idmapped-mounts"; do
+    POSIX_OPTIONS=${options%% *} stack
+    # shellcheck disable=SC2086
+    mount_volfile "$VOL" ${options#"${options%% *}"}
     attempts "$MNT" >got
     diff expected got || fail "users may do something else than on the bare directory with $options"
     rm -rf "${MNT:?}"/*

@@ -32,4 +32,7 @@ offers --dot graph --do
 offers 'on off' --read-only =
 offers off --read-only = of
 offers DEBUG -L D
+offers '' counts /nowhere-
+offers my.vol fault /mnt my
+offers other.txt tell /mnt volume rules o
 exit $status

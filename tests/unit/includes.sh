@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A folder is a layer and includes only layers below it: core <- graph <- fuse <- the program, core <- xlators.
+# A folder is a layer and includes only layers below it: core <- graph <- fuse and control <- the program,
+# core <- xlators.
 # And only fuse knows libfuse.
 set -u
 cd "$SOURCE_DIR" || exit 1
@@ -18,6 +19,7 @@ only () {
 only src/core 'config\.h|fops\.def|xlator\.h|core/[a-z-]+\.h'
 only src/trace 'config\.h|fops\.def|core/[a-z-]+\.h|trace/[a-z-]+\.h'
 only src/graph 'config\.h|(core|graph)/[a-z-]+\.h'
+only src/control '(core|graph|control)/[a-z-]+\.h'
 only src/fuse 'config\.h|xlator\.h|(core|graph|fuse)/[a-z-]+\.h'
 
 # A translator: xlator.h and the headers of its own folder.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* valgrind */
 /* What calls carry: buffers, dicts, gfids, attributes. */
 #include "core/dict.h"
 #include "core/dirent.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* valgrind */
 /* The edge: that requests go down, answers come up once, and those who break the rules are named. */
 #include "core/stack.h"
 #include "core/watchdog.h"

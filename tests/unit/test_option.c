@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* valgrind */
 /* Values of options: what is accepted, as what, and what is refused with which words. */
 #include "core/option.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Timers: called in the order in which they are due, and not when they were taken back. */
+/* valgrind */
 #include "core/clock.h"
 #include "core/timer.h"
 
@@ -46,7 +47,6 @@ START_TEST (they_are_called_in_the_order_in_which_they_are_due)
 {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
-    seen.called = g_string_new (NULL);
     pthread_mutex_lock (&gate);
     timer_after (0, wait_at_gate, &gate);
     timer_after (30 * MS, note, "c");
@@ -63,7 +63,6 @@ START_TEST (none_is_called_too_early)
 {
     int64_t begin = clock_now ();
 
-    seen.called = g_string_new (NULL);
     timer_after (50 * MS, note, "x");
     wait_for (1);
     ck_assert_int_ge (clock_now () - begin, 50 * MS);
@@ -72,10 +71,8 @@ END_TEST
 
 START_TEST (one_that_was_taken_back_is_not_called)
 {
-    core_timer_t *timer;
+    core_timer_t *timer = timer_after (3600000 * MS, note, "no");
 
-    seen.called = g_string_new (NULL);
-    timer = timer_after (3600000 * MS, note, "no");
     timer_after (10 * MS, note, "y");
     ck_assert (timer_cancel (timer));
     wait_for (1);
@@ -85,7 +82,6 @@ END_TEST
 
 START_TEST (a_thousand_at_once_are_all_called)
 {
-    seen.called = g_string_new (NULL);
     for (int i = 0; i < 1000; i++)
         timer_after (i % 7 * MS, note, ".");
     wait_for (1000);
@@ -93,12 +89,25 @@ START_TEST (a_thousand_at_once_are_all_called)
 }
 END_TEST
 
+static void
+begin (void)
+{
+    seen.called = g_string_new (NULL);
+}
+
+static void
+end (void)
+{
+    g_string_free (seen.called, TRUE);
+}
+
 int
 main (void)
 {
     Suite *suite = suite_create ("timer");
     TCase *tcase = tcase_create ("timer");
 
+    tcase_add_checked_fixture (tcase, begin, end);
     tcase_add_test (tcase, they_are_called_in_the_order_in_which_they_are_due);
     tcase_add_test (tcase, none_is_called_too_early);
     tcase_add_test (tcase, one_that_was_taken_back_is_not_called);

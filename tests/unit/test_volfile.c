@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* valgrind */
 /* The grammar of volfiles, and what is said, and where, about each way to get it wrong. */
 #include "graph/graph.h"
 

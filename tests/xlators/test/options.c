@@ -127,7 +127,8 @@ options_fini (xlator_t *this)
 static void
 options_notify (xlator_t *this, enum xlator_event event, void *data)
 {
-    static const char *const names[] = { "parent-up", "child-up", "parent-down", "child-down" };
+    static const char *const names[] = { [XLATOR_PARENT_UP] = "parent-up", [XLATOR_CHILD_UP] = "child-up", [XLATOR_ENDING] = "ending",
+                                         [XLATOR_PARENT_DOWN] = "parent-down", [XLATOR_CHILD_DOWN] = "child-down" };
 
     options_tell (this, names[event]);
     xlator_pass_on (this, event, data);

@@ -5,6 +5,10 @@
 #include <limits.h>
 #include <poll.h>
 
+#ifndef RWF_NOAPPEND
+#define RWF_NOAPPEND 0x20
+#endif
+
 #define DATA_MAX (64 << 20)          /* in one read or write */
 #define DATA_COPY_MAX (1 << 30)      /* in one copy_file_range */
 #define DATA_COPY_CHUNK (1 << 20)    /* where it is done by reading and writing */
@@ -99,7 +103,7 @@ posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 
 /* One pwritev of what is left after done bytes. */
 static ssize_t
-data_write_some (int fd, const struct iovec *vector, int count, size_t done, off_t offset)
+data_write_some (int fd, const struct iovec *vector, int count, size_t done, off_t offset, int way)
 {
     struct iovec rest[64];
     int n = 0;
@@ -112,18 +116,21 @@ data_write_some (int fd, const struct iovec *vector, int count, size_t done, off
         return 0;
     rest[0].iov_base = (char *) rest[0].iov_base + done;
     rest[0].iov_len -= done;
+    if (way != 0)
+        return pwritev2 (fd, rest, n, offset, way);
     return n == 1 ? pwrite (fd, rest[0].iov_base, rest[0].iov_len, offset) : pwritev (fd, rest, n, offset);
 }
 
-/* Writes all of it, as far as there is room. How many bytes, or a negative errno when there are none. */
+/* Writes all of it, as far as there is room; way is RWF_NOAPPEND or 0. How many bytes, or a negative errno when there are
+ * none. */
 static ssize_t
-data_write (int fd, const struct iovec *vector, int count, off_t offset)
+data_write (int fd, const struct iovec *vector, int count, off_t offset, int way)
 {
     const size_t size = iov_length (vector, count);
     size_t done = 0;
 
     while (done < size) {
-        ssize_t n = data_write_some (fd, vector, count, done, offset + (off_t) done);
+        ssize_t n = data_write_some (fd, vector, count, done, offset + (off_t) done, way);
 
         if (n == 0)
             break;
@@ -140,7 +147,7 @@ data_write (int fd, const struct iovec *vector, int count, off_t offset)
  * without. */
 static ssize_t
 data_write_aligned (xlator_t *this, const struct posix_fd *pfd, const struct iovec *vector, int count,
-                    off_t offset)
+                    off_t offset, int way)
 {
     const size_t size = iov_length (vector, count);
     struct iobuf *iobuf = iobuf_new (size);
@@ -152,20 +159,34 @@ data_write_aligned (xlator_t *this, const struct posix_fd *pfd, const struct iov
         return -ENOMEM;
     iov_unload (iobuf->ptr, size, vector, count);
     one = (struct iovec){ iobuf->ptr, size };
-    n = data_write (pfd->fd, &one, 1, offset);
+    n = data_write (pfd->fd, &one, 1, offset, way);
     if (n == -EINVAL && (other = data_without_direct (this, pfd)) >= 0) {
-        n = data_write (other, &one, 1, offset);
+        n = data_write (other, &one, 1, offset, way);
         close (other);
     }
     iobuf_unref (iobuf);
     return n;
 }
 
+/* For a system without RWF_NOAPPEND, before Linux 6.9: through a descriptor that doesn't append. */
+static ssize_t
+data_write_not_appending (xlator_t *this, const struct posix_fd *pfd, const struct iovec *vector, int count, off_t offset)
+{
+    int fd = posix_openat (this, AT_FDCWD, posix_path_of (pfd->fd).text,
+                           (int) pfd->flags & (O_ACCMODE | O_SYNC | O_DSYNC), 0);
+    ssize_t n = fd < 0 ? fd : data_write (fd, vector, count, offset, 0);
+
+    if (fd >= 0)
+        close (fd);
+    return n;
+}
+
 static ssize_t
 data_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iovec *vector, int count,
-             off_t offset, struct posix_change *change)
+             off_t offset, uint32_t flags, struct posix_change *change)
 {
     struct posix_fd *pfd;
+    const int way = flags & WRITE_AT_OFFSET ? RWF_NOAPPEND : 0;
     int r = posix_fd_of (this, fd, &pfd);
     ssize_t n;
 
@@ -179,9 +200,11 @@ data_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iovec *
     if (r < 0)
         return r;
     posix_before (this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
-    n = data_write (pfd->fd, vector, count, offset);
+    n = data_write (pfd->fd, vector, count, offset, way);
     if (n == -EINVAL && (fcntl (pfd->fd, F_GETFL) & O_DIRECT))
-        n = data_write_aligned (this, pfd, vector, count, offset);
+        n = data_write_aligned (this, pfd, vector, count, offset, way);
+    if (n == -EOPNOTSUPP && way != 0)
+        n = data_write_not_appending (this, pfd, vector, count, offset);
     posix_after (pfd->fd, &pfd->gfid, change);
     return n;
 }
@@ -191,7 +214,7 @@ posix_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vecto
               off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     struct posix_change change = { 0 };
-    ssize_t n = data_writev (frame, this, fd, vector, count, offset, &change);
+    ssize_t n = data_writev (frame, this, fd, vector, count, offset, flags, &change);
 
     STACK_UNWIND (writev, frame, POSIX_RET (n), posix_pre (&change, n), posix_post (&change, n), NULL);
 }
@@ -210,7 +233,7 @@ data_copy_slowly (int in, off_t off_in, int out, off_t off_out, size_t len)
         n = data_read (in, iobuf->ptr, MIN (len - (size_t) done, DATA_COPY_CHUNK), off_in + done);
         if (n <= 0)
             break;
-        written = data_write (out, &(struct iovec){ iobuf->ptr, (size_t) n }, 1, off_out + done);
+        written = data_write (out, &(struct iovec){ iobuf->ptr, (size_t) n }, 1, off_out + done, 0);
         if (written < 0)
             n = written;
         else

@@ -17,9 +17,6 @@ static const struct ioctl_command commands[] = {
     { (uint32_t) FS_IOC_GETFLAGS, FS_IOC_GETFLAGS, 0, sizeof (int) },
     { (uint32_t) FS_IOC_SETFLAGS, FS_IOC_SETFLAGS, sizeof (int), 0 },
     { (uint32_t) FS_IOC_GETVERSION, FS_IOC_GETVERSION, 0, sizeof (int) },
-    { (uint32_t) FS_IOC32_GETFLAGS, FS_IOC_GETFLAGS, 0, sizeof (int) },
-    { (uint32_t) FS_IOC32_SETFLAGS, FS_IOC_SETFLAGS, sizeof (int), 0 },
-    { (uint32_t) FS_IOC32_GETVERSION, FS_IOC_GETVERSION, 0, sizeof (int) },
     { (uint32_t) FS_IOC_FSGETXATTR, FS_IOC_FSGETXATTR, 0, sizeof (struct fsxattr) },
     { (uint32_t) FS_IOC_FSSETXATTR, FS_IOC_FSSETXATTR, sizeof (struct fsxattr), 0 },
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* "did you mean ...?": the candidate with the fewest slips of the keyboard, if they are few. */
-#include "graph/internal.h"
+#include "core/suggest.h"
 
 #include <string.h>
 

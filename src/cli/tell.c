@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is said to a daemon that runs, through its control socket.
+ *
+ *   windlass reload MOUNTPOINT
+ *   windlass counts MOUNTPOINT
+ *   windlass tell MOUNTPOINT [TARGET COMMAND [FILE]]     all that can be said
+ */
+#include "cli/cli.h"
+#include "control/control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- for all of them ------------------------------------------------------------------------ */
+
+/* A daemon of somebody else must not write to our terminal what the terminal would act on. */
+static void
+print_safely (FILE *file, const char *text)
+{
+    for (const char *at = text; *at;) {
+        const gunichar c = g_utf8_get_char_validated (at, -1);
+        const char *end = (gint32) c < 0 ? at + 1 : g_utf8_next_char (at);
+
+        if ((gint32) c >= 0 && (c == '\n' || c == '\t' || g_unichar_isprint (c)))
+            fwrite (at, 1, end - at, file);
+        else
+            for (const char *p = at; p < end; p++)
+                fprintf (file, "\\x%02x", (unsigned char) *p);
+        at = end;
+    }
+    if (*text && !g_str_has_suffix (text, "\n"))
+        fputc ('\n', file);
+}
+
+int
+cli_call (const struct cli_command *command, const char *mountpoint, const char *target, const char *what, GBytes *input)
+{
+    g_autoptr (GString) answer = g_string_new (NULL);
+    g_autofree char *error = NULL;
+
+    if (control_call (mountpoint, target, what, input, answer, &error) < 0) {
+        fprintf (stderr, "windlass %s: ", command->name);
+        print_safely (stderr, error);
+        return CLI_FAILED;
+    }
+    print_safely (stdout, answer->str);
+    return CLI_OK;
+}
+
+GBytes *
+cli_read (const struct cli_command *command, const char *path)
+{
+    FILE *file = strcmp (path, "-") == 0 ? stdin : fopen (path, "re");
+    g_autoptr (GByteArray) bytes = g_byte_array_new ();
+    guint8 part[16384];
+    size_t n;
+    int error = file ? 0 : errno;
+
+    while (!error && (n = fread (part, 1, sizeof part, file)) > 0) {
+        g_byte_array_append (bytes, part, n);
+        if (bytes->len > CONTROL_REQUEST_MAX)
+            error = EFBIG;
+    }
+    if (!error && ferror (file))
+        error = errno;
+    if (file && file != stdin)
+        fclose (file);
+    if (error) {
+        fprintf (stderr, "windlass %s: '%s' can't be read: %s\n", command->name, path,
+                 error == EFBIG ? "it is larger than 1MB" : g_strerror (error));
+        return NULL;
+    }
+    return g_byte_array_free_to_bytes (g_steal_pointer (&bytes));
+}
+
+int
+cli_usage (const struct cli_command *command, const char *what)
+{
+    fprintf (stderr, "windlass %s: %s; usage: windlass %s %s\n", command->name, what, command->name, command->arguments);
+    return CLI_USAGE;
+}
+
+/* --- each ----------------------------------------------------------------------------------- */
+
+/* The daemon's command of the same name. */
+int
+cli_tell_daemon (const struct cli_command *command, int argc, char **argv)
+{
+    if (!cli_parse (command, &argc, argv, NULL, NULL))
+        return CLI_USAGE;
+    if (argc != 2)
+        return cli_usage (command, argc < 2 ? "which mount point?" : "one mount point is wanted");
+    return cli_call (command, argv[1], NULL, command->name, NULL);
+}
+
+int
+cli_tell (const struct cli_command *command, int argc, char **argv)
+{
+    g_autoptr (GBytes) input = NULL;
+
+    if (!cli_parse (command, &argc, argv, NULL, NULL))
+        return CLI_USAGE;
+    if (argc == 2)
+        return cli_call (command, argv[1], NULL, "commands", NULL);
+    if (argc != 4 && argc != 5)
+        return cli_usage (command, argc < 2 ? "which mount point?" : "a target and a command are wanted");
+    if (argc == 5) {
+        input = cli_read (command, argv[4]);
+        if (!input)
+            return CLI_FAILED;
+    }
+    return cli_call (command, argv[1], strcmp (argv[2], "-") == 0 ? NULL : argv[2], argv[3], input);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The end of who asks. */
+#include "control/control.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SEND_SECONDS 5
+#define ANSWER_SECONDS 30
+#define PIECE 65536
+
+/* Who is asked, for messages. */
+struct place {
+    const char *mountpoint; /* as given */
+    struct mount mount;
+};
+
+/* --- finding the daemon --- */
+
+static int
+place_find (struct place *place, char **ret_error)
+{
+    g_autofree char *mountinfo = NULL, *path = NULL;
+    g_autoptr (GError) error = NULL;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, &error)) {
+        *ret_error = g_strdup (error->message);
+        return -EIO;
+    }
+    path = mount_path (mountinfo, place->mountpoint, ret_error);
+    if (!path)
+        return -EINVAL;
+    if (!mount_find (mountinfo, path, &place->mount)) {
+        *ret_error = g_strdup_printf ("'%s' is not a mount point%s", place->mountpoint,
+                                      access (path, F_OK) == 0 ? "" : ", and there is nothing of that name");
+        return -EINVAL;
+    }
+    if (g_str_has_prefix (place->mount.type, "fuse") && place->mount.user_id >= 0)
+        return 0;
+    *ret_error = g_strdup_printf ("'%s' is not a Windlass mount, but one of type '%s'", place->mountpoint, place->mount.type);
+    return -EINVAL;
+}
+
+/* 0 for a connected socket in *ret_fd, or a negative errno. */
+static int
+socket_try (const char *path, int *ret_fd)
+{
+    const struct timeval send = { .tv_sec = SEND_SECONDS }, answer = { .tv_sec = ANSWER_SECONDS };
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd, r;
+
+    if (g_strlcpy (address.sun_path, path, sizeof address.sun_path) >= sizeof address.sun_path)
+        return -ENOENT;
+    fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
+    setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &answer, sizeof answer);
+    if (connect (fd, (struct sockaddr *) &address, sizeof address) == 0) {
+        *ret_fd = fd;
+        return 0;
+    }
+    r = -errno;
+    close (fd);
+    return r;
+}
+
+/* In a folder that everybody may write to, a socket could be anybody's. */
+static bool
+is_of_owner (int fd, const struct place *place)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+
+    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == 0 || who.uid == place->mount.user_id);
+}
+
+static char *
+connect_error (const struct place *place, const GPtrArray *paths, int r)
+{
+    const char *mountpoint = place->mountpoint;
+    g_autofree char *all = NULL;
+
+    if (r == -EPERM || r == -EACCES)
+        return g_strdup_printf ("not permitted: the daemon of '%s' belongs to user %d, and only that user and root may talk to it",
+                                mountpoint, (int) place->mount.user_id);
+    if (r == -ECONNREFUSED)
+        return g_strdup_printf ("the daemon of '%s' is gone; mount it again", mountpoint);
+    if (r == -EAGAIN || r == -ETIMEDOUT)
+        return g_strdup_printf ("the daemon of '%s' doesn't answer: others talk to it, or it is stopped", mountpoint);
+    if (r != -ENOENT)
+        return g_strdup_printf ("can't talk to the daemon of '%s': %s", mountpoint, g_strerror (-r));
+    all = g_strjoinv (", ", (char **) paths->pdata);
+    if (strcmp (place->mount.type, "fuse.windlass") != 0)
+        return g_strdup_printf ("no Windlass daemon serves '%s', which is mounted with type '%s': there is no socket, looked for %s",
+                                mountpoint, place->mount.type, all);
+    return g_strdup_printf ("the daemon of '%s' can't be reached: it is gone, or could not make its socket, which its log says; looked "
+                            "for %s", mountpoint, all);
+}
+
+/* A socket, or a negative errno and *ret_error. What is there, but not for us, says more than what isn't there. */
+static int
+daemon_connect (const struct place *place, char **ret_error)
+{
+    g_autoptr (GPtrArray) paths = control_paths (&place->mount);
+    int worst = -ENOENT, fd = -1;
+
+    for (guint i = 0; i < paths->len && fd < 0; i++) {
+        int r = socket_try (paths->pdata[i], &fd);
+
+        if (r == 0 && !is_of_owner (fd, place)) {
+            close (fd);
+            fd = -1;
+            r = -EPERM;
+        }
+        if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+            worst = r;
+    }
+    if (fd >= 0)
+        return fd;
+    g_ptr_array_add (paths, NULL);
+    *ret_error = connect_error (place, paths, worst);
+    return worst;
+}
+
+/* --- asking --- */
+
+/* A daemon that refuses may close before it has read everything; then its answer says why. */
+static int
+send_all (int fd, GBytes *bytes)
+{
+    gsize size;
+    const char *at = g_bytes_get_data (bytes, &size);
+
+    while (size > 0) {
+        const ssize_t n = send (fd, at, size, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EPIPE || errno == ECONNRESET ? 0 : -errno;
+        at += n;
+        size -= n;
+    }
+    return 0;
+}
+
+static int
+receive_answer (int fd, int *ret_status, GString *ret_text, char **ret_error)
+{
+    g_autoptr (GByteArray) in = g_byte_array_new ();
+    guint8 piece[PIECE];
+    int r = -EAGAIN;
+
+    while (r == -EAGAIN) {
+        const ssize_t n = recv (fd, piece, sizeof piece, 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? -ETIMEDOUT : -errno;
+        if (n == 0)
+            return -ECONNRESET;
+        g_byte_array_append (in, piece, n);
+        r = control_parse_answer (in->data, in->len, ret_status, ret_text, ret_error);
+    }
+    return r;
+}
+
+static int
+ask (int fd, const struct place *place, GBytes *request, GString *answer, char **ret_error)
+{
+    g_autoptr (GString) text = g_string_new (NULL);
+    int status = 0, r = send_all (fd, request);
+
+    if (r == 0)
+        r = receive_answer (fd, &status, text, ret_error);
+    if (r < 0 && !*ret_error)
+        *ret_error = g_strdup_printf ("the daemon of '%s' %s: %s", place->mountpoint,
+                                      r == -ECONNRESET ? "ended before it answered" : "didn't answer", g_strerror (-r));
+    if (r == 0 && status < 0)
+        *ret_error = g_strdup (text->len ? text->str : g_strerror (-status));
+    if (r < 0 || status < 0)
+        return r < 0 ? r : status;
+    g_string_append_len (answer, text->str, text->len);
+    return 0;
+}
+
+int
+control_call (const char *mountpoint, const char *target, const char *command, GBytes *input, GString *answer, char **ret_error)
+{
+    g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0), bytes = NULL;
+    const struct control_request request = { (char *) command, target ? (char *) target : "", input ? input : nothing };
+    struct place place = { .mountpoint = mountpoint };
+    int fd, r;
+
+    *ret_error = NULL;
+    bytes = control_pack (&request, ret_error);
+    if (!bytes)
+        return -EINVAL;
+    r = place_find (&place, ret_error);
+    fd = r < 0 ? r : daemon_connect (&place, ret_error);
+    r = fd < 0 ? fd : ask (fd, &place, bytes, answer, ret_error);
+    if (fd >= 0)
+        close (fd);
+    mount_clear (&place.mount);
+    return r;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The daemon's end of the socket. All of it runs on the main thread, from its main context, and never waits: whoever is slow
+ * to ask, or to take the answer, is dropped after a while.
+ */
+#include "control/control.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 8
+#define PATIENCE 5 /* seconds to send a request, and to take the answer */
+#define PIECE 65536
+
+struct control_server {
+    struct graph *graph;
+    const struct control_command *commands;
+    void *data;
+    char *path;
+    struct stat file; /* the socket's; no inode: none was made */
+    int fd;
+    guint watch;  /* of fd; 0 while nobody more is let in */
+    guint pause;  /* until the next try, when a descriptor could not be had; 0: none */
+    GList *connections; /* struct connection */
+};
+
+struct connection {
+    struct control_server *server;
+    int fd;
+    guint watch, timer;
+    GByteArray *in;
+    GBytes *out; /* NULL until there is an answer */
+    size_t sent;
+};
+
+static void server_listen (struct control_server *server);
+
+/* --- one who asks --- */
+
+static void
+connection_end (struct connection *connection)
+{
+    struct control_server *server = connection->server;
+
+    server->connections = g_list_remove (server->connections, connection);
+    g_source_remove (connection->watch);
+    g_source_remove (connection->timer);
+    close (connection->fd);
+    g_byte_array_unref (connection->in);
+    g_bytes_unref (connection->out);
+    g_free (connection);
+}
+
+static gboolean
+connection_late (gpointer data)
+{
+    struct connection *connection = data;
+    struct control_server *server = connection->server;
+
+    gf_log (NULL, GF_LOG_DEBUG, "control: a client %s for %d seconds and was dropped",
+            connection->out ? "didn't take its answer" : "didn't finish its request", PATIENCE);
+    connection_end (connection);
+    server_listen (server);
+    return G_SOURCE_CONTINUE; /* it is removed already, as all of the connection's */
+}
+
+static gboolean
+connection_write (gint fd, GIOCondition condition, gpointer data)
+{
+    struct connection *connection = data;
+    struct control_server *server = connection->server;
+    gsize size;
+    const char *bytes = g_bytes_get_data (connection->out, &size);
+    const ssize_t n = send (fd, bytes + connection->sent, size - connection->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return G_SOURCE_CONTINUE;
+    if (n >= 0)
+        connection->sent += n;
+    if (n >= 0 && connection->sent < size)
+        return G_SOURCE_CONTINUE;
+    connection_end (connection);
+    server_listen (server);
+    return G_SOURCE_CONTINUE;
+}
+
+static void
+connection_answer (struct connection *connection, int status, const GString *text)
+{
+    connection->out = control_pack_answer (status, text);
+    g_source_remove (connection->watch);
+    g_source_remove (connection->timer);
+    connection->watch = g_unix_fd_add (connection->fd, G_IO_OUT, connection_write, connection);
+    connection->timer = g_timeout_add_seconds (PATIENCE, connection_late, connection);
+}
+
+static void
+connection_serve (struct connection *connection, const struct control_request *request)
+{
+    const struct control_server *server = connection->server;
+    g_autoptr (GString) answer = g_string_new (NULL);
+    int r = control_dispatch (server->graph, server->commands, server->data, request, answer);
+
+    gf_log (NULL, GF_LOG_DEBUG, "control: '%s' of '%s': %s", request->command, request->target, r < 0 ? g_strerror (-r) : "done");
+    connection_answer (connection, r, answer);
+}
+
+/* What has come so far. */
+static void
+connection_look (struct connection *connection)
+{
+    struct control_request request = { 0 };
+    g_autofree char *error = NULL;
+    int r = control_parse (connection->in->data, connection->in->len, &request, &error);
+
+    if (r == -EAGAIN)
+        return;
+    if (r == 0) {
+        connection_serve (connection, &request);
+    } else {
+        g_autoptr (GString) text = g_string_new (error);
+        connection_answer (connection, r, text);
+    }
+    control_request_clear (&request);
+}
+
+static gboolean
+connection_read (gint fd, GIOCondition condition, gpointer data)
+{
+    struct connection *connection = data;
+    struct control_server *server = connection->server;
+    guint8 piece[PIECE];
+    const ssize_t n = recv (fd, piece, sizeof piece, MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return G_SOURCE_CONTINUE;
+    if (n <= 0) {
+        connection_end (connection);
+        server_listen (server);
+        return G_SOURCE_CONTINUE;
+    }
+    g_byte_array_append (connection->in, piece, n);
+    connection_look (connection);
+    return G_SOURCE_CONTINUE;
+}
+
+static bool
+may_ask (int fd)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+
+    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == 0 || who.uid == geteuid ());
+}
+
+static void
+connection_begin (struct control_server *server, int fd)
+{
+    struct connection *connection = g_new0 (struct connection, 1);
+
+    connection->server = server;
+    connection->fd = fd;
+    connection->in = g_byte_array_new ();
+    connection->watch = g_unix_fd_add (fd, G_IO_IN, connection_read, connection);
+    connection->timer = g_timeout_add_seconds (PATIENCE, connection_late, connection);
+    server->connections = g_list_prepend (server->connections, connection);
+    if (!may_ask (fd)) {
+        g_autoptr (GString) text = g_string_new (NULL);
+
+        g_string_printf (text, "not permitted: only root and user %u may talk to this daemon", geteuid ());
+        connection_answer (connection, -EPERM, text);
+    }
+}
+
+/* --- all of them --- */
+
+static gboolean
+server_resume (gpointer data)
+{
+    struct control_server *server = data;
+
+    server->pause = 0;
+    server_listen (server);
+    return G_SOURCE_REMOVE;
+}
+
+/* More than a few wait in the kernel's queue. Out of descriptors, which a busy mount may be, the next try is a second later: the
+ * queue would wake us at once. */
+static gboolean
+server_accept (gint listening, GIOCondition condition, gpointer data)
+{
+    struct control_server *server = data;
+    const int fd = accept4 (listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd >= 0)
+        connection_begin (server, fd);
+    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        server->pause = g_timeout_add_seconds (1, server_resume, server);
+    if (!server->pause && g_list_length (server->connections) < CONNECTIONS_MAX)
+        return G_SOURCE_CONTINUE;
+    server->watch = 0;
+    return G_SOURCE_REMOVE;
+}
+
+/* Lets the next one in, if there is room. */
+static void
+server_listen (struct control_server *server)
+{
+    if (!server->watch && !server->pause && g_list_length (server->connections) < CONNECTIONS_MAX)
+        server->watch = g_unix_fd_add (server->fd, G_IO_IN, server_accept, server);
+}
+
+/* --- the socket's file --- */
+
+/* What is there is of a daemon that was killed: the number is that of our mount. */
+static int
+socket_bind (struct control_server *server, char **ret_error)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+    if (strlen (server->path) >= sizeof address.sun_path) {
+        *ret_error = g_strdup_printf ("'%s' is too long for the name of a socket", server->path);
+        return -ENAMETOOLONG;
+    }
+    strcpy (address.sun_path, server->path);
+    unlink (server->path);
+    server->fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (server->fd >= 0 && fchmod (server->fd, 0600) == 0 && bind (server->fd, (struct sockaddr *) &address, sizeof address) == 0
+        && listen (server->fd, CONNECTIONS_MAX) == 0 && lstat (server->path, &server->file) == 0)
+        return 0;
+    *ret_error = g_strdup_printf ("'%s': %s", server->path, g_strerror (errno));
+    return -EIO;
+}
+
+static int
+socket_make (struct control_server *server, char **ret_error)
+{
+    const int dir = control_open_dir (server->path, ret_error);
+    int r = dir < 0 ? dir : socket_bind (server, ret_error);
+
+    if (dir >= 0)
+        close (dir);
+    return r;
+}
+
+/* Once it is unmounted, the next mount may have our number, and its socket our socket's name. */
+static void
+socket_remove (const struct control_server *server)
+{
+    g_autofree char *error = NULL;
+    const int dir = control_open_dir (server->path, &error);
+    struct stat st;
+
+    if (dir < 0)
+        return;
+    /* A file system may give the next file the same inode number. */
+    if (lstat (server->path, &st) == 0 && st.st_ino == server->file.st_ino && st.st_ctim.tv_sec == server->file.st_ctim.tv_sec
+        && st.st_ctim.tv_nsec == server->file.st_ctim.tv_nsec)
+        unlink (server->path);
+    close (dir);
+}
+
+static char *
+socket_path (const char *mountpoint, char **ret_error)
+{
+    g_autofree char *mountinfo = NULL;
+    g_autoptr (GPtrArray) paths = NULL;
+    struct mount mount;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL) || !mount_find (mountinfo, mountpoint, &mount)) {
+        *ret_error = g_strdup ("the mount is not in /proc/self/mountinfo");
+        return NULL;
+    }
+    mount.user_id = geteuid ();
+    paths = control_paths (&mount);
+    mount_clear (&mount);
+    return g_strdup (paths->pdata[0]);
+}
+
+struct control_server *
+control_serve (struct graph *graph, const char *mountpoint, const struct control_command *commands, void *data,
+               char **ret_error)
+{
+    struct control_server *server = g_new0 (struct control_server, 1);
+
+    server->graph = graph;
+    server->commands = commands;
+    server->data = data;
+    server->fd = -1;
+    server->path = socket_path (mountpoint, ret_error);
+    if (server->path && socket_make (server, ret_error) == 0) {
+        server_listen (server);
+        return server;
+    }
+    control_stop (server);
+    return NULL;
+}
+
+/* An answer still goes out, as far as the kernel takes it at once: it may be to the command that ended us. */
+static void
+connection_flush (const struct connection *connection)
+{
+    gsize size;
+    const char *bytes = connection->out ? g_bytes_get_data (connection->out, &size) : NULL;
+
+    if (bytes && send (connection->fd, bytes + connection->sent, size - connection->sent, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        gf_log (NULL, GF_LOG_DEBUG, "control: an answer was dropped at the end: %s", g_strerror (errno));
+}
+
+void
+control_stop (struct control_server *server)
+{
+    if (!server)
+        return;
+    while (server->connections) {
+        connection_flush (server->connections->data);
+        connection_end (server->connections->data);
+    }
+    if (server->watch)
+        g_source_remove (server->watch);
+    if (server->pause)
+        g_source_remove (server->pause);
+    if (server->file.st_ino)
+        socket_remove (server);
+    if (server->fd >= 0)
+        close (server->fd);
+    g_free (server->path);
+    g_free (server);
+}

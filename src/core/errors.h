@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names of error numbers. */
+#ifndef WINDLASS_CORE_ERRORS_H
+#define WINDLASS_CORE_ERRORS_H
+
+/* "EIO"; "an unknown error" for what has no name. It stays. */
+const char *error_name (int number);
+
+/* The number of a name, in any case; 0 when there is none such. */
+int error_of_name (const char *name);
+
+/* The name nearest to word, or NULL. */
+const char *error_near (const char *word);
+
+#endif

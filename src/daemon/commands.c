@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the daemon itself can be told: windlass reload, windlass counts, windlass tell MOUNTPOINT - COMMAND. */
+#include "daemon/daemon.h"
+
+#include "core/frame.h"
+#include "core/timer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- reload --- */
+
+static int
+refuse_reload (const struct program_options *options, GString *answer)
+{
+    g_string_append_printf (answer, "the volfile '%s' can't be read again: it was not read from a file%s\nnothing was changed\n",
+                            options->volfile, strcmp (options->volfile, "-") == 0 ? ", but from the standard input" : "");
+    return -EINVAL;
+}
+
+/* The main thread must not wait for a pipe that a file was replaced with, nor for our own mount. */
+static int
+reload_check (const struct running *running, GString *answer)
+{
+    const struct program_options *options = running->options;
+    g_autofree char *inside = g_strconcat (running->mountpoint, "/", NULL);
+
+    if (!options->volfile_again)
+        return refuse_reload (options, answer);
+    if (g_str_has_prefix (options->volfile_again, inside))
+        g_string_append_printf (answer, "the volfile '%s' can't be read again: the mount is over it\n", options->volfile_again);
+    else if (!g_file_test (options->volfile_again, G_FILE_TEST_IS_REGULAR))
+        g_string_append_printf (answer, "the volfile '%s' can't be read again: there is no such file any more\n",
+                                options->volfile_again);
+    else
+        return 0;
+    g_string_append (answer, "nothing was changed\n");
+    return -EINVAL;
+}
+
+int
+running_reload (const struct running *running, GString *answer)
+{
+    const struct graph_settings settings = options_of_graph (running->options);
+    g_auto (GStrv) lines = NULL;
+    int r = reload_check (running, answer);
+
+    if (r == 0)
+        r = graph_reload (running->graph, running->options->volfile_again, &settings, answer);
+    lines = g_strsplit (answer->str, "\n", -1);
+    for (char **line = lines; *line; line++)
+        if (**line)
+            gf_log (NULL, r < 0 ? GF_LOG_WARNING : GF_LOG_INFO, "reload: %s", *line);
+    return r;
+}
+
+void
+running_hang_up (const struct running *running)
+{
+    g_autoptr (GString) answer = g_string_new (NULL);
+    int r = log_reopen ();
+
+    if (r < 0)
+        gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays", g_strerror (-r));
+    /* Whoever rotates logs needs no warning each time that there is no file to read. */
+    if (running->options->volfile_again)
+        running_reload (running, answer);
+}
+
+static int
+command_reload (void *data, GBytes *input, GString *answer)
+{
+    return running_reload (data, answer);
+}
+
+/* --- the rest --- */
+
+static int
+command_graph (void *data, GBytes *input, GString *answer)
+{
+    const struct running *running = data;
+    g_autofree char *text = graph_text (running->graph);
+
+    g_string_append (answer, text);
+    return 0;
+}
+
+/* Field of /proc/self/status: a number, without its unit. */
+static guint64
+status_number (const char *status, const char *key)
+{
+    const char *at = strstr (status, key);
+
+    return at ? g_ascii_strtoull (at + strlen (key), NULL, 10) : 0;
+}
+
+static unsigned
+count_descriptors (void)
+{
+    g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+    unsigned n = 0;
+
+    while (dir && g_dir_read_name (dir))
+        n++;
+    return n ? n - 1 : 0; /* without the folder's own */
+}
+
+static int
+command_counts (void *data, GBytes *input, GString *answer)
+{
+    const struct running *running = data;
+    g_autofree char *status = NULL;
+    size_t known, forgotten;
+
+    itable_counts (running->graph->itable, &known, &forgotten);
+    g_string_append_printf (answer, "requests=%u\ninodes=%zu\nremembered=%zu\n", stack_count (), known, forgotten);
+    g_string_append_printf (answer, "open=%u\ntimers=%u\ndescriptors=%u\n", bridge_count_open (running->bridge), timer_count (),
+                            count_descriptors ());
+    if (!g_file_get_contents ("/proc/self/status", &status, NULL, NULL))
+        return 0;
+    g_string_append_printf (answer, "threads=%" G_GUINT64_FORMAT "\nrss=%" G_GUINT64_FORMAT "\n",
+                            status_number (status, "\nThreads:\t"), status_number (status, "\nVmRSS:\t") * 1024);
+    return 0;
+}
+
+const struct control_command running_commands[] = {
+    { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, and bytes of memory",
+      command_counts },
+    { "graph", "print the graph with the options that are in force", command_graph },
+    { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },
+    { NULL, NULL, NULL },
+};

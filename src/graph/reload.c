@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A volfile that is read again while its graph runs. The text becomes a graph of its own, checked as any other, which is never
+ * started: its translators' private structs hold the new values. Where only online options differ, those are handed over;
+ * anything else needs a remount, and then nothing is taken over at all.
+ */
+#include "graph/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A running graph, and what it shall be. */
+struct reload {
+    struct graph *graph, *fresh;
+    GString *answer;
+    unsigned n_changes;
+    unsigned n_refused;
+};
+
+static xlator_t *
+reload_old (const struct reload *reload, guint i)
+{
+    const xlator_t *fresh = reload->fresh->xlators->pdata[i];
+
+    return graph_find (reload->graph, fresh->name);
+}
+
+static void G_GNUC_PRINTF (3, 4)
+refuse (struct reload *reload, int line, const char *format, ...)
+{
+    va_list args;
+
+    if (line > 0)
+        g_string_append_printf (reload->answer, "%s:%d: ", reload->fresh->volfile->path, line);
+    va_start (args, format);
+    g_string_append_vprintf (reload->answer, format, args);
+    va_end (args);
+    g_string_append (reload->answer, "; that needs a remount\n");
+    reload->n_refused++;
+}
+
+/* --- the shape ------------------------------------------------------------------------------ */
+
+static char *
+children_text (const xlator_t *xl)
+{
+    GString *out = g_string_new (NULL);
+
+    for (const xlator_list_t *child = xl->children; child; child = child->next)
+        g_string_append_printf (out, "%s%s", out->len ? " " : "", child->xlator->name);
+    return g_string_free (out, FALSE);
+}
+
+static void
+compare_volume (struct reload *reload, const xlator_t *old, const xlator_t *fresh)
+{
+    g_autofree char *before = children_text (old), *after = children_text (fresh);
+
+    if (strcmp (old->type, fresh->type) != 0)
+        refuse (reload, fresh->line, "volume '%s': type '%s' -> '%s'", old->name, old->type, fresh->type);
+    else if (old->api != fresh->api)
+        refuse (reload, fresh->line, "volume '%s': the module of type '%s' is another one than when it was mounted", old->name,
+                old->type);
+    if (strcmp (before, after) != 0)
+        refuse (reload, fresh->line, "volume '%s': subvolumes '%s' -> '%s'", old->name, before, after);
+}
+
+static void
+compare_shape (struct reload *reload)
+{
+    const struct graph *graph = reload->graph;
+    struct graph *fresh = reload->fresh;
+
+    for (guint i = 0; i < fresh->xlators->len; i++) {
+        const xlator_t *xl = fresh->xlators->pdata[i], *old = reload_old (reload, i);
+
+        if (old)
+            compare_volume (reload, old, xl);
+        else
+            refuse (reload, xl->line, "volume '%s' of type '%s' is new in the graph", xl->name, xl->type);
+    }
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        const xlator_t *old = graph->xlators->pdata[i];
+
+        if (!graph_find (fresh, old->name))
+            refuse (reload, 0, "volume '%s' of type '%s' is not in the graph any more", old->name, old->type);
+    }
+    if (strcmp (graph->top->name, fresh->top->name) != 0)
+        refuse (reload, fresh->top->line, "the top is volume '%s', and was '%s'", fresh->top->name, graph->top->name);
+}
+
+/* --- options -------------------------------------------------------------------------------- */
+
+/* Both have the same rows, as their types are the same. */
+static const struct option_setting *
+changed_setting (const xlator_t *old, const xlator_t *fresh, guint i)
+{
+    const struct option_setting *before = old->settings->pdata[i], *after = fresh->settings->pdata[i];
+
+    g_assert (before->option == after->option);
+    return g_strcmp0 (before->text, after->text) != 0 ? after : NULL;
+}
+
+static char *
+quoted (const char *text)
+{
+    return text ? g_strdup_printf ("'%s'", text) : g_strdup ("unset");
+}
+
+static void
+compare_options (struct reload *reload, const xlator_t *old, const xlator_t *fresh)
+{
+    for (guint i = 0; i < fresh->settings->len; i++) {
+        const struct option_setting *before = old->settings->pdata[i], *after = changed_setting (old, fresh, i);
+        g_autofree char *from = quoted (before->text), *to = after ? quoted (after->text) : NULL;
+
+        if (!after)
+            continue;
+        if (!setting_is_online (old, after))
+            refuse (reload, after->line > 0 ? after->line : fresh->line, "volume '%s': option '%s': %s -> %s", old->name,
+                    after->option->key[0], from, to);
+        else
+            g_string_append_printf (reload->answer, "volume '%s': option '%s': %s -> %s\n", old->name, after->option->key[0], from,
+                                    to);
+        reload->n_changes++;
+    }
+}
+
+/* --- taking over ---------------------------------------------------------------------------- */
+
+/* Has the translator itself something to take over? */
+static bool
+needs_reconfigure (const xlator_t *old, const xlator_t *fresh)
+{
+    for (guint i = 0; i < fresh->settings->len; i++) {
+        const struct option_setting *after = changed_setting (old, fresh, i);
+
+        if (after && option_find (old->api->options, after->option->key[0]) == after->option && !after->option->inert)
+            return true;
+    }
+    return false;
+}
+
+/* A private struct with the values that xl has now: its own one may have been changed since it was filled. */
+static void *
+private_of_settings (const xlator_t *xl)
+{
+    char *private = g_malloc0 (MAX (xl->api->priv_size, 1));
+
+    for (guint i = 0; i < xl->settings->len; i++) {
+        const struct option_setting *setting = xl->settings->pdata[i];
+        g_autofree char *allowed = NULL;
+
+        if (setting->text && option_find (xl->api->options, setting->option->key[0]) == setting->option)
+            option_parse (setting->option, setting->text, private + setting->option->offset, &allowed);
+    }
+    return private;
+}
+
+/* Those before `end` get their old values back. They had them before, so that they can't refuse. */
+static void
+roll_back (struct reload *reload, guint end)
+{
+    for (guint i = end; i-- > 0;) {
+        xlator_t *old = reload_old (reload, i);
+        void *private;
+
+        if (!needs_reconfigure (old, reload->fresh->xlators->pdata[i]))
+            continue;
+        private = private_of_settings (old);
+        if (old->api->reconfigure (old, private) < 0)
+            gf_log (old, GF_LOG_ERROR, "volume '%s' of type '%s' could not go back to the options that it had", old->name, old->type);
+        option_clear (old->api->options, private);
+        g_free (private);
+    }
+}
+
+static int
+reconfigure_all (struct reload *reload)
+{
+    int r = 0;
+
+    for (guint i = 0; r >= 0 && i < reload->fresh->xlators->len; i++) {
+        const xlator_t *fresh = reload->fresh->xlators->pdata[i];
+        xlator_t *old = reload_old (reload, i);
+
+        if (needs_reconfigure (old, fresh))
+            r = old->api->reconfigure (old, fresh->private);
+        if (r >= 0)
+            continue;
+        g_string_append_printf (reload->answer, "%s:%d: volume '%s' refuses its new options: %s\n", reload->fresh->volfile->path,
+                                fresh->line, old->name, g_strerror (-r));
+        roll_back (reload, i);
+    }
+    return MIN (r, 0);
+}
+
+/* The new texts, and their places. The other graph frees the old ones. */
+static void
+adopt (struct reload *reload)
+{
+    for (guint i = 0; i < reload->fresh->xlators->len; i++) {
+        xlator_t *fresh = reload->fresh->xlators->pdata[i], *old = reload_old (reload, i);
+        GPtrArray *settings = old->settings;
+
+        old->settings = fresh->settings;
+        fresh->settings = settings;
+        old->line = fresh->line;
+        old->column = fresh->column;
+        if (old->loglevel != fresh->loglevel)
+            xlator_set_loglevel (old, fresh->loglevel);
+    }
+}
+
+static int
+reload_take (struct reload *reload)
+{
+    int r;
+
+    compare_shape (reload);
+    for (guint i = 0; reload->n_refused == 0 && i < reload->fresh->xlators->len; i++)
+        compare_options (reload, reload_old (reload, i), reload->fresh->xlators->pdata[i]);
+    r = reload->n_refused ? -EINVAL : reconfigure_all (reload);
+    if (r < 0)
+        return r;
+    adopt (reload);
+    if (reload->n_changes == 0)
+        g_string_append (reload->answer, "no option changed\n");
+    return 0;
+}
+
+int
+graph_reload (struct graph *graph, const char *path, const struct graph_settings *settings, GString *answer)
+{
+    struct reload reload = { .graph = graph, .answer = answer };
+    g_autofree char *error = NULL;
+    struct volfile *volfile = volfile_read (path, &error);
+    int r = -EINVAL;
+
+    if (!volfile) {
+        g_string_append_printf (answer, "%s\nnothing was changed\n", error);
+        return -EIO;
+    }
+    reload.fresh = graph_load (volfile, settings);
+    volfile_append_problems (volfile, answer);
+    if (!volfile_has_errors (volfile))
+        r = reload_take (&reload);
+    if (r < 0)
+        g_string_append (answer, "nothing was changed\n");
+    graph_free (reload.fresh);
+    return r;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * swap BACK MNT COUNT: while one process changes BACK behind the mount all the time, what a name stands for being now a folder, now
+ * a symbolic link that leads out of it, now a file, now a pipe, a device or a link to a file outside, another uses these names
+ * through MNT, COUNT times. It fails when it got what is outside. BACK holds what symlink-races.sh makes of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static unsigned seen; /* how often what is inside was reached */
+
+/* Never ends. */
+static void
+keep_swapping (int back)
+{
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        renameat2 (back, "dir", back, "to-outside", RENAME_EXCHANGE);
+        renameat2 (back, "file", back, "to-file", RENAME_EXCHANGE);
+        renameat2 (back, "file", back, "fifo", RENAME_EXCHANGE);
+        renameat2 (back, "file", back, "null", RENAME_EXCHANGE);
+    }
+}
+
+static void
+check (int fd, const char *name)
+{
+    char text[16] = "";
+    ssize_t n = fd < 0 ? -1 : read (fd, text, sizeof text - 1);
+
+    if (n > 0 && strncmp (text, "inside", 6) != 0) {
+        printf ("'%s' reads '%s'\n", name, text);
+        exit (1);
+    }
+    seen += n > 0;
+    if (fd >= 0)
+        close (fd);
+}
+
+/* Every kind of request that takes a name. Whether it succeeds is a matter of luck. */
+static void
+use_names (int mnt)
+{
+    struct stat st;
+    int fd;
+
+    check (openat (mnt, "dir/secret", O_RDONLY | O_NONBLOCK), "dir/secret");
+    check (openat (mnt, "file", O_RDONLY | O_NONBLOCK), "file");
+    check (openat (mnt, "file", O_RDWR | O_CREAT | O_NONBLOCK, 0666), "file");
+    fd = openat (mnt, "dir/new", O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, 0666);
+    if (fd >= 0)
+        close (fd);
+    (void) !mkdirat (mnt, "dir/folder", 0700);
+    (void) !symlinkat ("x", mnt, "dir/symlink");
+    (void) !linkat (mnt, "dir/new", mnt, "dir/other", 0);
+    (void) !renameat (mnt, "dir/new", mnt, "dir/renamed");
+    (void) !fchmodat (mnt, "dir/victim", 0777, 0);
+    (void) !fstatat (mnt, "dir/victim", &st, 0);
+    (void) !unlinkat (mnt, "dir/victim", 0);
+    (void) !unlinkat (mnt, "dir/renamed", 0);
+    (void) !unlinkat (mnt, "dir/other", 0);
+    (void) !unlinkat (mnt, "dir/symlink", 0);
+    (void) !unlinkat (mnt, "dir/folder", AT_REMOVEDIR);
+}
+
+int
+main (int argc, char **argv)
+{
+    int back = argc == 4 ? open (argv[1], O_PATH) : -1, mnt = argc == 4 ? open (argv[2], O_PATH) : -1;
+    pid_t child;
+
+    if (back < 0 || mnt < 0)
+        return 2;
+    child = fork ();
+    if (child == 0)
+        keep_swapping (back);
+    for (long i = atol (argv[3]); i > 0; i--)
+        use_names (mnt);
+    kill (child, SIGKILL);
+    waitpid (child, NULL, 0);
+    printf ("inside: %u\n", seen);
+    return 0;
+}

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Options that may change while it is mounted are read again from the volfile: all that changed, or nothing.
+# builds: debug release asan tsan
+. "$(dirname "$0")/lib.sh"
+
+write () {
+    stack "test/online,$1" "test/online${2+,$2}"
+}
+
+values () {
+    "$WINDLASS" tell "$MNT" "${1-online-1}" show | tr '\n' ' '
+}
+
+# refused WHAT REGEX: a reload changes nothing, and says why.
+refused () {
+    local before
+    before=$("$WINDLASS" tell "$MNT" - graph; values; values online-2)
+    expect_error "$2" "$WINDLASS" reload "$MNT"
+    expect_match "what is said of $1" '^nothing was changed$' "$("$WINDLASS" reload "$MNT" 2>&1)"
+    expect "the graph after $1" "$before" "$("$WINDLASS" tell "$MNT" - graph; values; values online-2)"
+}
+
+write number=1,text=one
+mkdir elsewhere
+cd elsewhere || exit 1
+mount_volfile ../test.vol --attribute-timeout=0 --xlator-option posix.max-hardlinks=7 # found again by a daemon that is in another folder
+cd .. || exit 1
+expect "values at the start" "number=1 fixed=1 text=one " "$(values)"
+expect "nothing new" "no option changed" "$("$WINDLASS" reload "$MNT")"
+
+# While requests run.
+for _ in 1 2; do
+    (cd "$MNT" && until [ -e stop ]; do stat . file >/dev/null 2>&1; done) &
+done
+for n in {2..20}; do
+    write number="$n",text="$n"
+    "$WINDLASS" reload "$MNT" >answer || fail "a reload fails: $(cat answer)"
+    expect "values after reload $n" "number=$n fixed=1 text=$n " "$(values)"
+done
+expect_match "what is said" "^volume 'online-1': option 'number': '19' -> '20'$" "$(cat answer)"
+expect_match "what is said" "^volume 'online-1': option 'text': '19' -> '20'$" "$(cat answer)"
+expect "lines of it" 2 "$(wc -l <answer)"
+touch "$BACK/stop"
+wait
+expect_match "the graph" 'option number 20$' "$("$WINDLASS" tell "$MNT" - graph)"
+
+# Back to the default; the command line still wins.
+POSIX_OPTIONS=max-hardlinks=9 write number=20
+expect "what is said" "volume 'online-1': option 'text': '20' -> unset" "$("$WINDLASS" reload "$MNT")"
+expect "values" "number=20 fixed=1 text= " "$(values)"
+
+# A volume's log level.
+write number=20,log-level=TRACE
+expect_ok "$WINDLASS" reload "$MNT"
+stat "$MNT" >/dev/null
+expect_match "the log" ' T \[.*-online-1: ' "$(cat "$LOG")"
+write number=20
+expect_match "what is said" "option 'log-level': 'TRACE' -> unset" "$("$WINDLASS" reload "$MNT")"
+
+# All or nothing.
+write number=5,fixed=2
+refused "a fixed option" "^(windlass reload: )?$VOL:[0-9]+: volume 'online-1': option 'fixed': '1' -> '2'; that needs a remount"
+write number=101
+refused "a bad value" "$VOL:[0-9]+:[0-9]+: error: volume 'online-1': option 'number' must be 0 to 100, got '101'"
+write number=5,refuse=on text=taken-and-given-back
+refused "a translator that refuses" "volume 'online-1' refuses its new options: Device or resource busy"
+echo 'volume' >>"$VOL"
+refused "a broken volfile" "error: "
+stack "test/online,number=5" test/pass
+refused "another type" "volume 'pass-2' of type 'test/pass' is new in the graph; that needs a remount"
+stack "test/online,number=5"
+refused "a volume less" "volume 'online-2' of type 'test/online' is not in the graph any more; that needs a remount"
+write number=5
+sed -i 's/online-2/other/' "$VOL"
+refused "another name" "online-2"
+write number=5
+sed -i 's/test\/online/test\/pass/; /option number/d' "$VOL"
+refused "another type of one volume" "volume 'online-1': type 'test/online' -> 'test/pass'; that needs a remount"
+rm "$VOL"
+refused "no volfile" "'$VOL' can't be read again: there is no such file any more"
+mkfifo "$VOL"
+refused "a pipe" "there is no such file any more"
+rm "$VOL"
+
+# SIGHUP opens the log anew, and does the same; problems are in the log.
+write number=9
+mv "$LOG" "$LOG.1"
+kill -HUP "$DAEMON"
+wait_until "grep -q \"reload: volume 'online-1': option 'number': '20' -> '9'\" '$LOG'"
+expect "values after SIGHUP" "number=9 fixed=1 text= " "$(values)"
+echo nonsense >"$VOL"
+kill -HUP "$DAEMON"
+wait_until "grep -q 'reload: nothing was changed' '$LOG'"
+expect "values after SIGHUP with a bad volfile" "number=9 fixed=1 text= " "$(values)"
+unmount
+
+# What came through a pipe can't be read again; SIGHUP doesn't complain each time.
+write number=1
+"$WINDLASS" -f - -l "$LOG" -p "$TEST_DIR/pid" "$MNT" <"$VOL" || fail "not mounted"
+DAEMON=$(cat "$TEST_DIR/pid")
+refused "standard input" "'-' can't be read again: it was not read from a file, but from the standard input"
+mv "$LOG" "$LOG.2"
+kill -HUP "$DAEMON"
+wait_until "[ -e '$LOG' ]"
+expect_ok "$WINDLASS" counts "$MNT"
+expect "the new log" "" "$(cat "$LOG")"
+unmount

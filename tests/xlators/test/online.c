@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Options that change while requests run, and commands. It refuses what `refuse` says. All requests pass. */
+#include "xlator.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+typedef struct online_private {
+    int number; /* atomic */
+    int fixed;
+    bool refuse; /* the main thread's alone */
+    pthread_mutex_t lock;
+    char *text; /* lock */
+} online_private_t;
+
+static const struct xlator_option online_options[] = {
+    { .key = { "number" },
+      .type = OPTION_INT,
+      OPTION_FIELD (online_private_t, number),
+      .value = "1",
+      .min = 0,
+      .max = 100,
+      .online = true,
+      .help = "a number that may change" },
+    { .key = { "text", "words" },
+      .type = OPTION_STRING,
+      OPTION_FIELD (online_private_t, text),
+      .online = true,
+      .help = "a text that may change" },
+    { .key = { "fixed" },
+      .type = OPTION_INT,
+      OPTION_FIELD (online_private_t, fixed),
+      .value = "1",
+      .help = "a number that may not change" },
+    { .key = { "refuse" },
+      .type = OPTION_BOOL,
+      OPTION_FIELD (online_private_t, refuse),
+      .value = "off",
+      .online = true,
+      .help = "refuse to take over options with this one on" },
+    { .key = { NULL } },
+};
+
+/* What is being read in a request may be the old text: so it is swapped under the lock. */
+static int
+online_reconfigure (xlator_t *this, const void *new_private)
+{
+    online_private_t *priv = this->private;
+    const online_private_t *new = new_private;
+    char *text = g_strdup (new->text);
+
+    if (new->refuse) {
+        g_free (text);
+        return -EBUSY;
+    }
+    __atomic_store_n (&priv->number, new->number, __ATOMIC_RELAXED);
+    priv->refuse = new->refuse;
+    pthread_mutex_lock (&priv->lock);
+    char *old = priv->text;
+    priv->text = text;
+    pthread_mutex_unlock (&priv->lock);
+    g_free (old);
+    return 0;
+}
+
+static void
+online_dump (xlator_t *this, GString *out)
+{
+    online_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    g_string_append_printf (out, "number=%d\nfixed=%d\ntext=%s\n", __atomic_load_n (&priv->number, __ATOMIC_RELAXED), priv->fixed,
+                            priv->text ? priv->text : "");
+    pthread_mutex_unlock (&priv->lock);
+}
+
+static int
+online_show (xlator_t *this, GBytes *input, GString *answer)
+{
+    online_dump (this, answer);
+    return 0;
+}
+
+static int
+online_echo (xlator_t *this, GBytes *input, GString *answer)
+{
+    gsize size;
+    const char *bytes = g_bytes_get_data (input, &size);
+
+    g_string_append_len (answer, bytes, size);
+    return size ? 0 : -ENODATA;
+}
+
+/* Each request looks at what a reload changes. */
+static void
+online_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    online_private_t *priv = this->private;
+    size_t length;
+
+    pthread_mutex_lock (&priv->lock);
+    length = priv->text ? strlen (priv->text) : 0;
+    pthread_mutex_unlock (&priv->lock);
+    if (length + __atomic_load_n (&priv->number, __ATOMIC_RELAXED) > 10000)
+        STACK_UNWIND (stat, frame, -1, ERANGE, NULL, NULL);
+    else
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), stat, loc, xdata);
+}
+
+static int
+online_init (xlator_t *this)
+{
+    online_private_t *priv = this->private;
+
+    pthread_mutex_init (&priv->lock, NULL);
+    return 0;
+}
+
+static void
+online_fini (xlator_t *this)
+{
+    online_private_t *priv = this->private;
+
+    pthread_mutex_destroy (&priv->lock);
+}
+
+static const struct xlator_command online_commands[] = {
+    { "show", "print the values that are in force", online_show },
+    { "echo", "give back the input, or refuse when there is none", online_echo },
+    { NULL, NULL, NULL },
+};
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "test/online",
+    .about = "has options that change while it runs",
+    .children = { .min = 1, .max = 1 },
+    .priv_size = sizeof (online_private_t),
+    .options = online_options,
+    .init = online_init,
+    .fini = online_fini,
+    .reconfigure = online_reconfigure,
+    .fops = { .stat = online_stat },
+    .dumpops = { .priv = online_dump },
+    .commands = online_commands,
+};
