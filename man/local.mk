@@ -3,12 +3,20 @@
 
 man_MANS = \
     man/man5/volfile.5 \
+    man/man7/debug-delay-gen.7 \
+    man/man7/debug-error-gen.7 \
+    man/man7/debug-fault.7 \
+    man/man7/debug-power-cut.7 \
     man/man7/encryption-rot-13.7 \
     man/man7/fops.7 \
     man/man7/storage-posix.7 \
     man/man8/mount.windlass.8 \
     man/man8/windlass.8
 man_sources = \
+    %D%/debug-delay-gen.7.in \
+    %D%/debug-error-gen.7.in \
+    %D%/debug-fault.7.in \
+    %D%/debug-power-cut.7.in \
     %D%/encryption-rot-13.7.in \
     %D%/fops.7.in \
     %D%/mount.windlass.8.in \
@@ -36,6 +44,10 @@ man/man8/%.8: %D%/%.8.in %D%/page.awk
 	$(man_make)
 
 man/man7/fops.7: src/core/fops-man.awk src/core/kinds.h src/fops.def
+man/man7/debug-power-cut.7: src/windlass$(EXEEXT) xlators/debug/power-cut.la
+man/man7/debug-delay-gen.7: src/windlass$(EXEEXT) xlators/debug/delay-gen.la
+man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.la
+man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.la
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.la
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
 man/man8/windlass.8: src/windlass$(EXEEXT)

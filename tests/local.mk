@@ -13,18 +13,25 @@ check_PROGRAMS += \
     tests/unit/test_inode \
     tests/unit/test_option \
     tests/unit/test_scheduler \
+    tests/unit/test_rules \
     tests/unit/test_timer \
     tests/unit/test_volfile \
+    tests/graph/test_fault \
     tests/graph/test_load \
     tests/graph/test_posix \
     tests/graph/test_posix_shared \
+    tests/graph/test_power_cut \
+    tests/graph/test_power_cut_random \
     tests/graph/test_rot13
 endif
+# The rules of debug/fault know of no graph.
+tests_unit_test_rules_SOURCES = %D%/unit/test_rules.c xlators/debug/fault/parse.c xlators/debug/fault/rules.c
 
 # What scripts in tests/mount run on a mount. They know nothing of Windlass, and no sanitizer watches them.
 check_PROGRAMS += \
     tests/mount/programs/handles \
     tests/mount/programs/idmap \
+    tests/mount/programs/kv \
     tests/mount/programs/lock \
     tests/mount/programs/mapped \
     tests/mount/programs/opath \
@@ -51,6 +58,9 @@ tests_mount_programs_setflags_LDADD =
 tests_mount_programs_swap_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_swap_LDFLAGS =
 tests_mount_programs_swap_LDADD =
+tests_mount_programs_kv_CFLAGS = $(WINDLASS_CFLAGS) $(GLIB_CFLAGS)
+tests_mount_programs_kv_LDFLAGS =
+tests_mount_programs_kv_LDADD = $(GLIB_LIBS)
 tests_mount_programs_lock_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_lock_LDFLAGS =
 tests_mount_programs_lock_LDADD =
@@ -129,11 +139,14 @@ dist_noinst_SCRIPTS += \
     %D%/mount/control.sh \
     %D%/mount/crash-report.sh \
     %D%/mount/deep-tree.sh \
+    %D%/mount/delay-gen.sh \
     %D%/mount/device-nodes.sh \
     %D%/mount/directory-vanishes.sh \
     %D%/mount/disk-full.sh \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
+    %D%/mount/error-gen.sh \
+    %D%/mount/fault.sh \
     %D%/mount/file-handles.sh \
     %D%/mount/gdb-tutorial.sh \
     %D%/mount/git.sh \
@@ -153,6 +166,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/private-files.sh \
     %D%/mount/private-mount.sh \
     %D%/mount/privileges-dropped.sh \
+    %D%/mount/power-cut-sqlite.sh \
+    %D%/mount/power-cut.sh \
     %D%/mount/privileges-killed.sh \
     %D%/mount/races.sh \
     %D%/mount/reload.sh \

@@ -3,6 +3,10 @@
 
 volfilesdir = $(pkgdatadir)/volfiles
 dist_volfiles_DATA = \
+    %D%/delay-gen.vol \
+    %D%/error-gen.vol \
+    %D%/fault.vol \
     %D%/full-stack.vol \
     %D%/posix.vol \
+    %D%/power-cut.vol \
     %D%/rot-13.vol

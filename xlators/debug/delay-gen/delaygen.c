@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * debug/delay-gen: some requests take longer.
+ *
+ * No thread waits meanwhile: the call is set aside, and a timer has it go on. So any number may be delayed at once, and those
+ * that aren't are as fast as ever, also behind one of the same file that is: writes to a file may overtake each other.
+ */
+#include "xlator.h"
+
+#include <errno.h>
+
+/* What is wanted; but for the counts it stays as it is. Online options make another one. */
+struct settings {
+    struct shared shared;
+    double percentage;
+    int64_t duration; /* ns */
+    opset_t ops;
+    uint64_t seed;
+    uint64_t seen, delayed; /* atomic: requests that might have been delayed, and that were */
+};
+
+typedef struct {
+    double percentage;
+    int64_t duration; /* us */
+    char *enable, *seed_text;
+    struct shared_slot settings;
+    struct held_calls *held;
+} delaygen_private_t;
+
+static const struct xlator_option delaygen_options[] = {
+    {
+        .key = { "delay-percentage" },
+        .type = OPTION_PERCENT,
+        OPTION_FIELD (delaygen_private_t, percentage),
+        .value = "10%",
+        .online = true,
+        .help = "how many of the requests take longer",
+    },
+    {
+        .key = { "delay-duration" },
+        .type = OPTION_INT,
+        OPTION_FIELD (delaygen_private_t, duration),
+        .value = "100000",
+        .min = 0,
+        .max = 3600e6,
+        .online = true,
+        .help = "how much longer, in microseconds; at most an hour",
+    },
+    {
+        .key = { "enable" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (delaygen_private_t, enable),
+        .value = "",
+        .check = opset_check,
+        .online = true,
+        .help = "the operations that take longer, separated by commas, such as lookup,readv or LOOKUP,READ; empty: all",
+    },
+    {
+        .key = { "seed" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (delaygen_private_t, seed_text),
+        .check = chance_seed_check,
+        .online = true,
+        .help = "a number that decides which requests take longer, so that they do again; by default another each time, which is "
+                "logged",
+    },
+    {},
+};
+
+/* --- requests ----------------------------------------------------------------------------------- */
+
+static bool
+delaygen_hits (struct settings *s, enum fop op)
+{
+    if (!opset_has (s->ops, op))
+        return false;
+    if (!chance_hits (s->seed, __atomic_add_fetch (&s->seen, 1, __ATOMIC_RELAXED), s->percentage))
+        return false;
+    __atomic_add_fetch (&s->delayed, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static void
+delaygen_every (const struct call *call)
+{
+    delaygen_private_t *priv = call->this->private;
+    struct settings *s = shared_get (&priv->settings);
+    const int64_t duration = delaygen_hits (s, call->op) ? s->duration : 0;
+    call_stub_t *stub;
+
+    shared_unref (&s->shared);
+    if (duration == 0) {
+        call_pass (call);
+        return;
+    }
+    stub = call_keep_to_pass (call);
+    if (!stub) {
+        call_fail (call, ENOMEM);
+        return;
+    }
+    held_add (priv->held, stub, duration, NULL);
+}
+
+/* Whatever ended the delay: it makes a request late, but never fail. Whoever is interrupted gets the answer as soon as there
+ * is one, as from a disk, and a program whose timer ticks never sees an EINTR that a file can't have. */
+static void
+delaygen_go_on (call_stub_t *stub, enum held_end why, void *data)
+{
+    call_resume (stub);
+}
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+static struct settings *
+settings_new (const delaygen_private_t *options, uint64_t seed)
+{
+    struct settings *s = g_new0 (struct settings, 1);
+    g_autofree char *problem = NULL;
+
+    s->shared = (struct shared){ 1, g_free };
+    s->percentage = options->percentage;
+    s->duration = options->duration * 1000;
+    opset_parse (options->enable, &s->ops, &problem); /* was checked when it was read */
+    s->seed = seed;
+    return s;
+}
+
+static int
+delaygen_init (xlator_t *this)
+{
+    delaygen_private_t *priv = this->private;
+    const uint64_t seed = chance_seed (priv->seed_text);
+
+    shared_set (&priv->settings, &settings_new (priv, seed)->shared);
+    priv->held = held_new (delaygen_go_on);
+    if (!priv->seed_text)
+        gf_log (this, GF_LOG_INFO, "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
+                "' the same requests take longer again", seed, seed);
+    return 0;
+}
+
+/* Counting begins anew. A seed that was drawn stays, and so does what is delayed already. */
+static int
+delaygen_reconfigure (xlator_t *this, const void *new_private)
+{
+    delaygen_private_t *priv = this->private;
+    const delaygen_private_t *options = new_private;
+    struct settings *old = shared_get (&priv->settings);
+    const uint64_t seed = options->seed_text ? chance_seed (options->seed_text) : old->seed;
+
+    shared_unref (&old->shared);
+    shared_unref (shared_set (&priv->settings, &settings_new (options, seed)->shared));
+    return 0;
+}
+
+static void
+delaygen_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    delaygen_private_t *priv = this->private;
+
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+        held_stop (priv->held);
+    if (event == XLATOR_PARENT_DOWN)
+        held_wait (priv->held);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+delaygen_fini (xlator_t *this)
+{
+    delaygen_private_t *priv = this->private;
+
+    held_free (priv->held);
+    shared_unref (shared_set (&priv->settings, NULL));
+}
+
+static void
+delaygen_dump (xlator_t *this, GString *out)
+{
+    delaygen_private_t *priv = this->private;
+    struct settings *s = shared_get (&priv->settings);
+
+    g_string_append_printf (out, "seed=%" G_GUINT64_FORMAT "\n", s->seed);
+    g_string_append_printf (out, "seen=%" G_GUINT64_FORMAT "\n", __atomic_load_n (&s->seen, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "delayed=%" G_GUINT64_FORMAT "\n", __atomic_load_n (&s->delayed, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "waiting=%u\n", held_count (priv->held, NULL, NULL));
+    shared_unref (&s->shared);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "debug/delay-gen",
+    .about = "has requests take longer, without a thread that waits",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_DATA | TOUCHES_ERRORS,
+    .priv_size = sizeof (delaygen_private_t),
+    .options = delaygen_options,
+    .init = delaygen_init,
+    .fini = delaygen_fini,
+    .reconfigure = delaygen_reconfigure,
+    .notify = delaygen_notify,
+    .every = delaygen_every,
+    .dumpops = { .priv = delaygen_dump },
+};

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * debug/error-gen: lets some requests fail, without a word to storage.
+ *
+ * Which ones depends on the seed and on how many requests that may fail came before, nothing else: the same requests in the same
+ * order fail in the same way again.
+ */
+#include "errorgen.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SHORT_WRITE "GF_ERROR_SHORT_WRITE"
+#define INTERVAL_MIN 3 /* of random-failure, as GlusterFS has it */
+#define INTERVALS 42
+
+/* What is wanted; but for what the lock guards it stays as it is. Online options make another one. */
+struct settings {
+    struct shared shared;
+    double failure; /* percent */
+    bool random_failure, short_write;
+    int error;      /* 0: one that the operation may have */
+    opset_t ops;
+    char *path;     /* pattern, or NULL */
+    int64_t uid;    /* -1: anybody's */
+    uint64_t nth;   /* 0: not only one */
+    uint64_t seed;
+    pthread_mutex_t lock;     /* a leaf */
+    uint64_t seen, failed;    /* requests that might have failed, and that did; lock */
+    uint64_t next, intervals; /* of random-failure: which of those seen fails next; how many were drawn. lock */
+};
+
+typedef struct {
+    double failure;
+    bool random_failure;
+    char *error_no, *enable, *path, *seed_text;
+    int64_t uid, nth;
+    struct shared_slot settings;
+} errorgen_private_t;
+
+static int errorgen_check_error (const char *text, char **ret_allowed);
+
+static const struct xlator_option errorgen_options[] = {
+    {
+        .key = { "failure" },
+        .type = OPTION_PERCENT,
+        OPTION_FIELD (errorgen_private_t, failure),
+        .online = true,
+        .help = "how many of the requests fail, such as 10%; none unless it is given",
+    },
+    {
+        .key = { "error-no" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (errorgen_private_t, error_no),
+        .check = errorgen_check_error,
+        .online = true,
+        .help = "what they fail with: the name of an error, such as EIO; or " SHORT_WRITE ", with which writes write half of "
+                "what they should; by default one that the operation may really have",
+    },
+    {
+        .key = { "random-failure" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (errorgen_private_t, random_failure),
+        .value = "off",
+        .online = true,
+        .help = "fail at intervals: the first time after as many requests as failure says, then after 3 to 44",
+    },
+    {
+        .key = { "enable", "error-fops" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (errorgen_private_t, enable),
+        .check = opset_check,
+        .online = true,
+        .help = "the operations that fail, separated by commas, such as lookup,readv or LOOKUP,READ; all unless it is given",
+    },
+    {
+        .key = { "nth" },
+        .type = OPTION_INT,
+        OPTION_FIELD (errorgen_private_t, nth),
+        .value = "0",
+        .min = 0,
+        .max = 1e15,
+        .online = true,
+        .help = "only the request with this number fails, 1 being the first; 0: failure and random-failure decide",
+    },
+    {
+        .key = { "path" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (errorgen_private_t, path),
+        .online = true,
+        .help = "only requests for paths in the mount that match this pattern fail, such as *.db or /tmp/*; * stands for slashes too",
+    },
+    {
+        .key = { "uid" },
+        .type = OPTION_INT,
+        OPTION_FIELD (errorgen_private_t, uid),
+        .value = "-1",
+        .min = -1,
+        .max = UINT32_MAX,
+        .online = true,
+        .help = "only requests of this user fail, by number; -1: anybody's",
+    },
+    {
+        .key = { "seed" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (errorgen_private_t, seed_text),
+        .check = chance_seed_check,
+        .online = true,
+        .help = "a number that decides which requests fail, so that they do again; by default another each time, which is logged",
+    },
+    {},
+};
+
+static int
+errorgen_check_error (const char *text, char **ret_allowed)
+{
+    g_autofree char *suggestion = NULL;
+
+    if (error_of_name (text) || g_ascii_strcasecmp (text, SHORT_WRITE) == 0)
+        return 0;
+    suggestion = suggest_text (error_near (text));
+    *ret_allowed = g_strdup_printf ("must be the name of an error such as EIO, or " SHORT_WRITE "%s", suggestion);
+    return -EINVAL;
+}
+
+/* --- which request fails ------------------------------------------------------------------------ */
+
+static bool
+errorgen_may_fail (const struct settings *s, const struct call *call)
+{
+    if (!opset_has (s->ops, call->op) || (s->short_write && call->op != FOP_writev))
+        return false;
+    if (s->uid >= 0 && call->frame->root->uid != (uid_t) s->uid)
+        return false;
+    return !s->path || call_is_at (call, s->path);
+}
+
+static bool
+interval_is_over_locked (struct settings *s, uint64_t number)
+{
+    if (number != s->next)
+        return false;
+    s->next += INTERVAL_MIN + chance_number (~s->seed, s->intervals++) % INTERVALS;
+    return true;
+}
+
+/* The error that the request has; 0 if it has none. */
+static int
+errorgen_draw (struct settings *s, const struct call *call)
+{
+    uint64_t number;
+    bool fails;
+
+    pthread_mutex_lock (&s->lock);
+    number = ++s->seen;
+    if (s->nth)
+        fails = number == s->nth;
+    else if (s->random_failure)
+        fails = interval_is_over_locked (s, number);
+    else
+        fails = chance_hits (s->seed, number, s->failure);
+    s->failed += fails;
+    pthread_mutex_unlock (&s->lock);
+    if (!fails)
+        return 0;
+    return s->error ? s->error : errorgen_likely (call->op, chance_number (~s->seed, number));
+}
+
+/* --- requests ----------------------------------------------------------------------------------- */
+
+/* Half of it; one byte can't be halved. */
+static void
+errorgen_write_short (const struct call *call)
+{
+    struct writev_call args = *(const struct writev_call *) call->args;
+    struct call shorter = *call;
+    struct iovec vector[MAX (args.count, 1)];
+
+    args.count = iov_first (args.vector, args.count, MAX (call->size / 2, 1), vector);
+    args.vector = vector;
+    shorter.args = &args;
+    call_pass (&shorter);
+}
+
+static void
+errorgen_every (const struct call *call)
+{
+    errorgen_private_t *priv = call->this->private;
+    struct settings *s = shared_get (&priv->settings);
+    const bool short_write = s->short_write;
+    const int error = errorgen_may_fail (s, call) ? errorgen_draw (s, call) : 0;
+
+    shared_unref (&s->shared);
+    if (!error)
+        call_pass (call);
+    else if (short_write)
+        errorgen_write_short (call);
+    else
+        call_fail (call, error);
+}
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+static void
+settings_free (void *value)
+{
+    struct settings *s = value;
+
+    pthread_mutex_destroy (&s->lock);
+    g_free (s->path);
+    g_free (s);
+}
+
+/* The options were checked when they were read. */
+static struct settings *
+settings_new (const errorgen_private_t *options, uint64_t seed)
+{
+    struct settings *s = g_new0 (struct settings, 1);
+    g_autofree char *problem = NULL;
+
+    s->shared = (struct shared){ 1, settings_free };
+    pthread_mutex_init (&s->lock, NULL);
+    s->failure = options->failure;
+    s->random_failure = options->random_failure;
+    s->error = options->error_no ? error_of_name (options->error_no) : 0;
+    s->short_write = options->error_no && !s->error;
+    opset_parse (options->enable, &s->ops, &problem);
+    s->path = g_strdup (options->path);
+    s->uid = options->uid;
+    s->nth = options->nth;
+    s->seed = seed;
+    s->next = options->failure >= 1 ? (uint64_t) options->failure : INTERVAL_MIN + chance_number (~seed, s->intervals++) % INTERVALS;
+    if (s->short_write)
+        s->error = EIO; /* never answered, but not none either */
+    return s;
+}
+
+static void
+errorgen_log_seed (xlator_t *this, const errorgen_private_t *options, uint64_t seed)
+{
+    if (!options->seed_text)
+        gf_log (this, GF_LOG_INFO, "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
+                "' the same requests fail again", seed, seed);
+}
+
+static int
+errorgen_init (xlator_t *this)
+{
+    errorgen_private_t *priv = this->private;
+    const uint64_t seed = chance_seed (priv->seed_text);
+
+    shared_set (&priv->settings, &settings_new (priv, seed)->shared);
+    errorgen_log_seed (this, priv, seed);
+    return 0;
+}
+
+/* Counting begins anew. A seed that was drawn stays. */
+static int
+errorgen_reconfigure (xlator_t *this, const void *new_private)
+{
+    errorgen_private_t *priv = this->private;
+    const errorgen_private_t *options = new_private;
+    struct settings *old = shared_get (&priv->settings);
+    const uint64_t seed = options->seed_text ? chance_seed (options->seed_text) : old->seed;
+
+    shared_unref (&old->shared);
+    shared_unref (shared_set (&priv->settings, &settings_new (options, seed)->shared));
+    return 0;
+}
+
+static void
+errorgen_fini (xlator_t *this)
+{
+    errorgen_private_t *priv = this->private;
+
+    shared_unref (shared_set (&priv->settings, NULL));
+}
+
+static void
+errorgen_dump (xlator_t *this, GString *out)
+{
+    errorgen_private_t *priv = this->private;
+    struct settings *s = shared_get (&priv->settings);
+    uint64_t seen, failed;
+
+    pthread_mutex_lock (&s->lock);
+    seen = s->seen;
+    failed = s->failed;
+    pthread_mutex_unlock (&s->lock);
+    g_string_append_printf (out, "seed=%" G_GUINT64_FORMAT "\nseen=%" G_GUINT64_FORMAT "\nfailed=%" G_GUINT64_FORMAT "\n",
+                            s->seed, seen, failed);
+    shared_unref (&s->shared);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "debug/error-gen",
+    .about = "lets requests fail, at a rate, and the same ones again",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_DATA | TOUCHES_ERRORS,
+    .priv_size = sizeof (errorgen_private_t),
+    .options = errorgen_options,
+    .init = errorgen_init,
+    .fini = errorgen_fini,
+    .reconfigure = errorgen_reconfigure,
+    .every = errorgen_every,
+    .dumpops = { .priv = errorgen_dump },
+};

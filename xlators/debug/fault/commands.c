@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What `windlass fault` says. */
+#include "fault.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int
+command_rules (xlator_t *this, GBytes *input, GString *answer)
+{
+    gsize size;
+    const char *text = g_bytes_get_data (input, &size);
+
+    return fault_load (this, text ? text : "", size, "<rules>", answer);
+}
+
+static int
+command_clear (xlator_t *this, GBytes *input, GString *answer)
+{
+    return fault_load (this, "", 0, "", answer);
+}
+
+static int
+command_show (xlator_t *this, GBytes *input, GString *answer)
+{
+    fault_show (this, answer);
+    return 0;
+}
+
+static bool
+hangs_as (const void *data, const void *name)
+{
+    const struct fault_local *local = data;
+    const struct step *step = local->next > local->rule->steps ? local->next - 1 : NULL;
+
+    return step && step->kind == STEP_HANG && (!*(const char *) name || g_strcmp0 (step->name, name) == 0);
+}
+
+static void
+set_add_names (const struct rule_set *set, GHashTable *names)
+{
+    for (unsigned i = 0; i < set->rules->n; i++)
+        for (const struct step *step = set->rules->rules[i].steps; step->kind; step++)
+            if (step->kind == STEP_HANG && step->name)
+                g_hash_table_add (names, step->name);
+}
+
+/* No rule hangs anything under that name. */
+static int
+release_unknown (struct rule_set *set, const char *name, GString *answer)
+{
+    g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+    g_autoptr (GPtrArray) list = g_ptr_array_new ();
+    g_autofree char *suggestion = NULL;
+    GHashTableIter iter;
+    gpointer one;
+
+    set_add_names (set, names);
+    if (g_hash_table_contains (names, name))
+        return 0;
+    g_hash_table_iter_init (&iter, names);
+    while (g_hash_table_iter_next (&iter, &one, NULL))
+        g_ptr_array_add (list, one);
+    suggestion = suggest_text (suggest_near (name, list));
+    g_string_append_printf (answer, "no rule has 'hang name %s'%s", name, suggestion);
+    return -ENOENT;
+}
+
+/* input: the name of a hang; empty: all that hang. */
+static int
+command_release (xlator_t *this, GBytes *input, GString *answer)
+{
+    fault_private_t *priv = this->private;
+    gsize size;
+    const char *text = g_bytes_get_data (input, &size);
+    g_autofree char *name = g_strndup (text ? text : "", MIN (size, RULE_TEXT_MAX));
+    struct rule_set *set = shared_get (&priv->set);
+    int r = 0;
+
+    g_strstrip (name);
+    for (char *p = name; *p; p++)
+        if (g_ascii_iscntrl (*p))
+            *p = '?';
+    if (*name)
+        r = release_unknown (set, name, answer);
+    shared_unref (&set->shared);
+    if (r < 0)
+        return r;
+    g_string_append_printf (answer, "released %u", held_release (priv->held, hangs_as, name));
+    return 0;
+}
+
+const struct xlator_command fault_commands[] = {
+    { "rules", "put the rules of the input in place of those in force", command_rules },
+    { "clear", "take all rules away, and let go what they hold back", command_clear },
+    { "show", "print the rules in force, and how often each was used", command_show },
+    { "release", "let go what 'hang' holds back, under the name in the input or all", command_release },
+    { NULL, NULL, NULL },
+};

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * debug/fault: what goes wrong, by rules that can be changed while it is mounted.
+ *
+ *   fault_every: is there a rule for it? no: pass
+ *                yes: frame->local says which; then its steps, one after the other
+ *   delay, hang  the call is set aside, and comes back to fault_every, where local says what is next
+ *   short ...    the call is wound with other data; fault_every_cbk takes the answer
+ *   error        the call is answered
+ */
+#include "fault.h"
+
+#include <errno.h>
+
+static int fault_check_rules (const char *text, char **ret_allowed);
+
+static const struct xlator_option fault_options[] = {
+    {
+        .key = { "rules" },
+        .type = OPTION_PATH,
+        OPTION_FIELD (fault_private_t, file),
+        .check = fault_check_rules,
+        .online = true,
+        .help = "the file with the rules at the beginning; none unless it is given",
+    },
+    {
+        .key = { "seed" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (fault_private_t, seed_text),
+        .check = chance_seed_check,
+        .online = true,
+        .help = "a number that decides what happens by chance in rules without a seed, so that it does again; by default another "
+                "each time, which is logged",
+    },
+    {},
+};
+
+/* So that `windlass check` reads them, and nothing starts with bad ones. */
+static int
+fault_check_rules (const char *text, char **ret_allowed)
+{
+    g_autoptr (GError) error = NULL;
+    g_autofree char *rules_text = NULL, *problem = NULL;
+    struct rules *rules;
+    gsize size;
+
+    if (!g_file_get_contents (text, &rules_text, &size, &error)) {
+        *ret_allowed = g_strdup_printf ("must be a file of rules (%s)", error->message);
+        return -EINVAL;
+    }
+    rules = rules_parse (rules_text, size, text, &problem);
+    rules_free (rules);
+    if (!rules)
+        *ret_allowed = g_strdup_printf ("must be a file of rules (%s)", g_strdelimit (problem, "\n", ';'));
+    return rules ? 0 : -EINVAL;
+}
+
+/* --- requests ----------------------------------------------------------------------------------- */
+
+/* Rules that were replaced since the request found its own let go what hung then, and not what hangs now. */
+static void
+fault_hang (fault_private_t *priv, call_stub_t *stub, struct fault_local *local)
+{
+    struct rule_set *set = shared_ref (&local->set->shared);
+
+    held_add (priv->held, stub, HELD_FOR_EVER, local);
+    if (__atomic_load_n (&set->gone, __ATOMIC_SEQ_CST))
+        held_release (priv->held, fault_hangs_by_set, set);
+    shared_unref (&set->shared);
+}
+
+static void
+fault_hold (const struct call *call, struct fault_local *local, const struct step *step)
+{
+    fault_private_t *priv = call->this->private;
+    call_stub_t *stub = call_keep (call);
+
+    if (!stub) {
+        call_fail (call, ENOMEM);
+        return;
+    }
+    if (step->kind == STEP_DELAY)
+        held_add (priv->held, stub, (int64_t) step->number, local);
+    else
+        fault_hang (priv, stub, local);
+}
+
+/* An error that comes after something was done to the data is the end of that. */
+static void
+fault_next (const struct call *call, struct fault_local *local)
+{
+    const struct step *step = local->next;
+
+    if (step->kind == STEP_NONE) {
+        call_pass (call);
+        return;
+    }
+    local->next++;
+    if (step->kind == STEP_ERROR) {
+        call_fail (call, (int) step->number);
+    } else if (step->kind == STEP_DELAY || step->kind == STEP_HANG) {
+        fault_hold (call, local, step);
+    } else {
+        local->data = step;
+        local->error = local->next->kind == STEP_ERROR ? (int) local->next->number : 0;
+        fault_wind_data (call, local);
+    }
+}
+
+static void
+fault_every (const struct call *call)
+{
+    fault_private_t *priv = call->this->private;
+    struct fault_local *local = call->frame->local;
+    const struct rule *rule;
+    struct rule_set *set;
+    uint64_t number, seed;
+
+    if (local) {
+        fault_next (call, local);
+        return;
+    }
+    set = shared_get (&priv->set);
+    rule = fault_choose (set, call, &number, &seed);
+    if (!rule) {
+        shared_unref (&set->shared);
+        call_pass (call);
+        return;
+    }
+    local = frame_local_new (call->frame, sizeof *local);
+    *local = (struct fault_local){ .set = set, .rule = rule, .next = rule->steps, .number = number, .seed = seed };
+    fault_next (call, local);
+}
+
+static void
+fault_every_cbk (const struct answer *answer)
+{
+    fault_answer_data (answer, answer->frame->local);
+}
+
+/* What was interrupted while it hung fails; a delay makes a request late, but never fail. */
+static void
+fault_go_on (call_stub_t *stub, enum held_end why, void *data)
+{
+    const struct fault_local *local = data;
+    call_frame_t *frame = call_stub_frame (stub);
+
+    if (local->next[-1].kind == STEP_HANG && (why == HELD_INTERRUPTED || why == HELD_STOPPED)) {
+        call_stub_destroy (stub);
+        frame_fail (frame, why == HELD_INTERRUPTED ? EINTR : EIO);
+        return;
+    }
+    call_resume (stub);
+}
+
+static void
+fault_local_drop (xlator_t *this, void *data)
+{
+    struct fault_local *local = data;
+
+    if (local->set)
+        shared_unref (&local->set->shared);
+}
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+static int
+fault_init (xlator_t *this)
+{
+    fault_private_t *priv = this->private;
+    g_autoptr (GString) said = g_string_new (NULL);
+    int r;
+
+    pthread_mutex_init (&priv->load_lock, NULL);
+    priv->held = held_new (fault_go_on);
+    priv->seed = chance_seed (priv->seed_text);
+    r = fault_load_file (this, priv->file, said);
+    if (r < 0)
+        gf_log (this, GF_LOG_ERROR, "%s", said->str);
+    else if (!priv->seed_text)
+        gf_log (this, GF_LOG_INFO, "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
+                "' what happens by chance happens again", priv->seed, priv->seed);
+    return r;
+}
+
+/* A file that is as it was when it was read keeps its counts, or rules that came since in its place. */
+static int
+fault_reconfigure (xlator_t *this, const void *new_private)
+{
+    fault_private_t *priv = this->private;
+    const fault_private_t *options = new_private;
+    g_autoptr (GString) said = g_string_new (NULL);
+    int r;
+
+    pthread_mutex_lock (&priv->load_lock);
+    if (options->seed_text && chance_seed (options->seed_text) != priv->seed) {
+        priv->seed = chance_seed (options->seed_text);
+        g_clear_pointer (&priv->loaded, g_free);
+    }
+    pthread_mutex_unlock (&priv->load_lock);
+    r = fault_load_file (this, options->file, said);
+    gf_log (this, r < 0 ? GF_LOG_ERROR : GF_LOG_INFO, "%s", *said->str ? said->str : "the rules stay");
+    return r;
+}
+
+static void
+fault_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    fault_private_t *priv = this->private;
+
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+        held_stop (priv->held);
+    if (event == XLATOR_PARENT_DOWN)
+        held_wait (priv->held);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+fault_fini (xlator_t *this)
+{
+    fault_private_t *priv = this->private;
+
+    held_free (priv->held);
+    shared_unref (shared_set (&priv->set, NULL));
+    g_free (priv->loaded);
+    pthread_mutex_destroy (&priv->load_lock);
+}
+
+static void
+fault_dump (xlator_t *this, GString *out)
+{
+    g_autoptr (GString) rules = g_string_new (NULL);
+    g_auto (GStrv) lines = NULL;
+
+    fault_show (this, rules);
+    lines = g_strsplit (g_strchomp (rules->str), "\n", -1);
+    for (size_t i = 0; lines[i]; i++)
+        g_string_append_printf (out, "rules[%zu]=%s\n", i, lines[i]);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "debug/fault",
+    .about = "lets requests go wrong by rules that can be changed while it is mounted",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_DATA | TOUCHES_ERRORS,
+    .priv_size = sizeof (fault_private_t),
+    .options = fault_options,
+    .init = fault_init,
+    .fini = fault_fini,
+    .reconfigure = fault_reconfigure,
+    .notify = fault_notify,
+    .local_drop = fault_local_drop,
+    .every = fault_every,
+    .every_cbk = fault_every_cbk,
+    .dumpops = { .priv = fault_dump },
+    .commands = fault_commands,
+};

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The hidden folder. A file whose last name may have to come back at a cut has a second name in there before the first one is
+ * removed. It is made when it is first needed, removed at the end, and what a daemon left that was killed is removed by the
+ * next one. Nobody above sees it, nor the links that it adds.
+ */
+#include "power-cut.h"
+
+#include <errno.h>
+#include <string.h>
+
+char *
+cut_aside_name (uint64_t number)
+{
+    return g_strdup_printf ("%" G_GUINT64_FORMAT, number);
+}
+
+/* --- what is in it --- */
+
+int
+cut_hidden_need (xlator_t *this)
+{
+    struct cut_log *log = &cut_priv (this)->log;
+
+    return log->hidden ? 0 : cut_mkdir (this, log->root, CUT_HIDDEN, 0700, &log->hidden);
+}
+
+void
+cut_hidden_sweep (xlator_t *this)
+{
+    struct cut_log *log = &cut_priv (this)->log;
+    int r = cut_remove_tree (this, log->root, CUT_HIDDEN);
+
+    g_clear_pointer (&log->hidden, inode_unref);
+    log->swept = true;
+    if (r < 0 && r != -ENOENT)
+        gf_log (this, GF_LOG_WARNING, "can't remove '/" CUT_HIDDEN "': %s", g_strerror (-r));
+}
+
+static void
+aside_count (xlator_t *this, const gfid_t *gfid, bool add)
+{
+    power_cut_private_t *priv = cut_priv (this);
+
+    pthread_mutex_lock (&priv->asides_lock);
+    if (add)
+        g_hash_table_add (priv->asides, g_memdup2 (gfid, sizeof *gfid));
+    else
+        g_hash_table_remove (priv->asides, gfid);
+    __atomic_store_n (&priv->aside_count, g_hash_table_size (priv->asides), __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&priv->asides_lock);
+}
+
+int
+cut_aside_make (xlator_t *this, struct cut_node *node)
+{
+    struct cut_log *log = &cut_priv (this)->log;
+    g_autofree char *name = NULL;
+    int r = node->aside ? 0 : cut_hidden_need (this);
+
+    if (r < 0 || node->aside)
+        return r;
+    name = cut_aside_name (++log->numbers);
+    aside_count (this, &node->gfid, true); /* before it is there: one link too few for a moment, never one too many */
+    r = cut_link (this, node->inode, log->hidden, name);
+    if (r == 0)
+        node->aside = log->numbers;
+    else
+        aside_count (this, &node->gfid, false);
+    return r;
+}
+
+int
+cut_aside_move (xlator_t *this, struct cut_node *node, inode_t *dir, const char *name)
+{
+    struct cut_log *log = &cut_priv (this)->log;
+    g_autofree char *aside = cut_aside_name (++log->numbers);
+    int r = cut_hidden_need (this);
+
+    if (r == 0)
+        r = cut_rename (this, node->inode, dir, name, log->hidden, aside);
+    if (r == 0)
+        node->aside = log->numbers;
+    return r;
+}
+
+/* What was its last name takes the file along, and what isn't durable of it. */
+void
+cut_aside_drop (xlator_t *this, struct cut_node *node)
+{
+    struct cut_log *log = &cut_priv (this)->log;
+    g_autofree char *name = NULL;
+    struct iatt buf = { .ia_nlink = 2 };
+    int r;
+
+    if (!node->aside)
+        return;
+    name = cut_aside_name (node->aside);
+    cut_stat (this, node->inode, NULL, &buf);
+    r = cut_remove (this, log->hidden, name, node->inode);
+    if (r < 0)
+        gf_log (this, GF_LOG_WARNING, "can't remove '/" CUT_HIDDEN "/%s': %s", name, g_strerror (-r));
+    node->aside = 0;
+    aside_count (this, &node->gfid, false);
+    if (buf.ia_nlink == 1) {
+        node->refs++;
+        cut_data_durable (this, node);
+        cut_meta_durable (this, node, ~0u);
+        cut_node_unref (this, node);
+    }
+}
+
+/* --- what is seen of it --- */
+
+static bool
+is_root (const inode_t *inode)
+{
+    return inode && inode == itable_root (inode->table);
+}
+
+bool
+cut_hides (const loc_t *loc)
+{
+    return loc && loc->name && is_root (loc->parent) && strcmp (loc->name, CUT_HIDDEN) == 0;
+}
+
+void
+cut_uncount (xlator_t *this, struct iatt *buf)
+{
+    power_cut_private_t *priv = cut_priv (this);
+
+    if (!buf || __atomic_load_n (&priv->aside_count, __ATOMIC_RELAXED) == 0)
+        return;
+    pthread_mutex_lock (&priv->asides_lock);
+    if (buf->ia_nlink > 0 && g_hash_table_contains (priv->asides, &buf->ia_gfid))
+        buf->ia_nlink--;
+    pthread_mutex_unlock (&priv->asides_lock);
+}
+
+/* A listing goes on after what was hidden, if that was all there was: no entries would be the end. */
+struct listing {
+    fd_t *fd; /* lent: the caller keeps it until we answer */
+    size_t size;
+};
+
+static gf_dirent_t *
+without_hidden (xlator_t *this, gf_dirent_t *all, int *ret_removed, off_t *ret_after)
+{
+    gf_dirent_t *copy = dirents_copy (all), **at = &copy, *entry;
+
+    while ((entry = *at)) {
+        *ret_after = entry->d_off;
+        cut_uncount (this, entry->d_stat.ia_type == IA_INVAL ? NULL : &entry->d_stat);
+        if (strcmp (entry->d_name, CUT_HIDDEN) != 0) {
+            at = &entry->next;
+            continue;
+        }
+        *at = entry->next;
+        entry->next = NULL;
+        dirents_free (entry);
+        (*ret_removed)++;
+    }
+    return copy;
+}
+
+static void
+listing_begin (call_frame_t *frame, fd_t *fd, size_t size)
+{
+    struct listing *listing = frame_local_new (frame, sizeof *listing);
+
+    *listing = (struct listing){ fd, size };
+}
+
+/* Two operations that differ in name alone. */
+#define LISTING(fop)                                                                               \
+    static fop##_cbk cut_##fop##_cbk;                                                              \
+    void cut_##fop (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata) \
+    {                                                                                              \
+        if (cut_is_dead (this)) {                                                                  \
+            STACK_UNWIND (fop, frame, -1, EIO, NULL, NULL);                                        \
+            return;                                                                                \
+        }                                                                                          \
+        if (is_root (fd->inode))                                                                   \
+            listing_begin (frame, fd, size);                                                       \
+        STACK_WIND (frame, cut_##fop##_cbk, FIRST_CHILD (this), fop, fd, size, offset, xdata);     \
+    }                                                                                              \
+    static void cut_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, \
+                                 int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)            \
+    {                                                                                              \
+        const struct listing *listing = frame->local;                                              \
+        gf_dirent_t *seen = NULL;                                                                  \
+        int removed = 0;                                                                           \
+        off_t after = 0;                                                                           \
+        if (cut_is_dead (this)) {                                                                  \
+            STACK_UNWIND (fop, frame, -1, EIO, NULL, NULL);                                        \
+            return;                                                                                \
+        }                                                                                          \
+        if (listing && op_ret > 0)                                                                 \
+            seen = without_hidden (this, entries, &removed, &after);                               \
+        if (removed > 0 && !seen) {                                                                \
+            STACK_WIND (frame, cut_##fop##_cbk, FIRST_CHILD (this), fop, listing->fd, listing->size, \
+                        after, NULL);                                                              \
+            return;                                                                                \
+        }                                                                                          \
+        STACK_UNWIND (fop, frame, op_ret - removed, op_errno, seen ? seen : entries, xdata);       \
+        dirents_free (seen);                                                                       \
+    }
+
+LISTING (readdir)
+LISTING (readdirp)

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* debug/power-cut: options, beginning and end, and which way a request goes. */
+#include "power-cut.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MODEL_POSIX, MODEL_EXT4_ORDERED, MODEL_NOTHING_LOST };
+
+static const char *const models[] = { "posix", "ext4-ordered", "nothing-lost", NULL };
+static const char *const data_values[] = { "by-model", "lose", "random", "torn", "keep", NULL };
+static const char *const size_values[] = { "by-model", "data", "early", NULL };
+static const char *const name_values[] = { "by-model", "lose", "ordered", "random", "keep", NULL };
+static const char *const metadata_values[] = { "by-model", "lose", "random", "keep", NULL };
+static const char *const fsync_values[] = { "by-model", "file", "file-and-names", NULL };
+
+#define ENUM(field_, values_)                                                                      \
+    .type = OPTION_ENUM, OPTION_FIELD (power_cut_private_t, field_), .values = values_
+
+static const struct xlator_option power_cut_options[] = {
+    { .key = { "model" }, ENUM (model, models), .value = "posix",
+      .help = "what is durable when, and what a cut may lose: no more than POSIX promises, what ext4 does "
+              "with data=ordered, or nothing, to see what a test says then" },
+    { .key = { "data" }, ENUM (data, data_values), .value = "by-model",
+      .help = "which bytes that aren't durable a cut loses: all, each block of 4 KiB or each sector of 512 "
+              "bytes by chance, or none" },
+    { .key = { "sizes" }, ENUM (sizes, size_values), .value = "by-model",
+      .help = "the size of a file that grew: as far as its data got, or by chance ahead of it, and then the "
+              "data missing is zeros" },
+    { .key = { "names" }, ENUM (names, name_values), .value = "by-model",
+      .help = "which changes of names that aren't durable a cut loses: all, those after a point, as with a "
+              "journal, each by chance, or none" },
+    { .key = { "metadata" }, ENUM (metadata, metadata_values), .value = "by-model",
+      .help = "which changes of mode, owner, times and extended attributes that aren't durable a cut loses: "
+              "all, those of each file by chance, or none" },
+    { .key = { "fsync" }, ENUM (fsync, fsync_values), .value = "by-model",
+      .help = "what fsync of a file makes durable: the file, or its names too" },
+    { .key = { "journal-every" }, .type = OPTION_INT, OPTION_FIELD (power_cut_private_t, journal_every), .value = "16",
+      .min = 1, .max = 1000000000,
+      .help = "with names ordered: after how many changes of names, on average, the journal is written "
+              "though nobody asked for it" },
+    { .key = { "memory-limit" }, .type = OPTION_SIZE, OPTION_FIELD (power_cut_private_t, memory_limit), .value = "64MB",
+      .help = "how much old content is kept in memory; what is more is kept in a temporary file" },
+    { .key = { "seed" }, .type = OPTION_STRING, OPTION_FIELD (power_cut_private_t, seed_text),
+      .check = chance_seed_check,
+      .help = "the number that decides what happens by chance; another one each time if it isn't set" },
+    { .key = { NULL } },
+};
+
+/* --- which way a request goes --- */
+
+/* A request that the worker resumes comes here a second time; then it has a local. */
+static void
+power_cut_every (const struct call *call)
+{
+    if (call->frame->local)
+        cut_change_wind (call);
+    else if (cut_is_dead (call->this))
+        call_fail (call, EIO);
+    else if (cut_hides (call->loc) || cut_hides (call->newloc))
+        call_fail (call, call->op == FOP_lookup ? ENOENT : EPERM);
+    else if (!cut_change_take (call))
+        call_wind (call, FIRST_CHILD (call->this), NULL);
+}
+
+static void
+power_cut_every_cbk (const struct answer *answer)
+{
+    cut_uncount (answer->this, answer->buf);
+    cut_uncount (answer->this, answer->pre);
+    cut_uncount (answer->this, answer->post);
+    if (answer->frame->local)
+        cut_change_answered (answer);
+    else if (cut_is_dead (answer->this))
+        answer_fail (answer, EIO);
+    else
+        answer_pass (answer);
+}
+
+/* --- beginning and end --- */
+
+static const struct cut_rules presets[] = {
+    [MODEL_POSIX] = { CUT_DATA_LOSE, CUT_SIZES_DATA, CUT_NAMES_LOSE, CUT_METADATA_LOSE, CUT_FSYNC_FILE },
+    [MODEL_EXT4_ORDERED] = { CUT_DATA_RANDOM, CUT_SIZES_DATA, CUT_NAMES_ORDERED, CUT_METADATA_LOSE, CUT_FSYNC_FILE_AND_NAMES },
+    [MODEL_NOTHING_LOST] = { CUT_DATA_KEEP, CUT_SIZES_DATA, CUT_NAMES_KEEP, CUT_METADATA_KEEP, CUT_FSYNC_FILE },
+};
+
+static void
+choose_rules (power_cut_private_t *priv)
+{
+    const struct cut_rules *model = &presets[priv->model];
+
+    priv->rules = (struct cut_rules){
+        .data = priv->data ? priv->data : model->data,
+        .sizes = priv->sizes ? priv->sizes : model->sizes,
+        .names = priv->names ? priv->names : model->names,
+        .metadata = priv->metadata ? priv->metadata : model->metadata,
+        .fsync = priv->fsync ? priv->fsync : model->fsync,
+    };
+}
+
+static int
+power_cut_init (xlator_t *this)
+{
+    power_cut_private_t *priv = this->private;
+
+    pthread_mutex_init (&priv->lock, NULL);
+    pthread_mutex_init (&priv->asides_lock, NULL);
+    thread_cond_init (&priv->changed);
+    g_queue_init (&priv->jobs);
+    g_queue_init (&priv->log.dirty);
+    g_queue_init (&priv->log.slots);
+    priv->log.nodes = g_hash_table_new (gfid_hash, gfid_same);
+    priv->asides = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
+    priv->store = cut_store_new (priv->memory_limit);
+    priv->client = client_new (FIRST_CHILD (this));
+    choose_rules (priv);
+    priv->seed = priv->log.chance.state = chance_seed (priv->seed_text);
+    gf_log (this, GF_LOG_INFO, "seed %" G_GUINT64_FORMAT, priv->seed);
+    return cut_worker_start (this);
+}
+
+static void
+power_cut_fini (xlator_t *this)
+{
+    power_cut_private_t *priv = this->private;
+
+    cut_worker_stop (this);
+    client_free (priv->client);
+    cut_store_free (priv->store);
+    g_hash_table_unref (priv->asides);
+    g_hash_table_unref (priv->log.nodes);
+    pthread_cond_destroy (&priv->changed);
+    pthread_mutex_destroy (&priv->asides_lock);
+    pthread_mutex_destroy (&priv->lock);
+}
+
+/* The worker ends while the child still answers. */
+static void
+power_cut_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    if (event == XLATOR_PARENT_DOWN)
+        cut_worker_stop (this);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+power_cut_dump (xlator_t *this, GString *out)
+{
+    const power_cut_private_t *priv = cut_priv (this);
+
+    g_string_append_printf (out, "seed=%" G_GUINT64_FORMAT "\ncut=%s\n", priv->seed, cut_is_dead (this) ? "yes" : "no");
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "debug/power-cut",
+    .about = "forgets, at a command, what was written and not synchronised, as a machine that loses power does",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_DATA | TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS,
+    .wants = WANTS_FD,
+    .priv_size = sizeof (power_cut_private_t),
+    .options = power_cut_options,
+    .init = power_cut_init,
+    .fini = power_cut_fini,
+    .notify = power_cut_notify,
+    .fops = { .readdir = cut_readdir, .readdirp = cut_readdirp },
+    .every = power_cut_every,
+    .every_cbk = power_cut_every_cbk,
+    .cbks = { .release = cut_release },
+    .dumpops = { .priv = power_cut_dump },
+    .commands = cut_commands,
+};

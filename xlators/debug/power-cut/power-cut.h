@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * debug/power-cut: what its parts share.
+ *
+ * What changes something goes down at once; what it was before is kept until it is durable:
+ *
+ *   log --nodes--> node (a file or directory that isn't durable in all respects)
+ *                    data    its durable size, and the old content of each block that changed
+ *                    meta    its durable mode, owner, times, extended attributes
+ *                    slots   of a directory: the names in it whose meaning isn't durable
+ *
+ *   slot: a name in a directory     durable -> node or none      what a cut brings back
+ *                                   current -> node or none      what it stands for now
+ *   group: slots that become durable, or are lost, only together: the two of a rename
+ *
+ * All of that belongs to one thread, the worker, which has every change made, one after the other: it looks at what
+ * is there, winds the request, waits for its answer, notes it and hands it on. So the order of changes is one
+ * order, and no lock is needed. Requests that change nothing pass it by.
+ */
+#ifndef WINDLASS_POWER_CUT_H
+#define WINDLASS_POWER_CUT_H
+
+#include "xlator.h"
+
+#define CUT_BLOCK 4096
+#define CUT_SECTOR 512
+#define CUT_HIDDEN ".windlass-power-cut"
+
+enum cut_data { CUT_DATA_BY_MODEL, CUT_DATA_LOSE, CUT_DATA_RANDOM, CUT_DATA_TORN, CUT_DATA_KEEP };
+enum cut_sizes { CUT_SIZES_BY_MODEL, CUT_SIZES_DATA, CUT_SIZES_EARLY };
+enum cut_names { CUT_NAMES_BY_MODEL, CUT_NAMES_LOSE, CUT_NAMES_ORDERED, CUT_NAMES_RANDOM, CUT_NAMES_KEEP };
+enum cut_metadata { CUT_METADATA_BY_MODEL, CUT_METADATA_LOSE, CUT_METADATA_RANDOM, CUT_METADATA_KEEP };
+enum cut_fsync { CUT_FSYNC_BY_MODEL, CUT_FSYNC_FILE, CUT_FSYNC_FILE_AND_NAMES };
+
+/* What is durable when, and what may be lost: the model's, or the options'. */
+struct cut_rules {
+    int data, sizes, names, metadata, fsync; /* of the enums above, never BY_MODEL */
+};
+
+/* What belongs to the worker alone. */
+struct cut_log {
+    GHashTable *nodes;   /* gfid -> struct cut_node; no reference */
+    GQueue dirty;        /* struct cut_node with data or meta, in the order in which they got it; with references */
+    GQueue slots;        /* struct cut_slot, all there are, in the order in which they got dirty */
+    uint64_t numbers;    /* given out: to asides */
+    inode_t *root;       /* of the child; no reference is needed */
+    inode_t *hidden;     /* the hidden folder, or NULL while it isn't needed; with a reference */
+    bool swept;          /* what an earlier daemon left was removed */
+    struct random_source chance;
+};
+
+typedef struct {
+    /* options */
+    int model, data, sizes, names, metadata, fsync;
+    uint64_t memory_limit;
+    int64_t journal_every;
+    char *seed_text;
+
+    /* constant since init */
+    struct cut_rules rules;
+    uint64_t seed;
+    struct client *client; /* the worker's own requests; it alone uses it */
+    pthread_t worker;
+    bool has_worker;
+
+    bool dead;             /* the power is gone: atomic */
+    pthread_mutex_t lock;  /* a leaf */
+    pthread_cond_t changed;
+    GQueue jobs;           /* struct cut_job: lock */
+    bool stopping;         /* lock */
+    bool over;             /* the worker is done with the cut: lock */
+
+    unsigned aside_count;  /* atomic: how many are in asides */
+    pthread_mutex_t asides_lock; /* a leaf */
+    GHashTable *asides;    /* gfids of files that have a name in the hidden folder: asides_lock */
+
+    struct cut_log log;      /* the worker's */
+    struct cut_store *store; /* the worker's */
+} power_cut_private_t;
+
+static inline power_cut_private_t *
+cut_priv (const xlator_t *this)
+{
+    return this->private;
+}
+
+static inline bool
+cut_is_dead (const xlator_t *this)
+{
+    return __atomic_load_n (&cut_priv (this)->dead, __ATOMIC_ACQUIRE);
+}
+
+/* --- worker.c: one change after the other --- */
+
+/* Something for the worker to do. run frees it. */
+struct cut_job {
+    void (*run) (xlator_t *this, struct cut_job *job);
+};
+
+int cut_worker_start (xlator_t *this);
+void cut_worker_stop (xlator_t *this); /* what is queued is done first */
+
+/* The worker takes it over. */
+void cut_worker_do (xlator_t *this, struct cut_job *job);
+
+/* --- store.c: old content, in memory or, beyond a limit, in a file without a name --- */
+
+struct cut_store;
+struct cut_block; /* CUT_BLOCK bytes that are kept */
+
+struct cut_store *cut_store_new (uint64_t memory_limit);
+void cut_store_free (struct cut_store *store); /* takes NULL; the blocks went before */
+
+/* Keeps bytes; NULL stands for zeros, which take no room. NULL and *ret_error, a negative errno, when there is no room. */
+struct cut_block *cut_store_put (struct cut_store *store, const void *bytes, int *ret_error);
+int cut_store_get (struct cut_store *store, const struct cut_block *block, void *ret_bytes); /* 0, or a negative errno */
+void cut_store_drop (struct cut_store *store, struct cut_block *block);
+
+/* --- nodes.c: which files, directories and names aren't durable --- */
+
+struct cut_data_log {
+    uint64_t size;      /* durable */
+    GHashTable *blocks; /* number -> struct cut_block: changed since it was durable. Beyond size: zeros */
+};
+
+enum {
+    CUT_META_TIMES = 1 << 0,
+    CUT_META_MODE = 1 << 1,
+    CUT_META_OWNER = 1 << 2,
+    CUT_META_XATTRS = 1 << 3,
+};
+
+struct cut_meta_log {
+    unsigned changed; /* CUT_META_* */
+    struct iatt old;
+    GHashTable *xattrs; /* name -> GBytes, its value, or NULL where there was none; NULL: none changed */
+};
+
+struct cut_node {
+    gfid_t gfid;
+    unsigned refs;
+    inode_t *inode;     /* with a reference */
+    bool nameless;      /* of tmpfile, and without a name until now */
+    bool gone;          /* a directory that was removed: old and xattrs are what it was */
+    struct iatt old;
+    dict_t *xattrs;
+    uint64_t aside;     /* it is hidden/NUMBER as well; 0: it isn't */
+    unsigned durable_refs; /* slots that have it as durable */
+    struct cut_data_log *data; /* NULL: durable */
+    struct cut_meta_log *meta; /* NULL: durable */
+    GList *dirty_link;  /* in log.dirty, while it has one of these */
+    GHashTable *slots;  /* of a directory: name -> struct cut_slot; or NULL */
+    GPtrArray *places;  /* slots that have it as current; or NULL */
+};
+
+struct cut_group {
+    GPtrArray *slots;
+    bool decided, lost; /* at the cut */
+};
+
+struct cut_slot {
+    char *name;
+    struct cut_node *dir, *durable, *current; /* with references; the latter two may be NULL */
+    struct cut_group *group;
+    guint index; /* in group->slots */
+    GList *link; /* in log.slots */
+};
+
+/* The node of an inode, with a reference; made if need be. */
+struct cut_node *cut_node_get (xlator_t *this, inode_t *inode);
+/* The same without making one, and without a reference. */
+struct cut_node *cut_node_find (xlator_t *this, const gfid_t *gfid);
+void cut_node_unref (xlator_t *this, struct cut_node *node); /* takes NULL */
+/* It has data or meta now; or may have none of them any more. */
+void cut_node_dirty (xlator_t *this, struct cut_node *node);
+void cut_node_cleaned (xlator_t *this, struct cut_node *node);
+
+/* The name, as it is in the log or, with what it stands for now (may be NULL), newly in it. */
+struct cut_slot *cut_slot_get (xlator_t *this, struct cut_node *dir, const char *name, struct cut_node *occupant);
+struct cut_slot *cut_slot_find (const struct cut_node *dir, const char *name);
+void cut_slot_set (xlator_t *this, struct cut_slot *slot, struct cut_node *current);
+void cut_slots_couple (struct cut_slot *one, struct cut_slot *other);
+
+/* Out of the log: what it stands for is durable. cut_slot_tidy: if it stands for what it did. */
+void cut_slot_drop (xlator_t *this, struct cut_slot *slot);
+void cut_slot_tidy (xlator_t *this, struct cut_slot *slot);
+
+/* All names of a directory, all of a file, or all there are are durable, with what they are coupled to. */
+void cut_names_durable_in (xlator_t *this, struct cut_node *dir);
+void cut_names_durable_of (xlator_t *this, struct cut_node *node);
+void cut_names_durable (xlator_t *this);
+
+/* All of the log is dropped, and nothing undone. */
+void cut_log_clear (xlator_t *this);
+
+/* --- child.c: the worker's own requests; each 0 or a negative errno --- */
+
+int cut_look (xlator_t *this, inode_t *dir, const char *name, inode_t **ret_inode, struct iatt *ret_buf);
+int cut_stat (xlator_t *this, inode_t *inode, fd_t *fd, struct iatt *ret_buf); /* fd may be NULL */
+int cut_open (xlator_t *this, inode_t *inode, uint32_t flags, fd_t **ret_fd);
+int cut_link (xlator_t *this, inode_t *inode, inode_t *dir, const char *name);
+int cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, inode_t *newdir, const char *newname);
+int cut_mkdir (xlator_t *this, inode_t *dir, const char *name, mode_t mode, inode_t **ret_inode);
+int cut_remove (xlator_t *this, inode_t *dir, const char *name, inode_t *inode); /* unlink or rmdir */
+int cut_remove_tree (xlator_t *this, inode_t *dir, const char *name); /* and all in it */
+int cut_set_meta (xlator_t *this, inode_t *inode, const struct iatt *to, uint32_t valid);
+int cut_get_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes **ret_value); /* NULL: there is none */
+int cut_set_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes *value);     /* NULL: removes it */
+dict_t *cut_get_xattrs (xlator_t *this, inode_t *inode); /* all, as far as they can be read */
+/* Reads size bytes; what is behind the end is zeros. */
+int cut_read (xlator_t *this, fd_t *fd, void *buf, size_t size, off_t offset);
+int cut_write (xlator_t *this, fd_t *fd, const void *buf, size_t size, off_t offset);
+int cut_resize (xlator_t *this, fd_t *fd, uint64_t size);
+
+/* --- hidden.c: removed files that must be able to come back --- */
+
+/* Gives the node a name in the hidden folder, unless it has one; and takes it away. */
+int cut_aside_make (xlator_t *this, struct cut_node *node);
+void cut_aside_drop (xlator_t *this, struct cut_node *node);
+int cut_aside_move (xlator_t *this, struct cut_node *node, inode_t *dir, const char *name); /* a directory */
+char *cut_aside_name (uint64_t number); /* g_free it */
+int cut_hidden_need (xlator_t *this);
+void cut_hidden_sweep (xlator_t *this);
+
+/* The hidden folder is not to be seen: is that its name? */
+bool cut_hides (const loc_t *loc);
+/* The links that the hidden folder adds aren't counted. buf may be NULL. */
+void cut_uncount (xlator_t *this, struct iatt *buf);
+
+extern readdir_fop cut_readdir;
+extern readdirp_fop cut_readdirp;
+
+/* --- data.c, meta.c: old content and attributes --- */
+
+/* Something in [offset, end) of a file is about to change. fills: beyond the durable size too, what is written there counts. */
+int cut_data_touch (xlator_t *this, struct cut_node *node, fd_t *fd, uint64_t offset, uint64_t end, bool fills);
+/* A file that is new: nothing of it is durable. */
+void cut_data_new (xlator_t *this, struct cut_node *node, const struct iatt *buf);
+void cut_data_durable (xlator_t *this, struct cut_node *node);
+/* These bytes, which were written, are. */
+void cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset, const void *bytes, size_t size);
+/* About so many bytes would be lost. */
+uint64_t cut_data_amount (const struct cut_node *node);
+
+int cut_meta_touch (xlator_t *this, struct cut_node *node, fd_t *fd, unsigned what);
+int cut_meta_touch_xattr (xlator_t *this, struct cut_node *node, const char *name);
+void cut_meta_durable (xlator_t *this, struct cut_node *node, unsigned what);
+
+/* --- changes.c, change-data.c, change-names.c: each operation that changes something --- */
+
+/* A change on its way: the worker's, but for what the answer brings. */
+struct cut_change {
+    struct cut_job job;
+    struct call_stub *stub;
+    inode_t *root; /* of the mount */
+    const struct cut_op *op;
+    bool refused;  /* it wasn't wound */
+    struct cut_node *node; /* what it is about, or NULL; with a reference, as those that follow */
+    struct cut_node *dir, *newdir, *victim;
+    char *name, *newname;
+    struct iatt buf;     /* of node, before */
+    struct iatt victim_buf;
+    uint32_t flags;
+    bool existed, sync;
+    uint64_t offset;
+    void *bytes; /* what a synchronous write has */
+    size_t size;
+    /* the answer: lock until answered */
+    bool answered;
+    int op_ret;
+    inode_t *inode;
+    struct iatt made;
+    fd_t *fd;
+    struct answer_stub *answer;
+};
+
+struct cut_op {
+    int (*prepare) (xlator_t *this, const struct call *call, struct cut_change *change); /* 0, or a negative errno: it is refused */
+    void (*commit) (xlator_t *this, struct cut_change *change); /* it was answered with op_ret, 0 or more */
+    void (*settle) (xlator_t *this, struct cut_change *change); /* then, or after a failure; or NULL */
+};
+
+extern const struct cut_op cut_data_ops[FOP_MAX], cut_name_ops[FOP_MAX];
+
+/* Takes the call over, if it is one that changes something. */
+bool cut_change_take (const struct call *call);
+void cut_change_wind (const struct call *call);
+void cut_change_answered (const struct answer *answer);
+
+/* As a journal does: all names and attributes are durable. */
+void cut_journal_commit (xlator_t *this);
+
+/* A tmpfile was closed for good. */
+void cut_release (xlator_t *this, fd_t *fd);
+
+/* --- undo.c, undo-data.c, undo-names.c: the cut --- */
+
+struct cut_losses {
+    unsigned files, names, metadata, failures;
+    uint64_t bytes;
+    GString *lines; /* one for each, up to a limit */
+    unsigned told; /* lines, also those beyond it */
+};
+
+void cut_undo (xlator_t *this, GString *answer);
+void cut_undo_data (xlator_t *this, struct cut_losses *losses);
+void cut_undo_names (xlator_t *this, struct cut_losses *losses);
+void cut_undo_meta (xlator_t *this, struct cut_losses *losses);
+void cut_losses_say (struct cut_losses *losses, const char *format, ...) G_GNUC_PRINTF (2, 3);
+void cut_losses_fail (xlator_t *this, struct cut_losses *losses, const char *what, int r);
+
+/* --- commands.c --- */
+extern const struct xlator_command cut_commands[];
+
+#endif

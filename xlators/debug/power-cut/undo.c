@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The cut: what isn't durable is undone, and told. */
+#include "power-cut.h"
+
+#include <errno.h>
+
+#define LINES_MAX 100
+
+void
+cut_losses_say (struct cut_losses *losses, const char *format, ...)
+{
+    va_list args;
+
+    if (losses->told++ >= LINES_MAX)
+        return;
+    va_start (args, format);
+    g_string_append (losses->lines, "  ");
+    g_string_append_vprintf (losses->lines, format, args);
+    g_string_append_c (losses->lines, '\n');
+    va_end (args);
+}
+
+void
+cut_losses_fail (xlator_t *this, struct cut_losses *losses, const char *what, int r)
+{
+    losses->failures++;
+    gf_log (this, GF_LOG_ERROR, "'%s' could not be taken back to what was durable: %s", what, g_strerror (-r));
+}
+
+/* --- attributes --- */
+
+static int
+undo_attributes (xlator_t *this, const struct cut_node *node)
+{
+    const struct cut_meta_log *meta = node->meta;
+    GHashTableIter iter;
+    gpointer name, value;
+    uint32_t valid = 0;
+    int r = 0;
+
+    if (meta->changed & CUT_META_OWNER)
+        valid |= IATT_UID | IATT_GID;
+    if (meta->changed & (CUT_META_MODE | CUT_META_OWNER))
+        valid |= IATT_MODE;
+    if (meta->xattrs) {
+        g_hash_table_iter_init (&iter, meta->xattrs);
+        while (r == 0 && g_hash_table_iter_next (&iter, &name, &value))
+            r = cut_set_xattr (this, node->inode, name, value);
+    }
+    return r < 0 ? r : cut_set_meta (this, node->inode, &meta->old, valid | IATT_ATIME | IATT_MTIME);
+}
+
+void
+cut_undo_meta (xlator_t *this, struct cut_losses *losses)
+{
+    power_cut_private_t *priv = cut_priv (this);
+
+    for (GList *at = priv->log.dirty.head; at; at = at->next) {
+        const struct cut_node *node = at->data;
+        g_autofree char *path = NULL;
+        int r;
+
+        if (!node->meta || node->gone || (priv->rules.metadata == CUT_METADATA_RANDOM && random_once_in (&priv->log.chance, 2)))
+            continue;
+        path = inode_path (node->inode, NULL);
+        r = undo_attributes (this, node);
+        if (r == -ENOENT || r == -ESTALE)
+            continue; /* gone with its name */
+        if (r < 0)
+            cut_losses_fail (this, losses, path, r);
+        if (!(node->meta->changed & ~CUT_META_TIMES))
+            continue;
+        losses->metadata++;
+        cut_losses_say (losses, "%s: attributes", path);
+    }
+}
+
+/* --- all of it --- */
+
+static const char *
+several (unsigned n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void
+report (xlator_t *this, const struct cut_losses *losses, GString *answer)
+{
+    g_string_append_printf (answer,
+                            "the power is cut: lost %" G_GUINT64_FORMAT " byte%s in %u file%s, %u name%s, "
+                            "attributes of %u file%s; seed %" G_GUINT64_FORMAT "\n",
+                            losses->bytes, losses->bytes == 1 ? "" : "s", losses->files, several (losses->files),
+                            losses->names, several (losses->names), losses->metadata, several (losses->metadata),
+                            cut_priv (this)->seed);
+    g_string_append (answer, losses->lines->str);
+    if (losses->told > LINES_MAX)
+        g_string_append_printf (answer, "  and %u more\n", losses->told - LINES_MAX);
+    if (losses->failures > 0)
+        g_string_append_printf (answer, "%u could not be taken back to what was durable: the log says which\n", losses->failures);
+}
+
+void
+cut_undo (xlator_t *this, GString *answer)
+{
+    struct cut_losses losses = { .lines = g_string_new (NULL) };
+
+    cut_undo_data (this, &losses);
+    cut_undo_names (this, &losses);
+    cut_undo_meta (this, &losses);
+    report (this, &losses, answer);
+    g_string_free (losses.lines, TRUE);
+}
