@@ -11,6 +11,7 @@ man_MANS = \
     man/man7/fops.7 \
     man/man7/storage-posix.7 \
     man/man8/mount.windlass.8 \
+    man/man8/windlass-conform.8 \
     man/man8/windlass.8
 man_sources = \
     %D%/debug-delay-gen.7.in \
@@ -22,6 +23,7 @@ man_sources = \
     %D%/mount.windlass.8.in \
     %D%/storage-posix.7.in \
     %D%/volfile.5.in \
+    %D%/windlass-conform.8.in \
     %D%/windlass.8.in
 EXTRA_DIST += $(man_sources) %D%/page.awk src/core/fops-man.awk
 dist_noinst_DATA += HACKING
@@ -50,4 +52,5 @@ man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.la
 man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.la
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.la
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
+man/man8/windlass-conform.8: src/windlass$(EXEEXT)
 man/man8/windlass.8: src/windlass$(EXEEXT)

@@ -105,6 +105,7 @@ src_libgraph_a_SOURCES = \
     %D%/graph/problem.c \
     %D%/graph/read.c \
     %D%/graph/reload.c \
+    %D%/graph/splice.c \
     %D%/graph/volfile.c
 
 # --- control: how a daemon that runs is talked to --------------------------------------------------
@@ -155,11 +156,81 @@ src_windlass_SOURCES = \
     %D%/cli/check.c \
     %D%/cli/cli.c \
     %D%/cli/cli.h \
+    %D%/cli/conform.c \
     %D%/cli/fault.c \
     %D%/cli/graph.c \
     %D%/cli/help.c \
     %D%/cli/man.c \
     %D%/cli/tell.c \
+    %D%/conform/conform.h \
+    %D%/conform/history/answered.c \
+    %D%/conform/history/apply-names.c \
+    %D%/conform/history/apply.c \
+    %D%/conform/history/check.c \
+    %D%/conform/history/disk.c \
+    %D%/conform/history/drive.c \
+    %D%/conform/history/drive.h \
+    %D%/conform/history/gate.c \
+    %D%/conform/history/histories.c \
+    %D%/conform/history/history.h \
+    %D%/conform/history/make.c \
+    %D%/conform/history/model.c \
+    %D%/conform/history/model.h \
+    %D%/conform/history/run.c \
+    %D%/conform/history/script.c \
+    %D%/conform/history/seen.c \
+    %D%/conform/history/shrink.c \
+    %D%/conform/history/wind.c \
+    %D%/conform/inprocess/call.c \
+    %D%/conform/inprocess/classes.c \
+    %D%/conform/inprocess/counts.c \
+    %D%/conform/inprocess/dump.c \
+    %D%/conform/inprocess/fault.c \
+    %D%/conform/inprocess/finding.c \
+    %D%/conform/inprocess/inprocess.c \
+    %D%/conform/inprocess/inprocess.h \
+    %D%/conform/inprocess/inspect.c \
+    %D%/conform/inprocess/loan.c \
+    %D%/conform/inprocess/locks.c \
+    %D%/conform/inprocess/order.c \
+    %D%/conform/inprocess/place.c \
+    %D%/conform/inprocess/rules.c \
+    %D%/conform/inprocess/statics.c \
+    %D%/conform/inprocess/worker.c \
+    %D%/conform/inprocess/world.c \
+    %D%/conform/keeper.c \
+    %D%/conform/mount/acl.c \
+    %D%/conform/mount/act.c \
+    %D%/conform/mount/attributes.c \
+    %D%/conform/mount/by-design.c \
+    %D%/conform/mount/concurrent.c \
+    %D%/conform/mount/data.c \
+    %D%/conform/mount/diff.c \
+    %D%/conform/mount/directories.c \
+    %D%/conform/mount/links.c \
+    %D%/conform/mount/locks.c \
+    %D%/conform/mount/mapped.c \
+    %D%/conform/mount/mount.c \
+    %D%/conform/mount/mount.h \
+    %D%/conform/mount/offsets.c \
+    %D%/conform/mount/path-calls.c \
+    %D%/conform/mount/paths.c \
+    %D%/conform/mount/paths.h \
+    %D%/conform/mount/permissions.c \
+    %D%/conform/mount/privileges.c \
+    %D%/conform/mount/rename.c \
+    %D%/conform/mount/roles.c \
+    %D%/conform/mount/roles.h \
+    %D%/conform/mount/run.c \
+    %D%/conform/mount/special.c \
+    %D%/conform/mount/stage.c \
+    %D%/conform/mount/themes.c \
+    %D%/conform/mount/themes.h \
+    %D%/conform/mount/times.c \
+    %D%/conform/mount/unlinked.c \
+    %D%/conform/mount/xattrs.c \
+    %D%/conform/report.c \
+    %D%/conform/scratch.c \
     %D%/daemon/background.c \
     %D%/daemon/commands.c \
     %D%/daemon/confine.c \

@@ -35,7 +35,6 @@ check_PROGRAMS += \
     tests/mount/programs/lock \
     tests/mount/programs/mapped \
     tests/mount/programs/opath \
-    tests/mount/programs/ops \
     tests/mount/programs/race \
     tests/mount/programs/setflags \
     tests/mount/programs/swap \
@@ -46,9 +45,6 @@ tests_mount_programs_handles_LDADD =
 tests_mount_programs_idmap_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_idmap_LDFLAGS =
 tests_mount_programs_idmap_LDADD =
-tests_mount_programs_ops_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_ops_LDFLAGS =
-tests_mount_programs_ops_LDADD =
 tests_mount_programs_opath_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_opath_LDFLAGS =
 tests_mount_programs_opath_LDADD =
@@ -77,28 +73,45 @@ tests_mount_programs_tmpfile_LDADD =
 # Translators for tests alone. -rpath makes libtool build a module, although it is never installed.
 test_module_link = $(module_link) -rpath /nowhere
 check_LTLIBRARIES += \
+    tests/xlators/defects/pass.la \
+    tests/xlators/defects/rot.la \
+    tests/xlators/defects/two.la \
     tests/xlators/test/badabi.la \
+    tests/xlators/test/cache.la \
+    tests/xlators/test/early.la \
     tests/xlators/test/grab.la \
     tests/xlators/test/leaf.la \
     tests/xlators/test/needs.la \
     tests/xlators/test/never.la \
+    tests/xlators/test/noappend.la \
     tests/xlators/test/noobject.la \
     tests/xlators/test/online.la \
     tests/xlators/test/oops.la \
     tests/xlators/test/options.la \
+    tests/xlators/test/slow.la \
     tests/xlators/test/pass.la \
-    tests/xlators/test/twice.la
+    tests/xlators/test/twice.la \
+    tests/xlators/test/wrong.la \
+    tests/xlators/test/wrongtype.la
+tests_xlators_defects_pass_la_LDFLAGS = $(test_module_link)
+tests_xlators_defects_rot_la_LDFLAGS = $(test_module_link)
+tests_xlators_defects_two_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_cache_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_early_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_grab_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_leaf_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_needs_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_never_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_noappend_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_noobject_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_xlators_test_online_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_oops_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_options_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_slow_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_pass_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_twice_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_wrong_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrongtype_la_LDFLAGS = $(test_module_link)
 
 
@@ -120,7 +133,10 @@ EXTRA_DIST += \
 
 dist_noinst_SCRIPTS += \
     %D%/run \
+    %D%/graph/histories.sh \
     %D%/unit/completion.sh \
+    %D%/unit/conform-finds-defects.sh \
+    %D%/unit/conform-in-process.sh \
     %D%/unit/exports.sh \
     %D%/unit/includes.sh \
     %D%/unit/no-shell.sh \
@@ -135,6 +151,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/cached-pages.sh \
     %D%/mount/caller-rights.sh \
     %D%/mount/compile.sh \
+    %D%/mount/conform.sh \
     %D%/mount/control-user.sh \
     %D%/mount/control.sh \
     %D%/mount/crash-report.sh \

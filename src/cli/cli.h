@@ -56,8 +56,10 @@ struct cli_type {
 const struct cli_type *cli_type_find (const char *type);
 void cli_types_foreach (void (*fn) (const struct cli_type *type, void *data), void *data);
 
+/* check.c, conform.c, graph.c, help.c */
 
 int cli_check (const struct cli_command *command, int argc, char **argv);
+int cli_conform (const struct cli_command *command, int argc, char **argv);
 int cli_draw (const struct cli_command *command, int argc, char **argv);
 int cli_help (const struct cli_command *command, int argc, char **argv);
 

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Histories made from a seed: few names, so that clients meet; offsets around the borders of pages, so that writes overlap. Each
+ * does only some of what can be done, more often, and has a favourite place or two: one that does a bit of everything seldom does
+ * the same twice, which is what it takes to find a cache out.
+ */
+#include "conform/history/history.h"
+#include "core/random.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <stdio.h>
+#include <sys/xattr.h>
+
+struct maker {
+    struct random_source random;
+    const struct history_abilities *abilities;
+    bool open[CLIENTS_MAX][CLIENT_FDS]; /* as far as a script can know */
+    uint32_t left_out; /* bits of verbs */
+    char *path;        /* favourites */
+    off_t offset;
+    size_t size;
+};
+
+/* How often each is wanted, of all together. */
+static const struct {
+    enum verb verb;
+    unsigned weight;
+} wishes[] = {
+    { VERB_CREATE, 8 },    { VERB_OPEN, 8 },      { VERB_CLOSE, 3 },     { VERB_READ, 12 },      { VERB_WRITE, 16 },
+    { VERB_CAT, 4 },       { VERB_STAT, 4 },      { VERB_FSTAT, 4 },     { VERB_TRUNCATE, 6 },   { VERB_FTRUNCATE, 4 },
+    { VERB_FALLOCATE, 2 }, { VERB_DISCARD, 2 },   { VERB_ZEROFILL, 2 },  { VERB_COPY, 2 },       { VERB_FLUSH, 1 },
+    { VERB_FSYNC, 1 },     { VERB_CHMOD, 1 },     { VERB_UTIME, 1 },     { VERB_MKDIR, 2 },      { VERB_RMDIR, 1 },
+    { VERB_UNLINK, 3 },    { VERB_RENAME, 4 },    { VERB_LINK, 2 },      { VERB_SYMLINK, 1 },    { VERB_READLINK, 1 },
+    { VERB_LS, 2 },        { VERB_SETXATTR, 2 },  { VERB_GETXATTR, 2 },  { VERB_REMOVEXATTR, 1 },
+};
+
+static unsigned
+below (struct maker *maker, unsigned limit)
+{
+    return random_below (&maker->random, limit);
+}
+
+#define ONE_OF(maker_, values_) (values_)[below (maker_, G_N_ELEMENTS (values_))]
+
+G_STATIC_ASSERT (VERB_MAX <= 32);
+
+/* The earlier ones are the likelier. */
+static char *
+any_path (struct maker *maker)
+{
+    static const char *const paths[] = { "a", "b", "d", "d/a", "c", "d/b", "e", "e/a" };
+    const unsigned one = below (maker, 8), other = below (maker, 8);
+
+    return g_strdup (paths[MIN (one, other)]);
+}
+
+static char *
+some_path (struct maker *maker)
+{
+    return below (maker, 4) ? g_strdup (maker->path) : any_path (maker);
+}
+
+static off_t
+any_offset (struct maker *maker)
+{
+    static const off_t places[] = { 0, 0, 8, 100, 4096, 4096, 8192, 32768 };
+    const off_t offset = ONE_OF (maker, places) + (off_t) below (maker, 3) * 8 - 8;
+
+    return MAX (offset, 0);
+}
+
+static off_t
+some_offset (struct maker *maker)
+{
+    return below (maker, 4) ? maker->offset : any_offset (maker);
+}
+
+static size_t
+any_size (struct maker *maker)
+{
+    static const size_t sizes[] = { 1, 8, 16, 24, 100, 4000, 4096, 5000, 16384 };
+
+    return ONE_OF (maker, sizes);
+}
+
+static size_t
+some_size (struct maker *maker)
+{
+    return below (maker, 4) ? maker->size : any_size (maker);
+}
+
+static uint32_t
+some_flags (struct maker *maker, enum verb verb)
+{
+    static const uint32_t open[] = { O_RDWR, O_RDWR, O_RDWR, O_RDWR, O_RDWR | O_APPEND, O_RDWR | O_APPEND, O_RDONLY, O_WRONLY };
+    static const uint32_t rename[] = { 0, 0, RENAME_NOREPLACE, RENAME_EXCHANGE };
+    static const uint32_t xattr[] = { 0, 0, XATTR_CREATE, XATTR_REPLACE };
+    uint32_t flags;
+
+    switch (verb) {
+    case VERB_CREATE:
+    case VERB_OPEN:
+        flags = ONE_OF (maker, open) | (below (maker, 8) == 0 ? O_TRUNC : 0);
+        return flags | (verb == VERB_CREATE && below (maker, 3) == 0 ? O_EXCL : 0);
+    case VERB_RENAME:
+        flags = ONE_OF (maker, rename);
+        return flags == RENAME_EXCHANGE && !maker->abilities->exchange ? 0 : flags;
+    case VERB_FALLOCATE:
+        return below (maker, 2) ? FALLOC_FL_KEEP_SIZE : 0;
+    case VERB_SETXATTR:
+        return ONE_OF (maker, xattr);
+    default:
+        return 0;
+    }
+}
+
+static char *
+some_word (struct maker *maker, enum verb verb)
+{
+    switch (verb) {
+    case VERB_RENAME:
+    case VERB_LINK:
+        return some_path (maker);
+    case VERB_SYMLINK:
+        return g_strdup (below (maker, 2) ? "a" : "nowhere");
+    case VERB_SETXATTR:
+    case VERB_GETXATTR:
+    case VERB_REMOVEXATTR:
+        return g_strdup (below (maker, 2) ? "user.x" : "user.y");
+    default:
+        return NULL;
+    }
+}
+
+static bool
+is_able (const struct history_abilities *abilities, enum verb verb)
+{
+    switch (verb) {
+    case VERB_FALLOCATE: return abilities->fallocate;
+    case VERB_DISCARD: return abilities->discard;
+    case VERB_ZEROFILL: return abilities->zerofill;
+    case VERB_COPY: return abilities->copy;
+    case VERB_SETXATTR:
+    case VERB_GETXATTR:
+    case VERB_REMOVEXATTR: return abilities->xattrs;
+    default: return true;
+    }
+}
+
+static bool
+takes_open_file (enum verb verb)
+{
+    return verb == VERB_CLOSE || verb == VERB_READ || verb == VERB_WRITE || verb == VERB_FSTAT || verb == VERB_FTRUNCATE ||
+           verb == VERB_FALLOCATE || verb == VERB_DISCARD || verb == VERB_ZEROFILL || verb == VERB_COPY || verb == VERB_FLUSH ||
+           verb == VERB_FSYNC;
+}
+
+/* One of the client's files that is open, or that isn't; -1: there is none. */
+static int
+some_fd (struct maker *maker, unsigned client, bool open)
+{
+    const unsigned first = below (maker, CLIENT_FDS);
+
+    for (unsigned i = 0; i < CLIENT_FDS; i++)
+        if (maker->open[client][(first + i) % CLIENT_FDS] == open)
+            return (first + i) % CLIENT_FDS;
+    return -1;
+}
+
+static unsigned
+weight_of (const struct maker *maker, unsigned wish)
+{
+    const enum verb verb = wishes[wish].verb;
+
+    return is_able (maker->abilities, verb) && !(maker->left_out & 1u << verb) ? wishes[wish].weight : 0;
+}
+
+static enum verb
+some_verb (struct maker *maker)
+{
+    unsigned all = 0, at;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS (wishes); i++)
+        all += weight_of (maker, i);
+    at = below (maker, all);
+    for (unsigned i = 0;; i++) {
+        const unsigned weight = weight_of (maker, i);
+        if (at < weight)
+            return wishes[i].verb;
+        at -= weight;
+    }
+}
+
+/* A client without an open file opens one instead, one with too many closes one. */
+static void
+line_choose_fd (struct maker *maker, struct line *line)
+{
+    const bool opens = line->verb == VERB_CREATE || line->verb == VERB_OPEN;
+    int fd;
+
+    if (!opens && !takes_open_file (line->verb))
+        return;
+    fd = some_fd (maker, line->client, !opens);
+    if (fd < 0) {
+        line->verb = opens ? VERB_CLOSE : VERB_CREATE;
+        fd = some_fd (maker, line->client, opens);
+    }
+    line->fd = fd;
+    line->fd_out = MAX (some_fd (maker, line->client, true), 0);
+    maker->open[line->client][fd] = line->verb != VERB_CLOSE;
+}
+
+static struct line *
+line_make (struct maker *maker, unsigned number, unsigned clients)
+{
+    static const mode_t modes[] = { 0644, 0600, 0755, 0700 };
+    struct line *line = g_new0 (struct line, 1);
+
+    line->number = number;
+    line->client = below (maker, clients);
+    line->verb = some_verb (maker);
+    line_choose_fd (maker, line);
+    line->path = some_path (maker);
+    line->word = some_word (maker, line->verb);
+    line->offset = some_offset (maker);
+    line->offset_out = some_offset (maker);
+    line->size = some_size (maker);
+    line->flags = some_flags (maker, line->verb);
+    line->mode = line->verb == VERB_MKDIR ? 0755 : ONE_OF (maker, modes);
+    if ((line->verb == VERB_TRUNCATE || line->verb == VERB_FTRUNCATE) && below (maker, 2))
+        line->offset = 0;
+    if (line->verb == VERB_UTIME)
+        line->offset = 1000 + number;
+    if (line->verb == VERB_LS && below (maker, 2)) {
+        g_free (line->path);
+        line->path = g_strdup (".");
+    }
+    return line;
+}
+
+struct history *
+history_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults, const struct history_abilities *abilities)
+{
+    struct maker maker = { .random = { seed }, .abilities = abilities };
+    const uint32_t always = 1u << VERB_CREATE | 1u << VERB_OPEN | 1u << VERB_READ | 1u << VERB_WRITE;
+    struct history *history = history_begin (seed, clients, faults);
+
+    maker.left_out = (uint32_t) (random_next (&maker.random) | random_next (&maker.random)) & ~always;
+    maker.path = any_path (&maker);
+    maker.offset = any_offset (&maker);
+    maker.size = any_size (&maker);
+    for (unsigned i = 0; i < steps; i++)
+        g_ptr_array_add (history->lines, line_make (&maker, i + 1, clients));
+    g_free (maker.path);
+    return history;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * References: of each object that has some, who took them and who gave them back. What belongs to whom is told by the module that
+ * the call comes from.
+ */
+#include "conform/inprocess/inprocess.h"
+
+
+static const char *const kind_names[AUDIT_KINDS] = { "inode", "fd", "dict", "iobuf", "iobref", "call_stub" };
+
+#define CALLERS 12
+
+/* One object. */
+struct counted {
+    enum audit_kind kind;
+    int refs;
+    int marked[2];          /* refs at each mark */
+    struct {
+        const void *caller; /* the last place that took one */
+        const char *type;   /* of a translator, NULL: the program */
+        int balance;
+        bool gave;          /* one by itself, not through the core */
+    } by[CALLERS];
+    unsigned n;
+};
+
+static struct {
+    GMutex lock;        /* a leaf; taken under itable.lock */
+    GHashTable *all;    /* object -> struct counted; lock */
+} counts;
+
+static __thread int muted; /* the kit itself works, though a translator called it */
+
+void
+counts_mute (bool mute)
+{
+    muted += mute ? 1 : -1;
+}
+
+/* Where a translator called from, if one did: directly, or through a few functions of the core, which have frame pointers. */
+static const void *
+counts_caller (const void *caller)
+{
+    void **frame = __builtin_frame_address (0);
+
+    for (int i = 0; i < 12 && frame && !((uintptr_t) frame & 7); i++) {
+        if (place_type (frame[1]))
+            return frame[1];
+        if ((void **) frame[0] <= frame)
+            break;
+        frame = frame[0];
+    }
+    return caller;
+}
+
+static unsigned
+counted_by (struct counted *counted, const char *type)
+{
+    unsigned i = 0;
+
+    while (i < counted->n && counted->by[i].type != type)
+        i++;
+    if (i == counted->n && i < CALLERS - 1)
+        counted->n++;
+    i = MIN (i, CALLERS - 1);
+    counted->by[i].type = type;
+    return i;
+}
+
+/* The last one is given back, though the program thinks that it has one: a translator gave back what it hadn't. Which, or -1. */
+static int
+counted_stolen (const struct counted *counted)
+{
+    bool missed = false;
+    int thief = -1;
+
+    for (unsigned i = 0; i < counted->n; i++) {
+        missed |= !counted->by[i].type && counted->by[i].balance > 0;
+        if (counted->by[i].type && counted->by[i].balance < 0 && counted->by[i].gave)
+            thief = (int) i;
+    }
+    return counted->refs == 0 && missed ? thief : -1;
+}
+
+static struct counted *
+counted_of (enum audit_kind kind, void *object)
+{
+    struct counted *counted = g_hash_table_lookup (counts.all, object);
+
+    if (!counted) {
+        counted = g_new0 (struct counted, 1);
+        counted->kind = kind;
+        g_hash_table_insert (counts.all, object, counted);
+    }
+    return counted;
+}
+
+/* Where the one who gave back too much did so: then this one must not be given back. Else NULL. */
+static const void *
+counts_change_locked (enum audit_kind kind, void *object, int change, const void *caller, bool directly)
+{
+    struct counted *counted = counted_of (kind, object);
+    int thief;
+    const unsigned by = counted_by (counted, muted || !caller ? NULL : place_type (caller));
+
+    counted->refs += change;
+    counted->by[by].balance += change;
+    if (change > 0 || (directly && !counted->by[by].caller))
+        counted->by[by].caller = caller;
+    counted->by[by].gave |= change < 0 && directly;
+    thief = change < 0 ? counted_stolen (counted) : -1;
+    if (thief >= 0) {
+        counted->refs++;
+        counted->by[thief].balance++;
+        return counted->by[thief].caller;
+    }
+    if (counted->refs == 0)
+        g_hash_table_remove (counts.all, object);
+    return NULL;
+}
+
+bool
+counts_change (enum audit_kind kind, void *object, int change, const void *caller)
+{
+    const bool directly = !muted && caller && place_type (caller);
+    const void *stolen;
+
+    if (!muted && caller && !directly)
+        caller = counts_caller (caller);
+    g_mutex_lock (&counts.lock);
+    if (!counts.all)
+        counts.all = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+    stolen = counts_change_locked (kind, object, change, caller, directly);
+    g_mutex_unlock (&counts.lock);
+    if (stolen) {
+        g_autofree char *place = place_name (stolen);
+        finding_add_type ("reference given back twice", place_type (stolen), "of an %s, by %s", kind_names[kind], place);
+    }
+    return stolen != NULL;
+}
+
+/* --- leaks ---------------------------------------------------------------------------------- */
+
+void
+counts_mark (unsigned mark)
+{
+    GHashTableIter iter;
+    gpointer counted;
+
+    g_mutex_lock (&counts.lock);
+    if (counts.all) {
+        g_hash_table_iter_init (&iter, counts.all);
+        while (g_hash_table_iter_next (&iter, NULL, &counted))
+            ((struct counted *) counted)->marked[mark] = ((struct counted *) counted)->refs;
+    }
+    g_mutex_unlock (&counts.lock);
+}
+
+bool
+counts_grew (unsigned mark)
+{
+    GHashTableIter iter;
+    gpointer counted;
+    bool grew = false;
+
+    g_mutex_lock (&counts.lock);
+    if (counts.all) {
+        g_hash_table_iter_init (&iter, counts.all);
+        while (g_hash_table_iter_next (&iter, NULL, &counted))
+            grew |= ((struct counted *) counted)->refs > ((struct counted *) counted)->marked[mark];
+    }
+    g_mutex_unlock (&counts.lock);
+    return grew;
+}
+
+/* Who has it: the translator that took more than it gave back. */
+static void
+counted_report (const struct counted *counted, unsigned mark)
+{
+    unsigned guilty = 0;
+
+    for (unsigned i = 0; i < counted->n; i++)
+        if (counted->by[i].balance > 0 && counted->by[i].type)
+            guilty = i;
+    g_autofree char *place = place_name (counted->by[guilty].caller);
+    finding_add_type ("reference leaked", counted->by[guilty].type ? counted->by[guilty].type : "unknown",
+                      "%d of an %s, taken at %s", counted->refs - counted->marked[mark], kind_names[counted->kind], place);
+}
+
+void
+counts_report (unsigned mark)
+{
+    g_autoptr (GArray) grown = g_array_new (FALSE, FALSE, sizeof (struct counted));
+    GHashTableIter iter;
+    gpointer counted;
+
+    g_mutex_lock (&counts.lock);
+    g_hash_table_iter_init (&iter, counts.all);
+    while (g_hash_table_iter_next (&iter, NULL, &counted))
+        if (((struct counted *) counted)->refs > ((struct counted *) counted)->marked[mark])
+            g_array_append_vals (grown, counted, 1);
+    g_mutex_unlock (&counts.lock);
+    for (guint i = 0; i < grown->len && i < 8; i++)
+        counted_report (&g_array_index (grown, struct counted, i), mark);
+}

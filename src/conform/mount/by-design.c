@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What differs from a bare directory by design, and why. The manual page windlass-conform(8) is made from this table. */
+#include "conform/mount/mount.h"
+
+#include <fnmatch.h>
+
+/* When a row counts. */
+enum condition { ALWAYS, AS_USER, WITH_OPTION, WITH_TYPE };
+
+struct by_design {
+    const char *name; /* of the case, a glob */
+    const char *line; /* of what it says on either side, a glob */
+    enum condition when;
+    const char *of;   /* the option or type, or NULL */
+    const char *reason; /* one sentence, without a full stop */
+};
+
+static const struct by_design rows[] = {
+#ifndef HAVE_STRUCT_FUSE_LOWLEVEL_OPS_TMPFILE
+    { "paths/open O_TMPFILE*", "@(open: @(ok|EOPNOTSUPP)|what is open: f 0640, links 0,*|flags 020304*)", ALWAYS, NULL,
+      "O_TMPFILE needs libfuse 3.17, and this was built with an older one" },
+    { "special/a file without a name",
+      "@(a file without a name: @(ok|EOPNOTSUPP)|it: f 0640, links 0,*|write: [45]|give it a name: 0|named*)", ALWAYS, NULL,
+      "O_TMPFILE needs libfuse 3.17, and this was built with an older one" },
+#endif
+    { "offsets/@(collapse a range|insert a range|unshare) at *",
+      "@(fallocate: @(0|EINVAL|EFBIG|EOPNOTSUPP)|file: f 0644,*|it is +([0-9])|the last byte: +([0-9]))", ALWAYS, NULL,
+      "the kernel passes on only those modes of fallocate that FUSE has, to make room, to punch and to zero, and refuses the others"
+      " with EOPNOTSUPP, before it looks at the range" },
+    { "offsets/@(lseek|sendfile) at 2^@(50|62|63-1)", "@(SEEK_*|sendfile*)", ALWAYS, NULL,
+      "the kernel lets a file of a mount be 2^63-1 bytes long until it is written; the limit of the file system counts then" },
+    { "privileges/chown to nobody?( by another)", "@(chown: @(0|EPERM)|file: f *)", ALWAYS, NULL,
+      "the kernel tells chown (path, -1, -1) of a file that is open to write like a write that is about to come: nobody is asked"
+      " whether he may" },
+    { "times/chown to nobody", "file: atime 0, mtime 0, ctime [01];*", ALWAYS, NULL,
+      "the kernel tells chown (path, -1, -1) of a file that is open to write like a write that is about to come, which changes"
+      " no time yet" },
+    { "times/of reading", "atime moved*", ALWAYS, NULL,
+      "what the kernel has in its cache is read without a word to the daemon, and the file's atime stays" },
+    { "mapped/the end of the file", "what was behind the end*", ALWAYS, NULL,
+      "the kernel keeps what a map wrote behind a file's end in its cache, and shows it when the file grows" },
+    { "rename/*directory*, whiteout", "times of the directory*", ALWAYS, NULL,
+      "ext4 makes the whiteout before it looks whether it may rename, and the kernel expects no change of a call that failed" },
+    { "locks/*wanted: @(record|description)*", "type *by the parent*", ALWAYS, NULL,
+      "FUSE does not tell a process's locks from a description's: who holds one is named in the way it was asked" },
+    { "privileges/a shared map takes capabilities", "it has now*", ALWAYS, NULL,
+      "what a map wrote comes to the file by a write of the daemon, and that takes capabilities away" },
+    { "locks/waiting in a circle", "waiting in a circle*", ALWAYS, NULL,
+      "deadlocks between record locks are not looked for: storage-posix(7)" },
+    { "paths/truncate to the same*", "times of the object*", WITH_OPTION, "kernel-writeback-cache",
+      "the kernel, which keeps the times then, takes no new one for a size that stays" },
+    { "privileges/chmod takes capabilities", "it has now: @(20|ENODATA)", WITH_OPTION, "kernel-writeback-cache",
+      "the kernel writes what it kept back before it changes the mode, and that takes capabilities away" },
+    { "attributes/file flags", "open to append*", WITH_OPTION, "kernel-writeback-cache",
+      "the kernel itself places what is appended, and the daemon opens the file to write anywhere" },
+    { "times/@(read|a shared map)", "file: atime*", WITH_OPTION, "kernel-writeback-cache",
+      "what was written is read from the kernel's cache" },
+    { "@(offsets|mapped|unlinked)*", "@(SEEK_DATA|SEEK_HOLE|data from|size)*", WITH_OPTION, "kernel-writeback-cache",
+      "data that the kernel still holds would look like a hole to the daemon, so all of a file is data then" },
+};
+
+static bool
+row_counts (const struct by_design *row, const struct stage *stage, const struct actor *actor)
+{
+    switch (row->when) {
+    case ALWAYS: return true;
+    case AS_USER: return actor->uid != 0;
+    case WITH_OPTION: return stage_has_option (stage, row->of);
+    case WITH_TYPE: return stage_has_type (stage, row->of);
+    }
+    return false;
+}
+
+const char *
+by_design_reason (const struct stage *stage, const struct actor *actor, const char *case_name, const char *line)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+        if (fnmatch (rows[i].name, case_name, FNM_EXTMATCH) == 0 && fnmatch (rows[i].line, line, FNM_EXTMATCH) == 0
+            && row_counts (&rows[i], stage, actor))
+            return rows[i].reason;
+    return NULL;
+}
+
+bool
+by_design_log (const char *line)
+{
+    return false;
+}
+
+/* --- printing ------------------------------------------------------------------------------- */
+
+static char *
+condition_text (const struct by_design *row)
+{
+    switch (row->when) {
+    case ALWAYS: return g_strdup ("always");
+    case AS_USER: return g_strdup ("not as root");
+    case WITH_OPTION: return g_strdup_printf ("with the mount option %s", row->of);
+    case WITH_TYPE: return g_strdup_printf ("with %s in the graph", row->of);
+    }
+    return NULL;
+}
+
+static void
+print_roff (const char *text)
+{
+    for (; *text; text++)
+        fputs (*text == '-' ? "\\-" : *text == '\\' ? "\\e" : *text == '\'' ? "\\(aq" : (char[]){ *text, '\0' }, stdout);
+}
+
+static void
+print_man (const struct by_design *row, const char *when)
+{
+    g_autofree char *sentence = g_strdup_printf ("%c%s.\n", g_ascii_toupper (*row->reason), row->reason + 1);
+
+    printf (".TP\n\\fB");
+    print_roff (row->name);
+    printf ("\\fR, %s\n", when);
+    print_roff (sentence);
+    printf ("Lines: ");
+    print_roff (row->line);
+    printf ("\n");
+}
+
+void
+conform_print_by_design (bool man)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS (rows); i++) {
+        g_autofree char *when = condition_text (&rows[i]);
+
+        if (man)
+            print_man (&rows[i], when);
+        else
+            printf ("%s, %s: %s\n    lines: %s\n", rows[i].name, when, rows[i].reason, rows[i].line);
+    }
+}

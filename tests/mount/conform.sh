@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Each example volfile passes the conformance kit; a translator that is wrong is found, and what the kit prints repeats it.
+# builds: debug release
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+need_root
+need_fuse
+
+# A part of the cases each: same-as-bare.sh runs all of them.
+for file in "$SOURCE_DIR"/volfiles/*.vol; do
+    echo "${file##*/}"
+    out=$("$WINDLASS" conform --mount --directory "$TEST_DIR" --case '@(data|directories|links|mapped)/*' "$file") || fail "${file##*/}: $out"
+    expect_match "the sum" '^[0-9]+ passed, 0 failed, 0 skipped, [0-9]+ differ by design$' "$out"
+done
+expect "what is left of the scratch directories" "" "$(ls -d windlass-conform.* 2>/dev/null)"
+
+stack test/wrong
+conform () {
+    "$WINDLASS" conform --mount --directory "$TEST_DIR" --as root "$@"
+}
+
+out=$(conform --case 'rename/*' "$VOL") && fail "a translator that fails renames passes"
+expect_match "the failure is named" '^FAIL rename/file onto file, as root$' "$out"
+expect_match "what the bare directory says" '^    bare   rename: 0$' "$out"
+expect_match "what the mount says" '^    mount  rename: EIO$' "$out"
+expect_match "a rename onto nothing is right" '[1-9][0-9]* passed, [1-9][0-9]* failed' "$(tail -n 1 <<<"$out")"
+
+command=$(sed -n '/^FAIL rename.file onto file, as root$/,/repeat:/ s/^    repeat: windlass //p' <<<"$out")
+echo "repeating: $command"
+out=$(eval "\"\$WINDLASS\" $command")
+expect_match "it fails again" '^FAIL rename/file onto file, as root$' "$out"
+expect "it is the only case" "0 passed, 1 failed, 0 skipped, 0 differ by design" "$(tail -n 1 <<<"$out")"
+
+out=$(conform --case 'paths/utimensat: directory' "$VOL")
+expect_match "seconds are the same" '1 passed, 0 failed' "$out"
+out=$(conform --case 'times/set to *' "$VOL") && fail "a translator that cuts times passes"
+expect_match "times that are cut" '^FAIL times/set to ' "$out"
+
+stack
+out=$(conform --case 'rename/file onto file' "$VOL" -- --attribute-timeout=0) || fail "$out"
+expect "a single case" "1 passed, 0 failed, 0 skipped, 0 differ by design" "$(tail -n 1 <<<"$out")"
+expect_error "no case matches 'no/such'" conform --case no/such "$VOL"
+expect_error "is not there" conform "$TEST_DIR/missing.vol"
+expect_error "one volfile is wanted" conform
+
+expect_match "the names of cases are listed" '^rename/file onto file$' "$("$WINDLASS" conform --list)"
+expect_match "what differs by design says why" '^locks/waiting in a circle, always: deadlocks' "$("$WINDLASS" conform --by-design)"

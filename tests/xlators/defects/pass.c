@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A translator that passes requests on through callbacks of its own, with one mistake that its author made: the option `defect`.
+ * `windlass conform` must find each. Without one it is fine.
+ */
+#include "xlator.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+
+enum defect {
+    NONE, TWICE_ON_ERROR, TWICE_ON_SUCCESS, NEVER_ON_SUCCESS, NEVER_ON_ERROR, EARLY, WRONG_FRAME, OTHER_FRAME,
+    FD_LEAK, INODE_LEAK, DICT_LEAK, STUB_LEAK, IOBREF_LEAK, FD_STOLEN, DICT_STOLEN,
+    LOCK_OVER_WIND, LOCK_OVER_UNWIND, RWLOCK_OVER_UNWIND, SWAPPED, STALE_POST, SHORT, NEGATIVE_ERRNO, ERRNO_ON_SUCCESS,
+    STATIC_STATE, APPEND_FORGOTTEN, XDATA_DROPPED, XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
+    TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE, BYTES_LATER,
+};
+
+typedef struct {
+    int defect;
+    pthread_mutex_t lock;     /* held where it must not be */
+    pthread_rwlock_t rwlock;
+    pthread_spinlock_t spin;
+    call_frame_t *last;       /* a frame of another request */
+    struct iatt *kept;
+} pass_private_t;
+
+static const char *const pass_defects[] = {
+    "none", "twice-on-error", "twice-on-success", "never-on-success", "never-on-error", "early", "wrong-frame", "other-frame",
+    "fd-leak", "inode-leak", "dict-leak", "stub-leak", "iobref-leak", "fd-stolen", "dict-stolen",
+    "lock-over-wind", "lock-over-unwind", "rwlock-over-unwind", "swapped", "stale-post", "short", "negative-errno", "errno-on-success",
+    "static-state", "append-forgotten", "xdata-dropped", "xdata-dropped-up", "offset-truncated", "loc-later", "loc-changed", "local-later",
+    "lost-on-interrupt", "twice-on-interrupt", "offset-ignored", "vector-later", "buf-later", "dict-changed", "wrong-inode",
+    "bytes-later", NULL,
+};
+
+static const struct xlator_option pass_options[] = {
+    { .key = { "defect" }, .type = OPTION_ENUM, OPTION_FIELD (pass_private_t, defect), .value = "none",
+      .values = pass_defects, .help = "the mistake" },
+    {},
+};
+
+typedef struct {
+    struct iatt pre;
+    loc_t *loc;
+    struct iovec *vector;
+    struct iatt *buf;
+    int answered;
+    call_frame_t *frame;
+} pass_local_t;
+
+static bool
+has (xlator_t *this, enum defect defect)
+{
+    return ((pass_private_t *) this->private)->defect == (int) defect;
+}
+
+/* Where a copy should be: how many requests there were, of all volumes. */
+static unsigned requests;
+
+/* --- stat: errors, locks, callers' memory ------------------------------------------------------- */
+
+static stat_cbk pass_stat_cbk;
+
+static void
+pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    pass_private_t *priv = this->private;
+    pass_local_t *local = frame_local_new (frame, sizeof *local);
+
+    local->loc = loc;
+    if (has (this, STATIC_STATE))
+        requests++;
+    if (has (this, DICT_CHANGED) && xdata)
+        dict_set_str (xdata, "pass", "was here");
+    if (has (this, LOC_CHANGED))
+        loc->name = "elsewhere";
+    if (has (this, DICT_STOLEN) && xdata)
+        dict_unref (xdata);
+    if (has (this, INODE_LEAK))
+        inode_ref (loc->inode);
+    if (has (this, STUB_LEAK))
+        fop_stat_stub (frame, pass_stat, loc, xdata);
+    if (has (this, LOCK_OVER_WIND))
+        pthread_mutex_lock (&priv->lock);
+    STACK_WIND (frame, pass_stat_cbk, FIRST_CHILD (this), stat, loc, has (this, XDATA_DROPPED) ? NULL : xdata);
+    if (has (this, LOCK_OVER_WIND))
+        pthread_mutex_unlock (&priv->lock);
+}
+
+static void
+pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+               dict_t *xdata)
+{
+    pass_private_t *priv = this->private;
+    pass_local_t *local = frame->local;
+
+    if (has (this, NEVER_ON_SUCCESS) && op_ret == 0)
+        return;
+    if (has (this, TWICE_ON_SUCCESS) && op_ret == 0)
+        STACK_UNWIND (stat, frame, 0, 0, buf, NULL);
+    if (has (this, LOC_LATER) && local->loc->name && !strcmp (local->loc->name, "nothing"))
+        op_ret = 0;
+    if (has (this, ERRNO_ON_SUCCESS) && op_ret == 0)
+        op_errno = ENOENT;
+    if (has (this, BUF_LATER)) {
+        if (priv->kept && priv->kept->ia_size == 1)
+            op_errno = EIO;
+        priv->kept = buf;
+    }
+    if (has (this, LOCK_OVER_UNWIND))
+        pthread_mutex_lock (&priv->lock);
+    if (has (this, RWLOCK_OVER_UNWIND))
+        pthread_rwlock_rdlock (&priv->rwlock);
+    STACK_UNWIND (stat, has (this, WRONG_FRAME) ? frame->parent : frame, op_ret, op_errno, buf,
+                  has (this, XDATA_DROPPED_UP) ? NULL : xdata);
+    if (has (this, LOCK_OVER_UNWIND))
+        pthread_mutex_unlock (&priv->lock);
+    if (has (this, RWLOCK_OVER_UNWIND))
+        pthread_rwlock_unlock (&priv->rwlock);
+    if (has (this, LOCAL_LATER))
+        local->answered++;
+}
+
+/* --- fstat: answers from another place ------------------------------------------------------------ */
+
+static fstat_cbk pass_fstat_cbk;
+
+static void
+pass_interrupted (void *data)
+{
+    pass_local_t *local = data;
+
+    local->answered++;
+}
+
+static void
+pass_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    pass_private_t *priv = this->private;
+    pass_local_t *local = frame_local_new (frame, sizeof *local);
+    call_frame_t *other = priv->last;
+
+    local->frame = frame;
+    if (has (this, FD_LEAK))
+        fd_ref (fd);
+    if (has (this, FD_STOLEN))
+        fd_unref (fd);
+    if (has (this, LOST_ON_INTERRUPT) || has (this, TWICE_ON_INTERRUPT))
+        stack_on_interrupt (frame->root, pass_interrupted, local);
+    if (has (this, OTHER_FRAME)) {
+        priv->last = frame;
+        if (other) {
+            STACK_UNWIND (fstat, other, -1, EIO, NULL, NULL);
+            return;
+        }
+    }
+    STACK_WIND (frame, pass_fstat_cbk, FIRST_CHILD (this), fstat, fd, xdata);
+    if (has (this, EARLY))
+        STACK_UNWIND (fstat, frame, -1, EIO, NULL, NULL);
+}
+
+static void
+pass_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+                dict_t *xdata)
+{
+    pass_local_t *local = frame->local;
+
+    if (has (this, LOST_ON_INTERRUPT) || has (this, TWICE_ON_INTERRUPT))
+        stack_on_interrupt (frame->root, NULL, NULL);
+    if (has (this, LOST_ON_INTERRUPT) && local->answered)
+        return;
+    if (has (this, TWICE_ON_INTERRUPT) && local->answered)
+        STACK_UNWIND (fstat, frame, -1, EINTR, NULL, NULL);
+    STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
+}
+
+/* --- writev ------------------------------------------------------------------------------------ */
+
+static writev_cbk pass_writev_cbk;
+
+static void
+pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
+             struct iobref *iobref, dict_t *xdata)
+{
+    pass_private_t *priv = this->private;
+    pass_local_t *local = frame_local_new (frame, sizeof *local);
+
+    local->vector = vector;
+    if (has (this, IOBREF_LEAK))
+        iobref_ref (iobref);
+    if (has (this, BYTES_LATER))
+        local->vector = g_memdup2 (vector, count * sizeof *vector);
+    if (has (this, LOCK_OVER_WIND))
+        pthread_spin_lock (&priv->spin);
+    STACK_WIND (frame, pass_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref, xdata);
+    if (has (this, LOCK_OVER_WIND))
+        pthread_spin_unlock (&priv->spin);
+}
+
+static void
+pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
+                 struct iatt *postbuf, dict_t *xdata)
+{
+    pass_local_t *local = frame->local;
+
+    if (has (this, SHORT) && op_ret > 0)
+        op_ret--;
+    if (has (this, SWAPPED)) {
+        STACK_UNWIND (writev, frame, op_ret, op_errno, postbuf, prebuf, xdata);
+        return;
+    }
+    if (has (this, VECTOR_LATER) && op_ret > 0 && local->vector[0].iov_len == 77)
+        op_ret = 0;
+    if (has (this, BYTES_LATER)) {
+        if (op_ret > 0 && ((char *) local->vector[0].iov_base)[0] == 1)
+            op_ret = 0;
+        g_free (local->vector);
+    }
+    STACK_UNWIND (writev, frame, op_ret, op_errno, prebuf, has (this, STALE_POST) ? prebuf : postbuf, xdata);
+}
+
+/* --- open, readv, readdir, getxattr, mkdir -------------------------------------------------------- */
+
+static void
+pass_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
+{
+    if (has (this, APPEND_FORGOTTEN))
+        flags &= ~(uint32_t) O_APPEND;
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), open, loc, flags, fd, xdata);
+}
+
+static void
+pass_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+{
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, fd, size, has (this, OFFSET_IGNORED) && offset > 0 ? 0 : offset, flags, xdata);
+}
+
+static void
+pass_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+{
+    if (has (this, OFFSET_TRUNCATED))
+        offset = (int32_t) offset;
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
+}
+
+static getxattr_cbk pass_getxattr_cbk;
+
+static void
+pass_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
+{
+    STACK_WIND (frame, pass_getxattr_cbk, FIRST_CHILD (this), getxattr, loc, name, xdata);
+}
+
+static void
+pass_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *dict, dict_t *xdata)
+{
+    if (has (this, DICT_LEAK) && dict)
+        dict = dict_copy (dict);
+    STACK_UNWIND (getxattr, frame, op_ret, op_errno, dict, xdata);
+}
+
+static mkdir_cbk pass_mkdir_cbk;
+
+static void
+pass_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask, dict_t *xdata)
+{
+    STACK_WIND (frame, pass_mkdir_cbk, FIRST_CHILD (this), mkdir, loc, mode, umask, xdata);
+}
+
+static void
+pass_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
+                struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+{
+    struct iatt other = buf ? *buf : (struct iatt){ 0 };
+
+    if (has (this, NEVER_ON_ERROR) && op_ret < 0)
+        return;
+    if (has (this, TWICE_ON_ERROR) && op_ret < 0)
+        STACK_UNWIND (mkdir, frame, -1, op_errno, NULL, NULL, NULL, NULL, NULL);
+    if (has (this, NEGATIVE_ERRNO) && op_ret < 0)
+        op_errno = -op_errno;
+    if (has (this, WRONG_INODE) && buf)
+        other.ia_type = IA_IFREG;
+    STACK_UNWIND (mkdir, frame, op_ret, op_errno, inode, buf ? &other : NULL, preparent, postparent, xdata);
+}
+
+static int
+pass_init (xlator_t *this)
+{
+    pass_private_t *priv = this->private;
+
+    pthread_mutex_init (&priv->lock, NULL);
+    pthread_rwlock_init (&priv->rwlock, NULL);
+    pthread_spin_init (&priv->spin, PTHREAD_PROCESS_PRIVATE);
+    return 0;
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "defects/pass",
+    .about = "passes requests on, with a mistake",
+    .children = { .min = 1, .max = 1 },
+    .priv_size = sizeof (pass_private_t),
+    .options = pass_options,
+    .init = pass_init,
+    .fops = {
+        .stat = pass_stat,
+        .fstat = pass_fstat,
+        .open = pass_open,
+        .readv = pass_readv,
+        .writev = pass_writev,
+        .readdir = pass_readdir,
+        .getxattr = pass_getxattr,
+        .mkdir = pass_mkdir,
+    },
+};

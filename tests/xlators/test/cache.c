@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Remembers the last read, and serves it again until a file changed; but not when that was by what an option says. It takes no
+ * lock: for histories alone, in which one thing happens at a time. */
+#include "xlator.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+typedef struct {
+    char *ignores; /* option: the name of an operation */
+    /* What was read last. fd NULL: nothing. */
+    fd_t *fd;
+    size_t size;
+    off_t offset;
+    struct iobuf *bytes;
+    int32_t count;
+    unsigned changes;   /* how many calls there were that may change a file, and how many are under way */
+    unsigned under_way;
+} cache_private_t;
+
+static readv_cbk cache_readv_cbk;
+
+/* The question, and how much had changed when it was asked. */
+struct cache_local {
+    fd_t *fd;
+    size_t size;
+    off_t offset;
+    unsigned changes;
+};
+
+static void
+cache_forget (cache_private_t *priv)
+{
+    if (priv->fd)
+        iobuf_unref (priv->bytes);
+    g_clear_pointer (&priv->fd, fd_unref);
+}
+
+static void
+cache_answer (call_frame_t *frame, const cache_private_t *priv)
+{
+    struct iobref *iobref = iobref_new ();
+    struct iovec vector = { priv->bytes->ptr, priv->count };
+
+    iobref_add (iobref, priv->bytes);
+    STACK_UNWIND (readv, frame, priv->count, 0, &vector, 1, NULL, iobref, NULL);
+    iobref_unref (iobref);
+}
+
+static void
+cache_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+{
+    cache_private_t *priv = this->private;
+    struct cache_local *local;
+
+    if (priv->fd == fd && priv->size == size && priv->offset == offset && !priv->under_way) {
+        cache_answer (frame, priv);
+        return;
+    }
+    local = frame->local = frame_local_new (frame, sizeof *local);
+    *local = (struct cache_local){ fd, size, offset, priv->changes };
+    STACK_WIND (frame, cache_readv_cbk, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
+}
+
+static void
+cache_keep (cache_private_t *priv, const struct cache_local *local, const struct iovec *vector, int32_t count)
+{
+    cache_forget (priv);
+    priv->fd = fd_ref (local->fd);
+    priv->size = local->size;
+    priv->offset = local->offset;
+    priv->bytes = iobuf_new (MAX (local->size, 1));
+    priv->count = (int32_t) iov_unload (priv->bytes->ptr, local->size, vector, count);
+}
+
+static void
+cache_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
+                 int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+{
+    cache_private_t *priv = this->private;
+    const struct cache_local *local = frame->local;
+
+    if (op_ret >= 0 && local->changes == priv->changes && !priv->under_way)
+        cache_keep (priv, local, vector, count);
+    STACK_UNWIND (readv, frame, op_ret, op_errno, vector, count, stbuf, iobref, xdata);
+}
+
+/* What can't change a file, and what the option says, though not by the very fd that was read. */
+static bool
+cache_ignores (const cache_private_t *priv, const struct call *call)
+{
+    switch (call->op) {
+    case FOP_open:
+    case FOP_create:
+        return !(call->flags & O_TRUNC);
+    case FOP_writev:
+    case FOP_truncate:
+    case FOP_ftruncate:
+    case FOP_fallocate:
+    case FOP_discard:
+    case FOP_zerofill:
+    case FOP_copy_file_range:
+        return strcmp (priv->ignores, fop_name (call->op)) == 0 && (!call->fd || call->fd != priv->fd);
+    default:
+        return true;
+    }
+}
+
+static void
+cache_every (const struct call *call)
+{
+    cache_private_t *priv = call->this->private;
+    const bool ignored = cache_ignores (priv, call);
+
+    if (!ignored) {
+        cache_forget (priv);
+        priv->changes++;
+        priv->under_way++;
+    }
+    call_wind (call, FIRST_CHILD (call->this), GINT_TO_POINTER (ignored));
+}
+
+static void
+cache_every_cbk (const struct answer *answer)
+{
+    cache_private_t *priv = answer->this->private;
+
+    if (!answer->cookie)
+        priv->under_way--;
+    answer_pass (answer);
+}
+
+/* An fd has to be given back before the inodes go, which is before fini. */
+static void
+cache_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    if (event == XLATOR_PARENT_DOWN)
+        cache_forget (this->private);
+    xlator_pass_on (this, event, data);
+}
+
+static const struct xlator_option cache_options[] = {
+    { .key = { "ignores" },
+      .type = OPTION_STRING,
+      OPTION_FIELD (cache_private_t, ignores),
+      .value = "nothing",
+      .help = "an operation that changes files without its notice" },
+    { .key = { NULL } },
+};
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "test/cache",
+    .about = "remembers the last read, at times too long",
+    .children = { .min = 1, .max = 1 },
+    .priv_size = sizeof (cache_private_t),
+    .options = cache_options,
+    .notify = cache_notify,
+    .fops = { .readv = cache_readv },
+    .every = cache_every,
+    .every_cbk = cache_every_cbk,
+};
