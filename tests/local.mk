@@ -114,6 +114,7 @@ tests_xlators_test_twice_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrong_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrongtype_la_LDFLAGS = $(test_module_link)
 
+include tests/fuzz/local.mk
 
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
 
@@ -205,11 +206,13 @@ dist_noinst_SCRIPTS += \
     %D%/mount/tutorial.sh \
     %D%/mount/unmounting.sh \
     %D%/mount/usage.sh \
+    %D%/mount/valgrind.sh \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh
 dist_noinst_DATA += \
     %D%/lsan.supp \
     %D%/tsan.supp \
+    %D%/valgrind.supp \
     %D%/mount/lib.sh \
     %D%/graph/posix_world.h \
     %D%/unit/mock.h \

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Log lines, and what a trace prints of a request: whatever names and values hold, a line stays one line. */
+#include "fuzz.h"
+
+#include "core/dict.h"
+#include "core/iatt.h"
+#include "core/loc.h"
+#include "core/log.h"
+#include "core/print.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int file;
+
+int
+LLVMFuzzerInitialize (int *argc, char ***argv)
+{
+    char path[32];
+
+    file = memfd_create ("log", MFD_CLOEXEC);
+    snprintf (path, sizeof path, "/proc/self/fd/%d", file);
+    g_assert (file >= 0 && log_open (path) == 0);
+    log_set_level (GF_LOG_TRACE);
+    return 0;
+}
+
+/* The one line that was written since the last time. */
+static void
+check_line (void)
+{
+    const off_t size = lseek (file, 0, SEEK_END);
+    g_autofree char *text = g_malloc0 (size + 1);
+
+    g_assert (size > 1 && pread (file, text, size, 0) == size);
+    g_assert (text[size - 1] == '\n');
+    text[size - 1] = '\0';
+    g_assert (strlen (text) == (size_t) size - 1 && is_one_line (text));
+    g_assert (ftruncate (file, 0) == 0);
+}
+
+static void
+log_values (const char *name, struct input *input)
+{
+    g_autoptr (GString) out = g_string_new (NULL);
+    g_autoptr (dict_t) dict = dict_new ();
+    g_autoptr (GBytes) bytes = g_bytes_new (input->at, input->left);
+    struct iatt iatt = { 0 };
+    struct gf_flock lock = { 0 };
+    struct statvfs statvfs = { 0 };
+    loc_t loc = { .name = name };
+
+    memcpy (&iatt, input->at, MIN (input->left, sizeof iatt));
+    memcpy (&lock, input->at, MIN (input->left, sizeof lock));
+    memcpy (&statvfs, input->at, MIN (input->left, sizeof statvfs));
+    /* As no memory may hold: an enum without such a value. */
+    iatt.ia_type = (unsigned) iatt.ia_type % (IA_IFSOCK + 1);
+    dict_set (dict, name, input->at, input->left);
+    print_LOC (out, "loc", &loc);
+    print_NAME (out, "name", name);
+    print_DICT (out, "xdata", dict);
+    print_IATT (out, "buf", &iatt);
+    print_LOCK (out, "lock", &lock);
+    print_STATVFS (out, "statvfs", &statvfs);
+    print_BYTES (out, "in", bytes);
+    loc_wipe_path (&loc);
+    gf_log (NULL, GF_LOG_TRACE, "%s", out->str);
+    check_line ();
+}
+
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+    struct input input = { data, size };
+    g_autofree char *name = input_line (&input);
+    gf_loglevel_t level;
+
+    if (log_level_parse (name, &level) == 0)
+        g_assert (log_level_name (level));
+    gf_log (NULL, GF_LOG_WARNING, "can't find '%s'", name);
+    check_line ();
+    log_values (name, &input);
+    return 0;
+}
