@@ -39,6 +39,10 @@ check_PROGRAMS += \
     tests/mount/programs/setflags \
     tests/mount/programs/swap \
     tests/mount/programs/tmpfile
+check_PROGRAMS += tests/soak/keeper
+tests_soak_keeper_CFLAGS = $(WINDLASS_CFLAGS)
+tests_soak_keeper_LDFLAGS =
+tests_soak_keeper_LDADD =
 tests_mount_programs_handles_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_handles_LDFLAGS =
 tests_mount_programs_handles_LDADD =
@@ -114,6 +118,8 @@ tests_xlators_test_twice_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrong_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrongtype_la_LDFLAGS = $(test_module_link)
 
+# How long make soak takes, and make fuzz for each target, unless they are told: SECONDS=60.
+SECONDS = 3600
 include tests/fuzz/local.mk
 
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
@@ -131,10 +137,23 @@ EXTRA_DIST += \
     %D%/bench/report.py \
     %D%/bench/run \
     %D%/bench/sections.py
+# Hours of mixed load with everything going wrong: make soak [SECONDS=N] [SEED=N]; and make kills [TIMES=N].
+TIMES = 1000
+soak kills: soak-programs
+soak-programs:
+	$(MAKE) all
+	$(MAKE) check-programs
+soak:
+	BUILD_DIR=$(abs_builddir) WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/soak/run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+kills:
+	WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/soak/kills $(if $(SEED),--seed $(SEED)) $(TIMES)
+.PHONY: soak kills soak-programs
 
 dist_noinst_SCRIPTS += \
     %D%/run \
     %D%/graph/histories.sh \
+    %D%/soak/kills \
+    %D%/soak/run \
     %D%/unit/completion.sh \
     %D%/unit/conform-finds-defects.sh \
     %D%/unit/conform-in-process.sh \
@@ -172,6 +191,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/hostile-names.sh \
     %D%/mount/idmapped.sh \
     %D%/mount/killed.sh \
+    %D%/mount/kills.sh \
     %D%/mount/large-files.sh \
     %D%/mount/left-clean.sh \
     %D%/mount/locks.sh \
@@ -197,6 +217,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/setuid-and-capabilities.sh \
     %D%/mount/sighup.sh \
     %D%/mount/signals.sh \
+    %D%/mount/soak.sh \
     %D%/mount/sqlite.sh \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
@@ -210,6 +231,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh
 dist_noinst_DATA += \
+    %D%/soak/loads.sh \
+    %D%/soak/troubles.sh \
     %D%/lsan.supp \
     %D%/tsan.supp \
     %D%/valgrind.supp \

@@ -1,0 +1,181 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What works on the mount during a soak. A load is a function load_NAME that does one iteration in the folder it is in, and fails if
+# anything did; it begins anew in an empty folder after a failure. The same ones run with every trouble.
+
+loads='keeper1 keeper2 race git tar build sqlite'
+! command -v dbench >/dev/null || loads="$loads dbench"
+
+load_keeper1 () {
+    keep 1
+}
+
+load_keeper2 () {
+    keep 2
+}
+
+# What it did is in a log outside, which is checked when a second is over: through the mount.
+keep () {
+    local status
+    mkdir -p "$mnt/keeper$1" || return 1
+    "$programs/soak/keeper" write "$mnt/keeper$1" "$work/confirmed/keeper$1" $((seed + $1)) 2 2>/dev/null
+    status=$?
+    [ $status = 0 ] || return 1
+    keeper_check "$1"
+}
+
+# What is wrong is a failure whenever it is seen, but not that the file system is gone for a moment.
+keeper_check () {
+    local said
+    said=$("$programs/soak/keeper" check "$mnt/keeper$1" "$work/confirmed/keeper$1" 2>&1) && return 0
+    is_trouble || grep -q '^keeper: [ab]/' <<<"$said" || return 1
+    # Trouble below makes a read fail; what it says counts when all is well again.
+    is_trouble && return 1
+    echo "keeper$1: $said" >>"$failures"
+    return 1
+}
+
+load_race () {
+    mkdir -p race && "$programs/mount/programs/race" race $RANDOM 2000 >"$work/race.said" 2>&1
+}
+
+load_git () {
+    rm -rf repo && git init -q repo && cd repo && git config user.email soak@localhost && git config user.name soak || return 1
+    for i in 1 2 3; do
+        seq $((RANDOM % 3000)) >file$i && git add . && git commit -q -m "commit $i" || return 1
+    done
+    git gc -q && git fsck --no-progress --strict >/dev/null && [ "$(git log --oneline | wc -l)" = 3 ] && cd .. && rm -rf repo
+}
+
+load_tar () {
+    rm -rf unpacked && mkdir unpacked && tar -C "$work/sample" -cf all.tar . && tar -C unpacked -xf all.tar &&
+        diff -r "$work/sample" unpacked >/dev/null
+}
+
+load_build () {
+    local i
+    rm -rf build && mkdir build && cd build || return 1
+    for i in 1 2 3; do
+        printf '#include <stdio.h>\nint part%d (void) { return %d; }\n' $i $i >part$i.c || return 1
+    done
+    printf 'int part1 (void), part2 (void), part3 (void);\nint main (void) { return part1 () + part2 () + part3 (); }\n' >main.c || return 1
+    gcc -O1 -o program ./*.c || return 1
+    ./program
+    [ $? = 6 ]
+}
+
+# A row counts as confirmed when sqlite3 has ended well; all that were must be there, whatever happened in between.
+load_sqlite () {
+    local db=$mnt/sqlite/db confirmed=$work/confirmed/sqlite i
+    mkdir -p "$mnt/sqlite" || return 1
+    [ -e "$confirmed" ] || : >"$confirmed"
+    sqlite3 "$db" 'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, text);' >/dev/null 2>&1 || return 1
+    for i in 1 2 3 4 5; do
+        i=$RANDOM$RANDOM$i
+        sqlite3 "$db" "PRAGMA synchronous=FULL; INSERT OR IGNORE INTO t VALUES ($i, hex(randomblob(200)));" >/dev/null 2>&1 || return 1
+        echo "$i" >>"$confirmed"
+    done
+    sqlite_check
+}
+
+sqlite_check () {
+    local said
+    said=$(sqlite3 "$mnt/sqlite/db" 'PRAGMA integrity_check' 2>/dev/null) || return 1
+    if [ "$said" != ok ] && ! is_trouble; then
+        echo "sqlite: integrity_check says $said" >>"$failures"
+        return 1
+    fi
+    sqlite3 "$mnt/sqlite/db" 'SELECT n FROM t' 2>/dev/null | sort >"$work/rows" || return 1
+    is_trouble && return 0
+    said=$(sort -u "$work/confirmed/sqlite" | comm -23 - "$work/rows" | head -n 3 | paste -sd' ')
+    [ -z "$said" ] && return 0
+    echo "sqlite: confirmed rows are gone: $said" >>"$failures"
+    return 1
+}
+
+load_dbench () {
+    mkdir -p dbench && timeout 20 dbench -D dbench -t 2 -c /usr/share/dbench/client.txt 2 >"$work/dbench.said" 2>&1
+}
+
+# --- all of them ----------------------------------------------------------------------------------
+
+is_trouble () {
+    [ -e "$state/trouble" ]
+}
+
+# Nothing is said of an iteration that trouble touched; whether it did is asked before and after it.
+load_iterate () {
+    local name=$1 before after
+    before=$(cat "$state/troubles" 2>/dev/null)
+    is_trouble && before=$before+
+    # A subshell, so that the next one begins where this did, and so that a folder which is gone harms nobody.
+    (cd "$mnt" && mkdir -p "$name" && cd "$name" && "load_$name") >"$work/$name.said" 2>&1 && {
+        echo >>"$state/done.$name"
+        return 0
+    }
+    after=$(cat "$state/troubles" 2>/dev/null)
+    is_trouble && after=$after+
+    case $name in keeper* | sqlite) ;; *) rm -rf "${mnt:?}/$name" 2>/dev/null ;; esac
+    if [ "$before" = "$after" ] && [[ $after != *+ ]] && [ ! -e "$state/stop" ]; then
+        echo "$name failed although there was no trouble: $(tail -n 3 "$work/$name.said" | paste -sd' ')" >>"$failures"
+    else
+        echo >>"$state/touched.$name"
+    fi
+    sleep 0.2
+}
+
+load_run () {
+    RANDOM=$((seed % 30000 + ${#1} * 7))
+    while [ ! -e "$state/stop" ]; do
+        if [ -e "$state/pause" ]; then
+            rm -f "$state/busy.$1"
+            sleep 0.05
+            continue
+        fi
+        touch "$state/busy.$1"
+        load_iterate "$1"
+    done
+    rm -f "$state/busy.$1"
+}
+
+loads_start () {
+    local name
+    mkdir "$work/sample"
+    seq 40 | while read -r name; do
+        head -c $((name * 997)) /dev/urandom >"$work/sample/file$name"
+    done
+    ln -s file1 "$work/sample/link"
+    load_pids=()
+    for name in $loads; do
+        load_run "$name" &
+        load_pids+=($!)
+    done
+}
+
+loads_stop () {
+    touch "$state/stop"
+    wait "${load_pids[@]}"
+}
+
+# The last word on what was confirmed: through the mount, and on the directory behind it.
+loads_check () {
+    local i
+    for i in 1 2; do
+        [ ! -e "$work/confirmed/keeper$i" ] || "$programs/soak/keeper" check "$mnt/keeper$i" "$work/confirmed/keeper$i" >>"$work/last" 2>&1 || {
+            echo "keeper$i, at the end:" && cat "$work/last"
+        } >>"$failures"
+    done
+    sqlite_check || echo "sqlite: the last check failed" >>"$failures"
+}
+
+# "git 12 (3 in trouble), ..."; a load that never got through is a failure.
+loads_report () {
+    local name n touched line=''
+    for name in $loads; do
+        n=$(wc -l <"$state/done.$name" 2>/dev/null || echo 0)
+        touched=$(wc -l <"$state/touched.$name" 2>/dev/null || echo 0)
+        line="$line${line:+, }$name $n ($touched failed in trouble)"
+        [ "$n" -gt 0 ] || echo "$name never got through an iteration" >>"$failures"
+    done
+    echo "$line"
+}
