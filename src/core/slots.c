@@ -17,7 +17,7 @@ slots_init (struct itable *table)
 void
 slots_free (struct itable *table)
 {
-    for (unsigned i = 0; i < SLOT_CHUNKS; i++)
+    for (unsigned i = 0; i < SLOT_CHUNKS && table->chunks[i]; i++) /* they came one after the other */
         g_free (table->chunks[i]);
     g_free (table->chunks);
 }

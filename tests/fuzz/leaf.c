@@ -181,7 +181,7 @@ make (struct made *made, enum fop op, const call_stack_t *root)
     fill (&made->lock, sizeof made->lock);
     made->bytes = g_bytes_new (leaf.bytes.at, leaf.bytes.left);
     made->dict = make_dict (made->name);
-    made->name = g_strndup ((const char *) leaf.bytes.at, leaf.bytes.left);
+    made->name = leaf.bytes.left ? g_strndup ((const char *) leaf.bytes.at, leaf.bytes.left) : g_strdup ("");
     if (op == FOP_writev)
         made->op_ret = (int32_t) made->vector.iov_len;
     else if (op == FOP_readv)

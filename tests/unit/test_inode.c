@@ -223,6 +223,21 @@ START_TEST (a_stale_or_invented_number_finds_nothing)
 }
 END_TEST
 
+/* Borrowing one that nobody holds would bring it back without the table's knowing. */
+START_TEST (an_idle_inode_is_found_with_a_reference_alone)
+{
+    g_autoptr (table_t) table = table_new (10);
+    inode_t *file = linked (table, itable_root (table), "file", 1, IA_IFREG);
+    uint64_t nodeid = inode_nodeid (file);
+
+    inode_unref (file);
+    ck_assert_ptr_null (inode_of_nodeid (table, nodeid));
+    g_autoptr (inode_t) again = inode_get_nodeid (table, nodeid);
+    ck_assert_ptr_eq (again, file);
+    ck_assert_ptr_eq (inode_of_nodeid (table, nodeid), file);
+}
+END_TEST
+
 static void *
 churn (void *data)
 {
@@ -291,6 +306,7 @@ main (void)
     tcase_add_test (tcase, a_child_keeps_its_directories);
     tcase_add_test (tcase, a_very_deep_tree_goes_without_a_deep_stack);
     tcase_add_test (tcase, a_stale_or_invented_number_finds_nothing);
+    tcase_add_test (tcase, an_idle_inode_is_found_with_a_reference_alone);
     tcase_add_test (tcase, many_threads_may_use_one_table);
     tcase_add_test (tcase, the_first_to_set_a_context_wins);
     suite_add_tcase (suite, tcase);
