@@ -111,6 +111,27 @@ truncate_wind (call_frame_t *frame)
         STACK_WIND (frame, fuse_truncate_cbk, FIRST_CHILD (frame->this), truncate, &loc, size, NULL);
 }
 
+/*
+ * Asked to set nothing. Either somebody is about to write, and the kernel has seen setuid or setgid, which go with it: were they left
+ * until the write takes them away, it would believe in them for as long as it may use attributes. Or it is chown (path, -1, -1),
+ * which takes them away as well, but not for everybody: storage knows whether it does for the caller. With the writeback cache that
+ * one alone has a ctime.
+ */
+static uint32_t
+valid_of_nothing (call_frame_t *frame, int to_set)
+{
+    struct bridge *bridge = frame->this->private;
+    struct fuse_local *local = frame->local;
+
+    if (bridge->idmapped) /* the kernel takes them away itself */
+        return 0;
+    if (to_set == 0 && request_fd_to_write (bridge, local->inode))
+        return frame->root->uid != 0 ? IATT_KILL_PRIV : 0;
+    local->attributes.ia_uid = (uid_t) -1;
+    local->attributes.ia_gid = (gid_t) -1;
+    return IATT_UID | IATT_GID;
+}
+
 static void
 fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
 {
@@ -125,10 +146,8 @@ fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struc
     local->fd = fd_ref (fd_of (fi));
     iatt_of_stat (&local->attributes, st);
     local->valid = valid_of (to_set);
-    /* Asked to set nothing: the kernel is about to write, and has seen rights that go with it. Were they
-     * left until the write takes them away, it would believe in them for as long as it may use attributes. */
-    if (to_set == 0 && frame->root->uid != 0)
-        local->valid = IATT_KILL_PRIV;
+    if ((to_set & ~FUSE_SET_ATTR_CTIME) == 0)
+        local->valid = valid_of_nothing (frame, to_set);
     if (local->valid & IATT_SIZE) {
         /* Whoever truncates clears setuid, setgid and capabilities with it. */
         local->valid &= ~(IATT_SIZE | IATT_KILL_PRIV);

@@ -175,6 +175,8 @@ fd_t *fd_of (const struct fuse_file_info *fi);
 void request_fd_keep (struct bridge *bridge, fd_t *fd);
 void request_fd_release (struct bridge *bridge, fd_t *fd);
 void request_fds_release (struct bridge *bridge);
+/* Has somebody the inode open to write? Looks at all that are open. */
+bool request_fd_to_write (struct bridge *bridge, const inode_t *inode);
 
 /* For a loc on the stack: `g_auto (loc_t) loc`. Only the path that somebody may have asked for is its own. */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (loc_t, loc_wipe_path)

@@ -43,6 +43,18 @@ open_begin (fuse_req_t req, enum fop op, fuse_ino_t ino, struct fuse_file_info *
     return frame;
 }
 
+/* Whoever truncates takes setuid and setgid away; with the writeback cache the kernel would believe in the mode that it has. */
+static void
+open_done (call_frame_t *frame)
+{
+    const struct fuse_local *local = frame->local;
+    const struct bridge *bridge = frame->this->private;
+
+    if (bridge->writeback && local->fi.flags & O_TRUNC)
+        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (local->fd->inode), -1, 0);
+    request_open (frame, local->fd, false);
+}
+
 static void
 open_wind (call_frame_t *frame, loc_t *loc, uint32_t flags)
 {
@@ -110,7 +122,7 @@ fuse_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
         request_act_as_caller (frame); /* who truncates takes setuid and setgid away, but not if it is root */
         STACK_WIND (frame, fuse_open_truncate_cbk, FIRST_CHILD (this), ftruncate, local->fd, 0, NULL);
     } else {
-        request_open (frame, fd, false);
+        open_done (frame);
     }
 }
 
@@ -139,7 +151,7 @@ fuse_open_truncate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32
     if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
     else
-        request_open (frame, ((struct fuse_local *) frame->local)->fd, false);
+        open_done (frame);
 }
 
 static void

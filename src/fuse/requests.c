@@ -218,6 +218,21 @@ request_fd_release (struct bridge *bridge, fd_t *fd)
         fd_unref (fd);
 }
 
+bool
+request_fd_to_write (struct bridge *bridge, const inode_t *inode)
+{
+    GHashTableIter iter;
+    gpointer fd;
+    bool found = false;
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    g_hash_table_iter_init (&iter, bridge->fds);
+    while (!found && g_hash_table_iter_next (&iter, &fd, NULL))
+        found = ((fd_t *) fd)->inode == inode && (((fd_t *) fd)->flags & O_ACCMODE) != O_RDONLY;
+    pthread_mutex_unlock (&bridge->fds_lock);
+    return found;
+}
+
 /* Files that were open when the mount went: translators may have something to finish with each. */
 unsigned
 bridge_count_open (struct bridge *bridge)

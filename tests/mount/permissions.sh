@@ -45,7 +45,7 @@ attempts () {
 
 mkdir bare
 attempts bare >expected
-for options in handles=auto handles=descriptor "handles=auto --idmapped-mounts"; do
+for options in handles=auto handles=descriptor "handles=auto --kernel-writeback-cache=on" "handles=auto --idmapped-mounts"; do
     POSIX_OPTIONS=${options%% *} stack
     # shellcheck disable=SC2086
     mount_volfile "$VOL" ${options#"${options%% *}"}

@@ -31,7 +31,7 @@ acts () {
 mkdir bare
 chmod 777 bare "$BACK"
 acts bare >expected
-for options in --kernel-writeback-cache=off --direct-io-mode=on $([ "$BUILD_NAME" != debug ] || echo --idmapped-mounts); do
+for options in --kernel-writeback-cache=off --kernel-writeback-cache=on --direct-io-mode=on $([ "$BUILD_NAME" != debug ] || echo --idmapped-mounts); do
     stack
     mount_volfile "$VOL" $options
     acts "$MNT" >got

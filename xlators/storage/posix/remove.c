@@ -55,13 +55,27 @@ posix_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dic
     STACK_UNWIND (rmdir, frame, POSIX_RET (r), posix_pre (&parent, r), posix_post (&parent, r), NULL);
 }
 
-/* The renamed inode is held, pinned, until the answer was taken and its new name is known. */
+/* What the new name stands for: the renamed inode, held and pinned until the answer was taken and its new name is known. Should
+ * the old name have stood for another one by then, it is that one that was renamed; and a name that has gone on since leaves
+ * what is known. */
 static int
 rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newdir, struct posix_found *found)
 {
-    if (found->pin.pi)
-        return posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
-    return posix_look (this, newdir, newloc->name, newloc->parent->table, oldloc->inode, found);
+    g_auto (posix_found_t) other = { 0 };
+    struct stat st;
+    int r;
+
+    if (!found->pin.pi)
+        return posix_look (this, newdir, newloc->name, newloc->parent->table, oldloc->inode, found);
+    r = posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
+    if (fstatat (newdir, newloc->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return r;
+    if (r == 0 && st.st_ino == found->buf.ia_ino && st.st_dev == found->buf.ia_dev)
+        return 0;
+    if (posix_look (this, newdir, newloc->name, newloc->parent->table, NULL, &other) < 0)
+        return r;
+    found->buf = other.buf;
+    return 0;
 }
 
 /* Both get another name, which is known only when the answer was taken: so long they are open, since no name leads to
