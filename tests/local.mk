@@ -183,6 +183,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
     %D%/mount/error-gen.sh \
+    %D%/mount/execute-only.sh \
     %D%/mount/fault.sh \
     %D%/mount/file-handles.sh \
     %D%/mount/gdb-tutorial.sh \

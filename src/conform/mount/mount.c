@@ -341,7 +341,6 @@ beside_main (const struct beside *beside, int to, const struct conform_options *
     struct conform_report report;
     struct counts counts;
 
-    setpgid (0, 0);
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     dup2 (fileno (beside->said), STDOUT_FILENO);
     conform_report_init (&report, options->verbose);
