@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * keeper write DIR LOG SEED [SECONDS]   changes files below DIR at random, and notes in LOG each change before and after it
- * keeper check DIR LOG [synced]         is in DIR what LOG says was confirmed? Prints what isn't, and ends with 1
+ * keeper check DIR LOG [synced]         is in DIR what LOG says was confirmed? Prints what isn't, and ends with 1; with 3 when
+ *                                       it can't be read, so that nobody knows
  *
  * LOG lies outside of what is tested. A change that has returned is confirmed; with `synced` one to data is only when fsync
  * has returned afterwards. A change that was under way when the file system went, or that failed, may have happened or not.
@@ -210,6 +211,7 @@ struct file {
 
 static struct file files[FILES];
 static bool data_needs_sync;
+static bool unreadable;
 
 static void
 set_size (struct file *f, long size, unsigned doubt)
@@ -378,21 +380,35 @@ complain (int file, const char *what, long a, long b)
     return 1;
 }
 
+/* It can't be read: that says nothing of what it holds, unless it is not there. */
+static int
+check_unreadable (int file, int error)
+{
+    if (error == ENOENT)
+        return files[file].exists ? complain (file, "is not there, errno", error, 0) : 0;
+    fprintf (stderr, "keeper: %s: can't be read: %s\n", name_of (file), strerror (error));
+    unreadable = true;
+    return 0;
+}
+
 static int
 check_file (int file)
 {
     static unsigned char got[SIZE_MAX_ + CHANGE_MAX + 1];
     const struct file *f = &files[file];
-    int fd;
+    int fd, error;
     long n;
 
     if (!f->known)
         return 0;
     fd = open (name_of (file), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return f->exists ? complain (file, "is not there, errno", errno, 0) : 0;
+        return check_unreadable (file, errno);
     n = read (fd, got, sizeof got);
+    error = errno;
     close (fd);
+    if (n < 0)
+        return check_unreadable (file, error);
     if (!f->exists)
         return complain (file, "is there again, size", n, 0);
     if (n < f->size_min || n > f->size_max)
@@ -434,5 +450,5 @@ main (int argc, char **argv)
     for (int i = 0; i < FILES; i++)
         wrong += check_file (i);
     printf ("keeper: %lu changes, %d files wrong\n", last.number, wrong);
-    return wrong > 0;
+    return wrong > 0 ? 1 : unreadable ? 3 : 0;
 }

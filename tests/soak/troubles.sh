@@ -63,10 +63,9 @@ end-volume
 END
 }
 
-# mount_again [COMMAND...]: run by a command, such as prlimit.
 mount_again () {
     volfile_write 0%
-    "$@" "$WINDLASS" -f "$work/soak.vol" --lru-limit=$lru_limit -l "$work/log" -p "$work/pid" "$mnt" >"$work/said" 2>&1 </dev/null || {
+    "$WINDLASS" -f "$work/soak.vol" --lru-limit=$lru_limit -l "$work/log" -p "$work/pid" "$mnt" >"$work/said" 2>&1 </dev/null || {
         echo "can't mount: $(cat "$work/said")" | tee -a "$failures"
         return 1
     }

@@ -55,6 +55,11 @@ static const struct by_design rows[] = {
       "the kernel itself places what is appended, and the daemon opens the file to write anywhere" },
     { "times/@(read|a shared map)", "file: atime*", WITH_OPTION, "kernel-writeback-cache",
       "what was written is read from the kernel's cache" },
+    { "times/set to @(before 1901|after 2446|the largest|the smallest)", "atime * mtime *", WITH_OPTION, "kernel-writeback-cache",
+      "the kernel keeps the time of a change itself, and only when it forgets the file is it cut to what the file system can hold" },
+    { "offsets/@(pwrite|splice) at 2^@(50|62)", "@(pwrite|read it|it is|splice to it|splice from it)*", WITH_OPTION,
+      "kernel-writeback-cache",
+      "the kernel takes what is written behind the largest size of the file system; fsync or close says EFBIG" },
     { "@(offsets|mapped|unlinked)*", "@(SEEK_DATA|SEEK_HOLE|data from|size)*", WITH_OPTION, "kernel-writeback-cache",
       "data that the kernel still holds would look like a hole to the daemon, so all of a file is data then" },
 };
