@@ -2,7 +2,8 @@
 /*
  * swap BACK MNT COUNT: while one process changes BACK behind the mount all the time, what a name stands for being now a folder, now
  * a symbolic link that leads out of it, now a file, now a pipe, a device or a link to a file outside, another uses these names
- * through MNT, COUNT times. It fails when it got what is outside. BACK holds what symlink-races.sh makes of it.
+ * through MNT, COUNT times, and until what is inside was reached once, or 20 seconds are over: the kernel may remember a link for a
+ * while. It fails when it got what is outside. BACK holds what symlink-races.sh makes of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static unsigned seen; /* how often what is inside was reached */
@@ -76,13 +78,15 @@ main (int argc, char **argv)
 {
     int back = argc == 4 ? open (argv[1], O_PATH) : -1, mnt = argc == 4 ? open (argv[2], O_PATH) : -1;
     pid_t child;
+    time_t end;
 
     if (back < 0 || mnt < 0)
         return 2;
     child = fork ();
     if (child == 0)
         keep_swapping (back);
-    for (long i = atol (argv[3]); i > 0; i--)
+    end = time (NULL) + 20;
+    for (long i = atol (argv[3]); i > 0 || (seen == 0 && time (NULL) < end); i--)
         use_names (mnt);
     kill (child, SIGKILL);
     waitpid (child, NULL, 0);
