@@ -259,6 +259,8 @@ learn (const char *reply, size_t size)
     const struct fuse_open_out *open = (const void *) (header + 1);
 
     g_assert (size >= sizeof *header && header->len == size);
+    if (header->unique == 0) /* no answer but a notice, such as that attributes are old: error has its number */
+        return;
     g_assert (header->error <= 0 && header->error > -1000);
     if (header->error || header->unique != kernel.unique)
         return;
