@@ -33,8 +33,9 @@ keeper_check () {
     return $status
 }
 
+# Anew each time: it nests folders in folders, and what is remembered of a deep one keeps all above it.
 load_race () {
-    mkdir -p race && "$programs/mount/programs/race" race $RANDOM 2000 >"$work/race.said" 2>&1
+    rm -rf race && mkdir race && "$programs/mount/programs/race" race $RANDOM 2000 >"$work/race.said" 2>&1
 }
 
 load_git () {

@@ -63,6 +63,7 @@ namespace_with (char **ids)
         _exit (1);
     }
     close (ends[1]);
+    errno = EPERM; /* what unshare(2) says where it may not be; the child's own is gone with it */
     if (read (ends[0], &byte, 1) != 1)
         exit (give_up ("user namespaces"));
     write_map (child, "uid_map", ids);
