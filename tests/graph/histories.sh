@@ -41,7 +41,7 @@ run twice --seed 1 --histories 25 --faults 50 || fail "errors of storage break m
 
 # Each is found, and shrunk to six lines at most; the command that is printed finds it again.
 for wrong in stale-write stale-truncate lost-append reordered; do
-    out=$(run $wrong --seed 2000 --histories 300) && fail "$wrong passes"
+    out=$(run $wrong --seed 2000 --histories 4000) && fail "$wrong passes"
     echo "$out"
     file=$(sed -n "s/.*--history '\([^']*\)'.*/\1/p" <<<"$out")
     lines=$(grep -c ' c[0-9]' "$file")
