@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Makes a manual page of its source, NAME.N.in. Lines that are one of these stand for something else:
 #
 #   @OPTIONS TYPE@   what `windlass help --man TYPE` prints, without its heading (-v windlass=COMMAND)

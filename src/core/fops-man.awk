@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Turns kinds.h and fops.def, read in this order, into the section OPERATIONS of fops(7), in the man macros:
 #
 #   awk -f fops-man.awk core/kinds.h fops.def
