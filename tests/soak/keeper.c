@@ -346,6 +346,18 @@ replay (struct change *c, long result)
     }
 }
 
+/* The file system went while files were changed: what wasn't synced may be lost, and no later fsync tells. */
+static void
+replay_start (void)
+{
+    for (int i = 0; i < FILES && data_needs_sync; i++) {
+        struct file *f = &files[i];
+        f->known = f->known && f->size_min == f->size_max;
+        for (long at = 0; at < f->size; at++)
+            f->doubt[at] = f->doubt[at] ? UNCERTAIN : 0;
+    }
+}
+
 /* Replays all of it. Sets the last change, and returns what it came to. */
 static long
 read_log (FILE *log, struct change *ret_last)
@@ -357,7 +369,13 @@ read_log (FILE *log, struct change *ret_last)
     long result = 0;
 
     while (fgets (line, sizeof line, log)) {
-        if (line[0] == 'B') {
+        if (line[0] == 'S') {
+            if (open)
+                replay (&c, -EINTR);
+            open = false;
+            result = -EINTR;
+            replay_start ();
+        } else if (line[0] == 'B') {
             if (open)
                 replay (&c, -EINTR);
             sscanf (line, "B %lu %d %d %d %ld %ld", &c.number, (int *) &c.op, &c.file, &c.other, &c.offset, &c.size);
@@ -445,6 +463,7 @@ main (int argc, char **argv)
         seed = strtoull (argc > 4 ? argv[4] : "1", NULL, 0) * 2 + 1 + last.number * 7919;
         (void) mkdir ("a", 0755);
         (void) mkdir ("b", 0755);
+        note (fileno (log), "S\n", 2);
         return keep_writing (fileno (log), last, result, argc > 5 ? time (NULL) + atol (argv[5]) : 0);
     }
     for (int i = 0; i < FILES; i++)

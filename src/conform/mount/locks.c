@@ -72,6 +72,18 @@ want (void *data)
     TELL ("none", take (fd, way, F_UNLCK, ranges[c->c].start, ranges[c->c].length));
 }
 
+/* A mount hears that a description's locks end when the kernel gets round to it: a moment after close has returned. */
+static void
+wait_free (enum way way)
+{
+    const int fd = open ("file", O_RDWR);
+
+    for (int i = 0; way != RECORD && i < 200 && take (fd, way, F_WRLCK, 0, 0) < 0; i++)
+        usleep (10000);
+    take (fd, way, F_UNLCK, 0, 0);
+    close (fd);
+}
+
 static void
 run_conflict (const struct mount_case *c)
 {
@@ -81,6 +93,7 @@ run_conflict (const struct mount_case *c)
     TELL ("hold", take (fd, held->way, held->type, held->start, held->length));
     child_end (child_start (want, (void *) c));
     close (fd);
+    wait_free (held->way);
     say ("after it was closed");
     child_end (child_start (want, (void *) c));
 }
@@ -93,6 +106,7 @@ want_all (void *data)
     const int fd = open ("file", O_RDWR);
 
     TELL ("another gets it", take (fd, GPOINTER_TO_INT (data), F_WRLCK, 0, 0));
+    take (fd, GPOINTER_TO_INT (data), F_UNLCK, 0, 0);
 }
 
 static void
@@ -118,6 +132,7 @@ run_close (const struct mount_case *c)
     say ("another descriptor was closed");
     another (way);
     close (fd);
+    wait_free (way);
     say ("the last was closed");
     another (way);
 }
