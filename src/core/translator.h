@@ -48,11 +48,13 @@ struct xlator_cbks {
     void (*releasedir) (xlator_t *this, fd_t *fd);
 };
 
-/* What a statedump and .meta ask: lines of "key=value" appended to out. */
+/* What a statedump and .meta ask: lines of "key=value" appended to out. On any thread, while requests run and options change: what
+ * they read is constant since init, atomic, or under a lock. */
 struct xlator_dumpops {
     void (*priv) (xlator_t *this, GString *out);
     void (*inodectx) (xlator_t *this, inode_t *inode, GString *out);
     void (*fdctx) (xlator_t *this, fd_t *fd, GString *out);
+    void (*history) (xlator_t *this, GString *out); /* what happened last, the oldest first, one line each; free text */
 };
 
 /* What a translator can be told while it runs. It gets there through the daemon's control socket, which only root and the
