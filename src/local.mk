@@ -23,6 +23,8 @@ src_libcore_a_SOURCES = \
     %D%/core/inode.c \
     %D%/core/iobuf.c \
     %D%/core/itable.h \
+    %D%/core/json.c \
+    %D%/core/json.h \
     %D%/core/keep.h \
     %D%/core/loc.c \
     %D%/core/log.c \

@@ -6,6 +6,7 @@
 #include "core/gfid.h"
 #include "core/iatt.h"
 #include "core/iobuf.h"
+#include "core/json.h"
 
 #include "suite.h"
 #include <stdlib.h>
@@ -207,6 +208,30 @@ START_TEST (entries_are_copied_with_their_names)
 }
 END_TEST
 
+START_TEST (a_string_of_any_bytes_is_valid_json)
+{
+    static const struct {
+        const char *text, *json;
+    } cases[] = {
+        { NULL, "null" },
+        { "", "\"\"" },
+        { "a b", "\"a b\"" },
+        { "\"\\", "\"\\\"\\\\\"" },
+        { "\n\t\x01\x7f", "\"\\n\\t\\u0001\\u007f\"" },
+        { "\xc3\xa4", "\"\xc3\xa4\"" },
+        { "\xff.\xc3", "\"\\ufffd.\\ufffd\"" },
+        { "\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"" }, /* half of a pair of UTF-16 */
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (cases); i++) {
+        g_autoptr (GString) out = g_string_new (NULL);
+
+        json_append_string (out, cases[i].text);
+        ck_assert_str_eq (out->str, cases[i].json);
+    }
+}
+END_TEST
+
 int
 main (void)
 {
@@ -226,6 +251,7 @@ main (void)
     tcase_add_test (tcase, a_malformed_gfid_is_refused);
     tcase_add_test (tcase, attributes_survive_the_way_to_struct_stat_and_back);
     tcase_add_test (tcase, entries_are_copied_with_their_names);
+    tcase_add_test (tcase, a_string_of_any_bytes_is_valid_json);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }
