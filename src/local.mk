@@ -35,6 +35,7 @@ src_libcore_a_SOURCES = \
     %D%/core/random.c \
     %D%/core/scheduler.c \
     %D%/core/scheduler.h \
+    %D%/core/see.h \
     %D%/core/slots.c \
     %D%/core/stack.c \
     %D%/core/stack.h \
@@ -42,6 +43,7 @@ src_libcore_a_SOURCES = \
     %D%/core/suggest.c \
     %D%/core/sync.c \
     %D%/core/thread.c \
+    %D%/core/ticks.c \
     %D%/core/timer.c \
     %D%/core/translator.c \
     %D%/core/watch.c \
@@ -85,9 +87,11 @@ pkgincludecore_HEADERS = \
     %D%/core/suggest.h \
     %D%/core/sync.h \
     %D%/core/thread.h \
+    %D%/core/ticks.h \
     %D%/core/timer.h \
     %D%/core/translator.h \
-    %D%/core/undef.h
+    %D%/core/undef.h \
+    %D%/core/watch.h
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = src/windlass.pc
 

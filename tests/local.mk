@@ -16,6 +16,7 @@ check_PROGRAMS += \
     tests/unit/test_rules \
     tests/unit/test_timer \
     tests/unit/test_volfile \
+    tests/unit/test_watch \
     tests/graph/test_fault \
     tests/graph/test_load \
     tests/graph/test_posix \

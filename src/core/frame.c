@@ -42,7 +42,8 @@ __asm__ (".text\n"
 static bool
 frame_claim_locked (call_frame_t *child)
 {
-    if (__atomic_load_n (&child->awaited, __ATOMIC_ACQUIRE) < FRAME_COMPLETE)
+    if (__atomic_load_n (&child->awaited, __ATOMIC_ACQUIRE) < FRAME_COMPLETE ||
+        __atomic_load_n (&child->watched, __ATOMIC_ACQUIRE))
         return false;
     __atomic_store_n (&child->awaited, 0, __ATOMIC_RELAXED);
     return true;

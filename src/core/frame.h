@@ -19,6 +19,8 @@
  * function, else core/watch.c's, which reports the wind, puts itself between the answer and the callback,
  * and calls on. So what was wound unwatched is unwound unwatched, and every report is a pair.
  *
+ * What failed is known without watching: an answer with op_ret < 0 leaves its errno in the frame.
+ *
  * For gdb: what a wind does is part of the line that winds; what little is a function is named frame_*, and skipped by `step`.
  */
 #ifndef WINDLASS_CORE_FRAME_H
@@ -45,6 +47,17 @@ struct call_site {
 /* A callback, whatever it answers; called only as the type of frame->op. */
 typedef void (*ret_fn_t) (void);
 
+/* What core/watch.c keeps of a frame that it reported. */
+struct frame_watch {
+    ret_fn_t ret;              /* what stood in the frame before: its parent's callback, */
+    void *cookie;              /* and its cookie */
+    xlator_t *callee;          /* who was wound to */
+    uint64_t begin;            /* ticks */
+    uint64_t below;            /* ticks that its own children took. Atomic */
+    struct frame_watch *outer; /* of who handed the request on with STACK_WIND_TAIL, or NULL */
+    unsigned watchers;         /* who was told of the wind, and is to be told of the unwind */
+};
+
 /* One translator's part in a request. */
 struct call_frame {
     call_stack_t *root;
@@ -63,12 +76,16 @@ struct call_frame {
                 } __attribute__ ((packed));
                 uint16_t awaited; /* op, while it isn't complete: what an unwind must be. Atomic */
             };
-            uint8_t wound; /* its slot was used. Atomic */
+            uint8_t wound;   /* its slot was used. Atomic */
+            uint8_t failed;  /* it was answered with op_ret < 0, */
         };
         uint32_t state; /* atomic: others look whether the child has answered */
     };
+    int32_t op_errno;     /* and this. Both are valid once it is complete */
     const struct call_site *wind_from;   /* where the parent wound it */
     const struct call_site *unwind_from; /* where it was answered, or NULL */
+    bool watched;                        /* .watch is in use: the frame can't be taken yet. Atomic; only watch.c sets and clears it */
+    struct frame_watch watch;            /* while it is watched */
 };
 
 _Static_assert (offsetof (call_frame_t, wound) == offsetof (call_frame_t, state) + 2, "state covers wound");
@@ -93,6 +110,8 @@ struct call_stack {
     struct timespec ctime; /* when it came, time of day */
     int64_t begin;         /* the same, clock_now, to a few milliseconds */
     uint64_t reported;     /* the number of the last request here that the watchdog spoke of; its own */
+    uint64_t about;        /* the number of the inode that the kernel asks about, or of the directory of the name; 0: none */
+    uint64_t caused_by;    /* the number of the request that stack_new_like was told of, or 0 */
 
     /* The caller's supplementary groups, found when first asked for: stack_groups. */
     int ngroups; /* -1: not asked yet */
@@ -216,13 +235,17 @@ frame_slot_again (call_frame_t *frame)
 
 /* Marks a frame as answered, if it waits for such an answer; else the answer goes to frame_misused, which reports
  * and drops it. complete is set last: from then on the frame's memory may be another child's. */
-#define FRAME_ANSWER(frame_, op_, site_, to_, cookie_, ret_)                                       \
+#define FRAME_ANSWER(frame_, op_, op_ret_, op_errno_, site_, to_, cookie_, ret_)                   \
     do {                                                                                           \
         if (G_UNLIKELY (__atomic_load_n (&(frame_)->awaited, __ATOMIC_RELAXED) != (op_))) {        \
             to_ = (frame_);                                                                        \
             cookie_ = (void *) (site_);                                                            \
             ret_ = (ret_fn_t) frame_misused;                                                       \
         } else {                                                                                   \
+            if (G_UNLIKELY ((op_ret_) < 0)) {                                                      \
+                (frame_)->op_errno = (op_errno_);                                                  \
+                (frame_)->failed = 1;                                                              \
+            }                                                                                      \
             (frame_)->unwind_from = (site_);                                                       \
             __atomic_store_n (&(frame_)->awaited, FRAME_COMPLETE | (op_), __ATOMIC_RELEASE);       \
         }                                                                                          \
@@ -263,14 +286,18 @@ frame_slot_again (call_frame_t *frame)
     } while (0)
 
 /* Answers frame_: op_ret, op_errno and what fops.def lists. */
-#define STACK_UNWIND(fop_, frame_, ...)                                                            \
+#define STACK_UNWIND(fop_, frame_, ...) FRAME_UNWIND (fop_, frame_, __VA_ARGS__)
+
+/* Its arguments are counted here, when all macros in them are expanded. */
+#define FRAME_UNWIND(fop_, frame_, op_ret_, op_errno_, ...)                                        \
     do {                                                                                           \
         call_frame_t *const done_ = (frame_);                                                      \
+        const int32_t failed_ = (op_ret_), errno_ = (op_errno_);                                   \
         call_frame_t *to_ = done_->parent;                                                         \
         void *cookie_ = done_->cookie;                                                             \
         ret_fn_t ret_ = done_->ret;                                                                \
-        FRAME_ANSWER (done_, FOP_##fop_, CALL_SITE, to_, cookie_, ret_);                           \
-        ((fop_##_cbk *) ret_) (to_, cookie_, to_->this, __VA_ARGS__);                              \
+        FRAME_ANSWER (done_, FOP_##fop_, failed_, errno_, CALL_SITE, to_, cookie_, ret_);          \
+        ((fop_##_cbk *) ret_) (to_, cookie_, to_->this, failed_, errno_, __VA_ARGS__);             \
     } while (0)
 
 #endif

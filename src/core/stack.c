@@ -137,6 +137,8 @@ stack_new_like (xlator_t *this, const call_frame_t *frame)
     root->umask = from->umask;
     root->lk_owner = from->lk_owner;
     root->ctime = from->ctime;
+    root->about = from->about;
+    root->caused_by = from->unique;
     if (from->ngroups >= 0) {
         root->ngroups = from->ngroups;
         root->groups = stack_alloc (root, from->ngroups * sizeof (gid_t), NULL);
@@ -211,6 +213,7 @@ stack_forget_caller (call_stack_t *root)
     root->find_groups = NULL;
     root->top = NULL;
     root->lk_owner = 0;
+    root->about = root->caused_by = 0;
     root->interrupted = false;
     root->on_interrupt = NULL;
 }

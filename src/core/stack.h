@@ -30,6 +30,11 @@ void frames_lay_out (call_frame_t *frames, unsigned n, call_stack_t *root, call_
 /* Zeroed memory until stack_done; owner's local_drop is called then, unless owner is NULL. */
 void *stack_alloc (call_stack_t *root, size_t size, xlator_t *owner);
 
+/* Who logs from TRACE on; and a watcher's bit in xlator_t.watchers, which it keeps. Under the lock of the routes. */
+struct watcher;
+extern const struct watcher watch_log;
+unsigned watch_bit_locked (const struct watcher *watcher);
+
 /* How often a translator broke the rules of the edge, since the start. */
 void stack_count_misuse (void);
 unsigned stack_misuses (void);

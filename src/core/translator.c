@@ -3,6 +3,8 @@
 #include "core/translator.h"
 #include "core/fops-rows.h"
 #include "core/frame.h"
+#include "core/stack.h"
+#include "core/watch.h"
 
 #include <errno.h>
 
@@ -16,11 +18,8 @@
     }
 FOP_LIST (UNSUPPORTED)
 
-static bool
-xlator_is_watched (const xlator_t *xl)
-{
-    return log_wants (xl, GF_LOG_TRACE);
-}
+/* That routes are made by one thread at a time; a leaf. */
+static pthread_mutex_t routes_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The translator's own function, whoever watches. */
 #define OWN(name)                                                                                  \
@@ -33,11 +32,22 @@ xlator_is_watched (const xlator_t *xl)
     }
 FOP_LIST (OWN)
 
-void
-xlator_route (xlator_t *xl)
+static void
+set_watchers_locked (xlator_t *xl, unsigned bits, bool on)
+{
+    unsigned now = on ? xl->watchers | bits : xl->watchers & ~bits;
+
+    __atomic_store_n (&xl->watchers, now, __ATOMIC_RELEASE);
+}
+
+static void
+xlator_route_locked (xlator_t *xl)
 {
     const struct xlator_routes *below = xl->children ? &FIRST_CHILD (xl)->routes : NULL;
-    bool watched = xlator_is_watched (xl);
+    bool watched;
+
+    set_watchers_locked (xl, watch_bit_locked (&watch_log), log_wants (xl, GF_LOG_TRACE));
+    watched = xl->watchers != 0;
 
 #define ROUTE(name)                                                                                \
     if (below && (xl->pass_through || (!xl->api->fops.name && !xl->api->every))) {                 \
@@ -52,12 +62,64 @@ xlator_route (xlator_t *xl)
     FOP_LIST (ROUTE)
 }
 
+void
+xlator_route (xlator_t *xl)
+{
+    pthread_mutex_lock (&routes_lock);
+    xlator_route_locked (xl);
+    pthread_mutex_unlock (&routes_lock);
+}
+
+/* What passes an operation on has its child's route. Above the graph is only who uses it. */
+static void
+route_upwards_locked (xlator_t *xl)
+{
+    if (!xl->api)
+        return;
+    xlator_route_locked (xl);
+    for (xlator_list_t *parent = xl->parents; parent; parent = parent->next)
+        route_upwards_locked (parent->xlator);
+}
+
 static void
 route_upwards (xlator_t *xl)
 {
-    xlator_route (xl);
-    for (xlator_list_t *parent = xl->parents; parent; parent = parent->next)
-        route_upwards (parent->xlator);
+    pthread_mutex_lock (&routes_lock);
+    route_upwards_locked (xl);
+    pthread_mutex_unlock (&routes_lock);
+}
+
+void
+watch_set (GPtrArray *xlators, const struct watcher *watcher, bool on)
+{
+    ticks_init ();
+    pthread_mutex_lock (&routes_lock);
+    for (guint i = xlators->len; i-- > 0;) {
+        set_watchers_locked (xlators->pdata[i], watch_bit_locked (watcher), on);
+        xlator_route_locked (xlators->pdata[i]);
+    }
+    pthread_mutex_unlock (&routes_lock);
+}
+
+void
+watch_set_one (xlator_t *xl, const struct watcher *watcher, bool on)
+{
+    ticks_init ();
+    pthread_mutex_lock (&routes_lock);
+    set_watchers_locked (xl, watch_bit_locked (watcher), on);
+    route_upwards_locked (xl);
+    pthread_mutex_unlock (&routes_lock);
+}
+
+bool
+watch_is_on (const xlator_t *xl, const struct watcher *watcher)
+{
+    bool on;
+
+    pthread_mutex_lock (&routes_lock);
+    on = xl->watchers & watch_bit_locked (watcher);
+    pthread_mutex_unlock (&routes_lock);
+    return on;
 }
 
 void

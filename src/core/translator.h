@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "core/option.h"
 
-#define XLATOR_ABI 2
+#define XLATOR_ABI 3
 
 /* What a translator may change of a request. Decides, among others, whether the kernel may read and write a file without us. */
 enum {
@@ -130,6 +130,7 @@ struct xlator {
     GPtrArray *settings; /* of struct option_setting: all its options, in the order of the table. The main thread's, which swaps them
                             on a reload */
     int line, column;    /* of `volume` in the volfile */
+    unsigned watchers;   /* who watches winds to it: core/watch.c. Atomic */
     struct xlator_routes routes; /* where a wind to this translator lands */
 };
 

@@ -19,7 +19,7 @@ static void
 fuse_getattr (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     fd_t *fd = fd_of (fi);
-    call_frame_t *frame = request_begin (req, fd ? FOP_fstat : FOP_stat);
+    call_frame_t *frame = request_begin (req, ino, fd ? FOP_fstat : FOP_stat);
     g_auto (loc_t) loc = { 0 };
 
     if (!frame || !request_loc_inode (frame, &loc, ino))
@@ -135,7 +135,7 @@ valid_of_nothing (call_frame_t *frame, int to_set)
 static void
 fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = request_begin (req, FOP_setattr);
+    call_frame_t *frame = request_begin (req, ino, FOP_setattr);
     struct fuse_local *local;
     loc_t loc;
 
@@ -234,7 +234,7 @@ fuse_fsetattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
 static void
 fuse_readlink (fuse_req_t req, fuse_ino_t ino)
 {
-    call_frame_t *frame = request_begin (req, FOP_readlink);
+    call_frame_t *frame = request_begin (req, ino, FOP_readlink);
     g_auto (loc_t) loc = { 0 };
 
     if (frame && request_loc_inode (frame, &loc, ino))
@@ -256,7 +256,7 @@ fuse_readlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
 static void
 fuse_access (fuse_req_t req, fuse_ino_t ino, int mask)
 {
-    call_frame_t *frame = request_begin (req, FOP_access);
+    call_frame_t *frame = request_begin (req, ino, FOP_access);
     g_auto (loc_t) loc = { 0 };
 
     if (frame && request_loc_inode (frame, &loc, ino))
@@ -272,7 +272,7 @@ fuse_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 static void
 fuse_statfs (fuse_req_t req, fuse_ino_t ino)
 {
-    call_frame_t *frame = request_begin (req, FOP_statfs);
+    call_frame_t *frame = request_begin (req, ino, FOP_statfs);
     g_auto (loc_t) loc = { 0 };
 
     /* 0: of the file system as a whole */
@@ -300,7 +300,7 @@ static void
 fuse_statx (fuse_req_t req, fuse_ino_t ino, int flags, int mask, struct fuse_file_info *fi)
 {
     fd_t *fd = fd_of (fi);
-    call_frame_t *frame = request_begin (req, fd ? FOP_fstat : FOP_stat);
+    call_frame_t *frame = request_begin (req, ino, fd ? FOP_fstat : FOP_stat);
     g_auto (loc_t) loc = { 0 };
 
     if (!frame || !request_loc_inode (frame, &loc, ino))

@@ -10,9 +10,9 @@ static readdir_cbk fuse_readdir_cbk;
 static readdirp_cbk fuse_readdirp_cbk;
 
 static call_frame_t *
-readdir_begin (fuse_req_t req, enum fop op, size_t size, struct fuse_file_info *fi)
+readdir_begin (fuse_req_t req, fuse_ino_t ino, enum fop op, size_t size, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = request_begin (req, op);
+    call_frame_t *frame = request_begin (req, ino, op);
     struct fuse_local *local;
 
     if (!frame || !request_fd (frame, fi))
@@ -26,7 +26,7 @@ readdir_begin (fuse_req_t req, enum fop op, size_t size, struct fuse_file_info *
 static void
 fuse_readdir (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = readdir_begin (req, FOP_readdir, size, fi);
+    call_frame_t *frame = readdir_begin (req, ino, FOP_readdir, size, fi);
 
     if (frame)
         STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (frame->this), readdir, fd_of (fi), size, offset, NULL);
@@ -63,7 +63,7 @@ fuse_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 static void
 fuse_readdirplus (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = readdir_begin (req, FOP_readdirp, size, fi);
+    call_frame_t *frame = readdir_begin (req, ino, FOP_readdirp, size, fi);
 
     if (frame)
         STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (frame->this), readdirp, fd_of (fi), size, offset, NULL);

@@ -37,7 +37,7 @@ lookup_handle (call_frame_t *frame, fuse_ino_t ino, bool parent)
 static void
 fuse_lookup (fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-    call_frame_t *frame = request_begin (req, FOP_lookup);
+    call_frame_t *frame = request_begin (req, parent, FOP_lookup);
     struct fuse_local *local;
     g_auto (loc_t) loc = { 0 };
 
@@ -120,7 +120,7 @@ fuse_forget_multi (fuse_req_t req, size_t count, struct fuse_forget_data *forget
 static call_frame_t *
 new_entry (fuse_req_t req, enum fop op, fuse_ino_t parent, const char *name, loc_t *ret_loc)
 {
-    call_frame_t *frame = request_begin (req, op);
+    call_frame_t *frame = request_begin (req, parent, op);
     struct fuse_local *local;
 
     if (!frame || !request_loc_entry (frame, ret_loc, parent, name))
@@ -230,7 +230,7 @@ static tmpfile_cbk fuse_tmpfile_cbk;
 static void
 fuse_tmpfile (fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = request_begin (req, FOP_tmpfile);
+    call_frame_t *frame = request_begin (req, parent, FOP_tmpfile);
     struct fuse_local *local;
     g_auto (loc_t) loc = { 0 };
     uint32_t flags;

@@ -15,7 +15,7 @@ static copy_file_range_cbk fuse_copy_file_range_cbk;
 static void
 fuse_read (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = request_begin (req, FOP_readv);
+    call_frame_t *frame = request_begin (req, ino, FOP_readv);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
     if (!fd)
@@ -55,7 +55,7 @@ write_flags (const fd_t *fd, uint32_t flags)
 static void
 fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = request_begin (req, FOP_writev);
+    call_frame_t *frame = request_begin (req, ino, FOP_writev);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
     struct iovec vector = { (char *) buf, size };
 
@@ -90,7 +90,7 @@ fuse_lseek (fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fus
         fuse_reply_err (req, ENOSYS);
         return;
     }
-    frame = request_begin (req, FOP_seek);
+    frame = request_begin (req, ino, FOP_seek);
     fd = frame ? request_fd (frame, fi) : NULL;
     if (fd)
         STACK_WIND (frame, fuse_seek_cbk, FIRST_CHILD (frame->this), seek, fd, offset, whence, NULL);
@@ -114,7 +114,7 @@ fuse_fallocate (fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t le
 {
     const bool hole = mode == (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
     const bool zero = mode == FALLOC_FL_ZERO_RANGE;
-    call_frame_t *frame = request_begin (req, hole ? FOP_discard : zero ? FOP_zerofill : FOP_fallocate);
+    call_frame_t *frame = request_begin (req, ino, hole ? FOP_discard : zero ? FOP_zerofill : FOP_fallocate);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
     if (!fd)
@@ -154,7 +154,7 @@ fuse_copy_file_range (fuse_req_t req, fuse_ino_t ino_in, off_t off_in, struct fu
 {
     /* The answer is an int32_t: a longer copy is done in parts, as the system call allows. */
     const size_t part = MIN (len, (size_t) G_MAXINT32 & ~(size_t) 4095);
-    call_frame_t *frame = request_begin (req, FOP_copy_file_range);
+    call_frame_t *frame = request_begin (req, ino_in, FOP_copy_file_range);
     fd_t *from = frame ? request_fd (frame, fi_in) : NULL;
     fd_t *to = from ? request_fd (frame, fi_out) : NULL;
 

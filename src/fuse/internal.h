@@ -137,8 +137,8 @@ struct fuse_local {
     char text[];
 };
 
-/* A new request, or NULL when it was refused and answered. frame->local isn't set. */
-call_frame_t *request_begin (fuse_req_t req, enum fop op);
+/* A new request about that inode, or about a name in it; NULL when it was refused and answered. frame->local isn't set. */
+call_frame_t *request_begin (fuse_req_t req, fuse_ino_t about, enum fop op);
 /* The kernel didn't say who asks: it has checked what that one may do. */
 bool request_is_anonymous (fuse_req_t req);
 /* Whose ids what is wound next is done with: the caller's, unless the kernel asks on its own account, or has checked that the

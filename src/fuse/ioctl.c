@@ -38,7 +38,7 @@ static void
 fuse_ioctl (fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse_file_info *fi, unsigned flags,
             const void *in_buf, size_t in_size, size_t out_size)
 {
-    call_frame_t *frame = request_begin (req, FOP_ioctl);
+    call_frame_t *frame = request_begin (req, ino, FOP_ioctl);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
     struct fuse_local *local;
     g_autoptr (GBytes) in = NULL;
@@ -85,7 +85,7 @@ fuse_ioctl_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 static void
 fuse_poll (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *handle)
 {
-    call_frame_t *frame = request_begin (req, FOP_poll);
+    call_frame_t *frame = request_begin (req, ino, FOP_poll);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
     if (handle)

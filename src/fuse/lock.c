@@ -24,7 +24,7 @@ gf_flock_of (const struct flock *lock, uint64_t owner)
 static void
 fuse_getlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *flock)
 {
-    call_frame_t *frame = request_begin (req, FOP_lk);
+    call_frame_t *frame = request_begin (req, ino, FOP_lk);
     struct gf_flock lock = gf_flock_of (flock, fi->lock_owner);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
@@ -56,7 +56,7 @@ fuse_getlk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 static void
 fuse_setlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *flock, int sleep)
 {
-    call_frame_t *frame = request_begin (req, FOP_lk);
+    call_frame_t *frame = request_begin (req, ino, FOP_lk);
     struct gf_flock lock = gf_flock_of (flock, fi->lock_owner);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
@@ -78,7 +78,7 @@ fuse_setlk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 static void
 fuse_flock (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int operation)
 {
-    call_frame_t *frame = request_begin (req, FOP_flock);
+    call_frame_t *frame = request_begin (req, ino, FOP_flock);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
     if (!fd)

@@ -12,7 +12,7 @@ static link_cbk fuse_link_cbk;
 static call_frame_t *
 remove_begin (fuse_req_t req, enum fop op, fuse_ino_t parent, const char *name, loc_t *ret_loc)
 {
-    call_frame_t *frame = request_begin (req, op);
+    call_frame_t *frame = request_begin (req, parent, op);
     struct fuse_local *local;
 
     if (!frame || !request_loc_entry (frame, ret_loc, parent, name))
@@ -72,7 +72,7 @@ static void
 fuse_rename (fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent, const char *new_name,
              unsigned flags)
 {
-    call_frame_t *frame = request_begin (req, FOP_rename);
+    call_frame_t *frame = request_begin (req, parent, FOP_rename);
     g_auto (loc_t) oldloc = { 0 };
     g_auto (loc_t) newloc = { 0 };
     struct fuse_local *local;
@@ -125,7 +125,7 @@ fuse_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 static void
 fuse_link (fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
 {
-    call_frame_t *frame = request_begin (req, FOP_link);
+    call_frame_t *frame = request_begin (req, ino, FOP_link);
     g_auto (loc_t) oldloc = { 0 };
     g_auto (loc_t) newloc = { 0 };
     struct fuse_local *local;

@@ -32,7 +32,7 @@ static call_frame_t *
 open_begin (fuse_req_t req, enum fop op, fuse_ino_t ino, struct fuse_file_info *fi, loc_t *ret_loc)
 {
     struct bridge *bridge = bridge_of (req);
-    call_frame_t *frame = request_begin (req, op);
+    call_frame_t *frame = request_begin (req, ino, op);
     struct fuse_local *local;
 
     if (!frame || !request_loc_inode (frame, ret_loc, ino))
@@ -191,7 +191,7 @@ fuse_release (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void
 fuse_flush (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = request_begin (req, FOP_flush);
+    call_frame_t *frame = request_begin (req, ino, FOP_flush);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
     if (!fd)
@@ -209,7 +209,7 @@ fuse_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 static void
 fuse_fsync (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = request_begin (req, FOP_fsync);
+    call_frame_t *frame = request_begin (req, ino, FOP_fsync);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
     if (fd)
@@ -226,7 +226,7 @@ fuse_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 static void
 fuse_fsyncdir (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-    call_frame_t *frame = request_begin (req, FOP_fsyncdir);
+    call_frame_t *frame = request_begin (req, ino, FOP_fsyncdir);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
 
     if (fd)

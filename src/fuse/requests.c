@@ -80,7 +80,7 @@ request_acts_as_daemon (const call_frame_t *frame)
 }
 
 call_frame_t *
-request_begin (fuse_req_t req, enum fop op)
+request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
 {
     struct bridge *bridge = bridge_of (req);
     const struct fuse_ctx *ctx = fuse_req_ctx (req);
@@ -97,6 +97,7 @@ request_begin (fuse_req_t req, enum fop op)
     root->pid = ctx->pid;
     root->umask = ctx->umask;
     root->find_groups = groups_find;
+    root->about = about;
     root->top = req;
     fuse_req_interrupt_func (req, request_interrupt, root);
     return &root->frames[0];

@@ -14,7 +14,7 @@ static removexattr_cbk fuse_removexattr_cbk;
 static void
 fuse_setxattr (fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
 {
-    call_frame_t *frame = request_begin (req, FOP_setxattr);
+    call_frame_t *frame = request_begin (req, ino, FOP_setxattr);
     g_autoptr (dict_t) dict = NULL;
     g_auto (loc_t) loc = { 0 };
 
@@ -54,7 +54,7 @@ fuse_kill_privileges_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int
 static void
 fuse_getxattr (fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
-    call_frame_t *frame = request_begin (req, FOP_getxattr);
+    call_frame_t *frame = request_begin (req, ino, FOP_getxattr);
     struct fuse_local *local;
     g_auto (loc_t) loc = { 0 };
 
@@ -103,7 +103,7 @@ fuse_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
 static void
 fuse_listxattr (fuse_req_t req, fuse_ino_t ino, size_t size)
 {
-    call_frame_t *frame = request_begin (req, FOP_getxattr);
+    call_frame_t *frame = request_begin (req, ino, FOP_getxattr);
     struct fuse_local *local;
     g_auto (loc_t) loc = { 0 };
 
@@ -139,7 +139,7 @@ fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
 static void
 fuse_removexattr (fuse_req_t req, fuse_ino_t ino, const char *name)
 {
-    call_frame_t *frame = request_begin (req, FOP_removexattr);
+    call_frame_t *frame = request_begin (req, ino, FOP_removexattr);
     g_auto (loc_t) loc = { 0 };
 
     if (frame && request_loc_inode (frame, &loc, ino))

@@ -3,7 +3,7 @@
 #include "xlator.h"
 
 const struct xlator_api xlator_api = {
-    .abi = XLATOR_ABI + 41,
+    .abi = 4711,
     .type = "test/badabi",
     .about = "was built for another ABI",
 };

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/ticks.h"
+#include "core/scheduler.h"
+
+#include <glib.h>
+#include <pthread.h>
+#include <string.h>
+
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define FIRST_LOOK 5000000      /* nanoseconds over which a tick is measured at first: to about a ten-thousandth, */
+#define LONG_ENOUGH 1000000000  /* and for good */
+
+bool ticks_are_cycles;
+
+/* The same moment on both clocks, and what was found since. */
+static struct {
+    pthread_mutex_t lock; /* a leaf */
+    uint64_t ticks;       /* lock until ready is set, then constant */
+    int64_t clock;        /* the same */
+    double per_tick;      /* nanoseconds. Atomic */
+    bool ready, final;    /* lock; ready is atomic */
+} scale = { .lock = PTHREAD_MUTEX_INITIALIZER, .per_tick = 1 };
+
+/* The kernel has looked already whether the counter is the same on all processors and never stops. */
+static bool
+counter_is_good (void)
+{
+    g_autofree char *source = NULL;
+
+    if (scheduler_on || !g_file_get_contents (CLOCKSOURCE, &source, NULL, NULL))
+        return false;
+    g_strchomp (source);
+    return strcmp (source, "tsc") == 0 || strcmp (source, "kvm-clock") == 0 || strcmp (source, "arch_sys_counter") == 0;
+}
+
+static void
+measure_locked (int64_t least)
+{
+    int64_t now = clock_now ();
+
+    while (now - scale.clock < least)
+        now = clock_now ();
+    double per_tick = (double) (now - scale.clock) / (double) (ticks_now () - scale.ticks);
+    __atomic_store (&scale.per_tick, &per_tick, __ATOMIC_RELAXED);
+    scale.final = now - scale.clock >= LONG_ENOUGH;
+}
+
+void
+ticks_init (void)
+{
+    pthread_mutex_lock (&scale.lock);
+    if (!scale.ready) {
+        ticks_are_cycles = counter_is_good ();
+        scale.clock = clock_now ();
+        scale.ticks = ticks_now ();
+        if (ticks_are_cycles)
+            measure_locked (FIRST_LOOK);
+        else
+            scale.final = true;
+        __atomic_store_n (&scale.ready, true, __ATOMIC_RELEASE);
+    } else if (!scale.final) {
+        measure_locked (0);
+    }
+    pthread_mutex_unlock (&scale.lock);
+}
+
+static double
+per_tick (void)
+{
+    double value;
+
+    __atomic_load (&scale.per_tick, &value, __ATOMIC_RELAXED);
+    return value;
+}
+
+uint64_t
+ticks_to_ns (uint64_t ticks)
+{
+    return (uint64_t) ((double) ticks * per_tick ());
+}
+
+uint64_t
+ticks_of_ns (uint64_t nanoseconds)
+{
+    return (uint64_t) ((double) nanoseconds / per_tick ());
+}
+
+int64_t
+ticks_to_clock (uint64_t ticks)
+{
+    return scale.clock + (int64_t) ((double) (int64_t) (ticks - scale.ticks) * per_tick ());
+}

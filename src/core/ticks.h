@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A clock for measuring, several times cheaper than clock_now: the processor's own counter where that runs evenly on all
+ * processors, else clock_now itself. A tick is as long as it happens to be; only differences of ticks_now mean anything.
+ */
+#ifndef WINDLASS_CORE_TICKS_H
+#define WINDLASS_CORE_TICKS_H
+
+#include "core/clock.h"
+
+#include <stdbool.h>
+#if defined __x86_64__
+#include <x86intrin.h>
+#endif
+
+/* The counter may be used: it is what the kernel takes its time from, and no scheduler makes up the time. Set by
+ * ticks_init, before anybody measures. */
+extern bool ticks_are_cycles;
+
+static inline uint64_t
+ticks_now (void)
+{
+#if defined __x86_64__
+    if (__builtin_expect (ticks_are_cycles, 1))
+        return __rdtsc ();
+#elif defined __aarch64__
+    uint64_t ticks;
+
+    if (__builtin_expect (ticks_are_cycles, 1)) {
+        __asm__ volatile ("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#endif
+    return clock_now ();
+}
+
+/* Looks what the counter is, and how long a tick is: takes some milliseconds the first time. Whoever begins to measure calls it. */
+void ticks_init (void);
+
+/* Nanoseconds of so many ticks. */
+uint64_t ticks_to_ns (uint64_t ticks);
+
+/* And the other way; for thresholds. */
+uint64_t ticks_of_ns (uint64_t nanoseconds);
+
+/* When it was, on clock_now's time. */
+int64_t ticks_to_clock (uint64_t ticks);
+
+#endif
