@@ -19,6 +19,7 @@ src_libcore_a_SOURCES = \
     %D%/core/frame.c \
     %D%/core/gfid.c \
     %D%/core/held.c \
+    %D%/core/histogram.c \
     %D%/core/iatt.c \
     %D%/core/inode.c \
     %D%/core/iobuf.c \
@@ -73,6 +74,7 @@ pkgincludecore_HEADERS = \
     %D%/core/frame.h \
     %D%/core/gfid.h \
     %D%/core/held.h \
+    %D%/core/histogram.h \
     %D%/core/iatt.h \
     %D%/core/inode.h \
     %D%/core/iobuf.h \

@@ -13,6 +13,7 @@
 #include "core/frame.h"
 #include "core/gfid.h"
 #include "core/held.h"
+#include "core/histogram.h"
 #include "core/iatt.h"
 #include "core/inode.h"
 #include "core/iobuf.h"

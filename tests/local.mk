@@ -10,6 +10,7 @@ check_PROGRAMS += \
     tests/unit/test_data \
     tests/unit/test_every \
     tests/unit/test_frame \
+    tests/unit/test_histogram \
     tests/unit/test_inode \
     tests/unit/test_option \
     tests/unit/test_scheduler \
