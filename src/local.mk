@@ -125,6 +125,7 @@ src_libcontrol_a_SOURCES = \
     %D%/control/dispatch.c \
     %D%/control/mounts.c \
     %D%/control/path.c \
+    %D%/control/pieces.c \
     %D%/control/protocol.c \
     %D%/control/server.c
 

@@ -6,6 +6,8 @@
 #include "core/option.h"
 #include "graph/graph.h"
 
+#include <stdio.h>
+
 /* cli.c */
 
 /* Runs the subcommand that argv[1] names and returns the exit status. When it names none, *ret_handled is
@@ -72,6 +74,13 @@ int cli_tell_daemon (const struct cli_command *command, int argc, char **argv); 
 
 /* Tells the daemon of a mount point (control_call), prints its answer or its refusal, and returns the exit status. */
 int cli_call (const struct cli_command *command, const char *mountpoint, const char *target, const char *what, GBytes *input);
+
+/* The same for a command that answers in pieces (control_call_pieces), which take prints or keeps. */
+int cli_call_pieces (const struct cli_command *command, const char *mountpoint, const char *target, const char *what, GBytes *input,
+                     int (*take) (const char *bytes, size_t size, void *data, char **ret_error), void *data);
+
+/* Prints text of a daemon, which may be somebody else's: without what a terminal would act on. */
+void cli_print_safely (FILE *file, const char *text);
 
 /* What is in a file ("-": standard input) that is to be sent. NULL after a message. */
 GBytes *cli_read (const struct cli_command *command, const char *path);

@@ -17,8 +17,8 @@
 /* --- for all of them ------------------------------------------------------------------------ */
 
 /* A daemon of somebody else must not write to our terminal what the terminal would act on. */
-static void
-print_safely (FILE *file, const char *text)
+void
+cli_print_safely (FILE *file, const char *text)
 {
     for (const char *at = text; *at;) {
         const gunichar c = g_utf8_get_char_validated (at, -1);
@@ -43,11 +43,24 @@ cli_call (const struct cli_command *command, const char *mountpoint, const char 
 
     if (control_call (mountpoint, target, what, input, answer, &error) < 0) {
         fprintf (stderr, "windlass %s: ", command->name);
-        print_safely (stderr, error);
+        cli_print_safely (stderr, error);
         return CLI_FAILED;
     }
-    print_safely (stdout, answer->str);
+    cli_print_safely (stdout, answer->str);
     return CLI_OK;
+}
+
+int
+cli_call_pieces (const struct cli_command *command, const char *mountpoint, const char *target, const char *what, GBytes *input,
+                 control_piece_fn *take, void *data)
+{
+    g_autofree char *error = NULL;
+
+    if (control_call_pieces (mountpoint, target, what, input, take, data, &error) == 0)
+        return CLI_OK;
+    fprintf (stderr, "windlass %s: ", command->name);
+    cli_print_safely (stderr, error);
+    return CLI_FAILED;
 }
 
 GBytes *

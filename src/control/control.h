@@ -100,4 +100,24 @@ int control_dispatch (struct graph *graph, const struct control_command *command
 int control_call (const char *mountpoint, const char *target, const char *command, GBytes *input, GString *answer,
                   char **ret_error);
 
+/* --- pieces.c: answers that are longer than CONTROL_ANSWER_MAX, or take the main thread too long at once --- */
+
+/* About so many bytes are a good piece: a millisecond's work. */
+#define CONTROL_PIECE (1 << 20)
+
+/* For a command that answers in pieces: where this one begins, "" for the first, else what control_piece_next said; hostile, as
+ * all input. ret_rest: what was asked for, the same each time (g_bytes_unref it); may be NULL. g_free it. */
+char *control_piece_where (GBytes *input, GBytes **ret_rest);
+
+/* The command's last step, with the piece in answer: where the next one begins (one line, not empty), or NULL when this is the
+ * last. Nothing is kept in between, so what changes meanwhile is the command's own matter. */
+void control_piece_next (GString *answer, const char *next);
+
+/* Takes a piece, without the line that says where the next one is. 0, or a negative errno and *ret_error (g_free it) to ask no more. */
+typedef int control_piece_fn (const char *bytes, size_t size, void *data, char **ret_error);
+
+/* As control_call, for such a command: asks until it has all. */
+int control_call_pieces (const char *mountpoint, const char *target, const char *command, GBytes *input, control_piece_fn *take,
+                         void *data, char **ret_error);
+
 #endif

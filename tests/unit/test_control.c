@@ -240,6 +240,25 @@ START_TEST (links_lead_to_the_mount_point)
 }
 END_TEST
 
+/* Where a piece begins comes first in what is asked; where the next one does, first in what is answered. */
+START_TEST (pieces_say_where_they_begin)
+{
+    static const struct { const char *input, *where, *rest; } cases[] = {
+        { "", "", "" }, { "\n", "", "" }, { "12 3\n", "12 3", "" }, { "12", "12", "" }, { "\nall of it\n", "", "all of it\n" },
+    };
+    g_autoptr (GBytes) input = g_bytes_new_static (cases[_i].input, strlen (cases[_i].input)), rest = NULL;
+    g_autofree char *where = control_piece_where (input, &rest);
+    g_autoptr (GString) answer = g_string_new ("data\n");
+
+    ck_assert_str_eq (where, cases[_i].where);
+    ck_assert_uint_eq (g_bytes_get_size (rest), strlen (cases[_i].rest));
+    ck_assert (*cases[_i].rest == '\0' || memcmp (g_bytes_get_data (rest, NULL), cases[_i].rest, strlen (cases[_i].rest)) == 0);
+    control_piece_next (answer, *where ? where : NULL);
+    ck_assert_str_eq (answer->str + strlen (where), "\ndata\n");
+    ck_assert (g_str_has_prefix (answer->str, where));
+}
+END_TEST
+
 int
 main (void)
 {
@@ -251,6 +270,7 @@ main (void)
     tcase_add_test (bytes, limits_are_kept);
     tcase_add_test (bytes, any_bytes_are_judged);
     tcase_add_loop_test (bytes, answer_comes_back, 0, 2);
+    tcase_add_loop_test (bytes, pieces_say_where_they_begin, 0, 5);
     suite_add_tcase (suite, bytes);
     tcase_add_test (mounts, topmost_mount_is_found);
     tcase_add_loop_test (mounts, mount_point_is_found_from_outside, 0, 7);
