@@ -193,16 +193,19 @@ stack_drop_locals (call_stack_t *root)
     root->local_used = 0;
 }
 
+/* Who looks at running requests does so under the lock, so that none goes under his eyes. */
 static void
 stack_free_strands (call_stack_t *root)
 {
     struct strand *next;
 
+    pthread_mutex_lock (&root->lock);
     for (struct strand *s = root->strands; s; s = next) {
         next = s->next;
         g_free (s);
     }
     root->strands = NULL;
+    pthread_mutex_unlock (&root->lock);
 }
 
 static void
