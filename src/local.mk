@@ -108,6 +108,7 @@ src_libgraph_a_SOURCES = \
     %D%/graph/load.c \
     %D%/graph/module.c \
     %D%/graph/needs.c \
+    %D%/graph/one.c \
     %D%/graph/options.c \
     %D%/graph/print.c \
     %D%/graph/problem.c \

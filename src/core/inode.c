@@ -24,6 +24,14 @@ itable_new (unsigned keepers, size_t limit, void (*forget) (inode_t *inode, void
     return table;
 }
 
+void
+itable_set_realm (struct itable *table)
+{
+    g_assert (g_hash_table_size (table->by_gfid) == 1);
+    table->realm = INODE_REALM >> 32;
+    table->root->generation = table->realm;
+}
+
 static inode_t *
 inode_of_gfid_key (gpointer key)
 {

@@ -49,6 +49,10 @@ struct inode {
 struct itable *itable_new (unsigned keepers, size_t limit, void (*forget) (inode_t *inode, void *data), void *data);
 void itable_destroy (struct itable *table);
 
+/* From now on its numbers have INODE_REALM set, that of the root too: so they can't be mistaken for another table's. Before it has other
+ * inodes. */
+void itable_set_realm (struct itable *table);
+
 /* How many inodes there are, and how many of them nobody refers to. */
 void itable_counts (struct itable *table, size_t *ret_known, size_t *ret_forgotten);
 
@@ -90,6 +94,7 @@ char *inode_path (inode_t *inode, const char *name);
 /* The number the kernel knows an inode by, 1 for the root, and the other way: NULL when there is no such inode
  * (any more). No reference is taken by inode_of_nodeid: the kernel holds one while it has the number;
  * one that nobody refers to is none. inode_get_nodeid takes one, for numbers that may be stale. */
+#define INODE_REALM ((uint64_t) 1 << 63) /* in the numbers of a table that lives beside another: itable_set_realm */
 uint64_t inode_nodeid (const inode_t *inode);
 inode_t *inode_of_nodeid (struct itable *table, uint64_t nodeid);
 inode_t *inode_get_nodeid (struct itable *table, uint64_t nodeid);

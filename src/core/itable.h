@@ -29,6 +29,7 @@ struct itable {
     GQueue forgotten;     /* of inode_t, the oldest first */
     struct slot **chunks; /* atomic: chunks come and never go or move */
     uint32_t n_slots, free_slot;
+    uint32_t realm;       /* the highest bit of the generation of each number: INODE_REALM >> 32, or 0; constant */
     inode_t *root;
     unsigned keepers;
     size_t limit;

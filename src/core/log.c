@@ -112,6 +112,17 @@ log_close (void)
     pthread_mutex_unlock (&out.lock);
 }
 
+char *
+log_path (void)
+{
+    char *path;
+
+    pthread_mutex_lock (&out.lock);
+    path = g_strdup (out.path);
+    pthread_mutex_unlock (&out.lock);
+    return path;
+}
+
 int
 log_fd (void)
 {

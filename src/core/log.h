@@ -35,6 +35,7 @@ void log_close (void);
 /* While a program starts, whoever waits for it at the terminal sees errors too: "windlass: my-posix: text". Not when the
  * log goes there anyway. */
 void log_set_tee (bool on);
+char *log_path (void); /* of the file, as log_open got it; NULL: the standard error. g_free it */
 int log_fd (void); /* for a crash report, which may take no lock */
 
 /* The level of what has no translator, and of every translator without one of its own. */

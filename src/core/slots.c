@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Numbers for the kernel: generation in the upper half, slot in the lower. A number that went stale, or that
- * somebody made up (file handles come from users), finds nothing instead of freed memory.
+ * somebody made up (file handles come from users), finds nothing instead of freed memory. The highest bit tells which of two tables
+ * it is of.
  */
 #include "core/itable.h"
 
@@ -63,7 +64,7 @@ void
 slot_take_locked (struct itable *table, inode_t *inode)
 {
     uint32_t slot = table->free_slot;
-    uint64_t word = slot ? slot_load (slot_at (table, slot)) : 0;
+    uint64_t word = slot ? slot_load (slot_at (table, slot)) : (uint64_t) table->realm << 32;
 
     if (slot)
         table->free_slot = (uint32_t) word >> 1;
@@ -77,7 +78,7 @@ slot_take_locked (struct itable *table, inode_t *inode)
 void
 slot_give_locked (struct itable *table, inode_t *inode)
 {
-    uint64_t generation = inode->generation + 1;
+    uint64_t generation = ((inode->generation + 1) & ~(uint32_t) (INODE_REALM >> 32)) | table->realm;
 
     __atomic_store_n (&slot_at (table, inode->slot)->word,
                       generation << 32 | (uint64_t) table->free_slot << 1 | 1, __ATOMIC_RELEASE);

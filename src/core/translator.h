@@ -128,7 +128,7 @@ struct xlator {
     struct graph *graph;
     const struct fd_maker *fd_maker; /* for fd_new, in a graph */
     GPtrArray *settings; /* of struct option_setting: all its options, in the order of the table. The main thread's, which swaps them
-                            on a reload */
+                            on a reload; others read them under graph->settings_lock */
     int line, column;    /* of `volume` in the volfile */
     unsigned watchers;   /* who watches winds to it: core/watch.c. Atomic */
     struct xlator_routes routes; /* where a wind to this translator lands */

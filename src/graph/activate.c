@@ -134,6 +134,14 @@ graph_activate (struct graph *graph)
 }
 
 void
+graph_set_loglevel (struct graph *graph, gf_loglevel_t level)
+{
+    log_set_level (level);
+    for (guint i = graph->xlators->len; i-- > 0;)
+        xlator_route (graph->xlators->pdata[i]);
+}
+
+void
 graph_deactivate (struct graph *graph)
 {
     if (graph->active)

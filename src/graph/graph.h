@@ -60,6 +60,8 @@ struct graph {
     struct fd_maker fd_maker;
     unsigned id;
     bool active;
+    pthread_mutex_t settings_lock; /* a leaf: the settings of its translators, where another thread than the main one reads them. That
+                                      one alone changes them, and needs it for that alone */
 };
 
 /* Reads and parses a file ("-": standard input). NULL only when it can't be read: *ret_error (g_free it) says
@@ -101,6 +103,13 @@ int graph_reload (struct graph *graph, const char *path, const struct graph_sett
  * for tests: it must implement `every`, and keeps nothing with inodes and fds. Each has one child and its private struct zeroed. */
 void graph_splice (struct graph *graph, const struct xlator_api *api);
 
+/* A graph of one translator, the program's own, without a volfile; it is active. private: what it keeps, which g_free frees
+ * in the end. Its inodes' numbers have INODE_REALM. */
+struct graph *graph_of_one (const struct xlator_api *api, const char *name, void *private);
+
+/* The level of all that has none of its own; the routes with it, since TRACE watches winds. Any thread. */
+void graph_set_loglevel (struct graph *graph, gf_loglevel_t level);
+
 xlator_t *graph_find (struct graph *graph, const char *name);
 
 /* The OR of TOUCHES_* of all translators of the graph that aren't passed through. */
@@ -108,6 +117,8 @@ unsigned graph_touches (const struct graph *graph);
 
 /* The text of the final graph, as GlusterFS logs it: numbered lines between rules. g_free it. */
 char *graph_text (const struct graph *graph);
+/* The same as a volfile, without rules and numbers. Any thread. g_free it. */
+char *graph_volfile (struct graph *graph);
 /* For graphviz. g_free it. */
 char *graph_dot (const struct graph *graph);
 
@@ -117,6 +128,8 @@ const struct xlator_api *module_load (const char *type, const char *const *dirs,
 
 /* Every type there is in the folders that are searched, sorted. */
 GPtrArray *module_types (const char *const *dirs);
+
+void setting_free (struct option_setting *setting);
 
 /* Tables of options that aren't a module's: what every translator takes, and the bridge's. */
 extern const struct xlator_option common_options[];

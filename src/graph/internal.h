@@ -85,7 +85,6 @@ void options_from_command (struct volfile *volfile, GPtrArray *loadings, const c
 
 /* Checks and stores them all, with the defaults. */
 void options_apply (struct volfile *volfile, const struct loading *loading);
-void setting_free (struct option_setting *setting);
 
 /* May it change while the translator runs? */
 bool setting_is_online (const xlator_t *xl, const struct option_setting *setting);

@@ -255,6 +255,7 @@ graph_load (struct volfile *volfile, const struct graph_settings *settings)
 
     graph->volfile = volfile;
     graph->xlators = g_ptr_array_new ();
+    pthread_mutex_init (&graph->settings_lock, NULL);
     loader.by_name = g_hash_table_new (g_str_hash, g_str_equal);
     loader.xlators = g_hash_table_new (g_str_hash, g_str_equal);
     loader.reached = g_new0 (bool, volfile->volumes->len + 1);
@@ -331,5 +332,6 @@ graph_free (struct graph *graph)
         xlator_free (graph->xlators->pdata[i]);
     g_ptr_array_unref (graph->xlators);
     volfile_free (graph->volfile);
+    pthread_mutex_destroy (&graph->settings_lock);
     g_free (graph);
 }

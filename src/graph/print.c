@@ -6,10 +6,11 @@
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-/* Lines, numbered as GlusterFS does. */
+/* Lines, numbered as GlusterFS does, or plain. */
 struct listing {
     GString *out;
     unsigned line;
+    bool plain;
 };
 
 static void G_GNUC_PRINTF (2, 3)
@@ -17,7 +18,8 @@ listing_add (struct listing *listing, const char *format, ...)
 {
     va_list args;
 
-    g_string_append_printf (listing->out, "%3u: ", ++listing->line);
+    if (!listing->plain)
+        g_string_append_printf (listing->out, "%3u: ", ++listing->line);
     va_start (args, format);
     g_string_append_vprintf (listing->out, format, args);
     va_end (args);
@@ -89,6 +91,21 @@ graph_text (const struct graph *graph)
         listing_add (&listing, "%s", "");
     }
     rule_add (listing.out);
+    return g_string_free (listing.out, FALSE);
+}
+
+char *
+graph_volfile (struct graph *graph)
+{
+    struct listing listing = { .out = g_string_new (NULL), .plain = true };
+
+    pthread_mutex_lock (&graph->settings_lock);
+    for (guint i = graph->xlators->len; i-- > 0;) {
+        listing_add_xlator (&listing, graph->xlators->pdata[i]);
+        if (i > 0)
+            g_string_append_c (listing.out, '\n');
+    }
+    pthread_mutex_unlock (&graph->settings_lock);
     return g_string_free (listing.out, FALSE);
 }
 

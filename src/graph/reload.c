@@ -195,6 +195,19 @@ reconfigure_all (struct reload *reload)
     return MIN (r, 0);
 }
 
+/* A level that was set at run time stays as long as the volfile says what it said before. */
+static bool
+level_changed (const xlator_t *old, const xlator_t *fresh)
+{
+    for (guint i = 0; i < fresh->settings->len; i++) {
+        const struct option_setting *after = changed_setting (old, fresh, i);
+
+        if (after && strcmp (after->option->key[0], "log-level") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The new texts, and their places. The other graph frees the old ones. */
 static void
 adopt (struct reload *reload)
@@ -202,12 +215,15 @@ adopt (struct reload *reload)
     for (guint i = 0; i < reload->fresh->xlators->len; i++) {
         xlator_t *fresh = reload->fresh->xlators->pdata[i], *old = reload_old (reload, i);
         GPtrArray *settings = old->settings;
+        const bool level = level_changed (old, fresh);
 
+        pthread_mutex_lock (&reload->graph->settings_lock);
         old->settings = fresh->settings;
+        pthread_mutex_unlock (&reload->graph->settings_lock);
         fresh->settings = settings;
         old->line = fresh->line;
         old->column = fresh->column;
-        if (old->loglevel != fresh->loglevel)
+        if (level)
             xlator_set_loglevel (old, fresh->loglevel);
     }
 }

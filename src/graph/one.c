@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A graph of one translator, which is the program's own and in no volfile. */
+#include "graph/internal.h"
+
+#include <string.h>
+
+#define INODE_LIMIT 256 /* that are remembered when the kernel has forgotten them */
+
+struct graph *
+graph_of_one (const struct xlator_api *api, const char *name, void *private)
+{
+    struct graph *graph = g_new0 (struct graph, 1);
+    xlator_t *xl = g_new0 (xlator_t, 1);
+    int r;
+
+    graph->volfile = volfile_parse (name, "", 0); /* so that messages may name it */
+    graph->xlators = g_ptr_array_new ();
+    graph->top = xl;
+    pthread_mutex_init (&graph->settings_lock, NULL);
+    xl->name = graph->volfile->path; /* which lives as long */
+    xl->type = api->type;
+    xl->api = api;
+    xl->graph = graph;
+    xl->private = private;
+    xl->inode_slot = xl->fd_slot = -1;
+    xl->loglevel = GF_LOG_UNSET;
+    xl->settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
+    g_ptr_array_add (graph->xlators, xl);
+    graph_wire (graph, INODE_LIMIT);
+    itable_set_realm (graph->itable);
+    r = graph_activate (graph);
+    g_assert (r == 0); /* nothing of it can fail: it has no init */
+    return graph;
+}
