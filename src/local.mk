@@ -130,6 +130,22 @@ src_libcontrol_a_SOURCES = \
     %D%/control/protocol.c \
     %D%/control/server.c
 
+# --- meta: what goes on, as files -------------------------------------------------------------------
+
+noinst_LIBRARIES += src/libmeta.a
+src_libmeta_a_SOURCES = \
+    %D%/meta/daemon.c \
+    %D%/meta/dir.c \
+    %D%/meta/file.c \
+    %D%/meta/frames.c \
+    %D%/meta/inode.c \
+    %D%/meta/internal.h \
+    %D%/meta/meta.c \
+    %D%/meta/meta.h \
+    %D%/meta/names.c \
+    %D%/meta/tree.c \
+    %D%/meta/xlator.c
+
 # --- fuse: kernel requests in, replies out ---------------------------------------------------------
 
 noinst_LIBRARIES += src/libbridge.a
@@ -158,7 +174,7 @@ src_libbridge_a_SOURCES = \
 # --- the program -----------------------------------------------------------------------------------
 
 # All objects, not only what the program itself calls: translators use the rest. Programs of tests need the same.
-whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
+whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
 whole_libs = $(FUSE_LIBS) $(GLIB_LIBS)
 
 sbin_PROGRAMS += src/windlass

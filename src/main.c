@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "core/thread.h"
 #include "daemon/daemon.h"
+#include "meta/meta.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -23,6 +24,7 @@ struct program {
     char *mountpoint; /* real path */
     struct graph *graph;
     struct bridge *bridge;
+    struct graph *meta; /* .meta; NULL where none is wanted */
     struct running running; /* all of it, as commands see it */
     struct control_server *control; /* NULL where it couldn't be had */
 };
@@ -159,6 +161,19 @@ log_graph (const struct graph *graph)
     log_text (text);
 }
 
+static void
+make_meta (struct program *program)
+{
+    const struct meta_of of = { .name = bridge_hidden_name (program->bridge), .graph = program->graph,
+                                .bridge = bridge_xlator (program->bridge), .command_line = program->command_line,
+                                .version = PACKAGE_VERSION };
+
+    if (!of.name)
+        return;
+    program->meta = meta_new (&of);
+    bridge_hide (program->bridge, program->meta);
+}
+
 /* Until the kernel can be answered. */
 static int
 start (struct program *program)
@@ -177,6 +192,7 @@ start (struct program *program)
                                   options->kernel->str, &error);
     if (!program->bridge)
         return fail_logged (error);
+    make_meta (program);
     signals_catch_end ();
     if (bridge_mount (program->bridge, &error) < 0)
         return fail_logged (error);
@@ -244,6 +260,7 @@ stop (struct program *program)
     if (program->graph)
         graph_deactivate (program->graph);
     bridge_free (program->bridge);
+    graph_free (program->meta);
     graph_free (program->graph);
     pid_file_drop ();
     log_close ();

@@ -200,6 +200,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/locks.sh \
     %D%/mount/many-entries.sh \
     %D%/mount/mapped.sh \
+    %D%/mount/meta-layout.sh \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \
     %D%/mount/mount-points.sh \

@@ -22,6 +22,14 @@ struct bridge;
 struct bridge *bridge_new (struct graph *graph, const char *mountpoint, const char *const *options,
                            const char *mount_options, char **ret_error);
 
+/* The bridge as a translator, with the options it was given. */
+xlator_t *bridge_xlator (struct bridge *bridge);
+
+/* The name of a directory in the root of the mount in which the kernel finds another graph, one of graph_of_one, although no listing shows
+ * it; NULL: none is wanted. bridge_hide says which graph, before it is mounted; it lives longer. */
+const char *bridge_hidden_name (const struct bridge *bridge);
+void bridge_hide (struct bridge *bridge, struct graph *graph);
+
 /* Mounts. 0, or a negative errno and *ret_error says who, what and why. */
 int bridge_mount (struct bridge *bridge, char **ret_error);
 

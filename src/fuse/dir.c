@@ -32,12 +32,34 @@ fuse_readdir (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct 
         STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (frame->this), readdir, fd_of (fi), size, offset, NULL);
 }
 
+/* The entry that has the name of the hidden graph, in a listing of the root of the mount, or NULL. */
+static const gf_dirent_t *
+find_hidden (call_frame_t *frame, const gf_dirent_t *entries)
+{
+    const struct bridge *bridge = frame->this->private;
+    const struct fuse_local *local = frame->local;
+
+    if (local->fd->inode != itable_root (bridge->graph->itable) || !bridge->hidden.graph)
+        return NULL;
+    while (entries && strcmp (entries->d_name, bridge->settings.meta_dir_name) != 0)
+        entries = entries->next;
+    return entries;
+}
+
+/* An answer without any entry would be the end of the listing. */
+static bool
+is_alone (const gf_dirent_t *hidden, const gf_dirent_t *entries)
+{
+    return hidden && hidden == entries && !hidden->next;
+}
+
 /* What doesn't fit is asked for again, by the offset of the last that did. */
 static void
 fuse_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                   gf_dirent_t *entries, dict_t *xdata)
 {
     const struct fuse_local *local = frame->local;
+    const gf_dirent_t *hidden = op_ret < 0 ? NULL : find_hidden (frame, entries);
     struct iobuf *room = op_ret < 0 ? NULL : iobuf_new (local->size);
     char *buf = room ? room->ptr : NULL;
     fuse_req_t req;
@@ -47,9 +69,16 @@ fuse_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
         request_err (frame, -1, op_ret < 0 ? op_errno : ENOMEM);
         return;
     }
+    if (is_alone (hidden, entries)) {
+        iobuf_unref (room);
+        STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, local->size, hidden->d_off, NULL);
+        return;
+    }
     req = request_answer (frame);
     for (const gf_dirent_t *entry = entries; entry; entry = entry->next) {
         struct stat st = { .st_ino = entry->d_ino, .st_mode = DTTOIF (entry->d_type) };
+        if (entry == hidden)
+            continue;
         size_t size = fuse_add_direntry (req, buf + used, local->size - used, entry->d_name, &st, entry->d_off);
         if (size > local->size - used)
             break;
@@ -111,6 +140,7 @@ fuse_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
                    gf_dirent_t *entries, dict_t *xdata)
 {
     const struct fuse_local *local = frame->local;
+    const gf_dirent_t *hidden = op_ret < 0 ? NULL : find_hidden (frame, entries);
     struct iobuf *room = op_ret < 0 ? NULL : iobuf_new (local->size);
     char *buf = room ? room->ptr : NULL;
     fuse_req_t req;
@@ -120,8 +150,15 @@ fuse_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
         request_err (frame, -1, op_ret < 0 ? op_errno : ENOMEM);
         return;
     }
+    if (is_alone (hidden, entries)) {
+        iobuf_unref (room);
+        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size, hidden->d_off, NULL);
+        return;
+    }
     req = request_answer (frame);
     for (const gf_dirent_t *entry = entries; entry; entry = entry->next) {
+        if (entry == hidden)
+            continue;
         size_t size = add_entry_plus (req, buf + used, local->size - used, local->fd->inode, entry);
         if (size == 0)
             break;

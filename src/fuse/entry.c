@@ -16,13 +16,13 @@ static create_cbk fuse_create_cbk;
 static void
 lookup_handle (call_frame_t *frame, fuse_ino_t ino, bool parent)
 {
-    struct bridge *bridge = frame->this->private;
+    struct itable *itable = frame->this->graph->itable;
     struct fuse_local *local = request_local (frame, NULL, NULL);
-    g_autoptr (inode_t) inode = inode_get_nodeid (bridge->graph->itable, ino);
+    g_autoptr (inode_t) inode = inode_get_nodeid (itable, ino);
     g_autofree char *name = NULL;
     g_auto (loc_t) loc = { 0 };
 
-    if (inode && (!parent || inode == itable_root (bridge->graph->itable)))
+    if (inode && (!parent || inode == itable_root (itable)))
         local->inode = inode_ref (inode);
     else if (!inode || !inode_a_name (inode, &local->inode, &name))
         local->inode = NULL;
@@ -37,10 +37,13 @@ lookup_handle (call_frame_t *frame, fuse_ino_t ino, bool parent)
 static void
 fuse_lookup (fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-    call_frame_t *frame = request_begin (req, parent, FOP_lookup);
     struct fuse_local *local;
     g_auto (loc_t) loc = { 0 };
+    call_frame_t *frame;
 
+    if (name_is_hidden (bridge_of (req), parent, name))
+        parent |= INODE_REALM; /* the other graph has a root too, and in that is what the kernel looks for */
+    frame = request_begin (req, parent, FOP_lookup);
     if (!frame)
         return;
     if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]))) {
@@ -92,12 +95,18 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 }
 
 static void
-fuse_forget (fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
+forget (struct bridge *bridge, fuse_ino_t ino, uint64_t nlookup)
 {
-    inode_t *inode = inode_of_nodeid (bridge_of (req)->graph->itable, ino);
+    inode_t *inode = inode_of_nodeid (bridge->realms[ino >> 63]->graph->itable, ino);
 
     if (inode)
         inode_forget (inode, nlookup);
+}
+
+static void
+fuse_forget (fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
+{
+    forget (bridge_of (req), ino, nlookup);
     trim_note (bridge_of (req), 1);
     fuse_reply_none (req);
 }
@@ -105,13 +114,8 @@ fuse_forget (fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 static void
 fuse_forget_multi (fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
 {
-    struct itable *itable = bridge_of (req)->graph->itable;
-
-    for (size_t i = 0; i < count; i++) {
-        inode_t *inode = inode_of_nodeid (itable, forgets[i].ino);
-        if (inode)
-            inode_forget (inode, forgets[i].nlookup);
-    }
+    for (size_t i = 0; i < count; i++)
+        forget (bridge_of (req), forgets[i].ino, forgets[i].nlookup);
     trim_note (bridge_of (req), (unsigned) count);
     fuse_reply_none (req);
 }
@@ -207,7 +211,7 @@ fuse_create (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, s
     local = frame->local;
     local->fi = *fi;
     flags = request_flags (bridge_of (req), fi->flags);
-    local->fd = fd_new (&bridge_of (req)->graph->fd_maker, NULL, flags, frame->root->pid);
+    local->fd = fd_new (&frame->this->graph->fd_maker, NULL, flags, frame->root->pid);
     STACK_WIND (frame, fuse_create_cbk, FIRST_CHILD (frame->this), create, &loc, flags, mode, frame->root->umask,
                 local->fd, NULL);
 }
@@ -240,7 +244,7 @@ fuse_tmpfile (fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file_i
     local = request_local (frame, NULL, NULL);
     local->fi = *fi;
     flags = request_flags (bridge_of (req), fi->flags);
-    local->fd = fd_new (&bridge_of (req)->graph->fd_maker, NULL, flags, frame->root->pid);
+    local->fd = fd_new (&frame->this->graph->fd_maker, NULL, flags, frame->root->pid);
     STACK_WIND (frame, fuse_tmpfile_cbk, FIRST_CHILD (frame->this), tmpfile, &loc, flags, mode, frame->root->umask,
                 local->fd, NULL);
 }

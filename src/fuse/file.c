@@ -158,7 +158,9 @@ fuse_copy_file_range (fuse_req_t req, fuse_ino_t ino_in, off_t off_in, struct fu
     fd_t *from = frame ? request_fd (frame, fi_in) : NULL;
     fd_t *to = from ? request_fd (frame, fi_out) : NULL;
 
-    if (to)
+    if (to && (ino_in ^ ino_out) & INODE_REALM)
+        request_err (frame, -1, EXDEV);
+    else if (to)
         STACK_WIND (frame, fuse_copy_file_range_cbk, FIRST_CHILD (frame->this), copy_file_range, from, off_in, to,
                     off_out, part, flags, NULL);
 }

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
 /* The largest payload of a request, and the kernel's header of a write, which comes before it. The payload of a
  * write is put on a page boundary, so that storage can use it as it is for direct I/O. */
@@ -33,6 +34,7 @@ struct bridge_settings {
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     int64_t lru_limit;
     uint64_t read_ahead; /* bytes */
+    char *meta_dir_name; /* empty: none */
     int background_qlen, congestion_threshold, reader_threads, time_granularity;
 };
 
@@ -62,6 +64,9 @@ struct bridge {
     xlator_list_t parent; /* of the graph's top: us */
     struct graph *graph;
     struct bridge_settings settings;
+    xlator_t hidden;             /* the bridge once more, on top of the hidden graph; its graph is NULL when there is none */
+    xlator_list_t hidden_child;
+    xlator_t *realms[2];         /* by the highest bit of an inode's number: xlator, and hidden or xlator again */
     char *mountpoint;
     struct fuse_session *session;
     GString *libfuse_says; /* what the library complained about, while it mounts */
@@ -163,6 +168,22 @@ void request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *par
 
 /* An entry as the kernel takes it; inode NULL: it isn't told of any. */
 void request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode, const struct iatt *iatt);
+
+/* Is the request about the hidden graph's inodes? */
+static inline bool
+request_is_hidden (const call_frame_t *frame)
+{
+    const struct bridge *bridge = frame->this->private;
+
+    return frame->this == &bridge->hidden;
+}
+
+/* Does the name, in the root of the mount, stand for the hidden graph? */
+static inline bool
+name_is_hidden (const struct bridge *bridge, fuse_ino_t parent, const char *name)
+{
+    return parent == FUSE_ROOT_ID && bridge->hidden.graph && strcmp (name, bridge->settings.meta_dir_name) == 0;
+}
 
 /* A loc that borrows. false when the request was answered: the number is unknown, or the name can't be one. */
 bool request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino);

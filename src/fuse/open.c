@@ -39,7 +39,7 @@ open_begin (fuse_req_t req, enum fop op, fuse_ino_t ino, struct fuse_file_info *
         return NULL;
     local = request_local (frame, NULL, NULL);
     local->fi = *fi;
-    local->fd = fd_new (&bridge->graph->fd_maker, ret_loc->inode, request_flags (bridge, fi->flags), frame->root->pid);
+    local->fd = fd_new (&frame->this->graph->fd_maker, ret_loc->inode, request_flags (bridge, fi->flags), frame->root->pid);
     return frame;
 }
 
@@ -95,7 +95,7 @@ fuse_open (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
     if (!frame)
         return;
-    if (bridge_of (req)->settings.read_only && ((fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC))) {
+    if (bridge_of (req)->settings.read_only && !(ino & INODE_REALM) && ((fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC))) {
         request_err (frame, -1, EROFS);
         return;
     }

@@ -2,6 +2,8 @@
 /* The bridge's options. Names and meaning are those of GlusterFS's mount/fuse. */
 #include "fuse/internal.h"
 
+#include <limits.h>
+
 /* A boolean in every spelling, or auto. */
 static const char *const choice_values[] = { "auto", "on",  "yes", "true",  "enable",
                                              "1",    "off", "no",  "false", "disable",
@@ -11,6 +13,15 @@ enum choice
 choice_of (int value)
 {
     return value == 0 ? CHOICE_AUTO : value <= 5 ? CHOICE_ON : CHOICE_OFF;
+}
+
+static int
+meta_name_check (const char *text, char **ret_allowed)
+{
+    if (!strchr (text, '/') && strcmp (text, ".") != 0 && strcmp (text, "..") != 0 && strlen (text) <= NAME_MAX)
+        return 0;
+    *ret_allowed = g_strdup ("must be a name of at most 255 bytes without '/', or empty for none");
+    return -EINVAL;
 }
 
 #define FIELD(field_) OPTION_FIELD (struct bridge_settings, field_)
@@ -51,6 +62,8 @@ const struct xlator_option bridge_options[] = {
       .help = "after how long a request without an answer is logged, once, with the translator it is at; 0: never" },
     { .key = { "read-ahead" }, .type = OPTION_SIZE, FIELD (read_ahead), .value = "1MB", .min = 0, .max = 1 << 30,
       .help = "how far the kernel reads ahead, where it lets us say so; 0 leaves it alone" },
+    { .key = { "meta-dir-name" }, .type = OPTION_STRING, FIELD (meta_dir_name), .value = ".meta", .check = meta_name_check,
+      .help = "the directory in the root of the mount that shows what goes on in the daemon, to the owner of the mount and to root; see windlass-meta(7); empty: none" },
     { .key = { "background-qlen" }, .type = OPTION_INT, FIELD (background_qlen), .value = "64", .min = 16,
       .max = 65535, .help = "how many requests that nobody waits for, such as read-ahead, the kernel may send at once" },
     { .key = { "congestion-threshold" }, .type = OPTION_INT, FIELD (congestion_threshold), .value = "48", .min = 12,
@@ -74,42 +87,65 @@ const struct xlator_option bridge_options[] = {
     { .key = { NULL } },
 };
 
+static struct option_setting *
+setting_find (struct bridge *bridge, const char *key)
+{
+    const struct xlator_option *row = option_find (bridge_options, key);
+    GPtrArray *settings = bridge->xlator.settings;
+
+    for (guint i = 0; row && i < settings->len; i++)
+        if (((struct option_setting *) settings->pdata[i])->option == row)
+            return settings->pdata[i];
+    return NULL;
+}
+
+/* Of two for one option the last counts. */
 static int
-option_read (struct bridge *bridge, const char *pair, char **ret_error)
+option_note (struct bridge *bridge, const char *pair, char **ret_error)
 {
     g_auto (GStrv) words = g_strsplit (pair, "=", 2);
-    const struct xlator_option *row = words[0] ? option_find (bridge_options, words[0]) : NULL;
-    g_autofree char *allowed = NULL;
-    void *field;
+    struct option_setting *setting = words[0] ? setting_find (bridge, words[0]) : NULL;
 
-    if (!row || !words[1]) {
+    if (!setting || !words[1]) {
         *ret_error = g_strdup_printf ("mount/fuse: there is no option '%s'", pair);
         return -EINVAL;
     }
-    field = row->size ? (char *) &bridge->settings + row->offset : NULL;
-    if (option_parse (row, words[1], field, &allowed) < 0) {
-        *ret_error = g_strdup_printf ("mount/fuse: option '%s' %s, got '%s'", words[0], allowed, words[1]);
-        return -EINVAL;
-    }
-    if (row->inert)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "option '%s' does nothing here: %s", words[0], row->help);
+    g_free (setting->text);
+    setting->text = g_strdup (words[1]);
+    setting->by = SET_BY_COMMAND_LINE;
+    if (setting->option->inert)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "option '%s' does nothing here: %s", words[0], setting->option->help);
     return 0;
+}
+
+static int
+option_store (struct bridge *bridge, const struct option_setting *setting, char **ret_error)
+{
+    const struct xlator_option *row = setting->option;
+    g_autofree char *allowed = NULL;
+
+    if (!setting->text || option_parse (row, setting->text, row->size ? (char *) &bridge->settings + row->offset : NULL, &allowed) == 0)
+        return 0;
+    *ret_error = g_strdup_printf ("mount/fuse: option '%s' %s, got '%s'", row->key[0], allowed, setting->text);
+    return -EINVAL;
 }
 
 int
 bridge_options_read (struct bridge *bridge, const char *const *options, char **ret_error)
 {
+    GPtrArray *settings = bridge->xlator.settings;
+    int r = 0;
+
     for (const struct xlator_option *row = bridge_options; row->key[0]; row++) {
-        g_autofree char *allowed = NULL;
-        if (!row->value || !row->size)
-            continue;
-        int r = option_parse (row, row->value, (char *) &bridge->settings + row->offset, &allowed);
-        g_assert (r == 0);
+        struct option_setting *setting = g_new0 (struct option_setting, 1);
+
+        setting->option = row;
+        setting->text = g_strdup (row->value);
+        g_ptr_array_add (settings, setting);
     }
-    for (size_t i = 0; options && options[i]; i++) {
-        int r = option_read (bridge, options[i], ret_error);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    for (size_t i = 0; r == 0 && options && options[i]; i++)
+        r = option_note (bridge, options[i], ret_error);
+    for (guint i = 0; r == 0 && i < settings->len; i++)
+        r = option_store (bridge, settings->pdata[i], ret_error);
+    return r;
 }

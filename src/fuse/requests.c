@@ -37,9 +37,9 @@ op_makes (enum fop op)
 
 /* Why a request is refused before it is one, or 0. What is made has an owner; somebody without a number here can't be. */
 static int
-request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, enum fop op)
+request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about, enum fop op)
 {
-    if (G_UNLIKELY (bridge->settings.read_only) && op_modifies (op))
+    if (G_UNLIKELY (bridge->settings.read_only) && op_modifies (op) && !(about & INODE_REALM))
         return EROFS;
     if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID) && (op_makes (op) || !bridge->idmapped))
         return EOVERFLOW;
@@ -84,14 +84,14 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
 {
     struct bridge *bridge = bridge_of (req);
     const struct fuse_ctx *ctx = fuse_req_ctx (req);
-    int error = request_refused (bridge, ctx, op);
+    int error = request_refused (bridge, ctx, about, op);
     call_stack_t *root;
 
     if (error) {
         fuse_reply_err (req, error);
         return NULL;
     }
-    root = stack_new (&bridge->xlator);
+    root = stack_new (bridge->realms[about >> 63]);
     root->op = op;
     act_as_caller (root, ctx);
     root->pid = ctx->pid;
@@ -257,13 +257,16 @@ request_fds_release (struct bridge *bridge)
 }
 
 static void
-fill_open (struct bridge *bridge, struct fuse_file_info *fi, fd_t *fd, bool directory)
+fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool directory)
 {
+    struct bridge *bridge = frame->this->private;
+    const bool hidden = request_is_hidden (frame); /* sizes there are 0, whatever is in a file */
+
     fi->fh = (uintptr_t) fd;
     if (directory)
         return;
-    fi->keep_cache = bridge->keep_cache;
-    fi->direct_io = bridge->direct_io;
+    fi->keep_cache = bridge->keep_cache && !hidden;
+    fi->direct_io = bridge->direct_io || hidden;
     fi->noflush = spare_allowed (bridge, fi->flags);
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
     fi->parallel_direct_writes = 1;
@@ -278,7 +281,7 @@ request_open (call_frame_t *frame, fd_t *fd, bool directory)
     struct fuse_local *local = frame->local;
 
     request_fd_keep (bridge, fd);
-    fill_open (bridge, &local->fi, fd, directory);
+    fill_open (frame, &local->fi, fd, directory);
     if (fuse_reply_open (req, &local->fi) < 0)
         request_fd_release (bridge, fd);
     stack_done (frame->root);
@@ -309,7 +312,7 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     request_fill_entry (bridge, &entry, linked, iatt);
     inode_lookup (linked);
     request_fd_keep (bridge, fd);
-    fill_open (bridge, &local->fi, fd, false);
+    fill_open (frame, &local->fi, fd, false);
     if (fuse_reply_create (req, &entry, &local->fi) < 0) {
         inode_forget (linked, 1);
         request_fd_release (bridge, fd);
@@ -318,14 +321,20 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     stack_done (frame->root);
 }
 
+/* The number may be of the graph that the request isn't for: of a link, or a rename, from one to the other. */
+static int
+unknown_error (const call_frame_t *frame, fuse_ino_t ino)
+{
+    return (ino ^ frame->root->about) & INODE_REALM ? EXDEV : ESTALE;
+}
+
 bool
 request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino)
 {
-    struct bridge *bridge = frame->this->private;
-    inode_t *inode = inode_of_nodeid (bridge->graph->itable, ino);
+    inode_t *inode = inode_of_nodeid (frame->this->graph->itable, ino);
 
     if (!inode) {
-        request_err (frame, -1, ESTALE);
+        request_err (frame, -1, unknown_error (frame, ino));
         return false;
     }
     *ret_loc = (loc_t){ .inode = inode };
@@ -344,10 +353,11 @@ name_error (const char *name)
 bool
 request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const char *name)
 {
-    struct bridge *bridge = frame->this->private;
-    inode_t *inode = inode_of_nodeid (bridge->graph->itable, parent);
-    int error = inode ? name_error (name) : ESTALE;
+    inode_t *inode = inode_of_nodeid (frame->this->graph->itable, parent);
+    int error = inode ? name_error (name) : unknown_error (frame, parent);
 
+    if (!error && name_is_hidden (frame->this->private, parent, name))
+        error = EPERM; /* nothing can be made, removed or renamed there */
     if (error) {
         request_err (frame, -1, error);
         return false;

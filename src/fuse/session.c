@@ -259,7 +259,9 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     graph->top->parents = &bridge->parent; /* so that events get here; until bridge_free */
     bridge->xlator = (xlator_t){ .name = "fuse", .type = "mount/fuse", .children = &bridge->child, .private = bridge,
                                  .api = &bridge_api, .graph = graph, .inode_slot = -1, .fd_slot = -1,
-                                 .number = -1, .loglevel = GF_LOG_UNSET, .ready = true };
+                                 .number = -1, .loglevel = GF_LOG_UNSET, .ready = true,
+                                 .settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free) };
+    bridge->realms[0] = bridge->realms[1] = &bridge->xlator;
     bridge->generation = (uint32_t) (now.tv_sec * 16 + now.tv_nsec / 62500000);
     bridge->libfuse_says = g_string_new (NULL);
     pthread_mutex_init (&bridge->lock, NULL);
@@ -297,6 +299,30 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     if (r < 0)
         g_clear_pointer (&bridge, bridge_free);
     return bridge;
+}
+
+/* --- the other graph --- */
+
+xlator_t *
+bridge_xlator (struct bridge *bridge)
+{
+    return &bridge->xlator;
+}
+
+const char *
+bridge_hidden_name (const struct bridge *bridge)
+{
+    return *bridge->settings.meta_dir_name ? bridge->settings.meta_dir_name : NULL;
+}
+
+void
+bridge_hide (struct bridge *bridge, struct graph *graph)
+{
+    bridge->hidden_child.xlator = graph->top;
+    bridge->hidden = (xlator_t){ .name = "fuse", .type = "mount/fuse", .children = &bridge->hidden_child, .private = bridge,
+                                 .api = &bridge_api, .graph = graph, .inode_slot = -1, .fd_slot = -1, .number = -1,
+                                 .loglevel = GF_LOG_UNSET, .ready = true };
+    bridge->realms[1] = &bridge->hidden;
 }
 
 /* --- mounting --- */
@@ -348,6 +374,26 @@ root_look_up (struct bridge *bridge, char **ret_error)
     return r < 0 ? r : 0;
 }
 
+/* A file of the user's that has the name of our directory can't be reached: he shall know. */
+static void
+hidden_look_up (struct bridge *bridge)
+{
+    const char *name = bridge->settings.meta_dir_name;
+    struct client *client = client_new (bridge->graph->top);
+    inode_t *root = itable_root (bridge->graph->itable);
+    loc_t loc = { .parent = root, .name = name, .inode = inode_new (root->table) };
+    struct lookup_reply reply = { 0 };
+
+    client->patience = 30LL * 1000000000;
+    if (sync_lookup (client, &loc, NULL, &reply) >= 0)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "'%s' in the directory can't be reached in the mount: there the name is that of the "
+                "daemon's own directory, which option 'meta-dir-name' can give another name, or none", name);
+    lookup_reply_drop (&reply);
+    inode_unref (loc.inode);
+    loc_wipe_path (&loc);
+    client_free (client);
+}
+
 int
 bridge_mount (struct bridge *bridge, char **ret_error)
 {
@@ -355,6 +401,8 @@ bridge_mount (struct bridge *bridge, char **ret_error)
 
     if (r < 0)
         return r;
+    if (bridge->hidden.graph)
+        hidden_look_up (bridge);
     speaking = bridge;
     g_string_truncate (bridge->libfuse_says, 0);
     errno = 0;

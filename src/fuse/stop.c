@@ -182,6 +182,8 @@ forget_all (struct bridge *bridge)
 {
     request_fds_release (bridge);
     itable_foreach (bridge->graph->itable, forget_one, NULL);
+    if (bridge->hidden.graph)
+        itable_foreach (bridge->hidden.graph->itable, forget_one, NULL);
 }
 
 void
@@ -247,6 +249,7 @@ bridge_free (struct bridge *bridge)
     g_hash_table_destroy (bridge->fds);
     pthread_mutex_destroy (&bridge->fds_lock);
     option_clear (bridge_options, &bridge->settings);
+    g_ptr_array_unref (bridge->xlator.settings);
     g_string_free (bridge->libfuse_says, TRUE);
     pthread_cond_destroy (&bridge->changed);
     pthread_cond_destroy (&bridge->needed);

@@ -19,6 +19,7 @@ only () {
 only src/core 'config\.h|fops\.def|xlator\.h|core/[a-z-]+\.h'
 only src/trace 'config\.h|fops\.def|core/[a-z-]+\.h|trace/[a-z-]+\.h'
 only src/graph 'config\.h|(core|graph)/[a-z-]+\.h'
+only src/meta 'config\.h|xlator\.h|(core|graph|meta)/[a-z-]+\.h'
 only src/control '(core|graph|control)/[a-z-]+\.h'
 only src/fuse 'config\.h|xlator\.h|(core|graph|fuse)/[a-z-]+\.h'
 
@@ -32,7 +33,7 @@ while IFS=: read -r file line text; do
     status=1
 done < <(grep -rnE --include='*.[ch]' '^ *# *include *"' xlators tests/xlators)
 
-libfuse=$(grep -rnE --include='*.[ch]' '^ *# *include *<fuse' src/core src/trace src/graph src/cli xlators tests/xlators)
+libfuse=$(grep -rnE --include='*.[ch]' '^ *# *include *<fuse' src/core src/trace src/graph src/meta src/cli xlators tests/xlators)
 if [ -n "$libfuse" ]; then
     printf 'only src/fuse may include libfuse, but:\n%s\n' "$libfuse"
     status=1

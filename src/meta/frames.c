@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which requests are under way, and where in the graph each is, as JSON. */
+#include "meta/internal.h"
+
+#include "core/json.h"
+#include "core/stack.h"
+
+/* What is printed of a frame. The pointers are to what lives as long as the graph. */
+struct seen {
+    const xlator_t *xl, *parent;
+    enum fop op;
+    bool complete;
+    const struct call_site *wind_from, *unwind_from;
+};
+
+struct report {
+    const struct graph *own; /* requests about .meta itself are left out: whoever reads this isn't what is looked for */
+    GString *out;
+    unsigned n_stacks;
+};
+
+/* Another thread may fill the frame in right now. */
+LOOKS_AT_RUNNING_REQUESTS static void
+see_frame (GArray *frames, const call_frame_t *frame)
+{
+    const uint16_t state = __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE);
+    const struct seen seen = {
+        .xl = frame->this,
+        .parent = frame->parent ? frame->parent->this : NULL,
+        .op = (enum fop) (state & 0xff),
+        .complete = state & FRAME_COMPLETE,
+        .wind_from = frame->wind_from,
+        .unwind_from = frame->unwind_from,
+    };
+
+    if (seen.xl && (!frame->parent || seen.op != FOP_NONE))
+        g_array_append_val (frames, seen);
+}
+
+/* A frame and those that it wound to, one after the other. */
+LOOKS_AT_RUNNING_REQUESTS static void
+see_strand (GArray *frames, const call_frame_t *frame)
+{
+    see_frame (frames, frame);
+    while (__atomic_load_n (&frame->wound, __ATOMIC_ACQUIRE) && frame->slot) {
+        frame = frame->slot;
+        see_frame (frames, frame);
+    }
+}
+
+LOOKS_AT_RUNNING_REQUESTS static GArray *
+see_frames (const call_stack_t *root)
+{
+    GArray *frames = g_array_new (FALSE, FALSE, sizeof (struct seen));
+
+    /* Strands come and go under the lock. Constant is only the promise to change nothing else. */
+    pthread_mutex_lock ((pthread_mutex_t *) &root->lock);
+    see_strand (frames, &root->frames[0]);
+    for (const struct strand *s = root->strands; s; s = s->next)
+        see_strand (frames, &s->frames[0]);
+    pthread_mutex_unlock ((pthread_mutex_t *) &root->lock);
+    return frames;
+}
+
+/* --- printing ------------------------------------------------------------------------------- */
+
+static void
+append_string (GString *out, const char *key, const char *value)
+{
+    g_string_append_printf (out, ",\"%s\":", key);
+    json_append_string (out, value);
+}
+
+/* "wb_writev (write-behind.c:512)" */
+static void
+append_site (GString *out, const char *key, const struct call_site *site)
+{
+    const char *slash = site ? strrchr (site->file, '/') : NULL;
+    g_autofree char *text = NULL;
+
+    if (site)
+        text = g_strdup_printf ("%s (%s:%d)", site->function, slash ? slash + 1 : site->file, site->line);
+    append_string (out, key, text);
+}
+
+/* The first frame is the bridge's: nobody wound it. */
+static void
+append_frame (GString *out, unsigned number, const struct seen *seen)
+{
+    g_autofree char *wind_to = g_strdup_printf ("%s->fops->%s", seen->xl->name, fop_name (seen->op));
+    g_autofree char *unwind_to = seen->parent ? g_strdup_printf ("%s->%s_cbk", seen->parent->name, fop_name (seen->op)) : NULL;
+
+    g_string_append_printf (out, "%s{\"Number\":%u", number > 1 ? "," : "", number);
+    append_string (out, "Xlator", seen->xl->name);
+    if (seen->parent) {
+        append_string (out, "Parent", seen->parent->name);
+        append_site (out, "Wind_from", seen->wind_from);
+        append_string (out, "Wind_to", wind_to);
+        append_site (out, "Unwind_from", seen->unwind_from);
+        append_string (out, "Unwind_to", unwind_to);
+    }
+    g_string_append_printf (out, ",\"Complete\":%d}", seen->complete);
+}
+
+/* As GlusterFS's own lists spell it: READ for readv. */
+static char *
+type_name (enum fop op)
+{
+    return g_ascii_strup (op == FOP_readv ? "read" : op == FOP_writev ? "write" : fop_name (op), -1);
+}
+
+LOOKS_AT_RUNNING_REQUESTS static void
+append_stack (const call_stack_t *root, void *data)
+{
+    struct report *report = data;
+    g_autofree char *type = type_name (root->op);
+    g_autoptr (GArray) frames = NULL;
+    const xlator_t *first = root->frames[0].this;
+
+    if (!first || first->graph == report->own)
+        return;
+    frames = see_frames (root);
+    g_string_append_printf (report->out, "%s{\"Number\":%u,\"Frame\":[", report->n_stacks > 0 ? "," : "", report->n_stacks + 1);
+    for (guint i = 0; i < frames->len; i++)
+        append_frame (report->out, i + 1, &g_array_index (frames, struct seen, i));
+    g_string_append_printf (report->out, "],\"Unique\":%" G_GUINT64_FORMAT ",\"Type\":\"%s\",\"UID\":%u,\"GID\":%u,\"PID\":%d",
+                            root->unique, type, root->uid, root->gid, root->pid);
+    g_string_append_printf (report->out, ",\"LK_owner\":\"%016" G_GINT64_MODIFIER "x\",\"Creation_time\":%lld.%06ld}",
+                            root->lk_owner, (long long) root->ctime.tv_sec, root->ctime.tv_nsec / 1000);
+    report->n_stacks++;
+}
+
+int
+meta_show_frames (const struct meta *meta, const struct meta_node *node, GString *out)
+{
+    struct report report = { .own = meta->own, .out = out };
+
+    g_string_append (out, "{\"Stack\":[");
+    stack_foreach (append_stack, &report);
+    g_string_append_printf (out, "],\"Call_Count\":%u}\n", report.n_stacks);
+    return 0;
+}

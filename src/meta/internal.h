@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Inside .meta.
+ *
+ *   meta.c     the translator
+ *   inode.c    what is kept with an inode, and who may see it
+ *   names.c    lookup and attributes
+ *   file.c     open, read, write
+ *   dir.c      listings
+ *   tree.c     which names there are, and what each stands for: struct meta_kind, a row each
+ *   daemon.c   the files that are about the daemon
+ *   xlator.c   the files that are about one translator
+ *   frames.c   the requests that are under way
+ *
+ * A file is what its kind's show says at the time of the open: each open file has text of its own. What a kind's set is given is one
+ * write, and stands for itself. All of it is called on any thread, also while the graph's options change.
+ */
+#ifndef WINDLASS_META_INTERNAL_H
+#define WINDLASS_META_INTERNAL_H
+
+#include "meta/meta.h"
+#include "xlator.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Of the translator; constant since meta_new. */
+struct meta {
+    struct meta_of of;
+    const struct graph *own; /* .meta itself */
+    char *uuid;         /* of the graph: host, process and time, as GlusterFS names it */
+    char *process_uuid;
+    uid_t uid;          /* whose mount it is */
+    gid_t gid;
+    struct timespec born;
+};
+
+/* What an inode of .meta stands for. */
+struct meta_node {
+    const struct meta_kind *kind;
+    xlator_t *xl;                       /* which translator it is about, or NULL */
+    const struct xlator_option *option; /* which option of it, or NULL */
+    unsigned n;                         /* which subvolume of it */
+};
+
+struct meta_entry {
+    char *name;
+    struct meta_node node;
+};
+
+struct meta_kind {
+    const char *name; /* of what is always there; NULL: it has other names */
+    ia_type_t type;
+    const struct meta_kind *const *children; /* of a directory, NULL at the end; they are about what it is about */
+    void (*list) (const struct meta *meta, const struct meta_node *node, GPtrArray *entries); /* and what more is in it, or NULL */
+    /* Appends the text of a file, or where a link leads. 0, or a negative errno. */
+    int (*show) (const struct meta *meta, const struct meta_node *node, GString *out);
+    /* Takes a value over, which is one line without its end. -EINVAL: it isn't a good one, nothing has changed, and allowed says
+     * "must be ...". NULL: the file is read only. */
+    int (*set) (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed);
+};
+
+/* What is kept with an inode; constant. */
+struct meta_inode {
+    struct meta_node node;
+    gfid_t gfid;
+    size_t size; /* of a link: the kernel cuts it there. Files are 0, as it isn't known before they are opened */
+};
+
+/* What is kept with an open file or directory; constant. */
+struct meta_open {
+    GString *text;      /* of a file that is open to read, or NULL */
+    GPtrArray *entries; /* of a directory, or NULL */
+};
+
+static inline const struct meta *
+meta_of (const xlator_t *this)
+{
+    return this->private;
+}
+
+/* --- inode.c --- */
+struct meta_inode *meta_inode_get (xlator_t *this, inode_t *inode);
+/* Makes inode what the entry of parent is, unless it is already. */
+void meta_inode_become (xlator_t *this, inode_t *inode, const struct meta_inode *parent, const struct meta_entry *entry);
+void meta_forget (xlator_t *this, inode_t *inode);
+gfid_t meta_child_gfid (const gfid_t *parent, const char *name);
+uint64_t meta_ino (const gfid_t *gfid);
+struct iatt meta_iatt (xlator_t *this, const struct meta_inode *mi);
+/* Is it the owner of the mount, or root? */
+bool meta_may_look (const call_frame_t *frame);
+/* 0, or the errno for who asks about an inode; .meta itself may be seen by all, NULL is none. */
+int meta_refused (const call_frame_t *frame, const struct meta_inode *mi);
+/* The same for who wants to read (R_OK), write, or execute it. */
+int meta_access_error (const call_frame_t *frame, const struct meta_inode *mi, int mask);
+
+/* --- names.c --- */
+lookup_fop meta_lookup;
+stat_fop meta_stat;
+fstat_fop meta_fstat;
+readlink_fop meta_readlink;
+access_fop meta_access;
+setattr_fop meta_setattr;
+fsetattr_fop meta_fsetattr;
+
+/* --- file.c --- */
+struct meta_open *meta_open_get (xlator_t *this, fd_t *fd);
+void meta_release (xlator_t *this, fd_t *fd);
+open_fop meta_open;
+readv_fop meta_readv;
+writev_fop meta_writev;
+truncate_fop meta_truncate;
+ftruncate_fop meta_ftruncate;
+
+/* --- dir.c --- */
+opendir_fop meta_opendir;
+readdir_fop meta_readdir;
+readdirp_fop meta_readdirp;
+
+/* --- tree.c --- */
+
+/* What the root of .meta's table is: a directory that has .meta in it. */
+extern const struct meta_kind meta_outside;
+
+/* All entries of a directory, but . and ..; of struct meta_entry. */
+GPtrArray *meta_entries (const struct meta *meta, const struct meta_node *node);
+void meta_entries_add (GPtrArray *entries, char *name, const struct meta_node *node);
+
+/* A name of the user's, as a file may be called. g_free it. */
+char *meta_file_name (const char *name);
+
+#define META_LEVELS "a number from 0 to 9, or NONE, EMERG, ALERT, CRITICAL, ERROR, WARNING, NOTICE, INFO, DEBUG or TRACE"
+
+/* --- daemon.c --- */
+int meta_show_cmdline (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_version (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_process_uuid (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_mallinfo (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_measure_latency (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_set_measure_latency (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed);
+int meta_show_loglevel (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_set_loglevel (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed);
+int meta_show_logfile (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_active (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_volfile (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_top (const struct meta *meta, const struct meta_node *node, GString *out);
+
+/* --- xlator.c --- */
+int meta_show_type (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_name (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_private (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_history (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_meminfo (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_profile (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_settings (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_xl_loglevel (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_set_xl_loglevel (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed);
+int meta_show_option (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_subvolume (const struct meta *meta, const struct meta_node *node, GString *out);
+/* Calls fn for each option that is set explicitly, with its row. */
+void meta_each_option (const struct meta *meta, xlator_t *xl, void (*fn) (const struct xlator_option *option, void *data), void *data);
+
+/* --- frames.c --- */
+int meta_show_frames (const struct meta *meta, const struct meta_node *node, GString *out);
+
+#endif
