@@ -153,6 +153,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/attr.c \
     %D%/fuse/bridge.h \
     %D%/fuse/dir.c \
+    %D%/fuse/dump.c \
     %D%/fuse/entry.c \
     %D%/fuse/file.c \
     %D%/fuse/groups.c \

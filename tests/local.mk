@@ -36,6 +36,7 @@ check_PROGRAMS += \
     tests/mount/programs/kv \
     tests/mount/programs/lock \
     tests/mount/programs/mapped \
+    tests/mount/programs/meta \
     tests/mount/programs/opath \
     tests/mount/programs/race \
     tests/mount/programs/setflags \
@@ -69,6 +70,9 @@ tests_mount_programs_lock_LDADD =
 tests_mount_programs_mapped_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_mapped_LDFLAGS =
 tests_mount_programs_mapped_LDADD =
+tests_mount_programs_meta_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_meta_LDFLAGS =
+tests_mount_programs_meta_LDADD =
 tests_mount_programs_race_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_race_LDFLAGS =
 tests_mount_programs_race_LDADD =
@@ -200,7 +204,10 @@ dist_noinst_SCRIPTS += \
     %D%/mount/locks.sh \
     %D%/mount/many-entries.sh \
     %D%/mount/mapped.sh \
+    %D%/mount/meta-closed.sh \
+    %D%/mount/meta-frames.sh \
     %D%/mount/meta-layout.sh \
+    %D%/mount/meta-writes.sh \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \
     %D%/mount/mount-points.sh \

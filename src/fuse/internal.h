@@ -77,6 +77,7 @@ struct bridge {
     bool keep_cache, direct_io, writeback, lazy_flush; /* of every open; set before the kernel's first request */
     struct init_flags init; /* used by one thread at a time: before INIT is answered there is no other request */
     bool session_up;        /* INIT was answered; atomic */
+    unsigned proto_minor;   /* of the protocol that was agreed on; set before that */
     unsigned n_forgotten;   /* inodes, ever; atomic */
     struct groups_cache *groups;
     struct spare *spare;
@@ -108,6 +109,9 @@ extern const struct fuse_custom_io init_flags_io;
 
 /* --- session.c: what is negotiated, and the mount --- */
 void session_read_ahead (struct bridge *bridge);
+
+/* --- dump.c: for xlator_dumpops --- */
+void bridge_dump (xlator_t *this, GString *out);
 
 /* --- loop.c: the threads --- */
 void loop_set_state (struct bridge *bridge, enum bridge_state state);

@@ -33,6 +33,7 @@ static const struct xlator_api bridge_api = {
     .options = bridge_options,
     .notify = bridge_notify,
     .local_drop = request_local_drop,
+    .dumpops = { .priv = bridge_dump },
 };
 
 /* --- what is negotiated --- */
@@ -111,6 +112,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     conn->max_background = settings->background_qlen;
     conn->congestion_threshold = settings->congestion_threshold;
     conn->time_gran = MAX (settings->time_granularity, 1);
+    bridge->proto_minor = MIN (conn->proto_minor, FUSE_KERNEL_MINOR_VERSION);
     bridge->writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
     bridge->direct_io = choice_of (settings->direct_io) == CHOICE_ON;
     bridge->lazy_flush = !settings->always_flush && flush_is_storage_only (bridge);

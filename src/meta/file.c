@@ -102,7 +102,7 @@ set_value (call_frame_t *frame, fd_t *fd, const struct meta_inode *mi, const str
 {
     const struct meta *meta = meta_of (frame->this);
     g_autoptr (GString) allowed = g_string_new (NULL);
-    g_autofree char *path = inode_path (fd->inode, NULL);
+    g_autofree char *path = inode_path (fd->inode, NULL), *shown = NULL;
     char value[VALUE_MAX + 1];
     int r = -EINVAL;
 
@@ -111,9 +111,10 @@ set_value (call_frame_t *frame, fd_t *fd, const struct meta_inode *mi, const str
     else
         g_string_append_printf (allowed, "must be one line of at most %d bytes without NUL, not %zu bytes", VALUE_MAX,
                                 iov_length (vector, count));
+    shown = g_strescape (value, NULL);
     if (r < 0)
         gf_log (frame->this, GF_LOG_WARNING, "'%s' %s, got '%.*s' from process %d of user %u; nothing was changed", path, allowed->str,
-                SHOWN_MAX, value, frame->root->pid, frame->root->uid);
+                SHOWN_MAX, shown, frame->root->pid, frame->root->uid);
     else
         gf_log (frame->this, GF_LOG_INFO, "'%s' is '%s' now, by process %d of user %u", path, value, frame->root->pid, frame->root->uid);
     return r;

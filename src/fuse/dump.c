@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a statedump and .meta tell of the bridge. */
+#include "fuse/internal.h"
+
+static const char *
+choice_text (bool on)
+{
+    return on ? "on" : "off";
+}
+
+/* What the kernel agreed to: known once INIT was answered. */
+static void
+dump_session (struct bridge *bridge, GString *out)
+{
+    const bool up = __atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE);
+
+    g_string_append_printf (out, "init_recvd=%d\n", up);
+    if (!up)
+        return;
+    g_string_append_printf (out, "proto_minor=%u\n", bridge->proto_minor);
+    g_string_append_printf (out, "direct_io_mode=%s\nfopen_keep_cache=%s\n", choice_text (bridge->direct_io), choice_text (bridge->keep_cache));
+    g_string_append_printf (out, "kernel_writeback_cache=%s\nidmapped_mounts=%s\n", choice_text (bridge->writeback),
+                            choice_text (bridge->idmapped));
+}
+
+void
+bridge_dump (xlator_t *this, GString *out)
+{
+    struct bridge *bridge = this->private;
+    unsigned readers;
+
+    pthread_mutex_lock (&bridge->lock);
+    readers = bridge->n_running;
+    pthread_mutex_unlock (&bridge->lock);
+    g_string_append_printf (out, "fd=%d\n", fuse_session_fd (bridge->session));
+    g_string_append_printf (out, "volfile=%s\nmount_point=%s\n", bridge->graph->volfile->path, bridge->mountpoint);
+    dump_session (bridge, out);
+    g_string_append_printf (out, "entry_timeout=%f\nattribute_timeout=%f\nnegative_timeout=%f\n", bridge->settings.entry_timeout,
+                            bridge->settings.attribute_timeout, bridge->settings.negative_timeout);
+    g_string_append_printf (out, "read_only=%s\n", choice_text (bridge->settings.read_only));
+    g_string_append_printf (out, "readers=%u\nreaders_waiting=%u\nreaders_parked=%u\n", readers,
+                            __atomic_load_n (&bridge->idle, __ATOMIC_RELAXED), __atomic_load_n (&bridge->parked, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "open=%u\n", bridge_count_open (bridge));
+}
