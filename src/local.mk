@@ -49,7 +49,18 @@ src_libcore_a_SOURCES = \
     %D%/core/translator.c \
     %D%/core/watch.c \
     %D%/core/watchdog.c \
-    %D%/core/watchdog.h
+    %D%/core/watchdog.h \
+    %D%/trace/assemble.c \
+    %D%/trace/assemble.h \
+    %D%/trace/recording.c \
+    %D%/trace/recording.h \
+    %D%/trace/rings.c \
+    %D%/trace/rings.h \
+    %D%/trace/timeline-folded.c \
+    %D%/trace/timeline-json.c \
+    %D%/trace/timeline-text.c \
+    %D%/trace/timeline.c \
+    %D%/trace/timeline.h
 
 # fops.def as macros that can be expanded more than once in one place.
 BUILT_SOURCES = src/core/fops-rows.h
@@ -188,7 +199,9 @@ src_windlass_SOURCES = \
     %D%/cli/graph.c \
     %D%/cli/help.c \
     %D%/cli/man.c \
+    %D%/cli/output.c \
     %D%/cli/tell.c \
+    %D%/cli/timeline.c \
     %D%/conform/conform.h \
     %D%/conform/history/answered.c \
     %D%/conform/history/apply-names.c \
@@ -269,6 +282,7 @@ src_windlass_SOURCES = \
     %D%/daemon/paths.c \
     %D%/daemon/signals.c \
     %D%/daemon/statedump.c \
+    %D%/daemon/timeline.c \
     %D%/main.c
 src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS)
 

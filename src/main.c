@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "core/thread.h"
 #include "daemon/daemon.h"
+#include "trace/timeline.h"
 #include "meta/meta.h"
 
 #include <errno.h>
@@ -257,6 +258,7 @@ stop (struct program *program)
         pid_file_drop ();
         _exit (1);
     }
+    timeline_end ();
     if (program->graph)
         graph_deactivate (program->graph);
     bridge_free (program->bridge);

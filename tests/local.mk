@@ -15,6 +15,7 @@ check_PROGRAMS += \
     tests/unit/test_option \
     tests/unit/test_scheduler \
     tests/unit/test_rules \
+    tests/unit/test_timeline \
     tests/unit/test_timer \
     tests/unit/test_volfile \
     tests/unit/test_watch \
@@ -232,6 +233,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/sqlite.sh \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
+    %D%/mount/timeline-errors.sh \
+    %D%/mount/timeline.sh \
     %D%/mount/times.sh \
     %D%/mount/tmpfile.sh \
     %D%/mount/trace-log.sh \
@@ -248,6 +251,7 @@ dist_noinst_DATA += \
     %D%/tsan.supp \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
+    %D%/mount/programs/trace-events.py \
     %D%/graph/posix_world.h \
     %D%/unit/mock.h \
     %D%/unit/suite.h

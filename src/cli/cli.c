@@ -17,6 +17,7 @@ const struct cli_command cli_commands[] = {
     { "power-cut", "MOUNTPOINT", "lose what a mount didn't sync", cli_power_cut },
     { "reload", "MOUNTPOINT", "take over changed options from the volfile", cli_tell_daemon },
     { "tell", "MOUNTPOINT [TARGET COMMAND [FILE]]", "say something to a mount's daemon, or to a translator", cli_tell },
+    { "timeline", "start|stop|cat|clear MOUNTPOINT", "record whole requests across threads, for Perfetto or as a tree", cli_timeline },
     { NULL, NULL, NULL, NULL },
 };
 

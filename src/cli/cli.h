@@ -88,6 +88,26 @@ GBytes *cli_read (const struct cli_command *command, const char *path);
 /* Says what is wrong with the arguments. CLI_USAGE. */
 int cli_usage (const struct cli_command *command, const char *what);
 
+/* timeline.c */
+
+int cli_timeline (const struct cli_command *command, int argc, char **argv);
+
+/* output.c: what -o names */
+
+/* A file that is there as a whole or not at all: written beside its name, and renamed. What isn't a regular file is written to as it is, and NULL
+ * or "-" is the standard output. */
+struct cli_output {
+    FILE *file;
+    char *path, *beside; /* beside: NULL if it isn't renamed */
+};
+
+/* 0; or -1 after a message, and then nothing is there. */
+int cli_output_open (const struct cli_command *command, const char *path, struct cli_output *ret_output);
+int cli_output_done (const struct cli_command *command, struct cli_output *output);
+
+/* Leaves no file behind. */
+void cli_output_drop (struct cli_output *output);
+
 /* man.c */
 
 /* The section OPTIONS of a manual page, in the man macros. online: somebody takes over those that may change while it runs. */

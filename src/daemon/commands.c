@@ -129,5 +129,7 @@ const struct control_command running_commands[] = {
       command_counts },
     { "graph", "print the graph with the options that are in force", command_graph },
     { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },
+    { "timeline", "start or stop to record whole requests, or clear what was recorded", running_timeline },
+    { "timeline-cat", "what was recorded, in pieces", running_timeline_cat },
     { NULL, NULL, NULL },
 };

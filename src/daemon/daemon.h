@@ -65,6 +65,9 @@ extern const struct control_command running_commands[];
 
 /* Reads the volfile again: graph_reload, and what it answers is logged as well. */
 int running_reload (const struct running *running, GString *answer);
+/* timeline.c: start, stop and clear; and what was recorded, in pieces. */
+int running_timeline (void *data, GBytes *input, GString *answer);
+int running_timeline_cat (void *data, GBytes *input, GString *answer);
 /* SIGHUP: a new log, and a reload. */
 void running_hang_up (const struct running *running);
 

@@ -34,5 +34,6 @@ offers off --read-only = of
 offers DEBUG -L D
 offers '' counts /nowhere-
 offers my.vol fault /mnt my
+offers start timeline star
 offers other.txt tell /mnt volume rules o
 exit $status

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# windlass timeline: requests as a whole, also those that go on on another thread, as JSON for Perfetto, as a tree and as folded stacks.
+# builds: debug release tsan
+. "$(dirname "$0")/lib.sh"
+
+stack debug/delay-gen,delay-percentage=100%,delay-duration=20000,enable=writev encryption/rot-13
+mount_volfile "$VOL"
+timeline () {
+    "$WINDLASS" timeline "$@"
+}
+
+expect_ok timeline start "$MNT"
+mkdir "$MNT/dir"
+echo hello >"$MNT/dir/file"
+cat "$MNT/dir/file" "$MNT/missing" >/dev/null 2>&1
+mv "$MNT/dir/file" "$MNT/dir/\"new\" \\
+file"
+said=$(timeline stop "$MNT" -o out.json 2>&1) || fail "stop: $said"
+expect_match "the summary" '^[0-9]+ requests$' "$said"
+expect "nothing is left beside it" out.json "$(ls | grep out)"
+
+# A tree, with the names of then; the write goes on on the thread of what was held back.
+text=$(timeline cat "$MNT")
+expect_match "the write" '^request [0-9]+: writev /dir/file, offset 0, 6 bytes, process [0-9]+, uid 0, at' "$text"
+expect_match "its way" ' {4}rot-13-2: writev = 6 \(answered on held\)$' "$text"
+expect_match "its way below" ' {8}posix: writev = 6 \(on held\)$' "$text"
+expect_match "what is missing" 'posix: lookup = -1 ENOENT$' "$text"
+expect_match "a name that would end a line" '/dir/"new" \\$' "$text"
+ms=$(sed -n '/: writev /,/^$/s/^ *[0-9.]* *\([0-9]*\)\.[0-9]*  fuse (.*/\1/p' <<<"$text")
+[ "$ms" -ge 20000 ] || fail "a write that was delayed by 20 ms took $ms us"
+
+folded=$(timeline cat "$MNT" --folded)
+expect_match "folded stacks" '^fuse;rot-13-2:writev;delay-gen-1:writev;posix:writev [0-9]+$' "$folded"
+expect "no stack comes twice" '' "$(sed 's/ [0-9]*$//' <<<"$folded" | sort | uniq -d)"
+own=$(sed -n 's/^fuse;rot-13-2:writev;delay-gen-1:writev \([0-9]*\)$/\1/p' <<<"$folded")
+[ "$own" -ge 19000000 ] || fail "a delay of 20 ms is $own ns"
+
+# Also through a pipe, and where a file was before; a second file has the same in it.
+timeline cat "$MNT" --json | cmp - out.json || fail "what is printed is not what was written"
+timeline cat "$MNT" --text -o out.txt
+expect "text in a file" "$text" "$(cat out.txt)"
+expect_ok timeline clear "$MNT"
+expect_error 'there is no recorded timeline; begin with: windlass timeline start' timeline cat "$MNT"
+
+need_command python3
+python3 "$SOURCE_DIR/tests/mount/programs/trace-events.py" out.json '"new" \' "file" || fail "out.json is no good trace"
