@@ -9,6 +9,7 @@ man_MANS = \
     man/man7/debug-power-cut.7 \
     man/man7/encryption-rot-13.7 \
     man/man7/fops.7 \
+    man/man7/performance-write-behind.7 \
     man/man7/storage-posix.7 \
     man/man8/mount.windlass.8 \
     man/man8/windlass-conform.8 \
@@ -21,6 +22,7 @@ man_sources = \
     %D%/encryption-rot-13.7.in \
     %D%/fops.7.in \
     %D%/mount.windlass.8.in \
+    %D%/performance-write-behind.7.in \
     %D%/storage-posix.7.in \
     %D%/volfile.5.in \
     %D%/windlass-conform.8.in \
@@ -51,6 +53,7 @@ man/man7/debug-delay-gen.7: src/windlass$(EXEEXT) xlators/debug/delay-gen.la
 man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.la
 man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.la
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.la
+man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.la
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
 man/man8/windlass-conform.8: src/windlass$(EXEEXT)
 man/man8/windlass.8: src/windlass$(EXEEXT)

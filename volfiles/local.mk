@@ -9,4 +9,5 @@ dist_volfiles_DATA = \
     %D%/full-stack.vol \
     %D%/posix.vol \
     %D%/power-cut.vol \
-    %D%/rot-13.vol
+    %D%/rot-13.vol \
+    %D%/write-behind.vol

@@ -13,10 +13,13 @@ translators =
 # A category with several translators has its folder here.
 xlatordebugexecdir = $(pkglibdir)/xlator/debug
 xlatordebugexec_LTLIBRARIES =
+xlatorperformanceexecdir = $(pkglibdir)/xlator/performance
+xlatorperformanceexec_LTLIBRARIES =
 
 include %D%/debug/delay-gen/local.mk
 include %D%/debug/error-gen/local.mk
 include %D%/debug/fault/local.mk
 include %D%/debug/power-cut/local.mk
 include %D%/encryption/rot-13/local.mk
+include %D%/performance/write-behind/local.mk
 include %D%/storage/posix/local.mk

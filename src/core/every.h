@@ -14,7 +14,8 @@
  *
  *   const struct xlator_api xlator_api = { ..., .every = errorgen_every };
  *
- * What it implements in .fops as well goes there instead. One of call_pass, call_wind, call_fail and call_keep is the
+ * What it implements in .fops as well goes there instead; with .every_ops it gets these alone, and passes the others on for
+ * nothing. One of call_pass, call_wind, call_fail and call_keep is the
  * last thing that is done with a call, and one of answer_pass, answer_fail and answer_keep with an answer.
  */
 #ifndef WINDLASS_CORE_EVERY_H

@@ -21,6 +21,12 @@ FOP_LIST (UNSUPPORTED)
 /* That routes are made by one thread at a time; a leaf. */
 static pthread_mutex_t routes_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static bool
+xlator_does (const xlator_t *xl, bool own, enum fop op)
+{
+    return own || (xl->api->every && (!xl->api->every_ops || opset_has (xl->api->every_ops, op)));
+}
+
 /* The translator's own function, whoever watches. */
 #define OWN(name)                                                                                  \
     name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
@@ -28,7 +34,7 @@ static pthread_mutex_t routes_lock = PTHREAD_MUTEX_INITIALIZER;
     {                                                                                              \
         if (xl->api->fops.name)                                                                    \
             return xl->api->fops.name;                                                             \
-        return xl->api->every ? every_##name : unsupported_##name;                                 \
+        return xlator_does (xl, false, FOP_##name) ? every_##name : unsupported_##name;                                 \
     }
 FOP_LIST (OWN)
 
@@ -50,7 +56,7 @@ xlator_route_locked (xlator_t *xl)
     watched = xl->watchers != 0;
 
 #define ROUTE(name)                                                                                \
-    if (below && (xl->pass_through || (!xl->api->fops.name && !xl->api->every))) {                 \
+    if (below && (xl->pass_through || !xlator_does (xl, xl->api->fops.name, FOP_##name))) {                 \
         xl->routes.name.to = below->name.to;                                                       \
         __atomic_store_n (&xl->routes.name.call, below->name.call, __ATOMIC_RELAXED);              \
     } else {                                                                                       \

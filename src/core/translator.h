@@ -6,6 +6,7 @@
 #include "core/every.h"
 #include "core/fd.h"
 #include "core/log.h"
+#include "core/opset.h"
 #include "core/option.h"
 
 #define XLATOR_ABI 3
@@ -17,6 +18,7 @@ enum {
     TOUCHES_METADATA = 1 << 1, /* attributes, extended attributes */
     TOUCHES_NAMES = 1 << 2,    /* names, directories */
     TOUCHES_ERRORS = 1 << 3,   /* it may make an operation fail, or take long */
+    TOUCHES_ANSWERS = 1 << 4,  /* it answers writes before they are done, without attributes; an error comes with fsync or flush */
 };
 
 /* What a translator needs to be answered that costs something. */
@@ -95,6 +97,7 @@ struct xlator_api {
 
     struct xlator_fops fops;
     every_fop *every;         /* for all operations that fops leaves out: core/every.h */
+    opset_t every_ops;        /* only for these of them; 0: for all */
     every_cbk *every_cbk;     /* takes their answers */
     struct xlator_cbks cbks;
     struct xlator_dumpops dumpops;

@@ -185,6 +185,7 @@ struct crossing {
     bool marked;             /* xdata has the kit's key */
     bool child_marked;       /* so had the answer of the child's same operation */
     bool faulty;             /* something was found in it or below */
+    bool early;              /* a write that was answered before it was done, as TOUCHES_ANSWERS has it, here or below */
     bool interrupted;
     off_t offset;
     size_t size;

@@ -174,6 +174,9 @@ inspect_up (struct crossing *crossing, const struct answer *answer, const struct
     if (answer->op_ret >= 0 && crossing->children == 1 && crossing->child_marked && !dict_has (answer->xdata, MARK_UP))
         finding_add ("xdata dropped", crossing->callee, crossing->op,
                      "a key that it doesn't know didn't come up with the answer at %s:%d", site ? site->file : "?", site ? site->line : 0);
+    /* Without a call of its own below; or with one that waited its turn among those that were, and so hasn't all attributes. */
+    if (answer->op == FOP_writev && answer->op_ret >= 0 && crossing->callee->api->touches & TOUCHES_ANSWERS)
+        crossing->early = !answer->pre && !answer->post;
     if (!crossing->faulty)
         rules_check (crossing, answer, site);
     if (findings_count () > before)
@@ -203,6 +206,7 @@ inspect_close (struct crossing *crossing, const struct answer *answer, bool mark
         return;
     }
     parent->faulty |= crossing->faulty;
+    parent->early |= parent->op == crossing->op && crossing->early;
     parent->child_marked |= parent->op == crossing->op && marked;
     __atomic_sub_fetch (&parent->open, 1, __ATOMIC_ACQ_REL);
 }

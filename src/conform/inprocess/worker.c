@@ -120,6 +120,18 @@ case_dump (const struct in_case *c)
     compare (c, "what is there afterwards", stack->str, bare->str);
 }
 
+/* A write that was answered before it was done has no attributes: then storage's aren't asked for either. */
+static void
+compare_answers (const struct in_case *c, GString *stack, GString *bare)
+{
+    if (c->choice.op == FOP_writev && graph_touches (worker.stack->graph) & TOUCHES_ANSWERS && strstr (stack->str, "prebuf: none")) {
+        g_autoptr (GRegex) attributes = g_regex_new ("^  (prebuf|postbuf): .*$", G_REGEX_MULTILINE, 0, NULL);
+        g_autofree char *without = g_regex_replace (attributes, bare->str, -1, 0, "  \\1: none", 0, NULL);
+        g_string_assign (bare, without);
+    }
+    compare (c, "the answer", stack->str, bare->str);
+}
+
 static void
 case_call (const struct in_case *c)
 {
@@ -133,7 +145,7 @@ case_call (const struct in_case *c)
     worker.bare->dirty |= changed;
     if (interrupted || r == -ETIMEDOUT)
         return;
-    compare (c, "the answer", stack->str, bare->str);
+    compare_answers (c, stack, bare);
     order_settle ();
     variant = &quiet;
     if (changed && r >= 0 && r_bare >= 0)

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * fsync and flush, and errors of writes that were answered before they failed.
+ *
+ * Such an error is told as fsync(2) has it for pages that are written back: by the next fsync or close, once to each
+ * description that had written. One that nobody was told of goes to whoever asks first, also to a description that is opened later. So an inode
+ * counts its errors, and a description keeps the count that it knows of (its context: that number and one).
+ */
+#include "write-behind.h"
+
+static fsync_cbk wb_fsync_cbk;
+static flush_cbk wb_flush_cbk;
+static flush_cbk wb_flush_behind_cbk;
+
+/* --- errors ----------------------------------------------------------------------------------- */
+
+bool
+wb_error_note_locked (struct wb_inode *wbi, int error)
+{
+    const bool news = !wbi->error || wbi->told;
+
+    wbi->error_number++;
+    wbi->error = error;
+    wbi->told = false;
+    return news;
+}
+
+void
+wb_error_tell (xlator_t *this, const struct wb_write *write, int error, bool news)
+{
+    g_autofree char *path = news ? inode_path (write->wbi->inode, NULL) : NULL;
+
+    __atomic_add_fetch (&wb_priv (this)->count.failed, 1, __ATOMIC_RELAXED);
+    if (news)
+        gf_log (this, GF_LOG_WARNING, "%zu bytes at offset %lld of '%s' were not written, after the write had been answered: %s; "
+                "the next fsync or close of whoever wrote them fails", write->size, (long long) write->offset, path,
+                g_strerror (error));
+}
+
+static void
+error_know (xlator_t *this, fd_t *fd, uint32_t number)
+{
+    fd_ctx_set (fd, this, GSIZE_TO_POINTER ((gsize) number + 1));
+}
+
+/* What a description that is new to this begins with: an error that nobody was told of is new to it. */
+static uint32_t
+error_begin (const struct wb_inode *wbi)
+{
+    return wbi->error && !wbi->told ? wbi->error_number - 1 : wbi->error_number;
+}
+
+void
+wb_error_begin_locked (struct wb_inode *wbi, const xlator_t *this, fd_t *fd)
+{
+    if (!fd_ctx_get (fd, this))
+        error_know ((xlator_t *) this, fd, error_begin (wbi));
+}
+
+/* The error that the description is to be told of now, or 0. any: also one that never wrote. */
+static int
+error_take (xlator_t *this, fd_t *fd, bool any)
+{
+    struct wb_inode *wbi = wb_inode_get (this, fd->inode);
+    gsize known = GPOINTER_TO_SIZE (fd_ctx_get (fd, this));
+    int error = 0;
+
+    if (!wbi || (!known && !any))
+        return 0;
+    pthread_mutex_lock (&wbi->lock);
+    if (!known)
+        known = (gsize) error_begin (wbi) + 1;
+    if (wbi->error && (uint32_t) (known - 1) != wbi->error_number) {
+        error = wbi->error;
+        wbi->told = true;
+        error_know (this, fd, wbi->error_number);
+    }
+    pthread_mutex_unlock (&wbi->lock);
+    return error;
+}
+
+/* --- fsync -------------------------------------------------------------------------------------- */
+
+/* Kept for the answer. */
+static void
+keep_fd (call_frame_t *frame, fd_t *fd)
+{
+    struct wb_local *local = frame_local_new (frame, sizeof *local);
+
+    local->fd = fd_ref (fd);
+}
+
+/* An error of storage's own says as much as ours. */
+static int
+error_of_answer (call_frame_t *frame, xlator_t *this, int32_t op_ret, int32_t op_errno, bool any)
+{
+    struct wb_local *local = frame->local;
+    const int error = error_take (this, local->fd, any);
+
+    return op_ret < 0 ? op_errno : error;
+}
+
+static void
+wb_fsync_go (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
+{
+    keep_fd (frame, fd);
+    STACK_WIND (frame, wb_fsync_cbk, FIRST_CHILD (this), fsync, fd, datasync, xdata);
+}
+
+static void
+wb_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
+              struct iatt *postbuf, dict_t *xdata)
+{
+    const int error = error_of_answer (frame, this, op_ret, op_errno, true);
+
+    if (error)
+        STACK_UNWIND (fsync, frame, -1, error, NULL, NULL, xdata);
+    else
+        STACK_UNWIND (fsync, frame, op_ret, 0, prebuf, postbuf, xdata);
+}
+
+/* After the writes that were answered, so that theirs is what is synced. */
+void
+wb_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
+{
+    struct wb_inode *wbi = wb_inode_get (this, fd->inode);
+
+    if (!wbi)
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), fsync, fd, datasync, xdata);
+    else if (wb_is_busy (wbi))
+        wb_wait (this, frame, fop_fsync_stub (frame, wb_fsync_go, fd, datasync, xdata), wbi, 0, -1);
+    else
+        wb_fsync_go (frame, this, fd, datasync, xdata);
+}
+
+/* --- flush -------------------------------------------------------------------------------------- */
+
+static void
+wb_flush_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    keep_fd (frame, fd);
+    STACK_WIND (frame, wb_flush_cbk, FIRST_CHILD (this), flush, fd, xdata);
+}
+
+static void
+wb_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    const int error = error_of_answer (frame, this, op_ret, op_errno, false);
+
+    STACK_UNWIND (flush, frame, error ? -1 : op_ret, error, xdata);
+}
+
+static void
+wb_flush_behind_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    keep_fd (frame, fd);
+    STACK_WIND (frame, wb_flush_behind_cbk, FIRST_CHILD (this), flush, fd, xdata);
+}
+
+/* Close has returned. Whoever opens the file next and asks is told. */
+static void
+wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    struct wb_local *local = frame->local;
+    struct wb_inode *wbi = wb_inode_get (this, local->fd->inode);
+
+    if (op_ret < 0) {
+        pthread_mutex_lock (&wbi->lock);
+        wb_error_note_locked (wbi, op_errno);
+        pthread_mutex_unlock (&wbi->lock);
+        gf_log (this, GF_LOG_WARNING, "a flush failed after the close had been answered: %s", g_strerror (op_errno));
+    }
+    stack_done (frame->root);
+    wb_unfinished (this, -1);
+}
+
+/* The close goes down after the writes, in a request of its own. */
+static void
+flush_behind (call_frame_t *frame, xlator_t *this, fd_t *fd, struct wb_inode *wbi, dict_t *xdata)
+{
+    const int error = error_take (this, fd, false);
+    call_frame_t *later = &stack_new_like (this, frame)->frames[0];
+    struct wb_node *waiter = wb_waiter_new (fop_flush_stub (later, wb_flush_behind_go, fd, xdata));
+    wb_ready_t ready = WB_READY_INIT;
+
+    wb_unfinished (this, 1);
+    wb_wait_for (wbi, waiter, 0, -1, &ready);
+    STACK_UNWIND (flush, frame, error ? -1 : 0, error, NULL);
+    wb_waiter_start (this, waiter, &ready);
+}
+
+void
+wb_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    struct wb_inode *wbi = wb_inode_get (this, fd->inode);
+    const bool wrote = wbi && fd_ctx_get (fd, this), locked = wbi && __atomic_load_n (&wbi->locked, __ATOMIC_RELAXED);
+
+    if (!wrote && !(locked && wb_is_busy (wbi)))
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), flush, fd, xdata);
+    else if (!wb_is_busy (wbi))
+        wb_flush_go (frame, this, fd, xdata);
+    else if (WB_OPTION (this, flush_behind) && !WB_OPTION (this, ending) && !locked)
+        flush_behind (frame, this, fd, wbi, xdata);
+    else
+        wb_wait (this, frame, fop_flush_stub (frame, wb_flush_go, fd, xdata), wbi, 0, -1);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * performance/write-behind: answers a write at once, and has it done afterwards. write-behind.h lists its files.
+ */
+#include "write-behind.h"
+
+static const struct xlator_option wb_options[] = {
+    {
+        .key = { "flush-behind" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (wb_private_t, flush_behind),
+        .value = "on",
+        .online = true,
+        .help = "close returns before what was written is done; an error that comes later goes to whoever asks next, with fsync or "
+                "close",
+    },
+    {
+        .key = { "cache-size", "window-size" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (wb_private_t, window),
+        .value = "1MB",
+        .min = 512 << 10,
+        .max = 1 << 30,
+        .online = true,
+        .help = "how much of one file may be answered and not yet done; what is written beyond waits for itself",
+    },
+    {
+        .key = { "memory-limit" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (wb_private_t, memory),
+        .value = "256MB",
+        .min = 1 << 20,
+        .max = 64.0 * (1 << 30),
+        .online = true,
+        .help = "how much memory may be held for what isn't done yet, of all files together",
+    },
+    {
+        .key = { "aggregate-size" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (wb_private_t, aggregate),
+        .value = "128KB",
+        .help = "writes that follow each other become one of up to this size; at most cache-size",
+    },
+    {
+        .key = { "trickling-writes" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (wb_private_t, trickling),
+        .value = "on",
+        .online = true,
+        .help = "a small write goes when nothing else of the file is on its way; off: it waits for others that make it a large one, "
+                "for up to a second",
+    },
+    {
+        .key = { "strict-O_DIRECT" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (wb_private_t, strict_direct),
+        .value = "off",
+        .online = true,
+        .help = "what is written with O_DIRECT is answered when it is done",
+    },
+    {
+        .key = { "strict-write-ordering" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (wb_private_t, strict_order),
+        .value = "off",
+        .online = true,
+        .help = "writes to a file go one after the other, also where they don't overlap",
+    },
+    {
+        .key = { "resync-failed-syncs-after-fsync" },
+        .type = OPTION_BOOL,
+        .value = "off",
+        .inert = true,
+        .help = "a write that failed is not tried again: what was answered before it is told of that",
+    },
+    {
+        .key = { "write-behind" },
+        .type = OPTION_BOOL,
+        .value = "on",
+        .inert = true,
+        .help = "pass-through turns it off",
+    },
+    {},
+};
+
+/* --- what is kept with an inode ------------------------------------------------------------------ */
+
+struct wb_inode *
+wb_inode_get (xlator_t *this, inode_t *inode)
+{
+    return inode ? inode_ctx_get (inode, this) : NULL;
+}
+
+static void
+wb_inode_free (struct wb_inode *wbi)
+{
+    pthread_mutex_destroy (&wbi->lock);
+    g_free (wbi);
+}
+
+struct wb_inode *
+wb_inode_make (xlator_t *this, inode_t *inode)
+{
+    struct wb_inode *wbi = inode_ctx_get (inode, this), *there;
+
+    if (wbi)
+        return wbi;
+    wbi = g_new0 (struct wb_inode, 1);
+    pthread_mutex_init (&wbi->lock, NULL);
+    wbi->inode = inode;
+    wbi->place.data = wbi;
+    there = inode_ctx_set (inode, this, wbi);
+    if (there != wbi)
+        wb_inode_free (wbi);
+    return there;
+}
+
+/* Nothing is to be done any more: each write holds its inode. */
+static void
+wb_forget (xlator_t *this, inode_t *inode)
+{
+    struct wb_inode *wbi = wb_inode_get (this, inode);
+
+    if (wbi)
+        wb_inode_free (wbi);
+}
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+static int
+wb_check (xlator_t *this, uint64_t window, uint64_t aggregate)
+{
+    g_autofree char *small = option_size_text (window), *large = option_size_text (aggregate);
+
+    if (aggregate <= window)
+        return 0;
+    gf_log (this, GF_LOG_ERROR, "option 'aggregate-size' must be at most 'cache-size', %s, got '%s'", small, large);
+    return -EINVAL;
+}
+
+static int
+wb_init (xlator_t *this)
+{
+    wb_private_t *priv = this->private;
+    int r;
+
+    pthread_mutex_init (&priv->lock, NULL);
+    thread_cond_init (&priv->idle);
+    thread_cond_init (&priv->nudge.wake);
+    g_queue_init (&priv->busy);
+    r = -pthread_key_create (&priv->runs, NULL);
+    if (r < 0)
+        gf_log (this, GF_LOG_ERROR, "can't keep anything with threads: %s", g_strerror (-r));
+    priv->begun = r == 0;
+    return r < 0 ? r : wb_check (this, priv->window, priv->aggregate);
+}
+
+static int
+wb_reconfigure (xlator_t *this, const void *new_private)
+{
+    wb_private_t *priv = this->private;
+    const wb_private_t *to = new_private;
+    int r = wb_check (this, to->window, priv->aggregate);
+
+    if (r < 0)
+        return r;
+    __atomic_store_n (&priv->flush_behind, to->flush_behind, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->trickling, to->trickling, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->strict_direct, to->strict_direct, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->strict_order, to->strict_order, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->window, to->window, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->memory, to->memory, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static void
+wait_until_idle (wb_private_t *priv)
+{
+    pthread_mutex_lock (&priv->lock);
+    while (priv->unfinished)
+        thread_cond_wait (&priv->idle, &priv->lock);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+/* Before the mount goes nothing is kept for later any more, and before what is below goes all of it is done. */
+static void
+wb_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    wb_private_t *priv = this->private;
+
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN) {
+        __atomic_store_n (&priv->ending, true, __ATOMIC_RELAXED);
+        wb_nudge_all (this);
+    }
+    if (event == XLATOR_PARENT_DOWN)
+        wait_until_idle (priv);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+wb_fini (xlator_t *this)
+{
+    wb_private_t *priv = this->private;
+
+    wb_nudge_end (this);
+    if (priv->begun)
+        pthread_key_delete (priv->runs);
+    pthread_cond_destroy (&priv->nudge.wake);
+    pthread_cond_destroy (&priv->idle);
+    pthread_mutex_destroy (&priv->lock);
+}
+
+/* --- dumps -------------------------------------------------------------------------------------- */
+
+static void
+dump_number (GString *out, const char *key, const uint64_t *value)
+{
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+}
+
+static void
+wb_dump (xlator_t *this, GString *out)
+{
+    wb_private_t *priv = this->private;
+
+    dump_number (out, "aggregate_size", &priv->aggregate);
+    dump_number (out, "window_size", &priv->window);
+    dump_number (out, "memory_limit", &priv->memory);
+    dump_number (out, "memory_held", &priv->held);
+    dump_number (out, "unfinished", &priv->unfinished);
+    dump_number (out, "answered_early", &priv->count.early);
+    dump_number (out, "joined_another", &priv->count.joined);
+    dump_number (out, "passed_through", &priv->count.through);
+    dump_number (out, "sent", &priv->count.sent);
+    dump_number (out, "failed_later", &priv->count.failed);
+    g_string_append_printf (out, "flush_behind=%d\ntrickling_writes=%d\n", WB_OPTION (this, flush_behind),
+                            WB_OPTION (this, trickling));
+}
+
+static void
+dump_write (const struct wb_write *write, unsigned number, GString *out)
+{
+    g_string_append_printf (out, "request[%u]=unique %" G_GUINT64_FORMAT ", offset %lld, size %zu%s, blockers %d, %s\n", number,
+                            write->root->unique, (long long) write->offset, write->size, write->append ? ", append" : "",
+                            __atomic_load_n (&write->node.blockers, __ATOMIC_RELAXED),
+                            write->flying ? "on its way" : write->wbi->waits == write ? "waits for more" : "waits for others");
+}
+
+static void
+wb_dump_inode (xlator_t *this, inode_t *inode, GString *out)
+{
+    struct wb_inode *wbi = wb_inode_get (this, inode);
+    g_autofree char *path = wbi ? inode_path (inode, NULL) : NULL;
+    size_t transit = 0;
+    unsigned n = 0;
+
+    if (!wbi)
+        return;
+    g_string_append_printf (out, "path=%s\ninode=%p\n", path, (void *) inode);
+    pthread_mutex_lock (&wbi->lock);
+    for (GList *l = wbi->writes.head; l; l = l->next)
+        transit += ((struct wb_write *) l->data)->flying ? ((struct wb_write *) l->data)->size : 0;
+    g_string_append_printf (out, "window_conf=%" G_GUINT64_FORMAT "\nwindow_current=%zu\ntransit-size=%zu\ndontsync=0\n",
+                            WB_OPTION (this, window), wbi->window, transit);
+    g_string_append_printf (out, "errors=%u\nlast_error=%d\ntold=%d\n", wbi->error_number, wbi->error, wbi->told);
+    for (GList *l = wbi->writes.head; l; l = l->next)
+        dump_write (l->data, n++, out);
+    pthread_mutex_unlock (&wbi->lock);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "performance/write-behind",
+    .about = "answers a write at once and has it done afterwards, and small ones together",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_ANSWERS,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (wb_private_t),
+    .options = wb_options,
+    .init = wb_init,
+    .fini = wb_fini,
+    .reconfigure = wb_reconfigure,
+    .notify = wb_notify,
+    .local_drop = wb_local_drop,
+    .fops = {
+        .lookup = wb_lookup,
+        .create = wb_create,
+        .readdirp = wb_readdirp,
+        .readv = wb_readv,
+        .writev = wb_writev,
+        .flush = wb_flush,
+        .fsync = wb_fsync,
+    },
+    .every = wb_every,
+    .every_ops = WB_WAITING,
+    .cbks = { .forget = wb_forget },
+    .dumpops = { .priv = wb_dump, .inodectx = wb_dump_inode },
+};
