@@ -52,6 +52,8 @@ src_libcore_a_SOURCES = \
     %D%/core/watchdog.h \
     %D%/trace/assemble.c \
     %D%/trace/assemble.h \
+    %D%/trace/numbers.c \
+    %D%/trace/numbers.h \
     %D%/trace/recording.c \
     %D%/trace/recording.h \
     %D%/trace/rings.c \

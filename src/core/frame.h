@@ -53,9 +53,11 @@ struct frame_watch {
     void *cookie;              /* and its cookie */
     xlator_t *callee;          /* who was wound to */
     uint64_t begin;            /* ticks */
-    uint64_t below;            /* ticks that its own children took. Atomic */
+    uint64_t below;            /* ticks that its own children took, those in its slot one after the other, */
+    uint64_t beside;           /* and all others. Both atomic */
     struct frame_watch *outer; /* of who handed the request on with STACK_WIND_TAIL, or NULL */
     unsigned watchers;         /* who was told of the wind, and is to be told of the unwind */
+    unsigned everybody;        /* and all outer ones' */
 };
 
 /* One translator's part in a request. */

@@ -11,6 +11,7 @@
 #define LONG_ENOUGH 1000000000  /* and for good */
 
 bool ticks_are_cycles;
+uint64_t ticks_scale = (uint64_t) 1 << 32;
 
 /* The same moment on both clocks, and what was found since. */
 static struct {
@@ -42,6 +43,7 @@ measure_locked (int64_t least)
         now = clock_now ();
     double per_tick = (double) (now - scale.clock) / (double) (ticks_now () - scale.ticks);
     __atomic_store (&scale.per_tick, &per_tick, __ATOMIC_RELAXED);
+    __atomic_store_n (&ticks_scale, (uint64_t) (per_tick * 4294967296.0), __ATOMIC_RELAXED);
     scale.final = now - scale.clock >= LONG_ENOUGH;
 }
 
@@ -71,12 +73,6 @@ per_tick (void)
 
     __atomic_load (&scale.per_tick, &value, __ATOMIC_RELAXED);
     return value;
-}
-
-uint64_t
-ticks_to_ns (uint64_t ticks)
-{
-    return (uint64_t) ((double) ticks * per_tick ());
 }
 
 uint64_t

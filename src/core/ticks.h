@@ -17,28 +17,40 @@
  * ticks_init, before anybody measures. */
 extern bool ticks_are_cycles;
 
+/* Only where ticks_are_cycles. */
 static inline uint64_t
-ticks_now (void)
+ticks_of_counter (void)
 {
 #if defined __x86_64__
-    if (__builtin_expect (ticks_are_cycles, 1))
-        return __rdtsc ();
+    return __rdtsc ();
 #elif defined __aarch64__
     uint64_t ticks;
 
-    if (__builtin_expect (ticks_are_cycles, 1)) {
-        __asm__ volatile ("mrs %0, cntvct_el0" : "=r"(ticks));
-        return ticks;
-    }
-#endif
+    __asm__ volatile ("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
     return clock_now ();
+#endif
+}
+
+static inline uint64_t
+ticks_now (void)
+{
+    return __builtin_expect (ticks_are_cycles, 1) ? ticks_of_counter () : (uint64_t) clock_now ();
 }
 
 /* Looks what the counter is, and how long a tick is: takes some milliseconds the first time. Whoever begins to measure calls it. */
 void ticks_init (void);
 
+/* How long a tick is: nanoseconds, times 2^32. Atomic; of ticks_init. */
+extern uint64_t ticks_scale;
+
 /* Nanoseconds of so many ticks. */
-uint64_t ticks_to_ns (uint64_t ticks);
+static inline uint64_t
+ticks_to_ns (uint64_t ticks)
+{
+    return (uint64_t) ((unsigned __int128) ticks * __atomic_load_n (&ticks_scale, __ATOMIC_RELAXED) >> 32);
+}
 
 /* And the other way; for thresholds. */
 uint64_t ticks_of_ns (uint64_t nanoseconds);

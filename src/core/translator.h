@@ -135,6 +135,7 @@ struct xlator {
     int line, column;    /* of `volume` in the volfile */
     unsigned watchers;   /* who watches winds to it: core/watch.c. Atomic */
     struct xlator_routes routes; /* where a wind to this translator lands */
+    struct counters *numbers;    /* what trace/numbers.c counted, or NULL. Atomic; set once */
 };
 
 #define FIRST_CHILD(this_) ((this_)->children->xlator)

@@ -8,6 +8,12 @@
  * has answered belongs to its parent again, which may wind from it on another thread: so it is marked as watched
  * until it has been read, and frame_push_again leaves it alone for so long.
  */
+#if defined __OPTIMIZE__ && !defined __clang__
+/* What stands in for a fop or a callback leaves nothing on the stack and ends with a jump: the program is built without such, which would
+ * cost it translators in a backtrace, but here they are neither missed there, nor do processors predict returns so deep. */
+#pragma GCC optimize("optimize-sibling-calls")
+#endif
+
 #include "core/watch.h"
 #include "core/fops-rows.h"
 #include "core/see.h"
@@ -50,6 +56,17 @@ const struct watcher watch_log = {
     .name = "log", .wants_call = true, .wants_answer = true, .wind = log_wind, .unwind = log_unwind
 };
 
+/* Bits of those that are told of winds, and of those that want the call or the answer with it. Atomic; written under routes_lock, before
+ * the first translator has the bit. */
+static unsigned told_winds, wants_call, wants_answer;
+
+static void
+add_bit (unsigned *bits, unsigned bit, bool is)
+{
+    if (is)
+        __atomic_store_n (bits, *bits | bit, __ATOMIC_RELAXED);
+}
+
 unsigned
 watch_bit_locked (const struct watcher *watcher)
 {
@@ -58,56 +75,29 @@ watch_bit_locked (const struct watcher *watcher)
     while (i < WATCHERS_MAX && watchers[i] && watchers[i] != watcher)
         i++;
     g_assert (i < WATCHERS_MAX);
-    __atomic_store_n (&watchers[i], watcher, __ATOMIC_RELEASE);
-    return 1u << i;
-}
-
-/* Does one of them want the arguments, or the answer? */
-static bool
-anybody_wants (unsigned who, bool answer)
-{
-    for (; who; who &= who - 1) {
-        const struct watcher *watcher = watchers[__builtin_ctz (who)];
-
-        if (answer ? watcher->wants_answer : watcher->wants_call)
-            return true;
+    if (!watchers[i]) {
+        add_bit (&told_winds, 1u << i, watcher->wind != NULL);
+        add_bit (&wants_call, 1u << i, watcher->wants_call);
+        add_bit (&wants_answer, 1u << i, watcher->wants_answer);
+        __atomic_store_n (&watchers[i], watcher, __ATOMIC_RELEASE);
     }
-    return false;
+    return 1u << i;
 }
 
 /* --- telling -------------------------------------------------------------------------------- */
 
-static unsigned
+/* What follows is short where nothing but the time is asked for, as by trace/numbers.c: the rest is out of line. */
+
+static inline unsigned
+among (unsigned who, const unsigned *bits)
+{
+    return who & __atomic_load_n (bits, __ATOMIC_RELAXED);
+}
+
+static inline unsigned
 watchers_of (const xlator_t *xl)
 {
     return __atomic_load_n (&xl->watchers, __ATOMIC_ACQUIRE);
-}
-
-static void
-tell_wind (unsigned who, const struct watch_event *event)
-{
-    for (; who; who &= who - 1)
-        watchers[__builtin_ctz (who)]->wind (event);
-}
-
-static void
-tell_unwind (unsigned who, const struct watch_event *event)
-{
-    for (; who; who &= who - 1)
-        watchers[__builtin_ctz (who)]->unwind (event);
-}
-
-/* A frame that was handed on has two to answer for; the first moves out of the way. */
-static struct frame_watch *
-move_out (call_frame_t *frame)
-{
-    struct frame_watch *outer;
-
-    if (!frame->watched)
-        return NULL;
-    outer = stack_alloc (frame->root, sizeof *outer, NULL);
-    *outer = frame->watch;
-    return outer;
 }
 
 static const xlator_t *
@@ -116,75 +106,127 @@ caller_of (const call_frame_t *frame, const struct frame_watch *watch)
     return watch->outer ? watch->outer->callee : frame->parent->this;
 }
 
-static void
-watch_wind (call_frame_t *frame, unsigned who, ret_fn_t ret, const struct call *call)
+static void __attribute__ ((noinline))
+tell_wind (call_frame_t *frame, unsigned who, const struct call *call)
 {
-    struct frame_watch *outer = move_out (frame);
-    struct watch_event event = { .frame = frame, .callee = frame->this, .op = frame->op, .site = frame->wind_from,
-                                 .tail = outer != NULL, .call = call };
+    const struct frame_watch *watch = &frame->watch;
+    const struct watch_event event = { .ticks = watch->begin, .frame = frame, .caller = caller_of (frame, watch),
+                                       .callee = watch->callee, .op = frame->op, .site = frame->wind_from,
+                                       .tail = watch->outer != NULL, .call = call };
 
-    frame->watch = (struct frame_watch){ .ret = frame->ret, .cookie = frame->cookie, .callee = frame->this, .outer = outer,
-                                         .watchers = who };
-    event.caller = caller_of (frame, &frame->watch);
-    event.ticks = ticks_now ();
-    frame->watch.begin = event.ticks;
+    for (; who; who &= who - 1)
+        watchers[__builtin_ctz (who)]->wind (&event);
+}
+
+/* A frame that was handed on has two to answer for; the first moves out of the way. */
+static void __attribute__ ((noinline))
+move_out (call_frame_t *frame)
+{
+    struct frame_watch *outer = stack_alloc (frame->root, sizeof *outer, NULL);
+
+    *outer = frame->watch;
+    frame->watch.outer = outer;
+}
+
+/* Puts itself between the answer and the callback. What is in frame->watch.outer, .everybody and .begin is the caller's matter. */
+static inline void
+watch_enter (call_frame_t *frame, unsigned who, ret_fn_t ret)
+{
+    struct frame_watch *watch = &frame->watch;
+
+    watch->ret = frame->ret;
+    watch->cookie = frame->cookie;
+    watch->callee = frame->this;
+    watch->below = 0;
+    watch->beside = 0;
+    watch->watchers = who;
     frame->ret = ret;
     frame->cookie = frame;
     __atomic_store_n (&frame->watched, 1, __ATOMIC_RELAXED);
-    tell_wind (who, &event);
 }
 
-/* So much of the time of who wound was spent below. */
-static void
+/* Nothing but the time is wanted of this wind. */
+static inline bool
+wind_is_plain (const call_frame_t *frame, unsigned who)
+{
+    return ticks_are_cycles && !frame->watched && !among (who, &told_winds);
+}
+
+static inline void
+watch_wind_plain (call_frame_t *frame, unsigned who, ret_fn_t ret)
+{
+    frame->watch.outer = NULL;
+    frame->watch.everybody = who;
+    watch_enter (frame, who, ret);
+    frame->watch.begin = ticks_of_counter ();
+}
+
+static void __attribute__ ((noinline))
+watch_wind (call_frame_t *frame, unsigned who, ret_fn_t ret, const struct call *call)
+{
+    if (frame->watched) {
+        move_out (frame);
+        frame->watch.everybody |= who;
+    } else {
+        frame->watch.outer = NULL;
+        frame->watch.everybody = who;
+    }
+    watch_enter (frame, who, ret);
+    frame->watch.begin = ticks_now ();
+    if (among (who, &told_winds))
+        tell_wind (frame, among (who, &told_winds), call);
+}
+
+/* So much of the time of who wound was spent below. Whoever is in its slot is there alone, so that no bus lock is needed; those in other
+ * strands may answer at the same time. */
+static inline void
 charge (call_frame_t *frame, const struct frame_watch *watch, uint64_t ticks)
 {
-    uint64_t *below = NULL;
+    call_frame_t *parent = frame->parent;
+    uint64_t *below;
 
-    if (watch->outer)
+    if (G_UNLIKELY (watch->outer))
         below = &watch->outer->below;
-    else if (__atomic_load_n (&frame->parent->watched, __ATOMIC_RELAXED))
-        below = &frame->parent->watch.below;
-    if (below)
-        __atomic_fetch_add (below, ticks, __ATOMIC_RELAXED);
+    else if (!__atomic_load_n (&parent->watched, __ATOMIC_RELAXED))
+        return;
+    else
+        below = &parent->watch.below;
+    if (G_LIKELY (watch->outer || parent->slot == frame))
+        __atomic_store_n (below, __atomic_load_n (below, __ATOMIC_RELAXED) + ticks, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add (&parent->watch.beside, ticks, __ATOMIC_RELAXED);
 }
 
-static void
-watch_unwind_one (call_frame_t *frame, struct frame_watch *watch, struct watch_event *event)
-{
-    event->caller = caller_of (frame, watch);
-    event->callee = watch->callee;
-    event->tail = watch->outer != NULL;
-    event->begin = watch->begin;
-    event->below = __atomic_load_n (&watch->below, __ATOMIC_RELAXED);
-    charge (frame, watch, event->ticks - watch->begin);
-    tell_unwind (watch->watchers, event);
-}
-
-/* Tells of the answer to whom it was handed on, then to who handed it on. What stood in the frame first, with the callback to call. */
-static struct frame_watch
+/* Tells of the answer to whom it was handed on, then to who handed it on. Then the frame may be another's. */
+static void __attribute__ ((noinline))
 watch_unwind (call_frame_t *frame, int op_ret, int op_errno, const struct answer *answer)
 {
-    struct watch_event event = { .frame = frame, .op = frame->op, .site = frame->unwind_from, .op_ret = op_ret,
-                                 .op_errno = op_errno, .answer = answer };
-    struct frame_watch first;
+    const uint64_t ticks = ticks_now ();
 
-    event.ticks = ticks_now ();
     for (struct frame_watch *watch = &frame->watch; watch; watch = watch->outer) {
-        watch_unwind_one (frame, watch, &event);
-        first = *watch;
+        const struct watch_event event = {
+            .ticks = ticks, .frame = frame, .caller = caller_of (frame, watch), .callee = watch->callee, .op = frame->op,
+            .site = frame->unwind_from, .tail = watch->outer != NULL, .call = NULL, .begin = watch->begin,
+            .below = __atomic_load_n (&watch->below, __ATOMIC_RELAXED) + __atomic_load_n (&watch->beside, __ATOMIC_RELAXED),
+            .op_ret = op_ret, .op_errno = op_errno, .answer = answer,
+        };
+
+        charge (frame, watch, ticks - watch->begin);
+        for (unsigned who = watch->watchers; who; who &= who - 1)
+            watchers[__builtin_ctz (who)]->unwind (&event);
     }
     __atomic_store_n (&frame->watched, 0, __ATOMIC_RELEASE);
-    return first;
 }
 
-static unsigned
-everybody (const call_frame_t *frame)
+/* The watch of who was wound to first: it has what stood in the frame. */
+static inline const struct frame_watch *
+first_of (const call_frame_t *frame)
 {
-    unsigned who = 0;
+    const struct frame_watch *watch = &frame->watch;
 
-    for (const struct frame_watch *watch = &frame->watch; watch; watch = watch->outer)
-        who |= watch->watchers;
-    return who;
+    while (G_UNLIKELY (watch->outer))
+        watch = watch->outer;
+    return watch;
 }
 
 /* --- for each operation --------------------------------------------------------------------- */
@@ -197,28 +239,36 @@ everybody (const call_frame_t *frame)
 #define WATCH(fop)                                                                                 \
     fop##_fop *xlator_own_##fop (const xlator_t *xl);                                              \
                                                                                                    \
+    static void __attribute__ ((noinline))                                                         \
+    unwind_with_##fop (call_frame_t *frame, call_frame_t *parent, xlator_t *this, int32_t op_ret,  \
+                       int32_t op_errno FOP_RETS_##fop (DECLARE))                                  \
+    {                                                                                              \
+        const struct fop##_answer rets = { FOP_RETS_##fop (FIELD) };                               \
+        const struct answer answer = { .op = FOP_##fop, .frame = parent, .this = this,             \
+                                       .op_ret = op_ret, .op_errno = op_errno, .rets = &rets };    \
+        watch_unwind (frame, op_ret, op_errno, &answer);                                           \
+    }                                                                                              \
+                                                                                                   \
     static void watched_##fop##_cbk (call_frame_t *parent, void *cookie, xlator_t *this,           \
                                      int32_t op_ret, int32_t op_errno FOP_RETS_##fop (DECLARE))    \
     {                                                                                              \
         call_frame_t *frame = cookie;                                                              \
-        struct frame_watch first;                                                                  \
-        if (anybody_wants (everybody (frame), true)) {                                             \
-            const struct fop##_answer rets = { FOP_RETS_##fop (FIELD) };                           \
-            const struct answer answer = { .op = FOP_##fop, .frame = parent, .this = this,         \
-                                           .op_ret = op_ret, .op_errno = op_errno, .rets = &rets }; \
-            first = watch_unwind (frame, op_ret, op_errno, &answer);                               \
-        } else {                                                                                   \
-            first = watch_unwind (frame, op_ret, op_errno, NULL);                                  \
-        }                                                                                          \
-        ((fop##_cbk *) first.ret) (parent, first.cookie, this, op_ret,                             \
-                                   op_errno FOP_RETS_##fop (NAME));                                \
+        const struct frame_watch *first = first_of (frame);                                        \
+        fop##_cbk *const ret = (fop##_cbk *) first->ret;                                           \
+        void *const own_cookie = first->cookie;                                                    \
+        if (G_UNLIKELY (among (frame->watch.everybody, &wants_answer)))                            \
+            unwind_with_##fop (frame, parent, this, op_ret, op_errno FOP_RETS_##fop (NAME));       \
+        else                                                                                       \
+            watch_unwind (frame, op_ret, op_errno, NULL);                                          \
+        ret (parent, own_cookie, this, op_ret, op_errno FOP_RETS_##fop (NAME));                    \
     }                                                                                              \
                                                                                                    \
-    void watched_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))              \
+    static void __attribute__ ((noinline))                                                         \
+    wind_with_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))                 \
     {                                                                                              \
         const unsigned who = watchers_of (this);                                                   \
         fop##_cbk *const ret = watched_##fop##_cbk;                                                \
-        if (anybody_wants (who, false)) {                                                          \
+        if (among (who, &wants_call)) {                                                            \
             const struct fop##_call args = { FOP_ARGS_##fop (FIELD) };                             \
             struct call call = { .op = FOP_##fop, .frame = frame, .this = this, .args = &args };   \
             FOP_ARGS_##fop (SEE)                                                                   \
@@ -227,5 +277,18 @@ everybody (const call_frame_t *frame)
             watch_wind (frame, who, (ret_fn_t) ret, NULL);                                         \
         }                                                                                          \
         xlator_own_##fop (this) (frame, this FOP_ARGS_##fop (NAME));                               \
+    }                                                                                              \
+                                                                                                   \
+    void watched_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))              \
+    {                                                                                              \
+        const unsigned who = watchers_of (this);                                                   \
+        fop##_fop *const own = this->api->fops.fop;                                                \
+        fop##_cbk *const ret = watched_##fop##_cbk;                                                \
+        if (G_LIKELY (own && wind_is_plain (frame, who))) {                                        \
+            watch_wind_plain (frame, who, (ret_fn_t) ret);                                         \
+            own (frame, this FOP_ARGS_##fop (NAME));                                               \
+        } else {                                                                                   \
+            wind_with_##fop (frame, this FOP_ARGS_##fop (NAME));                                   \
+        }                                                                                          \
     }
 FOP_LIST (WATCH)

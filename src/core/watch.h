@@ -42,7 +42,7 @@ struct watch_event {
 struct watcher {
     const char *name;
     bool wants_call, wants_answer; /* costs some nanoseconds more for each edge */
-    void (*wind) (const struct watch_event *event);
+    void (*wind) (const struct watch_event *event); /* NULL: it is told of unwinds alone */
     void (*unwind) (const struct watch_event *event);
 };
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What a wind and its unwind through one translator costs, that does nothing but pass on through its own
- * callback. Without arguments: nanoseconds a layer, medians of interleaved rounds. With `count OP LAYERS N`: N calls, for callgrind.
+ * callback. Without arguments: nanoseconds a layer, medians and quartiles of interleaved rounds, each
+ * shorter than what a busy machine takes the processor away for; the last ones while it is watched. With `count OP LAYERS N`: N calls, for callgrind.
  */
 #include "../unit/mock.h"
+#include "core/watch.h"
+#include "trace/numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define LAYERS 20
-#define CALLS 200000
-#define ROUNDS 15
+#define LAYERS_WATCHED 6 /* as a graph has: so deep that processors still predict where calls return to */
+#define CALLS 2000
+#define ROUNDS 501
 
 static stat_cbk pass_stat_cbk;
 static writev_cbk pass_writev_cbk;
@@ -65,8 +69,9 @@ static const struct xlator_api pass_api = { .type = "bench/pass",
                                             .fops = { .stat = pass_stat, .writev = pass_writev } };
 static const struct xlator_api none_api = { .type = "bench/none" };
 
-enum op { OP_STAT, OP_ERROR, OP_WRITEV, OP_ELIDED, OPS };
-static const char *const op_names[] = { "stat", "stat, error answer", "writev", "stat, elided layers" };
+enum op { OP_STAT, OP_ERROR, OP_WRITEV, OP_ELIDED, OP_WATCHED, OP_MEASURED, OP_WRITEV_MEASURED, OPS };
+static const char *const op_names[] = { "stat", "stat, error answer", "writev", "stat, elided layers",
+                                        "stat, watched", "stat, measured", "writev, measured" };
 
 static void
 top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
@@ -80,6 +85,13 @@ top_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 {
 }
 
+static void
+watch_nothing (const struct watch_event *event)
+{
+}
+
+static const struct watcher nothing_watcher = { .name = "nothing", .wind = watch_nothing, .unwind = watch_nothing };
+
 /* As a bridge does it, but for the request's own cost, which is the same whatever the height of the stack. */
 static void __attribute__ ((noinline))
 calls (call_stack_t *root, xlator_t *top, enum op op, int n)
@@ -90,7 +102,7 @@ calls (call_stack_t *root, xlator_t *top, enum op op, int n)
 
     for (int i = 0; i < n; i++) {
         frame->state = 0;
-        if (op == OP_WRITEV)
+        if (op == OP_WRITEV || op == OP_WRITEV_MEASURED)
             STACK_WIND (frame, top_writev_cbk, top, writev, NULL, &iov, 1, 0, 0, NULL, NULL);
         else
             STACK_WIND (frame, top_stat_cbk, top, stat, &loc, NULL);
@@ -98,12 +110,20 @@ calls (call_stack_t *root, xlator_t *top, enum op op, int n)
 }
 
 static xlator_t *
-stack_of (const struct xlator_api *api, unsigned layers)
+stack_of (enum op op, unsigned layers)
 {
+    g_autoptr (GPtrArray) all = g_ptr_array_new ();
     xlator_t *top = mock_xlator (g_new0 (xlator_t, 1), "leaf", &leaf_api, NULL);
 
-    while (layers-- > 0)
-        top = mock_xlator (g_new0 (xlator_t, 1), "pass", api, top);
+    g_ptr_array_insert (all, 0, top);
+    while (layers-- > 0) {
+        top = mock_xlator (g_new0 (xlator_t, 1), "pass", op == OP_ELIDED ? &none_api : &pass_api, top);
+        g_ptr_array_insert (all, 0, top);
+    }
+    if (op == OP_WATCHED)
+        watch_set (all, &nothing_watcher, true);
+    else if (op >= OP_MEASURED)
+        numbers_set (all, NUMBERS_SET, true);
     return top;
 }
 
@@ -144,17 +164,17 @@ by_value (const void *a, const void *b)
 static void
 measure (enum op op)
 {
-    const struct xlator_api *api = op == OP_ELIDED ? &none_api : &pass_api;
-    xlator_t *low = stack_of (api, 0), *high = stack_of (api, LAYERS);
+    const unsigned layers = op >= OP_WATCHED ? LAYERS_WATCHED : LAYERS;
+    xlator_t *low = stack_of (op, 0), *high = stack_of (op, layers);
     double per_layer[ROUNDS];
 
     for (int i = 0; i < ROUNDS; i++) {
         double without = nanoseconds (low, op);
-        per_layer[i] = (nanoseconds (high, op) - without) / LAYERS;
+        per_layer[i] = (nanoseconds (high, op) - without) / layers;
     }
     qsort (per_layer, ROUNDS, sizeof per_layer[0], by_value);
-    printf ("%-22s %6.2f ns a layer (%.2f to %.2f)\n", op_names[op], per_layer[ROUNDS / 2], per_layer[0],
-            per_layer[ROUNDS - 1]);
+    printf ("%-22s %6.2f ns a layer (%.2f to %.2f)\n", op_names[op], per_layer[ROUNDS / 2], per_layer[ROUNDS / 4],
+            per_layer[ROUNDS - 1 - ROUNDS / 4]);
 }
 
 int
@@ -162,7 +182,7 @@ main (int argc, char **argv)
 {
     if (argc == 5 && strcmp (argv[1], "count") == 0) {
         enum op op = atoi (argv[2]);
-        xlator_t *top = stack_of (op == OP_ELIDED ? &none_api : &pass_api, atoi (argv[3]));
+        xlator_t *top = stack_of (op, atoi (argv[3]));
         calls (request_of (top), top, op, atoi (argv[4]));
         return 0;
     }

@@ -25,7 +25,7 @@ def compile_edge(bench):
                           text=True, check=True).stdout.split()
     subprocess.run(["cc", *CFLAGS, "-I" + bench.tools, "-I" + os.path.join(bench.source, "src"),
                     os.path.join(bench.source, "tests", "bench", "edge.c"),
-                    *glob.glob(os.path.join(core, "*.c")), "-o", out, *glib, "-lpthread", "-lm"], check=True)
+                    *glob.glob(os.path.join(core, "*.c")), os.path.join(bench.source, "src", "trace", "numbers.c"), "-o", out, *glib, "-lpthread", "-lm"], check=True)
     return out
 
 

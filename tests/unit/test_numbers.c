@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* valgrind */
+/* What is counted of each translator and operation: calls, errors, own and children's time; also with tail winds and fan-out. */
+#include "core/stack.h"
+#include "mock.h"
+#include "trace/numbers.h"
+
+#include "suite.h"
+#include <unistd.h>
+
+#define MS 1000000ull
+
+/* --- translators: a leaf that takes 2 ms, one that passes on after 1 ms, one that hands on, one that asks two at once ----------- */
+
+static int leaf_errno;
+
+static void
+leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    struct iatt buf = { 0 };
+
+    g_usleep (2000);
+    if (leaf_errno)
+        STACK_UNWIND (stat, frame, -1, leaf_errno, NULL, NULL);
+    else
+        STACK_UNWIND (stat, frame, 0, 0, &buf, NULL);
+}
+
+static const struct xlator_api leaf_api = { .type = "test/leaf", .fops = { .stat = leaf_stat } };
+
+static stat_cbk pass_stat_cbk;
+
+static void
+pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    g_usleep (1000);
+    STACK_WIND (frame, pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+}
+
+static void
+pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+               dict_t *xdata)
+{
+    STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
+}
+
+static const struct xlator_api pass_api = { .type = "test/pass", .fops = { .stat = pass_stat } };
+
+static void
+tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), stat, loc, xdata);
+}
+
+static const struct xlator_api tail_api = { .type = "test/tail", .fops = { .stat = tail_stat } };
+
+/* Keeps what it is asked until it was asked twice, waits, and answers both. */
+static call_frame_t *waiting;
+
+static void
+both_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    call_frame_t *first = waiting;
+
+    waiting = frame;
+    if (!first)
+        return;
+    waiting = NULL;
+    g_usleep (2000);
+    STACK_UNWIND (stat, first, 0, 0, NULL, NULL);
+    STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
+}
+
+static const struct xlator_api both_api = { .type = "test/both", .fops = { .stat = both_stat } };
+
+static stat_cbk fan_stat_cbk;
+
+static void
+fan_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    frame_local_new (frame, sizeof (int));
+    STACK_WIND (frame, fan_stat_cbk, FIRST_CHILD (this), stat, loc, NULL);
+    STACK_WIND (frame, fan_stat_cbk, FIRST_CHILD (this), stat, loc, NULL);
+}
+
+static void
+fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+              dict_t *xdata)
+{
+    int *answers = frame->local;
+
+    if (++*answers == 2)
+        STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
+}
+
+static const struct xlator_api fan_api = { .type = "test/fan", .fops = { .stat = fan_stat } };
+
+struct stack {
+    xlator_t leaf, upper;
+    GPtrArray *all;
+    struct client *client;
+};
+
+static struct stack *
+stack_of (const struct xlator_api *upper, const struct xlator_api *leaf)
+{
+    struct stack *s = g_new0 (struct stack, 1);
+
+    mock_xlator (&s->leaf, "leaf", leaf, NULL);
+    s->client = client_new (mock_xlator (&s->upper, "upper", upper, &s->leaf));
+    s->all = g_ptr_array_new ();
+    g_ptr_array_add (s->all, &s->upper);
+    g_ptr_array_add (s->all, &s->leaf);
+    leaf_errno = 0;
+    return s;
+}
+
+static void
+stack_free (struct stack *s)
+{
+    numbers_set (s->all, NUMBERS_SET, false);
+    numbers_free (s->all);
+    client_free (s->client);
+    g_ptr_array_unref (s->all);
+    mock_free (&s->leaf);
+    mock_free (&s->upper);
+    g_free (s);
+}
+
+static int
+ask (struct stack *s)
+{
+    loc_t loc = { 0 };
+
+    return sync_stat (s->client, &loc, NULL, NULL);
+}
+
+/* --- tests ---------------------------------------------------------------------------------------------- */
+
+START_TEST (own_time_is_the_whole_without_the_children)
+{
+    struct stack *s = stack_of (&pass_api, &leaf_api);
+    struct numbers_sum upper, leaf;
+
+    numbers_set (s->all, NUMBERS_SET, true);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq (ask (s), 0);
+    ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
+    ck_assert (numbers_sum (&s->leaf, FOP_stat, &leaf));
+    ck_assert_uint_eq (upper.count, 3);
+    ck_assert_uint_eq (leaf.count, 3);
+    ck_assert_uint_ge (leaf.sum, 6 * MS);
+    ck_assert_uint_eq (leaf.own, leaf.sum);
+    ck_assert_uint_eq (leaf.below, 0);
+    ck_assert_uint_ge (upper.own, 3 * MS);
+    ck_assert_uint_eq (upper.own + upper.below, upper.sum);
+    ck_assert_uint_ge (upper.below + 3, leaf.sum); /* each rounded down */
+    ck_assert_uint_le (upper.below, leaf.sum + 3);
+    ck_assert_uint_ge (leaf.min, 2 * MS);
+    ck_assert_uint_ge (leaf.max, leaf.min);
+    ck_assert (!numbers_sum (&s->leaf, FOP_writev, &leaf));
+    stack_free (s);
+}
+END_TEST
+
+START_TEST (who_hands_on_spends_no_time_of_its_own)
+{
+    struct stack *s = stack_of (&tail_api, &leaf_api);
+    struct numbers_sum upper;
+
+    numbers_set (s->all, NUMBERS_SET, true);
+    ck_assert_int_eq (ask (s), 0);
+    ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
+    ck_assert_uint_ge (upper.below, 2 * MS);
+    ck_assert_uint_lt (upper.own, upper.below / 2);
+    stack_free (s);
+}
+END_TEST
+
+/* Two children of 2 ms at once are 4 ms of 2: the translator has no time of its own, not less than none. */
+START_TEST (children_side_by_side_never_make_it_less_than_nothing)
+{
+    struct stack *s = stack_of (&fan_api, &both_api);
+    struct numbers_sum upper, leaf;
+
+    numbers_set (s->all, NUMBERS_SET, true);
+    ck_assert_int_eq (ask (s), 0);
+    ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
+    ck_assert (numbers_sum (&s->leaf, FOP_stat, &leaf));
+    ck_assert_uint_eq (upper.count, 1);
+    ck_assert_uint_eq (leaf.count, 2);
+    ck_assert_uint_gt (leaf.sum, upper.sum);
+    ck_assert_uint_eq (upper.own, 0);
+    ck_assert_uint_eq (upper.below, upper.sum);
+    stack_free (s);
+}
+END_TEST
+
+START_TEST (errors_are_told_apart)
+{
+    struct stack *s = stack_of (&pass_api, &leaf_api);
+    struct numbers numbers = { 0 };
+    uint64_t all = 0;
+
+    numbers_set (s->all, NUMBERS_SET, true);
+    ck_assert_int_eq (ask (s), 0);
+    for (leaf_errno = 1; leaf_errno <= NUMBERS_ERRORS + 2; leaf_errno++)
+        ck_assert_int_eq (ask (s), -leaf_errno);
+    ck_assert (numbers_add (&s->leaf, FOP_stat, &numbers));
+    ck_assert_uint_eq (numbers.count, NUMBERS_ERRORS + 3);
+    ck_assert_uint_eq (numbers.failed, NUMBERS_ERRORS + 2);
+    ck_assert_int_eq (numbers.errors[0].op_errno, 1);
+    ck_assert_uint_eq (numbers.errors[0].count, 1);
+    ck_assert_int_eq (numbers.errors[NUMBERS_ERRORS].op_errno, 0);
+    for (unsigned i = 0; i <= NUMBERS_ERRORS; i++)
+        all += numbers.errors[i].count;
+    ck_assert_uint_eq (all, numbers.failed);
+    numbers_clear (&numbers);
+    stack_free (s);
+}
+END_TEST
+
+/* Two may want it; what was counted stays. */
+START_TEST (it_is_on_as_long_as_anybody_wants_it)
+{
+    struct stack *s = stack_of (&pass_api, &leaf_api);
+    struct numbers_sum sum;
+
+    ck_assert (!numbers_on (s->all));
+    numbers_set (s->all, NUMBERS_SET, true);
+    numbers_set (s->all, NUMBERS_LEASED, true);
+    numbers_set (s->all, NUMBERS_LEASED, false);
+    ck_assert (numbers_on (s->all));
+    ck_assert (!numbers_set_for (s->all, NUMBERS_LEASED));
+    ck_assert_int_eq (ask (s), 0);
+    numbers_set (s->all, NUMBERS_SET, false);
+    ck_assert (!numbers_on (s->all));
+    ck_assert_int_eq (ask (s), 0);
+    ck_assert_ptr_eq (s->upper.routes.stat.call, pass_stat); /* nobody in between */
+    ck_assert (numbers_sum (&s->upper, FOP_stat, &sum));
+    ck_assert_uint_eq (sum.count, 1);
+    numbers_set (s->all, NUMBERS_SET, true);
+    ck_assert_int_eq (ask (s), 0);
+    ck_assert (numbers_sum (&s->upper, FOP_stat, &sum));
+    ck_assert_uint_eq (sum.count, 2);
+    stack_free (s);
+}
+END_TEST
+
+#define THREADS (NUMBERS_SHARDS + 4) /* some have to share */
+
+/* A synchronous call waits on its thread, the leaf answers on the same. */
+static void *
+ask_often (void *data)
+{
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq (ask (data), 0);
+    return NULL;
+}
+
+START_TEST (threads_lose_nothing)
+{
+    struct stack *s = stack_of (&tail_api, &leaf_api);
+    pthread_t threads[THREADS];
+    struct numbers_sum sum;
+
+    numbers_set (s->all, NUMBERS_SET, true);
+    for (int round = 0; round < 3; round++) { /* those of a later round get what the earlier ones gave back */
+        for (int i = 0; i < THREADS; i++)
+            pthread_create (&threads[i], NULL, ask_often, s);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join (threads[i], NULL);
+    }
+    ck_assert (numbers_sum (&s->leaf, FOP_stat, &sum));
+    ck_assert_uint_eq (sum.count, 3 * 5 * THREADS);
+    ck_assert (numbers_sum (&s->upper, FOP_stat, &sum));
+    ck_assert_uint_eq (sum.count, 3 * 5 * THREADS);
+    stack_free (s);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("numbers");
+    TCase *tests = tcase_create ("numbers");
+
+    tcase_add_test (tests, own_time_is_the_whole_without_the_children);
+    tcase_add_test (tests, who_hands_on_spends_no_time_of_its_own);
+    tcase_add_test (tests, children_side_by_side_never_make_it_less_than_nothing);
+    tcase_add_test (tests, errors_are_told_apart);
+    tcase_add_test (tests, it_is_on_as_long_as_anybody_wants_it);
+    tcase_add_test (tests, threads_lose_nothing);
+    suite_add_tcase (suite, tests);
+    return suite_run (suite);
+}
