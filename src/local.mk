@@ -27,6 +27,8 @@ src_libcore_a_SOURCES = \
     %D%/core/json.c \
     %D%/core/json.h \
     %D%/core/keep.h \
+    %D%/core/line.c \
+    %D%/core/line.h \
     %D%/core/loc.c \
     %D%/core/log.c \
     %D%/core/opset.c \
@@ -37,6 +39,8 @@ src_libcore_a_SOURCES = \
     %D%/core/scheduler.c \
     %D%/core/scheduler.h \
     %D%/core/see.h \
+    %D%/core/seen.c \
+    %D%/core/seen.h \
     %D%/core/slots.c \
     %D%/core/stack.c \
     %D%/core/stack.h \
@@ -47,6 +51,7 @@ src_libcore_a_SOURCES = \
     %D%/core/ticks.c \
     %D%/core/timer.c \
     %D%/core/translator.c \
+    %D%/core/waiting.c \
     %D%/core/watch.c \
     %D%/core/watchdog.c \
     %D%/core/watchdog.h \
@@ -163,6 +168,7 @@ src_libmeta_a_SOURCES = \
 
 noinst_LIBRARIES += src/libbridge.a
 src_libbridge_a_SOURCES = \
+    %D%/fuse/about.c \
     %D%/fuse/attr.c \
     %D%/fuse/bridge.h \
     %D%/fuse/dir.c \
@@ -200,6 +206,7 @@ src_windlass_SOURCES = \
     %D%/cli/fault.c \
     %D%/cli/graph.c \
     %D%/cli/help.c \
+    %D%/cli/inflight.c \
     %D%/cli/man.c \
     %D%/cli/output.c \
     %D%/cli/tell.c \
@@ -278,6 +285,7 @@ src_windlass_SOURCES = \
     %D%/daemon/confine.c \
     %D%/daemon/crash.c \
     %D%/daemon/daemon.h \
+    %D%/daemon/inflight.c \
     %D%/daemon/mount-options.c \
     %D%/daemon/mountpoint.c \
     %D%/daemon/options.c \

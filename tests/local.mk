@@ -199,6 +199,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/hard-links.sh \
     %D%/mount/hostile-names.sh \
     %D%/mount/idmapped.sh \
+    %D%/mount/inflight-stuck.sh \
+    %D%/mount/inflight.sh \
     %D%/mount/killed.sh \
     %D%/mount/kills.sh \
     %D%/mount/large-files.sh \

@@ -14,6 +14,7 @@ const struct cli_command cli_commands[] = {
     { "fault", "MOUNTPOINT FILE|--clear|--show|--release [NAME]", "make operations of a mount fail, as rules say", cli_fault },
     { "graph", "FILE", "print the graph of a volfile, as text or for graphviz", cli_draw },
     { "help", "[TYPE]", "list the translators, or tell about one and its options", cli_help },
+    { "inflight", "MOUNTPOINT", "requests of a mount without an answer, where they are and what they wait for", cli_inflight },
     { "power-cut", "MOUNTPOINT", "lose what a mount didn't sync", cli_power_cut },
     { "reload", "MOUNTPOINT", "take over changed options from the volfile", cli_tell_daemon },
     { "tell", "MOUNTPOINT [TARGET COMMAND [FILE]]", "say something to a mount's daemon, or to a translator", cli_tell },

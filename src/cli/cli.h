@@ -65,9 +65,10 @@ int cli_conform (const struct cli_command *command, int argc, char **argv);
 int cli_draw (const struct cli_command *command, int argc, char **argv);
 int cli_help (const struct cli_command *command, int argc, char **argv);
 
-/* tell.c, fault.c */
+/* inflight.c, tell.c, fault.c */
 
 int cli_fault (const struct cli_command *command, int argc, char **argv);
+int cli_inflight (const struct cli_command *command, int argc, char **argv);
 int cli_power_cut (const struct cli_command *command, int argc, char **argv);
 int cli_tell (const struct cli_command *command, int argc, char **argv);
 int cli_tell_daemon (const struct cli_command *command, int argc, char **argv); /* the daemon's command of that name */

@@ -204,3 +204,71 @@ inode_path (inode_t *inode, const char *name)
         g_string_append_c (path, '/');
     return g_string_free (path, FALSE);
 }
+
+/* A path that is written from its end. */
+struct backwards {
+    char *begin, *at;
+    bool full;
+};
+
+static void
+write_before (struct backwards *to, const char *text, size_t n)
+{
+    const size_t room = to->at - to->begin;
+
+    if (n > room) {
+        text += n - room;
+        n = room;
+        to->full = true;
+    }
+    to->at -= n;
+    memcpy (to->at, text, n);
+}
+
+static void
+path_before_locked (const inode_t *inode, struct backwards *to)
+{
+    const inode_t *root = inode->table->root;
+    char gfid[GFID_TEXT_SIZE];
+
+    for (unsigned depth = 0; inode != root && !to->full; depth++) {
+        const struct dentry *dentry = inode->names;
+
+        if (!dentry || depth == DEPTH_MAX) {
+            write_before (to, ">", 1);
+            write_before (to, gfid_text (&inode->gfid, gfid), strlen (gfid));
+            write_before (to, "<gfid:", strlen ("<gfid:"));
+            return;
+        }
+        write_before (to, dentry->name, strlen (dentry->name));
+        write_before (to, "/", 1);
+        inode = dentry->parent;
+    }
+}
+
+bool
+inode_path_of_nodeid (struct itable *table, uint64_t nodeid, const char *name, bool may_wait, char *ret_path, size_t size)
+{
+    struct backwards to = { ret_path, ret_path + size - 1, false };
+    const inode_t *inode;
+
+    *to.at = '\0';
+    if (name) {
+        write_before (&to, name, strlen (name));
+        write_before (&to, "/", 1);
+    }
+    if (may_wait)
+        pthread_mutex_lock (&table->lock);
+    else if (pthread_mutex_trylock (&table->lock) != 0)
+        return false;
+    inode = inode_of_nodeid (table, nodeid);
+    if (inode)
+        path_before_locked (inode, &to);
+    pthread_mutex_unlock (&table->lock);
+    if (!*to.at)
+        write_before (&to, "/", 1);
+    memmove (ret_path, to.at, strlen (to.at) + 1);
+    if (to.full && size > 4)
+        memcpy (ret_path, "...", 3);
+    return inode != NULL;
+}

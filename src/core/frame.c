@@ -52,7 +52,7 @@ frame_claim_locked (call_frame_t *child)
 static call_frame_t *
 frame_new_strand_locked (call_frame_t *frame)
 {
-    struct strand *strand = g_new0 (struct strand, 1);
+    struct strand *strand = strand_new ();
 
     frames_lay_out (strand->frames, STRAND_FRAMES, frame->root, frame);
     strand->next = frame->root->strands;

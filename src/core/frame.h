@@ -112,6 +112,7 @@ struct call_stack {
     struct timespec ctime; /* when it came, time of day */
     int64_t begin;         /* the same, clock_now, to a few milliseconds */
     uint64_t reported;     /* the number of the last request here that the watchdog spoke of; its own */
+    pid_t thread;          /* who took it up last: thread_id, 0 when that isn't known. Atomic */
     uint64_t about;        /* the number of the inode that the kernel asks about, or of the directory of the name; 0: none */
     uint64_t caused_by;    /* the number of the request that stack_new_like was told of, or 0 */
 
@@ -166,6 +167,9 @@ bool stack_interrupted (call_stack_t *root);
 /* Calls fn for each request in use. What it sees may change under its eyes; for reports only. */
 void stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data);
 
+/* This thread works on the request from now on, as reports have it. For those who go on with what was set aside; stubs do it. */
+void stack_taken (call_stack_t *root);
+
 /* How many requests are in use. */
 unsigned stack_count (void);
 
@@ -174,7 +178,7 @@ unsigned stack_count (void);
 unsigned stack_count_kept (void);
 void stack_keep (int by); /* for those who make stubs: one more, or one less */
 
-/* One line for each frame of the request that is not answered yet, the deepest first. g_free it. */
+/* The request, and a line for each frame of it that is not answered yet, the deepest first. g_free it. */
 char *stack_describe (const call_stack_t *root);
 
 /* Answers a frame with -1 and op_errno (positive), whatever was asked. */

@@ -6,6 +6,7 @@
  * come too late, so each has a reference of its own.
  */
 #include "core/held.h"
+#include "core/clock.h"
 #include "core/frame.h"
 #include "core/thread.h"
 #include "core/timer.h"
@@ -19,6 +20,7 @@ struct held {
     struct held_calls *calls;
     call_stub_t *stub;
     void *data;
+    int64_t until;       /* clock_now, when it is due; 0: when it is let go. calls->lock */
     core_timer_t *timer; /* calls->lock; NULL: none, or it was called */
     GList *place;        /* calls->lock; in calls->waiting, or NULL */
     enum held_end why;   /* set by who took it out of there */
@@ -80,7 +82,9 @@ held_work (void *data)
         } else {
             thread_cond_broadcast (&calls->quiet);
             calls->idle++;
+            thread_set_idle (true);
             thread_cond_wait (&calls->work, &calls->lock);
+            thread_set_idle (false);
             calls->idle--;
         }
     }
@@ -194,8 +198,10 @@ held_begin_locked (struct held *one, int64_t nanoseconds)
         held_take_locked (one, HELD_STOPPED);
         return;
     }
-    if (nanoseconds >= 0)
+    if (nanoseconds >= 0) {
+        one->until = clock_now () + nanoseconds;
         one->timer = held_timer (one, nanoseconds, held_due);
+    }
     stack_on_interrupt (call_stub_frame (one->stub)->root, held_on_interrupt, one);
 }
 
@@ -249,6 +255,26 @@ held_count (struct held_calls *calls, bool (*which) (const void *data, const voi
         n += !which || which (((struct held *) l->data)->data, arg);
     pthread_mutex_unlock (&calls->lock);
     return n;
+}
+
+void
+held_waits_for (struct held_calls *calls, const call_frame_t *frame, void (*more) (const void *data, GString *out), GString *out)
+{
+    pthread_mutex_lock (&calls->lock);
+    for (GList *l = calls->waiting.head; l; l = l->next) {
+        const struct held *one = l->data;
+
+        if (call_stub_frame (one->stub) != frame)
+            continue;
+        if (one->until)
+            g_string_append_printf (out, "the end of a delay, in %.3f s", MAX (one->until - clock_now (), 0) / 1e9);
+        else
+            g_string_append (out, "somebody to let it go: it hangs");
+        if (more)
+            more (one->data, out);
+        break;
+    }
+    pthread_mutex_unlock (&calls->lock);
 }
 
 void

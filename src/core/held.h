@@ -40,6 +40,9 @@ unsigned held_release (struct held_calls *calls, bool (*which) (const void *data
 /* How many of those are held. */
 unsigned held_count (struct held_calls *calls, bool (*which) (const void *data, const void *arg), const void *arg);
 
+/* What the call of that frame waits for, if it is held: as dumpops.waits_for. more: appends what data has to say, or NULL; under a lock. */
+void held_waits_for (struct held_calls *calls, const call_frame_t *frame, void (*more) (const void *data, GString *out), GString *out);
+
 /* Lets all go, and from now on holds none. held_wait waits until they have gone on. */
 void held_stop (struct held_calls *calls);
 void held_wait (struct held_calls *calls);

@@ -91,6 +91,10 @@ bool inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name);
  * in place of what has no name. g_free it. */
 char *inode_path (inode_t *inode, const char *name);
 
+/* The same of what a number stands for, into a buffer: one that is too long begins with "...". false: there is no
+ * such inode, or, unless may_wait, somebody holds the lock: in a crash nobody may wait for it. Takes no memory. */
+bool inode_path_of_nodeid (struct itable *table, uint64_t nodeid, const char *name, bool may_wait, char *ret_path, size_t size);
+
 /* The number the kernel knows an inode by, 1 for the root, and the other way: NULL when there is no such inode
  * (any more). No reference is taken by inode_of_nodeid: the kernel holds one while it has the number;
  * one that nobody refers to is none. inode_get_nodeid takes one, for numbers that may be stale. */

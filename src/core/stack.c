@@ -3,6 +3,7 @@
 #include "core/stack.h"
 #include "core/audit.h"
 #include "core/clock.h"
+#include "core/thread.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ static __thread struct stack_cache cache;
 static struct {
     pthread_mutex_t lock; /* a leaf */
     call_stack_t *free;   /* lock */
+    struct strand *strands; /* that wait for reuse; lock */
     call_stack_t *retired[RETIRED_MAX]; /* a ring; lock */
     unsigned n_retired;   /* ever; lock */
     call_stack_t *all;    /* push only, atomic */
@@ -116,6 +118,7 @@ stack_new (xlator_t *this)
     root->ngroups = -1;
     root->ctime = clock_today ();
     root->begin = clock_roughly ();
+    root->thread = thread_id;
     root->frames[0].this = this;
     root->frames[0].state = FOP_NONE;
     root->frames[0].local = NULL;
@@ -193,17 +196,37 @@ stack_drop_locals (call_stack_t *root)
     root->local_used = 0;
 }
 
+/* Memory of strands is used for strands alone, and never given back: a report may look at one that just ended. */
+struct strand *
+strand_new (void)
+{
+    struct strand *strand;
+
+    pthread_mutex_lock (&pool.lock);
+    strand = pool.strands;
+    if (strand)
+        pool.strands = strand->next;
+    pthread_mutex_unlock (&pool.lock);
+    if (!strand)
+        return g_new0 (struct strand, 1);
+    for (unsigned i = 0; i < STRAND_FRAMES; i++)
+        __atomic_store_n (&strand->frames[i].state, FOP_NONE, __ATOMIC_RELAXED);
+    return strand;
+}
+
 /* Who looks at running requests does so under the lock, so that none goes under his eyes. */
 static void
 stack_free_strands (call_stack_t *root)
 {
-    struct strand *next;
+    struct strand *last = root->strands;
 
     pthread_mutex_lock (&root->lock);
-    for (struct strand *s = root->strands; s; s = next) {
-        next = s->next;
-        g_free (s);
-    }
+    while (last->next)
+        last = last->next;
+    pthread_mutex_lock (&pool.lock);
+    last->next = pool.strands;
+    pool.strands = root->strands;
+    pthread_mutex_unlock (&pool.lock);
     root->strands = NULL;
     pthread_mutex_unlock (&root->lock);
 }
@@ -368,6 +391,12 @@ stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data)
             fn (root, data);
 }
 
+void
+stack_taken (call_stack_t *root)
+{
+    __atomic_store_n (&root->thread, thread_id, __ATOMIC_RELAXED);
+}
+
 static void
 count_one (const call_stack_t *root, void *data)
 {
@@ -381,32 +410,6 @@ stack_count (void)
 
     stack_foreach (count_one, &n);
     return n;
-}
-
-LOOKS_AT_RUNNING_REQUESTS static void
-describe_strand (GString *out, const call_frame_t *frame)
-{
-    if (frame->wound && frame->slot)
-        describe_strand (out, frame->slot);
-    if (frame->awaited == FOP_NONE || frame->awaited >= FRAME_COMPLETE)
-        return;
-    const struct call_site *from = frame->wind_from;
-    g_string_append_printf (out, "    %s at '%s' (%s), wound by %s at %s:%d\n", fop_name (frame->op),
-                            frame->this->name, frame->this->type, from ? from->function : "?",
-                            from ? from->file : "?", from ? from->line : 0);
-}
-
-LOOKS_AT_RUNNING_REQUESTS char *
-stack_describe (const call_stack_t *root)
-{
-    GString *out = g_string_new (NULL);
-
-    g_string_append_printf (out, "request %" G_GUINT64_FORMAT " %s uid=%u gid=%u pid=%d\n", root->unique,
-                            fop_name (root->op), root->uid, root->gid, root->pid);
-    for (const struct strand *s = root->strands; s; s = s->next)
-        describe_strand (out, &s->frames[0]);
-    describe_strand (out, &root->frames[0]);
-    return g_string_free (out, FALSE);
 }
 
 void

@@ -15,6 +15,8 @@ struct strand {
     call_frame_t frames[STRAND_FRAMES];
 };
 
+struct strand *strand_new (void); /* frames that nobody waits for */
+
 /* A piece of memory that goes with the request. */
 struct stack_local {
     struct stack_local *next;

@@ -68,6 +68,7 @@ FOP_LIST (STUB)
 void
 call_resume (call_stub_t *stub)
 {
+    stack_taken (stub->frame->root);
     stub->resume (stub);
     call_stub_destroy (stub);
 }

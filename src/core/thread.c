@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct start {
     char name[16];
@@ -12,9 +14,37 @@ struct start {
     void *data;
 };
 
+__thread pid_t thread_id;
+
+#define IDLE_MAX 256
+
+static pid_t idle_threads[IDLE_MAX]; /* atomic; 0: nobody */
+
+void
+thread_set_idle (bool idle)
+{
+    for (unsigned i = 0; thread_id && i < IDLE_MAX; i++) {
+        pid_t from = idle ? 0 : thread_id;
+
+        if (__atomic_compare_exchange_n (&idle_threads[i], &from, idle ? thread_id : 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return;
+    }
+}
+
+bool
+thread_is_idle (pid_t thread)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < IDLE_MAX && !found; i++)
+        found = __atomic_load_n (&idle_threads[i], __ATOMIC_RELAXED) == thread;
+    return found;
+}
+
 void
 thread_adopt (const char *name)
 {
+    thread_id = (pid_t) syscall (SYS_gettid);
     pthread_setname_np (pthread_self (), name);
     /* Can fail in a sandbox that forbids it. Then umasks are the process's, and whoever relies on its own finds out by asking. */
     (void) unshare (CLONE_FS);

@@ -8,7 +8,9 @@
 #define WINDLASS_CORE_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Starts a thread called name (15 characters at most; gdb's `info threads` and top show it). All
  * signals are blocked in it, and its umask and working directory are its own (unshare(CLONE_FS)), so
@@ -17,6 +19,13 @@ int thread_new (pthread_t *ret_thread, const char *name, void *(*run) (void *dat
 
 /* What thread_new does to a new thread, for one that is there already. */
 void thread_adopt (const char *name);
+
+/* The system's number of this thread; 0 for one that was neither started nor adopted here. */
+extern __thread pid_t thread_id;
+
+/* This thread waits for work, and has none; or no longer. For reports: at most a few threads do it, and where they park. */
+void thread_set_idle (bool idle);
+bool thread_is_idle (pid_t thread);
 
 /* Waits until it ends. */
 void thread_join (pthread_t thread);

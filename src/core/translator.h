@@ -57,6 +57,12 @@ struct xlator_dumpops {
     void (*inodectx) (xlator_t *this, inode_t *inode, GString *out);
     void (*fdctx) (xlator_t *this, fd_t *fd, GString *out);
     void (*history) (xlator_t *this, GString *out); /* what happened last, the oldest first, one line each; free text */
+    /* What a call of this's that it set aside waits for, as a phrase such as "the timer of a delay, 2.5 s more"; nothing is appended where it
+     * can't say. frame is one that may have been answered meanwhile: it is only to be compared with those that are kept under a lock. */
+    void (*waits_for) (xlator_t *this, const call_frame_t *frame, GString *out);
+    /* Of those who make requests from outside: the path from the root of the mount of what a running request, theirs or one made below them, is
+     * about. false where it isn't known. may_wait false: in a crash, takes no lock that somebody holds, and no memory. */
+    bool (*path) (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size);
 };
 
 /* What a translator can be told while it runs. It gets there through the daemon's control socket, which only root and the

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/watchdog.h"
 #include "core/clock.h"
-#include "core/frame.h"
+#include "core/seen.h"
 #include "core/timer.h"
+
+#include <string.h>
 
 static struct {
     pthread_mutex_t lock; /* a leaf but for the timers' */
@@ -16,6 +18,28 @@ may_take_long (enum fop op)
     return op == FOP_lk || op == FOP_flock;
 }
 
+/* In one line, as all that is logged. */
+static void
+report (const call_stack_t *root)
+{
+    g_autoptr (GString) text = g_string_new (NULL), process = g_string_new (NULL);
+    g_autofree char *where = NULL;
+    struct seen_request seen;
+
+    if (!stack_see (root, true, &seen))
+        return;
+    process_append (process, seen.pid);
+    for (unsigned i = 0; i < seen.n; i++)
+        if (seen.frames[i].last) {
+            g_string_append_printf (text, "%s'%s' waits for ", text->len ? ", " : "", seen.frames[i].xl->name);
+            seen_waits_for (&seen, &seen.frames[i], text);
+        }
+    where = g_strchomp (stack_describe (root));
+    for (char *end = strchr (where, '\n'); end; end = strchr (end, '\n'))
+        *end = ';';
+    gf_log (NULL, GF_LOG_WARNING, "no answer for %.0f s, process %s: %s: %s", seen.age / 1e9, process->str, text->str, where);
+}
+
 /* Requests go on while we look: what is said of one that was just answered is of the next at worst. */
 __attribute__ ((no_sanitize ("thread"))) static void
 look_at (const call_stack_t *root, void *data)
@@ -27,8 +51,7 @@ look_at (const call_stack_t *root, void *data)
     if (age < *patience || may_take_long (root->op) || root->reported == unique)
         return;
     ((call_stack_t *) root)->reported = unique; /* nobody else uses it */
-    g_autofree char *where = stack_describe (root);
-    gf_log (NULL, GF_LOG_WARNING, "no answer for %.0f s: %s", age / 1e9, where);
+    report (root);
 }
 
 static void look (void *unused);

@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 
 #include "core/frame.h"
+#include "core/line.h"
 #include "core/timer.h"
 
 #include <errno.h>
@@ -74,6 +75,33 @@ command_reload (void *data, GBytes *input, GString *answer)
     return running_reload (data, answer);
 }
 
+/* --- what they share --- */
+
+char **
+command_words (GBytes *input)
+{
+    gsize size;
+    const char *bytes = g_bytes_get_data (input, &size);
+    g_autofree char *text = g_strndup (bytes, size);
+    GPtrArray *words = g_ptr_array_new ();
+    g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
+
+    for (char **line = lines; *line; line++)
+        if (**line)
+            g_ptr_array_add (words, g_strdup (*line));
+    g_ptr_array_add (words, NULL);
+    return (char **) g_ptr_array_free (words, FALSE);
+}
+
+int
+command_refuse_word (const char *word, const char *allowed, GString *answer)
+{
+    g_string_append (answer, "'");
+    line_append (answer, word, 100);
+    g_string_append_printf (answer, "' can't be understood; there are %s", allowed);
+    return -EINVAL;
+}
+
 /* --- the rest --- */
 
 static int
@@ -128,6 +156,7 @@ const struct control_command running_commands[] = {
     { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, and bytes of memory",
       command_counts },
     { "graph", "print the graph with the options that are in force", command_graph },
+    { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS", command_inflight },
     { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },
     { "timeline", "start or stop to record whole requests, or clear what was recorded", running_timeline },
     { "timeline-cat", "what was recorded, in pieces", running_timeline_cat },

@@ -53,6 +53,11 @@ int mount_options_add (struct program_options *options, const char *text, char *
 
 /* --- commands.c: what it can be told while it runs --- */
 
+/* The words of an input, one a line. g_strfreev it. */
+char **command_words (GBytes *input);
+/* -EINVAL, and what is wrong with a word. */
+int command_refuse_word (const char *word, const char *allowed, GString *answer);
+
 /* data of running_commands */
 struct running {
     struct graph *graph;
@@ -62,6 +67,10 @@ struct running {
 };
 
 extern const struct control_command running_commands[];
+
+/* --- inflight.c: requests without an answer, the oldest first --- */
+int command_inflight (void *data, GBytes *input, GString *answer);
+void inflight_append (GString *out, int64_t older, bool json);
 
 /* Reads the volfile again: graph_reload, and what it answers is logged as well. */
 int running_reload (const struct running *running, GString *answer);

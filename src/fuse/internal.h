@@ -123,6 +123,9 @@ bool loop_stop (struct bridge *bridge, int64_t patience);
 /* --- trim.c: gives back the memory of what the kernel forgets; so many more --- */
 void trim_note (struct bridge *bridge, unsigned forgotten);
 
+/* --- about.c: what a running request is about, as reports have it --- */
+bool request_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size);
+
 /* --- groups.c: supplementary groups of callers --- */
 struct groups_cache *groups_cache_new (int64_t timeout);
 void groups_cache_free (struct groups_cache *cache);

@@ -128,8 +128,10 @@ reader_park (struct bridge *bridge)
 {
     pthread_mutex_lock (&bridge->lock);
     __atomic_add_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
+    thread_set_idle (true);
     while (enough_wait (bridge) && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
         pthread_cond_wait (&bridge->needed, &bridge->lock);
+    thread_set_idle (false);
     __atomic_sub_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock (&bridge->lock);
 }

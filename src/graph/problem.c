@@ -2,34 +2,21 @@
 /* What is wrong with a volfile: collected, sorted, printed. */
 #include "graph/internal.h"
 
+#include "core/line.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #define TEXT_MAX 1000 /* of one problem, in bytes */
 
-/* Bytes that a terminal would act on, or that are no UTF-8, as \xNN: a volfile may hold anything. */
+/* A volfile may hold anything. */
 static char *
 problem_printable (const char *text)
 {
     GString *out = g_string_new (NULL);
 
-    while (*text && out->len < TEXT_MAX) {
-        const gunichar c = g_utf8_get_char_validated (text, -1);
-
-        if ((gint32) c < 0) {
-            g_string_append_printf (out, "\\x%02x", (unsigned char) *text++);
-            continue;
-        }
-        if (g_unichar_isprint (c))
-            g_string_append_unichar (out, c);
-        else
-            for (const char *end = g_utf8_next_char (text), *p = text; p < end; p++)
-                g_string_append_printf (out, "\\x%02x", (unsigned char) *p);
-        text = g_utf8_next_char (text);
-    }
-    if (*text)
-        g_string_append (out, "...");
+    line_append (out, text, TEXT_MAX);
     return g_string_free (out, FALSE);
 }
 

@@ -187,6 +187,14 @@ delaygen_dump (xlator_t *this, GString *out)
     shared_unref (&s->shared);
 }
 
+static void
+delaygen_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    delaygen_private_t *priv = this->private;
+
+    held_waits_for (priv->held, frame, NULL, out);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/delay-gen",
@@ -200,5 +208,5 @@ const struct xlator_api xlator_api = {
     .reconfigure = delaygen_reconfigure,
     .notify = delaygen_notify,
     .every = delaygen_every,
-    .dumpops = { .priv = delaygen_dump },
+    .dumpops = { .priv = delaygen_dump, .waits_for = delaygen_waits_for },
 };

@@ -238,6 +238,23 @@ fault_dump (xlator_t *this, GString *out)
         g_string_append_printf (out, "rules[%zu]=%s\n", i, lines[i]);
 }
 
+static void
+fault_which_rule (const void *data, GString *out)
+{
+    const struct fault_local *local = data;
+
+    g_string_append_printf (out, ", by the rule in line %d: ", local->rule->line);
+    rule_print (local->rule, out);
+}
+
+static void
+fault_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    fault_private_t *priv = this->private;
+
+    held_waits_for (priv->held, frame, fault_which_rule, out);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/fault",
@@ -253,6 +270,6 @@ const struct xlator_api xlator_api = {
     .local_drop = fault_local_drop,
     .every = fault_every,
     .every_cbk = fault_every_cbk,
-    .dumpops = { .priv = fault_dump },
+    .dumpops = { .priv = fault_dump, .waits_for = fault_waits_for },
     .commands = fault_commands,
 };

@@ -13,11 +13,13 @@ xlators_storage_posix_la_SOURCES = \
     %D%/entry-ops.c \
     %D%/fd-ops.c \
     %D%/handle.c \
+    %D%/holders.c \
     %D%/identity.c \
     %D%/init.c \
     %D%/inode-ops.c \
     %D%/ioctl.c \
     %D%/lock.c \
+    %D%/lock.h \
     %D%/lookup.c \
     %D%/posix.c \
     %D%/posix.h \

@@ -9,23 +9,10 @@
  * for no deadlocks among them. Closing a file drops what its owner has locked, by any descriptor, as POSIX
  * has it. flock belongs to the open file: it is taken on its own descriptor.
  */
-#include "posix.h"
+#include "lock.h"
 
 #include <sys/file.h>
 
-struct lock_owner {
-    int refs; /* atomic */
-    uint64_t owner;
-    pid_t pid;
-    int fd;
-    const struct posix_fd *via; /* what he locked through; posix_locks.lock */
-    bool via_several;           /* posix_locks.lock */
-};
-
-struct posix_locks {
-    pthread_mutex_t lock;
-    GHashTable *by_owner; /* uint64_t -> struct lock_owner; lock */
-};
 
 static struct lock_owner *
 owner_ref (struct lock_owner *owner)
@@ -255,6 +242,7 @@ lock_check (const struct posix_fd *pfd, int cmd, const struct gf_flock *lock)
 
 struct lock_wait {
     fd_t *fd;
+    struct posix_inode *pi;   /* of fd */
     struct lock_owner *owner; /* of lk */
     struct gf_flock lock;     /* of lk */
     int real, operation;      /* of flock */
@@ -301,6 +289,32 @@ flock_answer (call_frame_t *frame, void *data, int r)
     lock_wait_free (data);
 }
 
+static void
+lk_tell (const void *data, GString *out)
+{
+    const struct lock_wait *wait = data;
+    const int64_t first = wait->lock.l_start, last = wait->lock.l_len ? first + wait->lock.l_len - 1 : INT64_MAX;
+    const struct lock_range range = { wait->lock.l_type == F_WRLCK, first, last };
+
+    g_string_append_printf (out, "a record lock to %s, bytes %" G_GINT64_FORMAT " to ", range.write ? "write" : "read", first);
+    if (wait->lock.l_len)
+        g_string_append_printf (out, "%" G_GINT64_FORMAT, last);
+    else
+        g_string_append (out, "the end");
+    if (wait->lock.l_whence == SEEK_SET)
+        posix_locks_tell (wait->pi, &range, wait->owner->owner, out);
+}
+
+static void
+flock_tell (const void *data, GString *out)
+{
+    const struct lock_wait *wait = data;
+
+    g_string_append_printf (out, "a lock of the whole file (flock) to %s",
+                            (wait->operation & ~LOCK_NB) == LOCK_EX ? "write" : "read");
+    posix_flock_tell (wait->pi, out);
+}
+
 /* --- lk ------------------------------------------------------------------------------------- */
 
 /* 0, -EINPROGRESS when it will be answered later, or another negative errno. */
@@ -329,8 +343,8 @@ lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
         return r;
     }
     wait = g_new0 (struct lock_wait, 1);
-    *wait = (struct lock_wait){ .fd = fd_ref (fd), .owner = owner, .lock = *lock };
-    r = posix_wait (frame, lk_wait, lk_answer, wait);
+    *wait = (struct lock_wait){ .fd = fd_ref (fd), .pi = pi, .owner = owner, .lock = *lock };
+    r = posix_wait (frame, lk_wait, lk_tell, lk_answer, wait);
     if (r == 0)
         return -EINPROGRESS;
     lock_wait_free (wait);
@@ -360,7 +374,7 @@ posix_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_
 
 /* As lock_set. */
 static int
-flock_set (call_frame_t *frame, fd_t *fd, int real, int operation)
+flock_set (call_frame_t *frame, fd_t *fd, struct posix_inode *pi, int real, int operation)
 {
     struct lock_wait *wait;
     int r = posix_result (flock (real, operation | LOCK_NB));
@@ -368,8 +382,8 @@ flock_set (call_frame_t *frame, fd_t *fd, int real, int operation)
     if (r != -EWOULDBLOCK || (operation & LOCK_NB))
         return r;
     wait = g_new0 (struct lock_wait, 1);
-    *wait = (struct lock_wait){ .fd = fd_ref (fd), .real = real, .operation = operation };
-    r = posix_wait (frame, flock_wait, flock_answer, wait);
+    *wait = (struct lock_wait){ .fd = fd_ref (fd), .pi = pi, .real = real, .operation = operation };
+    r = posix_wait (frame, flock_wait, flock_tell, flock_answer, wait);
     if (r == 0)
         return -EINPROGRESS;
     lock_wait_free (wait);
@@ -383,7 +397,7 @@ posix_flock (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t operation, d
     int r = posix_fd_of (this, fd, &pfd);
 
     if (r >= 0)
-        r = flock_set (frame, fd, pfd->fd, operation);
+        r = flock_set (frame, fd, posix_inode_get (this, fd->inode), pfd->fd, operation);
     if (r != -EINPROGRESS)
         STACK_UNWIND (flock, frame, POSIX_RET (r), NULL);
 }

@@ -260,5 +260,6 @@ const struct xlator_api xlator_api = {
         .ioctl = posix_ioctl, .poll = posix_poll,
     },
     .cbks = { .forget = posix_forget, .release = posix_release, .releasedir = posix_release },
-    .dumpops = { .priv = posix_dump_priv, .inodectx = posix_dump_inode, .fdctx = posix_dump_fd },
+    .dumpops = { .priv = posix_dump_priv, .inodectx = posix_dump_inode, .fdctx = posix_dump_fd,
+                 .waits_for = posix_waits_for },
 };

@@ -7,7 +7,7 @@
  *                        +--locks--> owners    +-- cache.ring: at most `limit` open ones
  *   fd_t ----ctx--> posix_fd { a real descriptor; for a directory what was read ahead }
  *
- * Locks, in order: posix_fd.lock; posix_locks.lock; cache.lock, waiters.lock and reserve.lock are leaves.
+ * Locks, in order: posix_fd.lock; waiters.lock; posix_locks.lock; cache.lock and reserve.lock are leaves.
  */
 #ifndef STORAGE_POSIX_H
 #define STORAGE_POSIX_H
@@ -309,9 +309,11 @@ void posix_locks_free (struct posix_locks *locks); /* takes NULL */
 
 /* Waits in a thread of its own until wait (data) is 0 or an error other than EINTR, or the request is
  * interrupted, then calls answer (frame, data, result), which answers. On failure it is
- * still to be answered. */
-int posix_wait (call_frame_t *frame, int (*wait) (void *data),
+ * still to be answered. tell says for reports what is waited for, on any thread, under a lock. */
+int posix_wait (call_frame_t *frame, int (*wait) (void *data), void (*tell) (const void *data, GString *out),
                 void (*answer) (call_frame_t *frame, void *data, int r), void *data);
+/* What the wait of that frame is for, if there is one: dumpops.waits_for. */
+void posix_waits_for (xlator_t *this, const call_frame_t *frame, GString *out);
 void posix_waiters_init (struct posix_waiters *waiters);
 void posix_waiters_down (struct posix_waiters *waiters);
 void posix_waiters_destroy (struct posix_waiters *waiters);

@@ -21,6 +21,7 @@ struct posix_waiter {
     call_frame_t *frame;
     xlator_t *this;
     int (*wait) (void *data);
+    void (*tell) (const void *data, GString *out);
     void (*answer) (call_frame_t *frame, void *data, int r);
     void *data;
     bool cancelled; /* atomic */
@@ -100,6 +101,7 @@ wait_run (void *data)
     int r = wait_make_timer (&waiter->timer);
 
     pthread_detach (pthread_self ());
+    stack_taken (root);
     if (r == 0) {
         wait_begin (waiters, waiter);
         stack_on_interrupt (root, wait_cancel, waiter);
@@ -121,7 +123,7 @@ wait_run (void *data)
 }
 
 int
-posix_wait (call_frame_t *frame, int (*wait) (void *data),
+posix_wait (call_frame_t *frame, int (*wait) (void *data), void (*tell) (const void *data, GString *out),
             void (*answer) (call_frame_t *frame, void *data, int r), void *data)
 {
     struct posix_waiters *waiters = &posix_priv (frame->this)->waiters;
@@ -130,7 +132,7 @@ posix_wait (call_frame_t *frame, int (*wait) (void *data),
     int r = 0;
 
     *waiter = (struct posix_waiter){
-        .frame = frame, .this = frame->this, .wait = wait, .answer = answer, .data = data
+        .frame = frame, .this = frame->this, .wait = wait, .tell = tell, .answer = answer, .data = data
     };
     pthread_mutex_lock (&waiters->lock);
     if (waiters->down)
@@ -145,6 +147,22 @@ posix_wait (call_frame_t *frame, int (*wait) (void *data),
     }
     pthread_mutex_unlock (&waiters->lock);
     return r == -EAGAIN ? -ENOLCK : r;
+}
+
+/* A waiter is in the list until its wait is over; what it waits for lives longer. */
+void
+posix_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    struct posix_waiters *waiters = &posix_priv (this)->waiters;
+
+    pthread_mutex_lock (&waiters->lock);
+    for (GList *at = waiters->list; at; at = at->next) {
+        const struct posix_waiter *waiter = at->data;
+
+        if (waiter->frame == frame)
+            waiter->tell (waiter->data, out);
+    }
+    pthread_mutex_unlock (&waiters->lock);
 }
 
 void

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fuse/internal.h"
+
+#include <limits.h>
+
+/* Does a request of this kind name something in the directory that it is about? */
+static bool
+op_names (enum fop op)
+{
+    switch (op) {
+    case FOP_lookup: case FOP_mknod: case FOP_mkdir: case FOP_symlink: case FOP_create: case FOP_unlink: case FOP_rmdir:
+    case FOP_rename:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Is all of it within the request's own memory, which is never unmapped? A local that was too large for that is elsewhere, and may go. */
+static bool
+is_within (const call_stack_t *root, const void *at, size_t size)
+{
+    const char *begin = at;
+
+    return begin >= root->local_bytes && size <= sizeof root->local_bytes
+           && begin <= root->local_bytes + sizeof root->local_bytes - size;
+}
+
+/* Byte by byte, as another thread may write there. */
+LOOKS_AT_RUNNING_REQUESTS static void
+copy_name (const call_stack_t *root, const volatile char *from, char *ret_name, size_t size)
+{
+    size_t n = 0;
+
+    while (n < size - 1 && is_within (root, (const char *) from + n, 1) && from[n]) {
+        ret_name[n] = from[n];
+        n++;
+    }
+    ret_name[n] = '\0';
+}
+
+LOOKS_AT_RUNNING_REQUESTS bool
+request_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size)
+{
+    xlator_t *maker = root->frames[0].this;
+    const struct fuse_local *local = root->frames[0].local;
+    const bool mine = maker && maker->api == this->api;
+    char name[NAME_MAX + 1] = "";
+
+    if (mine && op_names (root->op) && is_within (root, local, sizeof *local))
+        copy_name (root, local->name, name, sizeof name);
+    if (!root->about)
+        return false;
+    return inode_path_of_nodeid (mine ? maker->graph->itable : this->graph->itable, root->about, *name ? name : NULL, may_wait, ret_path,
+                                 size);
+}

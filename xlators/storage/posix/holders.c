@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who holds a lock, for reports. fcntl (F_OFD_GETLK) would ask the file system, and that may be what is stuck. What the kernel itself knows is in
+ * /proc/self/fdinfo/N, for a file description of ours, and in /proc/locks for everybody's.
+ *
+ *   lock:   1: OFDLCK  ADVISORY  WRITE -1 fe:00:11469215 0 EOF
+ */
+#include "lock.h"
+
+#include <sys/sysmacros.h>
+
+struct held_lock {
+    char kind[8]; /* POSIX, OFDLCK, FLOCK */
+    pid_t pid;    /* -1: a file description's */
+    unsigned major, minor;
+    uint64_t ino;
+    struct lock_range range;
+};
+
+/* A line, from its number on. false for one that waits ("-> "), or is something else. */
+static bool
+lock_parse (const char *line, struct held_lock *ret_lock)
+{
+    char access[8], first[24], last[24];
+    int pid;
+    unsigned long ino;
+
+    if (sscanf (line, "%*d: %7s %*s %7s %d %x:%x:%lu %23s %23s", ret_lock->kind, access, &pid, &ret_lock->major, &ret_lock->minor, &ino,
+                first, last) != 8)
+        return false;
+    ret_lock->pid = pid;
+    ret_lock->ino = ino;
+    ret_lock->range.write = strcmp (access, "WRITE") == 0;
+    ret_lock->range.first = g_ascii_strtoll (first, NULL, 10);
+    ret_lock->range.last = strcmp (last, "EOF") == 0 ? INT64_MAX : g_ascii_strtoll (last, NULL, 10);
+    return true;
+}
+
+static bool
+in_the_way (const struct lock_range *held, const struct lock_range *wanted)
+{
+    return (held->write || wanted->write) && held->first <= wanted->last && held->last >= wanted->first;
+}
+
+/* Does that file description hold one? */
+static bool
+description_is_in_the_way (int fd, const struct lock_range *wanted)
+{
+    g_autofree char *path = g_strdup_printf ("/proc/self/fdinfo/%d", fd), *text = NULL;
+    struct held_lock lock;
+    bool found = false;
+
+    if (!g_file_get_contents (path, &text, NULL, NULL))
+        return false;
+    for (const char *line = strstr (text, "lock:"); line && !found; line = strstr (line + 1, "lock:"))
+        found = lock_parse (line + strlen ("lock:"), &lock) && in_the_way (&lock.range, wanted);
+    return found;
+}
+
+/* "cat (4711)" */
+static void
+append_process (GString *out, pid_t pid)
+{
+    g_autofree char *path = g_strdup_printf ("/proc/%d/comm", pid), *name = NULL;
+
+    if (g_file_get_contents (path, &name, NULL, NULL))
+        g_string_append_printf (out, "%s (%d)", g_strchomp (name), pid);
+    else
+        g_string_append_printf (out, "process %d", pid);
+}
+
+static bool
+is_of (const struct held_lock *lock, const struct posix_inode *pi)
+{
+    return lock->ino == pi->ino && lock->major == major (pi->dev) && lock->minor == minor (pi->dev);
+}
+
+/* Somebody in the directory itself, past the mount; ours: locks of that kind are those of the mount. */
+static bool
+append_stranger (GString *out, const struct posix_inode *pi, const char *ours, const char *kinds, const struct lock_range *wanted)
+{
+    g_autofree char *text = NULL;
+    g_auto (GStrv) lines = NULL;
+    struct held_lock lock;
+
+    if (!g_file_get_contents ("/proc/locks", &text, NULL, NULL))
+        return false;
+    lines = g_strsplit (text, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        if (!lock_parse (*line, &lock) || !strstr (kinds, lock.kind) || !is_of (&lock, pi) || !in_the_way (&lock.range, wanted))
+            continue;
+        g_string_append (out, ", which is held by ");
+        if (lock.pid == getpid ())
+            g_string_append (out, ours);
+        else if (lock.pid > 0)
+            append_process (out, lock.pid);
+        else
+            g_string_append (out, "an open file description");
+        return true;
+    }
+    return false;
+}
+
+void
+posix_locks_tell (struct posix_inode *pi, const struct lock_range *wanted, uint64_t id, GString *out)
+{
+    struct posix_locks *locks = __atomic_load_n (&pi->locks, __ATOMIC_ACQUIRE);
+    GHashTableIter iter;
+    gpointer value;
+    bool found = false;
+
+    if (!locks)
+        return;
+    pthread_mutex_lock (&locks->lock);
+    g_hash_table_iter_init (&iter, locks->by_owner);
+    while (!found && g_hash_table_iter_next (&iter, NULL, &value)) {
+        const struct lock_owner *owner = value;
+
+        if (owner->owner == id || !description_is_in_the_way (owner->fd, wanted))
+            continue;
+        g_string_append (out, ", which is held by ");
+        append_process (out, owner->pid);
+        found = true;
+    }
+    pthread_mutex_unlock (&locks->lock);
+    if (!found)
+        append_stranger (out, pi, "this mount", "POSIX OFDLCK", wanted);
+}
+
+void
+posix_flock_tell (const struct posix_inode *pi, GString *out)
+{
+    const struct lock_range any = { true, 0, INT64_MAX };
+
+    append_stranger (out, pi, "somebody who has it open through the mount", "FLOCK", &any);
+}
