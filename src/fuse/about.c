@@ -40,7 +40,7 @@ copy_name (const call_stack_t *root, const volatile char *from, char *ret_name, 
 }
 
 LOOKS_AT_RUNNING_REQUESTS bool
-request_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size)
+bridge_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size)
 {
     xlator_t *maker = root->frames[0].this;
     const struct fuse_local *local = root->frames[0].local;

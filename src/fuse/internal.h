@@ -124,7 +124,7 @@ bool loop_stop (struct bridge *bridge, int64_t patience);
 void trim_note (struct bridge *bridge, unsigned forgotten);
 
 /* --- about.c: what a running request is about, as reports have it --- */
-bool request_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size);
+bool bridge_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size);
 
 /* --- groups.c: supplementary groups of callers --- */
 struct groups_cache *groups_cache_new (int64_t timeout);

@@ -33,7 +33,7 @@ static const struct xlator_api bridge_api = {
     .options = bridge_options,
     .notify = bridge_notify,
     .local_drop = request_local_drop,
-    .dumpops = { .priv = bridge_dump, .path = request_path },
+    .dumpops = { .priv = bridge_dump, .path = bridge_path },
 };
 
 /* --- what is negotiated --- */
