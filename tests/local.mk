@@ -18,6 +18,7 @@ check_PROGRAMS += \
     tests/unit/test_rules \
     tests/unit/test_timeline \
     tests/unit/test_timer \
+    tests/unit/test_trace_history \
     tests/unit/test_volfile \
     tests/unit/test_watch \
     tests/graph/test_fault \
@@ -30,6 +31,9 @@ check_PROGRAMS += \
 endif
 # The rules of debug/fault know of no graph.
 tests_unit_test_rules_SOURCES = %D%/unit/test_rules.c xlators/debug/fault/parse.c xlators/debug/fault/rules.c
+
+# Nor does the history of debug/trace.
+tests_unit_test_trace_history_SOURCES = %D%/unit/test_trace_history.c xlators/debug/trace/history.c xlators/debug/trace/lines.c
 
 # What scripts in tests/mount run on a mount. They know nothing of Windlass, and no sanitizer watches them.
 check_PROGRAMS += \
@@ -241,6 +245,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/times.sh \
     %D%/mount/tmpfile.sh \
     %D%/mount/trace-log.sh \
+    %D%/mount/trace.sh \
     %D%/mount/tutorial.sh \
     %D%/mount/unmounting.sh \
     %D%/mount/usage.sh \

@@ -10,4 +10,5 @@ dist_volfiles_DATA = \
     %D%/posix.vol \
     %D%/power-cut.vol \
     %D%/rot-13.vol \
+    %D%/trace.vol \
     %D%/write-behind.vol

@@ -20,6 +20,7 @@ include %D%/debug/delay-gen/local.mk
 include %D%/debug/error-gen/local.mk
 include %D%/debug/fault/local.mk
 include %D%/debug/power-cut/local.mk
+include %D%/debug/trace/local.mk
 include %D%/encryption/rot-13/local.mk
 include %D%/performance/write-behind/local.mk
 include %D%/storage/posix/local.mk

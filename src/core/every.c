@@ -27,12 +27,12 @@ struct op {
     void (*pass) (const struct call *call);
     void (*wind) (const struct call *call, xlator_t *child, void *cookie);
     call_stub_t *(*keep) (const struct call *call, bool pass);
-    void (*print) (const struct call *call, GString *out);
+    void (*each) (const struct call *call, value_seen *see, void *data);
     void (*answer_pass) (const struct answer *answer);
     int (*answer_keep) (const struct answer *answer, void *kept);
     void (*answer_lend) (const struct answer_stub *stub);
     void (*answer_drop) (void *kept);
-    void (*answer_print) (const struct answer *answer, GString *out);
+    void (*answer_each) (const struct answer *answer, value_seen *see, void *data);
     size_t kept_size;
 };
 
@@ -43,8 +43,8 @@ struct op {
 #define GET(kind, name) GET_##kind##_##name (&answer)
 #define OF_ARGS(kind, name) , args->name
 #define OF_RETS(kind, name) , rets->name
-#define PRINT_ARG(kind, name) print_##kind (out, #name, args->name);
-#define PRINT_RET(kind, name) print_##kind (out, #name, rets->name);
+#define SHOW_ARG(kind, name) see (KIND_##kind, #name, &args->name, data);
+#define SHOW_RET(kind, name) see (KIND_##kind, #name, &rets->name, data);
 
 /* So that arguments are spelled out before the edge counts them. */
 #define WIND(...) STACK_WIND_COOKIE (__VA_ARGS__)
@@ -80,10 +80,10 @@ struct op {
         return fop_##fop##_stub (call->frame, pass ? passed_##fop : every_##fop                    \
                                  FOP_ARGS_##fop (OF_ARGS));                                        \
     }                                                                                              \
-    static void print_##fop (const struct call *call, GString *out)                                \
+    static void each_##fop (const struct call *call, value_seen *see, void *data)                  \
     {                                                                                              \
         const struct fop##_call *args = call->args;                                                \
-        FOP_ARGS_##fop (PRINT_ARG)                                                                 \
+        FOP_ARGS_##fop (SHOW_ARG)                                                                 \
     }
 FOP_LIST (DOWN)
 
@@ -161,16 +161,16 @@ FOP_LIST (DOWN)
         (void) kept;                                                                               \
         FOP_RETS_##fop (DROP)                                                                      \
     }                                                                                              \
-    static void answer_print_##fop (const struct answer *answer, GString *out)                     \
+    static void answer_each_##fop (const struct answer *answer, value_seen *see, void *data)       \
     {                                                                                              \
         const struct fop##_answer *rets = answer->rets;                                            \
-        FOP_RETS_##fop (PRINT_RET)                                                                 \
+        FOP_RETS_##fop (SHOW_RET)                                                                 \
     }
 FOP_LIST (UP)
 
 #define OP(fop)                                                                                    \
-    [FOP_##fop] = { pass_##fop, wind_##fop, keep_##fop, print_##fop, answer_pass_##fop,            \
-                    answer_keep_##fop, answer_lend_##fop, answer_drop_##fop, answer_print_##fop,   \
+    [FOP_##fop] = { pass_##fop, wind_##fop, keep_##fop, each_##fop, answer_pass_##fop,            \
+                    answer_keep_##fop, answer_lend_##fop, answer_drop_##fop, answer_each_##fop,   \
                     sizeof (struct fop##_kept) },
 static const struct op ops[FOP_MAX] = { FOP_LIST (OP) };
 
@@ -238,9 +238,33 @@ call_is_at (const struct call *call, const char *pattern)
 }
 
 void
+value_print (enum kind kind, const char *name, const void *value, GString *out)
+{
+    switch (kind) {
+#define PRINT(kind)                                                                                \
+    case KIND_##kind:                                                                              \
+        print_##kind (out, name, *(C_##kind const *) value);                                       \
+        break;
+        KIND_LIST (PRINT)
+    }
+}
+
+static void
+print_to (enum kind kind, const char *name, const void *value, void *out)
+{
+    value_print (kind, name, value, out);
+}
+
+void
+call_each (const struct call *call, value_seen *see, void *data)
+{
+    ops[call->op].each (call, see, data);
+}
+
+void
 call_print (const struct call *call, GString *out)
 {
-    ops[call->op].print (call, out);
+    call_each (call, print_to, out);
 }
 
 void
@@ -284,7 +308,13 @@ answer_stub_destroy (struct answer_stub *stub)
 }
 
 void
+answer_each (const struct answer *answer, value_seen *see, void *data)
+{
+    ops[answer->op].answer_each (answer, see, data);
+}
+
+void
 answer_print (const struct answer *answer, GString *out)
 {
-    ops[answer->op].answer_print (answer, out);
+    answer_each (answer, print_to, out);
 }

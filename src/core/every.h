@@ -118,6 +118,13 @@ bool call_is_at (const struct call *call, const char *pattern);
 void call_print (const struct call *call, GString *out);
 void answer_print (const struct answer *answer, GString *out);
 
+/* For who prints otherwise: see is called with each argument, or each result without op_ret and op_errno, in the order of fops.def. value points at
+ * it: at a loc_t * for KIND_LOC. value_print appends one as call_print would. */
+typedef void value_seen (enum kind kind, const char *name, const void *value, void *data);
+void call_each (const struct call *call, value_seen *see, void *data);
+void answer_each (const struct answer *answer, value_seen *see, void *data);
+void value_print (enum kind kind, const char *name, const void *value, GString *out);
+
 /* What routes have in the place of a fop where api->every stands in for it. */
 #define FOP(name) name##_fop every_##name;
 #define ARG(kind, name)

@@ -52,4 +52,15 @@ struct gf_flock {
 #define C_LOCK struct gf_flock *
 #define C_BYTES GBytes *
 
+/* All of them, for who looks at values one by one: KIND_LOC, ... */
+#define KIND_LIST(X)                                                                               \
+    X (LOC) X (FD) X (INODE) X (IATT) X (DICT) X (VECTOR) X (COUNT) X (IOBREF) X (SIZE) X (OFFSET) \
+    X (FLAGS) X (INT) X (MODE) X (DEV) X (NAME) X (STATVFS) X (DIRENTS) X (LOCK) X (BYTES)
+
+enum kind {
+#define KIND_NUMBER(kind) KIND_##kind,
+    KIND_LIST (KIND_NUMBER)
+#undef KIND_NUMBER
+};
+
 #endif

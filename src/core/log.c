@@ -203,8 +203,7 @@ log_append_time (GString *line)
     g_string_append_printf (line, "[%s.%06ld +0000] ", text, now.tv_nsec / 1000);
 }
 
-/* File names and other texts of users can hold anything: a line stays one line. */
-static void
+void
 log_append_safely (GString *line, const char *text)
 {
     for (const unsigned char *p = (const unsigned char *) text; *p; p++) {

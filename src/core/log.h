@@ -50,6 +50,9 @@ const char *log_level_name (gf_loglevel_t level);
 void log_line (gf_loglevel_t level, const struct xlator *this, const char *file, int line,
                const char *function, const char *format, ...) G_GNUC_PRINTF (6, 7);
 
+/* Appends text with \x0a and the like for what would make more than one line of it: names of files may hold anything. */
+void log_append_safely (GString *line, const char *text);
+
 /* Raw text, for tables such as the final graph: each line as it is, without a prefix. */
 void log_text (const char *text);
 

@@ -42,6 +42,7 @@ struct xlator_option {
     int (*check) (const char *text, char **ret_allowed); /* of a text: is it a good one? As option_parse */
     const char *const *values; /* OPTION_ENUM: what is allowed, NULL at the end */
     bool required;
+    const char *excludes; /* the name of another option that can't be set as well */
     bool online;          /* may change while it runs: reconfigure takes it over */
     bool inert;           /* GlusterFS has it, here it does nothing: the first use says so */
     const char *help;     /* one sentence, without a full stop */

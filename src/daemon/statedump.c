@@ -72,6 +72,10 @@ append_graph (GString *out, const struct graph *graph)
         g_string_append_printf (out, "\n[xlator.%s.%s.priv]\n", type, xl->name);
         if (xl->ready && xl->api->dumpops.priv)
             xl->api->dumpops.priv (xl, out);
+        if (!xl->ready || !xl->api->dumpops.history)
+            continue;
+        g_string_append_printf (out, "\n[xlator.%s.%s.history]\n", type, xl->name);
+        xl->api->dumpops.history (xl, out);
     }
 }
 

@@ -325,6 +325,21 @@ setting_missing (struct volfile *volfile, const xlator_t *xl, const struct xlato
                    row->help ? "; it is " : "", row->help ? row->help : "");
 }
 
+/* Both rows' places are said: either may be the one that has to go. */
+static void
+exclusion_check (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
+{
+    const char *key = setting->option->excludes;
+    const struct option_setting *other = key ? setting_find (xl, key) : NULL;
+    g_autofree char *where = NULL;
+
+    if (!other || setting->by == SET_BY_DEFAULT || other->by == SET_BY_DEFAULT)
+        return;
+    where = other->line > 0 ? g_strdup_printf ("line %d", other->line) : g_strdup ("the command line");
+    problem_error (volfile, setting_place (setting), xl->name, "option '%s' can't be used with option '%s', which is set at %s: remove one",
+                   setting->option->key[0], key, where);
+}
+
 void
 options_apply (struct volfile *volfile, const struct loading *loading)
 {
@@ -336,6 +351,7 @@ options_apply (struct volfile *volfile, const struct loading *loading)
 
         if (setting->by == SET_BY_DEFAULT)
             setting->text = g_strdup (row->value);
+        exclusion_check (volfile, xl, setting);
         if (!setting->text && setting->by == SET_BY_DEFAULT && row->required)
             setting_missing (volfile, xl, row);
         if (!setting->text)

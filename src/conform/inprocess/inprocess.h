@@ -224,8 +224,11 @@ struct world {
  * after a message. */
 struct world *world_new (const struct conform_options *options, const char *dir);
 void world_free (struct world *world);
-/* Does somebody above want attributes that cost something? */
-void world_wants (struct world *world, bool all);
+/* Which attributes that cost something somebody above wants, WANTS_*; and which ones translators of the world want themselves. A
+ * stack that has such a one answers them where storage alone would not, so both are asked for the same. */
+#define WANTS_ATTRIBUTES (WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES)
+void world_wants (struct world *world, unsigned above);
+unsigned world_wanted (const struct world *world);
 /* A tree as cases expect it; 0, or a negative errno. */
 int world_ready (struct world *world);
 /* Gives back all that the tree's inodes and files were. */

@@ -182,8 +182,8 @@ case_prepare (void)
 {
     int r, r_bare;
 
-    world_wants (worker.stack, true);
-    world_wants (worker.bare, true);
+    world_wants (worker.stack, WANTS_ATTRIBUTES);
+    world_wants (worker.bare, WANTS_ATTRIBUTES);
     r = world_ready (worker.stack);
     r_bare = world_ready (worker.bare);
     if (r < 0 && r_bare >= 0)
@@ -202,8 +202,8 @@ case_run (const struct in_case *c)
     variant = &quiet;
     if (case_prepare ()) {
         variant = c->variant;
-        world_wants (worker.stack, !variant->plain);
-        world_wants (worker.bare, !variant->plain);
+        world_wants (worker.stack, variant->plain ? 0 : WANTS_ATTRIBUTES);
+        world_wants (worker.bare, variant->plain ? world_wanted (worker.stack) : WANTS_ATTRIBUTES);
         case_call (c);
         order_settle ();
         variant = &quiet;

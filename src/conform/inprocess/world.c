@@ -105,8 +105,18 @@ world_new (const struct conform_options *options, const char *dir)
     return world;
 }
 
+unsigned
+world_wanted (const struct world *world)
+{
+    unsigned wants = 0;
+
+    for (guint i = 0; i < world->graph->xlators->len; i++)
+        wants |= ((xlator_t *) world->graph->xlators->pdata[i])->api->wants;
+    return wants & WANTS_ATTRIBUTES;
+}
+
 void
-world_wants (struct world *world, bool all)
+world_wants (struct world *world, unsigned above)
 {
     for (guint i = 0; i < world->graph->xlators->len; i++) {
         xlator_t *xl = world->graph->xlators->pdata[i];
@@ -114,7 +124,7 @@ world_wants (struct world *world, bool all)
 
         for (const xlator_list_t *up = xl->parents; up; up = up->next)
             wants |= up->xlator->api->wants | up->xlator->wants_above;
-        xl->wants_above = wants | (all ? WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES : 0);
+        xl->wants_above = wants | above;
     }
 }
 

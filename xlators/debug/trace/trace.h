@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * debug/trace, in pieces:
+ *
+ *   trace.c     options, and what is done with each call and answer
+ *   lines.c     a call or an answer as a line of text
+ *   history.c   the last of them as records, which become text when somebody asks
+ */
+#ifndef WINDLASS_DEBUG_TRACE_H
+#define WINDLASS_DEBUG_TRACE_H
+
+#include "xlator.h"
+
+/* --- history.c ---------------------------------------------------------------------------------- */
+
+struct history;
+
+struct history *history_new (size_t size); /* how many records it keeps */
+void history_free (struct history *history);
+
+/* Any thread, at any time; no lock is taken and no memory. */
+void history_add_call (struct history *history, const struct call *call);
+void history_add_answer (struct history *history, const struct answer *answer);
+void history_add_release (struct history *history, fd_t *fd);
+
+/* A line for each record, the oldest first. Meanwhile others may be added. */
+void history_print (struct history *history, GString *out);
+
+/* How many were added, and how many of them were lost because two threads met at one place. */
+void history_counts (struct history *history, uint64_t *ret_added, uint64_t *ret_lost);
+
+/* --- lines.c ------------------------------------------------------------------------------------ */
+
+/* Appends "14: gfid=... fd=0x..., count=1, offset=3, ..." and "14: (op_ret=5, *prebuf = {...}, ...)". */
+void line_of_call (const struct call *call, GString *out);
+void line_of_answer (const struct answer *answer, GString *out);
+
+/* "op_ret=-1, op_errno=2 (No such file or directory)" */
+void line_of_result (int32_t op_ret, int32_t op_errno, GString *out);
+
+/* Appends seconds and nanoseconds as "2026-11-20 11:38:36.620765000". */
+void line_of_time (int64_t seconds, uint32_t nanoseconds, GString *out);
+
+#endif
