@@ -191,10 +191,41 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/trim.c \
     %D%/fuse/xattr.c
 
+# --- the function graph ----------------------------------------------------------------------------
+
+# Its own parts, and those of the program that no request meets, have no room for it.
+untraced_cflags = $(WINDLASS_CFLAGS) $(SANITIZERS)
+
+noinst_LIBRARIES += src/libfunctions.a src/libhooks.a
+src_libfunctions_a_SOURCES = \
+    %D%/trace/calls.c \
+    %D%/trace/calls.h \
+    %D%/trace/functions/functions.c \
+    %D%/trace/functions/functions.h \
+    %D%/trace/functions/hook.h \
+    %D%/trace/functions/internal.h \
+    %D%/trace/functions/patch-arm64.c \
+    %D%/trace/functions/patch-x86.c \
+    %D%/trace/functions/patch.c \
+    %D%/trace/functions/patch.h \
+    %D%/trace/functions/read.c \
+    %D%/trace/functions/sites.c \
+    %D%/trace/functions/sites.h \
+    %D%/trace/functions/threads.c
+src_libfunctions_a_CFLAGS = $(untraced_cflags)
+
+# What each traced call runs: it must not be traced itself, nor watched by a sanitizer, nor touch what it doesn't save.
+src_libhooks_a_SOURCES = \
+    %D%/trace/functions/hook-arm64.S \
+    %D%/trace/functions/hook-x86.S \
+    %D%/trace/functions/hook.c
+src_libhooks_a_CFLAGS = $(WINDLASS_CFLAGS) $(HOOK_CFLAGS)
+
 # --- the program -----------------------------------------------------------------------------------
 
 # All objects, not only what the program itself calls: translators use the rest. Programs of tests need the same.
 whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
+whole_objects += $(src_libfunctions_a_OBJECTS) $(src_libhooks_a_OBJECTS)
 whole_libs = $(FUSE_LIBS) $(GLIB_LIBS)
 
 sbin_PROGRAMS += src/windlass
@@ -211,6 +242,7 @@ src_windlass_SOURCES = \
     %D%/cli/output.c \
     %D%/cli/tell.c \
     %D%/cli/timeline.c \
+    %D%/cli/trace.c \
     %D%/conform/conform.h \
     %D%/conform/history/answered.c \
     %D%/conform/history/apply-names.c \
@@ -293,7 +325,9 @@ src_windlass_SOURCES = \
     %D%/daemon/signals.c \
     %D%/daemon/statedump.c \
     %D%/daemon/timeline.c \
+    %D%/daemon/trace.c \
     %D%/main.c
+src_windlass_CFLAGS = $(untraced_cflags)
 src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS)
 
 # For mount(8) and fstab(5), which look for it in /sbin: --with-mount-helper-dir=/sbin where that isn't sbindir.

@@ -260,6 +260,7 @@ dist_noinst_DATA += \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
     %D%/mount/programs/trace-events.py \
+    %D%/mount/trace-lib.sh \
     %D%/graph/posix_world.h \
     %D%/unit/mock.h \
     %D%/unit/suite.h

@@ -19,6 +19,7 @@ const struct cli_command cli_commands[] = {
     { "reload", "MOUNTPOINT", "take over changed options from the volfile", cli_tell_daemon },
     { "tell", "MOUNTPOINT [TARGET COMMAND [FILE]]", "say something to a mount's daemon, or to a translator", cli_tell },
     { "timeline", "start|stop|cat|clear MOUNTPOINT", "record whole requests across threads, for Perfetto or as a tree", cli_timeline },
+    { "trace", "start|stop|cat MOUNTPOINT", "see which functions a mount's daemon runs, and how long each takes", cli_trace },
     { NULL, NULL, NULL, NULL },
 };
 

@@ -30,7 +30,7 @@ static const struct unit size_units[] = {
 };
 
 static const struct unit time_units[] = {
-    { "", 1 },       { "ms", 1e-3 },   { "s", 1 },     { "sec", 1 },   { "m", 60 },
+    { "", 1 },       { "us", 1e-6 },   { "ms", 1e-3 },   { "s", 1 },     { "sec", 1 },   { "m", 60 },
     { "min", 60 },   { "h", 3600 },    { "hr", 3600 }, { "d", 86400 }, { "days", 86400 },
     { "w", 604800 }, { "wk", 604800 }, { NULL, 0 },
 };

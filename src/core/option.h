@@ -19,7 +19,7 @@ enum option_type {
     OPTION_SIZE,    /* number with B KB MB GB TB PB, of 1024; uint64_t, bytes */
     OPTION_PERCENT, /* number with or without %, 0 to 100; double */
     OPTION_PERCENT_OR_SIZE, /* % decides; struct option_share */
-    OPTION_TIME,    /* number with ms s sec m min h hr d days w wk, seconds if none; int64_t, nanoseconds */
+    OPTION_TIME,    /* number with us ms s sec m min h hr d days w wk, seconds if none; int64_t, nanoseconds */
     OPTION_PATH,    /* absolute, without ..; char * */
     OPTION_STRING,  /* anything; char * */
     OPTION_ENUM,    /* one of values, any case; int, its index */

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+void (*xlator_module_loaded) (void);
+
 /* What the lowest translator answers where nobody implements an operation. */
 #define DECLARE(kind, name) , C_##kind name
 #define NOTHING(kind, name) , (C_##kind) 0

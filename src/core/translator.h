@@ -157,4 +157,7 @@ void xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data);
 /* Sets the level, and the routes to xl with it: winds to it are logged from TRACE on. Any time, on any thread. */
 void xlator_set_loglevel (xlator_t *xl, gf_loglevel_t level);
 
+/* Called after the graph has loaded a module, on its thread; NULL: nobody wants to know. Not for translators. */
+extern void (*xlator_module_loaded) (void);
+
 #endif

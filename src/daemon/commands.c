@@ -160,5 +160,8 @@ const struct control_command running_commands[] = {
     { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },
     { "timeline", "start or stop to record whole requests, or clear what was recorded", running_timeline },
     { "timeline-cat", "what was recorded, in pieces", running_timeline_cat },
+    { "trace-cat", "what was recorded of functions, in pieces: windlass trace cat", command_trace_cat },
+    { "trace-start", "record which functions run: windlass trace start", command_trace_start },
+    { "trace-stop", "record no more functions: windlass trace stop", command_trace_stop },
     { NULL, NULL, NULL },
 };

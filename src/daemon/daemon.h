@@ -80,6 +80,11 @@ int running_timeline_cat (void *data, GBytes *input, GString *answer);
 /* SIGHUP: a new log, and a reload. */
 void running_hang_up (const struct running *running);
 
+/* --- trace.c: windlass trace --- */
+int command_trace_start (void *data, GBytes *input, GString *answer);
+int command_trace_stop (void *data, GBytes *input, GString *answer);
+int command_trace_cat (void *data, GBytes *input, GString *answer);
+
 /* --- paths.c: where things are by default --- */
 #define DIR_LOG "/var/log/windlass"
 #define DIR_RUN "/run/windlass"

@@ -265,6 +265,8 @@ module_open (const char *path, const char *type, char **ret_error)
         return NULL;
     }
     g_module_make_resident (module); /* its functions may be on some thread's stack until the very end */
+    if (xlator_module_loaded)
+        xlator_module_loaded ();
     return symbol;
 }
 

@@ -35,5 +35,8 @@ offers DEBUG -L D
 offers '' counts /nowhere-
 offers my.vol fault /mnt my
 offers start timeline star
+offers 'start stop' trace st
+offers '' trace start /nowhere-
+offers --translator= trace start /mnt --tr
 offers other.txt tell /mnt volume rules o
 exit $status

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* windlass trace start|stop|cat MOUNTPOINT: which functions a daemon runs, and how long each takes. */
+#include "cli/cli.h"
+#include "trace/calls.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- what start asks for --- */
+
+/* An option of the command line is a line to the daemon, which checks it. */
+struct ask {
+    char **functions, **translators, **fops, **paths, **pids;
+    char *min, *buffer;
+};
+
+static void
+ask_clear (struct ask *ask)
+{
+    g_strfreev (ask->functions);
+    g_strfreev (ask->translators);
+    g_strfreev (ask->fops);
+    g_strfreev (ask->paths);
+    g_strfreev (ask->pids);
+    g_free (ask->min);
+    g_free (ask->buffer);
+}
+
+/* false after a message. */
+static bool
+line_add (const struct cli_command *command, GString *out, const char *key, const char *value)
+{
+    if (value && (strchr (value, '\n') || !*value)) {
+        fprintf (stderr, "windlass %s: '--%s' must be a text without a line's end, got '%s'\n", command->name, key, value);
+        return false;
+    }
+    if (value)
+        g_string_append_printf (out, "%s %s\n", key, value);
+    return true;
+}
+
+static bool
+lines_add (const struct cli_command *command, GString *out, const char *key, char **values)
+{
+    for (; values && *values; values++)
+        if (!line_add (command, out, key, *values))
+            return false;
+    return true;
+}
+
+static bool
+ask_lines (const struct cli_command *command, const struct ask *ask, GString *out)
+{
+    return lines_add (command, out, "function", ask->functions) && lines_add (command, out, "translator", ask->translators)
+           && lines_add (command, out, "fop", ask->fops) && lines_add (command, out, "path", ask->paths)
+           && lines_add (command, out, "pid", ask->pids) && line_add (command, out, "min", ask->min)
+           && line_add (command, out, "buffer", ask->buffer);
+}
+
+/* --- cat --- */
+
+static int
+take (const char *bytes, size_t size, void *data, char **ret_error)
+{
+    return calls_take (data, bytes, size, ret_error);
+}
+
+static void
+print_line (const char *line, void *data)
+{
+    fputs (line, stdout);
+    fputc ('\n', stdout);
+}
+
+static int
+trace_cat (const struct cli_command *command, const char *mountpoint)
+{
+    struct calls *calls = calls_new ();
+    int status = cli_call_pieces (command, mountpoint, NULL, "trace-cat", NULL, take, calls);
+
+    errno = 0;
+    if (status == CLI_OK)
+        calls_print (calls, print_line, NULL);
+    if (status == CLI_OK && (ferror (stdout) || fflush (stdout) != 0)) {
+        fprintf (stderr, "windlass %s: can't write all of it: %s\n", command->name, g_strerror (errno ? errno : EIO));
+        status = CLI_FAILED;
+    }
+    calls_free (calls);
+    return status;
+}
+
+/* --- which of them --- */
+
+static int
+trace_do (const struct cli_command *command, const char *what, const char *mountpoint, const struct ask *ask)
+{
+    g_autoptr (GString) lines = g_string_new (NULL);
+    g_autoptr (GBytes) input = NULL;
+    const bool start = strcmp (what, "start") == 0;
+
+    if (!ask_lines (command, ask, lines))
+        return CLI_USAGE;
+    if (!start && lines->len > 0)
+        return cli_usage (command, "what is traced is said when it starts");
+    if (strcmp (what, "cat") == 0)
+        return trace_cat (command, mountpoint);
+    if (!start && strcmp (what, "stop") != 0)
+        return cli_usage (command, "start, stop or cat?");
+    input = g_bytes_new (lines->str, lines->len);
+    return cli_call (command, mountpoint, NULL, start ? "trace-start" : "trace-stop", input);
+}
+
+int
+cli_trace (const struct cli_command *command, int argc, char **argv)
+{
+    struct ask ask = { 0 };
+    const GOptionEntry more[] = {
+        { "function", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.functions, "only functions of such a name, or without: '!GLOB'", "GLOB" },
+        { "translator", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.translators, "only what is done for a request to this volume", "VOLUME" },
+        { "fop", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.fops, "only for this operation", "NAME" },
+        { "path", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.paths, "only for files of such a path in the mount", "GLOB" },
+        { "pid", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.pids, "only for requests of this process", "N" },
+        { "min", 0, 0, G_OPTION_ARG_STRING, &ask.min, "only calls that take at least so long, as 1ms", "TIME" },
+        { "buffer", 0, 0, G_OPTION_ARG_STRING, &ask.buffer, "memory for each thread, 1MB if not given", "SIZE" },
+        { 0 },
+    };
+    int status = CLI_USAGE;
+
+    if (!cli_parse (command, &argc, argv, NULL, more))
+        return CLI_USAGE;
+    if (argc == 3)
+        status = trace_do (command, argv[1], argv[2], &ask);
+    else
+        status = cli_usage (command, argc < 2 ? "start, stop or cat?" : argc < 3 ? "which mount point?" : "one mount point is wanted");
+    ask_clear (&ask);
+    return status;
+}

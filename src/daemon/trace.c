@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass trace start, stop and cat. What is to be traced comes as lines:
+ *
+ *   function GLOB  translator VOLUME  fop NAME  path GLOB  pid N  min TIME  buffer SIZE
+ *
+ * Several of one kind: any of them.
+ */
+#include "daemon/daemon.h"
+
+#include "core/option.h"
+#include "core/suggest.h"
+#include "trace/functions/functions.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct wish {
+    struct functions_wish functions;
+    GPtrArray *globs;
+};
+
+static const struct xlator_option min_row = { { "min" }, OPTION_TIME, .max = 86400, .size = sizeof (int64_t) };
+static const struct xlator_option buffer_row = {
+    { "buffer" }, OPTION_SIZE, .min = FUNCTIONS_BUFFER_MIN, .max = FUNCTIONS_BUFFER_MAX, .size = sizeof (uint64_t)
+};
+
+static int
+take_value (const struct xlator_option *row, const char *text, void *value, GString *answer)
+{
+    g_autofree char *allowed = NULL;
+    int r = option_parse (row, text, value, &allowed);
+
+    if (r < 0)
+        g_string_append_printf (answer, "'%s' %s, got '%s'", row->key[0], allowed, text);
+    return r;
+}
+
+static int
+take_line (struct wish *wish, const char *key, const char *value, GString *answer)
+{
+    if (strcmp (key, "function") == 0)
+        g_ptr_array_add (wish->functions.globs, g_strdup (value));
+    else if (strcmp (key, "min") == 0)
+        return take_value (&min_row, value, &wish->functions.min, answer);
+    else if (strcmp (key, "buffer") == 0)
+        return take_value (&buffer_row, value, &wish->functions.buffer, answer);
+    else {
+        g_string_append_printf (answer, "a trace has no '%s'", key);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int
+take_lines (struct wish *wish, GBytes *input, GString *answer)
+{
+    gsize size;
+    const char *bytes = g_bytes_get_data (input, &size);
+    g_autofree char *text = g_strndup (size ? bytes : "", size);
+    g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+    int r = 0;
+
+    for (char **line = lines; *line && r == 0; line++) {
+        char *blank = strchr (*line, ' ');
+
+        if (!**line)
+            continue;
+        if (blank)
+            *blank = '\0';
+        r = take_line (wish, *line, blank ? blank + 1 : "", answer);
+    }
+    return r;
+}
+
+int
+command_trace_start (void *data, GBytes *input, GString *answer)
+{
+    struct wish wish = { .functions = { .globs = g_ptr_array_new_with_free_func (g_free), .buffer = 1 << 20 } };
+    int r = take_lines (&wish, input, answer);
+
+    if (r == 0)
+        r = functions_start (&wish.functions, answer);
+    g_ptr_array_unref (wish.functions.globs);
+    return r;
+}
+
+int
+command_trace_stop (void *data, GBytes *input, GString *answer)
+{
+    return functions_stop (answer);
+}
+
+int
+command_trace_cat (void *data, GBytes *input, GString *answer)
+{
+    g_autofree char *where = control_piece_where (input, NULL), *next = NULL;
+    int r = functions_read (where, CONTROL_PIECE, answer, &next);
+
+    if (r == 0)
+        control_piece_next (answer, next);
+    return r;
+}

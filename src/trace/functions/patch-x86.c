@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * x86-64, with -fpatchable-function-entry=7,5: five bytes of room, and two bytes at the entry.
+ *
+ *   off        90 90   nop; nop      or 66 90, a nop of two bytes, by other compilers
+ *   half way   90 f9   nop; stc      the carry flag says nothing at a function's entry
+ *   on         eb f9   jmp -7        to the room: e8 ........ call page
+ *
+ * Each step changes one byte. A thread that is between the two bytes, or saw the first change alone, does stc or nop and goes on.
+ *
+ * Or with -fpatchable-function-entry=5,5 -fcf-protection=branch: five bytes of room, and endbr64 at the entry, which does nothing
+ * where branches aren't guarded. No thread is in the midst of that one instruction, and the jump takes its first two bytes
+ * at once: they are never on both sides of what a processor stores as a whole, or it is left alone.
+ *
+ *   off        f3 0f 1e fa   endbr64
+ *   on         eb f9 1e fa   jmp -7
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#if defined HAVE_FUNCTION_GRAPH && defined __x86_64__
+
+#include "trace/functions/hook.h"
+#include "trace/functions/patch.h"
+
+#include <string.h>
+
+#define ROOM 5
+
+#define JUMP 0xeb
+#define BACK 0xf9 /* the distance to the room; alone, stc */
+#define ENDBR_HALF 0x0ff3 /* as it is read from memory */
+#define JUMP_BOTH 0xf9eb
+
+static const uint8_t nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, long_nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+/* What is there was endbr64. */
+static bool
+is_whole (const struct patch_site *site)
+{
+    const uint8_t *at = (const uint8_t *) site->jump;
+
+    return at[2] == 0x1e && at[3] == 0xfa;
+}
+
+static bool
+is_off (const struct patch_site *site)
+{
+    const uint8_t *at = (const uint8_t *) site->jump;
+
+    if (is_whole (site))
+        return at[0] == 0xf3 && at[1] == 0x0f && site->jump % 8 != 7;
+    return (at[0] == 0x90 || at[0] == 0x66) && (at[1] == 0x90 || at[1] == BACK);
+}
+
+bool
+patch_is_on (const struct patch_site *site)
+{
+    const uint8_t *at = (const uint8_t *) site->jump;
+
+    return at[0] == JUMP && at[1] == BACK;
+}
+
+void
+patch_look (struct patch_site *site)
+{
+    site->jump = site->entry = site->room + ROOM;
+    site->on = patch_is_on (site);
+    site->taken = *(const uint8_t *) site->entry == 0xcc;
+    if (!site->on && !is_off (site))
+        site->jump = 0;
+}
+
+void
+patch_page (void *page)
+{
+    static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 }; /* jmp *(what follows) */
+    const uint64_t to = (uintptr_t) hook_entry;
+
+    memcpy (page, jump, sizeof jump);
+    memcpy ((uint8_t *) page + sizeof jump, &to, sizeof to);
+}
+
+bool
+patch_room (const struct patch_site *site, const void *page)
+{
+    const int32_t distance = (uintptr_t) page - (site->room + ROOM);
+    uint8_t *room = (uint8_t *) site->room, call[ROOM] = { 0xe8 };
+
+    memcpy (call + 1, &distance, sizeof distance);
+    if (memcmp (room, call, ROOM) == 0)
+        return true;
+    if (memcmp (room, nops, ROOM) != 0 && memcmp (room, long_nop, ROOM) != 0)
+        return false;
+    memcpy (room, call, ROOM);
+    return true;
+}
+
+static bool
+change (uint8_t *byte, uint8_t from, uint8_t to)
+{
+    return __atomic_compare_exchange_n (byte, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+bool
+patch_step (const struct patch_site *site, int step, bool in)
+{
+    uint8_t *at = (uint8_t *) site->jump;
+    uint16_t before = in ? ENDBR_HALF : JUMP_BOTH;
+
+    if (is_whole (site))
+        return step == (in ? 0 : 1)
+               || __atomic_compare_exchange_n ((uint16_t *) at, &before, in ? JUMP_BOTH : ENDBR_HALF, false, __ATOMIC_SEQ_CST,
+                                               __ATOMIC_SEQ_CST);
+    if (in && step == 0)
+        return (at[0] == 0x90 || at[0] == 0x66) && (at[1] == BACK || change (at + 1, 0x90, BACK));
+    if (in)
+        return change (at, 0x90, JUMP) || change (at, 0x66, JUMP);
+    return step == 0 ? change (at, JUMP, 0x90) : change (at + 1, BACK, 0x90);
+}
+
+#endif
