@@ -194,6 +194,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/disk-full.sh \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
+    %D%/mount/function-graph.sh \
     %D%/mount/error-gen.sh \
     %D%/mount/execute-only.sh \
     %D%/mount/fault.sh \

@@ -65,15 +65,11 @@ int cli_conform (const struct cli_command *command, int argc, char **argv);
 int cli_draw (const struct cli_command *command, int argc, char **argv);
 int cli_help (const struct cli_command *command, int argc, char **argv);
 
-<<<<<<< HEAD
-/* inflight.c, tell.c, fault.c */
-=======
 /* trace.c */
 
 int cli_trace (const struct cli_command *command, int argc, char **argv);
 
-/* tell.c, fault.c */
->>>>>>> a99fd73 (trace: the function graph, live)
+/* inflight.c, tell.c, fault.c */
 
 int cli_fault (const struct cli_command *command, int argc, char **argv);
 int cli_inflight (const struct cli_command *command, int argc, char **argv);

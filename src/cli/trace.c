@@ -3,7 +3,6 @@
 #include "cli/cli.h"
 #include "trace/calls.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* --- what start asks for --- */
@@ -12,6 +11,7 @@
 struct ask {
     char **functions, **translators, **fops, **paths, **pids;
     char *min, *buffer;
+    char *output; /* of cat */
 };
 
 static void
@@ -24,6 +24,7 @@ ask_clear (struct ask *ask)
     g_strfreev (ask->pids);
     g_free (ask->min);
     g_free (ask->buffer);
+    g_free (ask->output);
 }
 
 /* false after a message. */
@@ -68,22 +69,24 @@ take (const char *bytes, size_t size, void *data, char **ret_error)
 static void
 print_line (const char *line, void *data)
 {
-    fputs (line, stdout);
-    fputc ('\n', stdout);
+    FILE *file = data;
+
+    fputs (line, file);
+    fputc ('\n', file);
 }
 
 static int
-trace_cat (const struct cli_command *command, const char *mountpoint)
+trace_cat (const struct cli_command *command, const char *mountpoint, const char *path)
 {
+    struct cli_output output;
     struct calls *calls = calls_new ();
     int status = cli_call_pieces (command, mountpoint, NULL, "trace-cat", NULL, take, calls);
 
-    errno = 0;
-    if (status == CLI_OK)
-        calls_print (calls, print_line, NULL);
-    if (status == CLI_OK && (ferror (stdout) || fflush (stdout) != 0)) {
-        fprintf (stderr, "windlass %s: can't write all of it: %s\n", command->name, g_strerror (errno ? errno : EIO));
+    if (status == CLI_OK && cli_output_open (command, path, &output) < 0)
         status = CLI_FAILED;
+    else if (status == CLI_OK) {
+        calls_print (calls, print_line, output.file);
+        status = cli_output_done (command, &output) < 0 ? CLI_FAILED : CLI_OK;
     }
     calls_free (calls);
     return status;
@@ -96,14 +99,16 @@ trace_do (const struct cli_command *command, const char *what, const char *mount
 {
     g_autoptr (GString) lines = g_string_new (NULL);
     g_autoptr (GBytes) input = NULL;
-    const bool start = strcmp (what, "start") == 0;
+    const bool start = strcmp (what, "start") == 0, cat = strcmp (what, "cat") == 0;
 
     if (!ask_lines (command, ask, lines))
         return CLI_USAGE;
     if (!start && lines->len > 0)
         return cli_usage (command, "what is traced is said when it starts");
-    if (strcmp (what, "cat") == 0)
-        return trace_cat (command, mountpoint);
+    if (!cat && ask->output)
+        return cli_usage (command, "only what cat prints can go to a file");
+    if (cat)
+        return trace_cat (command, mountpoint, ask->output);
     if (!start && strcmp (what, "stop") != 0)
         return cli_usage (command, "start, stop or cat?");
     input = g_bytes_new (lines->str, lines->len);
@@ -122,6 +127,7 @@ cli_trace (const struct cli_command *command, int argc, char **argv)
         { "pid", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.pids, "only for requests of this process", "N" },
         { "min", 0, 0, G_OPTION_ARG_STRING, &ask.min, "only calls that take at least so long, as 1ms", "TIME" },
         { "buffer", 0, 0, G_OPTION_ARG_STRING, &ask.buffer, "memory for each thread, 1MB if not given", "SIZE" },
+        { "output", 'o', 0, G_OPTION_ARG_FILENAME, &ask.output, "cat: print to this file", "FILE" },
         { 0 },
     };
     int status = CLI_USAGE;

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-<<<<<<< HEAD
 # debug/trace: lines in GlusterFS's shape at whatever level the process logs, a history where nothing is said, each instance for
 # itself, switched while it is mounted.
 # builds: debug release tsan
@@ -79,73 +78,3 @@ sed -i 's/option exclude-ops getxattr/&\n    option include lookup/' "$VOL"
 expect_error "^$VOL:[0-9]+:[0-9]+: error: volume 'trace-3': option 'include-ops' can't be used with option 'exclude-ops', which is set at line [0-9]+: remove one$" "$WINDLASS" check "$VOL"
 sed -i '/option include lookup/d; s/getxattr/lokup/' "$VOL"
 expect_error "option 'exclude-ops' .*'lokup' is no operation; did you mean 'lookup'" "$WINDLASS" check "$VOL"
-=======
-# windlass trace: what a write through a mount calls, nested and timed; only some functions; and what it says to wrong input.
-# builds: debug release asan tsan
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/trace-lib.sh"
-need_function_graph
-stack encryption/rot-13
-mount_volfile "$VOL"
-
-# Nothing was traced yet.
-expect_error 'windlass trace: .*no trace was started' "$WINDLASS" trace cat "$MNT"
-expect_error 'windlass trace: no trace is on' "$WINDLASS" trace stop "$MNT"
-
-# A write goes down from the bridge to the storage, and its answer comes up inside of that.
-expect_match "how many" '^[1-9][0-9]{3} functions are traced$' "$("$WINDLASS" trace start "$MNT")"
-echo hello >"$MNT/file"
-expect "what was written" "uryyb" "$(cat "$BACK/file")"
-trace_cat running
-expect_ok "$WINDLASS" trace stop "$MNT"
-echo more >"$MNT/later"
-trace_cat stopped
-for file in running stopped; do
-    expect_trace $file rot13_writev fuse_write
-    expect_trace $file posix_writev rot13_writev
-    expect_trace $file rot13_writev_cbk posix_writev
-done
-expect "creates" 1 "$(grep -c 'fuse_create()' stopped)"
-
-# Only some functions; what they are in is not theirs to show.
-expect_match "some" '^[1-9][0-9]? functions are traced$' "$("$WINDLASS" trace start "$MNT" --function 'rot13_*' --function '!rot13_b*')"
-expect_error 'a trace is on already' "$WINDLASS" trace start "$MNT"
-echo hello >"$MNT/file"
-expect_ok "$WINDLASS" trace stop "$MNT"
-expect_error 'no trace is on' "$WINDLASS" trace stop "$MNT"
-trace_cat some
-expect_trace some rot13_writev_cbk rot13_writev
-expect_no_trace some posix_writev
-expect_no_trace some fuse_write
-expect_no_trace some rot13_bytes
-
-# Only long calls: none of this was.
-expect_ok "$WINDLASS" trace start "$MNT" --min 100s
-cat "$MNT/file" >/dev/null
-trace_cat long
-expect_no_trace long posix_readv
-expect_ok "$WINDLASS" trace stop "$MNT"
-
-# What is wrong is said, and changes nothing.
-expect_error "no function is called 'rot13_wirtev'.*did you mean 'rot13_writev'" "$WINDLASS" trace start "$MNT" --function rot13_wirtev
-expect_error "no function is called 'nothing_\*'" "$WINDLASS" trace start "$MNT" --function 'rot13_*' --function 'nothing_*'
-expect_error "'min' must be .*, got 'soon'" "$WINDLASS" trace start "$MNT" --min soon
-expect_error "'buffer' must be 64KB to 1GB, got '1KB'" "$WINDLASS" trace start "$MNT" --buffer 1KB
-expect_error "'$BACK' is not a mount point" "$WINDLASS" trace start "$BACK"
-expect_error "usage: windlass trace" "$WINDLASS" trace
-expect_error "usage: windlass trace" "$WINDLASS" trace begin "$MNT"
-expect_error "usage: windlass trace" "$WINDLASS" trace stop "$MNT" --min 1s
-expect_error "a trace has no 'colour'" "$WINDLASS" tell "$MNT" - trace-start <(echo colour red)
-expect_error "this is no place in a trace" "$WINDLASS" tell "$MNT" - trace-cat <(echo 1 2 3)
-expect_error "can't write all of it: No space" sh -c '"$0" trace cat "$1" >/dev/full' "$WINDLASS" "$MNT"
-trace_cat still
-expect "the mount" hello "$(cat "$MNT/file")"
-
-# The last calls stay when the ring is full, and it is said that others were lost.
-expect_ok "$WINDLASS" trace start "$MNT" --buffer 64KB
-for i in {1..150}; do echo "$i" >"$MNT/file"; done
-expect_ok "$WINDLASS" trace stop "$MNT"
-trace_cat full
-expect_match "what was lost" '/\* [1-9][0-9]* calls were lost here \*/' "$(cat full)"
-unmount
->>>>>>> a99fd73 (trace: the function graph, live)
