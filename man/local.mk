@@ -11,6 +11,7 @@ man_MANS = \
     man/man7/encryption-rot-13.7 \
     man/man7/fops.7 \
     man/man7/performance-write-behind.7 \
+    man/man7/windlass-probes.7 \
     man/man7/storage-posix.7 \
     man/man8/mount.windlass.8 \
     man/man8/windlass-conform.8 \
@@ -28,8 +29,9 @@ man_sources = \
     %D%/storage-posix.7.in \
     %D%/volfile.5.in \
     %D%/windlass-conform.8.in \
+    %D%/windlass-probes.7.in \
     %D%/windlass.8.in
-EXTRA_DIST += $(man_sources) %D%/page.awk src/core/fops-man.awk
+EXTRA_DIST += $(man_sources) %D%/page.awk %D%/probes.awk src/core/fops-man.awk
 dist_noinst_DATA += HACKING
 CLEANFILES += $(man_MANS)
 
@@ -39,6 +41,8 @@ man_make = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
     if test '$(BUILD_NAME)' = tsan && setarch -R true 2>/dev/null; then fixed='setarch -R'; else fixed=; fi && \
     $(AWK) -v version='$(PACKAGE_VERSION)' \
         -v windlass="ASAN_OPTIONS=detect_leaks=0 WINDLASS_XLATOR_PATH=xlators $$fixed src/windlass$(EXEEXT)" \
+        -v sbindir='$(sbindir)' -v pkgdatadir='$(pkgdatadir)' \
+        -v probes="$(AWK) -f $(srcdir)/%D%/probes.awk $(srcdir)/src/fops.def" \
         -v operations="$(AWK) -f $(srcdir)/src/core/fops-man.awk $(srcdir)/src/core/kinds.h $(srcdir)/src/fops.def" \
         -f $(srcdir)/%D%/page.awk $< >$@.new && mv $@.new $@
 
@@ -49,6 +53,7 @@ man/man7/%.7: %D%/%.7.in %D%/page.awk
 man/man8/%.8: %D%/%.8.in %D%/page.awk
 	$(man_make)
 
+man/man7/windlass-probes.7: %D%/probes.awk src/fops.def
 man/man7/fops.7: src/core/fops-man.awk src/core/kinds.h src/fops.def
 man/man7/debug-power-cut.7: src/windlass$(EXEEXT) xlators/debug/power-cut.la
 man/man7/debug-delay-gen.7: src/windlass$(EXEEXT) xlators/debug/delay-gen.la

@@ -4,8 +4,9 @@
 #   @OPTIONS TYPE@   what `windlass help --man TYPE` prints, without its heading (-v windlass=COMMAND)
 #   @BY-DESIGN@      what `windlass conform --man` prints
 #   @OPERATIONS@     the section made from fops.def (-v operations=COMMAND)
+#   @PROBES@         the operations that have probes (-v probes=COMMAND)
 #
-# and @VERSION@ within a line for the version (-v version=TEXT).
+# and @VERSION@, @SBINDIR@ and @PKGDATADIR@ within a line for the version and folders (-v version=TEXT and so on).
 # Text between requests, in lines of at most 80 bytes.
 function put(line,    at) {
     if (line ~ /^\.(nf|TS)/) literal = 1
@@ -41,4 +42,5 @@ function run(command, what,    line, lines, since) {
 /^@OPTIONS .*@$/   { sub (/@$/, "", $2); run(windlass " help --man " $2, "options"); next }
 /^@BY-DESIGN@$/    { run(windlass " conform --man", "by-design"); next }
 /^@OPERATIONS@$/   { run(operations, "operations"); next }
-                   { gsub (/@VERSION@/, version); put($0) }
+/^@PROBES@$/       { run(probes, "probes"); next }
+                   { gsub (/@VERSION@/, version); gsub (/@SBINDIR@/, sbindir); gsub (/@PKGDATADIR@/, pkgdatadir); put($0) }

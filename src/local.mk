@@ -35,6 +35,8 @@ src_libcore_a_SOURCES = \
     %D%/core/option.c \
     %D%/core/print.c \
     %D%/core/print.h \
+    %D%/core/probe.c \
+    %D%/core/probe.h \
     %D%/core/random.c \
     %D%/core/scheduler.c \
     %D%/core/scheduler.h \
@@ -59,6 +61,8 @@ src_libcore_a_SOURCES = \
     %D%/trace/assemble.h \
     %D%/trace/numbers.c \
     %D%/trace/numbers.h \
+    %D%/trace/probes.c \
+    %D%/trace/probes.h \
     %D%/trace/recording.c \
     %D%/trace/recording.h \
     %D%/trace/rings.c \
@@ -337,6 +341,15 @@ EXTRA_DIST += %D%/mount.windlass.in
 src/mount.windlass: %D%/mount.windlass.in Makefile
 	$(AM_V_GEN)$(SED) 's|[@]sbindir@|$(sbindir)|g' $(srcdir)/%D%/mount.windlass.in >$@.new && \
 	chmod +x $@.new && mv $@.new $@
+
+# --- bpftrace --------------------------------------------------------------------------------------
+
+bpftracedir = $(pkgdatadir)/bpftrace
+dist_bpftrace_SCRIPTS = \
+    %D%/trace/bpftrace/errors.bt \
+    %D%/trace/bpftrace/fop-latency.bt \
+    %D%/trace/bpftrace/slow-requests.bt \
+    %D%/trace/bpftrace/translator-latency.bt
 
 # --- gdb -------------------------------------------------------------------------------------------
 

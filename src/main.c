@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "core/thread.h"
 #include "daemon/daemon.h"
+#include "trace/probes.h"
 #include "trace/timeline.h"
 #include "meta/meta.h"
 
@@ -189,6 +190,7 @@ start (struct program *program)
     r = graph_activate (program->graph);
     if (r < 0)
         return 1; /* it said why */
+    probes_begin (program->graph->xlators);
     program->bridge = bridge_new (program->graph, program->mountpoint, (const char *const *) options->bridge->pdata,
                                   options->kernel->str, &error);
     if (!program->bridge)
@@ -259,6 +261,7 @@ stop (struct program *program)
         _exit (1);
     }
     timeline_end ();
+    probes_end ();
     if (program->graph)
         graph_deactivate (program->graph);
     bridge_free (program->bridge);

@@ -227,6 +227,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/power-cut-sqlite.sh \
     %D%/mount/power-cut.sh \
     %D%/mount/privileges-killed.sh \
+    %D%/mount/probes.sh \
     %D%/mount/races.sh \
     %D%/mount/reload.sh \
     %D%/mount/removed-but-open.sh \

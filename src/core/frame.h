@@ -135,6 +135,7 @@ struct call_stack {
     call_stack_t *all_next;       /* every stack there is, for stack_foreach; never unlinked */
     call_frame_t frames[STACK_FRAMES];
     char local_bytes[STACK_LOCAL_SIZE] __attribute__ ((aligned (16)));
+    void *probed; /* src/trace/probes.c's own, of the operation that the mount asks for now */
 };
 
 /* --- requests ------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
 /* How a request of the kernel becomes a call_stack, and how it is answered. */
 #include "fuse/internal.h"
 
+#include "core/probe.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -91,6 +93,7 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
         fuse_reply_err (req, error);
         return NULL;
     }
+    probe_look (op);
     root = stack_new (bridge->realms[about >> 63]);
     root->op = op;
     act_as_caller (root, ctx);

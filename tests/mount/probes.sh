@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# USDT probes: the program lists those of every operation, each is a nop; and the scripts for bpftrace that are installed tell of a
+# workload what it did. When the last one is gone nothing is watched any more.
+# builds: debug release
+# timeout: 200
+. "$(dirname "$0")/lib.sh"
+need_command readelf objdump
+program=$BUILD_DIR/src/windlass
+notes=$(readelf -n "$program")
+grep -q 'Provider: windlass' <<<"$notes" || skip "needs a build with <sys/sdt.h>"
+
+# --- in the program ---------------------------------------------------------------------------------
+
+fops=$(sed -n 's/^FOP (\(.*\))$/\1/p' "$SOURCE_DIR/src/fops.def")
+wanted=$(for fop in $fops; do echo "${fop}_end"; echo "${fop}_start"; done; echo unwind; echo wind)
+expect "the probes" "$(sort <<<"$wanted")" "$(sed -n 's/^ *Name: //p' <<<"$notes" | sort)"
+for place in $(sed -n 's/^ *Location: 0x0*\([0-9a-f]*\),.*/\1/p' <<<"$notes" | sort -R --random-source=/dev/zero | head -n 8); do
+    expect_match "what is at 0x$place" '\snop' "$(objdump -d --start-address="0x$place" --stop-address=$((0x$place + 1)) "$program")"
+done
+# The semaphores of a pair are side by side, at a multiple of 4.
+awk '/Name:/ { name = $2 } /Semaphore:/ { print name, $NF }' <<<"$notes" | while read -r name at; do
+    case $name in
+        wind | *_start) [ $((at % 4)) = 0 ] ;;
+        *) [ $((at % 4)) = 2 ] ;;
+    esac || fail "the semaphore of $name is at $at"
+done || exit 1
+
+# --- with bpftrace ----------------------------------------------------------------------------------
+
+need_root
+need_command bpftrace
+[ -e /sys/bus/event_source/devices/uprobe ] || skip "needs a kernel with uprobes"
+said=$(timeout 60 bpftrace -e 'BEGIN { printf ("it works\n"); exit (); }' 2>&1)
+grep -q 'it works' <<<"$said" || skip "bpftrace can't work here: $(tail -n 1 <<<"$said")"
+
+stack debug/delay-gen,delay-percentage=100%,delay-duration=20000,enable=writev encryption/rot-13
+mount_volfile "$VOL"
+timers () {
+    "$WINDLASS" counts "$MNT" | sed -n 's/^timers=//p'
+}
+before=$(timers)
+
+tracers=()
+# trace NAME ARGUMENT...: bpftrace, in the background; its output goes to NAME. It attaches within seconds, then says its first line.
+trace () {
+    local name=$1
+    shift
+    bpftrace "$@" >"$name" 2>"$name.errors" &
+    tracers+=("$!")
+    wait_until 60 "grep -q 'Ctrl-C\|ready' $name || ! is_running $!"
+    is_running "$!" || fail "bpftrace $*: $(cat "$name" "$name.errors")"
+}
+scripts=$SOURCE_DIR/src/trace/bpftrace
+trace fops -p "$DAEMON" "$scripts/fop-latency.bt"
+trace translators -p "$DAEMON" "$scripts/translator-latency.bt"
+trace slow -p "$DAEMON" "$scripts/slow-requests.bt" 15
+trace errors -p "$DAEMON" "$scripts/errors.bt"
+# Without a process: the program's path.
+trace path -e "BEGIN { printf (\"ready\\n\"); } usdt:$program:windlass:writev_start {
+    printf (\"%s|%s|%d|%d|%s\\n\", str (arg1), str (arg2), arg3, arg4, str (arg5)); }
+    usdt:$program:windlass:mkdir_end { printf (\"%d|%s\\n\", (int32) arg1, str (arg4)); }
+    usdt:$program:windlass:mkdir_start { printf (\"%s|%s\\n\", str (arg1), str (arg2)); }"
+
+mkdir "$MNT/dir" "$MNT/dir/in"
+printf '0123456789' >"$MNT/dir/file"
+cat "$MNT/dir/file" >/dev/null
+cat "$MNT/missing" 2>/dev/null
+wait_until '[ "$(timers)" -gt '"$before"' ]'
+kill -INT "${tracers[@]}"
+wait "${tracers[@]}"
+
+expect_match "a histogram of writes" '^@us\[writev\]:' "$(cat fops)"
+expect_match "of more than 16 ms" '^\[16K, 32K\) +1 ' "$(sed -n '/writev/,/^$/p' fops)"
+expect_match "failed lookups" '^@failed\[lookup\]: [1-9]' "$(cat fops)"
+expect_match "a histogram of rot-13" '^@own_ns\[rot-13-2\]:' "$(cat translators)"
+expect_match "who took the time" '^@own_us_sum\[delay-gen-1, writev\]: 2[0-9]{4}$' "$(cat translators)"
+expect_match "the slow one" '^ +[0-9]+ +2[0-9]\.[0-9]{3} writev +0 /dir/file$' "$(cat slow)"
+expect "no other" 1 "$(grep -c ' writev ' slow)"
+expect_match "errors" '^@errors\[posix, lookup, 2\]: [1-9]' "$(cat errors)"
+expect_match "what a write is about" '^/dir/file\|\|0\|10\|writev$' "$(cat path)"
+expect_match "what a mkdir is about" '^/dir\|in$' "$(cat path)"
+expect_match "how it went" '^0\|/dir/in$' "$(cat path)"
+
+# Nobody is attached: a little later nobody is told, and no timer looks.
+wait_until '[ "$(timers)" = '"$before"' ]'
+expect "it works on" 0123456789 "$(cat "$MNT/dir/file")"
