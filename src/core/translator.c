@@ -48,6 +48,15 @@ set_watchers_locked (xlator_t *xl, unsigned bits, bool on)
     __atomic_store_n (&xl->watchers, now, __ATOMIC_RELEASE);
 }
 
+/* Who it leads to is decided once, before the first request; from then on requests read it, so that even the same again may not be
+ * written. */
+static void
+set_once (xlator_t **to, xlator_t *xl)
+{
+    if (*to != xl)
+        *to = xl;
+}
+
 static void
 xlator_route_locked (xlator_t *xl)
 {
@@ -58,12 +67,12 @@ xlator_route_locked (xlator_t *xl)
     watched = xl->watchers != 0;
 
 #define ROUTE(name)                                                                                \
-    if (below && (xl->pass_through || !xlator_does (xl, xl->api->fops.name, FOP_##name))) {                 \
-        xl->routes.name.to = below->name.to;                                                       \
+    if (below && (xl->pass_through || !xlator_does (xl, xl->api->fops.name, FOP_##name))) {        \
+        set_once (&xl->routes.name.to, below->name.to);                                            \
         __atomic_store_n (&xl->routes.name.call, below->name.call, __ATOMIC_RELAXED);              \
     } else {                                                                                       \
         name##_fop *own = xlator_own_##name (xl);                                                  \
-        xl->routes.name.to = xl;                                                                   \
+        set_once (&xl->routes.name.to, xl);                                                        \
         __atomic_store_n (&xl->routes.name.call, watched ? watched_##name : own,               \
                           __ATOMIC_RELAXED);                                                       \
     }
