@@ -106,6 +106,7 @@ check_LTLIBRARIES += \
     tests/xlators/test/options.la \
     tests/xlators/test/slow.la \
     tests/xlators/test/pass.la \
+    tests/xlators/test/trickle.la \
     tests/xlators/test/twice.la \
     tests/xlators/test/wrong.la \
     tests/xlators/test/wrongtype.la
@@ -126,6 +127,7 @@ tests_xlators_test_oops_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_options_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_slow_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_pass_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_trickle_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_twice_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrong_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrongtype_la_LDFLAGS = $(test_module_link)
@@ -213,9 +215,12 @@ dist_noinst_SCRIPTS += \
     %D%/mount/locks.sh \
     %D%/mount/many-entries.sh \
     %D%/mount/mapped.sh \
+    %D%/mount/meta-busy.sh \
     %D%/mount/meta-closed.sh \
     %D%/mount/meta-frames.sh \
     %D%/mount/meta-layout.sh \
+    %D%/mount/meta-names.sh \
+    %D%/mount/meta-profile.sh \
     %D%/mount/meta-writes.sh \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \

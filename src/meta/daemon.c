@@ -3,6 +3,7 @@
 #include "meta/internal.h"
 
 #include "core/json.h"
+#include "trace/numbers.h"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -57,12 +58,10 @@ meta_show_mallinfo (const struct meta *meta, const struct meta_node *node, GStri
 
 /* --- measuring ------------------------------------------------------------------------------ */
 
-static bool measuring; /* atomic */
-
 int
 meta_show_measure_latency (const struct meta *meta, const struct meta_node *node, GString *out)
 {
-    g_string_append_printf (out, "%d\n", __atomic_load_n (&measuring, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "%d\n", numbers_set_for (meta->of.graph->xlators, NUMBERS_SET));
     return 0;
 }
 
@@ -77,7 +76,7 @@ meta_set_measure_latency (const struct meta *meta, const struct meta_node *node,
         g_string_append (allowed, "must be 0 or 1");
         return -EINVAL;
     }
-    __atomic_store_n (&measuring, on, __ATOMIC_RELAXED);
+    numbers_set (meta->of.graph->xlators, NUMBERS_SET, on);
     return 0;
 }
 

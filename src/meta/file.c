@@ -68,6 +68,7 @@ meta_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t of
 {
     const struct meta_open *open = meta_open_get (this, fd);
     const GString *text = open ? open->text : NULL;
+    g_autoptr (fd_t) keep = fd_ref (fd); /* as soon as the kernel has the answer, the file may be closed */
     size_t from = text && offset >= 0 ? MIN ((size_t) offset, text->len) : 0;
     struct iovec vector = { NULL, text ? MIN (size, text->len - from) : 0 };
     struct iatt buf;
@@ -76,7 +77,7 @@ meta_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t of
         STACK_UNWIND (readv, frame, -1, EBADF, NULL, 0, NULL, NULL, NULL);
         return;
     }
-    vector.iov_base = text->str + from; /* which lives as long as fd: whoever keeps the answer copies it, as it has no iobref */
+    vector.iov_base = text->str + from; /* without an iobref: whoever keeps the answer copies it */
     buf = meta_iatt (this, meta_inode_get (this, fd->inode));
     STACK_UNWIND (readv, frame, (int32_t) vector.iov_len, 0, &vector, 1, &buf, NULL, NULL);
 }

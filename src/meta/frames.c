@@ -102,9 +102,8 @@ append_frame (GString *out, unsigned number, const struct seen *seen)
     g_string_append_printf (out, ",\"Complete\":%d}", seen->complete);
 }
 
-/* As GlusterFS's own lists spell it: READ for readv. */
-static char *
-type_name (enum fop op)
+char *
+meta_fop_name (enum fop op)
 {
     return g_ascii_strup (op == FOP_readv ? "read" : op == FOP_writev ? "write" : fop_name (op), -1);
 }
@@ -113,7 +112,7 @@ LOOKS_AT_RUNNING_REQUESTS static void
 append_stack (const call_stack_t *root, void *data)
 {
     struct report *report = data;
-    g_autofree char *type = type_name (root->op);
+    g_autofree char *type = meta_fop_name (root->op);
     g_autoptr (GArray) frames = NULL;
     const xlator_t *first = root->frames[0].this;
 

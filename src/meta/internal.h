@@ -126,7 +126,7 @@ extern const struct meta_kind meta_outside;
 GPtrArray *meta_entries (const struct meta *meta, const struct meta_node *node);
 void meta_entries_add (GPtrArray *entries, char *name, const struct meta_node *node);
 
-/* A name of the user's, as a file may be called. g_free it. */
+/* What the directory of a volume is called: as the volume, mostly. g_free it. */
 char *meta_file_name (const char *name);
 
 #define META_LEVELS "a number from 0 to 9, or NONE, EMERG, ALERT, CRITICAL, ERROR, WARNING, NOTICE, INFO, DEBUG or TRACE"
@@ -161,6 +161,8 @@ int meta_show_subvolume (const struct meta *meta, const struct meta_node *node, 
 void meta_each_option (const struct meta *meta, xlator_t *xl, void (*fn) (const struct xlator_option *option, void *data), void *data);
 
 /* --- frames.c --- */
+/* As GlusterFS's own lists spell it: READ for readv. g_free it. */
+char *meta_fop_name (enum fop op);
 int meta_show_frames (const struct meta *meta, const struct meta_node *node, GString *out);
 
 #endif

@@ -2,7 +2,7 @@
 /* Which names there are in .meta, a row each. */
 #include "meta/internal.h"
 
-#define FILE_NAME_MAX 255
+#include <limits.h>
 
 #define FILE_KIND(name_, show_) &(const struct meta_kind){ .name = name_, .type = IA_IFREG, .show = show_ }
 #define KNOB_KIND(name_, show_, set_) &(const struct meta_kind){ .name = name_, .type = IA_IFREG, .show = show_, .set = set_ }
@@ -16,7 +16,7 @@ add_option (const struct xlator_option *option, void *data)
     static const struct meta_kind kind = { .type = IA_IFREG, .show = meta_show_option };
     const struct meta_node node = { .kind = &kind, .option = option };
 
-    meta_entries_add (data, meta_file_name (option->key[0]), &node);
+    meta_entries_add (data, g_strdup (option->key[0]), &node);
 }
 
 static void
@@ -166,37 +166,11 @@ meta_entries (const struct meta *meta, const struct meta_node *node)
     return entries;
 }
 
-/* Would it be taken for something else in the directory of a graph? */
-static bool
-name_is_taken (const char *name)
-{
-    static const char *const taken[] = { "", ".", "..", "volfile", "top" };
-
-    for (size_t i = 0; i < G_N_ELEMENTS (taken); i++)
-        if (strcmp (name, taken[i]) == 0)
-            return true;
-    return false;
-}
-
+/* A volume's name may be a file's, as volfile.c sees to; but two names are others' in the directory of a graph. */
 char *
 meta_file_name (const char *name)
 {
-    GString *out = g_string_new (NULL);
-    bool escape = name_is_taken (name);
+    const bool taken = strcmp (name, "volfile") == 0 || strcmp (name, "top") == 0;
 
-    if (!*name)
-        g_string_append (out, "%");
-    for (const unsigned char *p = (const unsigned char *) name; *p; p++, escape = false)
-        if (escape || *p < 0x20 || *p == 0x7f || *p == '/' || *p == '%')
-            g_string_append_printf (out, "%%%02X", *p);
-        else
-            g_string_append_c (out, (char) *p);
-    if (out->len > FILE_NAME_MAX) {
-        const gfid_t sum = gfid_of_bytes (name, strlen (name));
-        char text[GFID_TEXT_SIZE];
-
-        g_string_truncate (out, FILE_NAME_MAX - GFID_TEXT_SIZE - 1);
-        g_string_append_printf (out, "%%-%s", gfid_text (&sum, text));
-    }
-    return g_string_free (out, FALSE);
+    return taken || *name == '%' ? g_strdup_printf ("%%%.*s", NAME_MAX - 1, name) : g_strdup (name);
 }

@@ -2,6 +2,8 @@
 /* The files of .meta that are about one translator; the bridge is one too. */
 #include "meta/internal.h"
 
+#include "trace/numbers.h"
+
 int
 meta_show_type (const struct meta *meta, const struct meta_node *node, GString *out)
 {
@@ -76,9 +78,23 @@ meta_show_meminfo (const struct meta *meta, const struct meta_node *node, GStrin
     return 0;
 }
 
+/* --- times ---------------------------------------------------------------------------------- */
+
+/* Nanoseconds, as GlusterFS prints them; but reading doesn't begin anew. */
 int
 meta_show_profile (const struct meta *meta, const struct meta_node *node, GString *out)
 {
+    for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++) {
+        g_autofree char *name = NULL;
+        struct numbers_sum sum;
+
+        if (!numbers_sum (node->xl, op, &sum))
+            continue;
+        name = meta_fop_name (op);
+        g_string_append_printf (out, "%s.latency.%s = AVG:%f CNT:%" G_GUINT64_FORMAT " TOTAL:%" G_GUINT64_FORMAT, node->xl->name, name,
+                                (double) sum.sum / (double) sum.count, sum.count, sum.sum);
+        g_string_append_printf (out, " MIN:%" G_GUINT64_FORMAT " MAX:%" G_GUINT64_FORMAT "\n", sum.min, sum.max);
+    }
     return 0;
 }
 

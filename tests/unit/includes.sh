@@ -19,7 +19,7 @@ only () {
 only src/core 'config\.h|fops\.def|xlator\.h|core/[a-z-]+\.h'
 only src/trace 'config\.h|fops\.def|core/[a-z-]+\.h|trace/([a-z-]+/)?[a-z-]+\.h'
 only src/graph 'config\.h|(core|graph)/[a-z-]+\.h'
-only src/meta 'config\.h|xlator\.h|(core|graph|meta)/[a-z-]+\.h'
+only src/meta 'config\.h|xlator\.h|(core|graph|trace|meta)/[a-z-]+\.h'
 only src/control '(core|graph|control)/[a-z-]+\.h'
 only src/fuse 'config\.h|xlator\.h|(core|graph|fuse)/[a-z-]+\.h'
 
