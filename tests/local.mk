@@ -27,7 +27,8 @@ check_PROGRAMS += \
     tests/graph/test_posix_shared \
     tests/graph/test_power_cut \
     tests/graph/test_power_cut_random \
-    tests/graph/test_rot13
+    tests/graph/test_rot13 \
+    tests/graph/test_write_behind
 endif
 # The rules of debug/fault know of no graph.
 tests_unit_test_rules_SOURCES = %D%/unit/test_rules.c xlators/debug/fault/parse.c xlators/debug/fault/rules.c

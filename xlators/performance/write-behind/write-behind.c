@@ -240,9 +240,9 @@ wb_dump (xlator_t *this, GString *out)
 static void
 dump_write (const struct wb_write *write, unsigned number, GString *out)
 {
-    g_string_append_printf (out, "request[%u]=unique %" G_GUINT64_FORMAT ", offset %lld, size %zu%s, blockers %d, %s\n", number,
+    g_string_append_printf (out, "request[%u]=unique %" G_GUINT64_FORMAT ", offset %lld, size %zu%s, blockers %d, blocks %u, %s\n", number,
                             write->root->unique, (long long) write->offset, write->size, write->append ? ", append" : "",
-                            __atomic_load_n (&write->node.blockers, __ATOMIC_RELAXED),
+                            __atomic_load_n (&write->node.blockers, __ATOMIC_RELAXED), write->blocked ? write->blocked->len : 0,
                             write->flying ? "on its way" : write->wbi->waits == write ? "waits for more" : "waits for others");
 }
 
