@@ -206,6 +206,7 @@ src_libfunctions_a_SOURCES = \
     %D%/trace/calls.h \
     %D%/trace/functions/functions.c \
     %D%/trace/functions/functions.h \
+    %D%/trace/functions/gate.c \
     %D%/trace/functions/hook.h \
     %D%/trace/functions/internal.h \
     %D%/trace/functions/patch-arm64.c \

@@ -47,6 +47,7 @@ check_PROGRAMS += \
     tests/mount/programs/opath \
     tests/mount/programs/race \
     tests/mount/programs/setflags \
+    tests/mount/programs/starts \
     tests/mount/programs/swap \
     tests/mount/programs/tmpfile
 check_PROGRAMS += tests/soak/keeper
@@ -197,6 +198,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/disk-full.sh \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
+    %D%/mount/function-graph-filters.sh \
+    %D%/mount/function-graph-starts.sh \
     %D%/mount/function-graph.sh \
     %D%/mount/error-gen.sh \
     %D%/mount/execute-only.sh \

@@ -9,6 +9,7 @@
 #include "daemon/daemon.h"
 
 #include "core/option.h"
+#include "core/opset.h"
 #include "core/suggest.h"
 #include "trace/functions/functions.h"
 
@@ -17,10 +18,11 @@
 
 struct wish {
     struct functions_wish functions;
-    GPtrArray *globs;
+    const struct running *running;
 };
 
 static const struct xlator_option min_row = { { "min" }, OPTION_TIME, .max = 86400, .size = sizeof (int64_t) };
+static const struct xlator_option pid_row = { { "pid" }, OPTION_INT, .min = 1, .max = INT32_MAX, .size = sizeof (int64_t) };
 static const struct xlator_option buffer_row = {
     { "buffer" }, OPTION_SIZE, .min = FUNCTIONS_BUFFER_MIN, .max = FUNCTIONS_BUFFER_MAX, .size = sizeof (uint64_t)
 };
@@ -37,6 +39,60 @@ take_value (const struct xlator_option *row, const char *text, void *value, GStr
 }
 
 static int
+take_translator (struct wish *wish, const char *name, GString *answer)
+{
+    struct graph *graph = wish->running->graph;
+    xlator_t *xl = graph_find (graph, name);
+
+    if (!xl) {
+        g_autoptr (GPtrArray) names = g_ptr_array_new ();
+        g_autofree char *near = NULL;
+
+        for (guint i = 0; i < graph->xlators->len; i++)
+            g_ptr_array_add (names, (char *) ((xlator_t *) graph->xlators->pdata[i])->name);
+        near = suggest_text (suggest_near (name, names));
+        g_string_append_printf (answer, "the graph has no volume '%s'%s", name, near);
+        return -ENOENT;
+    }
+    g_ptr_array_add (wish->functions.gate.translators, xl);
+    return 0;
+}
+
+static int
+take_fop (struct wish *wish, const char *text, GString *answer)
+{
+    g_autofree char *problem = NULL;
+    opset_t ops = 0;
+    int r = opset_parse (text, &ops, &problem);
+
+    if (r < 0)
+        g_string_append (answer, problem);
+    wish->functions.gate.ops |= ops;
+    return r;
+}
+
+/* That there is such a process can't be told: it may be in another namespace, or start later. */
+static int
+take_pid (struct wish *wish, const char *text, GString *answer)
+{
+    int64_t pid = 0;
+    int r = take_value (&pid_row, text, &pid, answer);
+
+    if (r == 0)
+        g_array_append_val (wish->functions.gate.pids, pid);
+    return r;
+}
+
+static int
+check_counts (const struct functions_gate *gate, GString *answer)
+{
+    if (gate->translators->len <= FUNCTIONS_GATE_MAX && gate->paths->len <= FUNCTIONS_GATE_MAX && gate->pids->len <= FUNCTIONS_GATE_MAX)
+        return 0;
+    g_string_append_printf (answer, "a trace takes at most %d volumes, paths and processes", FUNCTIONS_GATE_MAX);
+    return -EINVAL;
+}
+
+static int
 take_line (struct wish *wish, const char *key, const char *value, GString *answer)
 {
     if (strcmp (key, "function") == 0)
@@ -45,6 +101,14 @@ take_line (struct wish *wish, const char *key, const char *value, GString *answe
         return take_value (&min_row, value, &wish->functions.min, answer);
     else if (strcmp (key, "buffer") == 0)
         return take_value (&buffer_row, value, &wish->functions.buffer, answer);
+    else if (strcmp (key, "translator") == 0)
+        return take_translator (wish, value, answer);
+    else if (strcmp (key, "fop") == 0)
+        return take_fop (wish, value, answer);
+    else if (strcmp (key, "path") == 0)
+        g_ptr_array_add (wish->functions.gate.paths, g_strdup (value));
+    else if (strcmp (key, "pid") == 0)
+        return take_pid (wish, value, answer);
     else {
         g_string_append_printf (answer, "a trace has no '%s'", key);
         return -EINVAL;
@@ -76,11 +140,22 @@ take_lines (struct wish *wish, GBytes *input, GString *answer)
 int
 command_trace_start (void *data, GBytes *input, GString *answer)
 {
-    struct wish wish = { .functions = { .globs = g_ptr_array_new_with_free_func (g_free), .buffer = 1 << 20 } };
-    int r = take_lines (&wish, input, answer);
+    struct wish wish = { .functions = { .globs = g_ptr_array_new_with_free_func (g_free), .buffer = 1 << 20 }, .running = data };
+    struct functions_gate *gate = &wish.functions.gate;
+    int r;
 
+    gate->graph = wish.running->graph->xlators;
+    gate->translators = g_ptr_array_new ();
+    gate->paths = g_ptr_array_new_with_free_func (g_free);
+    gate->pids = g_array_new (FALSE, FALSE, sizeof (int64_t));
+    r = take_lines (&wish, input, answer);
+    if (r == 0)
+        r = check_counts (gate, answer);
     if (r == 0)
         r = functions_start (&wish.functions, answer);
+    g_array_unref (gate->pids);
+    g_ptr_array_unref (gate->paths);
+    g_ptr_array_unref (gate->translators);
     g_ptr_array_unref (wish.functions.globs);
     return r;
 }

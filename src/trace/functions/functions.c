@@ -181,7 +181,7 @@ hooks_begin (const struct functions_wish *wish)
     threads_begin (ring_calls (wish->buffer));
     __atomic_store_n (&hook.cycles, ticks_are_cycles, __ATOMIC_RELAXED);
     __atomic_store_n (&hook.unseen, 0, __ATOMIC_RELAXED);
-    __atomic_store_n (&hook.gated, wish->gated, __ATOMIC_RELAXED);
+    __atomic_store_n (&hook.gated, gate_is_wanted (&wish->gate), __ATOMIC_RELAXED);
     __atomic_store_n (&hook.min, ticks_of_ns (wish->min), __ATOMIC_RELAXED);
     __atomic_store_n (&hook.start, ticks_now (), __ATOMIC_SEQ_CST);
     __atomic_store_n (&hook.on, 1, __ATOMIC_SEQ_CST);
@@ -238,6 +238,8 @@ functions_start (const struct functions_wish *wish, GString *answer)
         hook.on = 0;
         return r;
     }
+    if (gate_is_wanted (&wish->gate))
+        gate_begin (&wish->gate);
     functions.globs = g_ptr_array_ref (wish->globs);
     functions.session++;
     xlator_module_loaded = module_loaded;
@@ -265,6 +267,7 @@ functions_stop (GString *answer)
         return r;
     __atomic_store_n (&hook.on, 0, __ATOMIC_SEQ_CST);
     xlator_module_loaded = NULL;
+    gate_end ();
     g_clear_pointer (&functions.globs, g_ptr_array_unref);
     left = sites_count ().on;
     g_string_append (answer, "the trace was stopped; 'windlass trace cat' prints it\n");

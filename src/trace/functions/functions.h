@@ -14,15 +14,27 @@
 #ifndef WINDLASS_TRACE_FUNCTIONS_FUNCTIONS_H
 #define WINDLASS_TRACE_FUNCTIONS_FUNCTIONS_H
 
+#include "core/translator.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Which requests; of each kind any of those named, all kinds at once. What is empty is anything. */
+struct functions_gate {
+    GPtrArray *graph;       /* xlator_t: all that requests may meet, as watch_set wants them; they outlive the trace */
+    GPtrArray *translators; /* xlator_t: only while one of these has the request, or those below */
+    uint64_t ops;           /* opset_t; 0: anything */
+    GPtrArray *paths;       /* as call_is_at has it (char *) */
+    GArray *pids;           /* int64_t: of a process, or of one of its threads */
+};
+#define FUNCTIONS_GATE_MAX 16 /* of each kind */
 
 struct functions_wish {
     GPtrArray *globs; /* of names (char *), as fnmatch(3) has it; "!glob": not these. Empty: all functions */
     uint64_t min;     /* nanoseconds: only calls that took at least so long */
     uint64_t buffer;  /* bytes for each thread, of which the last calls stay */
-    bool gated;       /* only where hook_gate_open says so */
+    struct functions_gate gate; /* only what is done for some requests */
 };
 
 #define FUNCTIONS_BUFFER_MIN (64 << 10)

@@ -166,7 +166,7 @@ hook_self (void)
 static inline uint64_t
 gate_look (struct hook_thread *thread, uint64_t slot)
 {
-    if (likely (!load (&hook.gated)) || slot < thread->gate)
+    if (likely (!load (&hook.gated)) || slot <= thread->gate)
         return 0;
     thread->gate = 0;
     return HOOK_ASIDE;
@@ -256,12 +256,19 @@ hook_gate_open (uint64_t slot, const void *request)
 {
     struct hook_thread *thread = hook_self ();
 
-    if (!thread)
+    if (!thread || (slot <= thread->gate && thread->gate_for == request))
         return;
     thread->gate = slot;
     thread->gate_for = request;
     for (struct hook_open *open = thread->top; open->function & HOOK_ASIDE; open--)
-        open->function &= ~HOOK_ASIDE;
+        __atomic_store_n (&open->function, open->function & ~HOOK_ASIDE, __ATOMIC_RELAXED);
+}
+
+void
+hook_gate_close (uint64_t slot, const void *request)
+{
+    if (self && !(request && slot <= self->gate && self->gate_for == request))
+        self->gate = 0;
 }
 
 #endif

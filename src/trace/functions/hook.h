@@ -84,8 +84,10 @@ struct hook_thread *hook_self (void);
 void *hook_map (size_t size);
 
 /* Opens this thread's gate for what is called below (on the stack) of slot, and says that the calls that lead there are of
- * interest. */
+ * interest. Not if it is open there already for the same request. */
 void hook_gate_open (uint64_t slot, const void *request);
+/* Closes it; but not when it is open for what is called there for that request; NULL: for any. */
+void hook_gate_close (uint64_t slot, const void *request);
 
 /* --- for hook-*.S --- */
 

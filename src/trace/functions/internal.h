@@ -16,6 +16,13 @@ struct functions {
 };
 extern struct functions functions; /* the main thread's */
 
+/* gate.c */
+
+/* Is there anything to wait for? Then from gate_begin to gate_end. */
+bool gate_is_wanted (const struct functions_gate *gate);
+void gate_begin (const struct functions_gate *gate);
+void gate_end (void);
+
 /* threads.c */
 
 /* Readies each thread's ring for calls of that size, and gives those of threads that are gone to others. Nothing is recorded

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which requests are traced. It listens on the edge: where a request that is meant is wound, or answered, the thread's gate is
+ * opened for what is called there, and closed where another one is. So it is open on each thread that goes on with the request.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#ifdef HAVE_FUNCTION_GRAPH
+
+#include "core/opset.h"
+#include "core/watch.h"
+#include "trace/functions/internal.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define REQUESTS 4096 /* whose path matched, at most; more push others out */
+
+/* Written by the main thread while nobody listens, but for those who are late: atomic. Texts are never freed. */
+static struct {
+    const xlator_t *translators[FUNCTIONS_GATE_MAX];
+    const char *paths[FUNCTIONS_GATE_MAX];
+    int64_t pids[FUNCTIONS_GATE_MAX];
+    opset_t ops;
+    bool by_translator, by_path, by_pid;
+} gate;
+
+static uint64_t requests[REQUESTS]; /* their numbers; atomic */
+static GPtrArray *listening;        /* the main thread's; NULL: nobody */
+
+#define load(place_) __atomic_load_n (place_, __ATOMIC_RELAXED)
+#define store(place_, value_) __atomic_store_n (place_, value_, __ATOMIC_RELAXED)
+
+/* --- is it meant? --- */
+
+static bool
+frame_fits (const call_frame_t *frame)
+{
+    const opset_t ops = load (&gate.ops);
+
+    if (ops && !opset_has (ops, frame->op))
+        return false;
+    for (unsigned i = 0; load (&gate.by_translator) && i < FUNCTIONS_GATE_MAX; i++)
+        if (load (&gate.translators[i]) == frame->this)
+            return true;
+    return !load (&gate.by_translator);
+}
+
+/* Or one that led to it. */
+static bool
+frames_fit (const call_frame_t *frame)
+{
+    for (; frame && frame->parent; frame = frame->parent)
+        if (frame_fits (frame))
+            return true;
+    return false;
+}
+
+/* The kernel names the thread that asks. */
+static bool
+pid_fits (pid_t pid)
+{
+    if (!load (&gate.by_pid))
+        return true;
+    for (unsigned i = 0; i < FUNCTIONS_GATE_MAX; i++) {
+        const int64_t wanted = load (&gate.pids[i]);
+
+        if (wanted == pid)
+            return true;
+        if (wanted > 0 && pid > 0 && (syscall (SYS_tgkill, (pid_t) wanted, pid, 0) == 0 || errno == EPERM))
+            return true;
+    }
+    return false;
+}
+
+/* A call without a path is for the file that the request was for before. */
+static bool
+path_fits (uint64_t request, const struct call *call)
+{
+    uint64_t *place = &requests[request % REQUESTS];
+
+    if (!load (&gate.by_path) || load (place) == request)
+        return true;
+    for (unsigned i = 0; call && i < FUNCTIONS_GATE_MAX; i++)
+        if (load (&gate.paths[i]) && call_is_at (call, load (&gate.paths[i]))) {
+            store (place, request);
+            return true;
+        }
+    return false;
+}
+
+static bool
+event_fits (const struct watch_event *event, const call_frame_t *frame)
+{
+    return frames_fit (frame) && pid_fits (event->frame->root->pid) && path_fits (event->frame->root->unique, event->call);
+}
+
+/* --- listening --- */
+
+/*
+ * Above all that is called next. Between here and there are the functions of core/watch.c that tell us, which are never inlined: on
+ * a wind tell_wind, watch_wind, and wind_with_FOP, which calls the fop; on an unwind watch_unwind, perhaps unwind_with_FOP, and
+ * watched_FOP_cbk, which calls the callback, or who called that.
+ */
+#pragma GCC diagnostic ignored "-Wframe-address"
+#define STACK_OF_NEXT ((uint64_t) (uintptr_t) __builtin_frame_address (3))
+
+static void
+gate_wind (const struct watch_event *event)
+{
+    if (event_fits (event, event->frame))
+        hook_gate_open (STACK_OF_NEXT, event->frame->root);
+    else
+        hook_gate_close (STACK_OF_NEXT, event->frame->root);
+}
+
+/* The callback is the parent's. That of a request itself is the end of it, and belongs to it. */
+static void
+gate_unwind (const struct watch_event *event)
+{
+    const bool last = !event->frame->parent || !event->frame->parent->parent;
+
+    if (event_fits (event, last && !load (&gate.by_translator) ? event->frame : event->frame->parent))
+        hook_gate_open (STACK_OF_NEXT, event->frame->root);
+    else
+        hook_gate_close (STACK_OF_NEXT, NULL);
+}
+
+static const struct watcher watcher = { .name = "functions", .wind = gate_wind, .unwind = gate_unwind };
+static const struct watcher path_watcher = { .name = "functions by path", .wants_call = true, .wind = gate_wind, .unwind = gate_unwind };
+
+bool
+gate_is_wanted (const struct functions_gate *wanted)
+{
+    return wanted->ops || (wanted->translators && wanted->translators->len) || (wanted->paths && wanted->paths->len)
+           || (wanted->pids && wanted->pids->len);
+}
+
+void
+gate_begin (const struct functions_gate *wanted)
+{
+    for (unsigned i = 0; i < FUNCTIONS_GATE_MAX; i++) {
+        store (&gate.translators[i], i < wanted->translators->len ? wanted->translators->pdata[i] : NULL);
+        store (&gate.paths[i], i < wanted->paths->len ? g_intern_string (wanted->paths->pdata[i]) : NULL);
+        store (&gate.pids[i], i < wanted->pids->len ? g_array_index (wanted->pids, int64_t, i) : 0);
+    }
+    for (unsigned i = 0; i < REQUESTS; i++)
+        store (&requests[i], 0);
+    store (&gate.ops, wanted->ops);
+    store (&gate.by_translator, wanted->translators->len > 0);
+    store (&gate.by_path, wanted->paths->len > 0);
+    store (&gate.by_pid, wanted->pids->len > 0);
+    listening = wanted->graph;
+    watch_set (listening, wanted->paths->len ? &path_watcher : &watcher, true);
+}
+
+void
+gate_end (void)
+{
+    if (!listening)
+        return;
+    watch_set (listening, &watcher, false);
+    watch_set (listening, &path_watcher, false);
+    listening = NULL;
+}
+
+#endif
