@@ -252,6 +252,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
     %D%/mount/timeline-errors.sh \
+    %D%/mount/timeline-load.sh \
     %D%/mount/timeline.sh \
     %D%/mount/times.sh \
     %D%/mount/tmpfile.sh \

@@ -42,6 +42,23 @@ timeline cat "$MNT" --text -o out.txt
 expect "text in a file" "$text" "$(cat out.txt)"
 expect_ok timeline clear "$MNT"
 expect_error 'there is no recorded timeline; begin with: windlass timeline start' timeline cat "$MNT"
+unmount
+
+# What a translator does later is below what it does it for, and an arrow leads there.
+stack performance/write-behind encryption/rot-13
+mount_volfile "$VOL"
+expect_ok timeline start "$MNT"
+echo hello >"$MNT/later"
+sync "$MNT/later"
+timeline stop "$MNT" -o later.json 2>said || fail "$(cat said)"
+text=$(timeline cat "$MNT" | sed -n '/^request [0-9]*: writev \/later/,/^$/p')
+number=$(sed -n '1s/^request \([0-9]*\):.*/\1/p' <<<"$text")
+expect_match "the write" '^ +[0-9.]+ +[0-9.]+      write-behind-1: writev = 6$' "$text"
+expect_match "what it caused" "^    request [0-9]+: writev /later, offset 0, 6 bytes, .* in the background, caused by request $number\$" "$text"
+expect_match "where that went" '^ +[0-9.]+ +[0-9.]+        posix: writev = 6( \(|$)' "$text"
+expect_match "folded" '^write-behind-1 \(background\);posix:writev [0-9]+$' "$(timeline cat "$MNT" --folded)"
+expect_match "an arrow" '"ph":"f".*"name":"caused"' "$(cat later.json)"
 
 need_command python3
-python3 "$SOURCE_DIR/tests/mount/programs/trace-events.py" out.json '"new" \' "file" || fail "out.json is no good trace"
+python3 "$SOURCE_DIR/tests/mount/programs/trace-events.py" out.json '"new" ' "writev /dir/file" || fail "out.json is no good trace"
+python3 "$SOURCE_DIR/tests/mount/programs/trace-events.py" later.json "writev /later" || fail "later.json is no good trace"
