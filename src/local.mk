@@ -14,6 +14,8 @@ src_libcore_a_SOURCES = \
     %D%/core/dirent.c \
     %D%/core/errors.c \
     %D%/core/every.c \
+    %D%/core/failures.c \
+    %D%/core/failures.h \
     %D%/core/fd.c \
     %D%/core/fops.c \
     %D%/core/frame.c \
@@ -67,6 +69,8 @@ src_libcore_a_SOURCES = \
     %D%/trace/recording.h \
     %D%/trace/rings.c \
     %D%/trace/rings.h \
+    %D%/trace/swallowed.c \
+    %D%/trace/swallowed.h \
     %D%/trace/timeline-folded.c \
     %D%/trace/timeline-json.c \
     %D%/trace/timeline-text.c \
@@ -239,6 +243,7 @@ src_windlass_SOURCES = \
     %D%/cli/cli.c \
     %D%/cli/cli.h \
     %D%/cli/conform.c \
+    %D%/cli/errors.c \
     %D%/cli/fault.c \
     %D%/cli/graph.c \
     %D%/cli/help.c \
@@ -322,6 +327,7 @@ src_windlass_SOURCES = \
     %D%/daemon/confine.c \
     %D%/daemon/crash.c \
     %D%/daemon/daemon.h \
+    %D%/daemon/errors.c \
     %D%/daemon/inflight.c \
     %D%/daemon/mount-options.c \
     %D%/daemon/mountpoint.c \

@@ -97,6 +97,7 @@ check_LTLIBRARIES += \
     tests/xlators/test/badabi.la \
     tests/xlators/test/cache.la \
     tests/xlators/test/early.la \
+    tests/xlators/test/errno.la \
     tests/xlators/test/grab.la \
     tests/xlators/test/leaf.la \
     tests/xlators/test/needs.la \
@@ -118,6 +119,7 @@ tests_xlators_defects_two_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_cache_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_early_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_errno_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_grab_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_leaf_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_needs_la_LDFLAGS = $(test_module_link)
@@ -202,6 +204,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/function-graph-starts.sh \
     %D%/mount/function-graph.sh \
     %D%/mount/error-gen.sh \
+    %D%/mount/errors.sh \
     %D%/mount/execute-only.sh \
     %D%/mount/fault.sh \
     %D%/mount/file-handles.sh \

@@ -71,6 +71,7 @@ int cli_trace (const struct cli_command *command, int argc, char **argv);
 
 /* inflight.c, tell.c, fault.c */
 
+int cli_errors (const struct cli_command *command, int argc, char **argv);
 int cli_fault (const struct cli_command *command, int argc, char **argv);
 int cli_inflight (const struct cli_command *command, int argc, char **argv);
 int cli_power_cut (const struct cli_command *command, int argc, char **argv);

@@ -189,9 +189,9 @@ call_wind (const struct call *call, xlator_t *child, void *cookie)
 }
 
 void
-call_fail (const struct call *call, int op_errno)
+call_fail_at (const struct call *call, int op_errno, const struct call_site *site)
 {
-    frame_fail (call->frame, op_errno);
+    frame_fail_at (call->frame, op_errno, site);
 }
 
 struct call_stub *
@@ -274,9 +274,9 @@ answer_pass (const struct answer *answer)
 }
 
 void
-answer_fail (const struct answer *answer, int op_errno)
+answer_fail_at (const struct answer *answer, int op_errno, const struct call_site *site)
 {
-    frame_fail (answer->frame, op_errno);
+    frame_fail_at (answer->frame, op_errno, site);
 }
 
 struct answer_stub *

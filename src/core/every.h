@@ -24,6 +24,7 @@
 #include "core/fops.h"
 
 struct gf_flock;
+struct call_site;
 
 /* A call on its way down; it and what it points at are lent. What an operation doesn't have is NULL or 0. */
 struct call {
@@ -82,7 +83,8 @@ void call_pass (const struct call *call);
 void call_wind (const struct call *call, xlator_t *child, void *cookie);
 
 /* Answers with -1 and the errno, which is positive. */
-void call_fail (const struct call *call, int op_errno);
+#define call_fail(call_, op_errno_) call_fail_at (call_, op_errno_, CALL_SITE)
+void call_fail_at (const struct call *call, int op_errno, const struct call_site *site);
 
 /* Sets the call aside, with references of its own to all that it needs. call_resume takes it to api->every again, so what was
  * decided has to be seen there, in frame->local for instance; any thread may do so. NULL when memory is out; then it is still to be answered.
@@ -96,7 +98,8 @@ struct call_stub *call_keep_to_pass (const struct call *call);
 void answer_pass (const struct answer *answer);
 
 /* Up with -1 and another errno, without anything else. */
-void answer_fail (const struct answer *answer, int op_errno);
+#define answer_fail(answer_, op_errno_) answer_fail_at (answer_, op_errno_, CALL_SITE)
+void answer_fail_at (const struct answer *answer, int op_errno, const struct call_site *site);
 
 /* Sets an answer aside, with references of its own. answer_resume hands it to our parent and frees it. NULL when memory is out. */
 struct answer_stub;

@@ -83,19 +83,19 @@ frame_push_again (call_frame_t *frame)
 /* What unwinds each operation as failed. */
 #define NOTHING(kind, name) , (C_##kind) 0
 #define FAIL(name)                                                                                 \
-    static void fail_##name (call_frame_t *frame, int op_errno)                                    \
+    static void fail_##name (call_frame_t *frame, int op_errno, const struct call_site *site)      \
     {                                                                                              \
-        STACK_UNWIND (name, frame, -1, op_errno FOP_RETS_##name (NOTHING));                        \
+        STACK_UNWIND_AT (name, frame, site, -1, op_errno FOP_RETS_##name (NOTHING));               \
     }
 FOP_LIST (FAIL)
 
 void
-frame_fail (call_frame_t *frame, int op_errno)
+frame_fail_at (call_frame_t *frame, int op_errno, const struct call_site *site)
 {
 #define ENTRY(name) [FOP_##name] = fail_##name,
-    static void (*const fail[FOP_MAX]) (call_frame_t *, int) = { FOP_LIST (ENTRY) };
+    static void (*const fail[FOP_MAX]) (call_frame_t *, int, const struct call_site *) = { FOP_LIST (ENTRY) };
 
-    fail[frame->op](frame, op_errno);
+    fail[frame->op](frame, op_errno, site);
 }
 
 /* Stands in for the callback of an answer that the frame doesn't wait for. A second answer is dropped; one to another

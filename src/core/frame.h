@@ -183,7 +183,8 @@ void stack_keep (int by); /* for those who make stubs: one more, or one less */
 char *stack_describe (const call_stack_t *root);
 
 /* Answers a frame with -1 and op_errno (positive), whatever was asked. */
-void frame_fail (call_frame_t *frame, int op_errno);
+#define frame_fail(frame_, op_errno_) frame_fail_at (frame_, op_errno_, CALL_SITE)
+void frame_fail_at (call_frame_t *frame, int op_errno, const struct call_site *site);
 
 /* --- locals --------------------------------------------------------------------------------- */
 
@@ -293,17 +294,20 @@ frame_slot_again (call_frame_t *frame)
     } while (0)
 
 /* Answers frame_: op_ret, op_errno and what fops.def lists. */
-#define STACK_UNWIND(fop_, frame_, ...) FRAME_UNWIND (fop_, frame_, __VA_ARGS__)
+#define STACK_UNWIND(fop_, frame_, ...) FRAME_UNWIND (fop_, frame_, CALL_SITE, __VA_ARGS__)
+
+/* The same in the name of another place. */
+#define STACK_UNWIND_AT(fop_, frame_, site_, ...) FRAME_UNWIND (fop_, frame_, site_, __VA_ARGS__)
 
 /* Its arguments are counted here, when all macros in them are expanded. */
-#define FRAME_UNWIND(fop_, frame_, op_ret_, op_errno_, ...)                                        \
+#define FRAME_UNWIND(fop_, frame_, site_, op_ret_, op_errno_, ...)                                 \
     do {                                                                                           \
         call_frame_t *const done_ = (frame_);                                                      \
         const int32_t failed_ = (op_ret_), errno_ = (op_errno_);                                   \
         call_frame_t *to_ = done_->parent;                                                         \
         void *cookie_ = done_->cookie;                                                             \
         ret_fn_t ret_ = done_->ret;                                                                \
-        FRAME_ANSWER (done_, FOP_##fop_, failed_, errno_, CALL_SITE, to_, cookie_, ret_);          \
+        FRAME_ANSWER (done_, FOP_##fop_, failed_, errno_, site_, to_, cookie_, ret_);              \
         ((fop_##_cbk *) ret_) (to_, cookie_, to_->this, failed_, errno_, __VA_ARGS__);             \
     } while (0)
 

@@ -58,15 +58,16 @@ see_caller (const call_stack_t *root, struct seen_request *seen)
 }
 
 /* Whoever made the request knows what it is about, or who is above him: the kernel's side of the mount. */
-LOOKS_AT_RUNNING_REQUESTS static void
-see_path (const call_stack_t *root, bool may_wait, struct seen_request *seen)
+LOOKS_AT_RUNNING_REQUESTS void
+stack_path (const call_stack_t *root, bool may_wait, char ret_path[SEEN_PATH])
 {
     xlator_t *xl = root->frames[0].this;
 
+    ret_path[0] = '\0';
     for (unsigned i = 0; xl && i < PARENTS_MAX; i++) {
         if (xl->api && xl->api->dumpops.path) {
-            if (!xl->api->dumpops.path (xl, root, may_wait, seen->path, sizeof seen->path))
-                seen->path[0] = '\0';
+            if (!xl->api->dumpops.path (xl, root, may_wait, ret_path, SEEN_PATH))
+                ret_path[0] = '\0';
             return;
         }
         xl = xl->parents ? xl->parents->xlator : NULL;
@@ -90,7 +91,7 @@ stack_see (const call_stack_t *root, bool may_wait, struct seen_request *seen)
         strand = strand->next;
     }
     find_last (seen);
-    see_path (root, may_wait, seen);
+    stack_path (root, may_wait, seen->path);
     return __atomic_load_n (&root->unique, __ATOMIC_ACQUIRE) == unique;
 }
 

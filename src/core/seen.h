@@ -40,6 +40,9 @@ struct seen_request {
  * not. Takes no memory. */
 bool stack_see (const call_stack_t *root, bool may_wait, struct seen_request *ret_seen);
 
+/* What a request is about, "" where it isn't known: the field path alone. */
+void stack_path (const call_stack_t *root, bool may_wait, char ret_path[SEEN_PATH]);
+
 /* What a frame that is last waits for, as a phrase: what its translator says, else what the thread does that took the request last.
  * Any thread but those that serve requests; reads /proc. */
 void seen_waits_for (const struct seen_request *seen, const struct seen_frame *frame, GString *out);

@@ -3,6 +3,7 @@
 #include "core/stack.h"
 #include "core/audit.h"
 #include "core/clock.h"
+#include "core/failures.h"
 #include "core/thread.h"
 
 #include <stdlib.h>
@@ -271,6 +272,15 @@ stack_retire (call_stack_t *root)
     return oldest;
 }
 
+/* Of work that nobody waits for: nobody else would tell of it. */
+static bool
+stack_failed (const call_stack_t *root)
+{
+    const call_frame_t *child = root->frames[0].slot;
+
+    return root->frames[0].wound && child->failed && failure_is_notable (child->op, child->op_errno);
+}
+
 void
 stack_done (call_stack_t *root)
 {
@@ -281,6 +291,8 @@ stack_done (call_stack_t *root)
         __atomic_store_n (&root->unique, 0, __ATOMIC_RELEASE);
         return;
     }
+    if (G_UNLIKELY (root->caused_by) && stack_failed (root))
+        failure_note_background (root);
     if (root->locals)
         stack_drop_locals (root);
     if (root->strands)

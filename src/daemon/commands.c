@@ -155,6 +155,7 @@ command_counts (void *data, GBytes *input, GString *answer)
 const struct control_command running_commands[] = {
     { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, and bytes of memory",
       command_counts },
+    { "errors", "print the last failures; input: json, clear, record=notable|all|swallowed", command_errors },
     { "graph", "print the graph with the options that are in force", command_graph },
     { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS", command_inflight },
     { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },

@@ -165,7 +165,8 @@ void request_local_drop (xlator_t *this, void *local);
 /* The kernel's request, to answer it: from here on it can't be interrupted any more. */
 fuse_req_t request_answer (call_frame_t *frame);
 /* Answers with an errno, or with 0 for plain success, and ends the request. */
-void request_err (call_frame_t *frame, int op_ret, int op_errno);
+#define request_err(frame_, op_ret_, op_errno_) request_err_at (frame_, op_ret_, op_errno_, CALL_SITE)
+void request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call_site *site);
 void request_attr (call_frame_t *frame, const struct iatt *iatt);
 /* Links the inode, tells the kernel of it, and ends the request. */
 void request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);

@@ -2,6 +2,7 @@
 /* How a request of the kernel becomes a call_stack, and how it is answered. */
 #include "fuse/internal.h"
 
+#include "core/failures.h"
 #include "core/probe.h"
 
 #include <fcntl.h>
@@ -141,7 +142,7 @@ request_answer (call_frame_t *frame)
 }
 
 void
-request_err (call_frame_t *frame, int op_ret, int op_errno)
+request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call_site *site)
 {
     fuse_req_t req = request_answer (frame);
     int error = 0;
@@ -149,6 +150,8 @@ request_err (call_frame_t *frame, int op_ret, int op_errno)
     /* The kernel takes no others, and a failure without a reason must not look like success. */
     if (op_ret < 0)
         error = op_errno > 0 && op_errno < 1000 ? op_errno : EIO;
+    if (error && failure_is_notable (frame->root->op, error))
+        failure_note (frame->root, error, site);
     fuse_reply_err (req, error);
     stack_done (frame->root);
 }

@@ -53,7 +53,7 @@ expect_error "no volume or type 'debug/fault' in the graph of .*there are never-
     "$WINDLASS" fault "$MNT" --show
 expect_error "has no command 'nonsense'; there are show, echo" "$WINDLASS" tell "$MNT" online-1 nonsense
 expect_error "has no commands, so no 'show'" "$WINDLASS" tell "$MNT" posix show
-expect_error "the daemon has no command 'nonsense'; there are counts, graph, .*reload, .*commands" "$WINDLASS" tell "$MNT" - nonsense
+expect_error "the daemon has no command 'nonsense'; there are counts, .*graph, .*reload, .*commands" "$WINDLASS" tell "$MNT" - nonsense
 head -c 1048570 /dev/zero >larger
 expect_error "the input has 1048570 bytes" "$WINDLASS" tell "$MNT" online-1 echo larger
 for words in "counts" "tell" "tell x y" "fault" "fault x" "fault x --show --clear" "power-cut" "reload x y"; do

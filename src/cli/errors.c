@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* windlass errors: what failed last on a mount, and who said so first. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+int
+cli_errors (const struct cli_command *command, int argc, char **argv)
+{
+    g_autofree char *record = NULL;
+    gboolean json = FALSE, clear = FALSE;
+    const GOptionEntry more[] = {
+        { "json", 0, 0, G_OPTION_ARG_NONE, &json, "for programs", NULL },
+        { "clear", 0, 0, G_OPTION_ARG_NONE, &clear, "forget them", NULL },
+        { "record", 0, 0, G_OPTION_ARG_STRING, &record,
+          "from now on: notable, those of requests but for what is ordinary; all; or swallowed, the notable ones and those that a "
+          "translator turned into success", "WHICH" },
+        { 0 },
+    };
+    g_autoptr (GString) text = g_string_new (NULL);
+    g_autoptr (GBytes) input = NULL;
+
+    if (!cli_parse (command, &argc, argv, NULL, more))
+        return CLI_USAGE;
+    if (argc != 2)
+        return cli_usage (command, argc < 2 ? "which mount point?" : "one mount point is wanted");
+    if (json && (clear || record))
+        return cli_usage (command, "--json is for a list");
+    if (record && strcmp (record, "notable") != 0 && strcmp (record, "all") != 0 && strcmp (record, "swallowed") != 0)
+        return cli_usage (command, "--record is notable, all or swallowed");
+    g_string_append (text, json ? "json\n" : "");
+    g_string_append (text, clear ? "clear\n" : "");
+    if (record)
+        g_string_append_printf (text, "record=%s\n", record);
+    input = g_bytes_new (text->str, text->len);
+    return cli_call (command, argv[1], NULL, "errors", input);
+}

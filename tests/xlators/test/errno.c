@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Changes EIO of an open to EREMOTEIO, and has each removexattr succeed, whatever came of it. */
+#include "xlator.h"
+
+#include <errno.h>
+
+static open_cbk errno_open_cbk;
+
+static void
+errno_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
+{
+    STACK_WIND (frame, errno_open_cbk, FIRST_CHILD (this), open, loc, flags, fd, xdata);
+}
+
+static void
+errno_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+{
+    STACK_UNWIND (open, frame, op_ret, op_errno == EIO ? EREMOTEIO : op_errno, fd, xdata);
+}
+
+static removexattr_cbk errno_removexattr_cbk;
+
+static void
+errno_removexattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
+{
+    STACK_WIND (frame, errno_removexattr_cbk, FIRST_CHILD (this), removexattr, loc, name, xdata);
+}
+
+static void
+errno_removexattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    STACK_UNWIND (removexattr, frame, 0, 0, xdata);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "test/errno",
+    .about = "changes errors",
+    .children = { .min = 1, .max = 1 },
+    .fops = { .open = errno_open, .removexattr = errno_removexattr },
+};
