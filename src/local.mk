@@ -360,10 +360,24 @@ dist_bpftrace_SCRIPTS = \
 
 # --- gdb -------------------------------------------------------------------------------------------
 
-# gdb loads <auto-load folder>/<path of the program>-gdb.py with the program.
-EXTRA_DIST += %D%/gdb/windlass.py
+# gdb loads <auto-load folder>/<path of the program>-gdb.py with the program, and that the files of the folder beside it.
+gdb_modules = \
+    %D%/gdb/arguments.py \
+    %D%/gdb/base.py \
+    %D%/gdb/breaking.py \
+    %D%/gdb/callbacks.py \
+    %D%/gdb/finding.py \
+    %D%/gdb/printers.py \
+    %D%/gdb/running.py \
+    %D%/gdb/show_files.py \
+    %D%/gdb/show_frames.py \
+    %D%/gdb/show_graph.py \
+    %D%/gdb/stepping.py
+gdb_loader = $(gdbautoloaddir)$(sbindir)/windlass-gdb
+EXTRA_DIST += %D%/gdb/windlass.py $(gdb_modules)
 install-data-local:
-	$(MKDIR_P) '$(DESTDIR)$(gdbautoloaddir)$(sbindir)'
-	$(INSTALL_DATA) $(srcdir)/%D%/gdb/windlass.py '$(DESTDIR)$(gdbautoloaddir)$(sbindir)/windlass-gdb.py'
+	$(MKDIR_P) '$(DESTDIR)$(gdb_loader)'
+	$(INSTALL_DATA) $(srcdir)/%D%/gdb/windlass.py '$(DESTDIR)$(gdb_loader).py'
+	for module in $(gdb_modules); do $(INSTALL_DATA) $(srcdir)/$$module '$(DESTDIR)$(gdb_loader)/' || exit 1; done
 uninstall-hook:
-	rm -f '$(DESTDIR)$(gdbautoloaddir)$(sbindir)/windlass-gdb.py'
+	rm -rf '$(DESTDIR)$(gdb_loader)' '$(DESTDIR)$(gdb_loader).py'

@@ -31,6 +31,9 @@ struct program {
     struct control_server *control; /* NULL where it couldn't be had */
 };
 
+/* Not on main's stack, so that a debugger finds the graph in any process and core dump. Others get it as an argument. */
+static struct program the_program;
+
 static int
 fail (const char *text)
 {
@@ -301,7 +304,7 @@ mount_and_run (struct program *program)
 int
 main (int argc, char **argv)
 {
-    struct program program = { 0 };
+    struct program *program = &the_program;
     bool handled = false;
     int status;
 
@@ -311,10 +314,10 @@ main (int argc, char **argv)
     status = cli_main (argc, argv, &handled);
     if (handled)
         return status;
-    program.command_line = g_strjoinv (" ", argv);
-    if (options_parse (&program.options, argv, &status))
-        status = mount_and_run (&program);
-    options_clear (&program.options);
-    g_free (program.command_line);
+    program->command_line = g_strjoinv (" ", argv);
+    if (options_parse (&program->options, argv, &status))
+        status = mount_and_run (program);
+    options_clear (&program->options);
+    g_free (program->command_line);
     return status;
 }

@@ -208,7 +208,9 @@ dist_noinst_SCRIPTS += \
     %D%/mount/execute-only.sh \
     %D%/mount/fault.sh \
     %D%/mount/file-handles.sh \
+    %D%/mount/gdb-commands.sh \
     %D%/mount/gdb-tutorial.sh \
+    %D%/mount/gdb-wind.sh \
     %D%/mount/git.sh \
     %D%/mount/hard-links.sh \
     %D%/mount/hostile-names.sh \

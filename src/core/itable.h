@@ -22,12 +22,17 @@ struct slot {
     uint64_t word;
 };
 
+/* A struct, so that a debugger knows how many there are. */
+struct slot_chunk {
+    struct slot slots[SLOT_CHUNK];
+};
+
 struct itable {
     pthread_mutex_t lock;
     GHashTable *by_gfid;  /* set of &inode->gfid */
     GHashTable *by_name;  /* set of struct dentry */
     GQueue forgotten;     /* of inode_t, the oldest first */
-    struct slot **chunks; /* atomic: chunks come and never go or move */
+    struct slot_chunk **chunks; /* atomic: chunks come and never go or move */
     uint32_t n_slots, free_slot;
     uint32_t realm;       /* the highest bit of the generation of each number: INODE_REALM >> 32, or 0; constant */
     inode_t *root;

@@ -11,7 +11,7 @@
 void
 slots_init (struct itable *table)
 {
-    table->chunks = g_new0 (struct slot *, SLOT_CHUNKS);
+    table->chunks = g_new0 (struct slot_chunk *, SLOT_CHUNKS);
     table->n_slots = 1; /* 0 is no inode; the first is the root, whose number must be 1 */
 }
 
@@ -26,11 +26,11 @@ slots_free (struct itable *table)
 static struct slot *
 slot_at (struct itable *table, uint32_t slot)
 {
-    struct slot *chunk = NULL;
+    struct slot_chunk *chunk = NULL;
 
     if (slot / SLOT_CHUNK < SLOT_CHUNKS)
         chunk = __atomic_load_n (&table->chunks[slot / SLOT_CHUNK], __ATOMIC_ACQUIRE);
-    return chunk ? &chunk[slot % SLOT_CHUNK] : NULL;
+    return chunk ? &chunk->slots[slot % SLOT_CHUNK] : NULL;
 }
 
 static uint64_t
@@ -56,7 +56,7 @@ slot_fresh_locked (struct itable *table)
 
     g_assert (slot / SLOT_CHUNK < SLOT_CHUNKS); /* 268 million inodes: memory ends before */
     if (!slot_at (table, slot))
-        __atomic_store_n (&table->chunks[slot / SLOT_CHUNK], g_new0 (struct slot, SLOT_CHUNK), __ATOMIC_RELEASE);
+        __atomic_store_n (&table->chunks[slot / SLOT_CHUNK], g_new0 (struct slot_chunk, 1), __ATOMIC_RELEASE);
     return slot;
 }
 

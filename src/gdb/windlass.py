@@ -1,19 +1,52 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What gdb should know about Windlass. Loaded by itself with an installed windlass, and by ./windlass."""
+"""
+What gdb should know about Windlass. Loaded by itself with an installed windlass, and by ./windlass; elsewhere:
+
+    (gdb) source src/gdb/windlass.py
+    (gdb) help xl
+
+This file only loads the others, every one of its folder, as modules of the package windlass_gdb: where it is installed they are
+in the folder windlass-gdb beside it.
+"""
+
+import importlib
+import os
+import sys
+import types
 
 import gdb
 
-
-def quietly(command):
-    gdb.execute(command, to_string=True)
+PACKAGE = "windlass_gdb"
 
 
-# `step` on STACK_WIND lands in the next translator's fop and on STACK_UNWIND in the callback, not in the frame's own
-# bookkeeping; nor in that of buffers. `info skip` and `skip disable` are for whoever debugs those.
-if "^frame_" not in gdb.execute("info skip", to_string=True):
-    quietly("skip -rfu ^frame_")
-    quietly("skip -rfu ^(iov|iobuf|iobref)_")
+def folder():
+    here = os.path.dirname(os.path.abspath(__file__))
+    installed = os.path.join(here, "windlass-gdb")
+    return installed if os.path.isdir(installed) else here
 
-# The kernel closes its end whenever it likes; and these are what a daemon is told with, not why one debugs it.
-for signal in ("SIGPIPE", "SIGHUP", "SIGUSR1", "SIGUSR2"):
-    quietly("handle %s nostop noprint pass" % signal)
+
+def load(path):
+    """Anew each time, so that an edited file can be sourced again. One that fails doesn't take the others with it."""
+    for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
+        del sys.modules[name]
+    package = types.ModuleType(PACKAGE, __doc__)
+    package.__path__ = [path]
+    sys.modules[PACKAGE] = package
+    for file in sorted(os.listdir(path)):
+        name, ending = os.path.splitext(file)
+        if ending != ".py" or name == "windlass":
+            continue
+        try:
+            importlib.import_module(PACKAGE + "." + name)
+        except Exception as problem:
+            gdb.write("windlass: '%s' could not be loaded: %s: %s\n"
+                      % (os.path.join(path, file), type(problem).__name__, problem), gdb.STDERR)
+
+
+# No __pycache__ in the source tree, nor where it is installed.
+writes = sys.dont_write_bytecode
+sys.dont_write_bytecode = True
+try:
+    load(folder())
+finally:
+    sys.dont_write_bytecode = writes

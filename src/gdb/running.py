@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`xl wind`, `xl unwind`: runs until the request that is looked at gets to the next translator, or its answer to the next callback."""
+
+import gdb
+
+from windlass_gdb.base import Command, Problem, function_at, need_running, op_name, op_names, points_to, say, type_named
+from windlass_gdb.callbacks import CALLBACK, Function, is_translators, known
+from windlass_gdb.finding import awaited_frames, selected_request_frame, value_of, xlator_name, xlators
+
+FIRST_REGISTER = ("rdi", "x0")  # of the first argument at a function's entry, where debug information has lost it
+
+
+def function_frame(name):
+    """The stack frame of the function that was stopped in: not that of one inlined at its beginning."""
+    frame = gdb.newest_frame()
+    while frame is not None and frame.name() != name and frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
+    return frame
+
+
+def first_argument(name):
+    """The first argument of a function at whose beginning the selected thread is."""
+    frame = function_frame(name)
+    block = frame.block()
+    while block.function is None or block.function.name != name:
+        block = block.superblock
+    symbol = next(one for one in block if one.is_argument)
+    value = value_of(frame, symbol)
+    for register in FIRST_REGISTER if value is None else ():
+        try:
+            return frame.read_register(register).cast(symbol.type)
+        except ValueError:
+            continue
+    return value
+
+
+def frame_of_argument(value):
+    """The call_frame_t * of a fop's, a callback's, or of what stands for one."""
+    return value if points_to(value.type, "call_frame") else value["frame"]
+
+
+class Landing(gdb.Breakpoint):
+    """Where a request may come by; gone when the command is over."""
+
+    def __init__(self, function, run):
+        self.function_name, self.run = function.name, run
+        super().__init__(source=function.file, function=function.name, internal=True)
+
+    def stop(self):
+        try:
+            return self.run.lands(frame_of_argument(first_argument(self.function_name)))
+        except Exception:
+            return False
+
+
+class End(gdb.Breakpoint):
+    """stack_done of the request."""
+
+    def __init__(self, run):
+        self.run = run
+        super().__init__(function="stack_done", internal=True)
+
+    def stop(self):
+        try:
+            return self.run.ends(first_argument("stack_done"))
+        except Exception:
+            return False
+
+
+class Run:
+    """One run to the next landing of a request; root None: of the first that this thread lands with."""
+
+    def __init__(self, start, skips_start):
+        self.root = int(start["root"]) if start is not None else None
+        self.number = int(start["root"]["unique"]) if start is not None else None
+        self.begin = (int(start), int(start["this"])) if start is not None and skips_start else None
+        self.thread = gdb.selected_thread().num
+        self.landed = self.ended = None
+
+    def is_ours(self, root):
+        if self.root is not None:
+            return int(root) == self.root
+        return gdb.selected_thread().num == self.thread
+
+    def lands(self, frame):
+        if not self.is_ours(frame["root"]) or (int(frame), int(frame["this"])) == self.begin:
+            return False
+        self.landed = frame
+        return True
+
+    def ends(self, root):
+        self.ended = self.is_ours(root) and self.root is not None
+        return self.ended
+
+    def go(self, functions):
+        breakpoints = []
+        try:
+            breakpoints = [Landing(one, self) for one in functions] + [End(self)]
+            gdb.execute("continue")
+        finally:
+            for one in breakpoints:
+                if one.is_valid():
+                    one.delete()
+
+
+def function_set(addresses):
+    found = set()
+    for address in addresses:
+        symbol = function_at(address) if int(address) else None
+        if symbol is not None and symbol.symtab is not None and is_translators(symbol.symtab.filename):
+            found.add(Function(symbol.name, symbol.symtab.filename, ""))
+    return found
+
+
+def fop_addresses():
+    return [int(xlator["api"]["fops"][op]) for xlator in xlators() for op in op_names()]
+
+
+def begin(skips_start):
+    """skips_start: a translator that is called again with the frame in which it is already is no next one."""
+    need_running()
+    type_named("call_frame_t")
+    return Run(selected_request_frame(), skips_start)
+
+
+def report(run, what):
+    if run.landed is not None and gdb.selected_inferior().pid:
+        frame, thread = run.landed, gdb.selected_thread()
+        say("request %d, %s, on thread %d \"%s\"" % (int(frame["root"]["unique"]), what(frame), thread.num, thread.name or "?"))
+    elif run.ended:
+        say("request %d is over: it was answered, and that was its last" % run.number)
+    elif gdb.selected_inferior().pid == 0:
+        say("the process ended first")
+    else:
+        say("something else stopped it first")
+
+
+class Wind(Command):
+    """Runs to the next translator of this request.
+
+    xl wind
+
+Runs until the request of the selected stack frame (its `frame`, or that of the nearest caller that has one) gets to the fop of
+the next translator, on whatever thread; other requests run on meanwhile. Where no request has begun yet, as in fuse_write, the
+one that this thread begins next is meant. If the request ends first, that is said."""
+
+    name = "wind"
+
+    def run(self, arguments):
+        if arguments:
+            raise Problem("it takes no argument, got '%s'" % arguments[0])
+        run = begin(True)
+        stand_ins = [int(xlator["api"]["every"]) for xlator in xlators()]
+        run.go(function_set(fop_addresses() + stand_ins))
+        report(run, lambda frame: "%s: %s -> %s" % (op_name(frame["op"]), xlator_name(frame["parent"]["this"]),
+                                                    xlator_name(frame["this"])))
+
+
+class Unwind(Command):
+    """Runs to the next callback of this request.
+
+    xl unwind
+
+Runs until an answer of the request of the selected stack frame gets to the next callback, on whatever thread; other requests
+run on meanwhile. If the request ends first, that is said."""
+
+    name = "unwind"
+
+    def run(self, arguments):
+        if arguments:
+            raise Problem("it takes no argument, got '%s'" % arguments[0])
+        run = begin(False)
+        frame = selected_request_frame()
+        waiting = [int(one["ret"]) for one in awaited_frames(frame["root"])] if frame is not None else []
+        stand_ins = [int(xlator["api"]["every_cbk"]) for xlator in xlators()]
+        functions = function_set(waiting + stand_ins)
+        functions.update(Function(one.name, one.file, "") for one in known("_cbk$", CALLBACK, [a for a in fop_addresses() if a]))
+        run.go(functions)
+        report(run, lambda frame: "an answer at %s" % xlator_name(frame["this"]))
+
+
+Wind()
+Unwind()
