@@ -61,8 +61,14 @@ src_libcore_a_SOURCES = \
     %D%/core/watchdog.h \
     %D%/trace/assemble.c \
     %D%/trace/assemble.h \
+    %D%/trace/busy.c \
+    %D%/trace/busy.h \
+    %D%/trace/metrics-json.c \
+    %D%/trace/metrics-lines.c \
+    %D%/trace/metrics.h \
     %D%/trace/numbers.c \
     %D%/trace/numbers.h \
+    %D%/trace/openmetrics.c \
     %D%/trace/probes.c \
     %D%/trace/probes.h \
     %D%/trace/recording.c \
@@ -249,7 +255,10 @@ src_windlass_SOURCES = \
     %D%/cli/help.c \
     %D%/cli/inflight.c \
     %D%/cli/man.c \
+    %D%/cli/numbers.c \
+    %D%/cli/numbers.h \
     %D%/cli/output.c \
+    %D%/cli/stats.c \
     %D%/cli/tell.c \
     %D%/cli/timeline.c \
     %D%/cli/trace.c \
@@ -335,6 +344,7 @@ src_windlass_SOURCES = \
     %D%/daemon/paths.c \
     %D%/daemon/signals.c \
     %D%/daemon/statedump.c \
+    %D%/daemon/stats.c \
     %D%/daemon/timeline.c \
     %D%/daemon/trace.c \
     %D%/main.c

@@ -10,6 +10,7 @@
 #include "core/thread.h"
 #include "daemon/daemon.h"
 #include "trace/probes.h"
+#include "trace/numbers.h"
 #include "trace/timeline.h"
 #include "meta/meta.h"
 
@@ -220,7 +221,8 @@ serve_control (struct program *program)
 {
     g_autofree char *error = NULL;
 
-    program->running = (struct running){ program->graph, program->bridge, &program->options, program->mountpoint };
+    program->running = (struct running){ program->graph, program->bridge, &program->options, program->mountpoint, 0 };
+    running_measure (&program->running);
     program->control = control_serve (program->graph, program->mountpoint, running_commands, &program->running, &error);
     if (!program->control)
         gf_log (NULL, GF_LOG_WARNING, "no control socket: %s; 'windlass reload', 'windlass counts' and the like will not work with "
@@ -240,6 +242,9 @@ run (struct program *program)
             break;
         case SIGUSR1:
             statedump (program->graph);
+            break;
+        case SIGUSR2:
+            running_dump_metrics (&program->running);
             break;
         case EVENT_UNMOUNTED:
             gf_log (NULL, GF_LOG_INFO, "'%s' was unmounted, shutting down", program->mountpoint);
@@ -265,10 +270,13 @@ stop (struct program *program)
     }
     timeline_end ();
     probes_end ();
+    running_end_lease (&program->running);
     if (program->graph)
         graph_deactivate (program->graph);
     bridge_free (program->bridge);
     graph_free (program->meta);
+    if (program->graph)
+        numbers_free (program->graph->xlators);
     graph_free (program->graph);
     pid_file_drop ();
     log_close ();

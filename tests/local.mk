@@ -254,6 +254,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/signals.sh \
     %D%/mount/soak.sh \
     %D%/mount/sqlite.sh \
+    %D%/mount/stats.sh \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
     %D%/mount/timeline-errors.sh \
@@ -276,6 +277,7 @@ dist_noinst_DATA += \
     %D%/tsan.supp \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
+    %D%/mount/programs/openmetrics.py \
     %D%/mount/programs/trace-events.py \
     %D%/mount/trace-lib.sh \
     %D%/graph/posix_world.h \

@@ -18,6 +18,8 @@ const struct cli_command cli_commands[] = {
     { "inflight", "MOUNTPOINT", "requests of a mount without an answer, where they are and what they wait for", cli_inflight },
     { "power-cut", "MOUNTPOINT", "lose what a mount didn't sync", cli_power_cut },
     { "reload", "MOUNTPOINT", "take over changed options from the volfile", cli_tell_daemon },
+    { "stats", "MOUNTPOINT [--json|--on|--off|--histogram [TRANSLATOR[.FOP]]]",
+      "what each translator was asked, how long it took and what failed", cli_stats },
     { "tell", "MOUNTPOINT [TARGET COMMAND [FILE]]", "say something to a mount's daemon, or to a translator", cli_tell },
     { "timeline", "start|stop|cat|clear MOUNTPOINT", "record whole requests across threads, for Perfetto or as a tree", cli_timeline },
     { "trace", "start|stop|cat MOUNTPOINT", "see which functions a mount's daemon runs, and how long each takes", cli_trace },

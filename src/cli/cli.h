@@ -94,6 +94,10 @@ GBytes *cli_read (const struct cli_command *command, const char *path);
 /* Says what is wrong with the arguments. CLI_USAGE. */
 int cli_usage (const struct cli_command *command, const char *what);
 
+/* stats.c */
+
+int cli_stats (const struct cli_command *command, int argc, char **argv);
+
 /* timeline.c */
 
 int cli_timeline (const struct cli_command *command, int argc, char **argv);

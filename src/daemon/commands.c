@@ -4,7 +4,6 @@
 
 #include "core/frame.h"
 #include "core/line.h"
-#include "core/timer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -114,51 +113,14 @@ command_graph (void *data, GBytes *input, GString *answer)
     return 0;
 }
 
-/* Field of /proc/self/status: a number, without its unit. */
-static guint64
-status_number (const char *status, const char *key)
-{
-    const char *at = strstr (status, key);
-
-    return at ? g_ascii_strtoull (at + strlen (key), NULL, 10) : 0;
-}
-
-static unsigned
-count_descriptors (void)
-{
-    g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
-    unsigned n = 0;
-
-    while (dir && g_dir_read_name (dir))
-        n++;
-    return n ? n - 1 : 0; /* without the folder's own */
-}
-
-static int
-command_counts (void *data, GBytes *input, GString *answer)
-{
-    const struct running *running = data;
-    g_autofree char *status = NULL;
-    size_t known, forgotten;
-
-    itable_counts (running->graph->itable, &known, &forgotten);
-    g_string_append_printf (answer, "requests=%u\ninodes=%zu\nremembered=%zu\n", stack_count (), known, forgotten);
-    g_string_append_printf (answer, "open=%u\ntimers=%u\ndescriptors=%u\n", bridge_count_open (running->bridge), timer_count (),
-                            count_descriptors ());
-    if (!g_file_get_contents ("/proc/self/status", &status, NULL, NULL))
-        return 0;
-    g_string_append_printf (answer, "threads=%" G_GUINT64_FORMAT "\nrss=%" G_GUINT64_FORMAT "\n",
-                            status_number (status, "\nThreads:\t"), status_number (status, "\nVmRSS:\t") * 1024);
-    return 0;
-}
-
 const struct control_command running_commands[] = {
     { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, and bytes of memory",
-      command_counts },
+      running_counts },
     { "errors", "print the last failures; input: json, clear, record=notable|all|swallowed", command_errors },
     { "graph", "print the graph with the options that are in force", command_graph },
     { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS", command_inflight },
     { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },
+    { "stats", "what was counted and timed, as OpenMetrics (or json); on and off start and stop it", running_stats },
     { "timeline", "start or stop to record whole requests, or clear what was recorded", running_timeline },
     { "timeline-cat", "what was recorded, in pieces", running_timeline_cat },
     { "trace-cat", "what was recorded of functions, in pieces: windlass trace cat", command_trace_cat },

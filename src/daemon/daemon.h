@@ -64,6 +64,7 @@ struct running {
     struct bridge *bridge;
     const struct program_options *options;
     const char *mountpoint; /* real path */
+    unsigned lease;         /* what ends it when windlass top doesn't renew it, or 0; stats.c */
 };
 
 extern const struct control_command running_commands[];
@@ -80,6 +81,17 @@ int running_reload (const struct running *running, GString *answer);
 /* timeline.c: start, stop and clear; and what was recorded, in pieces. */
 int running_timeline (void *data, GBytes *input, GString *answer);
 int running_timeline_cat (void *data, GBytes *input, GString *answer);
+
+/* stats.c: what there is of everything; what was counted and timed. */
+int running_counts (void *data, GBytes *input, GString *answer);
+int running_stats (void *data, GBytes *input, GString *answer);
+/* Starts to measure if the bridge's option says so. */
+void running_measure (const struct running *running);
+/* SIGUSR2: OpenMetrics to a file. */
+void running_dump_metrics (const struct running *running);
+/* Nobody looks any more. */
+void running_end_lease (struct running *running);
+
 /* SIGHUP: a new log, and a reload. */
 void running_hang_up (const struct running *running);
 

@@ -47,9 +47,9 @@ signals_init (void)
         return -errno;
     g_unix_fd_add (ends[0], G_IO_IN, wake, NULL);
     signal (SIGPIPE, SIG_IGN);
-    signal (SIGUSR2, SIG_IGN); /* GlusterFS writes its metrics; nobody who is used to that shall lose a mount */
     catch (SIGHUP);
     catch (SIGUSR1);
+    catch (SIGUSR2);
     return 0;
 }
 

@@ -32,6 +32,7 @@ struct bridge_settings {
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
     bool read_only, writeback, auto_invalidation, readdirp, acl, always_flush, idmapped;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
+    bool measure; /* of src/daemon */
     int64_t lru_limit;
     uint64_t read_ahead; /* bytes */
     char *meta_dir_name; /* empty: none */

@@ -60,6 +60,8 @@ const struct xlator_option bridge_options[] = {
       .help = "how many inodes are remembered that the kernel has forgotten; file handles of others are stale" },
     { .key = { "stuck-after" }, .type = OPTION_TIME, FIELD (stuck_after), .value = "30", .min = 0, .max = 86400,
       .help = "after how long a request without an answer is logged, once, with the translator it is at; 0: never" },
+    { .key = { "latency-measurement", "measure-latency" }, .type = OPTION_BOOL, FIELD (measure), .value = "off",
+      .help = "count and time what translators are asked from the beginning, as windlass stats MOUNTPOINT --on does" },
     { .key = { "read-ahead" }, .type = OPTION_SIZE, FIELD (read_ahead), .value = "1MB", .min = 0, .max = 1 << 30,
       .help = "how far the kernel reads ahead, where it lets us say so; 0 leaves it alone" },
     { .key = { "meta-dir-name" }, .type = OPTION_STRING, FIELD (meta_dir_name), .value = ".meta", .check = meta_name_check,

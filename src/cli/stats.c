@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ *   windlass stats MOUNTPOINT                                     OpenMetrics
+ *   windlass stats MOUNTPOINT --json
+ *   windlass stats MOUNTPOINT --histogram [TRANSLATOR[.FOP]]      drawn
+ *   windlass stats MOUNTPOINT --on|--off                          measure, or no longer
+ */
+#include "cli/numbers.h"
+#include "control/control.h"
+#include "core/fops.h"
+#include "core/suggest.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BAR 50 /* columns */
+
+/* --- histograms ----------------------------------------------------------------------------- */
+
+/* A line for each half power of two that has something in it, or lies between two that have: enough to see a shape. */
+struct plot {
+    uint64_t low[96], count[96];
+    unsigned used;
+};
+
+static uint64_t
+half_power (unsigned i)
+{
+    return i % 2 ? (uint64_t) 3 << i / 2 >> 1 : (uint64_t) 1 << i / 2;
+}
+
+static void
+plot_fill (struct plot *plot, const struct histogram *histogram)
+{
+    uint64_t before = 0;
+    bool begun = false;
+    unsigned last = 0;
+
+    for (unsigned i = 2; i < 90 && plot->used < G_N_ELEMENTS (plot->low); i++) {
+        const uint64_t low = i == 2 ? 0 : half_power (i), to = histogram_count_to (histogram, half_power (i + 1) - 1);
+
+        begun = begun || to > before;
+        if (begun) {
+            plot->low[plot->used] = low;
+            plot->count[plot->used++] = to - before;
+            if (to > before)
+                last = plot->used;
+        }
+        before = to;
+    }
+    plot->used = last;
+}
+
+static void
+draw_histogram (const char *title, const struct histogram *histogram, GString *out)
+{
+    struct plot plot = { .used = 0 };
+    uint64_t most = 1;
+    char texts[6][16];
+
+    if (!histogram_count (histogram))
+        return;
+    plot_fill (&plot, histogram);
+    for (unsigned i = 0; i < plot.used; i++)
+        most = MAX (most, plot.count[i]);
+    g_string_append_printf (out, "  %s: mean %s, p50 %s, p90 %s, p99 %s, p99.9 %s, most %s\n", title,
+                            duration_text (histogram_sum (histogram) / histogram_count (histogram), texts[0]),
+                            duration_text (histogram_quantile (histogram, 0.5), texts[1]),
+                            duration_text (histogram_quantile (histogram, 0.9), texts[2]),
+                            duration_text (histogram_quantile (histogram, 0.99), texts[3]),
+                            duration_text (histogram_quantile (histogram, 0.999), texts[4]),
+                            duration_text (histogram_max (histogram), texts[5]));
+    for (unsigned i = 0; i < plot.used; i++) {
+        g_string_append_printf (out, "  %8s |", duration_text (plot.low[i], texts[0]));
+        bar_append (out, (double) plot.count[i] / (double) most, BAR);
+        g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", plot.count[i]);
+    }
+}
+
+static void
+draw_fop (const struct seen_xlator *xl, const struct seen_fop *fop, GString *out)
+{
+    g_string_append_printf (out, "%s.%s (%s): %" G_GUINT64_FORMAT " answers, %" G_GUINT64_FORMAT " failed\n", xl->name, fop->name,
+                            xl->type, fop->count, fop->failed);
+    draw_histogram ("whole", &fop->whole, out);
+    if (histogram_count (&fop->below)) {
+        draw_histogram ("own", &fop->own, out);
+        draw_histogram ("children", &fop->below, out);
+    }
+    g_string_append_c (out, '\n');
+}
+
+/* --- who is meant --- */
+
+static int
+complain (const struct cli_command *command, const char *kind, const char *word, GPtrArray *candidates)
+{
+    g_autofree char *hint = suggest_text (suggest_near (word, candidates));
+    g_autofree char *text = g_strdup_printf ("windlass %s: there is no %s '%s'%s\n", command->name, kind, word, hint);
+
+    cli_print_safely (stderr, text);
+    return CLI_FAILED;
+}
+
+static int
+no_translator (const struct cli_command *command, const struct seen *seen, const char *name)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+    for (guint i = 0; i < seen->xlators->len; i++)
+        g_ptr_array_add (names, ((struct seen_xlator *) seen->xlators->pdata[i])->name);
+    return complain (command, "translator", name, names);
+}
+
+static int
+no_fop (const struct cli_command *command, const struct seen_xlator *xl, const char *name)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+    if (fop_of_name (name) != FOP_NONE) {
+        fprintf (stderr, "windlass %s: '%s' was not asked for %s while it was measured\n", command->name, xl->name, name);
+        return CLI_FAILED;
+    }
+    for (int op = FOP_NONE + 1; op < FOP_MAX; op++)
+        g_ptr_array_add (names, (char *) fop_name (op));
+    return complain (command, "operation", name, names);
+}
+
+/* TRANSLATOR or TRANSLATOR.FOP: a name may have dots in it, so the longest that there is counts. */
+static int
+draw_wanted (const struct cli_command *command, const struct seen *seen, const char *wanted, GString *out)
+{
+    const struct seen_xlator *xl = numbers_seen_find (seen, wanted);
+    const char *dot = xl ? NULL : strrchr (wanted, '.');
+    g_autofree char *name = g_strndup (wanted, dot ? (size_t) (dot - wanted) : strlen (wanted));
+    const struct seen_fop *fop = NULL;
+
+    if (!xl)
+        xl = numbers_seen_find (seen, name);
+    if (!xl)
+        return no_translator (command, seen, name);
+    if (dot && !(fop = numbers_seen_fop (xl, dot + 1)))
+        return no_fop (command, xl, dot + 1);
+    for (guint i = 0; i < xl->fops->len; i++)
+        if (!fop || fop == xl->fops->pdata[i])
+            draw_fop (xl, xl->fops->pdata[i], out);
+    return CLI_OK;
+}
+
+static void
+say_off (const struct cli_command *command, const char *mountpoint)
+{
+    fprintf (stderr, "windlass %s: measuring is off: translators' numbers are of before, if there are any; to measure: "
+             "windlass stats %s --on\n", command->name, mountpoint);
+}
+
+static int
+draw (const struct cli_command *command, const char *mountpoint, const char *wanted)
+{
+    struct seen *seen = numbers_seen_ask (command, mountpoint, "lines");
+    g_autoptr (GString) out = g_string_new (NULL);
+    int status = CLI_OK;
+
+    if (!seen)
+        return CLI_FAILED;
+    for (guint i = 0; !*wanted && i < seen->xlators->len; i++) {
+        const struct seen_xlator *xl = seen->xlators->pdata[i];
+
+        for (guint j = 0; j < xl->fops->len; j++)
+            draw_fop (xl, xl->fops->pdata[j], out);
+    }
+    if (*wanted)
+        status = draw_wanted (command, seen, wanted, out);
+    cli_print_safely (stdout, out->str);
+    if (strcmp (seen->measuring, "off") == 0)
+        say_off (command, mountpoint);
+    numbers_seen_free (seen);
+    return status;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+/* Text of the daemon's. The note that it isn't measured goes where it is in nobody's way. */
+static int
+print (const struct cli_command *command, const char *mountpoint, const char *word)
+{
+    g_autoptr (GBytes) input = g_bytes_new (word, strlen (word));
+    g_autoptr (GString) answer = g_string_new (NULL);
+    g_autofree char *error = NULL;
+
+    if (control_call (mountpoint, NULL, "stats", input, answer, &error) < 0) {
+        fprintf (stderr, "windlass %s: ", command->name);
+        cli_print_safely (stderr, error);
+        return CLI_FAILED;
+    }
+    cli_print_safely (stdout, answer->str);
+    if (strstr (answer->str, "\nwindlass_measuring 0\n") || strstr (answer->str, ",\"measuring\":false,"))
+        say_off (command, mountpoint);
+    return CLI_OK;
+}
+
+struct line {
+    gboolean json, histogram, on, off;
+};
+
+static int
+run (const struct cli_command *command, const struct line *line, int argc, char **argv)
+{
+    if (line->json + line->on + line->off + line->histogram > 1)
+        return cli_usage (command, "only one of --json, --histogram, --on and --off");
+    if (argc < 2)
+        return cli_usage (command, "which mount point?");
+    if (argc > 2 + line->histogram)
+        return cli_usage (command, line->histogram ? "one mount point and one translator are wanted" : "one mount point is wanted");
+    if (line->histogram)
+        return draw (command, argv[1], argc > 2 ? argv[2] : "");
+    return print (command, argv[1], line->on ? "on" : line->off ? "off" : line->json ? "json" : "openmetrics");
+}
+
+int
+cli_stats (const struct cli_command *command, int argc, char **argv)
+{
+    struct line line = { 0 };
+    const GOptionEntry more[] = {
+        { "json", 0, 0, G_OPTION_ARG_NONE, &line.json, "as JSON, times in nanoseconds", NULL },
+        { "histogram", 0, 0, G_OPTION_ARG_NONE, &line.histogram,
+          "draw the times of all translators, of one, or of one of its operations", NULL },
+        { "on", 0, 0, G_OPTION_ARG_NONE, &line.on, "begin to count and to time", NULL },
+        { "off", 0, 0, G_OPTION_ARG_NONE, &line.off, "end it; what was counted stays", NULL },
+        { 0 },
+    };
+
+    setlocale (LC_CTYPE, "");
+    if (!cli_parse (command, &argc, argv, NULL, more))
+        return CLI_USAGE;
+    return run (command, &line, argc, argv);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Numbers, as the daemon hears of them: windlass counts; windlass stats, top and graph, which say in a word what they want
+ * (src/cli/numbers.c); SIGUSR2.
+ */
+#include "daemon/daemon.h"
+
+#include "core/frame.h"
+#include "core/timer.h"
+#include "trace/busy.h"
+#include "trace/metrics.h"
+#include "trace/numbers.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEASE_MAX 60 /* seconds */
+#define COMM_MAX 64  /* bytes of a process's name */
+
+/* --- of the process --- */
+
+/* Field of /proc/self/status: a number, without its unit. */
+static guint64
+status_number (const char *status, const char *key)
+{
+    const char *at = strstr (status, key);
+
+    return at ? g_ascii_strtoull (at + strlen (key), NULL, 10) : 0;
+}
+
+static unsigned
+count_descriptors (void)
+{
+    g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+    unsigned n = 0;
+
+    while (dir && g_dir_read_name (dir))
+        n++;
+    return n ? n - 1 : 0; /* without the folder's own */
+}
+
+/* And what windlass counts calls them. */
+enum { REQUESTS, INODES, REMEMBERED, OPEN, TIMERS, DESCRIPTORS, THREADS, RSS, VALUES };
+static const char *const keys[VALUES] = { "requests", "inodes", "remembered", "open", "timers", "descriptors", "threads", "rss" };
+
+static void
+values_of (const struct running *running, struct metrics_value *ret_values)
+{
+    static const struct metrics_value rows[VALUES + 1] = {
+        [REQUESTS] = { "requests_in_flight", NULL, "requests that were not answered yet", 0 },
+        [INODES] = { "inodes", NULL, "inodes in memory", 0 },
+        [REMEMBERED] = { "inodes_remembered", NULL, "inodes of those that nobody refers to", 0 },
+        [OPEN] = { "open_files", NULL, "files and directories that are open", 0 },
+        [TIMERS] = { "timers", NULL, "calls that wait for their time", 0 },
+        [DESCRIPTORS] = { "descriptors", NULL, "descriptors that the daemon has open", 0 },
+        [THREADS] = { "threads", NULL, "threads of the daemon", 0 },
+        [RSS] = { "resident_memory", "bytes", "memory of the daemon", 0 },
+    };
+    g_autofree char *status = NULL;
+    size_t known, forgotten;
+
+    memcpy (ret_values, rows, sizeof rows);
+    itable_counts (running->graph->itable, &known, &forgotten);
+    ret_values[REQUESTS].value = stack_count ();
+    ret_values[INODES].value = known;
+    ret_values[REMEMBERED].value = forgotten;
+    ret_values[OPEN].value = bridge_count_open (running->bridge);
+    ret_values[TIMERS].value = timer_count ();
+    ret_values[DESCRIPTORS].value = count_descriptors ();
+    if (!g_file_get_contents ("/proc/self/status", &status, NULL, NULL))
+        return;
+    ret_values[THREADS].value = status_number (status, "\nThreads:\t");
+    ret_values[RSS].value = status_number (status, "\nVmRSS:\t") * 1024;
+}
+
+int
+running_counts (void *data, GBytes *input, GString *answer)
+{
+    struct metrics_value values[VALUES + 1];
+
+    values_of (data, values);
+    for (int i = 0; i < VALUES && (i < THREADS || values[i].value); i++)
+        g_string_append_printf (answer, "%s=%" G_GUINT64_FORMAT "\n", keys[i], values[i].value);
+    return 0;
+}
+
+/* --- on and off ------------------------------------------------------------------------------- */
+
+static int
+set_measuring (const struct running *running, bool on, GString *answer)
+{
+    if (numbers_set_for (running->graph->xlators, NUMBERS_SET) == on) {
+        g_string_append_printf (answer, "measuring is %s already", on ? "on" : "off");
+        return -EALREADY;
+    }
+    numbers_set (running->graph->xlators, NUMBERS_SET, on);
+    g_string_append_printf (answer, "measuring is %s\n", on ? "on" : numbers_on (running->graph->xlators)
+                            ? "off, but for a windlass top that looks at the moment" : "off; what was counted stays");
+    return 0;
+}
+
+void
+running_measure (const struct running *running)
+{
+    const GPtrArray *settings = bridge_xlator (running->bridge)->settings;
+    bool on = false;
+
+    for (guint i = 0; settings && i < settings->len; i++) {
+        const struct option_setting *setting = settings->pdata[i];
+        g_autofree char *unused = NULL;
+
+        if (strcmp (setting->option->key[0], "latency-measurement") == 0 && setting->text)
+            option_parse (&(struct xlator_option){ .type = OPTION_BOOL, .size = sizeof on }, setting->text, &on, &unused);
+    }
+    if (on)
+        numbers_set (running->graph->xlators, NUMBERS_SET, true);
+}
+
+/* A top that was killed doesn't renew it. */
+static gboolean
+lease_ended (gpointer data)
+{
+    struct running *running = data;
+
+    running->lease = 0;
+    numbers_set (running->graph->xlators, NUMBERS_LEASED, false);
+    busy_set (running->graph->xlators, NULL, false);
+    return G_SOURCE_REMOVE;
+}
+
+void
+running_end_lease (struct running *running)
+{
+    if (running->lease) {
+        g_source_remove (running->lease);
+        lease_ended (running);
+    }
+}
+
+static int
+renew_lease (struct running *running, const char *seconds, GString *answer)
+{
+    char *end;
+    const guint64 n = g_ascii_strtoull (seconds, &end, 10);
+
+    if (!g_ascii_isdigit (*seconds) || *end || n < 1 || n > LEASE_MAX) {
+        g_string_append_printf (answer, "a lease must be 1 to %d seconds, got '%s'", LEASE_MAX, seconds);
+        return -EINVAL;
+    }
+    if (running->lease)
+        g_source_remove (running->lease);
+    running->lease = g_timeout_add_seconds ((guint) n, lease_ended, running);
+    numbers_set (running->graph->xlators, NUMBERS_LEASED, true);
+    busy_set (running->graph->xlators, bridge_xlator (running->bridge), true);
+    return 0;
+}
+
+/* --- who keeps it busy ------------------------------------------------------------------------ */
+
+/* The path, or the process's name. */
+static char *
+name_of (const struct running *running, enum busy_by by, uint64_t key)
+{
+    g_autoptr (inode_t) inode = by == BUSY_PATH ? inode_get_nodeid (running->graph->itable, key) : NULL;
+    g_autofree char *file = g_strdup_printf ("/proc/%" G_GUINT64_FORMAT "/comm", key), *comm = NULL;
+
+    if (by == BUSY_PATH)
+        return inode ? inode_path (inode, NULL) : g_strdup ("(forgotten)");
+    if (key == 0)
+        return g_strdup ("(kernel)");
+    if (!g_file_get_contents (file, &comm, NULL, NULL))
+        return g_strdup ("(ended)");
+    return g_strndup (g_strchomp (comm), COMM_MAX);
+}
+
+/* path|process KEY COUNT OVER FAILED BYTES SUM MAX NAME */
+static void
+add_busy (const struct running *running, enum busy_by by, GString *answer)
+{
+    g_autofree struct busy_row *rows = g_new (struct busy_row, BUSY_ROWS);
+    const size_t n = busy_read (by, rows);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct busy_row *row = &rows[i];
+        g_autofree char *name = name_of (running, by, row->key), *escaped = g_strescape (name, NULL);
+        const uint64_t values[] = { row->key, row->count, row->over, row->failed, row->bytes, row->sum, row->max };
+
+        g_string_append (answer, by == BUSY_PATH ? "path" : "process");
+        for (size_t j = 0; j < G_N_ELEMENTS (values); j++)
+            g_string_append_printf (answer, " %" G_GUINT64_FORMAT, values[j]);
+        g_string_append_printf (answer, " %s\n", escaped);
+    }
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int
+top (struct running *running, const struct metrics_of *of, const char *seconds, GString *answer)
+{
+    int r = renew_lease (running, seconds, answer);
+
+    if (r < 0)
+        return r;
+    metrics_lines (of, true, answer);
+    add_busy (running, BUSY_PATH, answer);
+    add_busy (running, BUSY_PROCESS, answer);
+    return 0;
+}
+
+int
+running_stats (void *data, GBytes *input, GString *answer)
+{
+    struct running *running = data;
+    struct metrics_value values[VALUES + 1];
+    const struct metrics_of of = { running->graph->xlators, running->mountpoint, PACKAGE_VERSION, values };
+    g_autofree char *word = g_strndup (g_bytes_get_data (input, NULL), g_bytes_get_size (input));
+
+    values_of (running, values);
+    g_strchomp (word);
+    if (strcmp (word, "on") == 0 || strcmp (word, "off") == 0)
+        return set_measuring (running, strcmp (word, "on") == 0, answer);
+    if (g_str_has_prefix (word, "top "))
+        return top (running, &of, word + strlen ("top "), answer);
+    if (strcmp (word, "top-ends") == 0)
+        running_end_lease (running);
+    else if (strcmp (word, "json") == 0)
+        metrics_json (&of, answer);
+    else if (strcmp (word, "lines") == 0)
+        metrics_lines (&of, true, answer);
+    else if (strcmp (word, "sums") == 0)
+        metrics_lines (&of, false, answer);
+    else if (*word == '\0' || strcmp (word, "openmetrics") == 0)
+        metrics_openmetrics (&of, answer);
+    else {
+        g_string_append_printf (answer, "stats can be told on, off, openmetrics, json, lines, sums, top SECONDS and top-ends, not '%s'",
+                                word);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* --- SIGUSR2 ---------------------------------------------------------------------------------- */
+
+void
+running_dump_metrics (const struct running *running)
+{
+    struct metrics_value values[VALUES + 1];
+    const struct metrics_of of = { running->graph->xlators, running->mountpoint, PACKAGE_VERSION, values };
+    g_autofree char *dir = path_run_dir ();
+    g_autofree char *path = g_strdup_printf ("%s/windlass.%d.metrics", dir, getpid ());
+    g_autoptr (GString) out = g_string_new (NULL);
+    g_autoptr (GError) error = NULL;
+
+    values_of (running, values);
+    metrics_openmetrics (&of, out);
+    g_mkdir_with_parents (dir, 0700);
+    /* Written beside it, and renamed: who collects it sees the old one or the new one. */
+    if (g_file_set_contents_full (path, out->str, (gssize) out->len, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
+        gf_log (NULL, GF_LOG_INFO, "metrics written to '%s'%s", path,
+                numbers_on (running->graph->xlators) ? "" : "; measuring is off: windlass stats MOUNTPOINT --on");
+    else
+        gf_log (NULL, GF_LOG_ERROR, "can't write the metrics to '%s': %s", path, error->message);
+}
