@@ -224,6 +224,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/locks.sh \
     %D%/mount/many-entries.sh \
     %D%/mount/mapped.sh \
+    %D%/mount/mapped-short.sh \
     %D%/mount/meta-busy.sh \
     %D%/mount/meta-closed.sh \
     %D%/mount/meta-frames.sh \

@@ -51,6 +51,39 @@ write_flags (const fd_t *fd, uint32_t flags)
     return fd->flags & ~flags & O_APPEND ? flags | WRITE_AT_OFFSET : flags & ~WRITE_AT_OFFSET;
 }
 
+/* Pages that somebody changed through a mapping, or in the writeback cache, are written when the kernel likes, and it doesn't look
+ * how much of one was: the rest of a short write would be lost, and no fsync would say so. A program looks itself. */
+static void
+keep_to_go_on (call_frame_t *frame, fd_t *fd, const struct fuse_file_info *fi, struct iovec vector, off_t offset)
+{
+    struct fuse_local *local = request_local (frame, NULL, NULL);
+
+    local->fd = fd_ref (fd);
+    local->fi = *fi;
+    local->iobref = iobref_ref (loop_iobref ());
+    local->rest = vector;
+    local->size = vector.iov_len;
+    local->offset = offset;
+}
+
+/* Is something left to write, of a write of the kernel's own? Then it is on its way. */
+static bool
+goes_on (call_frame_t *frame, size_t written)
+{
+    struct fuse_local *local = frame->local;
+    struct iovec vector;
+
+    if (!local || written >= local->rest.iov_len)
+        return false;
+    local->rest.iov_base = (char *) local->rest.iov_base + written;
+    local->rest.iov_len -= written;
+    local->offset += written;
+    vector = local->rest;
+    STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, local->fd, &vector, 1, local->offset,
+                write_flags (local->fd, (uint32_t) local->fi.flags), local->iobref, NULL);
+    return true;
+}
+
 /* The bytes lie in the buffer that the request came in: whoever wants to keep them keeps that. */
 static void
 fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset, struct fuse_file_info *fi)
@@ -62,6 +95,8 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
     if (!fd)
         return;
     frame->root->lk_owner = fi->lock_owner;
+    if (fi->writepage)
+        keep_to_go_on (frame, fd, fi, vector, offset);
     STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, fd, &vector, 1, offset,
                 write_flags (fd, (uint32_t) fi->flags), loop_iobref (), NULL);
 }
@@ -70,11 +105,16 @@ static void
 fuse_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                  struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
-    if (op_ret < 0) {
-        request_err (frame, op_ret, op_errno);
+    const struct fuse_local *local = frame->local;
+    const bool none = op_ret == 0 && local; /* to ask again could go on for ever */
+
+    if (op_ret < 0 || none) {
+        request_err (frame, -1, none ? EIO : op_errno);
         return;
     }
-    fuse_reply_write (request_answer (frame), op_ret);
+    if (goes_on (frame, op_ret))
+        return;
+    fuse_reply_write (request_answer (frame), local ? local->size : (size_t) op_ret);
     stack_done (frame->root);
 }
 

@@ -147,6 +147,9 @@ struct fuse_local {
     uint32_t valid;
     uint32_t wound; /* setattr: what the last one below was to set, IATT_* */
     size_t size; /* readdir, getxattr: of the kernel's buffer */
+    struct iobref *iobref; /* with a reference: a write of the kernel's own, */
+    struct iovec rest;     /* what of it isn't written yet, */
+    off_t offset;          /* and where that goes */
     char text[];
 };
 

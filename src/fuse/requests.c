@@ -129,6 +129,7 @@ request_local_drop (xlator_t *this, void *data)
     inode_unref (local->inode);
     inode_unref (local->other);
     fd_unref (local->fd);
+    iobref_unref (local->iobref);
 }
 
 fuse_req_t
