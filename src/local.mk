@@ -343,7 +343,13 @@ src_windlass_SOURCES = \
     %D%/daemon/options.c \
     %D%/daemon/paths.c \
     %D%/daemon/signals.c \
-    %D%/daemon/statedump.c \
+    %D%/daemon/statedump/inodes.c \
+    %D%/daemon/statedump/internal.h \
+    %D%/daemon/statedump/memory.c \
+    %D%/daemon/statedump/requests.c \
+    %D%/daemon/statedump/statedump.c \
+    %D%/daemon/statedump/translators.c \
+    %D%/daemon/statedump/wanted.c \
     %D%/daemon/stats.c \
     %D%/daemon/timeline.c \
     %D%/daemon/trace.c \

@@ -241,7 +241,7 @@ run (struct program *program)
             running_hang_up (&program->running);
             break;
         case SIGUSR1:
-            statedump (program->graph);
+            statedump (&program->running);
             break;
         case SIGUSR2:
             running_dump_metrics (&program->running);

@@ -255,6 +255,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/signals.sh \
     %D%/mount/soak.sh \
     %D%/mount/sqlite.sh \
+    %D%/mount/statedump.sh \
     %D%/mount/stats.sh \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \

@@ -272,6 +272,27 @@ itable_foreach (struct itable *table, void (*fn) (inode_t *inode, void *data), v
         fn (inodes->pdata[i], data);
 }
 
+GArray *
+itable_some (struct itable *table, unsigned max)
+{
+    GArray *entries = g_array_new (FALSE, FALSE, sizeof (struct itable_entry));
+    GHashTableIter iter;
+    gpointer key;
+
+    pthread_mutex_lock (&table->lock);
+    g_hash_table_iter_init (&iter, table->by_gfid);
+    while (entries->len < max && g_hash_table_iter_next (&iter, &key, NULL)) {
+        inode_t *inode = inode_of_gfid_key (key);
+        const struct itable_entry entry = { inode, inode->nlookup, __atomic_load_n (&inode->refs, __ATOMIC_RELAXED),
+                                            inode->forgotten != NULL };
+
+        inode_ref_locked (inode);
+        g_array_append_val (entries, entry);
+    }
+    pthread_mutex_unlock (&table->lock);
+    return entries;
+}
+
 /* At the end nobody asks any more: all inodes go, whoever still refers to them. */
 void
 itable_destroy (struct itable *table)

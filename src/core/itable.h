@@ -48,6 +48,17 @@ void inode_unref_locked (inode_t *inode, GSList **gone);
 inode_t *inode_ref_locked (inode_t *inode);
 void itable_unlock (struct itable *table, GSList *gone);
 
+/* One of the table's inodes. */
+struct itable_entry {
+    inode_t *inode; /* with a reference */
+    uint64_t nlookup;
+    int refs; /* without that one */
+    bool forgotten;
+};
+
+/* At most so many of those that are known, for reports. g_array_unref it, when the references were given back. */
+GArray *itable_some (struct itable *table, unsigned max);
+
 /* dentry.c */
 guint dentry_hash (gconstpointer dentry);
 gboolean dentry_same (gconstpointer a, gconstpointer b);

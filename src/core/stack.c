@@ -424,6 +424,16 @@ stack_count (void)
     return n;
 }
 
+unsigned
+stack_count_made (void)
+{
+    unsigned n = 0;
+
+    for (const call_stack_t *root = __atomic_load_n (&pool.all, __ATOMIC_ACQUIRE); root; root = root->all_next)
+        n++;
+    return n;
+}
+
 void
 stack_count_misuse (void)
 {

@@ -37,6 +37,9 @@ struct watcher;
 extern const struct watcher watch_log;
 unsigned watch_bit_locked (const struct watcher *watcher);
 
+/* How many requests there is memory for: as many as were under way at a time, and some. */
+unsigned stack_count_made (void);
+
 /* How often a translator broke the rules of the edge, since the start. */
 void stack_count_misuse (void);
 unsigned stack_misuses (void);

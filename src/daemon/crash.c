@@ -5,7 +5,7 @@
  */
 #include "daemon/daemon.h"
 
-#include "core/frame.h"
+#include "core/seen.h"
 
 #include <ctype.h>
 #include <execinfo.h>
@@ -65,33 +65,73 @@ say_op (enum fop op)
     say (text);
 }
 
-/* Which translator has the request now. */
-static const call_frame_t *
-deepest (const call_stack_t *root)
+/* Names may hold any bytes. */
+static void
+say_safely (const char *text)
 {
-    const call_frame_t *frame = &root->frames[0];
+    static const char digits[] = "0123456789abcdef";
 
-    for (int i = 1; i < STACK_FRAMES && root->frames[i - 1].wound; i++)
-        if (root->frames[i].awaited && root->frames[i].awaited < FRAME_COMPLETE)
-            frame = &root->frames[i];
-    return frame;
+    for (const unsigned char *p = (const unsigned char *) text; *p; p++) {
+        char one[5] = { (char) *p };
+
+        if (*p < 0x20 || *p == 0x7f)
+            memcpy (one, (char[]){ '\\', 'x', digits[*p >> 4], digits[*p & 15], '\0' }, 5);
+        say (one);
+    }
 }
 
+/* "  1: 'posix' (storage/posix) WRITE, from rot13.c:120 (rot13_writev)" */
+static void
+say_frame (const struct seen_frame *frame, unsigned number)
+{
+    say ("  ");
+    say_number (number);
+    say (": ");
+    say_safely (frame->xl->name);
+    say (" (");
+    say (frame->xl->type);
+    say (") ");
+    say_op (frame->op);
+    if (frame->from) {
+        say (" from ");
+        say (frame->from->file);
+        say (":");
+        say_number (frame->from->line);
+        say (" (");
+        say (frame->from->function);
+        say (")");
+    }
+    say ("\n");
+}
+
+/* The translator that has the request now, and how it came there. A path is said where the lock of the names is free. */
 static void
 say_request (const call_stack_t *root, void *data)
 {
+    static struct seen_request seen; /* one thread reports */
     unsigned *listed = data;
-    const call_frame_t *frame = deepest (root);
 
-    if (++*listed > LISTED_MAX)
+    if (++*listed > LISTED_MAX || !stack_see (root, false, &seen))
         return;
     say ("frame : type(1) op(");
-    say_op (root->op);
+    say_op (seen.op);
     say (") unique(");
-    say_number (root->unique);
+    say_number (seen.unique);
     say (") at(");
-    say (frame->this && frame->this->name ? frame->this->name : "?");
+    say_safely (seen.n ? seen.frames[seen.n - 1].xl->name : seen.maker ? seen.maker->name : "?");
     say (")\n");
+    if (*seen.path) {
+        say ("  path: ");
+        say_safely (seen.path);
+        say ("\n");
+    }
+    say ("  pid: ");
+    say_number (seen.pid);
+    say (" uid: ");
+    say_number (seen.uid);
+    say ("\n");
+    for (unsigned i = 0; i < seen.n; i++)
+        say_frame (&seen.frames[i], i + 1);
 }
 
 static void

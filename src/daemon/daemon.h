@@ -152,7 +152,7 @@ int signals_wait (void);
 /* --- crash.c: a report in the log --- */
 void crash_init (void);
 
-/* --- statedump.c --- */
-void statedump (struct graph *graph);
+/* --- statedump/ --- */
+void statedump (const struct running *running);
 
 #endif

@@ -42,6 +42,9 @@ int bridge_wait_ready (struct bridge *bridge);
 /* How many files and directories the kernel has open. Any thread. */
 unsigned bridge_count_open (struct bridge *bridge);
 
+/* Calls fn for each of them, under a lock that an open and a release take: it must be short. */
+void bridge_foreach_open (struct bridge *bridge, void (*fn) (fd_t *fd, void *data), void *data);
+
 /* Unmounts (lazily if it is busy), waits for the threads, and frees what the kernel held. */
 void bridge_stop (struct bridge *bridge);
 

@@ -254,6 +254,19 @@ bridge_count_open (struct bridge *bridge)
 }
 
 void
+bridge_foreach_open (struct bridge *bridge, void (*fn) (fd_t *fd, void *data), void *data)
+{
+    GHashTableIter iter;
+    gpointer fd;
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    g_hash_table_iter_init (&iter, bridge->fds);
+    while (g_hash_table_iter_next (&iter, &fd, NULL))
+        fn (fd, data);
+    pthread_mutex_unlock (&bridge->fds_lock);
+}
+
+void
 request_fds_release (struct bridge *bridge)
 {
     g_autoptr (GList) fds = g_hash_table_get_keys (bridge->fds);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SIGUSR1: what goes on, written to a file. Sections, keys and their order are those of GlusterFS where they mean the same; those of a
+ * translator have its name as well. */
+#include "daemon/statedump/internal.h"
+
+#include "core/line.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void
+dump_value (GString *out, const char *key, const char *value)
+{
+    g_string_append_printf (out, "%s=", key);
+    line_append (out, value, 4096);
+    g_string_append_c (out, '\n');
+}
+
+static void
+append_time (GString *out, const char *key)
+{
+    struct timespec now;
+    struct tm tm;
+    char text[32];
+
+    clock_gettime (CLOCK_REALTIME, &now);
+    gmtime_r (&now.tv_sec, &tm);
+    strftime (text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
+    g_string_append_printf (out, "%s: %s.%06ld +0000\n", key, text, now.tv_nsec / 1000);
+}
+
+static void
+append_all (GString *out, const struct running *running, const struct dump_wanted *wanted)
+{
+    append_time (out, "DUMP-START-TIME");
+    dump_memory (out, wanted);
+    if (wanted->callpool)
+        dump_requests (out);
+    dump_translator (out, bridge_xlator (running->bridge), wanted);
+    dump_inodes (out, running, wanted);
+    dump_translators (out, running->graph, wanted);
+    g_string_append_c (out, '\n');
+    append_time (out, "DUMP-END-TIME");
+}
+
+void
+statedump (const struct running *running)
+{
+    g_autoptr (GString) out = g_string_new (NULL);
+    g_autoptr (GError) error = NULL;
+    g_autofree char *dir = path_run_dir (), *path = NULL;
+    struct dump_wanted wanted;
+
+    dump_wanted_read (&wanted, dir);
+    path = g_strdup_printf ("%s/windlassdump.%d.dump.%lld", wanted.path ? wanted.path : dir, getpid (), (long long) time (NULL));
+    append_all (out, running, &wanted);
+    if (!wanted.path)
+        g_mkdir_with_parents (dir, 0700);
+    g_free (wanted.path);
+    /* Written beside it, and renamed: nobody sees half of it. */
+    if (g_file_set_contents_full (path, out->str, out->len, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
+        gf_log (NULL, GF_LOG_INFO, "state dumped to '%s'", path);
+    else
+        gf_log (NULL, GF_LOG_ERROR, "can't dump the state to '%s': %s", path, error->message);
+}
