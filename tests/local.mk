@@ -154,7 +154,8 @@ EXTRA_DIST += \
     %D%/bench/peers.py \
     %D%/bench/report.py \
     %D%/bench/run \
-    %D%/bench/sections.py
+    %D%/bench/sections.py \
+    %D%/bench/seen.c
 # Hours of mixed load with everything going wrong: make soak [SECONDS=N] [SEED=N]; and make kills [TIMES=N].
 TIMES = 1000
 soak kills: soak-programs
@@ -261,6 +262,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/tar.sh \
     %D%/mount/timeline-errors.sh \
     %D%/mount/timeline-load.sh \
+    %D%/mount/timeline-under-way.sh \
     %D%/mount/timeline.sh \
     %D%/mount/times.sh \
     %D%/mount/tmpfile.sh \

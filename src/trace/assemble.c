@@ -32,6 +32,7 @@ struct piece {
 
 struct assembler {
     uint64_t begin;
+    GHashTable *before;   /* of uint64_t */
     GHashTable *requests; /* struct building by &unique */
     GPtrArray *idle;      /* those that were answered in this round, and may be whole */
     GPtrArray *waited;    /* and those of the round before */
@@ -68,12 +69,13 @@ timeline_request_size (const struct timeline_request *request)
 }
 
 struct assembler *
-assembler_new (uint64_t begin, void (*whole) (struct timeline_request *request, void *data),
+assembler_new (uint64_t begin, GHashTable *before, void (*whole) (struct timeline_request *request, void *data),
                GRefString *(*find_path) (const gfid_t *gfid, void *data), void *data)
 {
     struct assembler *assembler = g_new0 (struct assembler, 1);
 
     assembler->begin = begin;
+    assembler->before = before;
     assembler->requests = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, (GDestroyNotify) building_free);
     assembler->idle = g_ptr_array_new ();
     assembler->waited = g_ptr_array_new ();
@@ -86,6 +88,7 @@ assembler_new (uint64_t begin, void (*whole) (struct timeline_request *request, 
 void
 assembler_free (struct assembler *assembler)
 {
+    g_hash_table_unref (assembler->before);
     g_hash_table_unref (assembler->requests);
     g_ptr_array_unref (assembler->idle);
     g_ptr_array_unref (assembler->waited);
@@ -294,7 +297,6 @@ fill_spans (struct timeline_request *request, struct building *b)
         request->begin = MIN (request->begin, span->begin);
         request->end = MAX (request->end, span->end);
     }
-    request->under_way = !request->spans[0].top;
 }
 
 /* Answers whose wind was lost say too little. */
@@ -322,6 +324,8 @@ building_whole (struct assembler *assembler, struct building *b, uint64_t end, b
     *request = b->head;
     request->n_spans = b->spans->len;
     fill_spans (request, b);
+    /* One that was handed on meanwhile with STACK_WIND_TAIL looks as if it came from the top. */
+    request->under_way = !request->spans[0].top || g_hash_table_contains (assembler->before, &request->unique);
     if (!b->has_about)
         request->op = request->spans[0].op;
     if (b->has_about && !gfid_is_null (&b->gfid))

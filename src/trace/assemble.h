@@ -48,9 +48,9 @@ size_t timeline_request_size (const struct timeline_request *request);
 
 struct assembler;
 
-/* begin: ticks; what began before isn't taken. whole gets each request, and owns it. find_path: the path of a gfid, a new reference, or
- * NULL. */
-struct assembler *assembler_new (uint64_t begin, void (*whole) (struct timeline_request *request, void *data),
+/* begin: ticks; what began before isn't taken. before: the requests that were in use then, a set of uint64_t, now the assembler's.
+ * whole gets each request, and owns it. find_path: the path of a gfid, a new reference, or NULL. */
+struct assembler *assembler_new (uint64_t begin, GHashTable *before, void (*whole) (struct timeline_request *request, void *data),
                                  GRefString *(*find_path) (const gfid_t *gfid, void *data), void *data);
 void assembler_free (struct assembler *assembler);
 

@@ -245,7 +245,7 @@ timeline_start (GPtrArray *xlators, struct itable *itable, const struct timeline
     timeline.itable = itable;
     timeline.paths = g_hash_table_new_full (gfid_hash, gfid_same, g_free, (GDestroyNotify) g_ref_string_release);
     timeline.recording = recording_new (settings, ticks_now ());
-    timeline.assembler = assembler_new (timeline.recording->begin, take_whole, find_path, NULL);
+    timeline.assembler = assembler_new (timeline.recording->begin, look_what_runs ().uniques, take_whole, find_path, NULL);
     timeline.ending = false;
     r = thread_new (&timeline.thread, "timeline", timeline_run, NULL);
     if (r < 0) {
