@@ -219,9 +219,6 @@ src_libfunctions_a_SOURCES = \
     %D%/trace/functions/gate.c \
     %D%/trace/functions/hook.h \
     %D%/trace/functions/internal.h \
-    %D%/trace/functions/patch-arm64.c \
-    %D%/trace/functions/patch-x86.c \
-    %D%/trace/functions/patch.c \
     %D%/trace/functions/patch.h \
     %D%/trace/functions/read.c \
     %D%/trace/functions/sites.c \
@@ -229,11 +226,15 @@ src_libfunctions_a_SOURCES = \
     %D%/trace/functions/threads.c
 src_libfunctions_a_CFLAGS = $(untraced_cflags)
 
-# What each traced call runs: it must not be traced itself, nor watched by a sanitizer, nor touch what it doesn't save.
+# What each traced call runs: it must not be traced itself, nor watched by a sanitizer, nor touch what it doesn't save. And what
+# writes to code, of which the thread sanitizer keeps no record that can be written to.
 src_libhooks_a_SOURCES = \
     %D%/trace/functions/hook-arm64.S \
     %D%/trace/functions/hook-x86.S \
-    %D%/trace/functions/hook.c
+    %D%/trace/functions/hook.c \
+    %D%/trace/functions/patch-arm64.c \
+    %D%/trace/functions/patch-x86.c \
+    %D%/trace/functions/patch.c
 src_libhooks_a_CFLAGS = $(WINDLASS_CFLAGS) $(HOOK_CFLAGS)
 
 # --- the program -----------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ check_PROGRAMS += \
     tests/mount/programs/starts \
     tests/mount/programs/swap \
     tests/mount/programs/tmpfile
-check_PROGRAMS += tests/soak/keeper
+check_PROGRAMS += tests/soak/keeper tests/bench/traced
 tests_soak_keeper_CFLAGS = $(WINDLASS_CFLAGS)
 tests_soak_keeper_LDFLAGS =
 tests_soak_keeper_LDADD =
