@@ -6,6 +6,7 @@ man_MANS = \
     man/man7/debug-delay-gen.7 \
     man/man7/debug-error-gen.7 \
     man/man7/debug-fault.7 \
+    man/man7/debug-io-stats.7 \
     man/man7/debug-power-cut.7 \
     man/man7/debug-trace.7 \
     man/man7/encryption-rot-13.7 \
@@ -20,6 +21,7 @@ man_sources = \
     %D%/debug-delay-gen.7.in \
     %D%/debug-error-gen.7.in \
     %D%/debug-fault.7.in \
+    %D%/debug-io-stats.7.in \
     %D%/debug-power-cut.7.in \
     %D%/debug-trace.7.in \
     %D%/encryption-rot-13.7.in \
@@ -59,6 +61,7 @@ man/man7/debug-power-cut.7: src/windlass$(EXEEXT) xlators/debug/power-cut.la
 man/man7/debug-delay-gen.7: src/windlass$(EXEEXT) xlators/debug/delay-gen.la
 man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.la
 man/man7/debug-trace.7: src/windlass$(EXEEXT) xlators/debug/trace.la
+man/man7/debug-io-stats.7: src/windlass$(EXEEXT) xlators/debug/io-stats.la
 man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.la
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.la
 man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.la

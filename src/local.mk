@@ -40,6 +40,7 @@ src_libcore_a_SOURCES = \
     %D%/core/probe.c \
     %D%/core/probe.h \
     %D%/core/random.c \
+    %D%/core/rundir.c \
     %D%/core/scheduler.c \
     %D%/core/scheduler.h \
     %D%/core/see.h \
@@ -116,6 +117,7 @@ pkgincludecore_HEADERS = \
     %D%/core/opset.h \
     %D%/core/option.h \
     %D%/core/random.h \
+    %D%/core/rundir.h \
     %D%/core/shared.h \
     %D%/core/stub.h \
     %D%/core/suggest.h \

@@ -22,6 +22,7 @@ check_PROGRAMS += \
     tests/unit/test_volfile \
     tests/unit/test_watch \
     tests/graph/test_fault \
+    tests/graph/test_io_stats \
     tests/graph/test_load \
     tests/graph/test_posix \
     tests/graph/test_posix_shared \
@@ -155,7 +156,8 @@ EXTRA_DIST += \
     %D%/bench/report.py \
     %D%/bench/run \
     %D%/bench/sections.py \
-    %D%/bench/seen.c
+    %D%/bench/seen.c \
+    %D%/bench/translator.c
 # Hours of mixed load with everything going wrong: make soak [SECONDS=N] [SEED=N]; and make kills [TIMES=N].
 TIMES = 1000
 soak kills: soak-programs
@@ -218,6 +220,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/idmapped.sh \
     %D%/mount/inflight-stuck.sh \
     %D%/mount/inflight.sh \
+    %D%/mount/io-stats.sh \
+    %D%/mount/io-stats-full.sh \
     %D%/mount/killed.sh \
     %D%/mount/kills.sh \
     %D%/mount/large-files.sh \

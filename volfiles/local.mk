@@ -7,6 +7,7 @@ dist_volfiles_DATA = \
     %D%/error-gen.vol \
     %D%/fault.vol \
     %D%/full-stack.vol \
+    %D%/io-stats.vol \
     %D%/posix.vol \
     %D%/power-cut.vol \
     %D%/rot-13.vol \

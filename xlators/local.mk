@@ -19,6 +19,7 @@ xlatorperformanceexec_LTLIBRARIES =
 include %D%/debug/delay-gen/local.mk
 include %D%/debug/error-gen/local.mk
 include %D%/debug/fault/local.mk
+include %D%/debug/io-stats/local.mk
 include %D%/debug/power-cut/local.mk
 include %D%/debug/trace/local.mk
 include %D%/encryption/rot-13/local.mk

@@ -102,7 +102,6 @@ int command_trace_cat (void *data, GBytes *input, GString *answer);
 
 /* --- paths.c: where things are by default --- */
 #define DIR_LOG "/var/log/windlass"
-#define DIR_RUN "/run/windlass"
 
 /* Folders for one user when it isn't root. g_free them. */
 char *path_log_dir (void);

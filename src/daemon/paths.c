@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/daemon.h"
 
+#include "core/rundir.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +16,7 @@ path_log_dir (void)
 char *
 path_run_dir (void)
 {
-    return geteuid () == 0 ? g_strdup (DIR_RUN) : g_build_filename (g_get_user_runtime_dir (), "windlass", NULL);
+    return run_dir ();
 }
 
 char *

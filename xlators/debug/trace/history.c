@@ -204,9 +204,11 @@ print_path (struct history *history, const gfid_t *gfid, const char *name, GStri
     if (path)
         log_append_safely (out, path);
     else if (*name)
-        g_string_append_printf (out, "<gfid:%s>/", gfid_text (gfid, text)), log_append_safely (out, name);
+        g_string_append_printf (out, "<gfid:%s>/", gfid_text (gfid, text));
     else
         g_string_append_c (out, '-');
+    if (!path)
+        log_append_safely (out, name);
 }
 
 static void

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A dump of debug/io-stats for which there is no room: the setfattr says so, the log too, the older dump is still there, and
+# the mount goes on.
+# builds: debug tsan
+. "$(dirname "$0")/lib.sh"
+need_root
+need_command setfattr unshare
+if [ -z "${IN_NAMESPACE-}" ]; then
+    trap - EXIT
+    IN_NAMESPACE=1 exec unshare -m --propagation private "$0"
+fi
+mkdir -p /run/windlass
+mount -t tmpfs -o size=64k,mode=700 none /run/windlass || skip "needs the right to mount"
+trap 'cleanup; umount /run/windlass' EXIT
+
+stack debug/io-stats
+mount_volfile "$VOL"
+echo hello >"$MNT/file"
+expect_ok setfattr -n trusted.io-stats-dump -v full "$MNT"
+before=$(cat /run/windlass/full.io-stats-1)
+head -c 1M /dev/zero >/run/windlass/room 2>/dev/null
+expect_error 'No space left on device' setfattr -n trusted.io-stats-dump -v full "$MNT"
+expect_match "the log" "E \\[.*0-io-stats-1: can't dump to '/run/windlass/full.io-stats-1': No space left on device$" "$(cat "$LOG")"
+expect "the older one" "$before" "$(cat /run/windlass/full.io-stats-1)"
+expect "no part of the new one" "" "$(find /run/windlass -name '.new*')"
+expect "the mount" hello "$(cat "$MNT/file")"
+rm /run/windlass/room
+expect_ok setfattr -n trusted.io-stats-dump -v full "$MNT"
+
+# Somebody else could put something there: none is written.
+chmod 777 /run/windlass
+expect_error 'Operation not permitted' setfattr -n trusted.io-stats-dump -v full "$MNT"
+chmod 700 /run/windlass
+unmount

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * debug/io-stats: what a mount is used for, in numbers: how many requests, how long they took, how large they were, and
+ * which files are used most. It may stand anywhere, and several times: what it counts is what passes there.
+ */
+#include "io-stats.h"
+
+#include <errno.h>
+
+/* --- requests ----------------------------------------------------------------------------------- */
+
+/* What is remembered of a request until it is answered, where that is anything. */
+struct local {
+    uint64_t begin; /* ticks */
+    bool sampled;
+    struct file *file; /* a reference */
+    fd_t *fd;          /* a reference, when what is read and written through it is counted */
+};
+
+static bool
+is_on (const bool *option)
+{
+    return __atomic_load_n (option, __ATOMIC_RELAXED);
+}
+
+static void
+io_stats_local_drop (xlator_t *this, void *data)
+{
+    struct local *local = data;
+
+    file_unref (local->file);
+    fd_unref (local->fd);
+}
+
+/* Every so many-th. */
+static bool
+takes_sample (io_stats_private_t *priv)
+{
+    const int interval = __atomic_load_n (&priv->sample_interval, __ATOMIC_RELAXED);
+
+    return interval > 0 && __atomic_add_fetch (&priv->requests, 1, __ATOMIC_RELAXED) % interval == 0;
+}
+
+static bool
+is_about_file (enum fop op)
+{
+    return op == FOP_readv || op == FOP_writev || op == FOP_readdirp;
+}
+
+/* Single descriptors are counted only if they were opened since dump-fd-stats is on. */
+static bool
+is_watched (xlator_t *this, fd_t *fd)
+{
+    io_stats_private_t *priv = this->private;
+    const struct open_file *open = fd_ctx_get (fd, this);
+
+    return open && open != &priv->plain;
+}
+
+static void
+note_file (const struct call *call, struct local *local)
+{
+    io_stats_private_t *priv = call->this->private;
+
+    local->file = file_of (call->this, priv->files, call->fd->inode);
+    file_count (priv->files, local->file, call->op == FOP_readv ? TOP_READ : call->op == FOP_writev ? TOP_WRITE : TOP_READDIRP);
+    if (call->op != FOP_readdirp && is_watched (call->this, call->fd))
+        local->fd = fd_ref (call->fd);
+}
+
+static void
+io_stats_every (const struct call *call)
+{
+    io_stats_private_t *priv = call->this->private;
+    const bool count = is_on (&priv->count), sampled = takes_sample (priv), timed = sampled || is_on (&priv->measure);
+    struct local *local;
+
+    if (call->op == FOP_setxattr && dump_asked (call))
+        return;
+    if (timed || (count && is_about_file (call->op))) {
+        local = frame_local_new (call->frame, sizeof *local);
+        local->sampled = sampled;
+        if (count && is_about_file (call->op))
+            note_file (call, local);
+        if (timed)
+            local->begin = ticks_now ();
+    }
+    call_wind (call, FIRST_CHILD (call->this), NULL);
+}
+
+/* --- answers ------------------------------------------------------------------------------------ */
+
+static void
+note_sample (const struct answer *answer, int64_t ns)
+{
+    const io_stats_private_t *priv = answer->this->private;
+    const call_stack_t *root = answer->frame->root;
+    const struct sample sample = { clock_today (), answer->op, ns, answer->op_ret, answer->op_errno, root->uid, root->gid, root->pid };
+
+    samples_add (priv->samples, &sample);
+}
+
+static void
+note_bytes (const struct answer *answer, const struct local *local, int64_t ns)
+{
+    io_stats_private_t *priv = answer->this->private;
+    const enum direction direction = answer->op == FOP_readv ? READ : WRITTEN;
+    const uint64_t bytes = answer->op_ret;
+    struct open_file *open = local && local->fd ? fd_ctx_get (local->fd, answer->this) : NULL;
+
+    counters_bytes (priv->counters, direction, bytes);
+    if (open) {
+        __atomic_fetch_add (&open->data[direction].bytes, bytes, __ATOMIC_RELAXED);
+        __atomic_fetch_add (&open->data[direction].sizes[size_index (bytes)], 1, __ATOMIC_RELAXED);
+    }
+    if (local && ns > 0 && bytes)
+        file_throughput (priv->files, local->file, direction == READ ? TOP_READ_THROUGHPUT : TOP_WRITE_THROUGHPUT,
+                         (uint64_t) (bytes * 1e9 / ns));
+}
+
+/* One more is open. It may be counted down again only if it was counted up: so the fd knows. */
+static void
+note_open (const struct answer *answer)
+{
+    io_stats_private_t *priv = answer->this->private;
+    struct open_file *open = &priv->plain;
+    int64_t now, most = __atomic_load_n (&priv->most_open, __ATOMIC_RELAXED);
+
+    if (is_on (&priv->dump_fds)) {
+        open = g_new0 (struct open_file, 1);
+        open->since = clock_now ();
+    }
+    fd_ctx_set (answer->fd, answer->this, open);
+    now = __atomic_add_fetch (&priv->open, 1, __ATOMIC_RELAXED);
+    while (now > most && !__atomic_compare_exchange_n (&priv->most_open, &most, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    if (now > most)
+        __atomic_store_n (&priv->most_open_at, clock_today ().tv_sec, __ATOMIC_RELAXED);
+}
+
+static void
+note_opened (const struct answer *answer)
+{
+    io_stats_private_t *priv = answer->this->private;
+    struct file *file;
+
+    if (answer->op != FOP_opendir)
+        note_open (answer);
+    if (!is_on (&priv->count) || (answer->op != FOP_open && answer->op != FOP_opendir))
+        return;
+    file = file_of (answer->this, priv->files, answer->fd->inode);
+    file_count (priv->files, file, answer->op == FOP_open ? TOP_OPEN : TOP_OPENDIR);
+    file_unref (file);
+}
+
+static void
+note_answer (const struct answer *answer, int64_t ns)
+{
+    io_stats_private_t *priv = answer->this->private;
+    const struct local *local = answer->frame->local;
+
+    if (is_on (&priv->count))
+        counters_call (priv->counters, answer->op, answer->op_ret < 0, is_on (&priv->measure) ? ns : -1);
+    if (local && local->sampled)
+        note_sample (answer, ns);
+    if (answer->op_ret < 0)
+        return;
+    if (answer->op == FOP_readv || answer->op == FOP_writev)
+        note_bytes (answer, local, is_on (&priv->measure) ? ns : -1);
+    else if (answer->fd)
+        note_opened (answer);
+}
+
+static void
+io_stats_every_cbk (const struct answer *answer)
+{
+    const struct local *local = answer->frame->local;
+
+    note_answer (answer, local && local->begin ? (int64_t) ticks_to_ns (ticks_now () - local->begin) : -1);
+    answer_pass (answer);
+}
+
+/* --- files and inodes that go ------------------------------------------------------------------- */
+
+static void
+io_stats_forget (xlator_t *this, inode_t *inode)
+{
+    file_forget (this, inode);
+}
+
+static void
+log_open_file (xlator_t *this, const struct open_file *open, inode_t *inode)
+{
+    g_autoptr (GString) out = g_string_new (NULL);
+    g_autofree char *path = inode_path (inode, NULL);
+    g_auto (GStrv) lines = NULL;
+
+    open_file_text (open, path, clock_now (), out);
+    lines = g_strsplit (out->str, "\n", -1);
+    for (char **line = lines; *line; line++)
+        if (**line)
+            gf_log (this, GF_LOG_INFO, "%s", *line);
+}
+
+static void
+io_stats_release (xlator_t *this, fd_t *fd)
+{
+    io_stats_private_t *priv = this->private;
+    struct open_file *open = fd_ctx_get (fd, this);
+
+    if (!open)
+        return;
+    __atomic_sub_fetch (&priv->open, 1, __ATOMIC_RELAXED);
+    if (is_on (&priv->count))
+        counters_call (priv->counters, COUNT_RELEASE, false, -1);
+    if (open == &priv->plain)
+        return;
+    if (fd->inode && is_on (&priv->dump_fds))
+        log_open_file (this, open, fd->inode);
+    g_free (open);
+}
+
+static void
+io_stats_releasedir (xlator_t *this, fd_t *fd)
+{
+    io_stats_private_t *priv = this->private;
+
+    if (is_on (&priv->count))
+        counters_call (priv->counters, COUNT_RELEASEDIR, false, -1);
+}
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+/* Without sampling nothing is kept. */
+static void
+settle_samples (io_stats_private_t *priv, const io_stats_private_t *options)
+{
+    samples_resize (priv->samples, options->sample_interval ? options->sample_size : 0);
+    __atomic_store_n (&priv->sample_interval, options->sample_interval, __ATOMIC_RELAXED);
+}
+
+static int
+io_stats_init (xlator_t *this)
+{
+    io_stats_private_t *priv = this->private;
+
+    pthread_mutex_init (&priv->interval_lock, NULL);
+    priv->counters = counters_new ();
+    priv->files = files_new ();
+    priv->samples = samples_new ();
+    priv->dumper = dumper_new (this);
+    priv->begin = priv->last.time = clock_now ();
+    settle_samples (priv, priv);
+    if (priv->measure || priv->sample_interval)
+        ticks_init ();
+    return 0;
+}
+
+/* The counters go on. A longer or shorter interval begins now. */
+static int
+io_stats_reconfigure (xlator_t *this, const void *new_private)
+{
+    io_stats_private_t *priv = this->private;
+    const io_stats_private_t *options = new_private;
+
+    dumper_every (priv->dumper, options->dump_interval, options->format);
+    if (options->measure || options->sample_interval)
+        ticks_init ();
+    settle_samples (priv, options);
+    __atomic_store_n (&priv->count, options->count, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->measure, options->measure, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->dump_fds, options->dump_fds, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* Before there are requests, and after the last. */
+static void
+io_stats_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    io_stats_private_t *priv = this->private;
+
+    if (event == XLATOR_PARENT_UP) {
+        dumper_every (priv->dumper, priv->dump_interval, priv->format);
+        dumper_start (priv->dumper);
+    }
+    if (event == XLATOR_PARENT_DOWN)
+        dumper_stop (priv->dumper);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+io_stats_fini (xlator_t *this)
+{
+    io_stats_private_t *priv = this->private;
+
+    dumper_free (priv->dumper);
+    samples_free (priv->samples);
+    files_free (priv->files);
+    counters_free (priv->counters);
+    pthread_mutex_destroy (&priv->interval_lock);
+}
+
+/* --- looking ------------------------------------------------------------------------------------ */
+
+static void
+io_stats_dump (xlator_t *this, GString *out)
+{
+    const io_stats_private_t *priv = this->private;
+    struct report *report = report_new (this, false);
+
+    g_string_append_printf (out, "count-fop-hits=%d\nlatency-measurement=%d\n", is_on (&priv->count), is_on (&priv->measure));
+    report_dict (report, out);
+    report_free (report);
+}
+
+static int
+io_stats_command_stats (xlator_t *this, GBytes *input, GString *answer)
+{
+    struct report *report = report_new (this, false);
+
+    report_text (report, answer);
+    report_free (report);
+    return 0;
+}
+
+static int
+io_stats_command_json (xlator_t *this, GBytes *input, GString *answer)
+{
+    struct report *report = report_new (this, false);
+
+    report_json (report, answer);
+    report_free (report);
+    return 0;
+}
+
+static const struct xlator_command io_stats_commands[] = {
+    { "stats", "print what a dump would have; no interval ends with it", io_stats_command_stats },
+    { "json", "the same as JSON", io_stats_command_json },
+    {},
+};
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "debug/io-stats",
+    .about = "counts and measures requests, and lists the files that are used most",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_NOTHING,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (io_stats_private_t),
+    .options = io_stats_options,
+    .init = io_stats_init,
+    .fini = io_stats_fini,
+    .reconfigure = io_stats_reconfigure,
+    .notify = io_stats_notify,
+    .local_drop = io_stats_local_drop,
+    .every = io_stats_every,
+    .every_cbk = io_stats_every_cbk,
+    .cbks = { .forget = io_stats_forget, .release = io_stats_release, .releasedir = io_stats_releasedir },
+    .dumpops = { .priv = io_stats_dump },
+    .commands = io_stats_commands,
+};

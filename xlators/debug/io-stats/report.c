@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All that is known, at one moment. Reading it changes nothing; an interval ends with a dump alone. */
+#include "io-stats.h"
+
+const char *const top_names[TOPS] = {
+    [TOP_OPEN] = "open",
+    [TOP_READ] = "read",
+    [TOP_WRITE] = "write",
+    [TOP_OPENDIR] = "opendir",
+    [TOP_READDIRP] = "readdirp",
+    [TOP_READ_THROUGHPUT] = "read-throughput",
+    [TOP_WRITE_THROUGHPUT] = "write-throughput",
+};
+
+const char *
+report_name (unsigned what, char text[32])
+{
+    const char *name = what == COUNT_RELEASE ? "release" : what == COUNT_RELEASEDIR ? "releasedir" : fop_name (what);
+
+    if (what == FOP_readv || what == FOP_writev)
+        name = what == FOP_readv ? "read" : "write";
+    for (unsigned i = 0; i < 32; i++) {
+        text[i] = i == 31 ? '\0' : g_ascii_toupper (name[i]);
+        if (!text[i])
+            break;
+    }
+    return text;
+}
+
+/* What came since. min and max are asked for separately: a difference has none. */
+static void
+subtract (struct numbers *from, const struct numbers *before)
+{
+    from->time -= before->time;
+    for (unsigned what = 0; what < COUNT_MAX; what++) {
+        from->calls[what].calls -= before->calls[what].calls;
+        from->calls[what].errors -= before->calls[what].errors;
+        from->calls[what].timed -= before->calls[what].timed;
+        from->calls[what].sum -= before->calls[what].sum;
+        from->calls[what].half = from->calls[what].most = 0;
+    }
+    for (unsigned direction = 0; direction < DIRECTIONS; direction++) {
+        from->data[direction].bytes -= before->data[direction].bytes;
+        for (unsigned size = 0; size < SIZES; size++)
+            from->data[direction].sizes[size] -= before->data[direction].sizes[size];
+    }
+}
+
+static void
+take_numbers (io_stats_private_t *priv, struct report *report, bool dumped)
+{
+    pthread_mutex_lock (&priv->interval_lock);
+    counters_sum (priv->counters, &report->all);
+    report->since = report->all;
+    subtract (&report->since, &priv->last);
+    counters_interval (priv->counters, &report->since);
+    report->interval = priv->interval;
+    if (dumped) {
+        counters_next_interval (priv->counters);
+        priv->last = report->all;
+        priv->interval++;
+    }
+    pthread_mutex_unlock (&priv->interval_lock);
+}
+
+struct report *
+report_new (xlator_t *this, bool dumped)
+{
+    io_stats_private_t *priv = this->private;
+    struct report *report = g_new0 (struct report, 1);
+
+    report->name = this->name;
+    report->type = this->type;
+    report->volume_id = priv->volume_id;
+    report->now = clock_today ();
+    take_numbers (priv, report, dumped);
+    report->all.time -= priv->begin;
+    report->open = __atomic_load_n (&priv->open, __ATOMIC_RELAXED);
+    report->most_open = __atomic_load_n (&priv->most_open, __ATOMIC_RELAXED);
+    report->most_open_at = __atomic_load_n (&priv->most_open_at, __ATOMIC_RELAXED);
+    for (unsigned top = 0; top < TOPS; top++)
+        report->tops[top] = files_top (priv->files, top);
+    return report;
+}
+
+void
+report_free (struct report *report)
+{
+    for (unsigned top = 0; top < TOPS; top++)
+        g_array_unref (report->tops[top]);
+    g_free (report);
+}
