@@ -154,8 +154,13 @@ tell (const struct cli_command *command, const char *mountpoint, GBytes *input)
 {
     g_autoptr (GString) answer = g_string_new (NULL);
     g_autofree char *error = NULL;
-    int r = control_call (mountpoint, NULL, "timeline", input, answer, &error);
+    int r;
 
+    /* A long recording takes the daemon a while to put in order. */
+    while ((r = control_call (mountpoint, NULL, "timeline", input, answer, &error)) == -EINPROGRESS) {
+        g_clear_pointer (&error, g_free);
+        g_usleep (50000);
+    }
     if (r < 0)
         fprintf (stderr, "windlass %s: ", command->name);
     cli_print_safely (stderr, r < 0 ? error : answer->str);

@@ -10,6 +10,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#define PATIENCE 20000000 /* nanoseconds for which the main thread waits; then whoever asked asks again */
+
 /* What start is told. */
 struct wishes {
     char *fop, *translator;
@@ -23,7 +25,7 @@ static const struct xlator_option rows[] = {
     { .key = { "translator" }, .type = OPTION_STRING, OPTION_FIELD (struct wishes, translator) },
     { .key = { "min" }, .type = OPTION_TIME, OPTION_FIELD (struct wishes, min), .max = 86400 },
     { .key = { "slowest" }, .type = OPTION_INT, OPTION_FIELD (struct wishes, slowest), .min = 1, .max = 100000 },
-    { .key = { "memory" }, .type = OPTION_SIZE, OPTION_FIELD (struct wishes, memory), .min = 1 << 20, .max = (double) (1LL << 34) },
+    { .key = { "memory" }, .type = OPTION_SIZE, OPTION_FIELD (struct wishes, memory), .min = 1 << 20, .max = (double) (1LL << 30) },
     { .key = { NULL } },
 };
 
@@ -164,8 +166,12 @@ static int
 stop (GString *answer)
 {
     struct timeline_counts counts;
-    int r = timeline_stop (&counts);
+    int r = timeline_stop (PATIENCE, &counts);
 
+    if (r == -EINPROGRESS) {
+        g_string_append (answer, "the timeline has ended, and is being put in order; ask again");
+        return r;
+    }
     if (r < 0) {
         g_string_append (answer, "no timeline is being recorded; begin with: windlass timeline start");
         return r;

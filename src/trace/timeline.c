@@ -19,6 +19,7 @@ static struct {
     bool on;
     bool writes;              /* the watcher may write. Atomic */
     bool ending;              /* atomic; for the thread */
+    bool ended;               /* atomic; of the thread */
     GPtrArray *xlators;
     struct recording *recording; /* the thread's while it is on */
     struct running_now running;  /* when it ended */
@@ -212,6 +213,7 @@ timeline_run (void *unused)
         one_round (++round);
     }
     last_round ();
+    __atomic_store_n (&timeline.ended, true, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -246,7 +248,7 @@ timeline_start (GPtrArray *xlators, struct itable *itable, const struct timeline
     timeline.paths = g_hash_table_new_full (gfid_hash, gfid_same, g_free, (GDestroyNotify) g_ref_string_release);
     timeline.recording = recording_new (settings, ticks_now ());
     timeline.assembler = assembler_new (timeline.recording->begin, look_what_runs ().uniques, take_whole, find_path, NULL);
-    timeline.ending = false;
+    timeline.ending = timeline.ended = false;
     r = thread_new (&timeline.thread, "timeline", timeline_run, NULL);
     if (r < 0) {
         forget_thread_state ();
@@ -259,16 +261,38 @@ timeline_start (GPtrArray *xlators, struct itable *itable, const struct timeline
     return 0;
 }
 
-int
-timeline_stop (struct timeline_counts *ret_counts)
+static void
+tell_to_end (void)
 {
-    if (!timeline.on)
-        return -ENOENT;
     timeline.running = look_what_runs ();
     watch_set (timeline.xlators, &timeline_watcher, false);
     __atomic_store_n (&timeline.writes, false, __ATOMIC_RELEASE);
     __atomic_store_n (&timeline.ending, true, __ATOMIC_RELEASE);
     sem_post (&rings_filling);
+}
+
+static bool
+has_ended (int64_t patience)
+{
+    const int64_t until = clock_now () + patience;
+
+    while (patience >= 0 && !__atomic_load_n (&timeline.ended, __ATOMIC_ACQUIRE)) {
+        if (clock_now () > until)
+            return false;
+        g_usleep (500);
+    }
+    return true;
+}
+
+int
+timeline_stop (int64_t patience, struct timeline_counts *ret_counts)
+{
+    if (!timeline.on)
+        return -ENOENT;
+    if (!timeline.ending)
+        tell_to_end ();
+    if (!has_ended (patience))
+        return -EINPROGRESS;
     thread_join (timeline.thread);
     rings_end ();
     g_hash_table_unref (timeline.running.uniques);
@@ -292,7 +316,7 @@ timeline_end (void)
 {
     struct timeline_counts counts;
 
-    timeline_stop (&counts);
+    timeline_stop (-1, &counts);
     timeline_clear ();
 }
 

@@ -39,8 +39,9 @@ struct timeline_counts {
  * there is no thread to be had. */
 int timeline_start (GPtrArray *xlators, struct itable *itable, const struct timeline_settings *settings);
 
-/* Ends it; the recording stays until the next one, or timeline_clear. 0, or -ENOENT when nothing is recorded. */
-int timeline_stop (struct timeline_counts *ret_counts);
+/* Ends it; the recording stays until the next one, or timeline_clear. 0; -ENOENT when nothing is recorded; or -EINPROGRESS when it has ended but
+ * isn't in order after so many nanoseconds, which takes half a second for 200,000 requests: call it again. -1: waits. */
+int timeline_stop (int64_t patience, struct timeline_counts *ret_counts);
 
 /* Frees the recording. false when there was none. */
 bool timeline_clear (void);

@@ -132,7 +132,7 @@ main (int argc, char **argv)
     whole = median (&bridge, tall);
     on = whole - median (&bridge, flat);
     if (!probe)
-        timeline_stop (&counts);
+        timeline_stop (-1, &counts);
     printf ("a layer: %.1f ns off, %.1f ns on; a request of %d layers: %.0f ns on; %lu requests seen, %lu records lost\n",
             off / LAYERS, on / LAYERS, LAYERS, whole, (unsigned long) counts.seen, (unsigned long) counts.lost);
     return 0;

@@ -27,6 +27,7 @@ done
 
 # Over one process that talks to the socket: a thousand of them would take most of the time.
 python3 - "$MNT" <<'PYTHON' >said || fail "$(cat said)"
+import errno
 import os
 import socket
 import struct
@@ -49,10 +50,12 @@ def tell(command, text):
         answer = b""
         while piece := sock.recv(65536):
             answer += piece
-    status, text = struct.unpack(">I", answer[12:16])[0], answer[16:].decode()
+    status, said = struct.unpack(">I", answer[12:16])[0], answer[16:].decode()
+    if status == errno.EINPROGRESS:
+        return tell(command, text)
     if status:
-        sys.exit(f"{command}: {text}")
-    return text
+        sys.exit(f"{command}: {said}")
+    return said
 
 
 seen = 0

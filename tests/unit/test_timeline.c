@@ -197,8 +197,8 @@ START_TEST (answer_on_another_thread_is_told)
     ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), 0);
     ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), -EALREADY);
     ck_assert_int_eq (ask (s), -ENOSPC);
-    ck_assert_int_eq (timeline_stop (&counts), 0);
-    ck_assert_int_eq (timeline_stop (&counts), -ENOENT);
+    ck_assert_int_eq (timeline_stop (-1, &counts), 0);
+    ck_assert_int_eq (timeline_stop (-1, &counts), -ENOENT);
     ck_assert_uint_eq (counts.seen, 1);
     ck_assert_uint_eq (counts.at_start + counts.at_end + counts.broken + counts.lost, 0);
 
@@ -224,7 +224,7 @@ START_TEST (background_work_is_under_its_cause)
     ck_assert_int_eq (ask (s), 0);
     while (__atomic_load_n (&behind, __ATOMIC_ACQUIRE) > 0)
         g_usleep (100);
-    ck_assert_int_eq (timeline_stop (&counts), 0);
+    ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 2);
 
     g_autofree char *text = print (TIMELINE_TEXT), *json = print (TIMELINE_JSON), *folded = print (TIMELINE_FOLDED);
@@ -248,7 +248,7 @@ START_TEST (slowest_are_kept_and_filters_leave_out)
     ck_assert_int_eq (timeline_start (s->all, s->itable, &settings), 0);
     for (int i = 0; i < 50; i++)
         ask (s);
-    ck_assert_int_eq (timeline_stop (&counts), 0);
+    ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 50);
     ck_assert_uint_eq (counts.kept, 3);
 
@@ -256,7 +256,7 @@ START_TEST (slowest_are_kept_and_filters_leave_out)
     settings.fops = OPSET_OF (FOP_writev);
     ck_assert_int_eq (timeline_start (s->all, s->itable, &settings), 0);
     ask (s);
-    ck_assert_int_eq (timeline_stop (&counts), 0);
+    ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.kept, 0);
     ck_assert_uint_eq (counts.filtered, 1);
 
@@ -264,7 +264,7 @@ START_TEST (slowest_are_kept_and_filters_leave_out)
     settings.min = 3600ULL * 1000000000;
     ck_assert_int_eq (timeline_start (s->all, s->itable, &settings), 0);
     ask (s);
-    ck_assert_int_eq (timeline_stop (&counts), 0);
+    ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.filtered, 1);
 
     settings = usual;
@@ -272,7 +272,7 @@ START_TEST (slowest_are_kept_and_filters_leave_out)
     ck_assert_int_eq (timeline_start (s->all, s->itable, &settings), 0);
     for (int i = 0; i < 20; i++)
         ask (s);
-    ck_assert_int_eq (timeline_stop (&counts), 0);
+    ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_gt (counts.dropped, 0);
     ck_assert_uint_eq (counts.kept + counts.dropped, 20);
     stack_free (s);
@@ -296,7 +296,7 @@ START_TEST (requests_under_way_are_said)
     STACK_WIND (&late->frames[0], behind_done, &s->leaf, stat, &(loc_t){ 0 }, NULL);
     held = calls_pop ();
     STACK_UNWIND (stat, held, 0, 0, NULL, NULL);
-    ck_assert_int_eq (timeline_stop (&counts), 0);
+    ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 1);
     ck_assert_uint_eq (counts.at_end, 1);
     g_autofree char *text = print (TIMELINE_TEXT);
@@ -306,7 +306,7 @@ START_TEST (requests_under_way_are_said)
     ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), 0);
     held = calls_pop ();
     STACK_UNWIND (stat, held, 0, 0, NULL, NULL);
-    ck_assert_int_eq (timeline_stop (&counts), 0);
+    ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 0);
     pthread_create (&s->answerer, NULL, answer_run, NULL);
     stack_free (s);
@@ -345,7 +345,7 @@ START_TEST (thousand_starts_under_load)
 
         ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), 0);
         g_usleep (i % 10 * 50);
-        ck_assert_int_eq (timeline_stop (&counts), 0);
+        ck_assert_int_eq (timeline_stop (-1, &counts), 0);
         seen += counts.seen;
         broken += counts.broken;
         lost += counts.lost;
