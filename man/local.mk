@@ -12,6 +12,7 @@ man_MANS = \
     man/man7/encryption-rot-13.7 \
     man/man7/fops.7 \
     man/man7/performance-write-behind.7 \
+    man/man7/windlass-meta.7 \
     man/man7/windlass-probes.7 \
     man/man7/storage-posix.7 \
     man/man8/mount.windlass.8 \
@@ -31,6 +32,7 @@ man_sources = \
     %D%/storage-posix.7.in \
     %D%/volfile.5.in \
     %D%/windlass-conform.8.in \
+    %D%/windlass-meta.7.in \
     %D%/windlass-probes.7.in \
     %D%/windlass.8.in
 EXTRA_DIST += $(man_sources) %D%/page.awk %D%/probes.awk src/core/fops-man.awk

@@ -223,6 +223,36 @@ START_TEST (a_stale_or_invented_number_finds_nothing)
 }
 END_TEST
 
+/* A slot is used again and again, until its generation begins anew. */
+START_TEST (numbers_of_two_realms_are_never_the_same)
+{
+    g_autoptr (table_t) table = table_new (0);
+    g_autoptr (table_t) beside = table_new (0);
+
+    itable_set_realm (beside);
+    ck_assert_uint_eq (inode_nodeid (itable_root (beside)), INODE_REALM | 1);
+    ck_assert_ptr_eq (inode_of_nodeid (beside, INODE_REALM | 1), itable_root (beside));
+    ck_assert_ptr_null (inode_of_nodeid (beside, 1));
+    ck_assert_ptr_null (inode_of_nodeid (table, INODE_REALM | 1));
+    for (unsigned i = 0; i < 5; i++) {
+        inode_t *one = inode_new (table), *other = inode_new (beside);
+        uint64_t number = inode_nodeid (one), number_beside = inode_nodeid (other);
+
+        ck_assert_uint_eq (number & INODE_REALM, 0);
+        ck_assert_uint_eq (number_beside & INODE_REALM, INODE_REALM);
+        ck_assert_ptr_null (inode_of_nodeid (beside, number));
+        ck_assert_ptr_null (inode_of_nodeid (table, number_beside));
+        ck_assert_ptr_eq (inode_of_nodeid (beside, number_beside), other);
+        if (i == 2) {
+            one->generation = INT32_MAX;
+            other->generation = UINT32_MAX;
+        }
+        inode_unref (one);
+        inode_unref (other);
+    }
+}
+END_TEST
+
 /* Borrowing one that nobody holds would bring it back without the table's knowing. */
 START_TEST (an_idle_inode_is_found_with_a_reference_alone)
 {
@@ -306,6 +336,7 @@ main (void)
     tcase_add_test (tcase, a_child_keeps_its_directories);
     tcase_add_test (tcase, a_very_deep_tree_goes_without_a_deep_stack);
     tcase_add_test (tcase, a_stale_or_invented_number_finds_nothing);
+    tcase_add_test (tcase, numbers_of_two_realms_are_never_the_same);
     tcase_add_test (tcase, an_idle_inode_is_found_with_a_reference_alone);
     tcase_add_test (tcase, many_threads_may_use_one_table);
     tcase_add_test (tcase, the_first_to_set_a_context_wins);
