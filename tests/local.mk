@@ -277,7 +277,9 @@ dist_noinst_SCRIPTS += \
     %D%/mount/usage.sh \
     %D%/mount/valgrind.sh \
     %D%/mount/user-namespaces.sh \
-    %D%/mount/volfiles.sh
+    %D%/mount/volfiles.sh \
+    %D%/mount/write-behind-durable.sh \
+    %D%/mount/write-behind.sh
 dist_noinst_DATA += \
     %D%/soak/loads.sh \
     %D%/soak/troubles.sh \

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Programs over write-behind over a slow storage: they are as right as ever, faster, and told of errors that come late.
+# builds: debug tsan
+. "$(dirname "$0")/lib.sh"
+need_fuse
+slow=debug/delay-gen,delay-percentage=100%,delay-duration=20000,enable=writev
+behind=performance/write-behind
+
+milliseconds () { # COMMAND...
+    local begun=${EPOCHREALTIME/[.,]/}
+    "$@" >/dev/null 2>&1 || fail "failed: $*"
+    echo $(((${EPOCHREALTIME/[.,]/} - begun) / 1000))
+}
+
+# 50 writes that take 20 ms each: a second without, and at least four times as fast with it.
+stack $slow
+mount_volfile "$VOL"
+without=$(milliseconds dd if=/dev/zero of="$MNT/f" bs=4k count=50 conv=fsync)
+unmount
+stack $slow $behind
+mount_volfile "$VOL"
+with=$(milliseconds dd if=/dev/zero of="$MNT/f" bs=4k count=50 conv=fsync)
+[ $((with * 4)) -lt "$without" ] || fail "$with ms with it, $without without"
+
+# Two writers to one file, each to the end of it and each in a place of its own; and by another name the size is right at once.
+mount | grep -q "$MNT" || fail "not mounted"
+ln "$MNT/f" "$MNT/other"
+: >"$MNT/f"
+for who in one two; do
+    { for i in {1..60}; do echo "$who $i" >>"$MNT/f"; done; } &
+done
+wait %1 %2 2>/dev/null || wait
+for who in one two; do
+    expect "the lines of $who, in order" "$(printf "$who %s\n" {1..60})" "$(grep "^$who" "$MNT/other")"
+done
+printf 'head' | dd of="$MNT/f" conv=notrunc status=none
+expect "the size by another name" "$(stat -c %s "$MNT/f")" "$(stat -c %s "$MNT/other")"
+expect "what was written over" head "$(head -c 4 "$MNT/other")"
+
+# A time that is set stays, and a program that was copied starts: its bytes are there before it is run.
+cp -p "$(type -P true)" "$MNT/true"
+expect "the time of a copy" "$(stat -L -c %Y "$(type -P true)")" "$(stat -c %Y "$MNT/true")"
+expect_ok "$MNT/true"
+
+# An archive, and its end right before the mount's.
+mkdir "$TEST_DIR/tree"
+for i in {1..60}; do head -c $((i * 700)) /dev/urandom >"$TEST_DIR/tree/$i"; done
+tar cf - -C "$TEST_DIR" tree | tar xf - -C "$MNT"
+unmount
+expect "the tree in the directory" '' "$(diff -r "$TEST_DIR/tree" "$BACK/tree")"
+
+# Errors: dd learns with fsync; cp, which asks nobody, only where close waits.
+echo 'writev path /f* -> delay 5ms then error ENOSPC' >"$TEST_DIR/rules"
+stack "debug/fault,rules=$TEST_DIR/rules" $behind,flush-behind=off
+mount_volfile "$VOL"
+expect_error 'fsync.*No space left' dd if=/dev/zero of="$MNT/f" bs=4k count=1 conv=fsync
+expect_error 'clos.*No space left' cp "$TEST_DIR/tree/1" "$MNT/f1"
+expect_ok cp "$TEST_DIR/tree/1" "$MNT/g"
+expect_match "the log" "10*.* bytes at offset 0 of '/f' were not written.*No space left" "$(cat "$LOG")"
+unmount
+stack "debug/fault,rules=$TEST_DIR/rules" $behind
+mount_volfile "$VOL"
+expect_ok cp "$TEST_DIR/tree/1" "$MNT/f2"
+expect_error 'No space left' sync "$MNT/f2" # whoever asks first
+expect_ok sync "$MNT/f2"
+
+# Options that may change do while it is mounted; the window is never smaller than what goes down at once.
+sed -i 's/type performance.write-behind/&\n    option flush-behind off\n    option cache-size 2MB/' "$VOL"
+expect_ok "$WINDLASS" reload "$MNT"
+expect_error 'No space left' cp "$TEST_DIR/tree/1" "$MNT/f3"
+unmount
+stack $behind,cache-size=512KB,aggregate-size=1MB
+expect_error "'aggregate-size' must be at most 'cache-size'" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
