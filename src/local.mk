@@ -276,6 +276,7 @@ src_windlass_SOURCES = \
     %D%/conform/history/gate.c \
     %D%/conform/history/histories.c \
     %D%/conform/history/history.h \
+    %D%/conform/history/late.c \
     %D%/conform/history/make.c \
     %D%/conform/history/model.c \
     %D%/conform/history/model.h \

@@ -61,6 +61,7 @@ volume rot-13
     subvolumes delay
 end-volume
 END
+    [ -z "${TOP-}" ] || printf 'volume top\n    type %s\n    subvolumes rot-13\nend-volume\n' "$TOP" >>"$work/soak.vol"
 }
 
 mount_again () {

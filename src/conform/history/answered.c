@@ -9,9 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The number of a file, by its gfid. */
-static int
-number_of (struct drive *drive, const gfid_t *gfid)
+int
+drive_number (struct drive *drive, const gfid_t *gfid)
 {
     int number = GPOINTER_TO_INT (g_hash_table_lookup (drive->numbers, gfid)) - 1;
 
@@ -127,7 +126,7 @@ see_answer (struct actor *actor, struct seen *seen, const struct answer *answer)
     case FOP_create:
     case FOP_mkdir:
     case FOP_symlink:
-        seen->found = answer->buf ? number_of (actor->drive, &answer->buf->ia_gfid) : -1;
+        seen->found = answer->buf ? drive_number (actor->drive, &answer->buf->ia_gfid) : -1;
         see_iatt (seen, answer->buf);
         break;
     case FOP_stat:
@@ -223,6 +222,7 @@ drive_answered (const struct answer *answer)
         seen->err = answer->op_errno;
         if (seen->ret < 0 && (seen->fault || seen->interrupted) && answers_file (answer->op))
             seen->found = actor->drive->files++; /* what it may have made */
+        drive_late_answer (actor->drive, seen);
         seen->responded = actor->drive->clock++;
         actor_log (actor);
     }

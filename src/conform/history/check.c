@@ -62,7 +62,7 @@ states_add (GPtrArray *states, struct model *model, uint32_t done)
 static bool
 was_lost (const struct seen *seen)
 {
-    return seen->ret < 0 && (seen->fault || (seen->interrupted && seen->err == EINTR));
+    return seen->late_fault || (seen->ret < 0 && (seen->fault || (seen->interrupted && seen->err == EINTR)));
 }
 
 static void extend (struct checker *checker, const struct model *model, uint32_t done, unsigned until);

@@ -67,6 +67,8 @@ struct drive {
     GPtrArray *held;  /* of struct held */
     GPtrArray *seens; /* of struct seen */
     GHashTable *numbers; /* gfid -> number + 1 */
+    GArray *lates;       /* of struct late */
+    bool answers_early;  /* a translator answers writes before they are done, so that its own may fail */
     int files, opens;    /* how many have a number */
     unsigned clock;      /* of what is seen */
     struct actor actors[CLIENTS_MAX + 1]; /* the last one looks at everything in the end */
@@ -91,6 +93,17 @@ void actor_more (struct actor *actor);
 void actor_look_up (struct actor *actor);
 void actor_end (struct actor *actor);
 void drive_answered (const struct answer *answer);
+int drive_number (struct drive *drive, const gfid_t *gfid); /* of a file */
+
+/* late.c: a write that a translator makes by itself fails at storage: those that it consists of may be lost, and whoever made them has to be
+ * told. drive_late_answer: an fsync or flush was answered, maybe with such an error; drive_late_check: NULL, or whom nobody told; g_free it. */
+struct late {
+    int node;
+    unsigned time;
+};
+void drive_late (struct drive *drive, const struct call *call);
+void drive_late_answer (struct drive *drive, struct seen *seen);
+char *drive_late_check (const struct drive *drive);
 
 /* drive.c: runs the history, and then reads everything back. NULL, or what is wrong apart from the answers; g_free it. */
 char *drive_run (struct drive *drive);

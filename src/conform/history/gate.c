@@ -92,14 +92,17 @@ gate_release (struct drive *drive, unsigned i)
 
 /* --- failing -------------------------------------------------------------------------------- */
 
-/* The errno that storage fails with this time, or 0. Only what a client asked for fails: who would be told of the rest? */
+/* The errno that storage fails with this time, or 0. Only what a client asked for fails, for who would be told of the rest? And the writes of a
+ * translator that has answered those of clients: it has to tell them. */
 static int
-gate_fault (const struct gate *gate, const struct held *event)
+gate_fault (const struct gate *gate, const struct held *event, enum fop op)
 {
     static const int errors[] = { EIO, ENOSPC, EDQUOT };
     const struct drive *drive = gate->drive;
 
-    if (!gate->is_storage || !event->actor || drive->calm ||
+    const bool late = !event->actor && op == FOP_writev && drive->answers_early;
+
+    if (!gate->is_storage || !(event->actor || late) || drive->calm ||
         drive_chance (drive, CHANCE_FAULT, event->line, event->event) % 1000 >= drive->history->faults)
         return 0;
     return errors[drive_chance (drive, CHANCE_ERROR, event->line, event->event) % G_N_ELEMENTS (errors)];
@@ -108,7 +111,8 @@ gate_fault (const struct gate *gate, const struct held *event)
 static void
 fault_log (const struct held *event, int op_errno)
 {
-    event->actor->seen->fault = true;
+    if (event->actor)
+        event->actor->seen->fault = true;
     drive_log (event->gate->drive, "  '%s' fails line %u %s: %s", event->gate->name, event->line,
                event->answer ? "after it was done" : "before it is done", g_strerror (op_errno));
 }
@@ -127,13 +131,15 @@ gate_every (const struct call *call)
     struct gate *gate = gate_of (call->this);
     const bool released = gate->released == call->frame;
     const struct held event = released ? (struct held){ 0 } : gate_event (gate, call->frame, false);
-    const int fault = released ? 0 : gate_fault (gate, &event);
+    const int fault = released ? 0 : gate_fault (gate, &event, call->op);
     struct call_stub *stub;
 
     if (released) {
         gate->released = NULL;
     } else if (fault) {
         fault_log (&event, fault);
+        if (!event.actor)
+            drive_late (gate->drive, call);
         call_fail (call, fault);
         return;
     } else if (gate_holds (gate, &event) && (stub = call_keep (call))) {
@@ -148,7 +154,7 @@ gate_every_cbk (const struct answer *answer)
 {
     struct gate *gate = gate_of (answer->this);
     const struct held event = gate_event (gate, answer->frame, true);
-    const int fault = answer->op_ret < 0 ? 0 : gate_fault (gate, &event);
+    const int fault = answer->op_ret < 0 || !event.actor ? 0 : gate_fault (gate, &event, answer->op);
     struct answer_stub *stub;
 
     if (fault) {

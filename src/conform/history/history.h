@@ -7,6 +7,7 @@
  *   gate.c       stand on every edge and hold calls and answers back
  *   drive.c      the clients: lines become operations, which are wound and recorded
  *   run.c        one history, in a process of its own: graph, scheduler, disk, verdict
+ *   late.c       writes that were answered and then failed: who has to be told
  *   model.c      a file system in memory; apply.c: what each operation does to it and answers
  *   check.c      is there an order in which the model gives every answer that was seen?
  *   shrink.c     a history that fails, made as short as it will go
@@ -127,6 +128,7 @@ struct seen {
     /* when, on one count for all; responded G_MAXUINT: never */
     unsigned invoked, responded;
     bool fault;       /* an injected error came in between: it may have happened or not */
+    bool late_fault;  /* it was answered, or will be, but not done: late.c */
     bool interrupted; /* so may an operation that says EINTR */
     bool inexact;     /* a directory that others changed while it was read: not judged */
 };

@@ -94,6 +94,8 @@ drive_begin (struct drive *drive, const struct history *history, struct graph *g
                                 .inode_slot = -1, .fd_slot = -1, .loglevel = GF_LOG_UNSET };
     drive->gates = g_ptr_array_new ();
     drive->held = g_ptr_array_new ();
+    drive->lates = g_array_new (FALSE, FALSE, sizeof (struct late));
+    drive->answers_early = graph_touches (graph) & TOUCHES_ANSWERS;
     drive->seens = g_ptr_array_new_with_free_func ((GDestroyNotify) seen_free);
     drive->numbers = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
     g_hash_table_insert (drive->numbers, g_memdup2 (&gfid_root, sizeof gfid_root), GINT_TO_POINTER (1));
@@ -116,6 +118,7 @@ drive_clear (struct drive *drive)
     g_ptr_array_unref (drive->gates);
     g_ptr_array_unref (drive->held);
     g_ptr_array_unref (drive->seens);
+    g_array_unref (drive->lates);
     g_hash_table_destroy (drive->numbers);
     g_string_free (drive->log, TRUE);
     g_string_free (drive->tree, TRUE);
@@ -150,6 +153,8 @@ drive_judge (struct drive *drive, FILE *log)
     char *stuck = drive_run (drive), *wrong = check_order (drive->seens);
 
     fprintf (log, "%u\n%s", drive->seens->len, drive->log->str);
+    if (!wrong && !stuck)
+        return drive_late_check (drive);
     if (!wrong)
         return stuck;
     g_free (stuck);
