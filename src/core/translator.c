@@ -158,7 +158,7 @@ xlator_notify (xlator_t *xl, enum xlator_event event, void *data)
 void
 xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data)
 {
-    bool down = event != XLATOR_CHILD_UP && event != XLATOR_CHILD_DOWN;
+    bool down = event != XLATOR_CHILD_UP && event != XLATOR_CHILD_DOWN && event != XLATOR_INVALIDATE;
 
     for (xlator_list_t *next = down ? xl->children : xl->parents; next; next = next->next)
         xlator_notify (next->xlator, event, data);

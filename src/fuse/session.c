@@ -11,12 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A translator that won't answer any more ends the mount. */
+/* A translator that won't answer any more ends the mount. One that lost what it had answered has the kernel ask again. */
 static void
 bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     struct bridge *bridge = this->private;
 
+    if (event == XLATOR_INVALIDATE && __atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
+        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (data), 0, 0);
     if (event != XLATOR_CHILD_DOWN || !bridge->done)
         return;
     gf_log (this, GF_LOG_WARNING, "what '%s' stands on is gone: unmounting it", bridge->mountpoint);

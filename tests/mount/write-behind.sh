@@ -65,6 +65,17 @@ expect_ok cp "$TEST_DIR/tree/1" "$MNT/f2"
 expect_error 'No space left' sync "$MNT/f2" # whoever asks first
 expect_ok sync "$MNT/f2"
 
+# The kernel shows what is there, and not what it had in mind, once that is lost.
+wait_until '[ "$(stat -c %s "$MNT/f2")" = 0 ]'
+expect "what is read of it" '' "$(cat "$MNT/f2")"
+echo 'writev path /h times 1 -> delay 5ms then error EIO' >"$TEST_DIR/rules.h"
+head -c 4096 /dev/zero | tr '\0' a >"$MNT/h"
+sync "$MNT/h"
+expect_ok "$WINDLASS" fault "$MNT" "$TEST_DIR/rules.h"
+head -c 4096 /dev/zero | tr '\0' b | dd of="$MNT/h" conv=notrunc,fsync status=none 2>/dev/null && fail "fsync told nothing"
+wait_until '[ "$(head -c 1 "$MNT/h")" = a ]'
+expect_ok "$WINDLASS" fault "$MNT" "$TEST_DIR/rules"
+
 # Options that may change do while it is mounted; the window is never smaller than what goes down at once.
 sed -i 's/type performance.write-behind/&\n    option flush-behind off\n    option cache-size 2MB/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"

@@ -2,6 +2,10 @@
 /*
  * Without trickling-writes a small write waits until others have made it a large one, whatever else happens. But not for ever: a thread,
  * started when there is the first, sends what has waited for a second.
+ *
+ * The same thread tells whoever is above of an inode that lost bytes which had been answered. The kernel has them in its memory,
+ * and would go on to show them: then a database takes a log for whole that isn't. Requests may have to wait until it is told; so no
+ * thread that has one tells it.
  */
 #include "write-behind.h"
 
@@ -19,6 +23,39 @@ wb_nudge_all (xlator_t *this)
     wb_run (this, &ready);
 }
 
+/* After the mount has begun to end its memory goes anyway. */
+static void
+tell_lost_locked (xlator_t *this)
+{
+    wb_private_t *priv = this->private;
+    inode_t *inode = g_queue_pop_head (&priv->nudge.lost);
+
+    priv->nudge.telling = true;
+    pthread_mutex_unlock (&priv->lock);
+    if (!WB_OPTION (this, ending))
+        xlator_pass_on (this, XLATOR_INVALIDATE, inode);
+    inode_unref (inode);
+    pthread_mutex_lock (&priv->lock);
+    priv->nudge.telling = false;
+    thread_cond_broadcast (&priv->idle);
+}
+
+/* When a second is over, or there is something else to do. */
+static void
+wait_for_company_locked (xlator_t *this)
+{
+    wb_private_t *priv = this->private;
+    const int64_t until = clock_now () + NUDGE_AFTER;
+
+    while (!priv->nudge.ending && !priv->nudge.lost.length
+           && thread_cond_wait_until (&priv->nudge.wake, &priv->lock, until) == 0)
+        continue;
+    priv->nudge.asked = false;
+    pthread_mutex_unlock (&priv->lock);
+    wb_nudge_all (this);
+    pthread_mutex_lock (&priv->lock);
+}
+
 static void *
 nudge_run (void *data)
 {
@@ -27,20 +64,26 @@ nudge_run (void *data)
 
     pthread_mutex_lock (&priv->lock);
     while (!priv->nudge.ending) {
-        if (!priv->nudge.asked) {
+        if (priv->nudge.lost.length)
+            tell_lost_locked (this);
+        else if (priv->nudge.asked)
+            wait_for_company_locked (this);
+        else
             thread_cond_wait (&priv->nudge.wake, &priv->lock);
-            continue;
-        }
-        const int64_t until = clock_now () + NUDGE_AFTER;
-        while (!priv->nudge.ending && thread_cond_wait_until (&priv->nudge.wake, &priv->lock, until) == 0)
-            continue;
-        priv->nudge.asked = false;
-        pthread_mutex_unlock (&priv->lock);
-        wb_nudge_all (this);
-        pthread_mutex_lock (&priv->lock);
     }
     pthread_mutex_unlock (&priv->lock);
     return NULL;
+}
+
+static bool
+nudge_start_locked (xlator_t *this)
+{
+    wb_private_t *priv = this->private;
+
+    if (!priv->nudge.started)
+        priv->nudge.started = thread_new (&priv->nudge.thread, "write-behind", nudge_run, this) == 0;
+    thread_cond_signal (&priv->nudge.wake);
+    return priv->nudge.started;
 }
 
 bool
@@ -50,13 +93,34 @@ wb_nudge_later (xlator_t *this)
     bool started;
 
     pthread_mutex_lock (&priv->lock);
-    if (!priv->nudge.started)
-        priv->nudge.started = thread_new (&priv->nudge.thread, "write-behind", nudge_run, this) == 0;
-    started = priv->nudge.started;
+    started = nudge_start_locked (this);
     priv->nudge.asked = true;
-    thread_cond_signal (&priv->nudge.wake);
     pthread_mutex_unlock (&priv->lock);
     return started;
+}
+
+void
+wb_nudge_lost (xlator_t *this, inode_t *inode)
+{
+    wb_private_t *priv = this->private;
+    bool started;
+
+    pthread_mutex_lock (&priv->lock);
+    started = nudge_start_locked (this);
+    if (started)
+        g_queue_push_tail (&priv->nudge.lost, inode_ref (inode));
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+wb_nudge_wait (xlator_t *this)
+{
+    wb_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    while (priv->nudge.telling || priv->nudge.lost.length)
+        thread_cond_wait (&priv->idle, &priv->lock);
+    pthread_mutex_unlock (&priv->lock);
 }
 
 void

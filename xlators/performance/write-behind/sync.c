@@ -31,6 +31,7 @@ wb_error_tell (xlator_t *this, const struct wb_write *write, int error, bool new
     g_autofree char *path = news ? inode_path (write->wbi->inode, NULL) : NULL;
 
     __atomic_add_fetch (&wb_priv (this)->count.failed, 1, __ATOMIC_RELAXED);
+    wb_nudge_lost (this, write->wbi->inode);
     if (news)
         gf_log (this, GF_LOG_WARNING, "%zu bytes at offset %lld of '%s' were not written, after the write had been answered: %s; "
                 "the next fsync or close of whoever wrote them fails", write->size, (long long) write->offset, path,

@@ -148,6 +148,7 @@ wb_init (xlator_t *this)
     thread_cond_init (&priv->idle);
     thread_cond_init (&priv->nudge.wake);
     g_queue_init (&priv->busy);
+    g_queue_init (&priv->nudge.lost);
     r = -pthread_key_create (&priv->runs, NULL);
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "can't keep anything with threads: %s", g_strerror (-r));
@@ -195,6 +196,8 @@ wb_notify (xlator_t *this, enum xlator_event event, void *data)
     if (event == XLATOR_PARENT_DOWN)
         wait_until_idle (priv);
     xlator_pass_on (this, event, data);
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+        wb_nudge_wait (this); /* what hangs below goes on by now */
 }
 
 static void

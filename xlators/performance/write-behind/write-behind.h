@@ -9,7 +9,7 @@
  *   order.c          every other operation on the inode: it waits for those writes that it has to see
  *   sync.c           fsync and flush, and how errors get to them
  *   names.c          lookup, readdirp, create: where the inode is known only when the answer is there
- *   nudge.c          the thread that sends what waits for company, without trickling-writes
+ *   nudge.c          a thread, started when needed: sends what waits for company, and tells of what was lost
  *
  * A write that is answered early becomes a struct wb_write in its inode's queue, or joins the last one there:
  *
@@ -56,6 +56,8 @@ typedef struct {
         pthread_cond_t wake;
         bool started, ending; /* lock */
         bool asked;           /* lock: somebody waits for company */
+        GQueue lost;          /* lock: of inode_t, with a reference: they lost what had been answered */
+        bool telling;         /* lock: somebody is being told of one */
     } nudge;
 } wb_private_t;
 
@@ -237,6 +239,12 @@ bool wb_nudge_later (xlator_t *this);
 
 /* Sends all that waits for company. */
 void wb_nudge_all (xlator_t *this);
+
+/* The inode lost what had been answered: whoever remembers its bytes is told, soon, by the thread. Not under a lock. */
+void wb_nudge_lost (xlator_t *this, inode_t *inode);
+
+/* Waits until nobody is being told any more. */
+void wb_nudge_wait (xlator_t *this);
 
 /* Ends the thread, if there is one. */
 void wb_nudge_end (xlator_t *this);
