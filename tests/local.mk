@@ -179,6 +179,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/conform-finds-defects.sh \
     %D%/unit/conform-in-process.sh \
     %D%/unit/exports.sh \
+    %D%/unit/function-graph-patching.sh \
     %D%/unit/includes.sh \
     %D%/unit/no-shell.sh \
     %D%/unit/out-of-tree.sh \
@@ -204,6 +205,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
     %D%/mount/function-graph-filters.sh \
+    %D%/mount/function-graph-gdb.sh \
     %D%/mount/function-graph-starts.sh \
     %D%/mount/function-graph.sh \
     %D%/mount/error-gen.sh \
@@ -292,4 +294,5 @@ dist_noinst_DATA += \
     %D%/mount/trace-lib.sh \
     %D%/graph/posix_world.h \
     %D%/unit/mock.h \
+    %D%/unit/programs/patched.c \
     %D%/unit/suite.h

@@ -62,9 +62,10 @@ hook_entry:
 hook_return_here:
     .cfi_startproc
     .cfi_def_cfa sp, 0
-    .cfi_escape 0x16, 0x1e, 0x2f    /* DW_CFA_val_expression, return address, length */
-    .cfi_escape 0x96, 0x96          /* 00 nop nop: slot is CFA */
-    .cfi_escape 0x8e, 0x00          /* 02 breg30 0: hook_return */
+    .cfi_escape 0x16, 0x1e, 0x39    /* DW_CFA_val_expression, return address, length */
+    .cfi_escape 0x96, 0x12          /* 00 nop dup: slot is CFA */
+    .cfi_escape 0x8e, 0x00          /* 02 breg30 0: hook_return, which may be signed: so */
+    .cfi_escape 0x0e, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x1a /* const8u and */
     .cfi_escape 0x08, 16, 0x1c      /* 04 const1u 16 minus */
     .cfi_escape 0x12, 0x06, 0x22    /* 07 dup deref plus: &hook_threads */
     .cfi_escape 0x06                /* 0a deref: slot thread */

@@ -81,8 +81,8 @@ hook_entry:
 hook_return_here:
     .cfi_startproc
     .cfi_def_cfa %rsp, 0
-    .cfi_escape 0x16, 0x10, 0x2f    /* DW_CFA_val_expression, return address, length */
-    .cfi_escape 0x38, 0x1c          /* 00 lit8 minus: slot */
+    .cfi_escape 0x16, 0x10, 0x30    /* DW_CFA_val_expression, return address, length */
+    .cfi_escape 0x38, 0x1c, 0x12    /*    lit8 minus dup: slot, twice, since libgcc can't pick the first of a stack */
     .cfi_escape 0x12, 0x06          /* 02 dup deref: hook_return */
     .cfi_escape 0x08, 16, 0x1c      /* 04 const1u 16 minus */
     .cfi_escape 0x12, 0x06, 0x22    /* 07 dup deref plus: &hook_threads */
