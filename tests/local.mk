@@ -23,6 +23,7 @@ check_PROGRAMS += \
     tests/unit/test_watch \
     tests/graph/test_fault \
     tests/graph/test_io_stats \
+    tests/graph/test_functions \
     tests/graph/test_load \
     tests/graph/test_posix \
     tests/graph/test_posix_shared \

@@ -194,7 +194,7 @@ read_threads (struct place *place, size_t size, GString *out)
         if (thread->ring && place->next < place->end)
             return;
         place->thread++;
-        place->end = 0;
+        place->next = place->end = 0;
     }
 }
 

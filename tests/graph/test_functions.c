@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The function graph in a process: of a module that is loaded later, of threads that end, and how what was recorded is printed. */
+#include "posix_world.h"
+
+#include "trace/calls.h"
+#include "trace/functions/functions.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define ROT13 "end-volume\nvolume rot-13\ntype encryption/rot-13\nsubvolumes posix\n"
+
+static void
+start (const char *glob, uint64_t buffer)
+{
+    g_autoptr (GPtrArray) globs = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (GString) answer = g_string_new (NULL);
+    const struct functions_wish wish = { .globs = globs, .buffer = buffer };
+
+    if (glob)
+        g_ptr_array_add (globs, g_strdup (glob));
+    ck_assert_msg (functions_start (&wish, answer) == 0, "%s", answer->str);
+}
+
+static void
+stop (void)
+{
+    g_autoptr (GString) answer = g_string_new (NULL);
+
+    ck_assert_int_eq (functions_stop (answer), 0);
+    ck_assert_int_eq (functions_stop (answer), -EALREADY);
+}
+
+static void
+add_line (const char *line, void *data)
+{
+    g_string_append_printf (data, "%s\n", line);
+}
+
+/* All of it, in small pieces; as it is printed. */
+static char *
+printed (void)
+{
+    struct calls *calls = calls_new ();
+    GString *out = g_string_new (NULL);
+    g_autofree char *where = g_strdup ("");
+
+    while (where) {
+        g_autoptr (GString) piece = g_string_new (NULL);
+        g_autofree char *error = NULL;
+        char *next = NULL;
+
+        ck_assert_msg (functions_read (where, 1000, piece, &next) == 0, "%s", piece->str);
+        ck_assert_msg (calls_take (calls, piece->str, piece->len, &error) == 0, "%s", error);
+        g_free (where);
+        where = next;
+    }
+    calls_print (calls, add_line, out);
+    calls_free (calls);
+    return g_string_free (out, FALSE);
+}
+
+/* The modules are not loaded when it starts. */
+START_TEST (a_module_that_comes_later_is_traced)
+{
+    struct world w;
+    fd_t *fd;
+
+    start (NULL, 1 << 20);
+    w = world_begin (ROT13);
+    fd = world_create (&w, w.root, "f", O_RDWR, 0644);
+    ck_assert_int_eq (world_write (&w, fd, "hello", 0), 5);
+    stop ();
+    ck_assert_int_eq (world_write (&w, fd, "hello", 0), 5);
+    g_autofree char *text = printed ();
+    const char *rot = strstr (text, " rot13_writev() {\n"), *posix = strstr (text, " posix_writev() {\n");
+    ck_assert_msg (rot && posix && rot < posix, "%s", text);
+    ck_assert_msg (!strstr (rot + 1, " rot13_writev()"), "the one after the stop is there: %s", text);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+static int __attribute__ ((noinline))
+noted (int n)
+{
+    __asm__ volatile ("" : "+r"(n));
+    return n;
+}
+
+static void *
+note (void *data)
+{
+    return GINT_TO_POINTER (noted (1));
+}
+
+static unsigned
+count_of (const char *text, const char *part)
+{
+    unsigned n = 0;
+
+    for (; (text = strstr (text, part)); text++)
+        n++;
+    return n;
+}
+
+/* What ended threads called is there; and their places are for others when the next trace starts. */
+START_TEST (threads_that_ended_are_there)
+{
+    for (int round = 0; round < 3; round++) {
+        start ("noted", 64 << 10);
+        for (int i = 0; i < 300; i++) {
+            pthread_t thread;
+
+            ck_assert_int_eq (pthread_create (&thread, NULL, note, NULL), 0);
+            pthread_join (thread, NULL);
+        }
+        stop ();
+        g_autofree char *text = printed ();
+        ck_assert_uint_eq (count_of (text, "noted()"), 300);
+    }
+}
+END_TEST
+
+/* The last ones stay. */
+START_TEST (a_full_ring_says_what_it_lost)
+{
+    start ("noted", 64 << 10);
+    for (int i = 0; i < 10000; i++)
+        noted (i);
+    stop ();
+    g_autofree char *text = printed ();
+    const unsigned kept = count_of (text, "noted()");
+    g_autofree char *lost = g_strdup_printf ("/* %u calls were lost here */", 10000 - kept);
+    ck_assert_msg (kept > 1000 && strstr (text, lost), "%u kept: %.300s", kept, text);
+}
+END_TEST
+
+/* Whatever was recorded, braces are balanced: what goes on, what was lost, what nobody called. */
+START_TEST (what_is_printed_is_balanced)
+{
+    static const struct calls_one open[] = { { 100, 0, 1 }, { 110, 0, 2 | UINT64_C (1) << 48 } };
+    static const struct calls_one done[] = { { 50, 60, 3 | UINT64_C (5) << 48 }, { 112, 120, 3 | UINT64_C (2) << 48 },
+                                             { 125, 121, 2 | UINT64_C (2) << 48 }, { 110, 130, 2 | UINT64_C (1) << 48 } };
+    static const char expected[] = "   Time(us)  |  Function Graph\n-------------------------------\n"
+                                   "             |  /* 7 calls were lost here */\n"
+                                   "       0.010 |  0x3()\n"
+                                   "             |  one() {\n"
+                                   "             |     two() {\n"
+                                   "       0.008 |        0x3()\n"
+                                   "       0.000 |        two()\n"
+                                   "       0.020 |     }\n"
+                                   "             |  } /* still running */\n";
+    struct calls *calls = calls_new ();
+    g_autoptr (GString) in = g_string_new ("calls 1\non 1\nscale 1073741824\nunseen 0\nfunction 1 one\nfunction 2 two\n"
+                                           "thread 1 0 main\nopen 2\n"), out = g_string_new (NULL);
+    g_autofree char *error = NULL;
+
+    g_string_append_len (in, (const char *) open, sizeof open);
+    g_string_append (in, "done 4 7\n");
+    g_string_append_len (in, (const char *) done, sizeof done);
+    ck_assert_int_eq (calls_take (calls, in->str, in->len, &error), 0);
+    calls_print (calls, add_line, out);
+    ck_assert_str_eq (out->str, expected);
+    calls_free (calls);
+}
+END_TEST
+
+/* A daemon of somebody else may send anything. */
+START_TEST (any_bytes_are_judged)
+{
+    static const char *const wrong[] = { "", "calls 2\n", "hello", "calls 1\nopen 1\n", "calls 1\nthread 1 0 x\ndone 99999999999999999999 0\n",
+                                         "calls 1\nthread 1 0 x\nopen 1\nshort", "calls 1\nnonsense\n" };
+    struct calls *calls = calls_new ();
+    g_autofree char *error = NULL;
+    g_autoptr (GString) out = g_string_new (NULL);
+    const int r = calls_take (calls, wrong[_i], strlen (wrong[_i]), &error);
+
+    ck_assert_int_eq (r, _i == 0 ? 0 : -EPROTO);
+    calls_print (calls, add_line, out);
+    calls_free (calls);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("functions");
+    TCase *live = tcase_create ("live"), *print = tcase_create ("print");
+
+    if (!functions_missing ()) {
+        tcase_add_test (live, a_module_that_comes_later_is_traced);
+        tcase_add_test (live, threads_that_ended_are_there);
+        tcase_add_test (live, a_full_ring_says_what_it_lost);
+    }
+    suite_add_tcase (suite, live);
+    tcase_add_test (print, what_is_printed_is_balanced);
+    tcase_add_loop_test (print, any_bytes_are_judged, 0, 7);
+    suite_add_tcase (suite, print);
+    return suite_run (suite);
+}
