@@ -2,7 +2,12 @@
 /*
  * What a request costs on the stacks of some volfiles, without a kernel: `translator FIRST.vol OTHER.vol ...` prints nanoseconds of
  * a stat and of a writev on each, medians of interleaved rounds, and how much more that is than on the first. With `count OP FILE N`: N
- * calls, for callgrind --toggle-collect=calls (OP 0: stat, 1: writev). Put test/leaf at the bottom.
+ * calls, for callgrind --toggle-collect=calls (OP 0: stat, 1: writev). Put test/leaf at the bottom. In a release build's tree:
+ *
+ *   cc -std=gnu11 -D_GNU_SOURCE -O2 -g -rdynamic -I. -I$SOURCE/src $(pkg-config --cflags glib-2.0 gmodule-2.0) \
+ *      $SOURCE/tests/bench/translator.c src/core/[a-z]*.o src/graph/[a-z]*.o -o translator \
+ *      $(pkg-config --libs glib-2.0 gmodule-2.0) -lpthread -lm
+ *   WINDLASS_XLATOR_PATH=xlators:tests/xlators ./translator leaf.vol io-stats.vol
  */
 #include "core/itable.h"
 #include "core/stack.h"
