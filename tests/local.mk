@@ -180,6 +180,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/conform-finds-defects.sh \
     %D%/unit/conform-in-process.sh \
     %D%/unit/exports.sh \
+    %D%/unit/function-graph-off.sh \
     %D%/unit/function-graph-patching.sh \
     %D%/unit/includes.sh \
     %D%/unit/no-shell.sh \
