@@ -240,6 +240,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/meta-layout.sh \
     %D%/mount/meta-names.sh \
     %D%/mount/meta-profile.sh \
+    %D%/mount/meta-user.sh \
     %D%/mount/meta-writes.sh \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \
