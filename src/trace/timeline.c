@@ -11,7 +11,8 @@
 
 #define ROUND 10000000            /* nanoseconds between two looks at the rings; sooner when one fills */
 #define SWEEP_ROUNDS 50           /* after records were lost: how often what waits in vain is looked for */
-#define PATHS_MAX 8192            /* that are remembered; then all are looked up anew */
+#define PATHS_MAX 8192            /* that are remembered; then all are looked up anew, */
+#define PATHS_ROUNDS 100          /* and after so many rounds, as files are renamed */
 #define NAMES_MAX 7               /* records: 280 bytes */
 
 /* The recording, and what makes it. The main thread's, but where it says something else. */
@@ -116,7 +117,7 @@ static const struct watcher timeline_watcher = {
 
 /* --- the thread ------------------------------------------------------------------------------ */
 
-/* As it is called when a request that is about it ends: later it may have no name any more. */
+/* As it is called about when a request that is about it ends: later it may have no name any more. */
 static GRefString *
 find_path (const gfid_t *gfid, void *data)
 {
@@ -188,6 +189,8 @@ one_round (unsigned round)
 
     rings_drain (ticks_now (), take_record, NULL);
     assembler_round (timeline.assembler);
+    if (round % PATHS_ROUNDS == 0)
+        g_hash_table_remove_all (timeline.paths);
     if (!sweeps)
         return;
     assembler_sweep (timeline.assembler, &now);
