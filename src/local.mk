@@ -253,6 +253,7 @@ src_windlass_SOURCES = \
     %D%/cli/cli.h \
     %D%/cli/conform.c \
     %D%/cli/errors.c \
+    %D%/cli/explain.c \
     %D%/cli/fault.c \
     %D%/cli/graph.c \
     %D%/cli/help.c \
@@ -341,6 +342,7 @@ src_windlass_SOURCES = \
     %D%/daemon/crash.c \
     %D%/daemon/daemon.h \
     %D%/daemon/errors.c \
+    %D%/daemon/explain.c \
     %D%/daemon/inflight.c \
     %D%/daemon/mount-options.c \
     %D%/daemon/mountpoint.c \

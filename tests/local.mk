@@ -213,6 +213,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/error-gen.sh \
     %D%/mount/errors.sh \
     %D%/mount/execute-only.sh \
+    %D%/mount/explain.sh \
     %D%/mount/fault.sh \
     %D%/mount/file-handles.sh \
     %D%/mount/gdb-commands.sh \

@@ -12,6 +12,7 @@ const struct cli_command cli_commands[] = {
     { "conform", "VOLFILE", "compare a graph with a bare directory", cli_conform },
     { "counts", "MOUNTPOINT", "how many requests, inodes, open files, threads a mount has", cli_tell_daemon },
     { "errors", "MOUNTPOINT", "what failed last on a mount, who said so first, and what others made of it", cli_errors },
+    { "explain", "PATH", "what each translator of a mount does with a file", cli_explain },
     { "fault", "MOUNTPOINT FILE|--clear|--show|--release [NAME]", "make operations of a mount fail, as rules say", cli_fault },
     { "graph", "FILE", "print the graph of a volfile, as text or for graphviz", cli_draw },
     { "help", "[TYPE]", "list the translators, or tell about one and its options", cli_help },

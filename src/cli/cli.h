@@ -72,6 +72,7 @@ int cli_trace (const struct cli_command *command, int argc, char **argv);
 /* inflight.c, tell.c, fault.c */
 
 int cli_errors (const struct cli_command *command, int argc, char **argv);
+int cli_explain (const struct cli_command *command, int argc, char **argv);
 int cli_fault (const struct cli_command *command, int argc, char **argv);
 int cli_inflight (const struct cli_command *command, int argc, char **argv);
 int cli_power_cut (const struct cli_command *command, int argc, char **argv);
@@ -86,6 +87,9 @@ int cli_call_pieces (const struct cli_command *command, const char *mountpoint, 
                      int (*take) (const char *bytes, size_t size, void *data, char **ret_error), void *data);
 
 /* Prints text of a daemon, which may be somebody else's: without what a terminal would act on. */
+void cli_print_safely (FILE *file, const char *text);
+
+/* Text of others, and its end of line: what a terminal would act on is printed as \xNN. */
 void cli_print_safely (FILE *file, const char *text);
 
 /* What is in a file ("-": standard input) that is to be sent. NULL after a message. */

@@ -58,6 +58,10 @@ void mount_clear (struct mount *mount);
 /* The real path of a mount point, without looking at anything in a Windlass mount. NULL, and *ret_error (g_free it). */
 char *mount_path (const char *mountinfo, const char *path, char **ret_error);
 
+/* The mount point of the Windlass mount that a path leads into, without looking at anything in that, and what is left of the path there. g_free both.
+ * NULL, and *ret_error (g_free it), when there is none. */
+char *mount_around (const char *path, char **ret_rest, char **ret_error);
+
 /* --- path.c: where sockets are --- */
 
 /* Where the socket of a mount may be, the likeliest first. For the daemon itself it is the first. user_id: whose daemon.

@@ -179,3 +179,37 @@ mount_path (const char *mountinfo, const char *path, char **ret_error)
     g_free (walk.rest);
     return end;
 }
+
+/* Is what was walked so far in a mount of ours? */
+static bool
+walk_entered (const struct walk *walk, const char *mountinfo)
+{
+    return is_mount_point (mountinfo, walk->at, "fuse.windlass");
+}
+
+char *
+mount_around (const char *path, char **ret_rest, char **ret_error)
+{
+    g_autofree char *mountinfo = NULL;
+    struct walk walk = { .at = g_strdup ("/") };
+    char *here = *path == '/' ? NULL : getcwd (NULL, 0);
+    bool entered = false, over = false;
+
+    *ret_error = NULL;
+    if ((*path != '/' && !here) || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        *ret_error = g_strdup_printf ("'%s': the current folder, or /proc/self/mountinfo, can't be had", path);
+    walk.rest = here ? g_strconcat (here, "/", path, NULL) : g_strdup (path);
+    free (here);
+    while (!*ret_error && !entered && !over) {
+        entered = walk_entered (&walk, mountinfo);
+        over = walk.rest[strspn (walk.rest, "/")] == '\0' || walk.links > LINKS_MAX;
+        if (!entered && !over)
+            walk_step (&walk);
+    }
+    if (!entered && !*ret_error)
+        *ret_error = g_strdup_printf ("'%s' is not in a Windlass mount", path);
+    *ret_rest = g_steal_pointer (&walk.rest);
+    if (!entered)
+        g_clear_pointer (&walk.at, g_free);
+    return walk.at;
+}

@@ -62,6 +62,9 @@ struct xlator_dumpops {
     /* What a call of this's that it set aside waits for, as a phrase such as "the timer of a delay, 2.5 s more"; nothing is appended where it
      * can't say. frame is one that may have been answered meanwhile: it is only to be compared with those that are kept under a lock. */
     void (*waits_for) (xlator_t *this, const call_frame_t *frame, GString *out);
+    /* What this does with a file, as lines for a user: whether it is cached, changed, held back, and by which option. inode is NULL where it isn't
+     * known. Nothing is asked of the file, which may be what hangs. */
+    void (*explain) (xlator_t *this, const char *path, inode_t *inode, GString *out);
     /* Of those who make requests from outside: the path from the root of the mount of what a running request, theirs or one made below them, is
      * about. false where it isn't known. may_wait false: in a crash, takes no lock that somebody holds, and no memory. */
     bool (*path) (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size);

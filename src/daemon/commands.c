@@ -117,6 +117,7 @@ const struct control_command running_commands[] = {
     { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, and bytes of memory",
       running_counts },
     { "errors", "print the last failures; input: json, clear, record=notable|all|swallowed", command_errors },
+    { "explain", "print what each translator does with a file; input: its path from the root of the mount", command_explain },
     { "graph", "print the graph with the options that are in force", command_graph },
     { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS", command_inflight },
     { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },

@@ -72,6 +72,9 @@ extern const struct control_command running_commands[];
 /* --- errors.c: the last failures --- */
 int command_errors (void *data, GBytes *input, GString *answer);
 
+/* --- explain.c: what each translator does with a file --- */
+int command_explain (void *data, GBytes *input, GString *answer);
+
 /* --- inflight.c: requests without an answer, the oldest first --- */
 int command_inflight (void *data, GBytes *input, GString *answer);
 void inflight_append (GString *out, int64_t older, bool json);

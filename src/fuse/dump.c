@@ -42,3 +42,28 @@ bridge_dump (xlator_t *this, GString *out)
                             __atomic_load_n (&bridge->idle, __ATOMIC_RELAXED), __atomic_load_n (&bridge->parked, __ATOMIC_RELAXED));
     g_string_append_printf (out, "open=%u\n", bridge_count_open (bridge));
 }
+
+/* What the kernel does by itself with a file, and what it comes here for. */
+void
+bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const struct bridge *bridge = this->private;
+    const struct bridge_settings *settings = &bridge->settings;
+    const bool file = !inode || inode->ia_type == IA_IFREG;
+
+    g_string_append_printf (out, "the kernel keeps its attributes for %g s (attribute-timeout) and its name for %g s (entry-timeout)\n",
+                            settings->attribute_timeout, settings->entry_timeout);
+    if (file && bridge->direct_io)
+        g_string_append (out, "reads and writes go past the kernel's page cache (direct-io-mode)\n");
+    else if (file)
+        g_string_append_printf (out, "the kernel caches its pages (direct-io-mode); they %s when it is opened again (fopen-keep-cache), and %s when its "
+                                "size or time changes (auto-invalidation)\n", bridge->keep_cache ? "stay" : "go",
+                                settings->auto_invalidation ? "go" : "stay");
+    if (file)
+        g_string_append_printf (out, "%s (kernel-writeback-cache)\n", bridge->writeback ? "the kernel collects writes and sends them later"
+                                                                                   : "each write comes here at once");
+    if (file && bridge->lazy_flush)
+        g_string_append (out, "a file that was only read is closed without a flush, as only storage would see it (always-flush)\n");
+    if (settings->read_only)
+        g_string_append (out, "nothing may be changed (read-only)\n");
+}

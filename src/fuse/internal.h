@@ -124,6 +124,8 @@ bool loop_stop (struct bridge *bridge, int64_t patience);
 /* --- trim.c: gives back the memory of what the kernel forgets; so many more --- */
 void trim_note (struct bridge *bridge, unsigned forgotten);
 
+void bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out); /* dump.c */
+
 /* --- about.c: what a running request is about, as reports have it --- */
 bool bridge_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size);
 

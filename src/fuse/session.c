@@ -35,7 +35,7 @@ static const struct xlator_api bridge_api = {
     .options = bridge_options,
     .notify = bridge_notify,
     .local_drop = request_local_drop,
-    .dumpops = { .priv = bridge_dump, .path = bridge_path },
+    .dumpops = { .priv = bridge_dump, .path = bridge_path, .explain = bridge_explain },
 };
 
 /* --- what is negotiated --- */

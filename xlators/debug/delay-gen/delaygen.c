@@ -195,6 +195,18 @@ delaygen_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
     held_waits_for (priv->held, frame, NULL, out);
 }
 
+static void
+delaygen_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    delaygen_private_t *priv = this->private;
+    struct settings *s = shared_get (&priv->settings);
+
+    g_string_append_printf (out, "holds back %g%% of ", s->percentage);
+    opset_print (s->ops, out);
+    g_string_append_printf (out, " for %.3f s, of this file as of any other (delay-percentage, enable, delay-duration)\n", s->duration / 1e9);
+    shared_unref (&s->shared);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/delay-gen",
@@ -208,5 +220,5 @@ const struct xlator_api xlator_api = {
     .reconfigure = delaygen_reconfigure,
     .notify = delaygen_notify,
     .every = delaygen_every,
-    .dumpops = { .priv = delaygen_dump, .waits_for = delaygen_waits_for },
+    .dumpops = { .priv = delaygen_dump, .waits_for = delaygen_waits_for, .explain = delaygen_explain },
 };

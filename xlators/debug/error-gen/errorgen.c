@@ -8,6 +8,7 @@
 #include "errorgen.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 
 #define SHORT_WRITE "GF_ERROR_SHORT_WRITE"
@@ -292,6 +293,33 @@ errorgen_dump (xlator_t *this, GString *out)
     shared_unref (&s->shared);
 }
 
+static void
+errorgen_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    errorgen_private_t *priv = this->private;
+    struct settings *s = shared_get (&priv->settings);
+
+    if (s->path && fnmatch (s->path, path, 0) != 0) {
+        g_string_append_printf (out, "does nothing with it: its path doesn't match '%s' (path)\n", s->path);
+    } else {
+        if (s->nth)
+            g_string_append_printf (out, "lets request number %" G_GUINT64_FORMAT " of ", s->nth);
+        else if (s->random_failure)
+            g_string_append (out, "lets at intervals one of ");
+        else
+            g_string_append_printf (out, "lets %g%% of ", s->failure);
+        opset_print (s->ops, out);
+        if (s->short_write)
+            g_string_append (out, " write less than it should");
+        else
+            g_string_append_printf (out, " fail with %s", s->error ? error_name (s->error) : "an error that the operation may have");
+        g_string_append (out, " (failure, random-failure, nth, enable, error-no)\n");
+        if (s->uid >= 0)
+            g_string_append_printf (out, "only those of user %" G_GINT64_FORMAT " (uid)\n", s->uid);
+    }
+    shared_unref (&s->shared);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/error-gen",
@@ -304,5 +332,5 @@ const struct xlator_api xlator_api = {
     .fini = errorgen_fini,
     .reconfigure = errorgen_reconfigure,
     .every = errorgen_every,
-    .dumpops = { .priv = errorgen_dump },
+    .dumpops = { .priv = errorgen_dump, .explain = errorgen_explain },
 };

@@ -11,6 +11,8 @@
 #include "fault.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
 
 static int fault_check_rules (const char *text, char **ret_allowed);
 
@@ -255,6 +257,29 @@ fault_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
     held_waits_for (priv->held, frame, fault_which_rule, out);
 }
 
+/* Rules may ask for more than the path; which of them a request is for isn't known before it comes. */
+static void
+fault_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    fault_private_t *priv = this->private;
+    struct rule_set *set = shared_get (&priv->set);
+    unsigned hits = 0;
+
+    for (unsigned i = 0; i < set->rules->n; i++) {
+        const struct rule *rule = &set->rules->rules[i];
+
+        if ((rule->path && fnmatch (rule->path, path, 0) != 0) || (rule->volume && strcmp (rule->volume, this->name) != 0))
+            continue;
+        g_string_append_printf (out, "the rule in line %d may hit it: ", rule->line);
+        rule_print (rule, out);
+        g_string_append_c (out, '\n');
+        hits++;
+    }
+    if (!hits)
+        g_string_append_printf (out, "does nothing with it: none of %u rules is for its path\n", set->rules->n);
+    shared_unref (&set->shared);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/fault",
@@ -270,6 +295,6 @@ const struct xlator_api xlator_api = {
     .local_drop = fault_local_drop,
     .every = fault_every,
     .every_cbk = fault_every_cbk,
-    .dumpops = { .priv = fault_dump, .waits_for = fault_waits_for },
+    .dumpops = { .priv = fault_dump, .waits_for = fault_waits_for, .explain = fault_explain },
     .commands = fault_commands,
 };

@@ -152,6 +152,17 @@ power_cut_dump (xlator_t *this, GString *out)
     g_string_append_printf (out, "seed=%" G_GUINT64_FORMAT "\ncut=%s\n", priv->seed, cut_is_dead (this) ? "yes" : "no");
 }
 
+static void
+power_cut_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const power_cut_private_t *priv = cut_priv (this);
+
+    if (cut_is_dead (this))
+        g_string_append (out, "answers EIO to all that is asked: the power was cut\n");
+    else
+        g_string_append_printf (out, "what isn't synced of it is lost by `windlass power-cut`, as %s has it (model)\n", models[priv->model]);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/power-cut",
@@ -168,6 +179,6 @@ const struct xlator_api xlator_api = {
     .every = power_cut_every,
     .every_cbk = power_cut_every_cbk,
     .cbks = { .release = cut_release },
-    .dumpops = { .priv = power_cut_dump },
+    .dumpops = { .priv = power_cut_dump, .explain = power_cut_explain },
     .commands = cut_commands,
 };

@@ -163,6 +163,21 @@ rot13_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t o
                      xdata);
 }
 
+static void
+rot13_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const rot13_private_t *priv = this->private;
+
+    if (inode && inode->ia_type != IA_IFREG) {
+        g_string_append (out, "does nothing with it: it rotates what is in files\n");
+        return;
+    }
+    g_string_append_printf (out, "%s (encrypt-write)\n",
+                            priv->encrypt_write ? "rotates what is written to it by 13 letters" : "leaves what is written as it is");
+    g_string_append_printf (out, "%s (decrypt-read)\n",
+                            priv->decrypt_read ? "rotates what is read from it back" : "leaves what is read as it is");
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "encryption/rot-13",
@@ -176,4 +191,5 @@ const struct xlator_api xlator_api = {
         .writev = rot13_writev,
         .copy_file_range = rot13_copy_file_range,
     },
+    .dumpops = { .explain = rot13_explain },
 };

@@ -228,6 +228,21 @@ posix_dump_fd (xlator_t *this, fd_t *fd, GString *out)
         g_string_append_printf (out, "descriptor=%d\nflags=0%o\n", pfd->fd, pfd->flags);
 }
 
+static void
+posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const posix_private_t *priv = posix_priv (this);
+    const struct posix_inode *pi = inode ? posix_inode_get (this, inode) : NULL;
+
+    g_string_append_printf (out, "it is '%s%s'\n", priv->directory, strcmp (path, "/") == 0 ? "" : path);
+    if (pi)
+        g_string_append_printf (out, "found again by %s (handles)\n", pi->by_handle ? "its file handle" : "its descriptor or its names");
+    g_string_append_printf (out, "its gfid %s (gfid)\n", priv->gfid_mode == GFID_XATTR ? "is stored with it" : "is made of what the file system says");
+    g_string_append_printf (out, "%s (o-direct)\n", priv->o_direct ? "reads and writes it past the page cache, where they are aligned"
+                                                                : "reads and writes it through the page cache");
+    g_string_append_printf (out, "acts as %s\n", priv->acts_as_caller ? "whoever asks" : "the daemon's user");
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "storage/posix",
@@ -261,5 +276,5 @@ const struct xlator_api xlator_api = {
     },
     .cbks = { .forget = posix_forget, .release = posix_release, .releasedir = posix_release },
     .dumpops = { .priv = posix_dump_priv, .inodectx = posix_dump_inode, .fdctx = posix_dump_fd,
-                 .waits_for = posix_waits_for },
+                 .waits_for = posix_waits_for, .explain = posix_explain },
 };

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass explain: what each translator does with a file. The mount may be stuck, so a child looks the path up, which also has the daemon
+ * know it; when that takes too long the daemon is asked for the path as it was given.
+ */
+#include "cli/cli.h"
+#include "control/control.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE 2000 /* milliseconds for the look-up */
+
+/* In the child: the real path, or "" and an errno. */
+static void
+look_up (const char *path, int out)
+{
+    char real[PATH_MAX];
+    int error = 0;
+
+    if (!realpath (path, real)) {
+        error = errno;
+        real[0] = '\0';
+    }
+    if (write (out, &error, sizeof error) == sizeof error && write (out, real, strlen (real)) >= 0)
+        _exit (0);
+    _exit (1);
+}
+
+/* 0 and *ret_real (g_free it), -ETIMEDOUT, or why there is no such path. A child that hangs is killed, which ends its wait. */
+static int
+real_path (const char *path, char **ret_real)
+{
+    int ends[2], error = 0, r = -ETIMEDOUT;
+    char real[PATH_MAX] = "";
+    struct pollfd fd;
+    pid_t pid;
+
+    if (pipe (ends) < 0)
+        return -errno;
+    pid = fork ();
+    if (pid == 0)
+        look_up (path, ends[1]);
+    close (ends[1]);
+    fd = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+    if (pid > 0 && poll (&fd, 1, PATIENCE) == 1 && read (ends[0], &error, sizeof error) == sizeof error) {
+        r = -error;
+        if (read (ends[0], real, sizeof real - 1) > 0)
+            *ret_real = g_strdup (real);
+    }
+    close (ends[0]);
+    if (pid > 0) {
+        kill (pid, SIGKILL);
+        waitpid (pid, NULL, r == -ETIMEDOUT ? WNOHANG : 0);
+    }
+    return r;
+}
+
+/* "/" before it, without ".", and ".." taken at its word. */
+static char *
+from_root (const char *rest)
+{
+    return g_canonicalize_filename (rest, "/");
+}
+
+int
+cli_explain (const struct cli_command *command, int argc, char **argv)
+{
+    g_autofree char *error = NULL, *mountpoint = NULL, *rest = NULL, *real = NULL, *path = NULL;
+    g_autoptr (GBytes) input = NULL;
+    int r;
+
+    if (!cli_parse (command, &argc, argv, NULL, NULL))
+        return CLI_USAGE;
+    if (argc != 2)
+        return cli_usage (command, argc < 2 ? "which file?" : "one path is wanted");
+    mountpoint = mount_around (argv[1], &rest, &error);
+    r = mountpoint ? real_path (argv[1], &real) : 0;
+    if (real) {
+        g_clear_pointer (&mountpoint, g_free);
+        g_clear_pointer (&rest, g_free);
+        mountpoint = mount_around (real, &rest, &error);
+    }
+    if (!mountpoint || (r < 0 && r != -ETIMEDOUT)) {
+        fprintf (stderr, "windlass %s: ", command->name);
+        if (mountpoint)
+            error = g_strdup_printf ("'%s': %s", argv[1], g_strerror (-r));
+        cli_print_safely (stderr, error);
+        return CLI_FAILED;
+    }
+    if (r == -ETIMEDOUT)
+        fprintf (stderr, "windlass %s: the mount doesn't answer; this is what its daemon knows\n", command->name);
+    path = from_root (rest + strspn (rest, "/"));
+    input = g_bytes_new (path, strlen (path));
+    return cli_call (command, mountpoint, NULL, "explain", input);
+}
