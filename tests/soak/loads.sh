@@ -27,7 +27,7 @@ keep () {
 # What is wrong is a failure whenever it is seen; what can't be read just now says nothing.
 keeper_check () {
     local said status
-    said=$("$programs/soak/keeper" check "$mnt/keeper$1" "$work/confirmed/keeper$1" 2>&1)
+    said=$("$programs/soak/keeper" check "$mnt/keeper$1" "$work/confirmed/keeper$1" ${TOP:+synced} 2>&1)
     status=$?
     [ $status != 1 ] || echo "keeper$1: $said" >>"$failures"
     return $status
