@@ -261,10 +261,15 @@ src_windlass_SOURCES = \
     %D%/cli/man.c \
     %D%/cli/numbers.c \
     %D%/cli/numbers.h \
+    %D%/cli/picture.c \
+    %D%/cli/picture.h \
     %D%/cli/output.c \
     %D%/cli/stats.c \
     %D%/cli/tell.c \
     %D%/cli/timeline.c \
+    %D%/cli/top-screen.c \
+    %D%/cli/top.c \
+    %D%/cli/top.h \
     %D%/cli/trace.c \
     %D%/conform/conform.h \
     %D%/conform/history/answered.c \
@@ -361,7 +366,7 @@ src_windlass_SOURCES = \
     %D%/daemon/trace.c \
     %D%/main.c
 src_windlass_CFLAGS = $(untraced_cflags)
-src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS)
+src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS) $(NCURSES_LIBS)
 
 # For mount(8) and fstab(5), which look for it in /sbin: --with-mount-helper-dir=/sbin where that isn't sbindir.
 mounthelper_SCRIPTS = src/mount.windlass

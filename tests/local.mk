@@ -220,6 +220,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/gdb-tutorial.sh \
     %D%/mount/gdb-wind.sh \
     %D%/mount/git.sh \
+    %D%/mount/graph-picture.sh \
     %D%/mount/hard-links.sh \
     %D%/mount/hostile-names.sh \
     %D%/mount/idmapped.sh \
@@ -276,6 +277,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/timeline.sh \
     %D%/mount/times.sh \
     %D%/mount/tmpfile.sh \
+    %D%/mount/top.sh \
     %D%/mount/trace-log.sh \
     %D%/mount/trace.sh \
     %D%/mount/tutorial.sh \

@@ -14,7 +14,7 @@ const struct cli_command cli_commands[] = {
     { "errors", "MOUNTPOINT", "what failed last on a mount, who said so first, and what others made of it", cli_errors },
     { "explain", "PATH", "what each translator of a mount does with a file", cli_explain },
     { "fault", "MOUNTPOINT FILE|--clear|--show|--release [NAME]", "make operations of a mount fail, as rules say", cli_fault },
-    { "graph", "FILE", "print the graph of a volfile, as text or for graphviz", cli_draw },
+    { "graph", "FILE|MOUNTPOINT", "print the graph of a volfile or a mount, as text or as a picture", cli_draw },
     { "help", "[TYPE]", "list the translators, or tell about one and its options", cli_help },
     { "inflight", "MOUNTPOINT", "requests of a mount without an answer, where they are and what they wait for", cli_inflight },
     { "power-cut", "MOUNTPOINT", "lose what a mount didn't sync", cli_power_cut },
@@ -23,6 +23,7 @@ const struct cli_command cli_commands[] = {
       "what each translator was asked, how long it took and what failed", cli_stats },
     { "tell", "MOUNTPOINT [TARGET COMMAND [FILE]]", "say something to a mount's daemon, or to a translator", cli_tell },
     { "timeline", "start|stop|cat|clear MOUNTPOINT", "record whole requests across threads, for Perfetto or as a tree", cli_timeline },
+    { "top", "MOUNTPOINT", "watch what keeps a mount busy: translators, operations, paths, processes", cli_top },
     { "trace", "start|stop|cat MOUNTPOINT", "see which functions a mount's daemon runs, and how long each takes", cli_trace },
     { NULL, NULL, NULL, NULL },
 };

@@ -98,8 +98,9 @@ GBytes *cli_read (const struct cli_command *command, const char *path);
 /* Says what is wrong with the arguments. CLI_USAGE. */
 int cli_usage (const struct cli_command *command, const char *what);
 
-/* stats.c */
+/* stats.c, top.c */
 
+int cli_top (const struct cli_command *command, int argc, char **argv);
 int cli_stats (const struct cli_command *command, int argc, char **argv);
 
 /* timeline.c */

@@ -1,11 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass graph FILE: the graph as it would be mounted. */
-#include "cli/cli.h"
+/*
+ *   windlass graph FILE [--dot|--svg]           the graph as it would be mounted
+ *   windlass graph MOUNTPOINT [--dot|--svg]     as it is, and with what was counted
+ */
+#include "cli/picture.h"
+#include "control/control.h"
+#include "trace/metrics.h"
 
 #include <stdio.h>
+#include <string.h>
+
+static void
+print_svg (const struct graph *graph, const char *path)
+{
+    const struct metrics_value none = { 0 };
+    const struct metrics_of of = { graph->xlators, path, "", &none };
+    g_autoptr (GString) lines = g_string_new (NULL), out = g_string_new (NULL);
+    struct seen *seen;
+
+    metrics_lines (&of, false, lines);
+    seen = numbers_seen_parse (lines->str);
+    picture_svg (seen, path, out);
+    fputs (out->str, stdout);
+    numbers_seen_free (seen);
+}
 
 static int
-draw_file (const struct cli_graph *options, const char *path, bool dot)
+draw_file (const struct cli_graph *options, const char *path, bool dot, bool svg)
 {
     struct graph *graph = cli_load (options, path);
     int status = CLI_FAILED;
@@ -13,19 +34,77 @@ draw_file (const struct cli_graph *options, const char *path, bool dot)
     if (graph && !volfile_has_errors (graph->volfile)) {
         g_autofree char *text = dot ? graph_dot (graph) : graph_text (graph);
 
-        fputs (text, stdout);
+        if (svg)
+            print_svg (graph, path);
+        else
+            fputs (text, stdout);
         status = CLI_OK;
     }
     graph_free (graph);
     return status;
 }
 
+/* --- a mount ---------------------------------------------------------------------------------- */
+
+/* The path itself isn't looked at if it is one: it could hang. */
+static bool
+is_mount (const char *path)
+{
+    g_autofree char *mountinfo = NULL, *real = NULL, *error = NULL;
+    struct mount mount = { 0 };
+    bool is;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        return false;
+    real = mount_path (mountinfo, path, &error);
+    is = real && mount_find (mountinfo, real, &mount) && strcmp (mount.type, "fuse.windlass") == 0;
+    mount_clear (&mount);
+    return is;
+}
+
+static int
+draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
+{
+    struct seen *seen = numbers_seen_ask (command, mountpoint, "sums");
+    g_autoptr (GString) out = g_string_new (NULL);
+    g_autofree char *title = NULL;
+    bool off;
+
+    if (!seen)
+        return CLI_FAILED;
+    off = strcmp (seen->measuring, "off") == 0;
+    title = g_strdup_printf ("%s%s", mountpoint, off ? " (measuring is off)" : "");
+    if (dot)
+        picture_dot (seen, title, out);
+    else
+        picture_svg (seen, title, out);
+    cli_print_safely (stdout, out->str);
+    if (off)
+        fprintf (stderr, "windlass %s: measuring is off: calls are of before, if there are any; to measure: windlass stats %s --on\n",
+                 command->name, mountpoint);
+    numbers_seen_free (seen);
+    return CLI_OK;
+}
+
+static int
+draw (const struct cli_command *command, const struct cli_graph *options, const char *path, bool dot, bool svg)
+{
+    if (is_mount (path))
+        return dot || svg ? draw_mount (command, path, dot) : cli_call (command, path, NULL, "graph", NULL);
+    if (strcmp (path, "-") != 0 && g_file_test (path, G_FILE_TEST_IS_DIR)) {
+        fprintf (stderr, "windlass %s: '%s' is neither a volfile nor a mount point of Windlass\n", command->name, path);
+        return CLI_FAILED;
+    }
+    return draw_file (options, path, dot, svg);
+}
+
 int
 cli_draw (const struct cli_command *command, int argc, char **argv)
 {
-    gboolean dot = FALSE;
+    gboolean dot = FALSE, svg = FALSE;
     const GOptionEntry more[] = {
         { "dot", 0, 0, G_OPTION_ARG_NONE, &dot, "for graphviz: windlass graph --dot FILE | dot -Tsvg", NULL },
+        { "svg", 0, 0, G_OPTION_ARG_NONE, &svg, "as a picture for browsers", NULL },
         { 0 },
     };
     struct cli_graph options = { 0 };
@@ -33,12 +112,13 @@ cli_draw (const struct cli_command *command, int argc, char **argv)
 
     if (!cli_parse (command, &argc, argv, &options, more))
         return CLI_USAGE;
-    if (argc == 2)
-        status = draw_file (&options, argv[1], dot);
+    if (dot && svg)
+        cli_usage (command, "only one of --dot and --svg");
+    else if (argc == 2)
+        status = draw (command, &options, argv[1], dot, svg);
     else
-        fprintf (stderr,
-                 "windlass graph: one volfile is wanted, got %d; usage: windlass graph [--dot] FILE\n",
-                 argc - 1);
+        fprintf (stderr, "windlass graph: one volfile or mount point is wanted, got %d; usage: windlass graph [--dot|--svg] "
+                 "FILE|MOUNTPOINT\n", argc - 1);
     cli_graph_clear (&options);
     return status;
 }

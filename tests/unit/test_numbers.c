@@ -279,6 +279,60 @@ START_TEST (threads_lose_nothing)
 }
 END_TEST
 
+static bool enough; /* atomic */
+
+static void *
+ask_on_and_on (void *data)
+{
+    uintptr_t asked = 0;
+
+    for (; !__atomic_load_n (&enough, __ATOMIC_RELAXED); asked++)
+        ck_assert_int_eq (ask (data), 0);
+    return (void *) asked;
+}
+
+static void
+quick_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
+}
+
+static const struct xlator_api quick_api = { .type = "test/quick", .fops = { .stat = quick_stat } };
+
+/* Each is answered, and none counts more than once. */
+START_TEST (a_thousand_times_on_and_off_under_load)
+{
+    struct stack *s = stack_of (&tail_api, &quick_api);
+    pthread_t threads[3];
+    uint64_t asked = 0;
+    struct numbers_sum upper, leaf;
+
+    enough = false;
+    for (int i = 0; i < 3; i++)
+        pthread_create (&threads[i], NULL, ask_on_and_on, s);
+    for (int i = 0; i < 1000; i++) {
+        numbers_set (s->all, NUMBERS_SET, true);
+        if (i % 10 == 0)
+            g_usleep (100);
+        numbers_set (s->all, NUMBERS_SET, false);
+    }
+    numbers_set (s->all, NUMBERS_SET, true);
+    g_usleep (20000);
+    __atomic_store_n (&enough, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < 3; i++) {
+        void *result;
+
+        pthread_join (threads[i], &result);
+        asked += (uintptr_t) result;
+    }
+    ck_assert (numbers_sum (&s->leaf, FOP_stat, &leaf));
+    ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
+    ck_assert_uint_le (leaf.count, asked);
+    ck_assert_uint_le (upper.count, asked);
+    stack_free (s);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -291,6 +345,7 @@ main (void)
     tcase_add_test (tests, errors_are_told_apart);
     tcase_add_test (tests, it_is_on_as_long_as_anybody_wants_it);
     tcase_add_test (tests, threads_lose_nothing);
+    tcase_add_test (tests, a_thousand_times_on_and_off_under_load);
     suite_add_tcase (suite, tests);
     return suite_run (suite);
 }

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* windlass top in a terminal. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "cli/top.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifdef HAVE_NCURSES
+
+#include <ncurses.h>
+
+#define SPARKS 16 /* how many looks a row remembers */
+
+/* What a row had, the latest last. */
+struct spark {
+    double calls[SPARKS];
+};
+
+struct screen {
+    struct top *top;
+    GHashTable *sparks[TOP_VIEWS]; /* struct spark by name */
+};
+
+/* --- sparklines --- */
+
+static gboolean
+shift_spark (gpointer key, gpointer value, gpointer data)
+{
+    struct spark *spark = value;
+    bool any = false;
+
+    memmove (spark->calls, spark->calls + 1, (SPARKS - 1) * sizeof *spark->calls);
+    spark->calls[SPARKS - 1] = 0;
+    for (unsigned i = 0; i < SPARKS; i++)
+        any = any || spark->calls[i] > 0;
+    return !any;
+}
+
+/* Of a new look. */
+static void
+remember (struct screen *screen)
+{
+    for (enum top_view view = 0; view < TOP_VIEWS; view++) {
+        g_autoptr (GPtrArray) rows = top_rows (screen->top, view);
+
+        g_hash_table_foreach_remove (screen->sparks[view], shift_spark, NULL);
+        for (guint i = 0; i < rows->len; i++) {
+            const struct top_row *row = rows->pdata[i];
+            struct spark *spark = g_hash_table_lookup (screen->sparks[view], row->name);
+
+            if (!spark) {
+                spark = g_new0 (struct spark, 1);
+                g_hash_table_insert (screen->sparks[view], g_strdup (row->name), spark);
+            }
+            spark->calls[SPARKS - 1] = row->calls;
+        }
+    }
+}
+
+static void
+append_spark (GString *out, const struct spark *spark)
+{
+    static const char *const levels[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+    static const char plain[] = " ..--==##";
+    double most = 0;
+
+    for (unsigned i = 0; spark && i < SPARKS; i++)
+        most = MAX (most, spark->calls[i]);
+    for (unsigned i = 0; most > 0 && i < SPARKS; i++) {
+        const unsigned level = spark->calls[i] > 0 ? 1 + (unsigned) (spark->calls[i] / most * 7) : 0;
+
+        if (g_get_charset (NULL))
+            g_string_append (out, levels[level]);
+        else
+            g_string_append_c (out, plain[level]);
+    }
+}
+
+/* --- drawing --- */
+
+static void
+put (int line, const char *text, int attributes)
+{
+    attron (attributes);
+    mvaddnstr (line, 0, text, -1);
+    attroff (attributes);
+    clrtoeol ();
+}
+
+static void
+draw_rows (const struct screen *screen, int first)
+{
+    const struct top *top = screen->top;
+    g_autoptr (GPtrArray) rows = top_rows (top, top->view);
+
+    for (guint i = 0; i < rows->len && first + (int) i < LINES - 1; i++) {
+        const struct top_row *row = rows->pdata[i];
+        g_autoptr (GString) line = g_string_new (NULL);
+
+        top_line (row, top->view, line);
+        for (long n = g_utf8_strlen (line->str, -1); n < 92; n++)
+            g_string_append_c (line, ' ');
+        append_spark (line, g_hash_table_lookup (screen->sparks[top->view], row->name));
+        put (first + (int) i, line->str, row->errors > 0 && has_colors () ? COLOR_PAIR (1) : 0);
+    }
+    clrtobot ();
+}
+
+static void
+draw (const struct screen *screen)
+{
+    const struct top *top = screen->top;
+    g_autoptr (GString) title = g_string_new (NULL), heading = g_string_new (NULL);
+
+    top_title (top, title);
+    g_string_append_printf (title, ", sorted by %s", top_sort_names[top->sort]);
+    top_heading (top->view, heading);
+    put (0, title->str, A_BOLD);
+    put (1, "", 0);
+    put (2, heading->str, A_REVERSE);
+    draw_rows (screen, 3);
+    put (LINES - 1, "t translators  f operations  p paths  o processes  s sort  + - interval  q end", A_DIM);
+    refresh ();
+}
+
+/* --- keys --- */
+
+static bool
+take_key (struct top *top, int key)
+{
+    switch (key) {
+    case 't': case '1':
+        top->view = TOP_TRANSLATORS;
+        break;
+    case 'f': case '2':
+        top->view = TOP_FOPS;
+        break;
+    case 'p': case '3':
+        top->view = TOP_PATHS;
+        break;
+    case 'o': case '4':
+        top->view = TOP_PROCESSES;
+        break;
+    case '\t':
+        top->view = (top->view + 1) % TOP_VIEWS;
+        break;
+    case 's':
+        top->sort = (top->sort + 1) % TOP_SORTS;
+        break;
+    case '+':
+        top->interval = MIN (top->interval * 2, 32);
+        break;
+    case '-':
+        top->interval = MAX (top->interval / 2, 0.25);
+        break;
+    case 'q': case 27:
+        return false;
+    }
+    return true;
+}
+
+/* Draws, and takes keys until it is time to look again. false: the end. */
+static bool
+wait_and_draw (const struct screen *screen)
+{
+    const gint64 until = g_get_monotonic_time () + (gint64) (screen->top->interval * 1e6);
+
+    for (;;) {
+        const gint64 left = until - g_get_monotonic_time ();
+        int key;
+
+        draw (screen);
+        if (top_is_over ())
+            return false;
+        if (left <= 0)
+            return true;
+        timeout ((int) MIN (left / 1000 + 1, 250));
+        key = getch ();
+        if (key != ERR && !take_key (screen->top, key))
+            return false;
+    }
+}
+
+int
+top_screen (struct top *top)
+{
+    struct screen screen = { .top = top };
+    SCREEN *terminal = newterm (NULL, stdout, stdin);
+    bool good = true;
+
+    if (!terminal) {
+        fprintf (stderr, "windlass top: this terminal can't be used (TERM); windlass top --batch prints tables\n");
+        return CLI_FAILED;
+    }
+    cbreak ();
+    noecho ();
+    keypad (stdscr, TRUE);
+    curs_set (0);
+    if (has_colors ()) {
+        start_color ();
+        use_default_colors ();
+        init_pair (1, COLOR_RED, -1);
+    }
+    for (enum top_view view = 0; view < TOP_VIEWS; view++)
+        screen.sparks[view] = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+    while (wait_and_draw (&screen)) {
+        good = top_look (top);
+        if (!good)
+            break;
+        remember (&screen);
+    }
+    endwin ();
+    if (!good)
+        top_look (top); /* says again why not, where it can be read */
+    delscreen (terminal);
+    for (enum top_view view = 0; view < TOP_VIEWS; view++)
+        g_hash_table_unref (screen.sparks[view]);
+    return good ? CLI_OK : CLI_FAILED;
+}
+
+#else
+
+int
+top_screen (struct top *top)
+{
+    fprintf (stderr, "windlass top: it was built without ncurses; windlass top --batch prints tables\n");
+    return CLI_FAILED;
+}
+
+#endif

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# windlass graph of a mount: as text, for graphviz and as a picture, with what was counted; also when the mount is stuck.
+# builds: debug release
+. "$(dirname "$0")/lib.sh"
+
+need_command python3
+graph () {
+    "$WINDLASS" graph "$@"
+}
+
+# texts FILE: what a picture says. Fails on what is no XML.
+texts () {
+    python3 - "$1" <<'END'
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+space = "{http://www.w3.org/2000/svg}"
+assert root.tag == space + "svg" and float(root.get("width")) > 0
+boxes = []
+for rect in root.iter(space + "rect"):
+    x, y, width, height = (float(rect.get(key)) for key in ("x", "y", "width", "height"))
+    assert x >= 0 and x + width <= float(root.get("width")) and y + height <= float(root.get("height"))
+    assert all(x >= a + w or a >= x + width or y >= b + h or b >= y + height for a, b, w, h in boxes), "boxes overlap"
+    boxes.append((x, y, width, height))
+print("\n".join(text.text or "" for text in root.iter(space + "text")))
+print(len(boxes), "boxes,", len([1 for path in root.iter(space + "path") if path.get("marker-end")]), "arrows")
+END
+}
+
+stack encryption/rot-13 debug/delay-gen,delay-percentage=0 test/pass
+sed -i 's/rot-13-1/<ro\&t>/' "$VOL"
+mount_volfile "$VOL"
+expect "as text" "$("$WINDLASS" tell "$MNT" - graph)" "$(graph "$MNT")"
+
+graph "$MNT" --svg >off.svg 2>said || fail "graph --svg"
+expect_match "off" "measuring is off: .*windlass stats $MNT --on" "$(cat said)"
+said=$(texts off.svg) || fail "this is no picture"
+expect_match "boxes" '^4 boxes, 4 arrows$' "$said"
+expect_match "a name" '^<ro&t>$' "$said"
+expect_no_match "nothing was counted" 'call' "$said"
+
+"$WINDLASS" stats "$MNT" --on >/dev/null
+echo hello >"$MNT/file"
+! cat "$MNT/missing" 2>/dev/null || fail "there is a file 'missing'"
+said=$(graph "$MNT" --svg >on.svg && texts on.svg) || fail "this is no picture: $said"
+expect_match "an edge" '^[1-9][0-9]* calls, [0-9.]+.?s$' "$said"
+expect_match "a failure" '^own [0-9.]+.?s, [1-9][0-9]* failed$' "$said"
+grep -q 'class="failed"' on.svg || fail "what failed isn't red"
+graph "$MNT" --dot >on.dot || fail "graph --dot"
+expect_match "for graphviz" '^    n[0-9] -> n[0-9] \[label="[1-9][0-9]* calls?, [0-9.]+.?s"\];$' "$(cat on.dot)"
+expect_match "for graphviz" '<ro&t>.nencryption/rot-13' "$(cat on.dot)"
+if command -v dot >/dev/null; then
+    dot -Tsvg on.dot >/dev/null || fail "graphviz can't read it"
+fi
+unmount
+
+# Volfiles too; children side by side, and one with two parents.
+cat >two.vol <<END
+volume low
+    type storage/posix
+    option directory $BACK
+end-volume
+volume left
+    type encryption/rot-13
+    subvolumes low
+end-volume
+volume right
+    type debug/delay-gen
+    subvolumes low
+end-volume
+volume top
+    type defects/two
+    subvolumes left right
+end-volume
+END
+graph two.vol --svg >two.svg || fail "graph of a volfile"
+expect_match "boxes" '^4 boxes, 5 arrows$' "$(texts two.svg)"
+graph "$VOL" --svg >file.svg || fail "graph of a volfile"
+expect_match "boxes" '^4 boxes, 4 arrows$' "$(texts file.svg)"
+
+# What is wrong; and a mount that hangs can be asked.
+expect_error "neither a volfile nor a mount point" graph "$BACK"
+expect_error "only one of" graph "$VOL" --dot --svg
+stack test/never
+mount_volfile "$VOL"
+df "$MNT" >/dev/null 2>&1 & # ends with the mount
+disown
+expect_ok timeout 5 "$WINDLASS" graph "$MNT" --svg
+expect_ok timeout 5 "$WINDLASS" stats "$MNT" --on
