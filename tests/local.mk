@@ -112,6 +112,7 @@ check_LTLIBRARIES += \
     tests/xlators/test/slow.la \
     tests/xlators/test/pass.la \
     tests/xlators/test/trickle.la \
+    tests/xlators/test/thick.la \
     tests/xlators/test/twice.la \
     tests/xlators/test/wrong.la \
     tests/xlators/test/wrongtype.la
@@ -134,6 +135,7 @@ tests_xlators_test_options_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_slow_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_pass_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_trickle_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_thick_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_twice_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrong_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_wrongtype_la_LDFLAGS = $(test_module_link)
@@ -216,6 +218,10 @@ dist_noinst_SCRIPTS += \
     %D%/mount/explain.sh \
     %D%/mount/fault.sh \
     %D%/mount/file-handles.sh \
+    %D%/mount/debugging-a.sh \
+    %D%/mount/debugging-b.sh \
+    %D%/mount/debugging-c.sh \
+    %D%/mount/debugging-d.sh \
     %D%/mount/gdb-commands.sh \
     %D%/mount/gdb-tutorial.sh \
     %D%/mount/gdb-wind.sh \
@@ -296,6 +302,8 @@ dist_noinst_DATA += \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
     %D%/mount/programs/openmetrics.py \
+    %D%/mount/replay-lib.sh \
+    %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \
     %D%/mount/trace-lib.sh \
     %D%/graph/posix_world.h \

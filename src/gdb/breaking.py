@@ -6,7 +6,7 @@ import difflib
 import gdb
 
 from windlass_gdb.base import Command, Problem, function_at, op_names, op_name, say
-from windlass_gdb.callbacks import CALLBACK, EVERY_ANSWER, EVERY_CALL, FOP, Function, has_type, known
+from windlass_gdb.callbacks import CALLBACK, EVERY_ANSWER, EVERY_CALL, FOP, Function, has_type, known, op_of
 from windlass_gdb.finding import xlators
 from windlass_gdb.running import first_argument
 
@@ -50,9 +50,10 @@ def of_graph(op):
 
 def functions_for(op):
     plain, every = of_graph(op)
-    names = r"_\(%s\|every\)\(_cbk\)\?$" % op  # one question to gdb, which takes its time
-    plain.update(one for one in known(names, FOP) if has_type(one, op + "_fop"))
-    plain.update(one for one in known(names, CALLBACK) if has_type(one, op + "_cbk"))
+    names = r"\(_%s\|_every\|_cbk\)$" % op  # one question to gdb, which takes its time
+    plain.update(one for one in known(names, FOP) if op_of(one.name) == op and has_type(one, op + "_fop"))
+    plain.update(one for one in known(names, CALLBACK)
+                 if op_of(one.name, "_cbk") in (op, None) and has_type(one, op + "_cbk"))
     every.update(known(names, EVERY_CALL))
     every.update(known(names, EVERY_ANSWER))
     return [(one, None) for one in sorted(plain)] + [(one, one.name) for one in sorted(every)]
@@ -85,8 +86,8 @@ class Break(Command):
 
     xl break FOP
 
-Breakpoints on that operation, such as writev, in every loaded translator, on its callbacks, and on the functions that stand in
-for all operations (for that one alone). Those of translators that are loaded later come with them. They are breakpoints as any
+Breakpoints on that operation, such as writev, in every loaded translator, on its callbacks (those named for it, and those of its
+type that are named for no operation), and on the functions that stand in for all operations (for that one alone). Those of translators that are loaded later come with them. They are breakpoints as any
 other: `info breakpoints`, `delete`."""
 
     name = "break"
