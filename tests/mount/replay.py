@@ -155,18 +155,25 @@ class Replay:
             time.sleep(0.05)
 
     def sh(self, lines):
+        begun = None
         for command, expected in commands(lines, "$ ")[1:]:
+            if begun:  # one after the other: only the last of a block may wait for gdb
+                begun.finish()
+                self.open.remove(begun)
             command, expected = self.here(command), [self.here(line) for line in expected]
             if re.match(r"(RUN=gdb|gdb) ", command):
                 gdb = 'gdb -nx -q -iex "set width 0"'
                 self.gdb = Gdb(re.sub("^RUN=gdb", "RUN='%s'" % gdb, command) if command.startswith("RUN") else
                                re.sub("^gdb", gdb, command))
+                begun = None
                 continue
             if self.gdb and self.gdb.waits:
                 self.mounted()
-            self.open.append(Terminal(command, expected))
-            if not (self.gdb and self.gdb.waits):
-                self.open.pop().finish()
+            begun = Terminal(command, expected)
+            self.open.append(begun)
+        if begun and not (self.gdb and self.gdb.waits):
+            begun.finish()
+            self.open.remove(begun)
 
     def session(self, lines):
         found = commands(lines, PROMPT)
