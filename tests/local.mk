@@ -216,6 +216,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/errors.sh \
     %D%/mount/execute-only.sh \
     %D%/mount/explain.sh \
+    %D%/mount/explain-waiting.sh \
     %D%/mount/fault.sh \
     %D%/mount/file-handles.sh \
     %D%/mount/debugging-a.sh \

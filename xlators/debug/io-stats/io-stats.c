@@ -339,6 +339,16 @@ static const struct xlator_command io_stats_commands[] = {
     {},
 };
 
+static void
+io_stats_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    io_stats_private_t *priv = this->private;
+
+    g_string_append_printf (out, "%s what is done with it (count-fop-hits), and %s how long it takes (latency-measurement); it changes "
+                            "nothing\n", is_on (&priv->count) ? "counts" : "doesn't count",
+                            is_on (&priv->measure) ? "measures" : "doesn't measure");
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/io-stats",
@@ -356,6 +366,6 @@ const struct xlator_api xlator_api = {
     .every = io_stats_every,
     .every_cbk = io_stats_every_cbk,
     .cbks = { .forget = io_stats_forget, .release = io_stats_release, .releasedir = io_stats_releasedir },
-    .dumpops = { .priv = io_stats_dump },
+    .dumpops = { .priv = io_stats_dump, .explain = io_stats_explain },
     .commands = io_stats_commands,
 };

@@ -277,6 +277,21 @@ static const struct xlator_command trace_commands[] = {
     {},
 };
 
+static void
+trace_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const trace_private_t *priv = this->private;
+    const int to = __atomic_load_n (&priv->to, __ATOMIC_RELAXED);
+
+    g_string_append_printf (out, "%s; it changes nothing\n",
+                            to & TO_LOG && to & TO_HISTORY ? "logs and remembers what is done with it (log-file, log-history)"
+                            : to & TO_LOG                  ? "logs what is done with it (log-file)"
+                                                           : "remembers what is done with it (log-history)");
+    g_string_append (out, "operations (include-ops, exclude-ops): ");
+    opset_print (__atomic_load_n (&priv->ops, __ATOMIC_RELAXED), out);
+    g_string_append_c (out, '\n');
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/trace",
@@ -292,6 +307,6 @@ const struct xlator_api xlator_api = {
     .every = trace_every,
     .every_cbk = trace_every_cbk,
     .cbks = { .release = trace_release, .releasedir = trace_releasedir },
-    .dumpops = { .priv = trace_dump, .history = trace_history },
+    .dumpops = { .priv = trace_dump, .history = trace_history, .explain = trace_explain },
     .commands = trace_commands,
 };

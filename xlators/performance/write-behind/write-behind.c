@@ -271,6 +271,47 @@ wb_dump_inode (xlator_t *this, inode_t *inode, GString *out)
     pthread_mutex_unlock (&wbi->lock);
 }
 
+/* A call that was set aside is never set aside for anything else. */
+static void
+wb_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    if (WB_OPTION (this, unfinished) > 0)
+        g_string_append (out, "writes to the file that were answered before, and aren't done");
+}
+
+static void
+explain_inode (struct wb_inode *wbi, GString *out)
+{
+    pthread_mutex_lock (&wbi->lock);
+    if (wbi->writes.length > 0)
+        g_string_append_printf (out, "%u writes to it, %zu bytes, are answered and not done\n", wbi->writes.length, wbi->window);
+    if (wbi->error)
+        g_string_append_printf (out, "a write to it that had been answered failed: %s; %s\n", g_strerror (wbi->error),
+                                wbi->told ? "somebody was told" : "nobody was told yet");
+    pthread_mutex_unlock (&wbi->lock);
+}
+
+static void
+wb_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    struct wb_inode *wbi = inode ? wb_inode_get (this, inode) : NULL;
+    g_autofree char *window = g_format_size_full (WB_OPTION (this, window), G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *aggregate = g_format_size_full (WB_OPTION (this, aggregate), G_FORMAT_SIZE_IEC_UNITS);
+
+    if (inode && inode->ia_type != IA_IFREG) {
+        g_string_append (out, "does nothing with it: it answers writes to files\n");
+        return;
+    }
+    g_string_append_printf (out, "answers writes to it before they are done, until %s wait (window-size), and puts those that follow "
+                            "each other together, up to %s (aggregate-size)\n", window, aggregate);
+    g_string_append_printf (out, "not with O_SYNC or O_DSYNC%s\n",
+                            WB_OPTION (this, strict_direct) ? ", nor with O_DIRECT (strict-O_DIRECT)" : "");
+    g_string_append_printf (out, "%s (flush-behind)\n", WB_OPTION (this, flush_behind)
+                            ? "a close returns before they are done" : "a close waits until they are done");
+    if (wbi)
+        explain_inode (wbi, out);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/write-behind",
@@ -297,5 +338,5 @@ const struct xlator_api xlator_api = {
     .every = wb_every,
     .every_ops = WB_WAITING,
     .cbks = { .forget = wb_forget },
-    .dumpops = { .priv = wb_dump, .inodectx = wb_dump_inode },
+    .dumpops = { .priv = wb_dump, .inodectx = wb_dump_inode, .waits_for = wb_waits_for, .explain = wb_explain },
 };
