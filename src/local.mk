@@ -111,6 +111,7 @@ pkgincludecore_HEADERS = \
     %D%/core/iatt.h \
     %D%/core/inode.h \
     %D%/core/iobuf.h \
+    %D%/core/json.h \
     %D%/core/kinds.h \
     %D%/core/loc.h \
     %D%/core/log.h \
