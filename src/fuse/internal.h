@@ -196,7 +196,10 @@ request_is_hidden (const call_frame_t *frame)
 static inline bool
 name_is_hidden (const struct bridge *bridge, fuse_ino_t parent, const char *name)
 {
-    return parent == FUSE_ROOT_ID && bridge->hidden.graph && strcmp (name, bridge->settings.meta_dir_name) == 0;
+    const char *hidden = bridge->settings.meta_dir_name;
+
+    /* Most names begin with something else. */
+    return parent == FUSE_ROOT_ID && bridge->hidden.graph && *name == *hidden && strcmp (name, hidden) == 0;
 }
 
 /* A loc that borrows. false when the request was answered: the number is unknown, or the name can't be one. */
