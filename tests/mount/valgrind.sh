@@ -22,5 +22,7 @@ stat "$MNT/none" 2>/dev/null && fail "found what isn't there"
 rm -r "$MNT/dir"
 kill "$DAEMON"
 wait "$DAEMON"
-expect "the exit status, which is 99 when something was found" "0:" "$?:$(cat "$TEST_DIR/found")"
+status=$?
+# It can't read how an unwinder gets through a function that is traced, and says so of a program that has such.
+expect "the exit status, which is 99 when something was found" "0:" "$status:$(grep -v 'DWARF2 CFI reader: unhandled DW_OP_ opcode' "$TEST_DIR/found")"
 DAEMON=''

@@ -14,12 +14,14 @@
 
 static int leaf_errno;
 
+static gulong nap = 2000; /* of the leaf, microseconds */
+
 static void
 leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     struct iatt buf = { 0 };
 
-    g_usleep (2000);
+    g_usleep (nap);
     if (leaf_errno)
         STACK_UNWIND (stat, frame, -1, leaf_errno, NULL, NULL);
     else
@@ -169,9 +171,11 @@ START_TEST (who_hands_on_spends_no_time_of_its_own)
     struct numbers_sum upper;
 
     numbers_set (s->all, NUMBERS_SET, true);
+    nap = 20000; /* much more than code takes that runs for the first time, also under valgrind */
     ck_assert_int_eq (ask (s), 0);
+    nap = 2000;
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
-    ck_assert_uint_ge (upper.below, 2 * MS);
+    ck_assert_uint_ge (upper.below, 20 * MS);
     ck_assert_uint_lt (upper.own, upper.below / 2);
     stack_free (s);
 }
@@ -339,9 +343,11 @@ main (void)
     Suite *suite = suite_create ("numbers");
     TCase *tests = tcase_create ("numbers");
 
-    tcase_add_test (tests, own_time_is_the_whole_without_the_children);
-    tcase_add_test (tests, who_hands_on_spends_no_time_of_its_own);
-    tcase_add_test (tests, children_side_by_side_never_make_it_less_than_nothing);
+    if (!g_getenv ("RUN")) { /* under valgrind time says nothing */
+        tcase_add_test (tests, own_time_is_the_whole_without_the_children);
+        tcase_add_test (tests, who_hands_on_spends_no_time_of_its_own);
+        tcase_add_test (tests, children_side_by_side_never_make_it_less_than_nothing);
+    }
     tcase_add_test (tests, errors_are_told_apart);
     tcase_add_test (tests, it_is_on_as_long_as_anybody_wants_it);
     tcase_add_test (tests, threads_lose_nothing);

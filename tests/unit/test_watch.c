@@ -11,13 +11,14 @@
 /* --- translators: a leaf that fails or takes its time, one that passes on, one that hands on, one that asks twice ----------- */
 
 static bool leaf_fails;
+static gulong nap; /* microseconds */
 
 static void
 leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     struct iatt buf = { .ia_size = 42 };
 
-    g_usleep (2000);
+    g_usleep (nap);
     if (leaf_fails)
         STACK_UNWIND (stat, frame, -1, EIO, NULL, NULL);
     else
@@ -227,12 +228,15 @@ START_TEST (time_is_told_apart_from_that_of_children)
     const unsigned rounds = _i ? 1 : 3;
 
     watch_set (s->all, &noter, true);
+    g_free (story_of (s, 0)); /* what runs for the first time may take long */
+    nap = 20000;
     g_free (story_of (s, 0));
-    ck_assert_uint_ge (whole[0], 2000000);
-    ck_assert_uint_ge (whole[2], rounds * 2000000);
+    nap = 0;
+    ck_assert_uint_ge (whole[0], 20000000);
+    ck_assert_uint_ge (whole[2], rounds * 20000000);
     ck_assert_uint_eq (own[0], whole[0]);
-    ck_assert_uint_lt (own[1], 1500000 + whole[1] / 4);
-    ck_assert_uint_lt (own[2], 1500000 + whole[2] / 4);
+    ck_assert_uint_lt (own[1], whole[1] / 2);
+    ck_assert_uint_lt (own[2], whole[2] / 2);
     stack_free (s);
 }
 END_TEST
@@ -328,11 +332,13 @@ main (void)
     tcase_add_test (tests, one_alone_can_be_watched);
     tcase_add_test (tests, who_hands_its_request_on_is_answered_for_too);
     tcase_add_test (tests, a_frame_that_winds_again_is_told_each_time);
-    tcase_add_loop_test (tests, time_is_told_apart_from_that_of_children, 0, 2);
+    if (!g_getenv ("RUN")) /* under valgrind time says nothing */
+        tcase_add_loop_test (tests, time_is_told_apart_from_that_of_children, 0, 2);
     tcase_add_test (tests, a_failed_answer_leaves_its_errno_in_the_frame);
     tcase_add_test (tests, who_failed_first_is_known_without_watching);
     tcase_add_test (tests, work_knows_the_request_that_caused_it);
-    tcase_add_test (tests, ticks_are_nanoseconds_in_the_end);
+    if (!g_getenv ("RUN"))
+        tcase_add_test (tests, ticks_are_nanoseconds_in_the_end);
     suite_add_tcase (suite, tests);
     return suite_run (suite);
 }
