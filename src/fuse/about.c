@@ -26,13 +26,13 @@ is_within (const call_stack_t *root, const void *at, size_t size)
            && begin <= root->local_bytes + sizeof root->local_bytes - size;
 }
 
-/* Byte by byte, as another thread may write there. */
+/* Byte by byte, as another thread may write there. A request whose name hasn't been noted yet has none. */
 LOOKS_AT_RUNNING_REQUESTS static void
 copy_name (const call_stack_t *root, const volatile char *from, char *ret_name, size_t size)
 {
     size_t n = 0;
 
-    while (n < size - 1 && is_within (root, (const char *) from + n, 1) && from[n]) {
+    while (from && n < size - 1 && is_within (root, (const char *) from + n, 1) && from[n]) {
         ret_name[n] = from[n];
         n++;
     }
