@@ -110,6 +110,7 @@ pkgincludecore_HEADERS = \
     %D%/core/histogram.h \
     %D%/core/iatt.h \
     %D%/core/inode.h \
+    %D%/core/invalidate.h \
     %D%/core/iobuf.h \
     %D%/core/json.h \
     %D%/core/kinds.h \
@@ -195,6 +196,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/groups.c \
     %D%/fuse/init-flags.c \
     %D%/fuse/internal.h \
+    %D%/fuse/invalidate.c \
     %D%/fuse/ioctl.c \
     %D%/fuse/lock.c \
     %D%/fuse/loop.c \

@@ -16,6 +16,7 @@
 #include "core/histogram.h"
 #include "core/iatt.h"
 #include "core/inode.h"
+#include "core/invalidate.h"
 #include "core/iobuf.h"
 #include "core/json.h"
 #include "core/loc.h"

@@ -5,6 +5,7 @@
 
 #include "core/every.h"
 #include "core/fd.h"
+#include "core/invalidate.h"
 #include "core/log.h"
 #include "core/opset.h"
 #include "core/option.h"
@@ -37,8 +38,8 @@ enum xlator_event {
     XLATOR_ENDING,      /* downwards: the mount is about to end. Requests still come, but from now on none may be held back */
     XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending */
     XLATOR_CHILD_DOWN,  /* upwards: storage is gone */
-    XLATOR_INVALIDATE,  /* upwards, data is an inode: what is remembered of its bytes and attributes isn't so. On a thread that no
-                           request waits for, since the kernel waits for requests about it; not after XLATOR_ENDING */
+    XLATOR_INVALIDATE,  /* upwards, data is a struct invalidation: what is remembered isn't so. On a thread that no request waits for,
+                           since the kernel waits for requests about it, and without a lock; not after XLATOR_ENDING */
 };
 
 typedef struct xlator_list {

@@ -111,6 +111,9 @@ extern const struct fuse_custom_io init_flags_io;
 /* --- session.c: what is negotiated, and the mount --- */
 void session_read_ahead (struct bridge *bridge);
 
+/* --- invalidate.c: what the kernel is to forget. On a thread that no request waits for --- */
+void bridge_invalidate (struct bridge *bridge, const struct invalidation *gone);
+
 /* --- dump.c: for xlator_dumpops --- */
 void bridge_dump (xlator_t *this, GString *out);
 

@@ -17,8 +17,8 @@ bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     struct bridge *bridge = this->private;
 
-    if (event == XLATOR_INVALIDATE && __atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
-        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (data), 0, 0);
+    if (event == XLATOR_INVALIDATE)
+        bridge_invalidate (bridge, data);
     if (event != XLATOR_CHILD_DOWN || !bridge->done)
         return;
     gf_log (this, GF_LOG_WARNING, "what '%s' stands on is gone: unmounting it", bridge->mountpoint);

@@ -33,7 +33,7 @@ tell_lost_locked (xlator_t *this)
     priv->nudge.telling = true;
     pthread_mutex_unlock (&priv->lock);
     if (!WB_OPTION (this, ending))
-        xlator_pass_on (this, XLATOR_INVALIDATE, inode);
+        xlator_pass_on (this, XLATOR_INVALIDATE, &(struct invalidation){ .inode = inode, .what = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES });
     inode_unref (inode);
     pthread_mutex_lock (&priv->lock);
     priv->nudge.telling = false;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the kernel remembers and is to forget: XLATOR_INVALIDATE, when it has come up through the graph. */
+#include "fuse/internal.h"
+
+/* An inode that the kernel doesn't know (any more) is none of its business: it says so, and nobody minds. */
+static void
+forget_inode (struct bridge *bridge, inode_t *inode, unsigned what)
+{
+    const bool data = what & (INVALIDATE_DATA | INVALIDATE_NAMES); /* what it read of a directory is data to it */
+
+    if (what & INVALIDATE_ALL)
+        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), data ? 0 : -1, 0);
+}
+
+static void
+forget_name (struct bridge *bridge, inode_t *parent, const char *name)
+{
+    fuse_lowlevel_notify_inval_entry (bridge->session, inode_nodeid (parent), name, strlen (name));
+}
+
+struct search {
+    struct bridge *bridge;
+    inode_t *parent; /* only names in it; NULL: all */
+    bool inodes;     /* and the inodes themselves */
+};
+
+static void
+forget_known (inode_t *inode, void *data)
+{
+    const struct search *search = data;
+    g_autoptr (inode_t) parent = NULL;
+    g_autofree char *name = NULL;
+
+    if (inode_a_name (inode, &parent, &name) && (!search->parent || search->parent == parent))
+        forget_name (search->bridge, parent, name);
+    if (search->inodes)
+        forget_inode (search->bridge, inode, INVALIDATE_ALL);
+}
+
+void
+bridge_invalidate (struct bridge *bridge, const struct invalidation *gone)
+{
+    struct search search = { bridge, gone->inode, !gone->inode };
+
+    if (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
+        return;
+    if (gone->inode)
+        forget_inode (bridge, gone->inode, gone->what);
+    if (gone->inode && gone->what & INVALIDATE_NAMES && gone->name)
+        forget_name (bridge, gone->inode, gone->name);
+    else if (!gone->inode || gone->what & INVALIDATE_NAMES)
+        itable_foreach (bridge->graph->itable, forget_known, &search);
+}
