@@ -33,10 +33,12 @@ src_libcore_a_SOURCES = \
     %D%/core/line.h \
     %D%/core/loc.c \
     %D%/core/log.c \
+    %D%/core/lru.c \
     %D%/core/opset.c \
     %D%/core/option.c \
     %D%/core/print.c \
     %D%/core/print.h \
+    %D%/core/priority.c \
     %D%/core/probe.c \
     %D%/core/probe.h \
     %D%/core/random.c \
@@ -116,8 +118,10 @@ pkgincludecore_HEADERS = \
     %D%/core/kinds.h \
     %D%/core/loc.h \
     %D%/core/log.h \
+    %D%/core/lru.h \
     %D%/core/opset.h \
     %D%/core/option.h \
+    %D%/core/priority.h \
     %D%/core/random.h \
     %D%/core/rundir.h \
     %D%/core/shared.h \

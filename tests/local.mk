@@ -12,6 +12,7 @@ check_PROGRAMS += \
     tests/unit/test_frame \
     tests/unit/test_histogram \
     tests/unit/test_inode \
+    tests/unit/test_lru \
     tests/unit/test_numbers \
     tests/unit/test_option \
     tests/unit/test_scheduler \
