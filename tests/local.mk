@@ -295,6 +295,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh \
     %D%/mount/write-behind-durable.sh \
+    %D%/mount/watch-user.sh \
+    %D%/mount/watch.sh \
     %D%/mount/write-behind.sh
 dist_noinst_DATA += \
     %D%/soak/loads.sh \
@@ -305,6 +307,7 @@ dist_noinst_DATA += \
     %D%/mount/lib.sh \
     %D%/mount/programs/openmetrics.py \
     %D%/mount/replay-lib.sh \
+    %D%/mount/watch-lib.sh \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \
     %D%/mount/trace-lib.sh \

@@ -17,6 +17,12 @@ random_seed (void)
     return seed;
 }
 
+bool
+random_is_seeded (void)
+{
+    return scheduler_on;
+}
+
 uint64_t
 random_next (struct random_source *source)
 {

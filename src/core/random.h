@@ -16,6 +16,9 @@ struct random_source {
  * (core/scheduler.h), whose seed then decides. Any thread. */
 uint64_t random_seed (void);
 
+/* Does a scheduler's seed decide what happens? Then no thread waits for what it can't see, such as news from the system. */
+bool random_is_seeded (void);
+
 /* The next number; one below limit, which is at least 1; and true once in so many times, one_in being at least 1. */
 uint64_t random_next (struct random_source *source);
 uint64_t random_below (struct random_source *source, uint64_t limit);

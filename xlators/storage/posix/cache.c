@@ -81,6 +81,8 @@ cache_evict_locked (struct posix_cache *cache)
                                             __ATOMIC_RELAXED)) {
             int fd = pi->fd;
 
+            if (cache->watch)
+                posix_watch_unmark (cache->watch, pi, fd, true);
             pi->fd = -1;
             cache_remove_locked (cache, pi);
             return fd;
@@ -121,6 +123,8 @@ posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
         /* When all are in use the ring grows for a while: refusing would be worse. */
         if (cache->ring->len >= cache->limit)
             victim = cache_evict_locked (cache);
+        if (cache->watch)
+            posix_watch_mark (cache->watch, pi, fd);
         pi->fd = fd;
         pi->used = 1;
         __atomic_store_n (&pi->state, 1, __ATOMIC_RELEASE);
@@ -191,6 +195,8 @@ posix_cache_forget (struct posix_cache *cache, struct posix_inode *pi)
     for (struct posix_fd *pfd = pi->open; pfd; pfd = pfd->next_open)
         pfd->pi = NULL; /* another inode took this one's place when it was linked */
     fd = pi->state == POSIX_CLOSED ? -1 : pi->fd;
+    if (fd >= 0 && cache->watch)
+        posix_watch_unmark (cache->watch, pi, fd, false);
     pi->state = POSIX_CLOSED;
     pthread_mutex_unlock (&cache->lock);
     if (fd >= 0)

@@ -99,3 +99,19 @@ posix_act_as_root (const posix_private_t *priv)
     if (priv->acts_as_caller && !(acting.known && acting.uid == 0))
         creds_set (priv, 0, acting.known ? acting.gid : 0);
 }
+
+struct posix_caller
+posix_caller_leave (const posix_private_t *priv)
+{
+    const struct posix_caller caller = { acting.known ? acting.uid : 0, acting.known ? acting.gid : 0 };
+
+    posix_act_as_root (priv);
+    return caller;
+}
+
+void
+posix_caller_return (const posix_private_t *priv, struct posix_caller caller)
+{
+    if (!(acting.known && acting.uid == caller.uid && acting.gid == caller.gid))
+        creds_set (priv, caller.uid, caller.gid);
+}

@@ -57,6 +57,16 @@ posix_inode_new (const struct posix_ident *ident)
     return pi;
 }
 
+static struct posix_inode *
+handle_root (xlator_t *this, inode_t *inode)
+{
+    const posix_private_t *priv = posix_priv (this);
+
+    if (priv->watch)
+        posix_watch_table (priv->watch, inode->table);
+    return priv->root;
+}
+
 struct posix_inode *
 posix_inode_get (xlator_t *this, inode_t *inode)
 {
@@ -66,7 +76,7 @@ posix_inode_get (xlator_t *this, inode_t *inode)
         return NULL;
     pi = inode_ctx_get (inode, this);
     if (!pi)
-        return gfid_equal (&inode->gfid, &gfid_root) ? posix_priv (this)->root : NULL;
+        return gfid_equal (&inode->gfid, &gfid_root) ? handle_root (this, inode) : NULL;
     g_assert (pi->magic == POSIX_INODE_MAGIC);
     return pi;
 }
@@ -281,9 +291,22 @@ handle_choose (xlator_t *this, struct itable *table, inode_t *given, int fd, str
     return 0;
 }
 
+/* From when it is watched on: what was seen of it before may be no more, and nobody would tell. */
+static void
+handle_watch (xlator_t *this, inode_t *inode, struct posix_inode *pi, int fd, struct iatt *buf)
+{
+    struct posix_watch *watch = posix_priv (this)->watch;
+
+    if (!watch)
+        return;
+    posix_watch_know (watch, inode->table, pi, fd);
+    if (!posix_priv (this)->cache.watch)
+        posix_iatt (fd, &pi->gfid, buf); /* else when its descriptor is watched */
+}
+
 /* What we keep with inode, which is made if there is nothing yet. */
 static struct posix_inode *
-handle_attach (xlator_t *this, inode_t *inode, const struct posix_ident *ident)
+handle_attach (xlator_t *this, inode_t *inode, int fd, const struct posix_ident *ident, struct iatt *buf)
 {
     struct posix_inode *pi = posix_inode_get (this, inode), *mine;
 
@@ -293,6 +316,8 @@ handle_attach (xlator_t *this, inode_t *inode, const struct posix_ident *ident)
     pi = inode_ctx_set (inode, this, mine);
     if (pi != mine)
         g_free (mine);
+    else
+        handle_watch (this, inode, pi, fd, buf);
     return pi;
 }
 
@@ -304,7 +329,7 @@ handle_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd, stru
 
     if (r < 0)
         return r;
-    *ret_pi = handle_attach (this, found->inode, ident);
+    *ret_pi = handle_attach (this, found->inode, fd, ident, &found->buf);
     found->buf.ia_gfid = (*ret_pi)->gfid;
     return 0;
 }
@@ -322,7 +347,7 @@ posix_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd, struc
     }
     posix_cache_insert (&posix_priv (this)->cache, pi, fd);
     found->pin = (struct posix_pin){ pi, pi->fd };
-    return 0;
+    return posix_priv (this)->cache.watch ? posix_iatt (pi->fd, &pi->gfid, &found->buf) : 0;
 }
 
 int
@@ -330,8 +355,17 @@ posix_adopt_closed (xlator_t *this, struct itable *table, inode_t *given, int fd
                     struct posix_found *found)
 {
     struct posix_inode *pi;
+    int r = handle_adopt (this, table, given, fd, ident, found, &pi), own;
 
-    return handle_adopt (this, table, given, fd, ident, found, &pi);
+    if (r < 0 || !posix_priv (this)->cache.watch)
+        return r;
+    /* It is watched while its descriptor is open. */
+    own = posix_openat (this, AT_FDCWD, posix_path_of (fd).text, O_PATH, 0);
+    if (own < 0)
+        return own;
+    posix_cache_insert (&posix_priv (this)->cache, pi, own);
+    posix_cache_unpin (pi);
+    return posix_iatt (fd, &pi->gfid, &found->buf);
 }
 
 void
@@ -349,6 +383,8 @@ posix_forget (xlator_t *this, inode_t *inode)
     if (!pi)
         return;
     g_assert (pi->magic == POSIX_INODE_MAGIC);
+    if (posix_priv (this)->watch)
+        posix_watch_forget (posix_priv (this)->watch, pi);
     posix_cache_forget (&posix_priv (this)->cache, pi);
     posix_locks_free (pi->locks);
     pi->magic = 0;

@@ -187,7 +187,9 @@ posix_init (xlator_t *this)
     init_caller (this);
     init_grow_table (priv);
     r = init_root (this, fd);
-    return r < 0 ? r : init_owner (this);
+    if (r == 0)
+        r = init_owner (this);
+    return r < 0 ? r : posix_watch_init (this);
 }
 
 void
@@ -200,6 +202,7 @@ posix_fini (xlator_t *this)
     priv->ready = false;
     posix_waiters_down (&priv->waiters);
     posix_waiters_destroy (&priv->waiters);
+    g_clear_pointer (&priv->watch, posix_watch_free);
     posix_cache_destroy (&priv->cache);
     pthread_mutex_destroy (&priv->reserve.lock);
     if (priv->mount_fd >= 0)

@@ -27,6 +27,10 @@ xlators_storage_posix_la_SOURCES = \
     %D%/reserve.c \
     %D%/room.c \
     %D%/wait.c \
+    %D%/watch-events.c \
+    %D%/watch-marks.c \
+    %D%/watch.c \
+    %D%/watch.h \
     %D%/xattr.c
 xlators_storage_posix_la_CPPFLAGS = $(module_cpp)
 xlators_storage_posix_la_LDFLAGS = $(module_link)

@@ -3,6 +3,7 @@
 #include "posix.h"
 
 static const char *const gfid_modes[] = { "derived", "xattr", NULL };
+static const char *const watch_modes[] = { "off", "auto", "filesystem", "inodes", NULL };
 static const char *const handles_modes[] = { "auto", "file-handle", "descriptor", NULL };
 
 #define FIELD(name_) OPTION_FIELD (posix_private_t, name_)
@@ -38,6 +39,14 @@ static const struct xlator_option options[] = {
       .help = "how many descriptors are kept open beside those of open files; 0 is half of what the process "
               "may have, at "
               "most 8192" },
+    { .key = { "watch" },
+      .type = OPTION_ENUM,
+      FIELD (watch_mode),
+      .value = "off",
+      .values = watch_modes,
+      .help = "how what others change in the directory is noticed at once, so that nobody above remembers what isn't so; filesystem: by "
+              "watching all of the file system, which takes root; inodes: by watching each file and directory that is known; auto: the "
+              "first of these that works" },
     { .key = { "o-direct" },
       .type = OPTION_BOOL,
       FIELD (o_direct),
@@ -177,8 +186,14 @@ posix_reconfigure (xlator_t *this, const void *new_private)
 static void
 posix_notify (xlator_t *this, enum xlator_event event, void *data)
 {
+    posix_private_t *priv = posix_priv (this);
+
+    if (priv->watch && event == XLATOR_PARENT_UP)
+        posix_watch_start (priv->watch);
+    if (priv->watch && (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN))
+        posix_watch_stop (priv->watch);
     if (event == XLATOR_PARENT_DOWN)
-        posix_waiters_down (&posix_priv (this)->waiters);
+        posix_waiters_down (&priv->waiters);
     xlator_pass_on (this, event, data);
 }
 
@@ -205,6 +220,7 @@ posix_dump_priv (xlator_t *this, GString *out)
     g_string_append_printf (out, "descriptor-misses=%" G_GUINT64_FORMAT "\n",
                             __atomic_load_n (&priv->cache.misses, __ATOMIC_RELAXED));
     g_string_append_printf (out, "waiting-for-locks=%u\n", waiting);
+    posix_watch_dump (priv, out);
 }
 
 static void
@@ -241,6 +257,7 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     g_string_append_printf (out, "%s (o-direct)\n", priv->o_direct ? "reads and writes it past the page cache, where they are aligned"
                                                                 : "reads and writes it through the page cache");
     g_string_append_printf (out, "acts as %s\n", priv->acts_as_caller ? "whoever asks" : "the daemon's user");
+    posix_watch_explain (priv, out);
 }
 
 const struct xlator_api xlator_api = {

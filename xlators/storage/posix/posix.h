@@ -7,7 +7,7 @@
  *                        +--locks--> owners    +-- cache.ring: at most `limit` open ones
  *   fd_t ----ctx--> posix_fd { a real descriptor; for a directory what was read ahead }
  *
- * Locks, in order: posix_fd.lock; waiters.lock; posix_locks.lock; cache.lock and reserve.lock are leaves.
+ * Locks, in order: posix_fd.lock; waiters.lock; posix_locks.lock; cache.lock; reserve.lock and watch.lock are leaves.
  */
 #ifndef STORAGE_POSIX_H
 #define STORAGE_POSIX_H
@@ -31,6 +31,7 @@ enum posix_gfid_mode { GFID_DERIVED, GFID_XATTR };
 enum posix_handles { HANDLES_AUTO, HANDLES_FILE_HANDLE, HANDLES_DESCRIPTOR };
 
 struct posix_locks;
+struct posix_watch;
 
 /* What we keep with an inode. The identity is constant. */
 struct posix_inode {
@@ -76,6 +77,7 @@ struct posix_cache {
     unsigned hand;   /* lock */
     unsigned limit;
     uint64_t hits, misses; /* atomic */
+    struct posix_watch *watch; /* that watches inodes while their descriptors are open, or NULL. Constant */
 };
 
 /* Those who wait for a lock. */
@@ -106,6 +108,7 @@ typedef struct posix_private {
     int gfid_mode;
     int handles;
     int64_t descriptor_cache;
+    int watch_mode;
 
     struct posix_inode *root; /* of `directory`; its descriptor is never closed */
     int mount_fd;             /* for open_by_handle_at; -1: not allowed */
@@ -119,6 +122,7 @@ typedef struct posix_private {
     struct posix_cache cache;
     struct posix_waiters waiters;
     struct posix_reserve reserve;
+    struct posix_watch *watch; /* NULL: off. Constant */
 } posix_private_t;
 
 /* What we keep with an open file or directory. */
@@ -260,6 +264,14 @@ int posix_act_as_owner (const posix_private_t *priv, const call_frame_t *frame);
 void posix_act_as_root (const posix_private_t *priv);
 bool posix_may_act (void);
 
+/* As root for a moment, and then again as whoever it was. */
+struct posix_caller {
+    uid_t uid;
+    gid_t gid;
+};
+struct posix_caller posix_caller_leave (const posix_private_t *priv);
+void posix_caller_return (const posix_private_t *priv, struct posix_caller caller);
+
 /* --- attr.c --------------------------------------------------------------------------------- */
 
 void posix_before (xlator_t *this, unsigned wants, int fd, const gfid_t *gfid, struct posix_change *change);
@@ -317,6 +329,28 @@ void posix_waits_for (xlator_t *this, const call_frame_t *frame, GString *out);
 void posix_waiters_init (struct posix_waiters *waiters);
 void posix_waiters_down (struct posix_waiters *waiters);
 void posix_waiters_destroy (struct posix_waiters *waiters);
+
+/* --- watch.c, watch-marks.c: watch.h ----------------------------------------------------------- */
+
+/* By option `watch`: sets priv->watch, or leaves it NULL. 0, or a negative errno after a log. */
+int posix_watch_init (xlator_t *this);
+void posix_watch_start (struct posix_watch *watch);
+void posix_watch_stop (struct posix_watch *watch); /* nothing is told after it */
+void posix_watch_free (struct posix_watch *watch);
+void posix_watch_ring (struct posix_watch *watch);
+void posix_watch_dump (const posix_private_t *priv, GString *out);
+void posix_watch_explain (const posix_private_t *priv, GString *out);
+
+/* From now on changes of the inode, of which fd is a descriptor, are told; no more of one that goes. What was read of it before
+ * may be older. */
+void posix_watch_know (struct posix_watch *watch, struct itable *table, struct posix_inode *pi, int fd);
+void posix_watch_forget (struct posix_watch *watch, struct posix_inode *pi);
+
+/* Its descriptor was opened, or is about to be closed; tell: while somebody may remember things of it. Under cache.lock. */
+void posix_watch_mark (struct posix_watch *watch, const struct posix_inode *pi, int fd);
+void posix_watch_unmark (struct posix_watch *watch, const struct posix_inode *pi, int fd, bool tell);
+
+void posix_watch_table (struct posix_watch *watch, struct itable *table);
 
 /* --- the operations, by file ----------------------------------------------------------------- */
 

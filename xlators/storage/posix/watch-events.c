@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Events of the kernel: which inode they are about, and what of it changed. What comes in one reading is told once. */
+#include "watch.h"
+
+#define CHANGES_DATA (FAN_MODIFY | FAN_CLOSE_WRITE) /* a mapping that was written through is noticed when it is closed */
+#define CHANGES_SELF (FAN_MOVE_SELF | FAN_DELETE_SELF)
+#define CHANGES_NAMES (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO)
+#define SAME_HANDLE_MAX 8 /* of several file systems that have the same id */
+
+/* What is to be told; name lies in the buffer that was read. */
+struct change {
+    gfid_t gfid;
+    const char *name; /* or NULL */
+    unsigned what;
+};
+
+static guint
+change_hash (gconstpointer data)
+{
+    const struct change *change = data;
+
+    return gfid_hash (&change->gfid) ^ (change->name ? g_str_hash (change->name) : 0);
+}
+
+static gboolean
+change_same (gconstpointer a, gconstpointer b)
+{
+    const struct change *one = a, *other = b;
+
+    return gfid_equal (&one->gfid, &other->gfid) && g_strcmp0 (one->name, other->name) == 0;
+}
+
+void
+watch_tell (struct posix_watch *watch, const gfid_t *gfid, unsigned what, const char *name)
+{
+    struct itable *table = __atomic_load_n (&watch->table, __ATOMIC_ACQUIRE);
+    g_autoptr (inode_t) inode = table && gfid ? inode_find (table, gfid) : NULL;
+
+    if (!table || (gfid && !inode) || __atomic_load_n (&watch->ending, __ATOMIC_ACQUIRE))
+        return;
+    __atomic_add_fetch (&watch->count.told, 1, __ATOMIC_RELAXED);
+    xlator_pass_on (watch->this, XLATOR_INVALIDATE, &(struct invalidation){ .inode = inode, .what = what, .name = name });
+}
+
+static void
+changes_add (GHashTable *changes, const gfid_t *gfid, unsigned what, const char *name)
+{
+    const struct change key = { *gfid, name, what };
+    struct change *change = g_hash_table_lookup (changes, &key);
+
+    if (!change) {
+        change = g_new (struct change, 1);
+        *change = key;
+        g_hash_table_add (changes, change);
+    }
+    change->what |= what;
+}
+
+/* What an event says of the object itself, and of a name in a directory. */
+static unsigned
+what_of_object (uint64_t mask)
+{
+    unsigned what = 0;
+
+    if (mask & CHANGES_DATA)
+        what |= INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS; /* to write takes away capabilities, which are xattrs */
+    if (mask & FAN_ATTRIB)
+        what |= INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
+    if (mask & CHANGES_SELF)
+        what |= INVALIDATE_ATTRIBUTES;
+    return what;
+}
+
+static unsigned
+what_of_directory (uint64_t mask, const char *name)
+{
+    if (mask & CHANGES_NAMES)
+        return INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES;
+    return name && strcmp (name, ".") == 0 ? what_of_object (mask) : 0; /* else the name is that of the object */
+}
+
+/* The name behind a handle, or NULL; it ends within the record. */
+static const char *
+name_of (const struct fanotify_event_info_fid *info, const struct file_handle *handle)
+{
+    const char *name = (const char *) handle->f_handle + handle->handle_bytes;
+    const size_t left = (size_t) ((const char *) info + info->hdr.len - name);
+
+    if (info->hdr.info_type != FAN_EVENT_INFO_TYPE_DFID_NAME || !memchr (name, '\0', left))
+        return NULL;
+    return name;
+}
+
+/* A record of an event; what is in it was checked to lie in it. How many changes it stands for. */
+static unsigned
+record_read (struct posix_watch *watch, uint64_t mask, const struct fanotify_event_info_fid *info, GHashTable *changes)
+{
+    const struct file_handle *handle = (const struct file_handle *) info->handle;
+    const char *name = name_of (info, handle);
+    const unsigned what = info->hdr.info_type == FAN_EVENT_INFO_TYPE_FID ? what_of_object (mask) : what_of_directory (mask, name);
+    gfid_t gfids[SAME_HANDLE_MAX];
+    unsigned n;
+
+    if (!what)
+        return 0;
+    n = watch_marks_find (watch, info->fsid.val, handle, gfids, SAME_HANDLE_MAX);
+    for (unsigned i = 0; i < n; i++)
+        changes_add (changes, &gfids[i], what, what & INVALIDATE_NAMES ? name : NULL);
+    return n;
+}
+
+static bool
+record_is_whole (const struct fanotify_event_info_fid *info, size_t left)
+{
+    const size_t head = offsetof (struct fanotify_event_info_fid, handle) + sizeof (struct file_handle);
+
+    return left >= head && info->hdr.len >= head && info->hdr.len <= left
+           && ((const struct file_handle *) info->handle)->handle_bytes <= info->hdr.len - head;
+}
+
+static void
+event_read (struct posix_watch *watch, const struct fanotify_event_metadata *event, GHashTable *changes)
+{
+    const char *at = (const char *) event + event->metadata_len, *end = (const char *) event + event->event_len;
+    unsigned n = 0;
+
+    while (at + sizeof (struct fanotify_event_info_header) <= end) {
+        const struct fanotify_event_info_fid *info = (const struct fanotify_event_info_fid *) at;
+
+        if (info->hdr.len < sizeof info->hdr || info->hdr.len > end - at)
+            break;
+        if (info->hdr.info_type <= FAN_EVENT_INFO_TYPE_DFID && record_is_whole (info, (size_t) (end - at)))
+            n += record_read (watch, event->mask, info, changes);
+        at += info->hdr.len;
+    }
+    if (n == 0)
+        __atomic_add_fetch (&watch->count.unknown, 1, __ATOMIC_RELAXED);
+}
+
+static void
+overflow (struct posix_watch *watch)
+{
+    if (__atomic_fetch_add (&watch->count.overflows, 1, __ATOMIC_RELAXED) == 0)
+        gf_log (watch->this, GF_LOG_INFO, "others changed more than the kernel lists (fs.fanotify.max_queued_events): all that is "
+                "remembered is looked at anew; this is said once");
+    watch_tell (watch, NULL, INVALIDATE_ALL, NULL);
+}
+
+int
+watch_events_read (struct posix_watch *watch, char *buffer, size_t size)
+{
+    ssize_t left = read (watch->fd, buffer, size);
+    const struct fanotify_event_metadata *event = (const struct fanotify_event_metadata *) buffer;
+    g_autoptr (GHashTable) changes = NULL;
+    const pid_t self = getpid ();
+    GHashTableIter iter;
+    struct change *change;
+    int worth = 0;
+
+    if (left < 0)
+        return -errno;
+    changes = g_hash_table_new_full (change_hash, change_same, g_free, NULL);
+    for (; FAN_EVENT_OK (event, left); event = FAN_EVENT_NEXT (event, left)) {
+        __atomic_add_fetch (&watch->count.events, 1, __ATOMIC_RELAXED);
+        if (event->mask & FAN_Q_OVERFLOW)
+            overflow (watch);
+        else if (event->pid == self)
+            __atomic_add_fetch (&watch->count.own, 1, __ATOMIC_RELAXED);
+        else
+            event_read (watch, event, changes);
+    }
+    g_hash_table_iter_init (&iter, changes);
+    while (g_hash_table_iter_next (&iter, (gpointer *) &change, NULL)) {
+        watch_tell (watch, &change->gfid, change->what, change->name);
+        worth = 1;
+    }
+    return worth;
+}
