@@ -80,6 +80,8 @@ help_needs (const struct xlator_api *api)
         printf ("At most once in a graph\n");
     help_types ("above", api->above);
     help_types ("below", api->below);
+    for (const struct xlator_misfit *misfit = api->not_below; misfit && misfit->type; misfit++)
+        printf ("Not below %s, which %s\n", misfit->type, misfit->why);
 }
 
 static void

@@ -10,7 +10,7 @@
 #include "core/opset.h"
 #include "core/option.h"
 
-#define XLATOR_ABI 3
+#define XLATOR_ABI 4
 
 /* What a translator may change of a request. Decides, among others, whether the kernel may read and write a file without us. */
 enum {
@@ -81,6 +81,12 @@ struct xlator_command {
     int (*run) (xlator_t *this, GBytes *input, GString *answer);
 };
 
+/* A type that a translator can't have somewhere above it, and the reason as the end of a sentence about that type: "answers what this
+ * would refuse". */
+struct xlator_misfit {
+    const char *type, *why;
+};
+
 /* The one object that a module exports, as `const struct xlator_api xlator_api`. */
 struct xlator_api {
     int abi;           /* XLATOR_ABI */
@@ -93,6 +99,7 @@ struct xlator_api {
     bool once;      /* at most one of its type in a graph */
     const char *const *above; /* types, NULL at the end: one of them must be somewhere above */
     const char *const *below; /* and one of these somewhere below */
+    const struct xlator_misfit *not_below; /* none of these may be somewhere above; the last one has no type */
     unsigned touches; /* TOUCHES_* */
     unsigned wants;   /* WANTS_* */
     size_t priv_size; /* of this->private: zeroed, options filled in, before init */

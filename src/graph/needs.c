@@ -80,8 +80,8 @@ type_among (const char *const *types, const xlator_t *xl)
     return xl->api && g_strv_contains (types, xl->api->type);
 }
 
-/* Is one of types above xl, or below it? Each translator is seen once, however many ways lead to it. */
-static bool
+/* The first of types that is above xl, or below it; NULL: none is. Each translator is seen once, however many ways lead to it. */
+static const xlator_t *
 needs_search (const xlator_t *xl, bool below, const char *const *types)
 {
     g_autofree bool *seen = g_new0 (bool, xl->graph->xlators->len);
@@ -93,13 +93,13 @@ needs_search (const xlator_t *xl, bool below, const char *const *types)
 
         for (const xlator_list_t *next = below ? at->children : at->parents; next; next = next->next) {
             if (type_among (types, next->xlator))
-                return true;
+                return next->xlator;
             if (!seen[next->xlator->number])
                 g_ptr_array_add (todo, next->xlator);
             seen[next->xlator->number] = true;
         }
     }
-    return false;
+    return NULL;
 }
 
 static void
@@ -115,6 +115,20 @@ around_check (struct volfile *volfile, const xlator_t *xl, bool below, const cha
                    below ? "below" : "above");
 }
 
+static void
+misfits_check (struct volfile *volfile, const xlator_t *xl)
+{
+    for (const struct xlator_misfit *misfit = xl->api->not_below; misfit && misfit->type; misfit++) {
+        const char *const types[] = { misfit->type, NULL };
+        const xlator_t *other = needs_search (xl, false, types);
+
+        if (other)
+            problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+                           "type '%s' can't be below '%s' (line %d), type '%s', which %s", xl->api->type, other->name, other->line,
+                           misfit->type, misfit->why);
+    }
+}
+
 void
 needs_check (struct volfile *volfile, const struct loading *loading, bool sound)
 {
@@ -128,4 +142,5 @@ needs_check (struct volfile *volfile, const struct loading *loading, bool sound)
         return;
     around_check (volfile, xl, false, xl->api->above);
     around_check (volfile, xl, true, xl->api->below);
+    misfits_check (volfile, xl);
 }

@@ -198,6 +198,11 @@ static const struct faulty faulty[] = {
       .line = 2,
       .column = 8,
       .part = "must be on top, but is a subvolume of 'y' (line 3)" },
+    { .text = LEAF "volume x type test/never subvolumes leaf end-volume\nvolume y type test/pass subvolumes x end-volume\n"
+                   "volume z type test/slow subvolumes y end-volume",
+      .line = 2,
+      .column = 8,
+      .part = "type 'test/never' can't be below 'z' (line 4), type 'test/slow', which waits for an answer" },
     /* what isn't used */
     { .text = LEAF "volume x type no/such end-volume\nvolume y type test/pass subvolumes leaf end-volume",
       .line = 2,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Never answers a stat of the file system: df hangs. All else passes. */
+/* Never answers a stat of the file system: df hangs. All else passes. It can't be below one that waits. */
 #include "xlator.h"
+
+static const struct xlator_misfit never_misfits[] = { { "test/slow", "waits for an answer" }, {} };
 
 static void
 never_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
@@ -12,5 +14,6 @@ const struct xlator_api xlator_api = {
     .type = "test/never",
     .about = "never answers statfs",
     .children = { .min = 1, .max = 1 },
+    .not_below = never_misfits,
     .fops = { .statfs = never_statfs },
 };
