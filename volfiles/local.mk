@@ -3,11 +3,13 @@
 
 volfilesdir = $(pkgdatadir)/volfiles
 dist_volfiles_DATA = \
+    %D%/client-stack.vol \
     %D%/delay-gen.vol \
     %D%/error-gen.vol \
     %D%/fault.vol \
     %D%/full-stack.vol \
     %D%/io-stats.vol \
+    %D%/meta.vol \
     %D%/posix.vol \
     %D%/power-cut.vol \
     %D%/rot-13.vol \

@@ -23,5 +23,6 @@ include %D%/debug/io-stats/local.mk
 include %D%/debug/power-cut/local.mk
 include %D%/debug/trace/local.mk
 include %D%/encryption/rot-13/local.mk
+include %D%/meta/meta/local.mk
 include %D%/performance/write-behind/local.mk
 include %D%/storage/posix/local.mk

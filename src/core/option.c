@@ -320,6 +320,15 @@ option_store (const struct xlator_option *option, const char *text, const union 
 }
 
 int
+option_check_name (const char *text, char **ret_allowed)
+{
+    if (!strchr (text, '/') && strcmp (text, ".") != 0 && strcmp (text, "..") != 0 && strlen (text) <= NAME_MAX)
+        return 0;
+    *ret_allowed = g_strdup ("must be a name of at most 255 bytes without '/', or empty for none");
+    return -EINVAL;
+}
+
+int
 option_parse (const struct xlator_option *option, const char *text, void *field, char **ret_allowed)
 {
     union option_value value = { 0 };

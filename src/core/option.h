@@ -55,6 +55,9 @@ struct xlator_option {
  * and in *ret_allowed (g_free it) what is allowed: "must be 4KB to 1GB". */
 int option_parse (const struct xlator_option *option, const char *text, void *field, char **ret_allowed);
 
+/* For .check: the name of a file in a directory, or nothing. */
+int option_check_name (const char *text, char **ret_allowed);
+
 /* Frees the strings among the fields that rows describe. */
 void option_clear (const struct xlator_option *options, void *private);
 

@@ -2,7 +2,6 @@
 /* The bridge's options. Names and meaning are those of GlusterFS's mount/fuse. */
 #include "fuse/internal.h"
 
-#include <limits.h>
 
 /* A boolean in every spelling, or auto. */
 static const char *const choice_values[] = { "auto", "on",  "yes", "true",  "enable",
@@ -15,14 +14,7 @@ choice_of (int value)
     return value == 0 ? CHOICE_AUTO : value <= 5 ? CHOICE_ON : CHOICE_OFF;
 }
 
-static int
-meta_name_check (const char *text, char **ret_allowed)
-{
-    if (!strchr (text, '/') && strcmp (text, ".") != 0 && strcmp (text, "..") != 0 && strlen (text) <= NAME_MAX)
-        return 0;
-    *ret_allowed = g_strdup ("must be a name of at most 255 bytes without '/', or empty for none");
-    return -EINVAL;
-}
+#define META_DIR_NAME "meta-dir-name"
 
 #define FIELD(field_) OPTION_FIELD (struct bridge_settings, field_)
 #define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
@@ -64,7 +56,7 @@ const struct xlator_option bridge_options[] = {
       .help = "count and time what translators are asked from the beginning, as windlass stats MOUNTPOINT --on does" },
     { .key = { "read-ahead" }, .type = OPTION_SIZE, FIELD (read_ahead), .value = "1MB", .min = 0, .max = 1 << 30,
       .help = "how far the kernel reads ahead, where it lets us say so; 0 leaves it alone" },
-    { .key = { "meta-dir-name" }, .type = OPTION_STRING, FIELD (meta_dir_name), .value = ".meta", .check = meta_name_check,
+    { .key = { META_DIR_NAME }, .type = OPTION_STRING, FIELD (meta_dir_name), .value = ".meta", .check = option_check_name,
       .help = "the directory in the root of the mount that shows what goes on in the daemon, to the owner of the mount and to root; see windlass-meta(7); empty: none" },
     { .key = { "background-qlen" }, .type = OPTION_INT, FIELD (background_qlen), .value = "64", .min = 16,
       .max = 65535, .help = "how many requests that nobody waits for, such as read-ahead, the kernel may send at once" },
@@ -132,6 +124,26 @@ option_store (struct bridge *bridge, const struct option_setting *setting, char 
     return -EINVAL;
 }
 
+/* `type meta` at the top of the volfile may name the directory; the command line comes first. */
+static void
+meta_name_from_graph (struct bridge *bridge)
+{
+    const xlator_t *top = bridge->graph->top;
+    struct option_setting *setting = setting_find (bridge, META_DIR_NAME);
+
+    if (strcmp (top->api->type, "meta/meta") != 0 || setting->by != SET_BY_DEFAULT)
+        return;
+    for (guint i = 0; i < top->settings->len; i++) {
+        const struct option_setting *theirs = top->settings->pdata[i];
+
+        if (strcmp (theirs->option->key[0], META_DIR_NAME) != 0)
+            continue;
+        g_free (setting->text);
+        setting->text = g_strdup (theirs->text);
+        setting->by = theirs->by;
+    }
+}
+
 int
 bridge_options_read (struct bridge *bridge, const char *const *options, char **ret_error)
 {
@@ -147,6 +159,7 @@ bridge_options_read (struct bridge *bridge, const char *const *options, char **r
     }
     for (size_t i = 0; r == 0 && options && options[i]; i++)
         r = option_note (bridge, options[i], ret_error);
+    meta_name_from_graph (bridge);
     for (guint i = 0; r == 0 && i < settings->len; i++)
         r = option_store (bridge, settings->pdata[i], ret_error);
     return r;

@@ -25,6 +25,7 @@
 
 /* GlusterFS installs these as links to another module. */
 static const char *const aliases[][2] = {
+    { "meta", "meta/meta" }, /* the one without a category */
     { "cluster/replicate", "cluster/afr" },          { "cluster/distribute", "cluster/dht" },
     { "cluster/disperse", "cluster/ec" },            { "features/access-control", "system/posix-acl" },
     { "features/posix-locks", "features/locks" },    { "performance/stat-prefetch", "performance/md-cache" },
@@ -306,7 +307,7 @@ module_load (const char *type, const char *const *dirs, char **ret_error)
     g_autofree char *path = NULL;
 
     if (type_is_valid (type)) {
-        path = module_path (all, type);
+        path = strchr (type, '/') ? module_path (all, type) : NULL;
         if (!path)
             path = module_path (all, type_canonical (type));
     }

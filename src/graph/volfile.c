@@ -139,7 +139,9 @@ type_is_valid (const char *type)
 {
     const char *slash = strchr (type, '/');
 
-    return slash && type_part_is_valid (type, slash - type)
+    if (!slash)
+        return strcmp (type_canonical (type), type) != 0;
+    return type_part_is_valid (type, slash - type)
            && type_part_is_valid (slash + 1, strlen (slash + 1));
 }
 

@@ -48,6 +48,19 @@ for name in . .. a/b "$(printf '%256d' 1)"; do
         "$WINDLASS" -f "$VOL" --meta-dir-name="$name" "$MNT"
 done
 
+# A volume of the type meta says it too; the command line comes first, and a bad name is found where it stands.
+stack
+printf 'volume meta-autoload\n    type meta\n    option meta-dir-name .daemon\n    subvolumes posix\nend-volume\n' >>"$VOL"
+mount_volfile "$VOL"
+expect "its type" meta/meta "$(cat "$MNT/.daemon/graphs/active/meta-autoload/type")"
+expect "what .meta is" "a directory of the user's" "$([ -e "$MNT/.meta/cmdline" ] || echo "a directory of the user's")"
+unmount
+mount_volfile "$VOL" --meta-dir-name=here
+expect_ok test -e "$MNT/here/version" -a ! -e "$MNT/.daemon"
+unmount
+sed -i 's/\.daemon/a\/b/' "$VOL"
+expect_error "test.vol:7:26: .*option 'meta-dir-name' must be a name of at most 255 bytes" "$WINDLASS" -f "$VOL" "$MNT"
+
 # Volumes may be called as files there are; a directory's file name says what it stands for.
 stack
 below=posix
