@@ -98,6 +98,7 @@ check_LTLIBRARIES += \
     tests/xlators/defects/rot.la \
     tests/xlators/defects/two.la \
     tests/xlators/test/badabi.la \
+    tests/xlators/test/blocking.la \
     tests/xlators/test/cache.la \
     tests/xlators/test/early.la \
     tests/xlators/test/errno.la \
@@ -121,6 +122,7 @@ tests_xlators_defects_pass_la_LDFLAGS = $(test_module_link)
 tests_xlators_defects_rot_la_LDFLAGS = $(test_module_link)
 tests_xlators_defects_two_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_blocking_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_cache_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_early_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_errno_la_LDFLAGS = $(test_module_link)
@@ -161,10 +163,11 @@ EXTRA_DIST += \
     %D%/bench/run \
     %D%/bench/sections.py \
     %D%/bench/seen.c \
-    %D%/bench/translator.c
+    %D%/bench/translator.c \
+    %D%/bench/worth.py
 # Hours of mixed load with everything going wrong: make soak [SECONDS=N] [SEED=N]; and make kills [TIMES=N].
 TIMES = 1000
-soak kills: soak-programs
+soak kills orders: soak-programs
 soak-programs:
 	$(MAKE) all
 	$(MAKE) check-programs
@@ -172,11 +175,16 @@ soak:
 	BUILD_DIR=$(abs_builddir) WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/soak/run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 kills:
 	WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/soak/kills $(if $(SEED),--seed $(SEED)) $(TIMES)
-.PHONY: soak kills soak-programs
+# Every translator in ever new orders: make orders [SECONDS=N] [SEED=N].
+orders:
+	WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/orders/run --seconds $(SECONDS) --histories 100 $(if $(SEED),--seed $(SEED))
+.PHONY: soak kills orders soak-programs
 
 dist_noinst_SCRIPTS += \
     %D%/run \
     %D%/graph/histories.sh \
+    %D%/graph/orders.sh \
+    %D%/orders/run \
     %D%/soak/kills \
     %D%/soak/run \
     %D%/unit/completion.sh \
@@ -297,6 +305,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/write-behind-durable.sh \
     %D%/mount/watch-user.sh \
     %D%/mount/watch.sh \
+    %D%/mount/worth.sh \
     %D%/mount/write-behind.sh
 dist_noinst_DATA += \
     %D%/soak/loads.sh \

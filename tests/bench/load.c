@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define BLOCK 4096
+#define READERS 16
 
 struct load {
     unsigned count, per_folder;
@@ -240,6 +242,44 @@ random_read_one (struct load *load, unsigned i)
     return 1;
 }
 
+/* What was written counts when it is on the disk. */
+static unsigned
+write_synced_one (struct load *load, unsigned i)
+{
+    write_one (load, i);
+    if (i + 1 == load->count)
+        check (fsync (load->fd), "cannot synchronise", "data");
+    return 1;
+}
+
+/* Sixteen at once, each with blocks of its own. */
+static void *
+reader (void *data)
+{
+    const struct load *load = data;
+    static unsigned number;
+    const unsigned own = __atomic_fetch_add (&number, 1, __ATOMIC_RELAXED) % READERS;
+    char buf[BLOCK];
+
+    for (unsigned i = own; i < load->count; i += READERS)
+        check (pread (load->fd, buf, sizeof buf, scattered (load, i)), "cannot read", "data");
+    return NULL;
+}
+
+static unsigned
+readers_one (struct load *load, unsigned i)
+{
+    pthread_t threads[READERS];
+
+    if (i > 0)
+        return 0;
+    for (unsigned n = 0; n < READERS; n++)
+        check (-pthread_create (&threads[n], NULL, reader, load), "cannot start", "a thread");
+    for (unsigned n = 0; n < READERS; n++)
+        pthread_join (threads[n], NULL);
+    return load->count;
+}
+
 /* --- the program ---------------------------------------------------------------------------- */
 
 static const struct work {
@@ -258,6 +298,8 @@ static const struct work {
     { "list-stat", NULL, list_stat_one },
     { "write", data_create, write_one },
     { "read", data_open, read_one },
+    { "write-synced", data_create, write_synced_one },
+    { "readers", data_open, readers_one },
     { "random-write", data_open, random_write_one },
     { "random-read", data_open, random_read_one },
 };

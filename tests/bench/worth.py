@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What each cache is worth: the same work over storage that takes 1 ms a call, without the translator and with it."""
+
+import os
+import re
+import statistics
+import subprocess
+
+import report
+from peers import Peer
+
+WITHOUT, WITH = "without", "with"
+NAMES = [WITHOUT, WITH]
+# The daemon is asked each time, whatever the kernel might know.
+ASK_NAMES = ["--entry-timeout=0", "--attribute-timeout=0"]
+KNOW_NAMES = ["--entry-timeout=3600", "--attribute-timeout=3600"]
+ASK_DATA = ["--direct-io-mode=on"]
+DELAY = ("debug/delay-gen", {"delay-percentage": "100%", "delay-duration": "1000"})
+BLOCKING = ("test/blocking", {"duration": "1000"})
+
+
+class Worth:
+    """One row: what is measured, over what, by whom, and what it is to be; quick_aim: what noise can't break."""
+
+    def __init__(self, name, translators, aim, quick_aim, work, options, below=DELAY):
+        self.name, self.translators, self.aim, self.quick_aim = name, translators, aim, quick_aim
+        self.work, self.options, self.below = work, options, below
+
+
+def writes(peer, run, sizes):
+    return run("write-synced", sizes.writes, 4096)
+
+
+def reads(peer, run, sizes):
+    return run("read", sizes.reads, 131072)
+
+
+def opens(peer, run, sizes):
+    return run("open", sizes.files)
+
+
+def listed(peer, run, sizes):
+    return run("stat", sizes.files)
+
+
+def readers(peer, run, sizes):
+    return run("readers", sizes.readers)
+
+
+def missing(peer, run, sizes):
+    return run("missing", sizes.files)
+
+
+def first_writes(peer, run, sizes):
+    """Nothing: they are new each time."""
+
+
+def first_reads(peer, run, sizes):
+    with open(os.path.join(peer.back, "data"), "wb") as file:
+        file.truncate(max(sizes.reads * 131072, sizes.readers * 4096))
+
+
+def first_opens(peer, run, sizes):
+    run.bench.load("create", peer.back, sizes.files)
+    run("open", sizes.files)
+
+
+def first_list(peer, run, sizes):
+    run.bench.load("create", peer.back, sizes.files, 0)
+    for name in os.listdir(peer.mnt):
+        os.listdir(os.path.join(peer.mnt, name))
+
+
+def first_missing(peer, run, sizes):
+    for i in range(0, sizes.files, 1000):
+        os.makedirs(os.path.join(peer.back, f"d{i // 1000:03}"), exist_ok=True)
+    run("missing", sizes.files)
+
+
+CACHED = {"md-cache-timeout": "600"}
+ROWS = [
+    Worth("sequential writes of 4 KiB: write-behind", [("performance/write-behind", {})], 30, 6, (first_writes, writes), []),
+    Worth("sequential reads of 128 KiB: read-ahead", [("performance/read-ahead", {"page-count": "16"})], 8, 2.5,
+          (first_reads, reads), ASK_DATA),
+    Worth("open, read, close again: open-behind, quick-read",
+          [("performance/open-behind", {}), ("performance/quick-read", {"cache-timeout": "600"})], 50, 8, (first_opens, opens),
+          KNOW_NAMES + ASK_DATA),
+    Worth("stat of what was listed: md-cache", [("performance/md-cache", CACHED)], 50, 8, (first_list, listed), ASK_NAMES),
+    Worth("16 readers of a child that blocks: io-threads", [("performance/io-threads", {"thread-count": "16"})], 12, 4,
+          (first_reads, readers), ASK_DATA + ["--reader-thread-count=1"], BLOCKING),
+    Worth("names that are missing again: nl-cache", [("performance/nl-cache", {"nl-cache-timeout": "600"})], 50, 8,
+          (first_missing, missing), KNOW_NAMES),
+]
+
+
+class Sizes:
+    def __init__(self, quick):
+        self.writes = 400 if quick else 4000
+        self.reads = 100 if quick else 1000
+        self.files = 100 if quick else 10000
+        self.readers = 512 if quick else 8192  # a power of 2
+
+
+def volumes(specs, below):
+    for number, (kind, options) in enumerate(specs, 1):
+        name = f"{kind.rsplit('/', 1)[-1]}-{number}"
+        lines = [f"volume {name}", f"    type {kind}", *(f"    option {key} {value}" for key, value in options.items())]
+        yield "\n".join([*lines, f"    subvolumes {below}", "end-volume"])
+        below = name
+
+
+def volfile(peer, specs):
+    text = f"volume posix\n    type storage/posix\n    option directory {peer.back}\nend-volume\n"
+    with open(peer.path("x.vol"), "w", encoding="ascii") as file:
+        file.write(text + "\n".join(volumes(specs, "posix")) + "\n")
+    return peer.path("x.vol")
+
+
+def command_of(row, name):
+    specs = [row.below, *(row.translators if name == WITH else [])]
+    return lambda peer: [peer.bench.windlass, "-N", "-f", volfile(peer, specs), "-l", peer.path("log"), *row.options, peer.mnt]
+
+
+class Run:
+    def __init__(self, bench, peer):
+        self.bench, self.peer = bench, peer
+
+    def __call__(self, work, *numbers):
+        before = self.peer.cpu()
+        return (*self.bench.load(work, self.peer.mnt, *numbers), self.peer.cpu() - before)
+
+
+def measure_row(bench, row, number, rounds, sizes):
+    """{WITHOUT: Cell, WITH: Cell}, and the ratios of the rounds, in which both take turns."""
+    cells, ratios = {WITHOUT: report.Cell(), WITH: report.Cell()}, []
+    peers = [Peer(bench, f"worth-{number}-{name}", command_of(row, name), []) for name in cells]
+    runs = [Run(bench, peer) for peer in peers]
+    try:
+        for peer, run in zip(peers, runs):
+            peer.start(False)
+            row.work[0](peer, run, sizes)
+        for i in range(rounds):
+            for peer, run, cell in list(zip(peers, runs, cells.values()))[::-1 if i % 2 else 1]:
+                bench.progress(f"{row.name}: round {i + 1} of {rounds}")
+                cell.add(*row.work[1](peer, run, sizes))
+            ratios.append(cells[WITH].rates[-1] / cells[WITHOUT].rates[-1])
+    finally:
+        for peer in peers:
+            peer.stop()
+    return cells, ratios
+
+
+def known_types(bench):
+    said = subprocess.run([bench.windlass, "help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return re.findall(r"^  ([a-z0-9-]+/[a-z0-9-]+) ", said.split("Translators", 1)[1], re.M)
+
+
+def measure(bench, quick, rounds):
+    """[{row, aim, quick_aim, ratio, ratios, cells}]; what the build doesn't have is left out, and said."""
+    rows, known = [], known_types(bench)
+    for number, row in enumerate(ROWS):
+        absent = [kind for kind, _ in [row.below, *row.translators] if kind not in known]
+        if absent:
+            bench.say(f"{row.name}: left out, there is no {' and no '.join(absent)}")
+            continue
+        cells, ratios = measure_row(bench, row, number, rounds, Sizes(quick))
+        rows.append({"row": row.name, "aim": row.quick_aim if quick else row.aim, "ratio": statistics.median(ratios),
+                     "ratios": ratios, "cells": cells})
+    return rows
+
+
+def print_rows(rows):
+    print("over storage that takes 1 ms a call: operations a second without the translator and with it, and how many times "
+          "faster (medians)\n")
+    lines = [["", WITHOUT, WITH, "faster", "aim", ""]]
+    for row in rows:
+        rates = [f"{row['cells'][name].rate():,.0f}" for name in (WITHOUT, WITH)]
+        verdict = "" if row["ratio"] >= row["aim"] else "below the aim"
+        lines.append([row["row"], *rates, f"{row['ratio']:.1f}x", f"{row['aim']}x", verdict])
+    print("\n".join(report.table(lines)))
+
+
+def compared(rows):
+    """As report.svg has it."""
+    return {"over storage that takes 1 ms a call": {row["row"].split(":")[0]: row["cells"] for row in rows}} if rows else {}

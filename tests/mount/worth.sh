@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Each translator that remembers, or answers early, is worth its place over storage that takes a millisecond: far less is asked of it
+# here than tests/bench/run --only worth shows, so that a busy machine can't break it.
+# builds: release
+# alone
+. "$(dirname "$0")/lib.sh"
+need_fuse
+need_root
+need_command python3
+need_command cc
+
+out=$("$SOURCE_DIR/tests/bench/run" --windlass "$WINDLASS" --dir "$TEST_DIR" --quick --only worth --strict 2>&1) || fail "$out"
+echo "$out"
+expect_match "what write-behind is worth" '^sequential writes.*[0-9.]+x +6x$' "$out"
