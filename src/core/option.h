@@ -43,6 +43,7 @@ struct xlator_option {
     const char *const *values; /* OPTION_ENUM: what is allowed, NULL at the end */
     bool required;
     const char *excludes; /* the name of another option that can't be set as well */
+    const char *at_most;  /* of OPTION_SIZE or an int64_t: the name of another option of the same kind, which is its limit */
     bool online;          /* may change while it runs: reconfigure takes it over */
     bool inert;           /* GlusterFS has it, here it does nothing: the first use says so */
     const char *help;     /* one sentence, without a full stop */

@@ -340,6 +340,41 @@ exclusion_check (struct volfile *volfile, xlator_t *xl, const struct option_sett
                    setting->option->key[0], key, where);
 }
 
+/* Of OPTION_SIZE and OPTION_INT. -1: it has a bad value, which was said. */
+static double
+setting_number (const struct option_setting *setting)
+{
+    g_autofree char *allowed = NULL;
+    struct xlator_option row = *setting->option;
+    union {
+        uint64_t size;
+        int64_t number;
+    } value = { 0 };
+
+    row.offset = 0;
+    row.size = sizeof value;
+    if (!setting->text || option_parse (&row, setting->text, &value, &allowed) < 0)
+        return -1;
+    return row.type == OPTION_SIZE ? (double) value.size : (double) value.number;
+}
+
+/* Said where the volfile or the command line says something: of two that they say, at the one that is too large. */
+static void
+limit_check (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
+{
+    const char *key = setting->option->at_most;
+    const struct option_setting *limit = key ? setting_find (xl, key) : NULL;
+
+    if (!limit || setting_number (setting) < 0 || setting_number (limit) < 0 || setting_number (setting) <= setting_number (limit))
+        return;
+    if (setting->by == SET_BY_DEFAULT)
+        problem_error (volfile, setting_place (limit), xl->name, "option '%s' must be at least option '%s', which is %s, got '%s'", key,
+                       setting->option->key[0], setting->text, limit->text);
+    else
+        problem_error (volfile, setting_place (setting), xl->name, "option '%s' must be at most option '%s', which is %s, got '%s'",
+                       setting->option->key[0], key, limit->text, setting->text);
+}
+
 void
 options_apply (struct volfile *volfile, const struct loading *loading)
 {
@@ -363,4 +398,6 @@ options_apply (struct volfile *volfile, const struct loading *loading)
         else
             setting_apply (volfile, xl, setting);
     }
+    for (guint i = 0; i < xl->settings->len; i++)
+        limit_check (volfile, xl, xl->settings->pdata[i]);
 }

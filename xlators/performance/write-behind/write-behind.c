@@ -39,6 +39,7 @@ static const struct xlator_option wb_options[] = {
         .type = OPTION_SIZE,
         OPTION_FIELD (wb_private_t, aggregate),
         .value = "128KB",
+        .at_most = "cache-size",
         .help = "writes that follow each other become one of up to this size; at most cache-size",
     },
     {
@@ -128,17 +129,6 @@ wb_forget (xlator_t *this, inode_t *inode)
 /* --- beginning, changing, end ------------------------------------------------------------------- */
 
 static int
-wb_check (xlator_t *this, uint64_t window, uint64_t aggregate)
-{
-    g_autofree char *small = option_size_text (window), *large = option_size_text (aggregate);
-
-    if (aggregate <= window)
-        return 0;
-    gf_log (this, GF_LOG_ERROR, "option 'aggregate-size' must be at most 'cache-size', %s, got '%s'", small, large);
-    return -EINVAL;
-}
-
-static int
 wb_init (xlator_t *this)
 {
     wb_private_t *priv = this->private;
@@ -153,7 +143,7 @@ wb_init (xlator_t *this)
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "can't keep anything with threads: %s", g_strerror (-r));
     priv->begun = r == 0;
-    return r < 0 ? r : wb_check (this, priv->window, priv->aggregate);
+    return r;
 }
 
 static int
@@ -161,10 +151,7 @@ wb_reconfigure (xlator_t *this, const void *new_private)
 {
     wb_private_t *priv = this->private;
     const wb_private_t *to = new_private;
-    int r = wb_check (this, to->window, priv->aggregate);
 
-    if (r < 0)
-        return r;
     __atomic_store_n (&priv->flush_behind, to->flush_behind, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->trickling, to->trickling, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->strict_direct, to->strict_direct, __ATOMIC_RELAXED);
