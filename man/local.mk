@@ -10,6 +10,7 @@ man_MANS = \
     man/man7/debug-power-cut.7 \
     man/man7/debug-trace.7 \
     man/man7/encryption-rot-13.7 \
+    man/man7/features-utime.7 \
     man/man7/fops.7 \
     man/man7/meta-meta.7 \
     man/man7/performance-write-behind.7 \
@@ -27,6 +28,7 @@ man_sources = \
     %D%/debug-power-cut.7.in \
     %D%/debug-trace.7.in \
     %D%/encryption-rot-13.7.in \
+    %D%/features-utime.7.in \
     %D%/fops.7.in \
     %D%/meta-meta.7.in \
     %D%/mount.windlass.8.in \
@@ -69,6 +71,7 @@ man/man7/debug-io-stats.7: src/windlass$(EXEEXT) xlators/debug/io-stats.la
 man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.la
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.la
 man/man7/meta-meta.7: src/windlass$(EXEEXT) xlators/meta/meta.la
+man/man7/features-utime.7: src/windlass$(EXEEXT) xlators/features/utime.la
 man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.la
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
 man/man8/windlass-conform.8: src/windlass$(EXEEXT)

@@ -99,6 +99,7 @@ check_LTLIBRARIES += \
     tests/xlators/defects/two.la \
     tests/xlators/test/badabi.la \
     tests/xlators/test/blocking.la \
+    tests/xlators/test/both.la \
     tests/xlators/test/cache.la \
     tests/xlators/test/early.la \
     tests/xlators/test/errno.la \
@@ -123,6 +124,7 @@ tests_xlators_defects_rot_la_LDFLAGS = $(test_module_link)
 tests_xlators_defects_two_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_blocking_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_both_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_cache_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_early_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_errno_la_LDFLAGS = $(test_module_link)
@@ -302,6 +304,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/valgrind.sh \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh \
+    %D%/mount/utime.sh \
     %D%/mount/write-behind-durable.sh \
     %D%/mount/watch-user.sh \
     %D%/mount/watch.sh \

@@ -14,4 +14,5 @@ dist_volfiles_DATA = \
     %D%/power-cut.vol \
     %D%/rot-13.vol \
     %D%/trace.vol \
+    %D%/utime.vol \
     %D%/write-behind.vol

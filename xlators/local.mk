@@ -13,6 +13,8 @@ translators =
 # A category with several translators has its folder here.
 xlatordebugexecdir = $(pkglibdir)/xlator/debug
 xlatordebugexec_LTLIBRARIES =
+xlatorfeaturesexecdir = $(pkglibdir)/xlator/features
+xlatorfeaturesexec_LTLIBRARIES =
 xlatorperformanceexecdir = $(pkglibdir)/xlator/performance
 xlatorperformanceexec_LTLIBRARIES =
 
@@ -24,5 +26,6 @@ include %D%/debug/power-cut/local.mk
 include %D%/debug/trace/local.mk
 include %D%/encryption/rot-13/local.mk
 include %D%/meta/meta/local.mk
+include %D%/features/utime/local.mk
 include %D%/performance/write-behind/local.mk
 include %D%/storage/posix/local.mk

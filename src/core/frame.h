@@ -100,6 +100,12 @@ _Static_assert (offsetof (call_frame_t, wound) == offsetof (call_frame_t, state)
 struct stack_local; /* a piece of frame_local_new's memory */
 struct strand;      /* frames for those that wind more than once */
 
+/* What features/utime has storage do about the times of files. */
+enum {
+    TIMES_OF_REQUEST = 1 << 0,   /* what a change moves on, or sets to "now", gets the request's ctime */
+    TIMES_NOT_OF_READING = 1 << 1, /* reading what is opened moves no atime */
+};
+
 /* A request: who asks, and the memory that its frames and locals live in. */
 struct call_stack {
     uint64_t unique;     /* its number; 0 while it is not in use. Atomic */
@@ -110,6 +116,8 @@ struct call_stack {
     mode_t umask;
     uint64_t lk_owner;
     struct timespec ctime; /* when it came, time of day */
+    unsigned times;        /* TIMES_*: what storage shall do about times. Whoever sets it does
+                              so in each operation that looks at it. Atomic */
     int64_t begin;         /* the same, clock_now, to a few milliseconds */
     uint64_t reported;     /* the number of the last request here that the watchdog spoke of; its own */
     pid_t thread;          /* who took it up last: thread_id, 0 when that isn't known. Atomic */

@@ -118,6 +118,7 @@ stack_new (xlator_t *this)
     }
     root->ngroups = -1;
     root->ctime = clock_today ();
+    root->times = 0;
     root->begin = clock_roughly ();
     root->thread = thread_id;
     root->frames[0].this = this;

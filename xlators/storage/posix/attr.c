@@ -3,15 +3,19 @@
 #include "posix.h"
 
 void
-posix_before (xlator_t *this, unsigned wants, int fd, const gfid_t *gfid, struct posix_change *change)
+posix_before (const call_frame_t *frame, xlator_t *this, unsigned wants, int fd, const gfid_t *gfid,
+              struct posix_change *change)
 {
-    change->wanted = (this->wants_above & wants) && posix_iatt (fd, gfid, &change->pre) == 0;
+    change->stamp = frame ? posix_stamp_of (frame) : NULL;
+    change->wanted = (this->wants_above & wants || change->stamp) && posix_iatt (fd, gfid, &change->pre) == 0;
 }
 
 void
-posix_after (int fd, const gfid_t *gfid, struct posix_change *change)
+posix_after (xlator_t *this, int fd, const gfid_t *gfid, struct posix_change *change)
 {
     change->wanted = change->wanted && posix_iatt (fd, gfid, &change->post) == 0;
+    if (change->wanted && change->stamp)
+        posix_stamp_change (this, fd, gfid, change);
 }
 
 struct iatt *
@@ -86,6 +90,16 @@ attr_time (int64_t seconds, uint32_t nanoseconds, bool set, bool now)
     return (struct timespec){ .tv_sec = seconds, .tv_nsec = nanoseconds };
 }
 
+int
+posix_set_times (int fd, const struct timespec times[2])
+{
+    if (utimensat (fd, "", times, AT_EMPTY_PATH) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOENT)
+        return -errno;
+    return posix_result (utimensat (AT_FDCWD, posix_path_of (fd).text, times, 0)); /* before Linux 5.8 */
+}
+
 static int
 attr_set_times (int fd, const struct iatt *stbuf, uint32_t valid)
 {
@@ -101,11 +115,7 @@ attr_set_times (int fd, const struct iatt *stbuf, uint32_t valid)
         return -EINVAL;
     if (stbuf->ia_mtime_nsec >= 1000000000 && (valid & IATT_MTIME) && !(valid & IATT_MTIME_NOW))
         return -EINVAL;
-    if (utimensat (fd, "", times, AT_EMPTY_PATH) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOENT)
-        return -errno;
-    return posix_result (utimensat (AT_FDCWD, posix_path_of (fd).text, times, 0)); /* before Linux 5.8 */
+    return posix_set_times (fd, times);
 }
 
 /* setuid and setgid go although root would have the privilege to leave them. */
@@ -150,7 +160,7 @@ attr_change (call_frame_t *frame, xlator_t *this, int fd, bool open, const gfid_
 {
     int r;
 
-    posix_before (this, WANTS_DATA_ATTRIBUTES, fd, gfid, change);
+    posix_before (frame, this, WANTS_DATA_ATTRIBUTES, fd, gfid, change);
     r = posix_act_as (posix_priv (this), frame);
     if (r == 0)
         r = attr_set (fd, open, stbuf, valid);
@@ -158,6 +168,8 @@ attr_change (call_frame_t *frame, xlator_t *this, int fd, bool open, const gfid_
         posix_act_as_root (posix_priv (this)); /* whoever may write needn't own the file */
         r = attr_kill_privileges (fd);
     }
+    if (r == 0 && valid & (IATT_ATIME_NOW | IATT_MTIME_NOW) && posix_stamp_of (frame))
+        r = posix_stamp_now (frame, this, fd, valid);
     return r < 0 ? r : posix_iatt (fd, gfid, &change->post);
 }
 

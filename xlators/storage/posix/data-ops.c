@@ -199,13 +199,13 @@ data_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iovec *
     r = posix_act_as_owner (posix_priv (this), frame);
     if (r < 0)
         return r;
-    posix_before (this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
+    posix_before (frame, this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
     n = data_write (pfd->fd, vector, count, offset, way);
     if (n == -EINVAL && (fcntl (pfd->fd, F_GETFL) & O_DIRECT))
         n = data_write_aligned (this, pfd, vector, count, offset, way);
     if (n == -EOPNOTSUPP && way != 0)
         n = data_write_not_appending (this, pfd, vector, count, offset);
-    posix_after (pfd->fd, &pfd->gfid, change);
+    posix_after (this, pfd->fd, &pfd->gfid, change);
     return n;
 }
 
@@ -282,9 +282,9 @@ posix_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t o
     if (n >= 0 && (off_in < 0 || off_out < 0))
         n = -EINVAL;
     if (n >= 0) {
-        posix_before (this, WANTS_DATA_ATTRIBUTES, out->fd, &out->gfid, &change);
+        posix_before (frame, this, WANTS_DATA_ATTRIBUTES, out->fd, &out->gfid, &change);
         n = data_copy (frame, this, in, off_in, out, off_out, len, flags);
-        posix_after (out->fd, &out->gfid, &change);
+        posix_after (this, out->fd, &out->gfid, &change);
     }
     known = n >= 0 && data_attributes (this, fd_in, &buf);
     STACK_UNWIND (copy_file_range, frame, POSIX_RET (n), known ? &buf : NULL, posix_pre (&change, n),

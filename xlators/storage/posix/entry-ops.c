@@ -22,15 +22,15 @@ posix_dir_begin (call_frame_t *frame, xlator_t *this, const loc_t *loc, struct p
         r = posix_pin (this, loc->parent, ret_pin);
     if (r < 0)
         return r;
-    posix_before (this, WANTS_PARENT_ATTRIBUTES, ret_pin->fd, &ret_pin->pi->gfid, change);
+    posix_before (frame, this, WANTS_PARENT_ATTRIBUTES, ret_pin->fd, &ret_pin->pi->gfid, change);
     return posix_act_as (posix_priv (this), frame);
 }
 
 void
-posix_dir_after (const struct posix_pin *pin, struct posix_change *change)
+posix_dir_after (xlator_t *this, const struct posix_pin *pin, struct posix_change *change)
 {
     if (pin->pi)
-        posix_after (pin->fd, &pin->pi->gfid, change);
+        posix_after (this, pin->fd, &pin->pi->gfid, change);
 }
 
 /* The umask is left to the system, which ignores it where the directory has a default ACL; but bits that an
@@ -91,7 +91,9 @@ entry_new (call_frame_t *frame, xlator_t *this, loc_t *loc, const struct entry_n
         r = entry_make (posix_priv (this), pin.fd, loc->name, new);
     if (r == 0)
         r = posix_look (this, pin.fd, loc->name, loc->parent->table, loc->inode, found);
-    posix_dir_after (&pin, change);
+    if (r == 0)
+        posix_stamp_new (frame, this, found->pin.fd, &found->buf);
+    posix_dir_after (this, &pin, change);
     return r;
 }
 
@@ -165,7 +167,7 @@ entry_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, s
                                   AT_SYMLINK_FOLLOW));
     if (r == 0)
         r = posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
-    posix_dir_after (&pin, change);
+    posix_dir_after (this, &pin, change);
     return r;
 }
 

@@ -91,6 +91,25 @@ fd_reopen (xlator_t *this, int fd, uint32_t flags)
     return real == -EINVAL ? posix_openat (this, AT_FDCWD, path.text, (int) flags | O_NOCTTY, 0) : real;
 }
 
+/* The same, so that reading moves no atime where that is wanted. Whoever doesn't own the file may not ask for it himself. */
+static int
+fd_reopen_as (call_frame_t *frame, xlator_t *this, int fd, uint32_t flags)
+{
+    int real;
+
+    if (!(__atomic_load_n (&frame->root->times, __ATOMIC_RELAXED) & TIMES_NOT_OF_READING))
+        return fd_reopen (this, fd, flags);
+    real = fd_reopen (this, fd, flags | O_NOATIME);
+    if (real != -EPERM || flags & O_NOATIME)
+        return real;
+    real = fd_reopen (this, fd, flags);
+    if (real >= 0) {
+        posix_act_as_root (posix_priv (this));
+        fcntl (real, F_SETFL, fcntl (real, F_GETFL) | O_NOATIME); /* where it can't be, it does without */
+    }
+    return real;
+}
+
 static int
 fd_open (call_frame_t *frame, xlator_t *this, inode_t *inode, uint32_t flags, fd_t *fd)
 {
@@ -103,10 +122,12 @@ fd_open (call_frame_t *frame, xlator_t *this, inode_t *inode, uint32_t flags, fd
         r = posix_act_as (posix_priv (this), frame);
     if (r < 0)
         return r;
-    real = fd_reopen (this, pin.fd, flags);
+    real = fd_reopen_as (frame, this, pin.fd, flags);
     if (real < 0)
         return real;
     posix_fd_set (this, fd, real, flags, &pin.pi->gfid, pin.pi);
+    if (flags & O_TRUNC)
+        posix_stamp_cut_off (frame, this, real, NULL);
     return 0;
 }
 
@@ -156,7 +177,7 @@ fd_made (xlator_t *this, struct itable *table, inode_t *given, int real, uint32_
 
 /* Opens name, which may be there already: then only what open would open. */
 static int
-fd_open_existing (xlator_t *this, int dirfd, const char *name, uint32_t flags)
+fd_open_existing (call_frame_t *frame, xlator_t *this, int dirfd, const char *name, uint32_t flags)
 {
     struct stat st;
     int fd = posix_openat (this, dirfd, name, O_PATH | O_NOFOLLOW, 0), r;
@@ -167,7 +188,7 @@ fd_open_existing (xlator_t *this, int dirfd, const char *name, uint32_t flags)
     if (r == 0)
         r = S_ISDIR (st.st_mode) ? -EISDIR : fd_check_type (ia_type_of_mode (st.st_mode));
     if (r == 0)
-        r = fd_reopen (this, fd, flags);
+        r = fd_reopen_as (frame, this, fd, flags);
     close (fd);
     return r;
 }
@@ -192,15 +213,17 @@ fd_create_new (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode
 }
 
 static int
-fd_create_or_open (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode_t mode, mode_t mask)
+fd_create_or_open (call_frame_t *frame, xlator_t *this, int dirfd, const char *name, uint32_t flags, mode_t mode, mode_t mask,
+                   bool *ret_new)
 {
     int fd = -ENOENT;
 
     for (int i = 0; i < FD_CREATE_ATTEMPTS && fd == -ENOENT; i++) {
         fd = fd_create_new (this, dirfd, name, flags, mode, mask);
+        *ret_new = fd >= 0;
         if (fd != -EEXIST || (flags & O_EXCL))
             return fd;
-        fd = fd_open_existing (this, dirfd, name, flags); /* -ENOENT: removed meanwhile */
+        fd = fd_open_existing (frame, this, dirfd, name, flags); /* -ENOENT: removed meanwhile */
     }
     return fd;
 }
@@ -210,15 +233,20 @@ fd_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode
            fd_t *fd, struct posix_change *change, struct posix_found *found)
 {
     g_auto (posix_pin_t) pin = { 0 };
+    bool new = false;
     int r = posix_reserve_check (this);
 
     if (r == 0)
         r = posix_dir_begin (frame, this, loc, &pin, change);
     if (r == 0)
-        r = fd_create_or_open (this, pin.fd, loc->name, flags, mode, mask);
+        r = fd_create_or_open (frame, this, pin.fd, loc->name, flags, mode, mask, &new);
     if (r >= 0)
         r = fd_made (this, loc->parent->table, loc->inode, r, flags, false, fd, found);
-    posix_dir_after (&pin, change);
+    if (r == 0 && new)
+        posix_stamp_new (frame, this, posix_fd_get (this, fd)->fd, &found->buf);
+    else if (r == 0 && flags & O_TRUNC)
+        posix_stamp_cut_off (frame, this, posix_fd_get (this, fd)->fd, &found->buf);
+    posix_dir_after (this, &pin, change);
     return r;
 }
 
@@ -253,7 +281,11 @@ fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, m
     old = umask (mask & 0777);
     r = posix_openat (this, pin.fd, ".", how, mode);
     umask (old);
-    return r < 0 ? r : fd_made (this, dir->table, NULL, r, flags, true, fd, found);
+    if (r >= 0)
+        r = fd_made (this, dir->table, NULL, r, flags, true, fd, found);
+    if (r == 0)
+        posix_stamp_new (frame, this, posix_fd_get (this, fd)->fd, &found->buf);
+    return r;
 }
 
 void
@@ -308,9 +340,9 @@ posix_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, di
     int r = posix_fd_of (this, fd, &pfd);
 
     if (r >= 0) {
-        posix_before (this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, &change);
+        posix_before (NULL, this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, &change);
         r = fd_sync (pfd->fd, datasync);
-        posix_after (pfd->fd, &pfd->gfid, &change);
+        posix_after (this, pfd->fd, &pfd->gfid, &change);
     }
     STACK_UNWIND (fsync, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
 }

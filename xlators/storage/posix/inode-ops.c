@@ -47,11 +47,11 @@ inode_truncate (call_frame_t *frame, xlator_t *this, inode_t *inode, off_t size,
 
     if (r < 0)
         return r;
-    posix_before (this, WANTS_DATA_ATTRIBUTES, pin.fd, &pin.pi->gfid, change);
+    posix_before (frame, this, WANTS_DATA_ATTRIBUTES, pin.fd, &pin.pi->gfid, change);
     r = posix_act_as (posix_priv (this), frame);
     if (r == 0)
         r = posix_result (truncate (posix_path_of (pin.fd).text, size));
-    posix_after (pin.fd, &pin.pi->gfid, change);
+    posix_after (this, pin.fd, &pin.pi->gfid, change);
     return r;
 }
 

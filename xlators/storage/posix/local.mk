@@ -26,6 +26,7 @@ xlators_storage_posix_la_SOURCES = \
     %D%/remove.c \
     %D%/reserve.c \
     %D%/room.c \
+    %D%/stamp.c \
     %D%/wait.c \
     %D%/watch-events.c \
     %D%/watch-marks.c \

@@ -117,7 +117,7 @@ lookup_name (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_chang
         r = posix_look (this, pin.fd, loc->name, loc->parent->table, loc->inode, found);
     if (r == 0) {
         parent->wanted = this->wants_above & WANTS_PARENT_ATTRIBUTES;
-        posix_after (pin.fd, &pin.pi->gfid, parent);
+        posix_after (this, pin.fd, &pin.pi->gfid, parent);
     }
     return r;
 }

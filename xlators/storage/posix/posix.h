@@ -140,9 +140,10 @@ struct posix_fd {
     off_t at;          /* the offset of buf + next; lock */
 };
 
-/* Attributes before and after an operation, if somebody above wants them. */
+/* Attributes before and after an operation, if somebody above wants them, or what changed gets the time of the request. */
 struct posix_change {
     bool wanted;
+    const struct timespec *stamp; /* of the request, or NULL */
     struct iatt pre, post;
 };
 
@@ -274,12 +275,34 @@ void posix_caller_return (const posix_private_t *priv, struct posix_caller calle
 
 /* --- attr.c --------------------------------------------------------------------------------- */
 
-void posix_before (xlator_t *this, unsigned wants, int fd, const gfid_t *gfid, struct posix_change *change);
-void posix_after (int fd, const gfid_t *gfid, struct posix_change *change);
+/* frame NULL: it is no change. */
+void posix_before (const call_frame_t *frame, xlator_t *this, unsigned wants, int fd, const gfid_t *gfid,
+                   struct posix_change *change);
+void posix_after (xlator_t *this, int fd, const gfid_t *gfid, struct posix_change *change);
+
+/* As utimensat, on a descriptor of any kind; times[0] is atime. */
+int posix_set_times (int fd, const struct timespec times[2]);
 
 /* What to answer: NULL after a failure or when nobody wants it. */
 struct iatt *posix_pre (struct posix_change *change, int64_t r);
 struct iatt *posix_post (struct posix_change *change, int64_t r);
+
+/* --- stamp.c -------------------------------------------------------------------------------- */
+
+/* The time of the request, if what it changes gets that; or NULL. */
+const struct timespec *posix_stamp_of (const call_frame_t *frame);
+
+/* An operation that has a stamp is done: what it moved on gets that. As root from then on. */
+void posix_stamp_change (xlator_t *this, int fd, const gfid_t *gfid, struct posix_change *change);
+
+/* What is new gets it, and buf with it. The same. */
+void posix_stamp_new (const call_frame_t *frame, xlator_t *this, int fd, struct iatt *buf);
+
+/* It was opened with O_TRUNC. buf may be NULL. The same. */
+void posix_stamp_cut_off (const call_frame_t *frame, xlator_t *this, int fd, struct iatt *buf);
+
+/* "now" was set, as the caller, who needn't be the owner: it becomes the stamp. valid as of setattr. The same. */
+int posix_stamp_now (const call_frame_t *frame, xlator_t *this, int fd, uint32_t valid);
 
 /* --- entry-ops.c ---------------------------------------------------------------------------- */
 
@@ -289,7 +312,7 @@ int posix_check_name (const char *name);
  * Unpin before the answer: from then on nobody keeps the parent alive. */
 int posix_dir_begin (call_frame_t *frame, xlator_t *this, const loc_t *loc, struct posix_pin *ret_pin,
                      struct posix_change *change);
-void posix_dir_after (const struct posix_pin *pin, struct posix_change *change);
+void posix_dir_after (xlator_t *this, const struct posix_pin *pin, struct posix_change *change);
 
 /* The mode and, in *umask, the umask with which to make a file or directory, as options have it. */
 mode_t posix_create_mode (const posix_private_t *priv, mode_t mode, bool directory, mode_t *umask);

@@ -33,7 +33,7 @@ remove_entry (call_frame_t *frame, xlator_t *this, loc_t *loc, int flags, struct
         r = posix_result (unlinkat (pin.fd, loc->name, flags));
     if (r == 0)
         remove_keep (this, &victim);
-    posix_dir_after (&pin, change);
+    posix_dir_after (this, &pin, change);
     return r;
 }
 
@@ -107,8 +107,8 @@ rename_entry (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
     if (!(flags & RENAME_EXCHANGE) && victim->pin.pi != found->pin.pi)
         remove_keep (this, &victim->pin);
     r = rename_found (this, oldloc, newloc, newpin.fd, found);
-    posix_dir_after (&oldpin, oldchange);
-    posix_dir_after (&newpin, newchange);
+    posix_dir_after (this, &oldpin, oldchange);
+    posix_dir_after (this, &newpin, newchange);
     return r;
 }
 

@@ -66,9 +66,9 @@ room_change (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct room *r
         r = posix_act_as_owner (posix_priv (this), frame);
     if (r < 0)
         return r;
-    posix_before (this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
+    posix_before (frame, this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
     r = room_make (pfd->fd, room);
-    posix_after (pfd->fd, &pfd->gfid, change);
+    posix_after (this, pfd->fd, &pfd->gfid, change);
     return r;
 }
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where features/utime says so, what a request changes gets the request's time in place of the moment at which the system
+ * did it. Several storages that the same request changes then have the same mtime and atime. What an operation moves is for
+ * the system to say: whatever it moved is then set. The change time can't be set, and stays the system's.
+ */
+#include "posix.h"
+
+static const struct timespec leave = { .tv_nsec = UTIME_OMIT };
+
+const struct timespec *
+posix_stamp_of (const call_frame_t *frame)
+{
+    return __atomic_load_n (&frame->root->times, __ATOMIC_RELAXED) & TIMES_OF_REQUEST ? &frame->root->ctime : NULL;
+}
+
+static bool
+is_later (const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+static struct timespec
+mtime_of (const struct iatt *iatt)
+{
+    return (struct timespec){ .tv_sec = iatt->ia_mtime, .tv_nsec = iatt->ia_mtime_nsec };
+}
+
+static int
+set_times (xlator_t *this, int fd, const struct timespec *atime, const struct timespec *mtime)
+{
+    posix_act_as_root (posix_priv (this)); /* whoever may write needn't own the file */
+    return posix_set_times (fd, (const struct timespec[]){ *atime, *mtime });
+}
+
+/* Two requests may come here in another order than they were made in: the later one's time stays, in whichever order. But a
+ * time that was in the future before, set by somebody or by a clock that went back since, doesn't count. */
+void
+posix_stamp_change (xlator_t *this, int fd, const gfid_t *gfid, struct posix_change *change)
+{
+    const struct timespec before = mtime_of (&change->pre), now = mtime_of (&change->post);
+    const struct timespec *stamp = change->stamp;
+
+    if (before.tv_sec == now.tv_sec && before.tv_nsec == now.tv_nsec)
+        return;
+    if (is_later (&before, stamp) && is_later (&now, &before))
+        stamp = &before;
+    if (set_times (this, fd, &leave, stamp) == 0)
+        change->wanted = posix_iatt (fd, gfid, &change->post) == 0;
+}
+
+void
+posix_stamp_new (const call_frame_t *frame, xlator_t *this, int fd, struct iatt *buf)
+{
+    const struct timespec *stamp = posix_stamp_of (frame);
+    const gfid_t gfid = buf->ia_gfid;
+
+    if (stamp && set_times (this, fd, stamp, stamp) == 0)
+        posix_iatt (fd, &gfid, buf);
+}
+
+void
+posix_stamp_cut_off (const call_frame_t *frame, xlator_t *this, int fd, struct iatt *buf)
+{
+    const struct timespec *stamp = posix_stamp_of (frame);
+    const gfid_t gfid = buf ? buf->ia_gfid : (gfid_t){ 0 };
+
+    if (stamp && set_times (this, fd, &leave, stamp) == 0 && buf)
+        posix_iatt (fd, &gfid, buf);
+}
+
+int
+posix_stamp_now (const call_frame_t *frame, xlator_t *this, int fd, uint32_t valid)
+{
+    const struct timespec *stamp = posix_stamp_of (frame);
+
+    return set_times (this, fd, valid & IATT_ATIME_NOW ? stamp : &leave, valid & IATT_MTIME_NOW ? stamp : &leave);
+}
