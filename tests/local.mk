@@ -306,6 +306,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/volfiles.sh \
     %D%/mount/utime.sh \
     %D%/mount/write-behind-durable.sh \
+    %D%/mount/watch-storm.sh \
     %D%/mount/watch-user.sh \
     %D%/mount/watch.sh \
     %D%/mount/worth.sh \
