@@ -180,23 +180,24 @@ reader_loop (struct reader *reader)
     }
 }
 
-/* What a crash is reported on, should it be the stack that ran out. */
-static void *
-crash_stack_begin (void)
-{
-    stack_t stack = { .ss_sp = g_malloc (CRASH_STACK), .ss_size = CRASH_STACK };
+/* What a crash is reported on, should it be the stack that ran out. A sanitizer's thread has one already, which it looks for
+ * when the thread ends. */
+struct crash_stack {
+    stack_t mine, before;
+};
 
-    sigaltstack (&stack, NULL);
-    return stack.ss_sp;
+static void
+crash_stack_begin (struct crash_stack *ret_stack)
+{
+    ret_stack->mine = (stack_t){ .ss_sp = g_malloc (CRASH_STACK), .ss_size = CRASH_STACK };
+    sigaltstack (&ret_stack->mine, &ret_stack->before);
 }
 
 static void
-crash_stack_end (void *memory)
+crash_stack_end (struct crash_stack *stack)
 {
-    stack_t none = { .ss_flags = SS_DISABLE };
-
-    sigaltstack (&none, NULL);
-    g_free (memory);
+    sigaltstack (&stack->before, NULL);
+    g_free (stack->mine.ss_sp);
 }
 
 static void *
@@ -204,16 +205,17 @@ reader_run (void *data)
 {
     struct reader *reader = data;
     struct bridge *bridge = reader->bridge;
-    void *crash_stack = crash_stack_begin ();
+    struct crash_stack crash_stack;
     sigset_t wake;
     bool last;
 
     self = reader;
+    crash_stack_begin (&crash_stack);
     sigemptyset (&wake);
     sigaddset (&wake, SIGNAL_WAKE);
     pthread_sigmask (SIG_UNBLOCK, &wake, NULL);
     reader_loop (reader);
-    crash_stack_end (crash_stack);
+    crash_stack_end (&crash_stack);
     iobref_unref (reader->iobref);
     reader->iobref = NULL;
     pthread_mutex_lock (&bridge->lock);
