@@ -99,6 +99,7 @@ pkginclude_HEADERS = %D%/fops.def %D%/xlator.h
 pkgincludecoredir = $(pkgincludedir)/core
 pkgincludecore_HEADERS = \
     %D%/core/chance.h \
+    %D%/core/changes.h \
     %D%/core/clock.h \
     %D%/core/dict.h \
     %D%/core/dirent.h \

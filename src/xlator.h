@@ -4,6 +4,7 @@
 #define WINDLASS_XLATOR_H
 
 #include "core/chance.h"
+#include "core/changes.h"
 #include "core/clock.h"
 #include "core/dict.h"
 #include "core/dirent.h"

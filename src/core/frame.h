@@ -132,6 +132,8 @@ struct call_stack {
 
     /* Interrupts: root->lock. */
     bool interrupted;
+    bool checked; /* the caller was looked at by who made this: he may search the directory of a name, and read the attribute that he names. So
+                     caches may answer him; storage acts as him. Not root->lock: constant from the first wind on */
     void (*on_interrupt) (void *data);
     void *on_interrupt_data;
 

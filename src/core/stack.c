@@ -117,6 +117,7 @@ stack_new (xlator_t *this)
         root = stack_refill ();
     }
     root->ngroups = -1;
+    root->checked = false;
     root->ctime = clock_today ();
     root->times = 0;
     root->begin = clock_roughly ();
@@ -140,6 +141,7 @@ stack_new_like (xlator_t *this, const call_frame_t *frame)
     root->gid = from->gid;
     root->pid = from->pid;
     root->umask = from->umask;
+    root->checked = from->checked;
     root->lk_owner = from->lk_owner;
     root->ctime = from->ctime;
     root->about = from->about;

@@ -100,6 +100,7 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     act_as_caller (root, ctx);
     root->pid = ctx->pid;
     root->umask = ctx->umask;
+    root->checked = bridge->checks_all || (root->uid == 0 && bridge->is_root);
     root->find_groups = groups_find;
     root->about = about;
     root->top = req;

@@ -116,6 +116,8 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     conn->time_gran = MAX (settings->time_granularity, 1);
     bridge->proto_minor = MIN (conn->proto_minor, FUSE_KERNEL_MINOR_VERSION);
     bridge->writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
+    bridge->checks_all = bridge->checked && conn->want & FUSE_CAP_POSIX_ACL;
+    bridge->is_root = geteuid () == 0;
     bridge->direct_io = choice_of (settings->direct_io) == CHOICE_ON;
     bridge->lazy_flush = !settings->always_flush && flush_is_storage_only (bridge);
     if (bridge->direct_io)

@@ -41,6 +41,7 @@ actor_wind (struct actor *actor, enum fop op, const void *args)
     root->pid = 1000 + (pid_t) actor->index;
     root->lk_owner = actor->index + 1;
     root->umask = UMASK;
+    root->checked = true;
     root->ngroups = 0;
     root->top = actor;
     actor->root = root;
