@@ -184,6 +184,7 @@ orders:
 
 dist_noinst_SCRIPTS += \
     %D%/run \
+    %D%/graph/histories-md-cache.sh \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \

@@ -10,6 +10,8 @@ dist_volfiles_DATA = \
     %D%/full-stack.vol \
     %D%/io-stats.vol \
     %D%/meta.vol \
+    %D%/md-cache.vol \
+    %D%/nl-cache.vol \
     %D%/posix.vol \
     %D%/power-cut.vol \
     %D%/rot-13.vol \

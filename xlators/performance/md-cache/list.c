@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Directories that are listed: attributes of all that is in them. */
+#include "md-cache.h"
+
+static readdir_cbk mdc_readdir_cbk;
+static readdirp_cbk mdc_readdir_forced_cbk;
+static readdirp_cbk mdc_readdirp_cbk;
+
+static bool
+is_dots (const char *name)
+{
+    return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+/* link: nobody above takes the inodes, and those that the table doesn't know would be gone at once. Only where the name still stands for it:
+ * others go by the table's names. */
+static void
+entry_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *entry, bool link)
+{
+    const uint64_t name = mdc_name_hash (this, local->inode, entry->d_name);
+    g_autoptr (inode_t) linked = NULL;
+    g_autoptr (inode_t) other = NULL;
+    inode_t *inode = entry->inode;
+
+    if (link && !mdc_name_holds (this, name, local->at.asked))
+        return;
+    if (link)
+        inode = linked = inode_link (inode, local->inode, entry->d_name, &entry->d_stat);
+    inode = mdc_keep (this, inode, &entry->d_stat, local->at, &other);
+    if (inode)
+        mdc_keep_name (this, inode, name, local->at);
+}
+
+static void
+entries_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *entries, bool link)
+{
+    for (; entries; entries = entries->next)
+        if (entries->inode && entries->d_stat.ia_type != IA_INVAL && !is_dots (entries->d_name))
+            entry_keep (this, local, entries, link);
+    mdc_was_read (this, local->inode);
+}
+
+void
+mdc_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+{
+    mdc_ask (frame, this, fd->inode);
+    STACK_WIND (frame, mdc_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
+}
+
+static void
+mdc_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                  dict_t *xdata)
+{
+    if (op_ret >= 0)
+        entries_keep (this, frame->local, entries, false);
+    STACK_UNWIND (readdirp, frame, op_ret, op_errno, entries, xdata);
+}
+
+/* --- readdir, as readdirp ----------------------------------------------------------------------- */
+
+/* What an entry takes of the size that is asked for: less without attributes. So more is asked for, and what would not have fitted is left out. */
+#define ENTRY_SIZE 24
+#define TIMES_LARGER 5
+#define SIZE_MAX_ASKED (1 << 20)
+
+void
+mdc_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+{
+    struct mdc_local *local = mdc_ask (frame, this, fd->inode);
+
+    local->size = size;
+    if (MDC_OPTION (this, force_readdirp) && size <= SIZE_MAX_ASKED / TIMES_LARGER)
+        STACK_WIND (frame, mdc_readdir_forced_cbk, FIRST_CHILD (this), readdirp, fd, size * TIMES_LARGER, offset, xdata);
+    else
+        STACK_WIND (frame, mdc_readdir_cbk, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
+}
+
+/* Names alone, as many as fit. */
+static gf_dirent_t *
+names_of (const gf_dirent_t *entries, size_t size, int *ret_n)
+{
+    gf_dirent_t *names = NULL, **end = &names;
+    size_t room = 0, need;
+
+    for (*ret_n = 0; entries; entries = entries->next, ++*ret_n) {
+        need = ENTRY_SIZE + ((entries->d_len + 7) & ~(size_t) 7);
+        if (*ret_n > 0 && room + need > size)
+            break;
+        room += need;
+        *end = dirent_new (entries->d_name, entries->d_len);
+        (*end)->d_ino = entries->d_ino;
+        (*end)->d_off = entries->d_off;
+        (*end)->d_type = entries->d_type;
+        end = &(*end)->next;
+    }
+    return names;
+}
+
+static void
+mdc_readdir_forced_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                        dict_t *xdata)
+{
+    const struct mdc_local *local = frame->local;
+    gf_dirent_t *names = NULL;
+    int n = op_ret;
+
+    if (op_ret >= 0) {
+        entries_keep (this, local, entries, true);
+        names = names_of (entries, local->size, &n);
+    }
+    STACK_UNWIND (readdir, frame, n, op_errno, names, xdata);
+    dirents_free (names);
+}
+
+static void
+mdc_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                 dict_t *xdata)
+{
+    const struct mdc_local *local = frame->local;
+
+    if (op_ret >= 0)
+        mdc_was_read (this, local->inode);
+    STACK_UNWIND (readdir, frame, op_ret, op_errno, entries, xdata);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* performance/md-cache: attributes and extended attributes of files, remembered for a while. md-cache.h lists its files. */
+#include "md-cache.h"
+
+#define BOOLEAN(key_, field_, value_, help_)                                                       \
+    { .key = { key_ }, .type = OPTION_BOOL, OPTION_FIELD (mdc_private_t, field_), .value = value_, .online = true, .help = help_ }
+
+static const struct xlator_option mdc_options[] = {
+    {
+        .key = { "md-cache-timeout" },
+        .type = OPTION_INT,
+        OPTION_FIELD (mdc_private_t, timeout_option),
+        .value = "1",
+        .min = 0,
+        .max = 600,
+        .online = true,
+        .help = "seconds after which storage is asked again; 0: always. More than 60 count as 60 without cache-invalidation",
+    },
+    BOOLEAN ("cache-invalidation", cache_invalidation, "off",
+             "storage tells of what others change, so md-cache-timeout may be more than 60"),
+    {
+        .key = { "global-cache-invalidation" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (mdc_private_t, global_invalidation),
+        .value = "on",
+        .online = true,
+        .inert = true,
+        .help = "whoever is above looks at times and sizes by himself",
+    },
+    BOOLEAN ("force-readdirp", force_readdirp, "on", "whoever lists a directory has the attributes of all that is in it fetched as well"),
+    BOOLEAN ("md-cache-statfs", statfs, "off", "how much is free is remembered too, until the next change of any file"),
+    {
+        .key = { "xattr-cache-list" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (mdc_private_t, xattr_list),
+        .value = "",
+        .check = mdc_patterns_check,
+        .online = true,
+        .help = "extended attributes to remember, separated by commas; * stands for anything. trusted ones never are",
+    },
+    BOOLEAN ("cache-capability-xattrs", capability, "on", "remembers security.capability"),
+    BOOLEAN ("cache-ima-xattrs", ima, "on", "remembers security.ima"),
+    BOOLEAN ("cache-selinux", selinux, "off", "remembers security.selinux"),
+    BOOLEAN ("cache-posix-acl", posix_acl, "off", "remembers POSIX ACLs: system.posix_acl_access and system.posix_acl_default"),
+    BOOLEAN ("cache-glusterfs-acl", glusterfs_acl, "off", "remembers glusterfs.posix.acl and glusterfs.posix.default_acl"),
+    BOOLEAN ("cache-swift-metadata", swift, "off", "remembers user.swift.metadata"),
+    BOOLEAN ("cache-samba-metadata", samba, "off",
+             "remembers user.DOSATTRIB, user.DosStream.*, user.org.netatalk.Metadata and security.NTACL"),
+    {
+        .key = { "md-cache" },
+        .type = OPTION_BOOL,
+        .value = "on",
+        .inert = true,
+        .help = "pass-through turns it off",
+    },
+    {},
+};
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+static int64_t
+timeout_of (const mdc_private_t *options)
+{
+    int seconds = options->timeout_option;
+
+    if (!options->cache_invalidation)
+        seconds = MIN (seconds, MDC_TIMEOUT_MAX);
+    return (int64_t) seconds * 1000000000;
+}
+
+static int
+mdc_init (xlator_t *this)
+{
+    mdc_private_t *priv = this->private;
+
+    pthread_mutex_init (&priv->lock, NULL);
+    pthread_mutex_init (&priv->patterns.lock, NULL);
+    priv->seed = random_seed ();
+    priv->timeout = timeout_of (priv);
+    shared_set (&priv->patterns, &mdc_patterns_new (priv)->shared);
+    return 0;
+}
+
+/* What a name that is new on the list stands for isn't kept yet, and what isn't on it any more is to go. */
+static void
+patterns_change (xlator_t *this, const mdc_private_t *to)
+{
+    shared_unref (shared_set (&mdc_priv (this)->patterns, &mdc_patterns_new (to)->shared));
+    mdc_all_changed (this, &mdc_priv (this)->xattrs);
+}
+
+static int
+mdc_reconfigure (xlator_t *this, const void *new_private)
+{
+    mdc_private_t *priv = this->private;
+    const mdc_private_t *to = new_private;
+
+    __atomic_store_n (&priv->force_readdirp, to->force_readdirp, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->statfs, to->statfs, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->timeout, timeout_of (to), __ATOMIC_RELAXED);
+    patterns_change (this, to);
+    return 0;
+}
+
+static void
+mdc_fini (xlator_t *this)
+{
+    mdc_private_t *priv = this->private;
+
+    if (priv->patterns.now)
+        shared_unref (priv->patterns.now);
+    g_free (priv->slots);
+    pthread_mutex_destroy (&priv->patterns.lock);
+    pthread_mutex_destroy (&priv->lock);
+}
+
+/* --- what isn't so any more --------------------------------------------------------------------- */
+
+static void
+mdc_invalidate (xlator_t *this, const struct invalidation *gone)
+{
+    mdc_private_t *priv = this->private;
+
+    mdc_count (&priv->count.invalidations);
+    if (!gone->inode) {
+        mdc_all_changed (this, &priv->all);
+        return;
+    }
+    if (gone->what & INVALIDATE_NAMES && gone->name)
+        mdc_name_changed (this, mdc_name_hash (this, gone->inode, gone->name));
+    else if (gone->what & INVALIDATE_NAMES)
+        mdc_all_changed (this, &priv->names);
+    mdc_changed (this, gone->inode, true, gone->what & INVALIDATE_XATTRS);
+}
+
+static void
+mdc_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    if (event == XLATOR_INVALIDATE)
+        mdc_invalidate (this, data);
+    xlator_pass_on (this, event, data);
+}
+
+/* --- dumps -------------------------------------------------------------------------------------- */
+
+static void
+dump_number (GString *out, const char *key, const uint64_t *value)
+{
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+}
+
+static char *
+patterns_text (xlator_t *this)
+{
+    struct mdc_patterns *patterns = shared_get (&mdc_priv (this)->patterns);
+    GString *text = g_string_new (NULL);
+
+    for (guint i = 0; i < patterns->globs->len; i++)
+        g_string_append_printf (text, "%s%s", i ? "," : "", (const char *) patterns->globs->pdata[i]);
+    shared_unref (&patterns->shared);
+    return g_string_free (text, FALSE);
+}
+
+static void
+mdc_dump (xlator_t *this, GString *out)
+{
+    mdc_private_t *priv = this->private;
+    const struct mdc_counts *count = &priv->count;
+    g_autofree char *patterns = patterns_text (this);
+
+    dump_number (out, "stat_hit_count", &count->stat_hit);
+    dump_number (out, "stat_miss_count", &count->stat_miss);
+    dump_number (out, "lookup_hit_count", &count->lookup_hit);
+    dump_number (out, "lookup_miss_count", &count->lookup_miss);
+    dump_number (out, "xattr_hit_count", &count->xattr_hit);
+    dump_number (out, "xattr_miss_count", &count->xattr_miss);
+    dump_number (out, "negative_xattr_hit_count", &count->negative_xattr_hit);
+    dump_number (out, "statfs_hit_count", &count->statfs_hit);
+    dump_number (out, "statfs_miss_count", &count->statfs_miss);
+    dump_number (out, "kept_count", &count->kept);
+    dump_number (out, "discarded_count", &count->discarded);
+    dump_number (out, "stat_invals_received", &count->invalidations);
+    g_string_append_printf (out, "timeout_seconds=%lld\nforce_readdirp=%d\nmd_cache_statfs=%d\nxattrs=%s\nbytes_per_inode=%zu\n",
+                            (long long) (MDC_OPTION (this, timeout) / 1000000000), MDC_OPTION (this, force_readdirp),
+                            MDC_OPTION (this, statfs), patterns, sizeof (struct mdc_inode));
+}
+
+static void
+mdc_dump_inode (xlator_t *this, inode_t *inode, GString *out)
+{
+    struct mdc_inode *kept = mdc_inode_get (this, inode);
+    struct iatt buf;
+
+    if (!kept)
+        return;
+    if (mdc_attributes (this, inode, &buf))
+        g_string_append_printf (out, "size=%" G_GUINT64_FORMAT "\nmode=0%o\nctime=%" G_GINT64_FORMAT ".%09u\n", buf.ia_size,
+                                mode_of_iatt (&buf), buf.ia_ctime, buf.ia_ctime_nsec);
+    pthread_mutex_lock (&kept->lock);
+    g_string_append_printf (out, "changes_under_way=%u\n", kept->attributes.under_way);
+    for (const struct mdc_xattr *xattr = kept->values; xattr; xattr = xattr->next)
+        g_string_append_printf (out, "xattr=%s, %s\n", xattr->name, xattr->dict ? "there" : "not there");
+    pthread_mutex_unlock (&kept->lock);
+}
+
+static void
+mdc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    g_autofree char *patterns = patterns_text (this);
+    struct iatt buf;
+
+    if (MDC_OPTION (this, timeout) == 0) {
+        g_string_append (out, "remembers nothing of it (md-cache-timeout)\n");
+        return;
+    }
+    g_string_append_printf (out, "remembers its attributes for %lld s, and extended ones: %s (md-cache-timeout, xattr-cache-list, cache-*)\n",
+                            (long long) (MDC_OPTION (this, timeout) / 1000000000), *patterns ? patterns : "none");
+    if (inode)
+        g_string_append_printf (out, "just now its attributes are %s\n",
+                                mdc_attributes (this, inode, &buf) ? "known" : "not known: who asks, asks storage");
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "performance/md-cache",
+    .about = "remembers attributes and extended attributes of files",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_NOTHING,
+    .wants = WANTS_INODE | WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES,
+    .priv_size = sizeof (mdc_private_t),
+    .options = mdc_options,
+    .init = mdc_init,
+    .fini = mdc_fini,
+    .reconfigure = mdc_reconfigure,
+    .notify = mdc_notify,
+    .local_drop = mdc_local_drop,
+    .fops = {
+        .lookup = mdc_lookup,
+        .stat = mdc_stat,
+        .fstat = mdc_fstat,
+        .readlink = mdc_readlink,
+        .readv = mdc_readv,
+        .statfs = mdc_statfs,
+        .readdir = mdc_readdir,
+        .readdirp = mdc_readdirp,
+        .getxattr = mdc_getxattr,
+        .fgetxattr = mdc_fgetxattr,
+    },
+    .every = mdc_every,
+    .every_ops = MDC_CHANGES,
+    .every_cbk = mdc_every_cbk,
+    .cbks = { .forget = mdc_forget },
+    .dumpops = { .priv = mdc_dump, .inodectx = mdc_dump_inode, .explain = mdc_explain },
+};

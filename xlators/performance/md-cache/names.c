@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Names in directories. A name that goes takes a link of a file with it, and so changes attributes; which file that is only storage knows
+ * for sure, since the name may just now be changed by somebody else. It is known here as long as only one changes it at a time, and what it
+ * stood for before is known. Else nothing that is kept is used while the change is under way, nor afterwards.
+ */
+#include "md-cache.h"
+
+#define FNV_PRIME 0x100000001b3u
+
+static uint64_t
+hash_bytes (uint64_t hash, const void *bytes, size_t size)
+{
+    for (const uint8_t *at = bytes, *end = at + size; at < end; at++)
+        hash = (hash ^ *at) * FNV_PRIME;
+    return hash;
+}
+
+/* Two names of a file that are taken for one another take more than equal hashes: an inode that the table knows by the wrong one. */
+uint64_t
+mdc_name_hash (xlator_t *this, const inode_t *parent, const char *name)
+{
+    uint64_t hash = hash_bytes (mdc_priv (this)->seed, parent->gfid.b, sizeof parent->gfid.b);
+
+    hash = hash_bytes (hash, name, strlen (name));
+    hash ^= hash >> 32;
+    hash *= 0xd6e8feb86659fd93u;
+    hash ^= hash >> 29;
+    return hash ? hash : 1;
+}
+
+static struct mdc_slot *
+slot_of (xlator_t *this, uint64_t name)
+{
+    mdc_private_t *priv = mdc_priv (this);
+    struct mdc_slot *slots = __atomic_load_n (&priv->slots, __ATOMIC_ACQUIRE), *none = NULL;
+
+    if (G_UNLIKELY (!slots)) {
+        slots = g_new0 (struct mdc_slot, MDC_SLOTS);
+        if (!__atomic_compare_exchange_n (&priv->slots, &none, slots, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            g_free (slots);
+            slots = none;
+        }
+    }
+    return &slots[name % MDC_SLOTS];
+}
+
+bool
+mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked)
+{
+    return change_view_holds (&mdc_priv (this)->names, asked) && change_view_holds (&slot_of (this, name)->view, asked);
+}
+
+void
+mdc_name_absent (xlator_t *this, uint64_t name, uint64_t asked)
+{
+    mdc_private_t *priv = mdc_priv (this);
+    struct mdc_slot *slot = slot_of (this, name);
+
+    pthread_mutex_lock (&priv->lock);
+    if (change_view_holds (&slot->view, asked)) {
+        slot->absent = name;
+        slot->absent_asked = asked;
+    }
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+mdc_name_changed (xlator_t *this, uint64_t name)
+{
+    mdc_private_t *priv = mdc_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    change_happened (&priv->clock, &slot_of (this, name)->view);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+uint64_t
+mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked, bool *ret_sure, bool *ret_absent)
+{
+    mdc_private_t *priv = mdc_priv (this);
+    struct mdc_slot *slot = slot_of (this, name);
+    uint64_t begun;
+
+    pthread_mutex_lock (&priv->lock);
+    *ret_absent = slot->absent == name && change_view_holds (&slot->view, slot->absent_asked)
+                  && change_view_holds (&priv->names, slot->absent_asked);
+    *ret_sure = *ret_absent || (known && change_view_holds (&slot->view, known_asked) && change_view_holds (&priv->names, known_asked));
+    if (slot->view.under_way > 0 && !slot->company) {
+        slot->company = true;
+        change_begin (&priv->clock, &priv->all);
+    }
+    begun = change_begin (&priv->clock, &slot->view);
+    pthread_mutex_unlock (&priv->lock);
+    return begun;
+}
+
+uint64_t
+mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone)
+{
+    mdc_private_t *priv = mdc_priv (this);
+    struct mdc_slot *slot = slot_of (this, name);
+    uint64_t at;
+
+    pthread_mutex_lock (&priv->lock);
+    at = change_end (&priv->clock, &slot->view, begun);
+    if (at && gone) {
+        slot->absent = name;
+        slot->absent_asked = at;
+    }
+    if (slot->company && slot->view.under_way == 0) {
+        slot->company = false;
+        change_end (&priv->clock, &priv->all, 0);
+    }
+    pthread_mutex_unlock (&priv->lock);
+    return at;
+}
+
+/* --- everything --------------------------------------------------------------------------------- */
+
+void
+mdc_pause (xlator_t *this)
+{
+    mdc_private_t *priv = mdc_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    __atomic_store_n (&priv->all.under_way, priv->all.under_way + 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+mdc_resume (xlator_t *this, bool forget)
+{
+    mdc_private_t *priv = mdc_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    if (forget)
+        change_happened (&priv->clock, &priv->all);
+    __atomic_store_n (&priv->all.under_way, priv->all.under_way - 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+mdc_all_changed (xlator_t *this, struct change_view *view)
+{
+    mdc_private_t *priv = mdc_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    change_happened (&priv->clock, view);
+    pthread_mutex_unlock (&priv->lock);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Extended attributes: which of them are kept, and those of an inode. */
+#include "md-cache.h"
+
+/* --- which ------------------------------------------------------------------------------------ */
+
+static void
+patterns_free (void *value)
+{
+    struct mdc_patterns *patterns = value;
+
+    g_ptr_array_unref (patterns->globs);
+    g_free (patterns);
+}
+
+static void
+patterns_add (struct mdc_patterns *patterns, bool wanted, const char *const *globs)
+{
+    for (; wanted && *globs; globs++)
+        g_ptr_array_add (patterns->globs, g_strdup (*globs));
+}
+
+struct mdc_patterns *
+mdc_patterns_new (const mdc_private_t *options)
+{
+    struct mdc_patterns *patterns = g_new0 (struct mdc_patterns, 1);
+    g_auto (GStrv) list = g_strsplit (options->xattr_list ? options->xattr_list : "", ",", 0);
+
+    patterns->shared = (struct shared){ 1, patterns_free };
+    patterns->globs = g_ptr_array_new_with_free_func (g_free);
+    patterns_add (patterns, options->capability, (const char *const[]){ "security.capability", NULL });
+    patterns_add (patterns, options->ima, (const char *const[]){ "security.ima", NULL });
+    patterns_add (patterns, options->selinux, (const char *const[]){ "security.selinux", NULL });
+    patterns_add (patterns, options->posix_acl,
+                  (const char *const[]){ "system.posix_acl_access", "system.posix_acl_default", NULL });
+    patterns_add (patterns, options->glusterfs_acl,
+                  (const char *const[]){ "glusterfs.posix.acl", "glusterfs.posix.default_acl", NULL });
+    patterns_add (patterns, options->swift, (const char *const[]){ "user.swift.metadata", NULL });
+    patterns_add (patterns, options->samba,
+                  (const char *const[]){ "user.DOSATTRIB", "user.DosStream.*", "user.org.netatalk.Metadata", "security.NTACL", NULL });
+    for (char **at = list; *at; at++)
+        if (*g_strstrip (*at))
+            patterns_add (patterns, true, (const char *const[]){ *at, NULL });
+    return patterns;
+}
+
+/* A name, or a wildcard; what has no namespace and no wildcard names nothing. */
+int
+mdc_patterns_check (const char *text, char **ret_allowed)
+{
+    g_auto (GStrv) list = g_strsplit (text, ",", 0);
+
+    for (char **at = list; *at; at++) {
+        const char *glob = g_strstrip (*at);
+        if (!*glob || strchr (glob, '*') || strchr (glob, '.'))
+            continue;
+        *ret_allowed = g_strdup_printf ("must be names of extended attributes with their namespace, such as user.*,security.selinux; '%s' has none",
+                                        glob);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Storage shows what is trusted to root alone: it is never kept, whatever a wildcard says. */
+static bool
+is_kept (xlator_t *this, const char *name)
+{
+    struct mdc_patterns *patterns;
+    bool matches = false;
+
+    if (g_str_has_prefix (name, "trusted."))
+        return false;
+    patterns = shared_get (&mdc_priv (this)->patterns);
+    for (guint i = 0; !matches && i < patterns->globs->len; i++)
+        matches = g_pattern_match_simple (patterns->globs->pdata[i], name);
+    shared_unref (&patterns->shared);
+    return matches;
+}
+
+/* --- those of an inode ---------------------------------------------------------------------------- */
+
+static void
+xattr_free (struct mdc_inode *kept, struct mdc_xattr **at)
+{
+    struct mdc_xattr *gone = *at;
+
+    *at = gone->next;
+    kept->n_values--;
+    kept->values_size -= gone->size;
+    dict_unref (gone->dict);
+    g_free (gone);
+}
+
+void
+mdc_xattrs_drop_locked (struct mdc_inode *kept)
+{
+    while (kept->values)
+        xattr_free (kept, &kept->values);
+    g_clear_pointer (&kept->listed, dict_unref);
+}
+
+/* A write takes capabilities and signatures away, or makes a new signature; it never makes a capability. All else stays. */
+static bool
+goes_with_writes (const char *name, bool there)
+{
+    return g_str_has_prefix (name, "security.") && (there || strcmp (name, "security.capability") != 0);
+}
+
+static bool
+holds_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, bool there, uint64_t asked)
+{
+    const mdc_private_t *priv = mdc_priv (this);
+
+    return change_view_holds (&kept->xattrs, asked) && change_view_holds (&priv->xattrs, asked)
+           && change_view_holds (&priv->all, asked) && (!goes_with_writes (name, there) || change_view_holds (&kept->attributes, asked));
+}
+
+static struct mdc_xattr **
+find_locked (struct mdc_inode *kept, const char *name)
+{
+    struct mdc_xattr **at = &kept->values;
+
+    while (*at && strcmp ((*at)->name, name) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+/* The namespaces in which a name that isn't listed isn't there. system has names that are made up when they are asked for, and where storage
+ * has no such namespace at all it says so. */
+static const char *const namespaces[] = { "user.", "security." };
+
+static unsigned
+namespace_of (const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS (namespaces); i++)
+        if (g_str_has_prefix (name, namespaces[i]))
+            return 1u << i;
+    return 0;
+}
+
+/* It isn't among those that were listed. */
+static bool
+is_absent_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, int64_t now)
+{
+    return kept->listed && MDC_OPTION (this, namespaces) & namespace_of (name) && mdc_is_young (this, &kept->listed_at, now)
+           && !dict_has (kept->listed, name) && holds_locked (this, kept, name, false, kept->listed_at.asked) && is_kept (this, name);
+}
+
+enum mdc_xattr_known
+mdc_xattr_find (xlator_t *this, inode_t *inode, const char *name, dict_t **ret_dict)
+{
+    struct mdc_inode *kept = mdc_inode_get (this, inode);
+    enum mdc_xattr_known known = MDC_XATTR_UNKNOWN;
+    const int64_t now = clock_roughly ();
+    const struct mdc_xattr *xattr;
+
+    if (!kept)
+        return known;
+    pthread_mutex_lock (&kept->lock);
+    xattr = *find_locked (kept, name);
+    if (xattr && mdc_is_young (this, &xattr->at, now) && holds_locked (this, kept, name, xattr->dict, xattr->at.asked)) {
+        known = xattr->dict ? MDC_XATTR_THERE : MDC_XATTR_ABSENT;
+        *ret_dict = dict_ref (xattr->dict);
+    } else if (is_absent_locked (this, kept, name, now)) {
+        known = MDC_XATTR_ABSENT;
+    }
+    pthread_mutex_unlock (&kept->lock);
+    return known;
+}
+
+static size_t
+size_of (const char *name, const dict_t *dict)
+{
+    size_t size = 0;
+
+    if (dict)
+        dict_get (dict, name, &size);
+    return sizeof (struct mdc_xattr) + 2 * strlen (name) + size + (dict ? 64 : 0);
+}
+
+static void
+keep_locked (struct mdc_inode *kept, const char *name, dict_t *dict, struct mdc_asked at)
+{
+    struct mdc_xattr **old = find_locked (kept, name), *xattr;
+    const size_t size = size_of (name, dict), length = strlen (name) + 1;
+
+    if (*old)
+        xattr_free (kept, old);
+    if (size > MDC_XATTRS_SIZE)
+        return;
+    while (kept->values && (kept->n_values >= MDC_XATTRS_MAX || kept->values_size + size > MDC_XATTRS_SIZE))
+        xattr_free (kept, &kept->values);
+    xattr = g_malloc (sizeof *xattr + length);
+    *xattr = (struct mdc_xattr){ kept->values, at, dict_ref (dict), size };
+    memcpy (xattr->name, name, length);
+    kept->values = xattr;
+    kept->values_size += size;
+    kept->n_values++;
+}
+
+void
+mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *dict, struct mdc_asked at)
+{
+    mdc_private_t *priv = mdc_priv (this);
+    struct mdc_inode *kept;
+
+    if ((MDC_OPTION (this, namespaces) & namespace_of (name)) == 0)
+        __atomic_or_fetch (&priv->namespaces, namespace_of (name), __ATOMIC_RELAXED);
+    if (!is_kept (this, name) || (dict && !dict_has (dict, name)))
+        return;
+    kept = mdc_inode_make (this, inode);
+    pthread_mutex_lock (&kept->lock);
+    if (holds_locked (this, kept, name, dict, at.asked))
+        keep_locked (kept, name, dict, at);
+    pthread_mutex_unlock (&kept->lock);
+}
+
+static size_t
+list_size (const dict_t *dict)
+{
+    const size_t n = dict_count (dict);
+    size_t all = n * 32, size;
+    const char *name;
+    const void *value;
+
+    for (size_t i = 0; i < n && all <= MDC_XATTRS_SIZE; i++) {
+        dict_nth (dict, i, &name, &value, &size);
+        all += strlen (name);
+    }
+    return all;
+}
+
+void
+mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_asked at)
+{
+    struct mdc_inode *kept;
+
+    if (list_size (dict) > MDC_XATTRS_SIZE)
+        return;
+    kept = mdc_inode_make (this, inode);
+    pthread_mutex_lock (&kept->lock);
+    if (holds_locked (this, kept, "", false, at.asked)) {
+        dict_unref (kept->listed);
+        kept->listed = dict_ref (dict);
+        kept->listed_at = at;
+    }
+    pthread_mutex_unlock (&kept->lock);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Inside performance/nl-cache:
+ *
+ *   nl-cache.c   options, beginning and end, dumps, what became invalid
+ *   names.c      what is known of names
+ *   ops.c        lookup, getxattr, and what changes names
+ *
+ *   nlc_private --shards[hash of the directory's gfid]--> nlc_shard --names--> nlc_name -same-> nlc_name (other letters large or small)
+ *               --lru----> nlc_name, nlc_name, ...                  --views--> change_view: is such a name being changed?
+ *
+ * A directory isn't remembered by itself; that all its names are known is a name too, the empty one. Names are found, and views, by a hash
+ * to which large and small letters are the same: a directory may be one where they are (ext4's casefold).
+ *
+ * Locks: nlc_shard.lock, and lru.lock under it.
+ */
+#ifndef WINDLASS_NL_CACHE_H
+#define WINDLASS_NL_CACHE_H
+
+#include "xlator.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NLC_SHARDS 8
+#define NLC_VIEWS 128
+
+enum nlc_state {
+    NLC_ABSENT,  /* there is no such name */
+    NLC_MAYBE,   /* somebody may have made it: the rest isn't there, as far as all names of the directory are known */
+    NLC_PRESENT, /* there is */
+    NLC_WHOLE,   /* the empty name: all other names of the directory are known */
+};
+
+struct nlc_name {
+    struct lru_entry lru;  /* first */
+    struct nlc_name *same; /* shard.lock: the next one with the same hash */
+    gfid_t directory;      /* constant */
+    guint hash;            /* constant */
+    enum nlc_state state;  /* shard.lock, and so is the rest */
+    uint64_t asked;
+    int64_t time;
+    bool gone; /* nobody is to find it: whoever took it out of the lru frees it */
+    char name[]; /* constant */
+};
+
+struct nlc_shard {
+    pthread_mutex_t lock;
+    GHashTable *names;                         /* lock; of the first struct nlc_name of those that are the same, under itself; NULL: none yet */
+    struct change_view views[NLC_VIEWS];       /* of names; written under lock */
+    struct change_view directories[NLC_VIEWS]; /* is something made in it? Written under lock */
+};
+
+struct nlc_counts {
+    uint64_t hit, miss, nameless, real_hit, real_miss, invalidations;
+};
+
+typedef struct nlc_private {
+    uint64_t limit; /* online; of lru */
+    int64_t timeout; /* nanoseconds; online, atomic */
+    bool positive;   /* online, atomic */
+
+    bool begun; /* constant after init */
+    struct lru lru;
+    struct change_clock clock;
+    struct change_view all; /* written under all_lock */
+    pthread_mutex_t all_lock; /* a leaf */
+    struct nlc_shard shards[NLC_SHARDS];
+    struct nlc_counts count; /* atomic */
+} nlc_private_t;
+
+struct nlc_asked {
+    uint64_t asked;
+    int64_t time;
+};
+
+/* A name whose meaning a request changes. */
+struct nlc_change {
+    inode_t *parent; /* with a reference; NULL: none */
+    uint64_t begun;
+    bool makes; /* it may be there afterwards; else it may go */
+    char *name; /* in the request's memory */
+};
+
+struct nlc_local {
+    struct nlc_asked at;
+    inode_t *parent; /* with a reference: of a lookup */
+    char *name;      /* in the request's memory */
+    struct nlc_change changes[2];
+};
+
+static inline nlc_private_t *
+nlc_priv (const xlator_t *this)
+{
+    return this->private;
+}
+
+static inline void
+nlc_count (uint64_t *counter)
+{
+    __atomic_fetch_add (counter, 1, __ATOMIC_RELAXED);
+}
+
+#define NLC_OPTION(this_, field_) __atomic_load_n (&nlc_priv (this_)->field_, __ATOMIC_RELAXED)
+
+static inline struct nlc_asked
+nlc_now (xlator_t *this)
+{
+    return (struct nlc_asked){ change_clock_now (&nlc_priv (this)->clock), clock_roughly () };
+}
+
+/* --- names.c --- */
+void nlc_shard_init (struct nlc_shard *shard);
+void nlc_shard_destroy (xlator_t *this, struct nlc_shard *shard);
+
+/* Is it known that the directory has no such name? */
+bool nlc_is_absent (xlator_t *this, const inode_t *parent, const char *name);
+/* How a name is really spelt that may differ in large and small letters: NULL, or new. *ret_absent: there is none. */
+char *nlc_real_name (xlator_t *this, const inode_t *parent, const char *name, bool *ret_absent);
+
+/* As was answered. */
+void nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc_state state, struct nlc_asked at);
+/* The directory with that gfid was made, and is empty. */
+void nlc_keep_whole (xlator_t *this, const gfid_t *directory, struct nlc_asked at);
+
+uint64_t nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes);
+/* state: what is so now, if nobody else changed it. */
+void nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_t begun, bool makes, bool known, enum nlc_state state);
+
+void nlc_name_changed (xlator_t *this, const inode_t *parent, const char *name);
+void nlc_directory_changed (xlator_t *this, const inode_t *parent);
+void nlc_all_changed (xlator_t *this);
+void nlc_set_limit (xlator_t *this, uint64_t limit);
+bool nlc_is_whole (xlator_t *this, const inode_t *directory);
+
+/* --- ops.c --- */
+void nlc_local_drop (xlator_t *this, void *local);
+extern lookup_fop nlc_lookup;
+extern getxattr_fop nlc_getxattr;
+extern create_fop nlc_create;
+extern mknod_fop nlc_mknod;
+extern mkdir_fop nlc_mkdir;
+extern symlink_fop nlc_symlink;
+extern link_fop nlc_link;
+extern unlink_fop nlc_unlink;
+extern rmdir_fop nlc_rmdir;
+extern rename_fop nlc_rename;
+
+#endif
