@@ -185,6 +185,7 @@ orders:
 dist_noinst_SCRIPTS += \
     %D%/run \
     %D%/graph/histories-md-cache.sh \
+    %D%/graph/histories-pages.sh \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \
@@ -276,6 +277,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/probes.sh \
     %D%/mount/races.sh \
     %D%/mount/reload.sh \
+    %D%/mount/read-ahead.sh \
     %D%/mount/removed-but-open.sh \
     %D%/mount/rot-13.sh \
     %D%/mount/run-under.sh \

@@ -14,6 +14,7 @@ dist_volfiles_DATA = \
     %D%/nl-cache.vol \
     %D%/posix.vol \
     %D%/power-cut.vol \
+    %D%/read-ahead.vol \
     %D%/rot-13.vol \
     %D%/trace.vol \
     %D%/utime.vol \

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * performance/read-ahead: who reads a file in order finds the next bytes there when he asks for them. read-ahead.h lists its files.
+ */
+#include "read-ahead.h"
+
+#include <inttypes.h>
+
+static const struct xlator_option ra_options[] = {
+    {
+        .key = { "page-count" },
+        .type = OPTION_INT,
+        OPTION_FIELD (ra_private_t, page_count),
+        .value = "16",
+        .min = 1,
+        .max = RA_COUNT_MAX,
+        .online = true,
+        .help = "how many pages are asked for at most before they are read, of each open file; 4 in GlusterFS",
+    },
+    {
+        .key = { "page-size" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (ra_private_t, page_size),
+        .value = "128KB",
+        .min = 4 << 10,
+        .max = 64 << 20,
+        .online = true,
+        .help = "how much is asked for at once",
+    },
+    {
+        .key = { "memory-limit" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (ra_private_t, memory),
+        .value = "64MB",
+        .min = 64 << 10,
+        .check = lru_check_size,
+        .online = true,
+        .help = "how much memory the pages of all files take together; what has no room is read when it is asked for",
+    },
+    {
+        .key = { "page-timeout" },
+        .type = OPTION_TIME,
+        OPTION_FIELD (ra_private_t, timeout),
+        .value = "1",
+        .min = 0,
+        .max = 60,
+        .online = true,
+        .help = "for how long what was read ahead may be served: what changes behind the mount is seen after that; 0: nothing is "
+                "read ahead",
+    },
+    {
+        .key = { "force-atime-update" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (ra_private_t, force_atime),
+        .value = "off",
+        .help = "each read is followed by one of a byte below, so that the time of access is that of the read and not of what was read "
+                "ahead",
+    },
+    {
+        .key = { "read-ahead" },
+        .type = OPTION_BOOL,
+        .value = "on",
+        .inert = true,
+        .help = "pass-through turns it off",
+    },
+    { .key = { NULL } },
+};
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+static int
+ra_check (xlator_t *this, const ra_private_t *options)
+{
+    g_autofree char *page = option_size_text (options->page_size), *memory = option_size_text (options->memory);
+
+    if (options->page_size <= options->memory)
+        return 0;
+    gf_log (this, GF_LOG_ERROR, "option 'page-size' must be at most 'memory-limit', %s, got '%s'", memory, page);
+    return -EINVAL;
+}
+
+static int
+ra_init (xlator_t *this)
+{
+    ra_private_t *priv = this->private;
+
+    pthread_mutex_init (&priv->lock, NULL);
+    thread_cond_init (&priv->idle);
+    g_queue_init (&priv->pages);
+    g_queue_init (&priv->waiting);
+    return ra_check (this, priv);
+}
+
+static int
+ra_reconfigure (xlator_t *this, const void *new_private)
+{
+    ra_private_t *priv = this->private;
+    const ra_private_t *to = new_private;
+    int r = ra_check (this, to);
+
+    if (r < 0)
+        return r;
+    __atomic_store_n (&priv->page_count, to->page_count, __ATOMIC_RELEASE);
+    __atomic_store_n (&priv->page_size, to->page_size, __ATOMIC_RELEASE);
+    __atomic_store_n (&priv->memory, to->memory, __ATOMIC_RELEASE);
+    __atomic_store_n (&priv->timeout, to->timeout, __ATOMIC_RELEASE);
+    ra_drop_old (this);
+    return 0;
+}
+
+/* A timer that can't be taken back any more ends by itself, and is waited for. */
+static void
+timer_stop (ra_private_t *priv)
+{
+    pthread_mutex_lock (&priv->lock);
+    if (priv->timer && timer_cancel (priv->timer)) {
+        priv->timer = NULL;
+        priv->unfinished--;
+    }
+    pthread_mutex_unlock (&priv->lock);
+}
+
+static void
+wait_until_idle (ra_private_t *priv)
+{
+    pthread_mutex_lock (&priv->lock);
+    while (priv->unfinished > 0)
+        thread_cond_wait (&priv->idle, &priv->lock);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+static void
+ra_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    ra_private_t *priv = this->private;
+    const struct invalidation *gone = data;
+
+    if (event == XLATOR_INVALIDATE && gone->what & (INVALIDATE_DATA | INVALIDATE_ATTRIBUTES))
+        ra_invalidate (this, gone->inode);
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN) {
+        __atomic_store_n (&priv->ending, true, __ATOMIC_RELEASE);
+        ra_drop_all (this);
+        timer_stop (priv);
+    }
+    if (event == XLATOR_PARENT_DOWN)
+        wait_until_idle (priv);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+ra_fini (xlator_t *this)
+{
+    ra_private_t *priv = this->private;
+
+    pthread_cond_destroy (&priv->idle);
+    pthread_mutex_destroy (&priv->lock);
+}
+
+static void
+ra_forget (xlator_t *this, inode_t *inode)
+{
+    ra_inode_unref (ra_inode_get (this, inode));
+}
+
+/* What is still on its way holds the fd. */
+static void
+ra_release (xlator_t *this, fd_t *fd)
+{
+    struct ra_file *file = ra_file_get (this, fd);
+
+    if (!file)
+        return;
+    pthread_mutex_lock (&file->inode->lock);
+    ra_file_drop_locked (file);
+    pthread_mutex_unlock (&file->inode->lock);
+    ra_file_unref (file);
+}
+
+/* --- dumps -------------------------------------------------------------------------------------- */
+
+static void
+ra_dump (xlator_t *this, GString *out)
+{
+    const ra_private_t *priv = this->private;
+    const struct {
+        const char *key;
+        const uint64_t *value;
+    } rows[] = {
+        { "page_size", &priv->page_size },       { "memory_limit", &priv->memory },    { "memory_held", &priv->held },
+        { "reads_hit", &priv->count.hits },      { "reads_waited", &priv->count.waits }, { "reads_missed", &priv->count.misses },
+        { "reads_passed", &priv->count.passed }, { "pages_read", &priv->count.fetched }, { "pages_failed", &priv->count.failed },
+        { "pages_refused", &priv->count.refused }, { "bytes_unread", &priv->count.unread }, { "invalidations", &priv->count.changes },
+    };
+
+    g_string_append_printf (out, "page_count=%d\nforce_atime_update=%d\n", RA_GET (this, page_count), RA_GET (this, force_atime));
+    for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+        g_string_append_printf (out, "%s=%" PRIu64 "\n", rows[i].key, __atomic_load_n (rows[i].value, __ATOMIC_RELAXED));
+}
+
+static void
+ra_dump_inode (xlator_t *this, inode_t *inode, GString *out)
+{
+    struct ra_inode *rai = ra_inode_get (this, inode);
+
+    if (!rai)
+        return;
+    pthread_mutex_lock (&rai->lock);
+    g_string_append_printf (out, "files_with_pages=%u\nchanging=%u\ngeneration=%" PRIu64 "\neof=%lld\n", rai->files.length,
+                            rai->changing, rai->generation, (long long) rai->eof);
+    pthread_mutex_unlock (&rai->lock);
+}
+
+static void
+ra_dump_fd (xlator_t *this, fd_t *fd, GString *out)
+{
+    struct ra_file *file = ra_file_get (this, fd);
+    unsigned n = 0;
+
+    if (!file)
+        return;
+    pthread_mutex_lock (&file->inode->lock);
+    g_string_append_printf (out, "expected=%lld\nrun=%" PRIu64 "\npages=%u\n", (long long) file->expected, file->run,
+                            file->pages.length);
+    for (const GList *l = file->pages.head; l; l = l->next) {
+        const struct ra_page *page = l->data;
+
+        g_string_append_printf (out, "page[%u]=offset %lld, size %zu, %s\n", n++, (long long) page->offset, page->size,
+                                page->ready ? "there" : "on its way");
+    }
+    pthread_mutex_unlock (&file->inode->lock);
+}
+
+static void
+ra_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    ra_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    for (const GList *l = priv->waiting.head; l; l = l->next) {
+        const struct ra_wait *wait = l->data;
+
+        if (wait->frame == frame)
+            g_string_append_printf (out, "%u pages that were asked for before, the first at offset %lld", wait->n_pages,
+                                    (long long) wait->pages[0]->offset);
+    }
+    pthread_mutex_unlock (&priv->lock);
+}
+
+static void
+ra_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    g_autofree char *window = option_size_text (ra_window (this)), *page = option_size_text (RA_GET (this, page_size));
+    struct ra_inode *rai = ra_inode_get (this, inode);
+
+    if (inode && inode->ia_type != IA_IFREG) {
+        g_string_append (out, "does nothing with it: it reads files ahead\n");
+        return;
+    }
+    g_string_append_printf (out, "whoever reads it in order finds up to %s there already (page-count), in pages of %s (page-size), "
+                            "for %g s (page-timeout)\n", window, page, (double) RA_GET (this, timeout) / 1e9);
+    g_string_append (out, "not where it is opened with O_WRONLY or O_DIRECT; any write to it has those pages go\n");
+    if (!rai)
+        return;
+    pthread_mutex_lock (&rai->lock);
+    g_string_append_printf (out, "%u of those who have it open have pages now\n", rai->files.length);
+    pthread_mutex_unlock (&rai->lock);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "performance/read-ahead",
+    .about = "reads on where somebody reads a file in order, before he asks",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_ERRORS,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (ra_private_t),
+    .options = ra_options,
+    .init = ra_init,
+    .fini = ra_fini,
+    .reconfigure = ra_reconfigure,
+    .notify = ra_notify,
+    .local_drop = ra_local_drop,
+    .fops = {
+        .open = ra_open,
+        .create = ra_create,
+        .readv = ra_readv,
+        .writev = ra_writev,
+        .flush = ra_flush,
+        .fsync = ra_fsync,
+    },
+    .every = ra_every,
+    .every_ops = RA_DATA | RA_ATTRIBUTES,
+    .every_cbk = ra_every_cbk,
+    .cbks = { .forget = ra_forget, .release = ra_release },
+    .dumpops = { .priv = ra_dump, .inodectx = ra_dump_inode, .fdctx = ra_dump_fd, .waits_for = ra_waits_for, .explain = ra_explain },
+};
