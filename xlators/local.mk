@@ -27,11 +27,8 @@ include %D%/debug/trace/local.mk
 include %D%/encryption/rot-13/local.mk
 include %D%/meta/meta/local.mk
 include %D%/features/utime/local.mk
-<<<<<<< HEAD
 include %D%/performance/md-cache/local.mk
 include %D%/performance/nl-cache/local.mk
-=======
 include %D%/performance/read-ahead/local.mk
->>>>>>> 248081c (read-ahead: who reads in order finds the next bytes there)
 include %D%/performance/write-behind/local.mk
 include %D%/storage/posix/local.mk
