@@ -30,6 +30,18 @@ fd_ref (fd_t *fd)
     return fd;
 }
 
+bool
+fd_ref_living (fd_t *fd)
+{
+    int refs = __atomic_load_n (&fd->refs, __ATOMIC_RELAXED);
+
+    while (refs > 0 && !__atomic_compare_exchange_n (&fd->refs, &refs, refs + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+    if (refs > 0)
+        AUDIT (FD, fd, 1);
+    return refs > 0;
+}
+
 void
 fd_unref (fd_t *fd)
 {

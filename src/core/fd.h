@@ -36,6 +36,10 @@ fd_t *fd_new (const struct fd_maker *maker, inode_t *inode, uint32_t flags, pid_
 fd_t *fd_ref (fd_t *fd);  /* takes NULL */
 void fd_unref (fd_t *fd); /* takes NULL */
 
+/* For one who was shown fd and kept no reference: takes one, unless the last one is gone and release is about to be called. The
+ * caller sees to it that release isn't over, by a lock that release takes. */
+bool fd_ref_living (fd_t *fd);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (fd_t, fd_unref)
 
 void *fd_ctx_get (fd_t *fd, const struct xlator *this);

@@ -156,6 +156,24 @@ call_stack_t *stack_new (xlator_t *this);
 /* The same caller as frame's, for work that goes on when frame was answered. */
 call_stack_t *stack_new_like (xlator_t *this, const call_frame_t *frame);
 
+/* Who asked, for longer than the request: to ask again in his name (stack_new_as) when it was answered. His groups are found
+ * if they weren't yet; root's aren't, who needs none. g_free it. */
+struct stack_caller {
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+    mode_t umask;
+    uint64_t lk_owner, about, caused_by; /* as in the request; caused_by is its number */
+    int ngroups;
+    gid_t groups[];
+};
+
+struct stack_caller *stack_caller_new (call_stack_t *root);
+call_stack_t *stack_new_as (xlator_t *this, const struct stack_caller *caller);
+
+/* Has the one every right that the other has, by who they are: user, group and groups are the same, or both are root. */
+bool stack_caller_same (const struct stack_caller *caller, const struct stack_caller *other);
+
 /* The request was answered: its locals are dropped and its memory is used again. A frame in it that
  * nobody answered is reported by name, and the memory is left alone for ever. */
 void stack_done (call_stack_t *root);

@@ -157,6 +157,49 @@ stack_new_like (xlator_t *this, const call_frame_t *frame)
     return root;
 }
 
+struct stack_caller *
+stack_caller_new (call_stack_t *root)
+{
+    const gid_t *groups = root->groups;
+    const int n = root->uid == 0 ? MAX (root->ngroups, 0) : stack_groups (root, &groups);
+    struct stack_caller *caller = g_malloc (sizeof *caller + n * sizeof (gid_t));
+
+    *caller = (struct stack_caller){ .uid = root->uid, .gid = root->gid, .pid = root->pid, .umask = root->umask,
+                               .lk_owner = root->lk_owner, .about = root->about, .caused_by = root->unique, .ngroups = n };
+    if (n > 0) /* groups may be NULL */
+        memcpy (caller->groups, groups, n * sizeof (gid_t));
+    return caller;
+}
+
+call_stack_t *
+stack_new_as (xlator_t *this, const struct stack_caller *caller)
+{
+    call_stack_t *root = stack_new (this);
+
+    root->uid = caller->uid;
+    root->gid = caller->gid;
+    root->pid = caller->pid;
+    root->umask = caller->umask;
+    root->lk_owner = caller->lk_owner;
+    root->about = caller->about;
+    root->caused_by = caller->caused_by;
+    root->ngroups = caller->ngroups;
+    root->groups = stack_alloc (root, caller->ngroups * sizeof (gid_t), NULL);
+    if (caller->ngroups > 0)
+        memcpy (root->groups, caller->groups, caller->ngroups * sizeof (gid_t));
+    return root;
+}
+
+bool
+stack_caller_same (const struct stack_caller *caller, const struct stack_caller *other)
+{
+    if (caller->uid != other->uid)
+        return false;
+    return caller->uid == 0 || (caller->gid == other->gid && caller->ngroups == other->ngroups
+                                && (caller->ngroups == 0 || memcmp (caller->groups, other->groups,
+                                                                    caller->ngroups * sizeof (gid_t)) == 0));
+}
+
 /* The first frame from here down that is still to be answered, or NULL. */
 static const call_frame_t *
 strand_unanswered (const call_frame_t *frame)

@@ -20,6 +20,7 @@ enum {
     TOUCHES_NAMES = 1 << 2,    /* names, directories */
     TOUCHES_ERRORS = 1 << 3,   /* it may make an operation fail, or take long */
     TOUCHES_ANSWERS = 1 << 4,  /* it answers writes before they are done, without attributes; an error comes with fsync or flush */
+    TOUCHES_OPENS = 1 << 5,    /* it answers opens before they are done; an error comes with what is done with the fd first */
 };
 
 /* What a translator needs to be answered that costs something. */

@@ -163,7 +163,8 @@ groups_remembered (struct groups_cache *cache, call_stack_t *root, const struct 
 int
 groups_find (call_stack_t *root)
 {
-    struct bridge *bridge = root->frames[0].this->private;
+    /* A request that a translator made in the caller's name (stack_new_like) begins with that translator. */
+    const struct bridge *bridge = root->frames[0].this->graph->top->parents->xlator->private;
     struct groups_cache *cache = bridge->groups;
     const struct caller caller = { root->pid, root->uid, root->gid };
     struct groups_entry *entry;
