@@ -16,6 +16,7 @@ man_MANS = \
     man/man7/performance-md-cache.7 \
     man/man7/performance-nl-cache.7 \
     man/man7/performance-read-ahead.7 \
+    man/man7/performance-open-behind.7 \
     man/man7/performance-write-behind.7 \
     man/man7/windlass-meta.7 \
     man/man7/windlass-probes.7 \
@@ -38,6 +39,7 @@ man_sources = \
     %D%/performance-md-cache.7.in \
     %D%/performance-nl-cache.7.in \
     %D%/performance-read-ahead.7.in \
+    %D%/performance-open-behind.7.in \
     %D%/performance-write-behind.7.in \
     %D%/storage-posix.7.in \
     %D%/volfile.5.in \
@@ -81,6 +83,7 @@ man/man7/features-utime.7: src/windlass$(EXEEXT) xlators/features/utime.la
 man/man7/performance-md-cache.7: src/windlass$(EXEEXT) xlators/performance/md-cache.la
 man/man7/performance-nl-cache.7: src/windlass$(EXEEXT) xlators/performance/nl-cache.la
 man/man7/performance-read-ahead.7: src/windlass$(EXEEXT) xlators/performance/read-ahead.la
+man/man7/performance-open-behind.7: src/windlass$(EXEEXT) xlators/performance/open-behind.la
 man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.la
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
 man/man8/windlass-conform.8: src/windlass$(EXEEXT)

@@ -186,6 +186,7 @@ dist_noinst_SCRIPTS += \
     %D%/run \
     %D%/graph/histories-md-cache.sh \
     %D%/graph/histories-pages.sh \
+    %D%/graph/histories-open-behind.sh \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \
@@ -267,6 +268,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \
     %D%/mount/mount-points.sh \
+    %D%/mount/open-behind.sh \
     %D%/mount/permissions.sh \
     %D%/mount/private-files.sh \
     %D%/mount/private-mount.sh \

@@ -12,6 +12,7 @@ dist_volfiles_DATA = \
     %D%/meta.vol \
     %D%/md-cache.vol \
     %D%/nl-cache.vol \
+    %D%/open-behind.vol \
     %D%/posix.vol \
     %D%/power-cut.vol \
     %D%/read-ahead.vol \

@@ -30,5 +30,6 @@ include %D%/features/utime/local.mk
 include %D%/performance/md-cache/local.mk
 include %D%/performance/nl-cache/local.mk
 include %D%/performance/read-ahead/local.mk
+include %D%/performance/open-behind/local.mk
 include %D%/performance/write-behind/local.mk
 include %D%/storage/posix/local.mk

@@ -163,6 +163,7 @@ struct stack_caller {
     gid_t gid;
     pid_t pid;
     mode_t umask;
+    bool checked;
     uint64_t lk_owner, about, caused_by; /* as in the request; caused_by is its number */
     int ngroups;
     gid_t groups[];

@@ -165,7 +165,8 @@ stack_caller_new (call_stack_t *root)
     struct stack_caller *caller = g_malloc (sizeof *caller + n * sizeof (gid_t));
 
     *caller = (struct stack_caller){ .uid = root->uid, .gid = root->gid, .pid = root->pid, .umask = root->umask,
-                               .lk_owner = root->lk_owner, .about = root->about, .caused_by = root->unique, .ngroups = n };
+                                     .checked = root->checked, .lk_owner = root->lk_owner, .about = root->about,
+                                     .caused_by = root->unique, .ngroups = n };
     if (n > 0) /* groups may be NULL */
         memcpy (caller->groups, groups, n * sizeof (gid_t));
     return caller;
@@ -180,6 +181,7 @@ stack_new_as (xlator_t *this, const struct stack_caller *caller)
     root->gid = caller->gid;
     root->pid = caller->pid;
     root->umask = caller->umask;
+    root->checked = caller->checked;
     root->lk_owner = caller->lk_owner;
     root->about = caller->about;
     root->caused_by = caller->caused_by;

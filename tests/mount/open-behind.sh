@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# An open that was answered early is sent when something needs it, and else never; who would be refused still is, when he opens, and what
+# nobody could know is told by whatever needs the open.
+# builds: debug tsan
+. "$(dirname "$0")/lib.sh"
+need_fuse
+need_root
+need_command setfacl
+behind=performance/open-behind
+counted () { sed -n "s/^$1 *= *//p" "$MNT"/.meta/graphs/active/open-behind-*/private; }
+
+stack $behind
+echo hello >"$BACK/file"
+mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
+stat "$MNT/file" >/dev/null
+
+# Opened, looked at and closed: nothing is sent.
+for i in 1 2 3; do stat -L /dev/fd/9 9<"$MNT/file" >/dev/null; done
+expect "opens that were sent" 0 "$(counted sent)"
+expect "opens that never were" 3 "$(counted never_sent)"
+expect "the content" hello "$(cat "$MNT/file")"
+expect "opens that were sent for reading" 1 "$(counted sent)"
+
+# What follows would have the open refused: it is done first.
+for what in 'rm "$MNT/file"' 'mv "$MNT/other" "$MNT/file"' ': >"$MNT/file" && echo hello >"$MNT/file"' 'chmod 0 "$MNT/file"' \
+            'mv "$MNT/file" "$MNT/away"' 'setfacl -m u:1:- "$MNT/file"'; do
+    echo other >"$MNT/other"
+    echo hello >"$MNT/file"
+    stat "$MNT/file" >/dev/null
+    exec 9<"$MNT/file"
+    eval "$what" || fail "$what"
+    expect "the content after $what" hello "$(cat <&9)"
+    exec 9<&-
+    rm -f "$MNT/file" "$MNT/away" "$MNT/other"
+done
+
+# What nobody could know: the first use says so, and all that follow; the close too. Another open is well.
+unmount
+stack debug/fault $behind
+mount_volfile "$VOL"
+echo hello >"$MNT/file"
+stat "$MNT/file" >/dev/null
+echo 'open -> error EMFILE' >rules
+expect_ok "$WINDLASS" fault "$MNT" rules
+exec 9<"$MNT/file" || fail "an open isn't answered early"
+expect_ok "$WINDLASS" fault "$MNT" --clear
+expect "opens that were sent" 0 "$(counted sent)"
+expect_ok "$WINDLASS" fault "$MNT" rules
+expect_error 'Too many open files' cat <&9
+expect_ok "$WINDLASS" fault "$MNT" --clear
+expect_error 'Too many open files' cat <&9
+exec 9<&-
+expect "what another open reads" hello "$(cat "$MNT/file")"
+rm "$MNT/file"
+
+# Refused is refused at once: by mode, by an access control list, to write to what runs.
+umask 077
+cp "$(type -P true)" "$MNT/true"
+echo secret >"$MNT/secret"
+chmod 711 "$MNT/true"
+for i in 1 2; do
+    user_status=$(user cat "$MNT/secret" 2>&1)
+    expect_match "what a user gets" 'Permission denied' "$user_status"
+    user sh -c "exec '$MNT/true'" || fail "what may be executed and not read isn't"
+done
+chmod 644 "$MNT/secret"
+expect "what a user may read" secret "$(user cat "$MNT/secret")"
+expect "what a user may read again" secret "$(user cat "$MNT/secret")"
+setfacl -m u:65534:- "$MNT/secret"
+expect_error 'Permission denied' user cat "$MNT/secret"
+
+# When it ends, nothing is left open below, whatever wasn't sent.
+stat "$MNT/secret" >/dev/null
+exec 9<"$MNT/secret"
+umount -l "$MNT"
+exec 9<&-
+wait_until "! is_running $DAEMON"
+DAEMON=''
+
+# Options: a bad one is refused with its place; lazy-open changes while it is mounted.
+sed -i "s|$behind|&\n    option lazy-open never|" "$VOL"
+expect_error 'test.vol:11:.*lazy-open' "$WINDLASS" -f "$VOL" "$MNT"
+sed -i 's/lazy-open never/lazy-open yes/' "$VOL"
+mount_volfile "$VOL"
+stat "$MNT/secret" >/dev/null
+stat -L /dev/fd/9 9<"$MNT/secret" >/dev/null
+expect "opens that were sent, being lazy" 0 "$(counted sent)"
+sed -i 's/lazy-open yes/lazy-open no/' "$VOL"
+expect_ok "$WINDLASS" reload "$MNT"
+stat -L /dev/fd/9 9<"$MNT/secret" >/dev/null
+expect "opens that were sent, not being lazy" 1 "$(counted sent)"
