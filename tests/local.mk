@@ -257,6 +257,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/many-entries.sh \
     %D%/mount/mapped.sh \
     %D%/mount/mapped-short.sh \
+    %D%/mount/md-cache-rights.sh \
+    %D%/mount/md-cache.sh \
     %D%/mount/meta-busy.sh \
     %D%/mount/meta-closed.sh \
     %D%/mount/meta-frames.sh \
@@ -269,6 +271,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mount-options.sh \
     %D%/mount/mount-points.sh \
     %D%/mount/open-behind.sh \
+    %D%/mount/nl-cache.sh \
     %D%/mount/permissions.sh \
     %D%/mount/private-files.sh \
     %D%/mount/private-mount.sh \

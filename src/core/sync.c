@@ -62,6 +62,7 @@ client_begin (struct client *client, enum fop op, void *reply, call_stack_t **re
     root->gid = client->gid;
     root->pid = client->pid;
     root->umask = client->umask;
+    root->checked = client->checked;
     root->lk_owner = client->lk_owner;
     root->ngroups = client->ngroups;
     root->groups = (gid_t *) client->groups;

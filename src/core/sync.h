@@ -25,6 +25,7 @@ struct client {
     uint64_t lk_owner;
     int ngroups;
     const gid_t *groups;
+    bool checked; /* what it asks for it may have: root->checked */
     int64_t patience; /* nanoseconds to wait for an answer, 0: for ever. A call that runs out of it is -ETIMEDOUT, and its request is reported and left alone */
 };
 

@@ -77,7 +77,7 @@ def first_missing(peer, run, sizes):
     run("missing", sizes.files)
 
 
-CACHED = {"md-cache-timeout": "600"}
+CACHED = {"md-cache-timeout": "600", "cache-invalidation": "on"}
 ROWS = [
     Worth("sequential writes of 4 KiB: write-behind", [("performance/write-behind", {})], 30, 6, (first_writes, writes), []),
     Worth("sequential reads of 128 KiB: read-ahead", [("performance/read-ahead", {"page-count": "16"})], 8, 2.5,

@@ -101,6 +101,7 @@ world_new (const struct conform_options *options, const char *dir)
     world->client = client_new (graph->top);
     world->client->patience = PATIENCE;
     world->client->umask = 022;
+    world->client->checked = true;
     world->client->lk_owner = 1;
     return world;
 }

@@ -65,7 +65,6 @@ nlc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
         STACK_UNWIND (lookup, frame, -1, ENOENT, NULL, NULL, NULL, NULL);
         return;
     }
-    nlc_count (&priv->count.miss);
     local = local_new (frame, this, loc->name, NULL);
     local->parent = inode_ref (loc->parent);
     STACK_WIND (frame, nlc_lookup_cbk, FIRST_CHILD (this), lookup, loc, xdata);
@@ -77,6 +76,8 @@ nlc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 {
     const struct nlc_local *local = frame->local;
 
+    if (op_ret < 0 && op_errno == ENOENT)
+        nlc_count (&nlc_priv (this)->count.miss);
     if (op_ret >= 0 || op_errno == ENOENT)
         nlc_keep (this, local->parent, local->name, op_ret >= 0 ? NLC_PRESENT : NLC_ABSENT, local->at);
     STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, xdata, postparent);
