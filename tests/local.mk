@@ -31,7 +31,8 @@ check_PROGRAMS += \
     tests/graph/test_power_cut \
     tests/graph/test_power_cut_random \
     tests/graph/test_rot13 \
-    tests/graph/test_write_behind
+    tests/graph/test_write_behind \
+    tests/graph/test_write_behind_errors
 endif
 # The rules of debug/fault know of no graph.
 tests_unit_test_rules_SOURCES = %D%/unit/test_rules.c xlators/debug/fault/parse.c xlators/debug/fault/rules.c
@@ -333,6 +334,7 @@ dist_noinst_DATA += \
     %D%/mount/programs/trace-events.py \
     %D%/mount/trace-lib.sh \
     %D%/graph/posix_world.h \
+    %D%/graph/write_behind_world.h \
     %D%/unit/mock.h \
     %D%/unit/programs/patched.c \
     %D%/unit/suite.h

@@ -9,7 +9,7 @@ part () {
     awk -v want="$1 (" '/^[^ ]/ { on = index ($0, want) == 1 } on' <<<"$said"
 }
 
-stack debug/fault "performance/write-behind,window-size=512KB" debug/trace debug/io-stats
+stack debug/fault "performance/write-behind,window-size=512KB,flush-behind=on" debug/trace debug/io-stats
 mount_volfile "$VOL"
 echo hello >"$MNT/file"
 said=$("$WINDLASS" explain "$MNT/file")

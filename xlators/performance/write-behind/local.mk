@@ -9,6 +9,7 @@ xlators_performance_write_behind_la_SOURCES = \
     %D%/nudge.c \
     %D%/order.c \
     %D%/queue.c \
+    %D%/room.c \
     %D%/sync.c \
     %D%/write-behind.c \
     %D%/write-behind.h \

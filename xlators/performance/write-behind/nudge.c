@@ -23,6 +23,23 @@ wb_nudge_all (xlator_t *this)
     wb_run (this, &ready);
 }
 
+/* Those go on that wait for no more than was told. */
+static void
+go_on_after_locked (xlator_t *this)
+{
+    wb_private_t *priv = this->private;
+    wb_ready_t ready = WB_READY_INIT;
+    struct wb_after *first;
+
+    while ((first = g_queue_peek_head (&priv->nudge.after)) && first->number <= priv->nudge.n_told) {
+        g_queue_pop_head (&priv->nudge.after);
+        g_queue_push_tail (&ready, &first->node);
+    }
+    pthread_mutex_unlock (&priv->lock);
+    wb_run (this, &ready);
+    pthread_mutex_lock (&priv->lock);
+}
+
 /* After the mount has begun to end its memory goes anyway. */
 static void
 tell_lost_locked (xlator_t *this)
@@ -36,6 +53,8 @@ tell_lost_locked (xlator_t *this)
         xlator_pass_on (this, XLATOR_INVALIDATE, &(struct invalidation){ .inode = inode, .what = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES });
     inode_unref (inode);
     pthread_mutex_lock (&priv->lock);
+    priv->nudge.n_told++;
+    go_on_after_locked (this);
     priv->nudge.telling = false;
     thread_cond_broadcast (&priv->idle);
 }
@@ -107,9 +126,27 @@ wb_nudge_lost (xlator_t *this, inode_t *inode)
 
     pthread_mutex_lock (&priv->lock);
     started = nudge_start_locked (this);
-    if (started)
+    if (started) {
         g_queue_push_tail (&priv->nudge.lost, inode_ref (inode));
+        priv->nudge.n_lost++;
+    }
     pthread_mutex_unlock (&priv->lock);
+}
+
+void
+wb_nudge_after (xlator_t *this, struct wb_after *after)
+{
+    wb_private_t *priv = this->private;
+    wb_ready_t ready = WB_READY_INIT;
+
+    pthread_mutex_lock (&priv->lock);
+    after->number = priv->nudge.n_lost;
+    if (priv->nudge.n_told < after->number)
+        g_queue_push_tail (&priv->nudge.after, after);
+    else
+        g_queue_push_tail (&ready, &after->node);
+    pthread_mutex_unlock (&priv->lock);
+    wb_run (this, &ready);
 }
 
 void

@@ -6,8 +6,6 @@
  */
 #include "write-behind.h"
 
-#define WRITES_MAX 1024 /* of one inode: each one that is added is compared with all */
-
 bool
 wb_is_busy (struct wb_inode *wbi)
 {
@@ -99,8 +97,8 @@ write_settle_locked (struct wb_write *write, wb_ready_t *ready)
         wbi->waits = write;
 }
 
-static void
-nudge_locked (struct wb_inode *wbi, wb_ready_t *ready)
+void
+wb_queue_nudge_locked (struct wb_inode *wbi, wb_ready_t *ready)
 {
     if (wbi->waits)
         write_send_locked (wbi->waits, ready);
@@ -110,22 +108,11 @@ void
 wb_queue_nudge (struct wb_inode *wbi, wb_ready_t *ready)
 {
     pthread_mutex_lock (&wbi->lock);
-    nudge_locked (wbi, ready);
+    wb_queue_nudge_locked (wbi, ready);
     pthread_mutex_unlock (&wbi->lock);
 }
 
 /* --- coming ------------------------------------------------------------------------------------- */
-
-/* One alone may be larger than the window. An error that nobody knows of yet has writes wait for their own. */
-static bool
-has_room_locked (const struct wb_inode *wbi, const xlator_t *this, size_t size)
-{
-    if (WB_OPTION (this, ending) || (wbi->error && !wbi->told) || wbi->writes.length == WRITES_MAX)
-        return false;
-    if (WB_OPTION (this, held) + size > WB_OPTION (this, memory))
-        return false;
-    return wbi->window == 0 || wbi->window + size <= WB_OPTION (this, window);
-}
 
 /* The inode is among the busy ones before its write can be seen, and until nothing waits for it. */
 static void
@@ -172,14 +159,14 @@ count_bytes (struct wb_write *write, size_t size, size_t cost)
 }
 
 static bool
-add_locked (struct wb_write *write, wb_ready_t *ready)
+add_locked (struct wb_write *write, bool again, wb_ready_t *ready)
 {
     struct wb_inode *wbi = write->wbi;
 
-    if (!has_room_locked (wbi, write->this, write->size))
+    if (wb_room_locked (wbi, write->this, write->size, again) != WB_ROOM_NOW)
         return false;
     wb_error_begin_locked (wbi, write->this, write->fd);
-    nudge_locked (wbi, ready);
+    wb_queue_nudge_locked (wbi, ready);
     g_queue_push_tail_link (&wbi->writes, &write->place);
     count_bytes (write, write->size, write->cost);
     write_block_locked (write, write->offset, write->size);
@@ -189,14 +176,14 @@ add_locked (struct wb_write *write, wb_ready_t *ready)
 }
 
 bool
-wb_queue_add (struct wb_write *write, wb_ready_t *ready)
+wb_queue_add (struct wb_write *write, bool again, wb_ready_t *ready)
 {
     struct wb_inode *wbi = write->wbi;
     bool added;
 
     busy_enter (write);
     pthread_mutex_lock (&wbi->lock);
-    added = add_locked (write, ready);
+    added = add_locked (write, again, ready);
     pthread_mutex_unlock (&wbi->lock);
     if (!added) {
         busy_leave (write);
@@ -208,7 +195,7 @@ wb_queue_add (struct wb_write *write, wb_ready_t *ready)
 /* The last write takes those that follow it, of the same description and the same caller, while it hasn't gone and nobody waits for it: who does
  * shall not wait for more than there was. */
 static bool
-may_join_locked (const struct wb_write *write, const call_frame_t *frame, const struct writev_call *call, size_t size)
+may_join_locked (const struct wb_write *write, const call_frame_t *frame, const struct writev_call *call, size_t size, bool again)
 {
     const call_stack_t *root = write ? write->root : NULL, *other = frame->root;
 
@@ -219,11 +206,12 @@ may_join_locked (const struct wb_write *write, const call_frame_t *frame, const 
     if (root->uid != other->uid || root->gid != other->gid || root->lk_owner != other->lk_owner)
         return false;
     return (write->append || write->offset + (off_t) write->size == call->offset)
-           && write->size + size <= wb_priv (write->this)->aggregate && has_room_locked (write->wbi, write->this, size);
+           && write->size + size <= wb_priv (write->this)->aggregate
+           && wb_room_locked (write->wbi, write->this, size, again) == WB_ROOM_NOW;
 }
 
 bool
-wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call, wb_ready_t *ready)
+wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call, bool again, wb_ready_t *ready)
 {
     const size_t size = iov_length (call->vector, call->count);
     struct wb_write *write;
@@ -231,7 +219,7 @@ wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct wri
 
     pthread_mutex_lock (&wbi->lock);
     write = g_queue_peek_tail (&wbi->writes);
-    joined = may_join_locked (write, frame, call, size);
+    joined = may_join_locked (write, frame, call, size, again);
     if (joined) {
         const size_t cost = write->cost;
         joined = wb_gather_more (write, call->vector, call->count, call->iobref);
@@ -265,7 +253,7 @@ static bool
 done_locked (struct wb_write *write, int error, wb_ready_t *ready)
 {
     struct wb_inode *wbi = write->wbi;
-    bool news = error && wb_error_note_locked (wbi, error);
+    bool news = error && wb_error_note_locked (write->this, wbi, error);
 
     g_queue_unlink (&wbi->writes, &write->place);
     wbi->window -= write->answered;
@@ -275,6 +263,7 @@ done_locked (struct wb_write *write, int error, wb_ready_t *ready)
     unblock_all_locked (write, ready);
     if (wbi->waits)
         write_settle_locked (wbi->waits, ready);
+    wb_room_go_on_locked (wbi, write->this, ready);
     return news;
 }
 
@@ -285,6 +274,8 @@ wb_queue_done (struct wb_write *write, int error, wb_ready_t *ready)
     struct wb_inode *wbi = write->wbi;
     bool news;
 
+    if (error)
+        wb_nudge_lost (this, wbi->inode); /* before anybody can know of the error */
     pthread_mutex_lock (&wbi->lock);
     news = done_locked (write, error, ready);
     pthread_mutex_unlock (&wbi->lock);
@@ -311,7 +302,7 @@ wb_wait_for (struct wb_inode *wbi, struct wb_node *node, off_t offset, off_t end
             continue;
         node_block_locked (node, write);
         if (wbi->waits == write)
-            nudge_locked (wbi, ready);
+            wb_queue_nudge_locked (wbi, ready);
     }
     pthread_mutex_unlock (&wbi->lock);
 }

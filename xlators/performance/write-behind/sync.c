@@ -15,10 +15,12 @@ static flush_cbk wb_flush_behind_cbk;
 /* --- errors ----------------------------------------------------------------------------------- */
 
 bool
-wb_error_note_locked (struct wb_inode *wbi, int error)
+wb_error_note_locked (xlator_t *this, struct wb_inode *wbi, int error)
 {
     const bool news = !wbi->error || wbi->told;
 
+    if (news)
+        __atomic_add_fetch (&wb_priv (this)->count.untold, 1, __ATOMIC_RELAXED);
     wbi->error_number++;
     wbi->error = error;
     wbi->told = false;
@@ -31,11 +33,23 @@ wb_error_tell (xlator_t *this, const struct wb_write *write, int error, bool new
     g_autofree char *path = news ? inode_path (write->wbi->inode, NULL) : NULL;
 
     __atomic_add_fetch (&wb_priv (this)->count.failed, 1, __ATOMIC_RELAXED);
-    wb_nudge_lost (this, write->wbi->inode);
     if (news)
         gf_log (this, GF_LOG_WARNING, "%zu bytes at offset %lld of '%s' were not written, after the write had been answered: %s; "
                 "the next fsync or close of whoever wrote them fails", write->size, (long long) write->offset, path,
                 g_strerror (error));
+}
+
+void
+wb_error_forget (xlator_t *this, const struct wb_inode *wbi)
+{
+    char gfid[GFID_TEXT_SIZE];
+
+    if (!wbi->error || wbi->told)
+        return;
+    __atomic_sub_fetch (&wb_priv (this)->count.untold, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch (&wb_priv (this)->count.never_told, 1, __ATOMIC_RELAXED);
+    gf_log (this, GF_LOG_WARNING, "nobody asked, with fsync or close, what became of writes to file %s that had been answered and then failed: %s",
+            gfid_text (&wbi->inode->gfid, gfid), g_strerror (wbi->error));
 }
 
 static void
@@ -73,6 +87,8 @@ error_take (xlator_t *this, fd_t *fd, bool any)
         known = (gsize) error_begin (wbi) + 1;
     if (wbi->error && (uint32_t) (known - 1) != wbi->error_number) {
         error = wbi->error;
+        if (!wbi->told)
+            __atomic_sub_fetch (&wb_priv (this)->count.untold, 1, __ATOMIC_RELAXED);
         wbi->told = true;
         error_know (this, fd, wbi->error_number);
     }
@@ -101,6 +117,38 @@ error_of_answer (call_frame_t *frame, xlator_t *this, int32_t op_ret, int32_t op
     return op_ret < 0 ? op_errno : error;
 }
 
+/* --- answering an error -------------------------------------------------------------------------- */
+
+static void
+fsync_failed (struct wb_node *node)
+{
+    struct wb_local *local = (struct wb_local *) ((char *) node - offsetof (struct wb_local, after.node));
+
+    STACK_UNWIND (fsync, local->frame, -1, local->error, NULL, NULL, NULL);
+}
+
+static void
+flush_failed (struct wb_node *node)
+{
+    struct wb_local *local = (struct wb_local *) ((char *) node - offsetof (struct wb_local, after.node));
+
+    STACK_UNWIND (flush, local->frame, -1, local->error, NULL);
+}
+
+/* Whoever was told that bytes are lost doesn't find them any more: first the kernel forgets them. */
+static void
+fail_after (call_frame_t *frame, xlator_t *this, int error, void (*answer) (struct wb_node *node))
+{
+    struct wb_local *local = frame->local;
+
+    local->after.node.go = answer;
+    local->frame = frame;
+    local->error = error;
+    wb_nudge_after (this, &local->after);
+}
+
+/* --- fsync -------------------------------------------------------------------------------------- */
+
 static void
 wb_fsync_go (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
 {
@@ -115,7 +163,7 @@ wb_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
     const int error = error_of_answer (frame, this, op_ret, op_errno, true);
 
     if (error)
-        STACK_UNWIND (fsync, frame, -1, error, NULL, NULL, xdata);
+        fail_after (frame, this, error, fsync_failed);
     else
         STACK_UNWIND (fsync, frame, op_ret, 0, prebuf, postbuf, xdata);
 }
@@ -148,7 +196,10 @@ wb_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
 {
     const int error = error_of_answer (frame, this, op_ret, op_errno, false);
 
-    STACK_UNWIND (flush, frame, error ? -1 : op_ret, error, xdata);
+    if (error)
+        fail_after (frame, this, error, flush_failed);
+    else
+        STACK_UNWIND (flush, frame, op_ret, 0, xdata);
 }
 
 static void
@@ -167,7 +218,7 @@ wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
 
     if (op_ret < 0) {
         pthread_mutex_lock (&wbi->lock);
-        wb_error_note_locked (wbi, op_errno);
+        wb_error_note_locked (this, wbi, op_errno);
         pthread_mutex_unlock (&wbi->lock);
         gf_log (this, GF_LOG_WARNING, "a flush failed after the close had been answered: %s", g_strerror (op_errno));
     }
@@ -186,7 +237,12 @@ flush_behind (call_frame_t *frame, xlator_t *this, fd_t *fd, struct wb_inode *wb
 
     wb_unfinished (this, 1);
     wb_wait_for (wbi, waiter, 0, -1, &ready);
-    STACK_UNWIND (flush, frame, error ? -1 : 0, error, NULL);
+    if (error) {
+        keep_fd (frame, fd);
+        fail_after (frame, this, error, flush_failed);
+    } else {
+        STACK_UNWIND (flush, frame, 0, 0, NULL);
+    }
     wb_waiter_start (this, waiter, &ready);
 }
 

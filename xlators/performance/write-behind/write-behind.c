@@ -4,15 +4,22 @@
  */
 #include "write-behind.h"
 
+/* A boolean in every spelling, or auto. */
+static const char *const flush_choices[] = { "auto", "on", "yes", "true", "enable", "1", "off", "no", "false", "disable", "0", NULL };
+#define FLUSH_AUTO 0
+#define FLUSH_ON_LAST 5
+
 static const struct xlator_option wb_options[] = {
     {
         .key = { "flush-behind" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (wb_private_t, flush_behind),
-        .value = "on",
+        .type = OPTION_ENUM,
+        OPTION_FIELD (wb_private_t, flush_choice),
+        .value = "auto",
+        .values = flush_choices,
         .online = true,
-        .help = "close returns before what was written is done; an error that comes later goes to whoever asks next, with fsync or "
-                "close",
+        .help = "whether close returns before what was written is done, and an error that comes later goes to whoever asks next, with fsync or "
+                "close; auto is off where all storage below is local (storage/...), so that close tells of errors, and on elsewhere. On in "
+                "GlusterFS",
     },
     {
         .key = { "cache-size", "window-size" },
@@ -22,7 +29,7 @@ static const struct xlator_option wb_options[] = {
         .min = 512 << 10,
         .max = 1 << 30,
         .online = true,
-        .help = "how much of one file may be answered and not yet done; what is written beyond waits for itself",
+        .help = "how much of one file may be answered and not yet done; what is written beyond waits for room",
     },
     {
         .key = { "memory-limit" },
@@ -122,11 +129,30 @@ wb_forget (xlator_t *this, inode_t *inode)
 {
     struct wb_inode *wbi = wb_inode_get (this, inode);
 
-    if (wbi)
-        wb_inode_free (wbi);
+    if (!wbi)
+        return;
+    wb_error_forget (this, wbi);
+    wb_inode_free (wbi);
 }
 
 /* --- beginning, changing, end ------------------------------------------------------------------- */
+
+static bool
+storage_is_local (const xlator_t *xl)
+{
+    if (!xl->children)
+        return g_str_has_prefix (xl->type, "storage/");
+    for (const xlator_list_t *child = xl->children; child; child = child->next)
+        if (!storage_is_local (child->xlator))
+            return false;
+    return true;
+}
+
+static bool
+flush_behind (const xlator_t *this, int choice)
+{
+    return choice == FLUSH_AUTO ? !storage_is_local (this) : choice <= FLUSH_ON_LAST;
+}
 
 static int
 wb_init (xlator_t *this)
@@ -139,6 +165,12 @@ wb_init (xlator_t *this)
     thread_cond_init (&priv->nudge.wake);
     g_queue_init (&priv->busy);
     g_queue_init (&priv->nudge.lost);
+    g_queue_init (&priv->nudge.after);
+    priv->flush_behind = flush_behind (this, priv->flush_choice);
+    if (priv->flush_choice == FLUSH_AUTO)
+        gf_log (this, GF_LOG_INFO, "a close %s (flush-behind is auto, and storage is %s)",
+                priv->flush_behind ? "returns before what was written is done" : "waits for what was written, and tells of its errors",
+                priv->flush_behind ? "not local" : "local");
     r = -pthread_key_create (&priv->runs, NULL);
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "can't keep anything with threads: %s", g_strerror (-r));
@@ -152,7 +184,7 @@ wb_reconfigure (xlator_t *this, const void *new_private)
     wb_private_t *priv = this->private;
     const wb_private_t *to = new_private;
 
-    __atomic_store_n (&priv->flush_behind, to->flush_behind, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->flush_behind, flush_behind (this, to->flush_choice), __ATOMIC_RELAXED);
     __atomic_store_n (&priv->trickling, to->trickling, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->strict_direct, to->strict_direct, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->strict_order, to->strict_order, __ATOMIC_RELAXED);
@@ -221,8 +253,11 @@ wb_dump (xlator_t *this, GString *out)
     dump_number (out, "answered_early", &priv->count.early);
     dump_number (out, "joined_another", &priv->count.joined);
     dump_number (out, "passed_through", &priv->count.through);
+    dump_number (out, "waited_for_room", &priv->count.waited);
     dump_number (out, "sent", &priv->count.sent);
     dump_number (out, "failed_later", &priv->count.failed);
+    dump_number (out, "errors_nobody_knows_yet", &priv->count.untold);
+    dump_number (out, "errors_nobody_asked_for", &priv->count.never_told);
     g_string_append_printf (out, "flush_behind=%d\ntrickling_writes=%d\n", WB_OPTION (this, flush_behind),
                             WB_OPTION (this, trickling));
 }
@@ -252,17 +287,31 @@ wb_dump_inode (xlator_t *this, inode_t *inode, GString *out)
         transit += ((struct wb_write *) l->data)->flying ? ((struct wb_write *) l->data)->size : 0;
     g_string_append_printf (out, "window_conf=%" G_GUINT64_FORMAT "\nwindow_current=%zu\ntransit-size=%zu\ndontsync=0\n",
                             WB_OPTION (this, window), wbi->window, transit);
-    g_string_append_printf (out, "errors=%u\nlast_error=%d\ntold=%d\n", wbi->error_number, wbi->error, wbi->told);
+    g_string_append_printf (out, "errors=%u\nlast_error=%d\ntold=%d\nwaiting_for_room=%u\n", wbi->error_number, wbi->error, wbi->told,
+                            wbi->waiting.length);
     for (GList *l = wbi->writes.head; l; l = l->next)
         dump_write (l->data, n++, out);
     pthread_mutex_unlock (&wbi->lock);
 }
 
-/* A call that was set aside is never set aside for anything else. */
+static bool
+waits_for_room (xlator_t *this, const call_frame_t *frame)
+{
+    g_autoptr (GPtrArray) inodes = wb_busy_inodes (this);
+
+    for (guint i = 0; i < inodes->len; i++)
+        if (wb_room_is_waited_for (wb_inode_get (this, inodes->pdata[i]), frame))
+            return true;
+    return false;
+}
+
+/* A call is set aside for one of two reasons, a write that waits for room for the second. */
 static void
 wb_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {
-    if (WB_OPTION (this, unfinished) > 0)
+    if (waits_for_room (this, frame))
+        g_string_append (out, "room: as much of the file as may be (window-size) was answered before, and isn't done");
+    else if (WB_OPTION (this, unfinished) > 0)
         g_string_append (out, "writes to the file that were answered before, and aren't done");
 }
 
@@ -294,7 +343,7 @@ wb_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     g_string_append_printf (out, "not with O_SYNC or O_DSYNC%s\n",
                             WB_OPTION (this, strict_direct) ? ", nor with O_DIRECT (strict-O_DIRECT)" : "");
     g_string_append_printf (out, "%s (flush-behind)\n", WB_OPTION (this, flush_behind)
-                            ? "a close returns before they are done" : "a close waits until they are done");
+                            ? "a close returns before they are done" : "a close waits until they are done, and tells of their errors");
     if (wbi)
         explain_inode (wbi, out);
 }

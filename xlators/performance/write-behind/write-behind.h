@@ -5,6 +5,7 @@
  *   write-behind.c   options, beginning and end, dumps
  *   write.c          a write: answered at once, or passed through; what is written later goes down
  *   queue.c          the writes of an inode that were answered and aren't done: who waits for whom
+ *   room.c           how many these may be: writes beyond the window, which wait for room
  *   gather.c         the bytes of such a write: by reference or copied, joined with the next
  *   order.c          every other operation on the inode: it waits for those writes that it has to see
  *   sync.c           fsync and flush, and how errors get to them
@@ -17,7 +18,7 @@
  *                                          |  blocked: who waits for it, writes and other operations alike
  *
  * Each counts what it waits for (wb_node.blockers); at 0 it goes down. Whatever comes waits only for what came before, so there is no
- * circle, and nothing but a write is ever waited for.
+ * circle, and nothing but a write that was answered is ever waited for.
  *
  * Locks: wb_inode.lock, then private.lock (nudge.c alone); nothing is wound or answered under them.
  */
@@ -33,6 +34,7 @@
 
 typedef struct {
     /* Options; atomic, but for the last two. */
+    int flush_choice;      /* constant */
     bool flush_behind, trickling, strict_direct, strict_order;
     uint64_t window;       /* bytes of one inode that are answered and not done */
     uint64_t memory;       /* bytes that buffers of all inodes take, about */
@@ -44,7 +46,9 @@ typedef struct {
     uint64_t clock;        /* atomic: counts writes that were done */
     uint64_t held;         /* atomic: bytes of buffers */
     struct {
-        uint64_t early, through, joined, sent, failed; /* atomic: writes, for the dump */
+        uint64_t early, through, joined, waited, sent, failed; /* atomic: writes, for the dump */
+        uint64_t untold;     /* atomic: inodes with an error that nobody was told of */
+        uint64_t never_told; /* atomic: those that were forgotten with one */
     } count;
 
     pthread_mutex_t lock;
@@ -58,6 +62,8 @@ typedef struct {
         bool asked;           /* lock: somebody waits for company */
         GQueue lost;          /* lock: of inode_t, with a reference: they lost what had been answered */
         bool telling;         /* lock: somebody is being told of one */
+        uint64_t n_lost, n_told; /* lock: how many came into lost, and were told of */
+        GQueue after;         /* lock: of struct wb_after, by number */
     } nudge;
 } wb_private_t;
 
@@ -65,6 +71,12 @@ typedef struct {
 struct wb_node {
     int blockers; /* atomic */
     void (*go) (struct wb_node *node);
+};
+
+/* What goes on when whoever remembers lost bytes was told of so many. */
+struct wb_after {
+    struct wb_node node;
+    uint64_t number;
 };
 
 struct wb_write {
@@ -97,6 +109,8 @@ struct wb_inode {
     struct wb_write *waits; /* lock: the last of writes, when it could go but waits for company */
     unsigned flying;       /* lock */
     size_t window;         /* lock: bytes */
+    size_t promised;       /* lock: bytes of writes that waited for room and begin again */
+    GQueue waiting;        /* lock: of those that wait for room: room.c */
     uint64_t done_at;      /* lock: private.clock when a write was done last */
     bool locked;           /* atomic: somebody had a record lock, or flock */
     unsigned busy;         /* private.lock: how many of its writes aren't done */
@@ -116,6 +130,9 @@ struct wb_local {
     call_stub_t *again;
     inode_t *waited;       /* whose writes were waited for */
     uint64_t clock;        /* private.clock when it went down */
+    struct wb_after after; /* of an error that is to be answered: when the kernel has forgotten what it is about */
+    call_frame_t *frame;   /* then: this one */
+    int error;
 };
 
 /* Nodes that can go on, collected under a lock, for wb_run without one. */
@@ -140,14 +157,15 @@ struct wb_inode *wb_inode_make (xlator_t *this, inode_t *inode); /* never NULL *
 /* Does it have writes that aren't done? Takes NULL. */
 bool wb_is_busy (struct wb_inode *wbi);
 
-/* Adds the write as the last one. false: there is no room, or an error that nobody knows of, so it isn't to be answered early. */
-bool wb_queue_add (struct wb_write *write, wb_ready_t *ready);
+/* Adds the write as the last one. false: there is no room. again: it waited for that. */
+bool wb_queue_add (struct wb_write *write, bool again, wb_ready_t *ready);
 
 /* The same, as a part of the last write there, where it follows that. */
-bool wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call, wb_ready_t *ready);
+bool wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call, bool again, wb_ready_t *ready);
 
 /* Has the last write go when only the wish for company keeps it. */
 void wb_queue_nudge (struct wb_inode *wbi, wb_ready_t *ready);
+void wb_queue_nudge_locked (struct wb_inode *wbi, wb_ready_t *ready);
 
 /* A write that was sent is done, with 0 or a positive errno. Frees it. */
 void wb_queue_done (struct wb_write *write, int error, wb_ready_t *ready);
@@ -170,6 +188,28 @@ void wb_run (xlator_t *this, wb_ready_t *ready);
 
 /* One more, or one less, that PARENT_DOWN waits for. Nothing of the translator may be used after the last one less. */
 void wb_unfinished (xlator_t *this, int by);
+
+/* --- room.c --- */
+
+/* Is there room for so many bytes more? LATER: when others are done. NEVER: it isn't to be answered early, whatever is done. again: for one
+ * that waited. Under wbi->lock. */
+enum wb_room { WB_ROOM_NOW, WB_ROOM_LATER, WB_ROOM_NEVER };
+enum wb_room wb_room_locked (const struct wb_inode *wbi, const xlator_t *this, size_t size, bool again);
+
+/* Sets a write aside for which there is room later: then, which is called with it as it is. false: it is still the caller's, and isn't to be
+ * answered early. */
+bool wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_fop *then, const struct writev_call *call, size_t size,
+                   bool again, wb_ready_t *ready);
+
+/* The first thing that then does; and what it does where it isn't answered early in spite of all. */
+void wb_room_begin_again (struct wb_inode *wbi, size_t size);
+void wb_room_pass (struct wb_inode *wbi, const xlator_t *this, wb_ready_t *ready);
+
+/* A write is done: those go on that have room now. Under wbi->lock. */
+void wb_room_go_on_locked (struct wb_inode *wbi, const xlator_t *this, wb_ready_t *ready);
+
+/* Does that call wait for room? */
+bool wb_room_is_waited_for (struct wb_inode *wbi, const call_frame_t *frame);
 
 /* --- gather.c --- */
 
@@ -217,7 +257,10 @@ fsync_fop wb_fsync;
 flush_fop wb_flush;
 
 /* A write that was answered failed; under wbi->lock. Whether it is worth a line in the log: nobody knows of an error yet. */
-bool wb_error_note_locked (struct wb_inode *wbi, int error);
+bool wb_error_note_locked (xlator_t *this, struct wb_inode *wbi, int error);
+
+/* The inode is forgotten: counts and logs an error that nobody asked for. */
+void wb_error_forget (xlator_t *this, const struct wb_inode *wbi);
 
 /* Says so, in the log; news: nobody knows of an error yet. */
 void wb_error_tell (xlator_t *this, const struct wb_write *write, int error, bool news);
@@ -242,6 +285,9 @@ void wb_nudge_all (xlator_t *this);
 
 /* The inode lost what had been answered: whoever remembers its bytes is told, soon, by the thread. Not under a lock. */
 void wb_nudge_lost (xlator_t *this, inode_t *inode);
+
+/* Has after->node go when they were told of all that was lost so far, by this thread or that. */
+void wb_nudge_after (xlator_t *this, struct wb_after *after);
 
 /* Waits until nobody is being told any more. */
 void wb_nudge_wait (xlator_t *this);

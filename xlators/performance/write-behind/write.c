@@ -8,6 +8,7 @@
 
 static writev_cbk wb_write_cbk;
 static writev_cbk wb_through_cbk;
+static writev_fop wb_writev_again;
 
 /* --- early, or through? ------------------------------------------------------------------------- */
 
@@ -102,22 +103,52 @@ write_new (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, const stru
 
 /* Joins the last write, or is one of its own. */
 static bool
-write_early (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, const struct writev_call *call, wb_ready_t *ready)
+write_early (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, const struct writev_call *call, bool again, wb_ready_t *ready)
 {
     wb_private_t *priv = this->private;
     struct wb_write *write;
 
-    if (wb_queue_join (wbi, frame, call, ready)) {
+    if (wb_queue_join (wbi, frame, call, again, ready)) {
         __atomic_add_fetch (&priv->count.joined, 1, __ATOMIC_RELAXED);
         return true;
     }
     write = write_new (frame, this, wbi, call);
     if (!write)
         return false;
-    if (wb_queue_add (write, ready))
+    if (wb_queue_add (write, again, ready))
         return true;
     wb_write_free (write);
     return false;
+}
+
+/* At once, or when there is room, or as it is. */
+static void
+write_begin (call_frame_t *frame, xlator_t *this, const struct writev_call *call, size_t size, bool again)
+{
+    struct wb_inode *wbi = wb_inode_make (this, call->fd->inode);
+    wb_ready_t ready = WB_READY_INIT;
+
+    if (write_early (frame, this, wbi, call, again, &ready)) {
+        __atomic_add_fetch (&wb_priv (this)->count.early, 1, __ATOMIC_RELAXED);
+        STACK_UNWIND (writev, frame, (int32_t) size, 0, NULL, NULL, NULL);
+    } else if (!wb_room_wait (frame, this, wbi, wb_writev_again, call, size, again, &ready)) {
+        if (again)
+            wb_room_pass (wbi, this, &ready);
+        write_through (frame, this, wbi, call, size);
+    }
+    wb_run (this, &ready);
+}
+
+static void
+wb_writev_again (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
+                 struct iobref *iobref, dict_t *xdata)
+{
+    const struct writev_call call = { .fd = fd, .vector = vector, .count = count, .offset = offset, .flags = flags,
+                                      .iobref = iobref, .xdata = xdata };
+    const size_t size = iov_length (vector, count);
+
+    wb_room_begin_again (wb_inode_get (this, fd->inode), size);
+    write_begin (frame, this, &call, size, true);
 }
 
 void
@@ -127,19 +158,11 @@ wb_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, 
     const struct writev_call call = { .fd = fd, .vector = vector, .count = count, .offset = offset, .flags = flags,
                                       .iobref = iobref, .xdata = xdata };
     const size_t size = iov_length (vector, count);
-    wb_ready_t ready = WB_READY_INIT;
 
-    if (!is_early (this, &call, size)) {
+    if (is_early (this, &call, size))
+        write_begin (frame, this, &call, size, false);
+    else
         write_through (frame, this, wb_inode_get (this, fd->inode), &call, size);
-        return;
-    }
-    if (!write_early (frame, this, wb_inode_make (this, fd->inode), &call, &ready)) {
-        write_through (frame, this, wb_inode_get (this, fd->inode), &call, size);
-        return;
-    }
-    __atomic_add_fetch (&wb_priv (this)->count.early, 1, __ATOMIC_RELAXED);
-    STACK_UNWIND (writev, frame, (int32_t) size, 0, NULL, NULL, NULL);
-    wb_run (this, &ready);
 }
 
 /* --- what was answered goes down ---------------------------------------------------------------- */

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* performance/write-behind: who is told when a write fails that had been answered. */
+#include "write_behind_world.h"
+
+START_TEST (an_error_is_told_once_to_each_who_wrote)
+{
+    struct world w = begin (OVER_FAULT (""), "");
+    fd_t *one = world_create (&w, w.root, "f", O_RDWR, 0644), *two = world_open (&w, one->inode, O_RDWR);
+
+    put (&w, two, 'a', 10, 0);
+    ck_assert_int_eq (do_fsync (&w, two), 0);
+    tell (&w, "rules", "writev times 1 -> error ENOSPC");
+    ck_assert_int_eq (put (&w, one, 'b', 10, 10), 10);
+    ck_assert_int_eq (do_fsync (&w, one), -ENOSPC);
+    ck_assert_int_eq (do_fsync (&w, one), 0);
+    ck_assert_int_eq (do_flush (&w, two), -ENOSPC);
+    ck_assert_int_eq (do_flush (&w, two), 0);
+    fd_t *three = world_open (&w, one->inode, O_RDWR);
+    put (&w, three, 'c', 10, 0);
+    ck_assert_int_eq (do_fsync (&w, three), 0); /* it came later, and others know */
+    ck_assert_int_eq (dumped (&w, NULL, "failed_later"), 1);
+    fd_unref (one);
+    fd_unref (two);
+    fd_unref (three);
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
+{
+    struct world w = begin (OVER_FAULT ("option flush-behind on\n"), "writev times 1 -> hang then error EIO");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *reader = world_open (&w, fd->inode, O_RDONLY), *next;
+
+    put (&w, fd, 'a', 10, 0);
+    ck_assert_int_eq (do_flush (&w, fd), 0); /* flush-behind: close doesn't know yet */
+    fd_unref (fd);
+    tell (&w, "release", "");
+    ck_assert_uint_eq (world_stat (&w, reader->inode).ia_size, 0);
+    ck_assert_int_eq (do_flush (&w, reader), 0); /* it didn't write: close tells it nothing */
+    next = world_open (&w, reader->inode, O_RDWR);
+    tell (&w, "rules", "writev -> error EDQUOT");
+    ck_assert_int_eq (put (&w, next, 'b', 10, 0), -EDQUOT); /* each waits for itself now */
+    ck_assert_int_eq (do_fsync (&w, reader), -EIO);
+    ck_assert_int_eq (do_fsync (&w, reader), 0);
+    ck_assert_int_eq (put (&w, next, 'b', 10, 0), 10);
+    ck_assert_int_eq (do_fsync (&w, next), -EDQUOT);
+    fd_unref (reader);
+    fd_unref (next);
+    world_end (&w);
+}
+END_TEST
+
+/* Which is how it is where nothing is said, as storage is local. */
+static const char *const closing[] = { OVER_FAULT ("option flush-behind off\n"), OVER_FAULT (""), OVER_FAULT ("option flush-behind auto\n") };
+
+START_TEST (close_tells_without_flush_behind)
+{
+    struct world w = begin (closing[_i], "writev times 1 -> delay 20ms then error ENOSPC");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
+
+    ck_assert_int_eq (put (&w, fd, 'a', 10, 0), 10);
+    ck_assert_int_eq (do_flush (&w, fd), -ENOSPC);
+    ck_assert_int_eq (do_flush (&w, fd), 0);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+/* Who locked a file is told all as well, and the lock goes after what was written. */
+START_TEST (close_waits_where_there_were_locks)
+{
+    struct world w = begin (OVER_FAULT (""), "writev times 1 -> delay 20ms");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
+    struct gf_flock lock = { .l_type = F_WRLCK };
+
+    ck_assert_int_eq (sync_lk (w.client, fd, F_SETLK, &lock, NULL, NULL), 0);
+    put (&w, fd, 'a', 10, 0);
+    ck_assert_int_eq (do_flush (&w, fd), 0);
+    ck_assert_uint_eq (stored_size (&w, "f"), 10);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+static const uint32_t sync_flags[] = { O_SYNC, O_DSYNC, O_DIRECT };
+
+START_TEST (a_synchronous_write_tells_itself)
+{
+    struct world w = begin (OVER_FAULT ("option strict-O_DIRECT on\n"), "writev -> error EIO");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR | sync_flags[_i], 0644);
+
+    if (w.r == 0) {
+        ck_assert_int_eq (put (&w, fd, 'a', PAGE, 0), -EIO);
+        ck_assert_int_eq (do_fsync (&w, fd), 0);
+    }
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+/* Each goes down as who wrote: writes of two users don't become one, and only one's fail. */
+START_TEST (each_goes_as_who_wrote)
+{
+    struct world w = begin (OVER_FAULT (""), "writev uid 12345 -> error EDQUOT\nwritev times 1 -> hang name w");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0666);
+
+    put (&w, fd, 'a', 10, 0);
+    put (&w, fd, 'b', 10, 10);
+    w.client->uid = 12345;
+    ck_assert_int_eq (put (&w, fd, 'c', 10, 20), 10);
+    ck_assert_int_eq (dumped (&w, NULL, "joined_another"), 0);
+    tell (&w, "release", "w");
+    ck_assert_int_eq (do_fsync (&w, fd), -EDQUOT);
+    ck_assert_uint_eq (stored_size (&w, "f"), 20);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+/* --- what becomes of the bytes, and of the error --------------------------------------------------------- */
+
+/* Somebody above who remembers bytes, and takes his time to forget them. */
+static struct {
+    bool may, begun, done; /* atomic */
+    unsigned what;
+} memory;
+
+static void
+memory_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    const struct invalidation *gone = data;
+
+    if (event != XLATOR_INVALIDATE)
+        return;
+    memory.what = gone->what;
+    __atomic_store_n (&memory.begun, true, __ATOMIC_RELEASE);
+    while (!__atomic_load_n (&memory.may, __ATOMIC_ACQUIRE))
+        g_usleep (1000);
+    __atomic_store_n (&memory.done, true, __ATOMIC_RELEASE);
+}
+
+static gpointer
+let_forget (gpointer data)
+{
+    while (!__atomic_load_n (&memory.begun, __ATOMIC_ACQUIRE))
+        g_usleep (1000);
+    g_usleep (20000);
+    __atomic_store_n (&memory.may, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+START_TEST (who_is_told_finds_the_bytes_forgotten)
+{
+    static const struct xlator_api api = { .type = "test/memory", .notify = memory_notify };
+    struct xlator above = { .name = "memory", .type = "test/memory", .api = &api, .ready = true };
+    xlator_list_t parent = { .xlator = &above };
+    struct world w = begin (OVER_FAULT (""), "writev times 1 -> error EIO");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
+    GThread *thread;
+
+    w.graph->top->parents = &parent;
+    thread = g_thread_new ("forgets", let_forget, NULL);
+    ck_assert_int_eq (put (&w, fd, 'a', 10, 0), 10);
+    ck_assert_int_eq (do_fsync (&w, fd), -EIO);
+    ck_assert (__atomic_load_n (&memory.done, __ATOMIC_ACQUIRE));
+    ck_assert_uint_eq (memory.what, INVALIDATE_DATA | INVALIDATE_ATTRIBUTES);
+    g_thread_join (thread);
+    w.graph->top->parents = NULL;
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (what_nobody_asked_for_is_counted)
+{
+    struct world w = begin (OVER_FAULT ("option flush-behind on\n"), "writev times 1 -> hang then error EIO");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other;
+
+    put (&w, fd, 'a', 10, 0);
+    ck_assert_int_eq (do_flush (&w, fd), 0);
+    fd_unref (fd);
+    tell (&w, "release", "");
+    while (dumped (&w, NULL, "errors_nobody_knows_yet") != 1)
+        g_usleep (1000);
+    for (int i = 0; i < 20; i++) { /* more than are remembered */
+        g_autofree char *name = g_strdup_printf ("other%d", i);
+        other = world_create (&w, w.root, name, O_RDWR, 0644);
+        fd_unref (other);
+    }
+    ck_assert_int_eq (dumped (&w, NULL, "errors_nobody_asked_for"), 1);
+    ck_assert_int_eq (dumped (&w, NULL, "errors_nobody_knows_yet"), 0);
+    world_end (&w);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("write-behind-errors");
+    TCase *tcase = tcase_create ("write-behind-errors");
+
+    tcase_set_timeout (tcase, 60);
+    tcase_add_test (tcase, an_error_is_told_once_to_each_who_wrote);
+    tcase_add_test (tcase, an_error_that_nobody_knows_of_waits_for_whoever_asks);
+    tcase_add_loop_test (tcase, close_tells_without_flush_behind, 0, G_N_ELEMENTS (closing));
+    tcase_add_test (tcase, who_is_told_finds_the_bytes_forgotten);
+    tcase_add_test (tcase, what_nobody_asked_for_is_counted);
+    tcase_add_test (tcase, close_waits_where_there_were_locks);
+    tcase_add_loop_test (tcase, a_synchronous_write_tells_itself, 0, G_N_ELEMENTS (sync_flags));
+    tcase_add_test (tcase, each_goes_as_who_wrote);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}

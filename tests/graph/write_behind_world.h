@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* performance/write-behind over debug/fault, over a fresh directory. */
+#ifndef TESTS_WRITE_BEHIND_WORLD_H
+#define TESTS_WRITE_BEHIND_WORLD_H
+
+#include "posix_world.h"
+
+#define OVER_FAULT(options)                                                                        \
+    "end-volume\nvolume fault\ntype debug/fault\noption seed 1\nsubvolumes posix\nend-volume\n"    \
+    "volume wb\ntype performance/write-behind\n" options "subvolumes fault\n"
+#define PAGE 4096
+
+/* --- telling and asking ------------------------------------------------------------------------------ */
+
+static void
+tell (struct world *w, const char *command, const char *input)
+{
+    xlator_t *fault = FIRST_CHILD (w->graph->top);
+    const struct xlator_command *one = fault->api->commands;
+    g_autoptr (GBytes) bytes = g_bytes_new (input, strlen (input));
+    g_autoptr (GString) answer = g_string_new (NULL);
+
+    while (strcmp (one->name, command) != 0)
+        one++;
+    ck_assert_int_eq (one->run (fault, bytes, answer), 0);
+}
+
+static struct world
+begin (const char *options, const char *rules)
+{
+    struct world w = world_begin (options);
+
+    tell (&w, "rules", rules);
+    return w;
+}
+
+/* A number of the translator's own dump, or of the inode's. */
+static int
+dumped (struct world *w, inode_t *inode, const char *key)
+{
+    g_autoptr (GString) out = g_string_new ("\n");
+    g_autofree char *line = g_strdup_printf ("%s=", key);
+    const char *at;
+
+    if (inode)
+        w->graph->top->api->dumpops.inodectx (w->graph->top, inode, out);
+    else
+        w->graph->top->api->dumpops.priv (w->graph->top, out);
+    at = strstr (out->str, line);
+    return at ? atoi (at + strlen (line)) : -1;
+}
+
+static gsize
+stored_size (const struct world *w, const char *name)
+{
+    g_autofree char *path = world_path (w, name);
+    struct stat st;
+
+    return stat (path, &st) == 0 ? (gsize) st.st_size : 0;
+}
+
+static int
+put (struct world *w, fd_t *fd, char letter, size_t size, off_t offset)
+{
+    g_autofree char *text = g_strnfill (size, letter);
+
+    return world_write (w, fd, text, offset);
+}
+
+static int
+do_fsync (struct world *w, fd_t *fd)
+{
+    return sync_fsync (w->client, fd, 0, NULL, NULL);
+}
+
+static int
+do_flush (struct world *w, fd_t *fd)
+{
+    return sync_flush (w->client, fd, NULL, NULL);
+}
+
+#endif
