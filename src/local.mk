@@ -36,6 +36,7 @@ src_libcore_a_SOURCES = \
     %D%/core/lru.c \
     %D%/core/opset.c \
     %D%/core/option.c \
+    %D%/core/pieces.c \
     %D%/core/print.c \
     %D%/core/print.h \
     %D%/core/priority.c \
@@ -122,6 +123,7 @@ pkgincludecore_HEADERS = \
     %D%/core/lru.h \
     %D%/core/opset.h \
     %D%/core/option.h \
+    %D%/core/pieces.h \
     %D%/core/priority.h \
     %D%/core/random.h \
     %D%/core/rundir.h \

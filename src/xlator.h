@@ -25,6 +25,7 @@
 #include "core/lru.h"
 #include "core/opset.h"
 #include "core/option.h"
+#include "core/pieces.h"
 #include "core/priority.h"
 #include "core/random.h"
 #include "core/rundir.h"

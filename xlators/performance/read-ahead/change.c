@@ -7,11 +7,10 @@ static open_cbk ra_open_cbk;
 static create_cbk ra_create_cbk;
 
 static void
-change_begin (xlator_t *this, struct ra_inode *inode)
+file_changes (xlator_t *this, struct ra_inode *inode)
 {
     pthread_mutex_lock (&inode->lock);
-    inode->changing++;
-    inode->generation++;
+    change_begin (&ra_priv (this)->clock, &inode->changes);
     if (inode->files.head)
         RA_COUNT (this, changes, 1);
     ra_inode_drop_locked (inode);
@@ -19,11 +18,10 @@ change_begin (xlator_t *this, struct ra_inode *inode)
 }
 
 static void
-change_end (struct ra_inode *inode)
+file_changed (xlator_t *this, struct ra_inode *inode)
 {
     pthread_mutex_lock (&inode->lock);
-    inode->changing--;
-    inode->generation++;
+    change_end (&ra_priv (this)->clock, &inode->changes, 0);
     pthread_mutex_unlock (&inode->lock);
 }
 
@@ -40,7 +38,7 @@ begin (xlator_t *this, inode_t *inode)
     struct ra_inode *rai = ra_inode_ref (ra_inode_make (this, inode));
 
     attributes_change (this);
-    change_begin (this, rai);
+    file_changes (this, rai);
     return rai;
 }
 
@@ -49,7 +47,7 @@ static void
 end (xlator_t *this, struct ra_inode *rai)
 {
     attributes_change (this);
-    change_end (rai);
+    file_changed (this, rai);
     ra_inode_unref (rai);
 }
 
@@ -113,8 +111,8 @@ ra_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     if (op_ret < 0) {
         ra_invalidate (this, NULL);
     } else if (rai) {
-        change_begin (this, rai);
-        change_end (rai);
+        file_changes (this, rai);
+        file_changed (this, rai);
     }
     inode_unref (known);
     __atomic_sub_fetch (&ra_priv (this)->blind, 1, __ATOMIC_ACQ_REL);
@@ -199,7 +197,7 @@ ra_invalidate (xlator_t *this, inode_t *inode)
         __atomic_add_fetch (&ra_priv (this)->epoch, 1, __ATOMIC_ACQ_REL);
         ra_drop_all (this);
     } else if (rai) {
-        change_begin (this, rai);
-        change_end (rai);
+        file_changes (this, rai);
+        file_changed (this, rai);
     }
 }

@@ -95,7 +95,7 @@ ra_file_make (xlator_t *this, fd_t *fd)
 bool
 ra_is_still_locked (const struct ra_file *file)
 {
-    return file->inode->changing == 0 && RA_GET (file->this, blind) == 0;
+    return file->inode->changes.under_way == 0 && RA_GET (file->this, blind) == 0;
 }
 
 /* --- pages -------------------------------------------------------------------------------------- */

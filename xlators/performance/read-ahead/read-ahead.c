@@ -205,8 +205,8 @@ ra_dump_inode (xlator_t *this, inode_t *inode, GString *out)
     if (!rai)
         return;
     pthread_mutex_lock (&rai->lock);
-    g_string_append_printf (out, "files_with_pages=%u\nchanging=%u\ngeneration=%" PRIu64 "\neof=%lld\n", rai->files.length,
-                            rai->changing, rai->generation, (long long) rai->eof);
+    g_string_append_printf (out, "files_with_pages=%u\nchanging=%u\neof=%lld\n", rai->files.length,
+                            rai->changes.under_way, (long long) rai->eof);
     pthread_mutex_unlock (&rai->lock);
 }
 

@@ -12,9 +12,9 @@
  *                                        ^  |
  *      fd --ctx--------------------------'  '--pages--> ra_page, ra_page, ...     one behind the other
  *
- * A page is listed from when it is asked for until it was read, or the file changes, or it is too old. What changes a file raises
- * ra_inode.generation when it comes, so that no page and no reader keeps what was asked for before, and while it is on its
- * way no page is asked for or served: some would see it and some not.
+ * A page is listed from when it is asked for until it was read, or the file changes, or it is too old. What changes a file has its pages
+ * dropped when it comes, also for a reader who waits for one, and while it is on its way no page is asked for or served: some would see it
+ * and some not.
  *
  * Locks: ra_inode.lock, then private.lock; nothing is wound or answered under them.
  */
@@ -37,6 +37,7 @@ typedef struct {
     int64_t timeout;    /* how old a page may be; nanoseconds */
     bool force_atime;
 
+    struct change_clock clock;
     bool ending;         /* atomic: no page is asked for any more */
     unsigned blind;      /* atomic: how many calls are on their way that may cut off some file, and nobody knows which */
     uint64_t epoch;      /* atomic: raised when any file may have changed */
@@ -59,8 +60,7 @@ typedef struct {
 struct ra_inode {
     int refs;              /* atomic: the inode's context, its files, changes on their way */
     pthread_mutex_t lock;
-    uint64_t generation;   /* lock */
-    unsigned changing;     /* lock: changes on their way */
+    struct change_view changes; /* lock */
     GQueue files;          /* lock: of struct ra_file */
     off_t eof;             /* lock: where a page found it to end; -1: not known */
     int64_t eof_at;        /* lock: when */
@@ -110,7 +110,7 @@ struct ra_wait {
     size_t size;
     off_t offset;
     uint32_t flags;
-    uint64_t generation, epoch; /* of when it came */
+    uint64_t asked, epoch;  /* when it came: of private.clock */
     unsigned pending;       /* pages that aren't ready; inode->lock */
     GList place;            /* in private.waiting; private.lock */
     bool waits;             /* private.lock: it is there */

@@ -2,8 +2,6 @@
 /* A read: from pages that are there or on their way, or by itself. One that begins in a page, or where the last one ended, is in order. */
 #include "read-ahead.h"
 
-#define VECTORS 64 /* of an answer; what has more is copied */
-
 static readv_cbk ra_demand_cbk;
 
 /* What is to become of a read. */
@@ -17,7 +15,7 @@ enum way {
 struct plan {
     struct ra_page *pages[RA_PAGES];
     unsigned n, pending;
-    uint64_t generation, epoch;
+    uint64_t asked, epoch;
 };
 
 /* --- answering ---------------------------------------------------------------------------------- */
@@ -32,87 +30,6 @@ part_of (const struct ra_page *page, size_t size, off_t offset, size_t *ret_skip
     return to > from ? (size_t) (to - from) : 0;
 }
 
-/* size bytes of the vector, from skip on. How many elements that takes; at most max are stored. */
-static int
-slice (const struct iovec *vector, int count, size_t skip, size_t size, struct iovec *ret_vector, int max)
-{
-    int used = 0;
-
-    for (int i = 0; i < count && size > 0; i++) {
-        const size_t from = MIN (skip, vector[i].iov_len), n = MIN (vector[i].iov_len - from, size);
-
-        skip -= from;
-        size -= n;
-        if (n == 0)
-            continue;
-        if (used < max)
-            ret_vector[used] = (struct iovec){ (char *) vector[i].iov_base + from, n };
-        used++;
-    }
-    return used;
-}
-
-struct answer_parts {
-    struct iovec vector[VECTORS];
-    int count;
-    struct iobref *iobref;
-    size_t size;
-};
-
-static void
-parts_of_page (struct answer_parts *parts, const struct ra_page *page, size_t size, off_t offset, bool *fits)
-{
-    const int used = MIN (parts->count, VECTORS);
-    size_t skip;
-    const size_t n = part_of (page, size, offset, &skip);
-
-    parts->count += slice (page->vector, page->count, skip, n, parts->vector + used, VECTORS - used);
-    parts->size += n;
-    for (int i = 0; page->iobref && n > 0 && i < page->iobref->used; i++)
-        *fits = iobref_add (parts->iobref, page->iobref->bufs[i]) == 0 && *fits;
-}
-
-/* The same as one buffer. */
-static int
-parts_copy (struct answer_parts *parts, struct ra_page *const *pages, unsigned n, size_t size, off_t offset)
-{
-    struct iobuf *iobuf = iobuf_new (MAX (parts->size, 1));
-    size_t done = 0, skip;
-
-    if (!iobuf)
-        return -ENOMEM;
-    for (unsigned i = 0; i < n; i++) {
-        struct iovec one[VECTORS];
-        const size_t part = part_of (pages[i], size, offset, &skip);
-        const int count = slice (pages[i]->vector, pages[i]->count, skip, part, one, VECTORS);
-
-        done += iov_unload ((char *) iobuf->ptr + done, part, one, MIN (count, VECTORS));
-    }
-    iobref_unref (parts->iobref);
-    parts->iobref = iobref_new ();
-    iobref_add (parts->iobref, iobuf);
-    parts->vector[0] = (struct iovec){ iobuf->ptr, done };
-    parts->count = 1;
-    iobuf_unref (iobuf);
-    return done == parts->size ? 0 : -EIO;
-}
-
-/* The bytes in their buffers, or, where those are too many, a copy. */
-static int
-parts_make (struct answer_parts *parts, struct ra_page *const *pages, unsigned n, size_t size, off_t offset)
-{
-    bool fits = true;
-
-    parts->count = 0;
-    parts->size = 0;
-    parts->iobref = iobref_new ();
-    for (unsigned i = 0; i < n; i++)
-        parts_of_page (parts, pages[i], size, offset, &fits);
-    if (fits && parts->count <= VECTORS)
-        return 0;
-    return parts_copy (parts, pages, n, size, offset);
-}
-
 /* Attributes that came with the last page, unless any may have changed since. */
 static struct iatt *
 stbuf_of (const xlator_t *this, struct ra_page *page)
@@ -124,17 +41,23 @@ stbuf_of (const xlator_t *this, struct ra_page *page)
 static void
 answer (call_frame_t *frame, xlator_t *this, fd_t *fd, struct ra_page *const *pages, unsigned n, size_t size, off_t offset)
 {
-    struct answer_parts parts;
-    const int r = parts_make (&parts, pages, n, size, offset);
+    struct pieces pieces;
 
+    pieces_begin (&pieces, size);
+    for (unsigned i = 0; i < n; i++) {
+        size_t skip;
+        const size_t part = part_of (pages[i], size, offset, &skip);
+
+        pieces_add (&pieces, pages[i]->vector, pages[i]->count, pages[i]->iobref, skip, part);
+    }
     if (RA_GET (this, force_atime))
         ra_touch (this, frame, fd, offset);
-    if (r < 0)
-        STACK_UNWIND (readv, frame, -1, -r, NULL, 0, NULL, NULL, NULL);
+    if (pieces.failed)
+        STACK_UNWIND (readv, frame, -1, ENOMEM, NULL, 0, NULL, NULL, NULL);
     else
-        STACK_UNWIND (readv, frame, (int32_t) parts.size, 0, parts.vector, parts.count, stbuf_of (this, pages[n - 1]),
-                      parts.iobref, NULL);
-    iobref_unref (parts.iobref);
+        STACK_UNWIND (readv, frame, (int32_t) pieces.size, 0, pieces.vector, pieces.count, stbuf_of (this, pages[n - 1]),
+                      pieces.iobref, NULL);
+    pieces_end (&pieces);
 }
 
 /* --- what there is ------------------------------------------------------------------------------ */
@@ -253,7 +176,7 @@ wait_new (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_
     struct ra_wait *wait = frame_local_new (frame, sizeof *wait);
 
     *wait = (struct ra_wait){ .frame = frame, .file = file, .fd = fd_ref (fd), .size = size, .offset = offset,
-                              .generation = plan->generation, .epoch = plan->epoch };
+                              .asked = plan->asked, .epoch = plan->epoch };
     wait->place.data = wait;
     return wait;
 }
@@ -283,7 +206,7 @@ wait_holds_locked (const struct ra_wait *wait)
 {
     const struct ra_file *file = wait->file;
 
-    if (!ra_is_still_locked (file) || wait->generation != file->inode->generation
+    if (!ra_is_still_locked (file) || !change_view_holds (&file->inode->changes, wait->asked)
         || wait->epoch != RA_GET (file->this, epoch))
         return false;
     for (unsigned i = 0; i < wait->n_pages; i++)
@@ -346,7 +269,7 @@ ra_demand_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     GQueue send = G_QUEUE_INIT;
 
     pthread_mutex_lock (&file->inode->lock);
-    if (ra_is_still_locked (file) && asked->generation == file->inode->generation && op_ret == (int32_t) asked->size
+    if (ra_is_still_locked (file) && change_view_holds (&file->inode->changes, asked->asked) && op_ret == (int32_t) asked->size
         && file->expected == end)
         ra_extend_locked (file, frame, asked->fd, end, &send);
     pthread_mutex_unlock (&file->inode->lock);
@@ -381,7 +304,7 @@ ra_plan (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_t
     enum way way;
 
     pthread_mutex_lock (&file->inode->lock);
-    plan->generation = file->inode->generation;
+    plan->asked = change_clock_now (&ra_priv (file->this)->clock);
     plan->epoch = RA_GET (file->this, epoch);
     if (ra_is_still_locked (file)) {
         prune_locked (file, offset);
