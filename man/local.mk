@@ -21,6 +21,7 @@ man_MANS = \
     man/man7/windlass-meta.7 \
     man/man7/windlass-probes.7 \
     man/man7/storage-posix.7 \
+    man/man7/system-posix-acl.7 \
     man/man8/mount.windlass.8 \
     man/man8/windlass-conform.8 \
     man/man8/windlass.8
@@ -42,6 +43,7 @@ man_sources = \
     %D%/performance-open-behind.7.in \
     %D%/performance-write-behind.7.in \
     %D%/storage-posix.7.in \
+    %D%/system-posix-acl.7.in \
     %D%/volfile.5.in \
     %D%/windlass-conform.8.in \
     %D%/windlass-meta.7.in \
@@ -86,5 +88,6 @@ man/man7/performance-read-ahead.7: src/windlass$(EXEEXT) xlators/performance/rea
 man/man7/performance-open-behind.7: src/windlass$(EXEEXT) xlators/performance/open-behind.la
 man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.la
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
+man/man7/system-posix-acl.7: src/windlass$(EXEEXT) xlators/system/posix-acl.la
 man/man8/windlass-conform.8: src/windlass$(EXEEXT)
 man/man8/windlass.8: src/windlass$(EXEEXT)

@@ -27,6 +27,7 @@ check_PROGRAMS += \
     tests/graph/test_functions \
     tests/graph/test_load \
     tests/graph/test_posix \
+    tests/graph/test_posix_acl_cases \
     tests/graph/test_posix_shared \
     tests/graph/test_power_cut \
     tests/graph/test_power_cut_random \
@@ -335,6 +336,7 @@ dist_noinst_DATA += \
     %D%/mount/trace-lib.sh \
     %D%/graph/posix_world.h \
     %D%/graph/write_behind_world.h \
+    %D%/mount/programs/rights.h \
     %D%/unit/mock.h \
     %D%/unit/programs/patched.c \
     %D%/unit/suite.h

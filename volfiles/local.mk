@@ -14,6 +14,7 @@ dist_volfiles_DATA = \
     %D%/nl-cache.vol \
     %D%/open-behind.vol \
     %D%/posix.vol \
+    %D%/posix-acl.vol \
     %D%/power-cut.vol \
     %D%/read-ahead.vol \
     %D%/rot-13.vol \

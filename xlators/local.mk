@@ -33,3 +33,4 @@ include %D%/performance/read-ahead/local.mk
 include %D%/performance/open-behind/local.mk
 include %D%/performance/write-behind/local.mk
 include %D%/storage/posix/local.mk
+include %D%/system/posix-acl/local.mk

@@ -79,7 +79,7 @@ implemented (const xlator_t *xl)
     if (xl->pass_through)
         return 0;
     if (xl->api->every)
-        return OPSET_ALL;
+        ops = xl->api->every_ops ? xl->api->every_ops : OPSET_ALL;
 #define FOP(name) ops |= xl->api->fops.name ? OPSET_OF (FOP_##name) : 0;
 #define ARG(kind, name)
 #define REPLY(name)

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What was allowed goes down, and what its answer tells of rights is kept or dropped. */
+#include "posix-acl.h"
+
+#include <linux/xattr.h>
+
+#define ACL_CREATES 4 /* for a name that comes and goes all the time */
+
+static setattr_cbk posix_acl_setattr_cbk;
+static fsetattr_cbk posix_acl_fsetattr_cbk;
+static create_cbk posix_acl_create_cbk;
+static create_cbk posix_acl_create_there_cbk;
+static lookup_cbk posix_acl_create_lookup_cbk;
+static setxattr_cbk posix_acl_setxattr_cbk;
+static stat_cbk posix_acl_setxattr_stat_cbk;
+static setattr_cbk posix_acl_setxattr_setattr_cbk;
+
+/* It passes by the answer as the cookie: when the question was asked. */
+static void
+wind_to_learn (const struct call *call)
+{
+    call_wind (call, FIRST_CHILD (call->this), (void *) (uintptr_t) acl_keep_now (call->this));
+}
+
+static void
+note_inode (const struct call *call, inode_t *inode)
+{
+    struct acl_local *local = acl_local_of (call->frame);
+
+    inode_unref (local->inode);
+    local->inode = inode_ref (inode);
+}
+
+static inode_t *
+inode_of (const struct call *call)
+{
+    return call->loc ? call->loc->inode : call->fd->inode;
+}
+
+/* --- what changes rights ------------------------------------------------------------------------- */
+
+/* Before it goes down, and again when it was done: what was asked for in between may be either. */
+static void
+changes_rights (const struct call *call)
+{
+    note_inode (call, inode_of (call));
+    acl_keep_drop (call->this, inode_of (call));
+}
+
+static void
+changed_rights (xlator_t *this, call_frame_t *frame)
+{
+    struct acl_local *local = frame->local;
+
+    acl_keep_drop (this, local->inode);
+}
+
+static void
+go_on_setattr (const struct call *call, bool drop_setgid)
+{
+    const struct setattr_call *args = call->args;
+    struct iatt to;
+
+    changes_rights (call);
+    if (!drop_setgid) {
+        call_wind (call, FIRST_CHILD (call->this), NULL);
+        return;
+    }
+    to = *args->stbuf;
+    to.ia_prot &= ~(uint32_t) S_ISGID;
+    STACK_WIND (call->frame, posix_acl_setattr_cbk, FIRST_CHILD (call->this), setattr, args->loc, &to, args->valid, args->xdata);
+}
+
+static void
+posix_acl_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *statpre,
+                       struct iatt *statpost, dict_t *xdata)
+{
+    changed_rights (this, frame);
+    STACK_UNWIND (setattr, frame, op_ret, op_errno, statpre, statpost, xdata);
+}
+
+static void
+go_on_fsetattr (const struct call *call, bool drop_setgid)
+{
+    const struct fsetattr_call *args = call->args;
+    struct iatt to;
+
+    changes_rights (call);
+    if (!drop_setgid) {
+        call_wind (call, FIRST_CHILD (call->this), NULL);
+        return;
+    }
+    to = *args->stbuf;
+    to.ia_prot &= ~(uint32_t) S_ISGID;
+    STACK_WIND (call->frame, posix_acl_fsetattr_cbk, FIRST_CHILD (call->this), fsetattr, args->fd, &to, args->valid, args->xdata);
+}
+
+static void
+posix_acl_fsetattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *statpre,
+                        struct iatt *statpost, dict_t *xdata)
+{
+    changed_rights (this, frame);
+    STACK_UNWIND (fsetattr, frame, op_ret, op_errno, statpre, statpost, xdata);
+}
+
+/* --- an ACL ------------------------------------------------------------------------------------- */
+
+static bool
+changes_acl (const struct call *call)
+{
+    const struct setxattr_call *set = call->args;
+    const struct fsetxattr_call *fset = call->args;
+
+    if (call->op == FOP_setxattr)
+        return dict_has (set->dict, XATTR_NAME_POSIX_ACL_ACCESS);
+    if (call->op == FOP_fsetxattr)
+        return dict_has (fset->dict, XATTR_NAME_POSIX_ACL_ACCESS);
+    return posix_acl_is_acl (call->name);
+}
+
+/* An ACL rewrites the mode, and takes setgid away if the group isn't the owner's. Storage that acts as the caller has done that;
+ * where it acts as somebody mightier, it is done here. */
+static void
+go_on_xattr (const struct call *call, bool drop_setgid)
+{
+    const struct setxattr_call *args = call->args;
+
+    if (!changes_acl (call)) {
+        call_pass (call);
+        return;
+    }
+    changes_rights (call);
+    if (drop_setgid && call->op == FOP_setxattr)
+        STACK_WIND (call->frame, posix_acl_setxattr_cbk, FIRST_CHILD (call->this), setxattr, args->loc, args->dict, args->flags, args->xdata);
+    else
+        call_wind (call, FIRST_CHILD (call->this), NULL);
+}
+
+static void
+posix_acl_setxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    const struct acl_local *local = frame->local;
+    loc_t loc = { .inode = local->inode };
+
+    changed_rights (this, frame);
+    if (op_ret < 0)
+        STACK_UNWIND (setxattr, frame, op_ret, op_errno, xdata);
+    else
+        STACK_WIND (frame, posix_acl_setxattr_stat_cbk, FIRST_CHILD (this), stat, &loc, NULL);
+    loc_wipe_path (&loc);
+}
+
+static void
+posix_acl_setxattr_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+                             dict_t *xdata)
+{
+    const struct acl_local *local = frame->local;
+    loc_t loc = { .inode = local->inode };
+    struct iatt to;
+
+    if (op_ret < 0 || !(buf->ia_prot & S_ISGID)) {
+        STACK_UNWIND (setxattr, frame, 0, 0, NULL);
+        return;
+    }
+    to = *buf;
+    to.ia_prot &= ~(uint32_t) S_ISGID;
+    STACK_WIND (frame, posix_acl_setxattr_setattr_cbk, FIRST_CHILD (this), setattr, &loc, &to, IATT_MODE, NULL);
+    loc_wipe_path (&loc);
+}
+
+static void
+posix_acl_setxattr_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                                struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
+{
+    changed_rights (this, frame);
+    STACK_UNWIND (setxattr, frame, op_ret, op_errno, NULL);
+}
+
+/* --- create ------------------------------------------------------------------------------------- */
+
+/*
+ * A create without O_EXCL opens a file that is there, for which other rights are needed than to make one; and whether there is one
+ * nobody can know before. So a new one is asked for first. If there is one, it is found, judged as one that is opened, and the create goes
+ * down as it came; should the name have come to stand for another file by then, the caller doesn't get that.
+ */
+static void
+go_on_create (const struct call *call)
+{
+    const struct create_call *args = call->args;
+    struct acl_local *local = acl_local_of (call->frame);
+
+    if (local->exists) {
+        STACK_WIND (call->frame, posix_acl_create_there_cbk, FIRST_CHILD (call->this), create, args->loc, args->flags, args->mode,
+                    args->umask, args->fd, args->xdata);
+        return;
+    }
+    local->stub = local->creates < ACL_CREATES ? call_keep (call) : NULL;
+    if (!local->stub) {
+        call_fail (call, local->creates < ACL_CREATES ? ENOMEM : ESTALE);
+        return;
+    }
+    if (local->creates++ == 0)
+        acl_named_add (local, args->loc->parent, args->loc->name, NULL);
+    STACK_WIND (call->frame, posix_acl_create_cbk, FIRST_CHILD (call->this), create, args->loc, args->flags | O_EXCL, args->mode,
+                args->umask, args->fd, args->xdata);
+}
+
+static void
+posix_acl_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
+                      struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+{
+    struct acl_local *local = frame->local;
+    const struct acl_named *named = &local->named[0];
+    g_autoptr (inode_t) place = NULL;
+    loc_t loc = { .name = named->name, .parent = named->parent };
+
+    if (op_ret >= 0 || op_errno != EEXIST) {
+        call_stub_destroy (g_steal_pointer (&local->stub));
+        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+        return;
+    }
+    loc.inode = place = inode_new (named->parent->table);
+    STACK_WIND (frame, posix_acl_create_lookup_cbk, FIRST_CHILD (this), lookup, &loc, NULL);
+    loc_wipe_path (&loc);
+}
+
+static void
+posix_acl_create_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
+                             struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+{
+    struct acl_local *local = frame->local;
+    struct acl_named *named = &local->named[0];
+    call_stub_t *stub = g_steal_pointer (&local->stub);
+
+    if (op_ret < 0 && op_errno != ENOENT) {
+        call_stub_destroy (stub);
+        frame_fail (frame, op_errno);
+        return;
+    }
+    local->exists = op_ret >= 0;
+    if (local->exists)
+        named->inode = inode_link (inode, named->parent, named->name, buf);
+    call_resume (stub);
+}
+
+static void
+posix_acl_create_there_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
+                            struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+{
+    const struct acl_local *local = frame->local;
+
+    if (op_ret >= 0 && !gfid_equal (&buf->ia_gfid, &local->named[0].inode->gfid))
+        frame_fail (frame, ESTALE);
+    else
+        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+}
+
+/* --- all ---------------------------------------------------------------------------------------- */
+
+void
+acl_go_on (const struct call *call, const struct acl_look *look)
+{
+    switch (call->op) {
+    case FOP_lookup:
+        wind_to_learn (call);
+        return;
+    case FOP_getxattr:
+    case FOP_fgetxattr:
+        if (posix_acl_is_acl (call->name)) {
+            note_inode (call, inode_of (call));
+            wind_to_learn (call);
+            return;
+        }
+        break;
+    case FOP_setattr:
+        go_on_setattr (call, look && look->drop_setgid);
+        return;
+    case FOP_fsetattr:
+        go_on_fsetattr (call, look && look->drop_setgid);
+        return;
+    case FOP_setxattr:
+    case FOP_fsetxattr:
+    case FOP_removexattr:
+    case FOP_fremovexattr:
+        go_on_xattr (call, look && look->drop_setgid);
+        return;
+    case FOP_create:
+        if (look && !(call->flags & O_EXCL)) {
+            go_on_create (call);
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    call_pass (call);
+}
+
+static void
+learn_acl (const struct answer *answer, const dict_t *dict)
+{
+    const struct acl_local *local = answer->frame->local;
+    enum acl_state state = ACL_NONE;
+    struct acl *acl = NULL;
+
+    if (answer->op_ret >= 0)
+        state = acl_take (answer->this, dict, &acl);
+    else if (answer->op_errno != ENODATA && answer->op_errno != EOPNOTSUPP)
+        return;
+    acl_keep_acl (answer->this, local->inode, (uint64_t) (uintptr_t) answer->cookie, answer->frame->root->begin, state, acl);
+    acl_unref (acl);
+}
+
+void
+posix_acl_every_cbk (const struct answer *answer)
+{
+    const struct getxattr_answer *get = answer->rets;
+    const struct fgetxattr_answer *fget = answer->rets;
+
+    if (answer->op == FOP_getxattr)
+        learn_acl (answer, get->dict);
+    else if (answer->op == FOP_fgetxattr)
+        learn_acl (answer, fget->dict);
+    else if (answer->op != FOP_lookup)
+        changed_rights (answer->this, answer->frame);
+    else if (answer->op_ret >= 0)
+        acl_keep_attributes (answer->this, answer->inode, (uint64_t) (uintptr_t) answer->cookie, answer->frame->root->begin, answer->buf);
+    answer_pass (answer);
+}

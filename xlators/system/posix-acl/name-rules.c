@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The rules of operations that find, open, make, move and remove. Each names the kernel's function whose order of questions it has. */
+#include "posix-acl.h"
+
+int
+posix_acl_lookup (struct acl_look *look)
+{
+    const loc_t *loc = look->call->loc;
+
+    return loc->name && loc->parent ? acl_may (look, loc->parent, X_OK) : 0;
+}
+
+/* --- opening: may_open -------------------------------------------------------------------------- */
+
+static int
+may_open (struct acl_look *look, inode_t *inode, uint32_t flags)
+{
+    static const unsigned wants[] = { [O_RDONLY] = R_OK, [O_WRONLY] = W_OK, [O_RDWR] = R_OK | W_OK, [3] = R_OK | W_OK };
+    const unsigned want = wants[flags & O_ACCMODE] | (flags & O_TRUNC ? W_OK : 0);
+    int r;
+
+    /* No right decides there: storage says EISDIR or ELOOP. */
+    if (inode->ia_type == IA_IFLNK || (inode->ia_type == IA_IFDIR && want & W_OK))
+        return 0;
+    r = acl_may (look, inode, want);
+    if (r == 0 && flags & O_NOATIME)
+        r = acl_owns (look, inode);
+    return r;
+}
+
+int
+posix_acl_open (struct acl_look *look)
+{
+    return may_open (look, look->call->loc->inode, look->call->flags);
+}
+
+int
+posix_acl_opendir (struct acl_look *look)
+{
+    return may_open (look, look->call->loc->inode, look->call->fd->flags & ~(O_ACCMODE | O_TRUNC));
+}
+
+/* --- making: may_create ------------------------------------------------------------------------- */
+
+static int
+may_make (struct acl_look *look, inode_t *directory)
+{
+    return acl_may (look, directory, W_OK | X_OK);
+}
+
+int
+posix_acl_create (struct acl_look *look)
+{
+    const loc_t *loc = look->call->loc;
+    inode_t *there = NULL;
+    int r;
+
+    if (look->local && look->local->exists) /* a create that only opens */
+        return may_open (look, look->local->named[0].inode, look->call->flags);
+    r = may_make (look, loc->parent);
+    if (r != -EACCES || look->call->flags & O_EXCL)
+        return r;
+    r = acl_may (look, loc->parent, X_OK);
+    if (r == 0)
+        r = acl_find (look, loc->parent, loc->name, &there);
+    if (r != 0)
+        return r;
+    if (!there)
+        return -EACCES;
+    look->local->exists = true;
+    return may_open (look, there, look->call->flags);
+}
+
+int
+posix_acl_tmpfile (struct acl_look *look)
+{
+    return may_make (look, look->call->loc->inode);
+}
+
+int
+posix_acl_mkdir (struct acl_look *look)
+{
+    return may_make (look, look->call->loc->parent);
+}
+
+int
+posix_acl_symlink (struct acl_look *look)
+{
+    return may_make (look, look->call->loc->parent);
+}
+
+/* Devices are for root alone, but for overlayfs's mark of a name that is gone. */
+int
+posix_acl_mknod (struct acl_look *look)
+{
+    const struct mknod_call *args = look->call->args;
+    const int r = may_make (look, look->call->loc->parent);
+
+    if (r == 0 && (S_ISBLK (args->mode) || (S_ISCHR (args->mode) && args->rdev != 0)))
+        return -EPERM;
+    return r;
+}
+
+/* may_linkat: with protected_hardlinks one links what one owns, or could read and write anyway. */
+static int
+may_link (struct acl_look *look, inode_t *inode)
+{
+    g_auto (acl_view_t) view = { 0 };
+    int r = acl_see (look, inode, &view);
+
+    if (r != 0 || view.uid == look->caller.uid)
+        return r;
+    if (inode->ia_type != IA_IFREG || view.mode & S_ISUID || (view.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
+        return -EPERM;
+    r = acl_may (look, inode, R_OK | W_OK);
+    return r == -EACCES ? -EPERM : r;
+}
+
+int
+posix_acl_link (struct acl_look *look)
+{
+    const int r = look->priv->protected_hardlinks ? may_link (look, look->call->loc->inode) : 0;
+
+    return r == 0 ? may_make (look, look->call->newloc->parent) : r;
+}
+
+/* --- removing: may_delete ----------------------------------------------------------------------- */
+
+/* In a sticky directory only what is one's own, or in one's own directory. */
+static int
+may_unstick (struct acl_look *look, const loc_t *loc)
+{
+    g_auto (acl_view_t) directory = { 0 };
+    inode_t *inode = loc->inode;
+    int r = acl_see (look, loc->parent, &directory);
+
+    if (r != 0 || !(directory.mode & S_ISVTX) || directory.uid == look->caller.uid)
+        return r;
+    if (!inode)
+        r = acl_find (look, loc->parent, loc->name, &inode);
+    return r == 0 && inode ? acl_owns (look, inode) : r;
+}
+
+static int
+may_remove (struct acl_look *look, const loc_t *loc)
+{
+    const int r = acl_may (look, loc->parent, W_OK | X_OK);
+
+    return r == 0 ? may_unstick (look, loc) : r;
+}
+
+int
+posix_acl_unlink (struct acl_look *look)
+{
+    return may_remove (look, look->call->loc);
+}
+
+int
+posix_acl_rmdir (struct acl_look *look)
+{
+    return may_remove (look, look->call->loc);
+}
+
+/* --- moving: vfs_rename ------------------------------------------------------------------------- */
+
+/* A directory that gets another one above it is written to: its "..". */
+static int
+may_move (struct acl_look *look, inode_t *inode)
+{
+    const struct call *call = look->call;
+
+    if (inode->ia_type != IA_IFDIR || call->loc->parent == call->newloc->parent)
+        return 0;
+    return acl_may (look, inode, W_OK);
+}
+
+int
+posix_acl_rename (struct acl_look *look)
+{
+    const struct call *call = look->call;
+    const bool exchange = call->flags & RENAME_EXCHANGE;
+    inode_t *const inode = call->loc->inode, *const target = call->newloc->inode;
+    int r;
+
+    if (target && target == inode) /* two names of one file: nothing is done, so nothing is asked */
+        return 0;
+    r = may_remove (look, call->loc);
+    if (r == 0)
+        r = may_remove (look, call->newloc); /* what is asked of a name that isn't there is among it */
+    if (r != 0 || !inode)
+        return r;
+    if (target && !exchange && (inode->ia_type == IA_IFDIR) != (target->ia_type == IA_IFDIR))
+        return 0; /* storage says ENOTDIR or EISDIR */
+    r = may_move (look, inode);
+    return r == 0 && target && exchange ? may_move (look, target) : r;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * system/posix-acl: checks modes, owners and POSIX ACLs, as the kernel would on a directory of its own.
+ *
+ * Operations on files that are open go by, since who opened one was judged then; so do stat, readlink and statfs, for which the way
+ * there is all that matters, and each step of that is a lookup.
+ */
+#include "posix-acl.h"
+
+static const struct xlator_option posix_acl_options[] = {
+    {
+        .key = { "super-uid" },
+        .type = OPTION_INT,
+        OPTION_FIELD (posix_acl_private_t, super_uid),
+        .value = "0",
+        .min = 0,
+        .max = UINT32_MAX - 1,
+        .online = true,
+        .help = "the number of a user who may do everything, as root may anyway",
+    },
+    {
+        .key = { "timeout" },
+        .type = OPTION_TIME,
+        OPTION_FIELD (posix_acl_private_t, timeout),
+        .value = "1",
+        .min = 0,
+        .max = 86400,
+        .online = true,
+        .help = "for how long owner, mode and ACL of a file are remembered; a change through the mount is seen at once, one behind it after this",
+    },
+    {},
+};
+
+/* --- requests ----------------------------------------------------------------------------------- */
+
+#define RULE(fop) [FOP_##fop] = posix_acl_##fop
+
+static acl_rule *const rules[FOP_MAX] = {
+    RULE (lookup),    RULE (opendir),  RULE (open),      RULE (create),    RULE (tmpfile),   RULE (mknod),
+    RULE (mkdir),     RULE (symlink),  RULE (link),      RULE (unlink),    RULE (rmdir),     RULE (rename),
+    RULE (access),    RULE (truncate), RULE (setattr),   RULE (fsetattr),  RULE (setxattr),  RULE (getxattr),
+    RULE (removexattr), RULE (fsetxattr), RULE (fgetxattr), RULE (fremovexattr), RULE (ioctl),
+};
+
+#define RULED                                                                                                     \
+    (OPSET_OF (FOP_lookup) | OPSET_OF (FOP_opendir) | OPSET_OF (FOP_open) | OPSET_OF (FOP_create)                 \
+     | OPSET_OF (FOP_tmpfile) | OPSET_OF (FOP_mknod) | OPSET_OF (FOP_mkdir) | OPSET_OF (FOP_symlink)              \
+     | OPSET_OF (FOP_link) | OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rmdir) | OPSET_OF (FOP_rename)                 \
+     | OPSET_OF (FOP_access) | OPSET_OF (FOP_truncate) | OPSET_OF (FOP_setattr) | OPSET_OF (FOP_fsetattr)         \
+     | OPSET_OF (FOP_setxattr) | OPSET_OF (FOP_getxattr) | OPSET_OF (FOP_removexattr) | OPSET_OF (FOP_fsetxattr)  \
+     | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_fremovexattr) | OPSET_OF (FOP_ioctl))
+
+/* Root has every capability as far as anybody can tell: a request names a user and not those. What a translator asks for others on
+ * its own account, such as one that reads ahead, was judged when they asked. */
+static bool
+is_trusted (const posix_acl_private_t *priv, const call_stack_t *root)
+{
+    return root->uid == 0 || root->uid == (uid_t) __atomic_load_n (&priv->super_uid, __ATOMIC_RELAXED) || root->pid < 0 || root->caused_by != 0;
+}
+
+static void
+posix_acl_every (const struct call *call)
+{
+    posix_acl_private_t *priv = call->this->private;
+    call_stack_t *root = call->frame->root;
+    struct acl_look look;
+    int r;
+
+    if (is_trusted (priv, root)) {
+        acl_go_on (call, NULL);
+        return;
+    }
+    look = (struct acl_look){ .call = call, .this = call->this, .priv = priv, .local = call->frame->local,
+                              .caller = { root->uid, root->gid, -1, NULL, root } };
+    r = rules[call->op](&look);
+    if (r == ACL_ASK) {
+        acl_ask (&look);
+    } else if (r < 0) {
+        __atomic_add_fetch (&priv->refused, 1, __ATOMIC_RELAXED);
+        call_fail (call, -r);
+    } else {
+        acl_go_on (call, &look);
+    }
+}
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+/* Of the system that the mount is on, as the kernel would hold it there. */
+static bool
+kernel_protects_hardlinks (void)
+{
+    g_autofree char *text = NULL;
+
+    return g_file_get_contents ("/proc/sys/fs/protected_hardlinks", &text, NULL, NULL) && atoi (text) != 0;
+}
+
+static int
+posix_acl_init (xlator_t *this)
+{
+    posix_acl_private_t *priv = this->private;
+
+    acl_keep_init (priv);
+    priv->protected_hardlinks = kernel_protects_hardlinks ();
+    priv->selinux = access ("/sys/fs/selinux/enforce", F_OK) == 0;
+    return 0;
+}
+
+static int
+posix_acl_reconfigure (xlator_t *this, const void *new_private)
+{
+    posix_acl_private_t *priv = this->private;
+    const posix_acl_private_t *options = new_private;
+
+    __atomic_store_n (&priv->super_uid, options->super_uid, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->timeout, options->timeout, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static void
+posix_acl_fini (xlator_t *this)
+{
+    acl_keep_fini (this->private);
+}
+
+static void
+posix_acl_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    const struct invalidation *changed = data;
+
+    if (event == XLATOR_INVALIDATE && changed->what & (INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS)) {
+        if (changed->inode)
+            acl_keep_drop (this, changed->inode);
+        else
+            acl_keep_drop_all (this);
+    }
+    xlator_pass_on (this, event, data);
+}
+
+static void
+posix_acl_dump (xlator_t *this, GString *out)
+{
+    posix_acl_private_t *priv = this->private;
+    uint64_t hits = 0, misses = 0, drops = 0;
+
+    for (unsigned i = 0; i < ACL_STRIPES; i++) {
+        struct acl_stripe *stripe = &priv->stripes[i];
+
+        pthread_mutex_lock (&stripe->lock);
+        hits += stripe->hits;
+        misses += stripe->misses;
+        drops += stripe->drops;
+        pthread_mutex_unlock (&stripe->lock);
+    }
+    g_string_append_printf (out, "hits=%" G_GUINT64_FORMAT "\nmisses=%" G_GUINT64_FORMAT "\ndropped=%" G_GUINT64_FORMAT "\n", hits, misses, drops);
+    g_string_append_printf (out, "asked=%" G_GUINT64_FORMAT "\nrefused=%" G_GUINT64_FORMAT "\nmalformed=%" G_GUINT64_FORMAT "\n",
+                            __atomic_load_n (&priv->asked, __ATOMIC_RELAXED), __atomic_load_n (&priv->refused, __ATOMIC_RELAXED),
+                            __atomic_load_n (&priv->malformed, __ATOMIC_RELAXED));
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "system/posix-acl",
+    .about = "checks modes, owners and POSIX ACLs before a request goes on",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_ERRORS,
+    .wants = WANTS_INODE,
+    .priv_size = sizeof (posix_acl_private_t),
+    .options = posix_acl_options,
+    .init = posix_acl_init,
+    .fini = posix_acl_fini,
+    .reconfigure = posix_acl_reconfigure,
+    .notify = posix_acl_notify,
+    .local_drop = posix_acl_local_drop,
+    .every = posix_acl_every,
+    .every_ops = RULED,
+    .every_cbk = posix_acl_every_cbk,
+    .cbks = { .forget = posix_acl_forget },
+    .dumpops = { .priv = posix_acl_dump, .inodectx = posix_acl_dump_inode, .explain = posix_acl_explain },
+};
