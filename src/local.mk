@@ -211,6 +211,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/open.c \
     %D%/fuse/options.c \
     %D%/fuse/requests.c \
+    %D%/fuse/rights.c \
     %D%/fuse/session.c \
     %D%/fuse/spare-flush.c \
     %D%/fuse/stop.c \

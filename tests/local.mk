@@ -51,6 +51,7 @@ check_PROGRAMS += \
     tests/mount/programs/meta \
     tests/mount/programs/opath \
     tests/mount/programs/race \
+    tests/mount/programs/rights \
     tests/mount/programs/setflags \
     tests/mount/programs/starts \
     tests/mount/programs/swap \
@@ -68,6 +69,9 @@ tests_mount_programs_idmap_LDADD =
 tests_mount_programs_opath_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_opath_LDFLAGS =
 tests_mount_programs_opath_LDADD =
+tests_mount_programs_rights_CFLAGS = $(WINDLASS_CFLAGS) $(GLIB_CFLAGS)
+tests_mount_programs_rights_LDFLAGS =
+tests_mount_programs_rights_LDADD = $(GLIB_LIBS)
 tests_mount_programs_setflags_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_setflags_LDFLAGS =
 tests_mount_programs_setflags_LDADD =
@@ -278,6 +282,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/private-files.sh \
     %D%/mount/private-mount.sh \
     %D%/mount/privileges-dropped.sh \
+    %D%/mount/posix-acl.sh \
     %D%/mount/power-cut-sqlite.sh \
     %D%/mount/power-cut.sh \
     %D%/mount/privileges-killed.sh \

@@ -27,10 +27,14 @@
 /* Three-valued options: what "auto" means depends on what the kernel can do. */
 enum choice { CHOICE_AUTO, CHOICE_ON, CHOICE_OFF };
 
+/* Who decides what a caller may: the kernel, by modes and ACLs or by modes alone, or system/posix-acl. */
+enum decides { DECIDES_KERNEL, DECIDES_KERNEL_BY_MODE, DECIDES_TRANSLATOR };
+
 struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
-    bool read_only, writeback, auto_invalidation, readdirp, acl, always_flush, idmapped;
+    int acl; /* of acl_values: ask acl_of */
+    bool read_only, writeback, auto_invalidation, readdirp, always_flush, idmapped;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     bool measure; /* of src/daemon */
     int64_t lru_limit;
@@ -106,6 +110,12 @@ struct bridge {
 /* --- options.c: the rows, and their values --- */
 int bridge_options_read (struct bridge *bridge, const char *const *options, char **ret_error);
 enum choice choice_of (int value);
+enum decides acl_of (int value);
+
+/* --- rights.c: who decides --- */
+
+/* With acl=translator: the kernel checks nothing and remembers no names. 0, or -EINVAL and what is wrong with that. */
+int bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, char **ret_error);
 
 /* --- init-flags.c: between libfuse and the device --- */
 extern const struct fuse_custom_io init_flags_io;

@@ -14,6 +14,15 @@ choice_of (int value)
     return value == 0 ? CHOICE_AUTO : value <= 5 ? CHOICE_ON : CHOICE_OFF;
 }
 
+/* A boolean in every spelling, or translator. */
+static const char *const acl_values[] = { "on", "yes", "true", "enable", "1", "off", "no", "false", "disable", "0", "translator", NULL };
+
+enum decides
+acl_of (int value)
+{
+    return value < 5 ? DECIDES_KERNEL : value < 10 ? DECIDES_KERNEL_BY_MODE : DECIDES_TRANSLATOR;
+}
+
 #define META_DIR_NAME "meta-dir-name"
 
 #define FIELD(field_) OPTION_FIELD (struct bridge_settings, field_)
@@ -40,8 +49,8 @@ const struct xlator_option bridge_options[] = {
       .max = 1000000000, .help = "nanoseconds to which file times are exact, for the writeback cache; 0 is 1" },
     { .key = { "use-readdirp" }, .type = OPTION_BOOL, FIELD (readdirp), .value = "yes",
       .help = "answer attributes along with the names of a directory when the kernel asks for them" },
-    { .key = { "acl" }, .type = OPTION_BOOL, FIELD (acl), .value = "on",
-      .help = "have the kernel check POSIX ACLs" },
+    { .key = { "acl" }, .type = OPTION_ENUM, FIELD (acl), .value = "on", .values = acl_values,
+      .help = "have the kernel check POSIX ACLs; translator: it checks nothing, and system/posix-acl decides, which has to be in the graph" },
     { .key = { "idmapped-mounts" }, .type = OPTION_BOOL, FIELD (idmapped), .value = "off",
       .help = "let root mount it elsewhere with other user and group ids; the kernel then tells who asks only of what is made, and its own checks, on attributes that it may remember, are all there are" },
     { .key = { "always-flush" }, .type = OPTION_BOOL, FIELD (always_flush), .value = "off",

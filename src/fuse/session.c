@@ -103,7 +103,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
     /* The umask travels with a request, so that a default ACL can stand in for it. */
     want (conn, FUSE_CAP_DONT_MASK, true);
-    want (conn, FUSE_CAP_POSIX_ACL, settings->acl);
+    want (conn, FUSE_CAP_POSIX_ACL, acl_of (settings->acl) == DECIDES_KERNEL);
     want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
     want (conn, FUSE_CAP_AUTO_INVAL_DATA, settings->auto_invalidation);
     want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
@@ -191,7 +191,7 @@ session_options (struct bridge *bridge, const char *given)
     if (bridge->settings.read_only && !has_option (given, "ro"))
         g_string_append (out, ",ro");
     /* The library's default, which is the kernel's too: the caller's rights are checked before we are asked. */
-    if (!has_option (given, "no_default_permissions") && !has_option (given, "default_permissions"))
+    if (bridge->checked && !has_option (given, "default_permissions"))
         g_string_append (out, ",default_permissions");
     if (out->str[0] == ',')
         g_string_erase (out, 0, 1);
@@ -292,6 +292,10 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
         if (has_option (mount_options, "ro"))
             bridge->settings.read_only = true;
         bridge->checked = !has_option (mount_options, "no_default_permissions");
+        if (acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR)
+            r = bridge_leave_to_translator (bridge, has_option (mount_options, "default_permissions"), ret_error);
+    }
+    if (r == 0) {
         if (bridge->settings.idmapped && !bridge->checked) {
             *ret_error = g_strdup ("option 'idmapped-mounts' needs default_permissions: the kernel has to check rights");
             r = -EINVAL;

@@ -17,6 +17,7 @@
 #include <linux/fs.h>
 #include <linux/posix_acl_xattr.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -366,6 +367,21 @@ scene_print (const char *path, unsigned mask, bool owners, GString *out)
         g_autofree char *inner = g_build_filename (path, names->pdata[i], NULL);
         scene_print (inner, mask, owners, out);
     }
+}
+
+static void
+scene_remove (const char *path)
+{
+    g_autoptr (GDir) dir = NULL;
+
+    if (unlink (path) == 0)
+        return;
+    dir = g_dir_open (path, 0, NULL);
+    for (const char *name; dir && (name = g_dir_read_name (dir));) {
+        g_autofree char *inner = g_build_filename (path, name, NULL);
+        scene_remove (inner);
+    }
+    g_assert (rmdir (path) == 0);
 }
 
 /* --- doing it, with system calls ----------------------------------------------------------------- */

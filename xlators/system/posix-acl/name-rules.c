@@ -174,23 +174,38 @@ may_move (struct acl_look *look, inode_t *inode)
     return acl_may (look, inode, W_OK);
 }
 
-int
-posix_acl_rename (struct acl_look *look)
+static int
+may_rename (struct acl_look *look, inode_t *target)
 {
     const struct call *call = look->call;
     const bool exchange = call->flags & RENAME_EXCHANGE;
-    inode_t *const inode = call->loc->inode, *const target = call->newloc->inode;
+    inode_t *const inode = call->loc->inode;
     int r;
 
     if (target && target == inode) /* two names of one file: nothing is done, so nothing is asked */
         return 0;
     r = may_remove (look, call->loc);
-    if (r == 0)
-        r = may_remove (look, call->newloc); /* what is asked of a name that isn't there is among it */
+    if (r == 0) /* what is asked of a name that isn't there is among what is asked of one that is */
+        r = may_remove (look, &(loc_t){ .parent = call->newloc->parent, .name = call->newloc->name, .inode = target });
     if (r != 0 || !inode)
         return r;
     if (target && !exchange && (inode->ia_type == IA_IFDIR) != (target->ia_type == IA_IFDIR))
         return 0; /* storage says ENOTDIR or EISDIR */
     r = may_move (look, inode);
     return r == 0 && target && exchange ? may_move (look, target) : r;
+}
+
+/* Whoever asks needn't know what the new name stands for, and mostly it makes no difference. */
+int
+posix_acl_rename (struct acl_look *look)
+{
+    const struct call *call = look->call;
+    inode_t *target = call->newloc->inode;
+    int r = may_rename (look, target);
+
+    if (target || r == ACL_ASK || (r == 0 && !(call->flags & RENAME_EXCHANGE)))
+        return r;
+    if (acl_find (look, call->newloc->parent, call->newloc->name, &target) == ACL_ASK)
+        return ACL_ASK;
+    return target ? may_rename (look, target) : r;
 }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * --acl=translator: system/posix-acl decides what callers may do, and the kernel asks for everything.
+ *
+ * It then walks through directories that it remembers without asking who may, so it must remember no names. And what is above the
+ * translator must not answer by itself: it would answer those who may not ask.
+ */
+#include "fuse/internal.h"
+
+#include <string.h>
+
+/* The first of the graph's, from the top. */
+static const xlator_t *
+find_decider (const struct graph *graph, const xlator_t **ret_above)
+{
+    *ret_above = NULL;
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        const xlator_t *xl = graph->xlators->pdata[i];
+
+        if (xl->pass_through)
+            continue;
+        if (strcmp (xl->type, "system/posix-acl") == 0)
+            return xl;
+        if (g_str_has_prefix (xl->type, "performance/"))
+            *ret_above = xl;
+    }
+    return NULL;
+}
+
+/* Nothing is said of it by the user, or that it is none. */
+static int
+forget_at_once (struct bridge *bridge, const char *key, double *timeout, char **ret_error)
+{
+    const GPtrArray *settings = bridge->xlator.settings;
+
+    for (guint i = 0; i < settings->len; i++) {
+        const struct option_setting *setting = settings->pdata[i];
+
+        if (strcmp (setting->option->key[0], key) != 0 || setting->by == SET_BY_DEFAULT || *timeout == 0)
+            continue;
+        *ret_error = g_strdup_printf ("mount/fuse: option '%s' must be 0 with 'acl=translator', got '%s': the kernel would use names that it "
+                                      "remembers without asking who may", key, setting->text);
+        return -EINVAL;
+    }
+    *timeout = 0;
+    return 0;
+}
+
+int
+bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, char **ret_error)
+{
+    const struct graph *graph = bridge->graph;
+    const xlator_t *above, *decider = find_decider (graph, &above);
+    char *error = NULL;
+    int r;
+
+    if (default_permissions)
+        error = g_strdup ("mount/fuse: option 'acl=translator' and the mount option default_permissions contradict each other: either the "
+                               "translator decides or the kernel");
+    else if (!decider)
+        error = g_strdup_printf ("mount/fuse: option 'acl=translator' needs a volume of type system/posix-acl in '%s', which then decides; "
+                                      "there is none", graph->volfile->path);
+    else if (above)
+        error = g_strdup_printf ("%s:%d:%d: volume '%s' (%s) is above '%s', which is to decide with 'acl=translator': it would answer "
+                                      "before anybody was asked", graph->volfile->path, above->line, above->column, above->name, above->type,
+                                      decider->name);
+    if (error) {
+        *ret_error = error;
+        return -EINVAL;
+    }
+    bridge->checked = false;
+    r = forget_at_once (bridge, "entry-timeout", &bridge->settings.entry_timeout, ret_error);
+    return r == 0 ? forget_at_once (bridge, "negative-timeout", &bridge->settings.negative_timeout, ret_error) : r;
+}
