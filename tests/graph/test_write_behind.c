@@ -446,6 +446,25 @@ START_TEST (a_short_write_goes_on)
 }
 END_TEST
 
+/* What is below may change bytes in place that are nobody else's; those that are sent again are. */
+START_TEST (what_goes_on_after_a_short_write_is_as_it_was)
+{
+    struct world w = begin (OVER_ROT_13, "writev times 3 -> short 100");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
+    g_autofree char *path = world_path (&w, "f"), *bytes = NULL;
+    gsize size;
+
+    put (&w, fd, 'a', PAGE, 0);
+    put (&w, fd, 'a', CHUNK, PAGE);
+    ck_assert_int_eq (do_fsync (&w, fd), 0);
+    ck_assert (g_file_get_contents (path, &bytes, &size, NULL) && size == PAGE + CHUNK);
+    for (gsize at = 0; at < size; at++)
+        ck_assert_int_eq (bytes[at], 'n');
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
 START_TEST (without_trickling_a_small_write_waits_a_second)
 {
     struct world w = begin (OVER_FAULT ("option trickling-writes off\n"), "");
@@ -498,6 +517,7 @@ main (void)
     tcase_add_loop_test (tcase, who_waits_for_room_goes_on_in_any_case, 0, 2);
     tcase_add_test (tcase, memory_is_limited_for_all_files_together);
     tcase_add_test (tcase, a_short_write_goes_on);
+    tcase_add_test (tcase, what_goes_on_after_a_short_write_is_as_it_was);
     tcase_add_test (tcase, without_trickling_a_small_write_waits_a_second);
     tcase_add_test (tcase, the_end_waits_for_all);
     suite_add_tcase (suite, tcase);

@@ -8,6 +8,10 @@
 #define OVER_FAULT(options)                                                                        \
     "end-volume\nvolume fault\ntype debug/fault\noption seed 1\nsubvolumes posix\nend-volume\n"    \
     "volume wb\ntype performance/write-behind\n" options "subvolumes fault\n"
+#define OVER_ROT_13                                                                                \
+    "end-volume\nvolume fault\ntype debug/fault\noption seed 1\nsubvolumes posix\nend-volume\n"    \
+    "volume rot\ntype encryption/rot-13\nsubvolumes fault\nend-volume\n"                           \
+    "volume wb\ntype performance/write-behind\nsubvolumes rot\n"
 #define PAGE 4096
 
 /* --- telling and asking ------------------------------------------------------------------------------ */
@@ -16,10 +20,13 @@ static void
 tell (struct world *w, const char *command, const char *input)
 {
     xlator_t *fault = FIRST_CHILD (w->graph->top);
-    const struct xlator_command *one = fault->api->commands;
+    const struct xlator_command *one;
     g_autoptr (GBytes) bytes = g_bytes_new (input, strlen (input));
     g_autoptr (GString) answer = g_string_new (NULL);
 
+    while (strcmp (fault->type, "debug/fault") != 0)
+        fault = FIRST_CHILD (fault);
+    one = fault->api->commands;
     while (strcmp (one->name, command) != 0)
         one++;
     ck_assert_int_eq (one->run (fault, bytes, answer), 0);

@@ -134,7 +134,9 @@ change_open (const struct change *c)
     default: r = 0;
     }
     error = errno;
-    close (fd);
+    /* A write that was answered may have failed since: whoever closes is told, and nobody else then. */
+    if (close (fd) < 0 && r >= 0)
+        return -1;
     errno = error;
     return r;
 }

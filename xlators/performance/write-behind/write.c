@@ -174,6 +174,7 @@ wb_write_go (struct wb_node *node)
     xlator_t *this = write->this;
 
     __atomic_add_fetch (&wb_priv (this)->count.sent, 1, __ATOMIC_RELAXED);
+    iobref_ref (write->iobref); /* a second one, so that nobody changes in place what may have to be sent again */
     STACK_WIND_COOKIE (&write->root->frames[0], wb_write_cbk, write, FIRST_CHILD (this), writev, write->fd, write->vector,
                        write->count, write->offset, write->flags, write->iobref, write->xdata);
 }
@@ -186,6 +187,7 @@ wb_write_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
     struct wb_write *write = cookie;
     wb_ready_t ready = WB_READY_INIT;
 
+    iobref_unref (write->iobref);
     if (op_ret > 0 && (size_t) op_ret < write->size) {
         wb_gather_cut (write, (size_t) op_ret);
         g_queue_push_tail (&ready, &write->node);
