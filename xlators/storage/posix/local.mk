@@ -7,6 +7,7 @@ xlatorstorageexec_LTLIBRARIES = xlators/storage/posix.la
 xlators_storage_posix_la_SOURCES = \
     %D%/attr.c \
     %D%/cache.c \
+    %D%/content.c \
     %D%/creds.c \
     %D%/data-ops.c \
     %D%/dir.c \

@@ -141,7 +141,8 @@ posix_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     g_auto (posix_found_t) found = { 0 };
     struct posix_change parent = { 0 };
     int r = lookup_any (frame, this, loc, &parent, &found);
+    g_autoptr (dict_t) content = r == 0 ? posix_content (frame, this, &found, xdata) : NULL;
 
-    STACK_UNWIND (lookup, frame, POSIX_RET (r), r < 0 ? NULL : found.inode, r < 0 ? NULL : &found.buf, NULL,
+    STACK_UNWIND (lookup, frame, POSIX_RET (r), r < 0 ? NULL : found.inode, r < 0 ? NULL : &found.buf, content,
                   posix_post (&parent, r));
 }

@@ -255,6 +255,13 @@ int posix_gfid_renew (xlator_t *this, int fd, struct posix_ident *ident);
 /* Handle and mount of fd's object; a size of 0 where there is none. */
 int posix_handle_of (int fd, struct posix_ident *ident, int *ret_mount_id);
 
+/* --- content.c ------------------------------------------------------------------------------ */
+
+#define POSIX_CONTENT_KEY "glusterfs.content" /* in lookup's xdata how large a file may be; in its answer's what is in it */
+
+/* The answer's xdata for a lookup that asks for what is in the file, or NULL. */
+dict_t *posix_content (call_frame_t *frame, xlator_t *this, const struct posix_found *found, const dict_t *xdata);
+
 /* --- creds.c -------------------------------------------------------------------------------- */
 
 /* This thread acts as the caller from now on. */
