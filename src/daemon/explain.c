@@ -116,7 +116,8 @@ append_touches (GString *out, unsigned touches)
         unsigned bit;
         const char *what;
     } rows[] = { { TOUCHES_DATA, "data" }, { TOUCHES_METADATA, "attributes" }, { TOUCHES_NAMES, "names" },
-                 { TOUCHES_ERRORS, "what fails, or how long it takes" } };
+                 { TOUCHES_ERRORS, "what fails, or how long it takes" }, { TOUCHES_ANSWERS, "when a write is answered" },
+                 { TOUCHES_OPENS, "when an open is answered" } };
     const char *comma = "";
 
     if (!touches)
