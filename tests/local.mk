@@ -31,6 +31,7 @@ check_PROGRAMS += \
     tests/graph/test_posix_shared \
     tests/graph/test_power_cut \
     tests/graph/test_power_cut_random \
+    tests/graph/test_quick_read \
     tests/graph/test_rot13 \
     tests/graph/test_write_behind \
     tests/graph/test_write_behind_errors
@@ -193,6 +194,7 @@ dist_noinst_SCRIPTS += \
     %D%/graph/histories-md-cache.sh \
     %D%/graph/histories-pages.sh \
     %D%/graph/histories-open-behind.sh \
+    %D%/graph/histories-quick-read.sh \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \
@@ -287,6 +289,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/power-cut.sh \
     %D%/mount/privileges-killed.sh \
     %D%/mount/probes.sh \
+    %D%/mount/quick-read.sh \
     %D%/mount/races.sh \
     %D%/mount/reload.sh \
     %D%/mount/read-ahead.sh \

@@ -17,6 +17,7 @@ dist_volfiles_DATA = \
     %D%/posix-acl.vol \
     %D%/power-cut.vol \
     %D%/read-ahead.vol \
+    %D%/quick-read.vol \
     %D%/rot-13.vol \
     %D%/trace.vol \
     %D%/utime.vol \

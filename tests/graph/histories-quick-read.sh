@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Random histories over quick-read, alone, twice, above and below others: what is served from memory is what storage would have said.
+# builds: debug asan
+. "$(dirname "$0")/../mount/lib.sh"
+
+BACK=/nowhere
+behind=performance/open-behind
+quick=performance/quick-read
+run () { # SEED OPTION... -- TYPE...
+    local seed=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+    stack "$@"
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories 40 "${options[@]}" || fail "$* does not pass"
+}
+
+run 21 -- $quick
+run 22 --faults 50 -- $quick,cache-timeout=600
+run 23 -- $quick $quick
+run 24 --faults 50 -- performance/write-behind $behind $quick,cache-timeout=600
+run 25 -- encryption/rot-13 $quick performance/write-behind
+run 26 -- $quick,cache-size=16KB,max-file-size=8KB $behind encryption/rot-13

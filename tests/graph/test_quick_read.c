@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* performance/quick-read over performance/open-behind: what is served from memory, to whom, and how long. */
+#include "posix_world.h"
+
+#define STACK(options)                                                                             \
+    "end-volume\nvolume ob\ntype performance/open-behind\nsubvolumes posix\nend-volume\n"          \
+    "volume qr\ntype performance/quick-read\n" options "subvolumes ob\n"
+#define SOMEBODY 65534
+
+static int
+number (struct world *w, xlator_t *xl, const char *key)
+{
+    g_autoptr (GString) out = g_string_new ("\n");
+    g_autofree char *line = g_strdup_printf ("\n%s=", key);
+    const char *at;
+
+    xl->api->dumpops.priv (xl, out);
+    at = strstr (out->str, line);
+    ck_assert_msg (at != NULL, "%s isn't told", key);
+    return atoi (at + strlen (line));
+}
+
+static int
+counted (struct world *w, const char *key)
+{
+    return number (w, w->graph->top, key);
+}
+
+static int
+sent (struct world *w)
+{
+    return number (w, FIRST_CHILD (w->graph->top), "sent") + number (w, FIRST_CHILD (w->graph->top), "passed_through");
+}
+
+/* Behind the mount, long ago: so that its times tell it from any later one. */
+static void
+put_old (struct world *w, const char *name, const char *text, mode_t mode)
+{
+    g_autofree char *path = world_path (w, name);
+
+    ck_assert (g_file_set_contents (path, text, -1, NULL));
+    ck_assert_int_eq (chmod (path, mode), 0);
+    g_usleep (60000);
+}
+
+static void
+expect_cat (struct world *w, inode_t *inode, const char *text)
+{
+    fd_t *fd = world_open (w, inode, O_RDONLY);
+    g_autofree char *got = NULL;
+
+    ck_assert_int_eq (w->r, 0);
+    got = world_read (w, fd, 100000, 0);
+    ck_assert_str_eq (got, text);
+    fd_unref (fd);
+}
+
+/* --- served ------------------------------------------------------------------------------------- */
+
+static const size_t sizes[] = { 0, 1, 100, 4095, 4096, 65536 };
+
+START_TEST (any_part_of_a_file_is_as_in_storage)
+{
+    struct world w = world_begin (STACK (""));
+    const size_t size = sizes[_i];
+    g_autofree char *text = g_malloc0 (size + 1);
+    const off_t offsets[] = { 0, 1, (off_t) size / 2, (off_t) size - 1, (off_t) size, (off_t) size + 1, 1 << 20 };
+    g_autoptr (inode_t) inode = NULL;
+    fd_t *fd;
+
+    for (size_t i = 0; i < size; i++)
+        text[i] = (char) ('a' + i % 23);
+    put_old (&w, "f", text, 0644);
+    inode = world_look (&w, w.root, "f");
+    fd = world_open (&w, inode, O_RDONLY);
+    for (unsigned i = 0; i < G_N_ELEMENTS (offsets); i++) {
+        const size_t from = offsets[i] < 0 ? 0 : (size_t) offsets[i], there = from < size ? size - from : 0;
+        g_autofree char *got = world_read (&w, fd, 50, (off_t) from);
+
+        ck_assert_int_eq (w.r, (int) MIN (there, 50));
+        ck_assert_int_eq (memcmp (got, text + MIN (from, size), MIN (there, 50)), 0);
+    }
+    ck_assert_int_eq (counted (&w, "cache-hit"), G_N_ELEMENTS (offsets));
+    ck_assert_int_eq (sent (&w), 0);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (what_is_too_large_is_read)
+{
+    struct world w = world_begin (STACK ("option max-file-size 1KB\n"));
+    g_autofree char *text = g_strnfill (1025, 'x');
+    g_autoptr (inode_t) inode = NULL;
+
+    put_old (&w, "f", text, 0644);
+    inode = world_look (&w, w.root, "f");
+    expect_cat (&w, inode, text);
+    expect_cat (&w, inode, text);
+    ck_assert_int_eq (counted (&w, "cache-hit"), 0);
+    ck_assert_int_eq (counted (&w, "total_files_cached"), 0);
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (memory_is_bounded_and_priorities_count)
+{
+    struct world w = world_begin (STACK ("option cache-size 64KB\noption priority *.keep:3,*:1,*.never:0\n"));
+    g_autofree char *text = g_strnfill (5000, 'x');
+
+    for (int i = 0; i < 40; i++) {
+        g_autofree char *name = g_strdup_printf (i == 0 ? "0.keep" : i == 1 ? "1.never" : "%d", i);
+        g_autoptr (inode_t) inode = NULL;
+        g_autofree char *path = world_path (&w, name);
+
+        ck_assert (g_file_set_contents (path, text, -1, NULL));
+        inode = world_look (&w, w.root, name);
+        expect_cat (&w, inode, text);
+        ck_assert_int_le (counted (&w, "total_cache_used"), 64 << 10);
+    }
+    ck_assert_int_gt (counted (&w, "total_files_cached"), 4);
+    int hits = counted (&w, "cache-hit");
+    g_autoptr (inode_t) keep = world_look (&w, w.root, "0.keep"), never = world_look (&w, w.root, "1.never");
+    expect_cat (&w, keep, text);
+    ck_assert_int_eq (counted (&w, "cache-hit"), hits + 1);
+    expect_cat (&w, never, text);
+    ck_assert_int_eq (counted (&w, "cache-hit"), hits + 1);
+    world_end (&w);
+}
+END_TEST
+
+/* --- to whom ------------------------------------------------------------------------------------ */
+
+/* Content is given by lookup, but only to who could open the file, and nobody sees that it was read. */
+START_TEST (a_lookup_brings_what_the_caller_may_read)
+{
+    struct world w = world_begin (STACK (""));
+    g_autoptr (dict_t) xdata = dict_new ();
+    g_autofree char *path = world_path (&w, "f");
+    loc_t loc = { .name = "f", .parent = w.root };
+    struct stat before, after;
+
+    if (geteuid () != 0)
+        return;
+    put_old (&w, "f", "secret", 0600);
+    ck_assert_int_eq (chmod (w.dir, 0755), 0);
+    dict_set_u64 (xdata, "glusterfs.content", 100);
+    stat (path, &before);
+    for (int i = 0; i < 2; i++) {
+        g_autoptr (inode_t) inode = loc.inode = inode_new (w.graph->itable);
+        struct lookup_reply reply;
+        size_t size = 0;
+
+        w.client->uid = w.client->gid = i ? SOMEBODY : 0;
+        ck_assert_int_eq (sync_lookup (w.client, &loc, xdata, &reply), 0);
+        const char *got = dict_get (reply.xdata, "glusterfs.content", &size);
+        ck_assert_int_eq (got != NULL, !i);
+        ck_assert_int_eq ((int) size, i ? 0 : 6);
+        lookup_reply_drop (&reply);
+    }
+    stat (path, &after);
+    ck_assert_int_eq (before.st_atim.tv_sec == after.st_atim.tv_sec && before.st_atim.tv_nsec == after.st_atim.tv_nsec, 1);
+    world_end (&w);
+}
+END_TEST
+
+/* What root read is in memory; nobody else gets it who may not, and who may is served once he has shown it. */
+START_TEST (who_may_not_open_is_not_served)
+{
+    struct world w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_autoptr (inode_t) secret = NULL, open = NULL;
+    int hits;
+
+    if (geteuid () != 0)
+        return;
+    ck_assert_int_eq (chmod (w.dir, 0755), 0);
+    put_old (&w, "secret", "secret", 0600);
+    put_old (&w, "open", "open", 0644);
+    secret = world_look (&w, w.root, "secret");
+    open = world_look (&w, w.root, "open");
+    expect_cat (&w, secret, "secret");
+    expect_cat (&w, open, "open");
+    hits = counted (&w, "cache-hit");
+    ck_assert_int_eq (hits, 2);
+    w.client->uid = w.client->gid = SOMEBODY;
+    ck_assert_ptr_null (world_open (&w, secret, O_RDONLY));
+    ck_assert_int_eq (w.r, -EACCES);
+    expect_cat (&w, open, "open");
+    ck_assert_int_eq (counted (&w, "cache-hit"), hits);
+    expect_cat (&w, open, "open");
+    ck_assert_int_eq (counted (&w, "cache-hit"), hits + 1);
+    w.client->uid = w.client->gid = 0;
+    inode_unref (world_look (&w, w.root, "open")); /* this thread is root again */
+    g_autofree char *path = world_path (&w, "open");
+    ck_assert_int_eq (chmod (path, 0600), 0);
+    inode_unref (world_look (&w, w.root, "open"));
+    w.client->uid = w.client->gid = SOMEBODY;
+    ck_assert_ptr_null (world_open (&w, open, O_RDONLY));
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (direct_reads_go_down)
+{
+    struct world w = world_begin (STACK (""));
+    g_autoptr (inode_t) inode = NULL;
+    fd_t *fd;
+
+    put_old (&w, "f", "text", 0644);
+    inode = world_look (&w, w.root, "f");
+    fd = world_open (&w, inode, O_RDONLY | O_DIRECT);
+    if (fd) { /* not every file system has it */
+        g_free (world_read (&w, fd, 4096, 0));
+        ck_assert_int_eq (counted (&w, "cache-hit"), 0);
+        fd_unref (fd);
+    }
+    world_end (&w);
+}
+END_TEST
+
+/* --- how long ----------------------------------------------------------------------------------- */
+
+static void
+change_write (struct world *w, inode_t *inode)
+{
+    fd_t *fd = world_open (w, inode, O_RDWR);
+
+    world_write (w, fd, "NEW", 0);
+    fd_unref (fd);
+}
+
+static void
+change_truncate (struct world *w, inode_t *inode)
+{
+    ck_assert_int_eq (sync_truncate (w->client, &(loc_t){ .inode = inode }, 1, NULL, NULL), 0);
+}
+
+static void
+change_open (struct world *w, inode_t *inode)
+{
+    fd_unref (world_open (w, inode, O_RDWR | O_TRUNC));
+}
+
+static void
+change_create (struct world *w, inode_t *inode)
+{
+    fd_unref (world_create (w, w->root, "f", O_RDWR | O_TRUNC, 0644));
+}
+
+static void
+change_ftruncate (struct world *w, inode_t *inode)
+{
+    fd_t *fd = world_open (w, inode, O_RDWR);
+
+    sync_ftruncate (w->client, fd, 0, NULL, NULL);
+    fd_unref (fd);
+}
+
+static const struct {
+    void (*change) (struct world *w, inode_t *inode);
+    const char *left;
+} changes[] = { { change_write, "NEWginal" }, { change_truncate, "o" },    { change_open, "" },
+                { change_create, "" },        { change_ftruncate, "" } };
+
+START_TEST (a_change_through_the_mount_is_seen)
+{
+    struct world w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_autoptr (inode_t) inode = NULL;
+    fd_t *fd;
+
+    put_old (&w, "f", "original", 0644);
+    inode = world_look (&w, w.root, "f");
+    fd = world_open (&w, inode, O_RDONLY);
+    g_free (world_read (&w, fd, 100, 0));
+    ck_assert_int_eq (counted (&w, "cache-hit"), 1);
+    changes[_i].change (&w, inode);
+    g_autofree char *got = world_read (&w, fd, 100, 0);
+    ck_assert_str_eq (got, changes[_i].left);
+    expect_cat (&w, inode, changes[_i].left);
+    expect_cat (&w, inode, changes[_i].left);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+static void
+overwrite (struct world *w, const char *name, const char *text)
+{
+    g_autofree char *path = world_path (w, name);
+    int fd = open (path, O_WRONLY);
+
+    g_usleep (60000); /* more than a tick of the clock of file times */
+    ck_assert_int_eq (pwrite (fd, text, strlen (text), 0), (ssize_t) strlen (text));
+    close (fd);
+}
+
+/* Of the same size: within the timeout it isn't seen, then it is; at once by any answer that has the file's times, or when it is told. */
+START_TEST (a_change_behind_the_mount_is_seen)
+{
+    struct world w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_autoptr (inode_t) inode = NULL;
+
+    put_old (&w, "f", "first", 0644);
+    inode = world_look (&w, w.root, "f");
+    expect_cat (&w, inode, "first");
+    overwrite (&w, "f", "2nd..");
+    expect_cat (&w, inode, "first");
+    world_stat (&w, inode);
+    expect_cat (&w, inode, "2nd..");
+    overwrite (&w, "f", "third");
+    inode_unref (world_look (&w, w.root, "f"));
+    expect_cat (&w, inode, "third");
+    overwrite (&w, "f", "4th..");
+    xlator_notify (w.graph->top, XLATOR_INVALIDATE, &(struct invalidation){ .inode = inode, .what = INVALIDATE_DATA });
+    expect_cat (&w, inode, "4th..");
+    overwrite (&w, "f", "fifth");
+    xlator_notify (w.graph->top, XLATOR_INVALIDATE, &(struct invalidation){ .what = INVALIDATE_ALL });
+    expect_cat (&w, inode, "fifth");
+    world_end (&w);
+}
+END_TEST
+
+START_TEST (without_a_timeout_nothing_is_served)
+{
+    struct world w = world_begin (STACK ("option cache-timeout 0\n"));
+    g_autoptr (inode_t) inode = NULL;
+
+    put_old (&w, "f", "first", 0644);
+    inode = world_look (&w, w.root, "f");
+    expect_cat (&w, inode, "first");
+    overwrite (&w, "f", "2nd..");
+    expect_cat (&w, inode, "2nd..");
+    ck_assert_int_eq (counted (&w, "cache-hit"), 0);
+    world_end (&w);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("quick-read");
+    TCase *tcase = tcase_create ("quick-read");
+
+    tcase_set_timeout (tcase, 60);
+    tcase_add_loop_test (tcase, any_part_of_a_file_is_as_in_storage, 0, G_N_ELEMENTS (sizes));
+    tcase_add_test (tcase, what_is_too_large_is_read);
+    tcase_add_test (tcase, memory_is_bounded_and_priorities_count);
+    tcase_add_test (tcase, a_lookup_brings_what_the_caller_may_read);
+    tcase_add_test (tcase, who_may_not_open_is_not_served);
+    tcase_add_test (tcase, direct_reads_go_down);
+    tcase_add_loop_test (tcase, a_change_through_the_mount_is_seen, 0, G_N_ELEMENTS (changes));
+    tcase_add_test (tcase, a_change_behind_the_mount_is_seen);
+    tcase_add_test (tcase, without_a_timeout_nothing_is_served);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}

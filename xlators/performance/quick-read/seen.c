@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Answers that tell of a file: lookup brings small content along, if asked; the others have attributes, by which what is kept is valid or not. */
+#include "quick-read.h"
+
+static lookup_cbk qr_lookup_cbk;
+static stat_cbk qr_stat_cbk;
+static fstat_cbk qr_fstat_cbk;
+static readdirp_cbk qr_readdirp_cbk;
+
+static struct qr_local *
+local_new (call_frame_t *frame, xlator_t *this)
+{
+    struct qr_local *local = frame_local_new (frame, sizeof *local);
+
+    local->stamp = qr_stamp_now (this);
+    return local;
+}
+
+static void
+see (xlator_t *this, const struct qr_local *local, inode_t *inode, const struct iatt *buf)
+{
+    struct qr_inode *qri = inode && buf && buf->ia_type == IA_IFREG ? qr_inode_of_answer (this, inode, buf, false) : NULL;
+
+    if (qr_has_content (qri))
+        qr_validate (this, qri, &local->stamp, buf);
+}
+
+/* --- lookup ------------------------------------------------------------------------------------- */
+
+/* Not of what is kept, unless it is to go soon whatever attributes come; nor of what isn't a file. */
+static bool
+wants_content (xlator_t *this, loc_t *loc, struct qr_local *local)
+{
+    const qr_private_t *priv = this->private;
+
+    if (!priv->wanted || (loc->inode && loc->inode->ia_type != IA_INVAL && loc->inode->ia_type != IA_IFREG))
+        return false;
+    if (qr_content_is_good (qr_inode_get (this, loc->inode)))
+        return false;
+    local->class = qr_class (this, loc->inode, loc->name && loc->parent ? loc : NULL);
+    return local->class != PRIORITY_UNCACHED;
+}
+
+static dict_t *
+ask (xlator_t *this, dict_t *xdata)
+{
+    const qr_private_t *priv = this->private;
+    dict_t *both;
+
+    if (!xdata)
+        return dict_ref (priv->wanted);
+    both = dict_copy (xdata);
+    dict_set_u64 (both, QR_CONTENT_KEY, priv->max_size);
+    return both;
+}
+
+void
+qr_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    struct qr_local *local = local_new (frame, this);
+    g_autoptr (dict_t) asked = NULL;
+
+    local->given = dict_has (xdata, QR_CONTENT_KEY);
+    local->asked = wants_content (this, loc, local);
+    if (local->asked) {
+        QR_COUNT (this, lookups);
+        local->caller = qr_priv (this)->lookups_prove ? stack_caller_new (frame->root) : NULL;
+    }
+    if (local->asked && !local->given)
+        asked = ask (this, xdata);
+    STACK_WIND (frame, qr_lookup_cbk, FIRST_CHILD (this), lookup, loc, asked ? asked : xdata);
+}
+
+static void
+take (xlator_t *this, struct qr_local *local, inode_t *inode, const struct iatt *buf, const dict_t *xdata)
+{
+    size_t size = 0;
+    const void *bytes = dict_get (xdata, QR_CONTENT_KEY, &size);
+    struct qr_inode *qri;
+
+    if (!bytes || size != buf->ia_size || size > qr_priv (this)->max_size || buf->ia_type != IA_IFREG) {
+        see (this, local, inode, buf);
+        return;
+    }
+    qri = qr_inode_of_answer (this, inode, buf, true);
+    qr_keep (this, qri, &local->stamp, buf, local->class, &(struct iovec){ (void *) bytes, size }, 1);
+    if (local->caller && qr_has_content (qri))
+        qr_reader_add (this, qri, &local->stamp, g_steal_pointer (&local->caller));
+}
+
+/* xdata without what nobody above asked for. */
+static dict_t *
+without_content (dict_t *xdata)
+{
+    dict_t *less;
+
+    if (dict_count (xdata) == 1)
+        return NULL;
+    less = dict_copy (xdata);
+    dict_del (less, QR_CONTENT_KEY);
+    return less;
+}
+
+static void
+qr_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
+               struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+{
+    struct qr_local *local = frame->local;
+    const bool mine = op_ret >= 0 && local->asked && !local->given && dict_has (xdata, QR_CONTENT_KEY);
+    dict_t *less = mine ? without_content (xdata) : NULL;
+
+    if (op_ret >= 0 && local->asked)
+        take (this, local, inode, buf, xdata);
+    else if (op_ret >= 0)
+        see (this, local, inode, buf);
+    STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, mine ? less : xdata, postparent);
+    dict_unref (less);
+}
+
+/* --- attributes --------------------------------------------------------------------------------- */
+
+void
+qr_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    if (!qr_has_content (qr_inode_get (this, loc->inode))) {
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), stat, loc, xdata);
+        return;
+    }
+    local_new (frame, this)->inode = inode_ref (loc->inode);
+    STACK_WIND (frame, qr_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+}
+
+static void
+qr_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+             dict_t *xdata)
+{
+    const struct qr_local *local = frame->local;
+
+    if (op_ret >= 0)
+        see (this, local, local->inode, buf);
+    STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
+}
+
+void
+qr_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    if (!qr_has_content (qr_inode_get (this, fd->inode))) {
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), fstat, fd, xdata);
+        return;
+    }
+    local_new (frame, this)->inode = inode_ref (fd->inode);
+    STACK_WIND (frame, qr_fstat_cbk, FIRST_CHILD (this), fstat, fd, xdata);
+}
+
+static void
+qr_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+              dict_t *xdata)
+{
+    const struct qr_local *local = frame->local;
+
+    if (op_ret >= 0)
+        see (this, local, local->inode, buf);
+    STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
+}
+
+void
+qr_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+{
+    local_new (frame, this);
+    STACK_WIND (frame, qr_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
+}
+
+static void
+qr_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                 dict_t *xdata)
+{
+    for (const gf_dirent_t *entry = entries; entry; entry = entry->next)
+        see (this, frame->local, entry->inode, &entry->d_stat);
+    STACK_UNWIND (readdirp, frame, op_ret, op_errno, entries, xdata);
+}
