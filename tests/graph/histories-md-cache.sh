@@ -15,6 +15,16 @@ pass () { # SEED OPTIONS TYPE...: histories of that stack
     "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" $options || fail "over storage: $*"
 }
 
+# A rename between two names of a file does nothing: the old one is still there, and is a link of the file.
+printf '%s calm\n' '1 c1 create f0 a rw 0644' '2 c1 create f1 b rw 0644' '3 c1 link a d' '4 c1 rename d a -' '5 c1 stat d' \
+    '6 c1 rename b d -' '7 c1 fstat f0' '8 c1 stat a' '9 c1 stat d' >links
+sed -i '1iseed 1\nclients 1' links
+pass 1 '--history links' "$md"
+sed -i 's/^5 c1 stat d/5 c1 stat a/' links
+pass 1 '--history links' "$md"
+sed -i 's/^5 c1 stat a/5 c1 stat d/' links
+pass 1 '--history links' "$nl"
+
 pass 1 '--histories 60' "$md"
 pass 2 '--histories 25 --faults 50' "$md" "$md"
 pass 3 '--histories 25' $behind "$md"

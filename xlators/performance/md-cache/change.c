@@ -139,13 +139,24 @@ post_of (const struct answer *answer)
     return answer->op == FOP_link || answer->op == FOP_rename || answer->op == FOP_create ? answer->buf : answer->post;
 }
 
+/* Is there no such name afterwards? A rename between two names of one file does nothing; where it isn't known what the new one stood for it
+ * may have been such a one. */
+static bool
+is_gone (const struct mdc_change *change, const struct answer *answer)
+{
+    const uint32_t flags = GPOINTER_TO_UINT (answer->cookie);
+
+    if (answer->op_ret < 0 || answer->op != FOP_rename)
+        return answer->op_ret >= 0 && opset_has (MDC_REMOVES, answer->op);
+    return !(flags & (RENAME_EXCHANGE | RENAME_WHITEOUT)) && !change->forget && change->file.inode != change->other.inode;
+}
+
 /* Which name stands for what is known by the one who changed it alone. */
 static void
 names_end (xlator_t *this, struct mdc_change *change, const struct answer *answer)
 {
     const uint32_t flags = GPOINTER_TO_UINT (answer->cookie);
     const bool done = answer->op_ret >= 0, exchange = answer->op == FOP_rename && flags & RENAME_EXCHANGE;
-    const bool gone = done && (opset_has (MDC_REMOVES, answer->op) || (answer->op == FOP_rename && !(flags & (RENAME_EXCHANGE | RENAME_WHITEOUT))));
     const int64_t now = clock_roughly ();
     uint64_t at;
 
@@ -156,7 +167,7 @@ names_end (xlator_t *this, struct mdc_change *change, const struct answer *answe
     }
     if (!change->name.hash)
         return;
-    at = mdc_name_end (this, change->name.hash, change->name.begun, gone);
+    at = mdc_name_end (this, change->name.hash, change->name.begun, is_gone (change, answer));
     if (done && at && exchange && change->other.inode && !change->forget)
         mdc_keep_name (this, change->other.inode, change->name.hash, (struct mdc_asked){ at, now });
     else if (done && at && answer->op == FOP_link)

@@ -341,7 +341,7 @@ forget_made_locked (xlator_t *this, struct nlc_shard *shard, const struct key *k
 }
 
 uint64_t
-nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes)
+nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes, bool *ret_absent)
 {
     const struct key key = key_of (&parent->gfid, name);
     struct nlc_shard *shard = shard_of (this, &parent->gfid);
@@ -350,6 +350,7 @@ nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool 
     uint64_t begun;
 
     pthread_mutex_lock (&shard->lock);
+    *ret_absent = is_absent_locked (this, shard, &key);
     begun = change_begin (clock, view_of (shard, &key));
     if (makes)
         change_begin (clock, directory_of (shard, &parent->gfid));

@@ -79,6 +79,7 @@ struct nlc_asked {
 struct nlc_change {
     inode_t *parent; /* with a reference; NULL: none */
     uint64_t begun;
+    bool absent; /* there was no such name before, as was known */
     bool makes; /* it may be there afterwards; else it may go */
     char *name; /* in the request's memory */
 };
@@ -88,6 +89,7 @@ struct nlc_local {
     inode_t *parent; /* with a reference: of a lookup */
     char *name;      /* in the request's memory */
     struct nlc_change changes[2];
+    bool known; /* of a rename: what becomes of the old name */
 };
 
 static inline nlc_private_t *
@@ -124,7 +126,8 @@ void nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc
 /* The directory with that gfid was made, and is empty. */
 void nlc_keep_whole (xlator_t *this, const gfid_t *directory, struct nlc_asked at);
 
-uint64_t nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes);
+/* *ret_absent: there is no such name now, as far as is known. */
+uint64_t nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes, bool *ret_absent);
 /* state: what is so now, if nobody else changed it. */
 void nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_t begun, bool makes, bool known, enum nlc_state state);
 

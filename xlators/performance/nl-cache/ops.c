@@ -118,7 +118,7 @@ change_begin_of (xlator_t *this, struct nlc_change *change, inode_t *parent, boo
 {
     change->parent = inode_ref (parent);
     change->makes = makes;
-    change->begun = nlc_change_begin (this, parent, change->name, makes);
+    change->begun = nlc_change_begin (this, parent, change->name, makes, &change->absent);
 }
 
 static void
@@ -260,7 +260,7 @@ nlc_rmdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     STACK_UNWIND (rmdir, frame, op_ret, op_errno, preparent, postparent, xdata);
 }
 
-/* What it leaves behind is nothing, unless something else comes there. */
+/* What it leaves behind is nothing, unless something else comes there, or both are names of one file: then it does nothing. */
 void
 nlc_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags, dict_t *xdata)
 {
@@ -268,6 +268,7 @@ nlc_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, u
 
     change_begin_of (this, &local->changes[0], oldloc->parent, flags & (RENAME_EXCHANGE | RENAME_WHITEOUT));
     change_begin_of (this, &local->changes[1], newloc->parent, true);
+    local->known = local->changes[1].absent || flags & (RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT);
     STACK_WIND (frame, nlc_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
 }
 
@@ -279,6 +280,6 @@ nlc_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     const struct nlc_local *local = frame->local;
 
     change_end_of (this, &local->changes[1], op_ret >= 0, NLC_PRESENT);
-    change_end_of (this, &local->changes[0], op_ret >= 0, local->changes[0].makes ? NLC_PRESENT : NLC_ABSENT);
+    change_end_of (this, &local->changes[0], op_ret >= 0 && local->known, local->changes[0].makes ? NLC_PRESENT : NLC_ABSENT);
     STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent, prenewparent, postnewparent, xdata);
 }
