@@ -32,6 +32,7 @@ check_PROGRAMS += \
     tests/graph/test_power_cut \
     tests/graph/test_power_cut_random \
     tests/graph/test_quick_read \
+    tests/graph/test_readdir_ahead \
     tests/graph/test_rot13 \
     tests/graph/test_write_behind \
     tests/graph/test_write_behind_errors
@@ -195,6 +196,7 @@ dist_noinst_SCRIPTS += \
     %D%/graph/histories-pages.sh \
     %D%/graph/histories-open-behind.sh \
     %D%/graph/histories-quick-read.sh \
+    %D%/graph/histories-readdir-ahead.sh \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \
@@ -294,6 +296,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/reload.sh \
     %D%/mount/read-ahead.sh \
     %D%/mount/removed-but-open.sh \
+    %D%/mount/readdir-ahead.sh \
     %D%/mount/rot-13.sh \
     %D%/mount/run-under.sh \
     %D%/mount/same-as-bare-user.sh \

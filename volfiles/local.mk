@@ -18,6 +18,7 @@ dist_volfiles_DATA = \
     %D%/power-cut.vol \
     %D%/read-ahead.vol \
     %D%/quick-read.vol \
+    %D%/readdir-ahead.vol \
     %D%/rot-13.vol \
     %D%/trace.vol \
     %D%/utime.vol \

@@ -94,6 +94,33 @@ dirent_letter (const gf_dirent_t *entry)
     return entry->d_type == DT_DIR ? 'd' : entry->d_type == DT_LNK ? 'l' : 'f';
 }
 
+#define CHANCE_ENTRY 200 /* a kind of chance */
+
+/* Attributes that came with an entry are as good as those of a stat: of one of them, since one client is asked one thing at a time. */
+static void
+see_entry_attributes (struct actor *actor, const struct answer *answer)
+{
+    struct drive *drive = actor->drive;
+    const gf_dirent_t *one = NULL;
+    unsigned n = 0;
+    struct seen *seen;
+
+    for (const gf_dirent_t *entry = answer->entries; entry; entry = entry->next)
+        if (entry->inode && entry->d_stat.ia_type != IA_INVAL && entry->d_name[0] != '.') {
+            n++;
+            if (drive_chance (drive, CHANCE_ENTRY, actor->line->number, n) % n == 0)
+                one = entry;
+        }
+    if (!one)
+        return;
+    seen = g_new0 (struct seen, 1);
+    *seen = (struct seen){ .op = FOP_stat, .line = actor->line->number, .client = actor->index + CLIENTS_MAX + 1, .parent = -1,
+                           .newparent = -1, .fd = -1, .fd_out = -1, .found = -1, .invoked = actor->asked,
+                           .responded = drive->clock++, .has_iatt = true, .iatt = one->d_stat };
+    seen->node = drive_number (drive, &one->d_stat.ia_gfid);
+    g_ptr_array_add (drive->seens, seen);
+}
+
 /* The letter behind a name doesn't count. */
 static int
 by_name (const void *a, const void *b)
@@ -141,7 +168,10 @@ see_answer (struct actor *actor, struct seen *seen, const struct answer *answer)
     }
     case FOP_getxattr: see_value (seen, answer); break;
     case FOP_readdir:
-    case FOP_readdirp: see_entries (seen, answer); break;
+    case FOP_readdirp:
+        see_entries (seen, answer);
+        see_entry_attributes (actor, answer);
+        break;
     default: break;
     }
 }

@@ -16,11 +16,11 @@
 
 struct state {
     struct model *model;
-    uint32_t done; /* clients whose operation under way has happened */
+    uint32_t done; /* seers whose operation under way has happened */
 };
 
 struct checker {
-    const struct seen *under_way[CLIENTS_MAX + 1];
+    const struct seen *under_way[SEERS_MAX];
     GPtrArray *states; /* of struct state */
     GPtrArray *next;
     GHashTable *expected; /* what the models would have answered, as text */
@@ -103,7 +103,7 @@ extend (struct checker *checker, const struct model *model, uint32_t done, unsig
         states_add (checker->next, model_copy (model), done & ~(1u << until));
         return;
     }
-    for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
+    for (unsigned i = 0; i < SEERS_MAX; i++) {
         if (!checker->under_way[i] || done & 1u << i)
             continue;
         if (was_lost (checker->under_way[i]))
@@ -139,7 +139,7 @@ checker_complain (struct checker *checker, const struct seen *seen)
     GHashTableIter iter;
     gpointer text;
 
-    g_string_append_printf (out, "line %u, client %u: ", seen->line, seen->client + 1);
+    g_string_append_printf (out, "line %u, client %u: ", seen->line, seen->client % (CLIENTS_MAX + 1) + 1);
     seen_print (seen, out);
     g_string_append (out, "\nno order of what happened so far gives this answer; by the model");
     g_hash_table_iter_init (&iter, checker->expected);
@@ -180,7 +180,7 @@ checker_next (const struct checker *checker, unsigned before)
 {
     int next = -1;
 
-    for (int i = 0; i <= CLIENTS_MAX; i++) {
+    for (int i = 0; i < SEERS_MAX; i++) {
         const struct seen *seen = checker->under_way[i];
         if (seen && seen->responded < before && (next < 0 || seen->responded < checker->under_way[next]->responded))
             next = i;

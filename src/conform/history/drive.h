@@ -17,6 +17,7 @@ struct actor {
     unsigned events;         /* of the line, so far: what chance decides hangs on the count */
     call_stack_t *root;
     struct seen *seen;       /* under way; belongs to drive->seens */
+    unsigned asked;          /* of a listing: when its last call was made, on drive->clock */
     bool answered;           /* and the answer wasn't looked at yet */
 
     /* Finding what a path stands for: names are looked up one by one. */

@@ -21,6 +21,8 @@
 #include "core/iatt.h"
 
 #define CLIENTS_MAX 8
+#define SEERS_MAX (2 * (CLIENTS_MAX + 1)) /* who sees something: clients, the one that looks at everything in the end, and for each of these
+                                             one that sees attributes of which a listing brought it */
 #define CLIENT_FDS 3       /* f0, f1, f2: a client's open files */
 #define FILE_SIZE_MAX 65536 /* of offsets and of sizes */
 
@@ -108,7 +110,7 @@ char *line_bytes (unsigned number, size_t size);
  * numbered as well, whoever made them. -1: none. */
 struct seen {
     enum fop op; /* FOP_readdir: a directory from opendir to its end */
-    unsigned line, client;
+    unsigned line, client; /* below SEERS_MAX */
     /* what was asked */
     int node, parent, newparent;
     const char *name, *newname; /* belong to the record */

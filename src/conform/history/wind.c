@@ -453,6 +453,7 @@ actor_more (struct actor *actor)
         actor_end (actor);
     } else if (seen->op == FOP_readdir) {
         const off_t offset = seen->offset;
+        actor->asked = actor->drive->clock++;
         if (actor->line->number % 2)
             actor_wind (actor, FOP_readdirp, &(struct readdirp_call){ .fd = fd, .size = 4096, .offset = offset });
         else

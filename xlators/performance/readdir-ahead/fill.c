@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Reading ahead. A directory has one loop that does, which goes from thread to thread: whoever begins it makes a call, and whoever brings the
+ * answer goes on; where the answer comes within the call, the caller goes on, so that calls don't nest. Each call is a request of its own,
+ * with references of what it needs in its local.
+ *
+ *   rda_fill --readdirp--> storage --fill_cbk--> rda_fill --readdirp--> ...   until there is enough, the end, or nobody reads
+ */
+#include "readdir-ahead.h"
+
+#define FILL_LEAST 4096 /* of a call of ours: the least that rda-request-size may be */
+
+static readdirp_cbk fill_readdirp_cbk;
+static readdir_cbk fill_readdir_cbk;
+
+/* How much to ask for: what is kept takes up to three times as much memory. 0: there is too little. */
+static size_t
+fill_size (const rda_private_t *priv)
+{
+    const uint64_t size = MIN (RDA_GET (priv->request_size), RDA_GET (priv->limit) / 3);
+
+    return size < FILL_LEAST ? 0 : (size_t) size;
+}
+
+/* Is there memory for one more answer? Not at the expense of what this directory has: that is wanted before it. */
+static bool
+has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
+{
+    const size_t size = fill_size (priv);
+
+    return size > 0 && (dir->cost == 0 || dir->cost + 3 * size <= RDA_GET (priv->limit));
+}
+
+/* While names change, what is read would have to be dropped. */
+static bool
+may_fill_locked (xlator_t *this, const struct rda_dir *dir)
+{
+    const rda_private_t *priv = this->private;
+    const struct rda_batch *first = g_queue_peek_head ((GQueue *) &dir->batches);
+
+    return RDA_GET (priv->timeout) > 0 && dir->active && !dir->eof && !dir->error && dir->bytes < RDA_GET (priv->high)
+           && has_room_locked (priv, dir) && !RDA_GET (priv->ending) && !rda_names_changed (this, dir->inode, first ? first->clock : change_clock_now (&priv->clock));
+}
+
+/* A request for the next call, as whoever asks in frame. */
+static call_stack_t *
+fill_request (xlator_t *this, const call_frame_t *frame, struct rda_dir *dir, fd_t *fd)
+{
+    call_stack_t *root = stack_new_like (this, frame);
+    struct rda_local *local = frame_local_new (&root->frames[0], sizeof *local);
+
+    root->op = FOP_readdirp;
+    local->fd = fd_ref (fd);
+    local->dir = rda_dir_ref (dir);
+    return root;
+}
+
+static void
+count_filling (rda_private_t *priv, int by)
+{
+    pthread_mutex_lock (&priv->lock);
+    priv->filling += by;
+    if (priv->filling == 0)
+        thread_cond_broadcast (&priv->idle);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+rda_fill_wait (xlator_t *this)
+{
+    rda_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    while (priv->filling > 0)
+        thread_cond_wait (&priv->idle, &priv->lock);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+call_stack_t *
+rda_fill_wanted (xlator_t *this, const call_frame_t *frame, struct rda_dir *dir, fd_t *fd)
+{
+    bool wanted;
+
+    pthread_mutex_lock (&dir->lock);
+    wanted = !dir->looping && may_fill_locked (this, dir);
+    if (wanted) {
+        dir->looping = dir->pending = true; /* who asks from now on waits for it */
+        dir->pending_for = dir->generation;
+        rda_dir_watch_locked (this, dir);
+    }
+    pthread_mutex_unlock (&dir->lock);
+    if (!wanted)
+        return NULL;
+    count_filling (this->private, 1);
+    return fill_request (this, frame, dir, fd);
+}
+
+/* Readers that waited look again. Whoever is still not content waits for the next answer, if one may come. */
+static void
+fill_wake (xlator_t *this, struct rda_dir *dir, bool goes_on)
+{
+    GQueue waiters;
+    call_stub_t *stub;
+
+    pthread_mutex_lock (&dir->lock);
+    dir->pending = goes_on && may_fill_locked (this, dir);
+    dir->pending_for = dir->generation;
+    waiters = dir->waiters;
+    g_queue_init (&dir->waiters);
+    pthread_mutex_unlock (&dir->lock);
+    while ((stub = g_queue_pop_head (&waiters))) {
+        __atomic_sub_fetch (&rda_priv (this)->waiting, 1, __ATOMIC_RELAXED);
+        call_resume (stub);
+    }
+}
+
+/* The next call, or the end of the loop. Nobody but us has the file any more: then nobody reads. */
+static bool
+fill_prepare (xlator_t *this, struct rda_dir *dir, struct rda_local *local)
+{
+    rda_private_t *priv = this->private;
+    bool goes;
+
+    pthread_mutex_lock (&dir->lock);
+    goes = may_fill_locked (this, dir) && __atomic_load_n (&local->fd->refs, __ATOMIC_RELAXED) > 1;
+    dir->looping = dir->pending = dir->inside = goes;
+    dir->returned = false;
+    local->offset = dir->next;
+    local->generation = dir->pending_for = dir->generation;
+    local->plus = dir->plus;
+    local->clock = change_clock_now (&priv->clock);
+    local->born = clock_roughly ();
+    rda_dir_watch_locked (this, dir);
+    pthread_mutex_unlock (&dir->lock);
+    return goes;
+}
+
+static void
+fill_wind (xlator_t *this, call_stack_t *root)
+{
+    call_frame_t *frame = &root->frames[0];
+    const struct rda_local *local = frame->local;
+    const size_t size = MAX (fill_size (this->private), FILL_LEAST);
+
+    RDA_COUNT (this, fills);
+    if (local->plus)
+        STACK_WIND (frame, fill_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, size, local->offset, NULL);
+    else
+        STACK_WIND (frame, fill_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, size, local->offset, NULL);
+}
+
+/* Whoever made the call is back from it: did the answer come within? */
+static bool
+fill_returned (struct rda_dir *dir, call_stack_t **ret_root)
+{
+    bool returned;
+
+    pthread_mutex_lock (&dir->lock);
+    dir->inside = false;
+    returned = dir->returned;
+    *ret_root = dir->handed;
+    dir->handed = NULL;
+    pthread_mutex_unlock (&dir->lock);
+    return returned;
+}
+
+void
+rda_fill (xlator_t *this, call_stack_t *root)
+{
+    struct rda_dir *dir = root ? rda_dir_ref (((struct rda_local *) root->frames[0].local)->dir) : NULL;
+
+    while (root && fill_prepare (this, dir, root->frames[0].local)) {
+        fill_wind (this, root);
+        root = NULL;
+        if (!fill_returned (dir, &root)) {
+            rda_dir_unref (dir);
+            return; /* the loop is another's, or will be */
+        }
+    }
+    if (!root)
+        return;
+    fill_wake (this, dir, false);
+    stack_done (root);
+    rda_dir_unref (dir);
+    count_filling (this->private, -1);
+}
+
+/* --- answers ------------------------------------------------------------------------------------ */
+
+static void
+fill_end_noted (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked, int error)
+{
+    pthread_mutex_lock (&dir->lock);
+    if (dir->generation == asked->generation) {
+        dir->eof = error == 0;
+        dir->error = error;
+        dir->ended = asked->born;
+        dir->ended_clock = asked->clock;
+        rda_dir_watch_locked (this, dir);
+    }
+    pthread_mutex_unlock (&dir->lock);
+}
+
+static void
+fill_take (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked, int op_ret, int op_errno, const gf_dirent_t *entries)
+{
+    if (op_ret > 0 && entries)
+        rda_dir_add (this, dir, asked, entries);
+    else
+        fill_end_noted (this, dir, asked, op_ret < 0 ? op_errno : 0);
+}
+
+/* The request for the next call goes to whoever goes on with the loop. */
+static bool
+fill_hand_over (struct rda_dir *dir, call_stack_t *root)
+{
+    bool inside;
+
+    pthread_mutex_lock (&dir->lock);
+    inside = dir->inside;
+    if (inside) {
+        dir->returned = true;
+        dir->handed = root;
+    }
+    pthread_mutex_unlock (&dir->lock);
+    return inside;
+}
+
+static void
+fill_answered (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno, const gf_dirent_t *entries)
+{
+    struct rda_local *local = frame->local;
+    struct rda_dir *dir = rda_dir_ref (local->dir);
+    call_stack_t *root;
+
+    fill_take (this, dir, local, op_ret, op_errno, entries);
+    fill_wake (this, dir, true);
+    root = fill_request (this, frame, dir, local->fd);
+    stack_done (frame->root);
+    if (!fill_hand_over (dir, root))
+        rda_fill (this, root);
+    rda_dir_unref (dir);
+}
+
+static void
+fill_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                   dict_t *xdata)
+{
+    fill_answered (frame, this, op_ret, op_errno, entries);
+}
+
+static void
+fill_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                  dict_t *xdata)
+{
+    fill_answered (frame, this, op_ret, op_errno, entries);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What readers ask. One of four things happens with it:
+ *
+ *   SERVE     it is answered from what was read ahead
+ *   WAIT      our call for just that is on the way: it looks again when the answer is there
+ *   FOLLOW    it goes down itself; if it went straight on from the last, or begins the directory, we read ahead from where its answer ends
+ *   PASS      it goes down, and nothing is thought of it
+ *
+ * So a reader who jumps about isn't read ahead for, and one who goes on in order after a jump is again, from his second call on.
+ */
+#include "readdir-ahead.h"
+
+static opendir_cbk rda_opendir_cbk;
+static readdir_cbk rda_readdir_cbk;
+static readdirp_cbk rda_readdirp_cbk;
+
+enum verdict { SERVE, WAIT, FOLLOW, PASS };
+
+struct question {
+    call_frame_t *frame;
+    fd_t *fd;
+    size_t size;
+    off_t offset;
+    bool plus;
+};
+
+/* What is said to a reader who is served. */
+struct served {
+    gf_dirent_t *entries;
+    int n, error;
+    uint64_t clock;
+};
+
+/* --- opendir ------------------------------------------------------------------------------------ */
+
+void
+rda_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
+{
+    STACK_WIND (frame, rda_opendir_cbk, FIRST_CHILD (this), opendir, loc, fd, xdata);
+}
+
+static call_stack_t *
+begin_ahead (call_frame_t *frame, xlator_t *this, fd_t *fd)
+{
+    struct rda_dir *dir = rda_dir_new (frame, fd);
+
+    fd_ctx_set (fd, this, dir);
+    return rda_fill_wanted (this, frame, dir, fd);
+}
+
+static void
+rda_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+{
+    call_stack_t *fill = op_ret < 0 ? NULL : begin_ahead (frame, this, fd);
+
+    STACK_UNWIND (opendir, frame, op_ret, op_errno, fd, xdata);
+    rda_fill (this, fill);
+}
+
+/* --- deciding ----------------------------------------------------------------------------------- */
+
+/* Whoever opened it may see more of the entries than whoever reads it. */
+static bool
+is_openers (const struct rda_dir *dir, const call_frame_t *frame)
+{
+    return frame->root->uid == dir->uid && frame->root->gid == dir->gid;
+}
+
+static bool
+is_too_old (xlator_t *this, int64_t born)
+{
+    return clock_roughly () - born >= RDA_GET (rda_priv (this)->timeout);
+}
+
+/* Names changed since: what was read ahead is no longer what there is, and reading ahead isn't worth much while that goes on. */
+static void
+drop_changed_locked (xlator_t *this, struct rda_dir *dir, rda_gone_t *gone)
+{
+    RDA_COUNT (this, dropped);
+    dir->backoff = MIN (dir->backoff * 2 + 1, 63);
+    dir->skip = dir->backoff;
+    rda_dir_drop_locked (this, dir, gone);
+}
+
+/* Drops what isn't so any more, or may not be. All that is there is at least as new as the first of it. */
+static void
+look_over_locked (xlator_t *this, struct rda_dir *dir, bool plus, rda_gone_t *gone)
+{
+    const struct rda_batch *first = g_queue_peek_head (&dir->batches);
+    const bool ended = dir->eof || dir->error;
+
+    if (!first && !ended)
+        return;
+    if (rda_names_changed (this, dir->inode, first ? first->clock : dir->ended_clock)) {
+        drop_changed_locked (this, dir, gone);
+    } else if (is_too_old (this, first ? first->born : dir->ended)) {
+        RDA_COUNT (this, expired);
+        rda_dir_drop_locked (this, dir, gone);
+    } else if (first && plus && !first->plus) {
+        rda_dir_drop_locked (this, dir, gone);
+    }
+}
+
+static enum verdict
+decide_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rda_gone_t *gone)
+{
+    const rda_private_t *priv = this->private;
+
+    if (!is_openers (dir, q->frame))
+        return PASS;
+    dir->plus = q->plus;
+    look_over_locked (this, dir, q->plus, gone);
+    if (!dir->active || (dir->at != q->offset && !rda_dir_skip_locked (this, dir, q->offset, gone)))
+        return FOLLOW;
+    if (dir->pending && dir->pending_for == dir->generation && dir->bytes < MAX (RDA_GET (priv->low), 1))
+        return WAIT;
+    return dir->batches.length > 0 || dir->eof || dir->error ? SERVE : FOLLOW;
+}
+
+static void
+serve_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, struct served *ret_served, rda_gone_t *gone)
+{
+    *ret_served = (struct served){ 0 };
+    if (dir->batches.length > 0) {
+        ret_served->entries = rda_dir_take_locked (this, dir, q->size, q->plus, &ret_served->n, &ret_served->clock, gone);
+        return;
+    }
+    ret_served->error = dir->error;
+    rda_dir_drop_locked (this, dir, gone); /* the next one asks whether that is still so */
+    dir->expected = q->offset;
+}
+
+/* The question goes down in front of us. What was read ahead is of no use to it, and to nobody else. */
+static void
+follow_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rda_gone_t *gone)
+{
+    struct rda_local *local = frame_local_new (q->frame, sizeof *local);
+
+    rda_dir_drop_locked (this, dir, gone);
+    local->fd = fd_ref (q->fd);
+    local->dir = rda_dir_ref (dir);
+    local->generation = dir->generation;
+    local->offset = q->offset;
+    local->follows = q->offset == 0 || q->offset == dir->expected;
+}
+
+/* --- answering ---------------------------------------------------------------------------------- */
+
+static void
+unwind_entries (call_frame_t *frame, bool plus, int r, gf_dirent_t *entries)
+{
+    if (plus)
+        STACK_UNWIND (readdirp, frame, r < 0 ? -1 : r, r < 0 ? -r : 0, entries, NULL);
+    else
+        STACK_UNWIND (readdir, frame, r < 0 ? -1 : r, r < 0 ? -r : 0, entries, NULL);
+}
+
+static void
+strip (gf_dirent_t *entry)
+{
+    g_clear_pointer (&entry->inode, inode_unref);
+    entry->d_stat = (struct iatt){ .ia_type = IA_INVAL };
+}
+
+/* Attributes that nobody asked for, or that aren't right any more, are left out. */
+static void
+leave_out (xlator_t *this, const struct served *served, bool plus)
+{
+    for (gf_dirent_t *entry = served->entries; entry; entry = entry->next) {
+        if (!entry->inode)
+            continue;
+        if (plus && !rda_entry_is_stale (this, entry, served->clock))
+            continue;
+        if (plus)
+            RDA_COUNT (this, stripped);
+        strip (entry);
+    }
+}
+
+static void
+serve (xlator_t *this, struct rda_dir *dir, const struct question *q, struct served *served)
+{
+    call_stack_t *fill;
+
+    RDA_COUNT (this, hits);
+    leave_out (this, served, q->plus);
+    fill = rda_fill_wanted (this, q->frame, dir, q->fd);
+    unwind_entries (q->frame, q->plus, served->error ? -served->error : served->n, served->entries);
+    dirents_free (served->entries);
+    rda_fill (this, fill);
+}
+
+static void
+wind_down (xlator_t *this, const struct question *q, bool follows)
+{
+    RDA_COUNT (this, passed);
+    if (follows && q->plus)
+        STACK_WIND (q->frame, rda_readdirp_cbk, FIRST_CHILD (this), readdirp, q->fd, q->size, q->offset, NULL);
+    else if (follows)
+        STACK_WIND (q->frame, rda_readdir_cbk, FIRST_CHILD (this), readdir, q->fd, q->size, q->offset, NULL);
+    else if (q->plus)
+        STACK_WIND_TAIL (q->frame, FIRST_CHILD (this), readdirp, q->fd, q->size, q->offset, NULL);
+    else
+        STACK_WIND_TAIL (q->frame, FIRST_CHILD (this), readdir, q->fd, q->size, q->offset, NULL);
+}
+
+static call_stub_t *
+stub_of (const struct question *q)
+{
+    return q->plus ? fop_readdirp_stub (q->frame, rda_readdirp, q->fd, q->size, q->offset, NULL)
+                   : fop_readdir_stub (q->frame, rda_readdir, q->fd, q->size, q->offset, NULL);
+}
+
+static void
+wait_locked (xlator_t *this, struct rda_dir *dir, const struct question *q)
+{
+    __atomic_add_fetch (&rda_priv (this)->waiting, 1, __ATOMIC_RELAXED);
+    g_queue_push_tail (&dir->waiters, stub_of (q));
+}
+
+static void
+ask (xlator_t *this, struct rda_dir *dir, const struct question *q)
+{
+    rda_gone_t gone = RDA_GONE_INIT;
+    struct served served = { 0 };
+    enum verdict verdict;
+
+    pthread_mutex_lock (&dir->lock);
+    verdict = decide_locked (this, dir, q, &gone);
+    if (verdict == SERVE)
+        serve_locked (this, dir, q, &served, &gone);
+    else if (verdict == FOLLOW)
+        follow_locked (this, dir, q, &gone);
+    else if (verdict == WAIT)
+        wait_locked (this, dir, q);
+    pthread_mutex_unlock (&dir->lock);
+    rda_gone_free (&gone);
+    if (verdict == SERVE)
+        serve (this, dir, q, &served);
+    else if (verdict != WAIT)
+        wind_down (this, q, verdict == FOLLOW);
+}
+
+/* With xdata there is something to be asked for that we don't know of. */
+void
+rda_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+{
+    struct rda_dir *dir = xdata ? NULL : rda_dir_get (this, fd);
+
+    if (!dir)
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
+    else
+        ask (this, dir, &(struct question){ frame, fd, size, offset, false });
+}
+
+void
+rda_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+{
+    struct rda_dir *dir = xdata ? NULL : rda_dir_get (this, fd);
+
+    if (!dir)
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
+    else
+        ask (this, dir, &(struct question){ frame, fd, size, offset, true });
+}
+
+/* --- what went down itself ---------------------------------------------------------------------- */
+
+/* Where the answer ends reading ahead begins, unless somebody else has asked for something since. */
+static void
+follow (const struct rda_local *local, int op_ret, const gf_dirent_t *entries)
+{
+    struct rda_dir *dir = local->dir;
+    off_t end = local->offset;
+
+    for (; entries; entries = entries->next)
+        end = (off_t) entries->d_off;
+    pthread_mutex_lock (&dir->lock);
+    if (local->generation == dir->generation) {
+        dir->expected = end;
+        if (op_ret > 0 && local->follows && dir->skip > 0) {
+            dir->skip--;
+        } else if (op_ret > 0 && local->follows) {
+            dir->at = dir->next = end;
+            dir->active = true;
+        }
+    }
+    pthread_mutex_unlock (&dir->lock);
+}
+
+static call_stack_t *
+followed (call_frame_t *frame, xlator_t *this, int op_ret, const gf_dirent_t *entries)
+{
+    const struct rda_local *local = frame->local;
+
+    follow (local, op_ret, entries);
+    return rda_fill_wanted (this, frame, local->dir, local->fd);
+}
+
+static void
+rda_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                 dict_t *xdata)
+{
+    call_stack_t *fill = followed (frame, this, op_ret, entries);
+
+    STACK_UNWIND (readdir, frame, op_ret, op_errno, entries, xdata);
+    rda_fill (this, fill);
+}
+
+static void
+rda_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                  dict_t *xdata)
+{
+    call_stack_t *fill = followed (frame, this, op_ret, entries);
+
+    STACK_UNWIND (readdirp, frame, op_ret, op_errno, entries, xdata);
+    rda_fill (this, fill);
+}

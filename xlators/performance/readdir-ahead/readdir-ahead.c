@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * performance/readdir-ahead: reads on in a directory while whoever lists it is busy with what he has. readdir-ahead.h lists its files.
+ */
+#include "readdir-ahead.h"
+
+static const struct xlator_option rda_options[] = {
+    {
+        .key = { "rda-request-size" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (rda_private_t, request_size),
+        .value = "128KB",
+        .min = 4 << 10,
+        .max = 128 << 10,
+        .online = true,
+        .help = "how much is asked for at a time",
+    },
+    {
+        .key = { "rda-low-wmark" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (rda_private_t, low),
+        .value = "4096",
+        .max = 10 << 20,
+        .online = true,
+        .help = "with less than this of a directory at hand, and more on the way, a reader waits for that",
+    },
+    {
+        .key = { "rda-high-wmark" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (rda_private_t, high),
+        .value = "128KB",
+        .max = 100 << 20,
+        .online = true,
+        .help = "with this much of a directory at hand no more is read ahead",
+    },
+    {
+        .key = { "rda-cache-limit" },
+        .type = OPTION_SIZE,
+        OPTION_FIELD (rda_private_t, limit),
+        .value = "10MB",
+        .check = lru_check_size,
+        .online = true,
+        .help = "how much memory what was read ahead of all directories may take; 0: nothing is read ahead",
+    },
+    {
+        .key = { "rda-cache-timeout" },
+        .type = OPTION_TIME,
+        OPTION_FIELD (rda_private_t, timeout),
+        .value = "1",
+        .max = 600,
+        .online = true,
+        .help = "what was read ahead longer ago than this is read again; 0: always",
+    },
+    {
+        .key = { "parallel-readdir" },
+        .type = OPTION_BOOL,
+        .value = "off",
+        .online = true,
+        .inert = true,
+        .help = "would put one over each child of a distributed volume; over its one child it reads ahead in any case",
+    },
+    {
+        .key = { "readdir-ahead" },
+        .type = OPTION_BOOL,
+        .value = "on",
+        .inert = true,
+        .help = "pass-through turns it off",
+    },
+    {},
+};
+
+/* --- beginning, changing, end ------------------------------------------------------------------- */
+
+static int
+rda_init (xlator_t *this)
+{
+    rda_private_t *priv = this->private;
+
+    pthread_mutex_init (&priv->lock, NULL);
+    thread_cond_init (&priv->idle);
+    lru_init (&priv->lru, priv->limit);
+    priv->begun = true;
+    return 0;
+}
+
+static int
+rda_reconfigure (xlator_t *this, const void *new_private)
+{
+    rda_private_t *priv = this->private;
+    const rda_private_t *to = new_private;
+
+    __atomic_store_n (&priv->request_size, to->request_size, __ATOMIC_SEQ_CST);
+    __atomic_store_n (&priv->low, to->low, __ATOMIC_SEQ_CST);
+    __atomic_store_n (&priv->high, to->high, __ATOMIC_SEQ_CST);
+    __atomic_store_n (&priv->limit, to->limit, __ATOMIC_SEQ_CST);
+    __atomic_store_n (&priv->timeout, to->timeout, __ATOMIC_SEQ_CST);
+    rda_evict (this, lru_set_limit (&priv->lru, to->limit));
+    return 0;
+}
+
+static void
+rda_invalidate (xlator_t *this, const struct invalidation *gone)
+{
+    const unsigned file = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
+
+    rda_changed (this, gone->inode,
+                 (gone->what & INVALIDATE_NAMES ? RDA_NAMES | RDA_FILE : 0) | (gone->what & file ? RDA_FILE : 0));
+}
+
+/* From the end of the mount on nothing more is read ahead; before what is below goes our calls have their answers. What was read stays
+ * until its directory is closed, or all of it goes here. */
+static void
+rda_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    rda_private_t *priv = this->private;
+
+    if (event == XLATOR_INVALIDATE)
+        rda_invalidate (this, data);
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+        __atomic_store_n (&priv->ending, true, __ATOMIC_SEQ_CST);
+    if (event == XLATOR_PARENT_DOWN) {
+        rda_fill_wait (this);
+        rda_evict (this, lru_set_limit (&priv->lru, 0));
+    }
+    xlator_pass_on (this, event, data);
+}
+
+static void
+rda_fini (xlator_t *this)
+{
+    rda_private_t *priv = this->private;
+
+    if (!priv->begun)
+        return;
+    lru_destroy (&priv->lru);
+    pthread_cond_destroy (&priv->idle);
+    pthread_mutex_destroy (&priv->lock);
+}
+
+static void
+rda_local_drop (xlator_t *this, void *data)
+{
+    struct rda_local *local = data;
+
+    rda_changes_clear (&local->changes);
+    fd_unref (local->fd);
+    rda_dir_unref (local->dir);
+}
+
+/* --- dumps -------------------------------------------------------------------------------------- */
+
+static void
+dump_number (GString *out, const char *key, const uint64_t *value)
+{
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+}
+
+static void
+rda_dump (xlator_t *this, GString *out)
+{
+    rda_private_t *priv = this->private;
+
+    dump_number (out, "request_size", &priv->request_size);
+    dump_number (out, "low_wmark", &priv->low);
+    dump_number (out, "high_wmark", &priv->high);
+    dump_number (out, "hits", &priv->count.hits);
+    dump_number (out, "misses", &priv->count.passed);
+    dump_number (out, "read_ahead", &priv->count.fills);
+    dump_number (out, "invalidations", &priv->count.dropped);
+    dump_number (out, "expired", &priv->count.expired);
+    dump_number (out, "attributes_left_out", &priv->count.stripped);
+    g_string_append_printf (out, "directories=%u\nreaders_waiting=%u\n", RDA_GET (priv->watching), RDA_GET (priv->waiting));
+    lru_dump (&priv->lru, out);
+}
+
+static void
+rda_dump_fd (xlator_t *this, fd_t *fd, GString *out)
+{
+    struct rda_dir *dir = rda_dir_get (this, fd);
+
+    if (!dir)
+        return;
+    pthread_mutex_lock (&dir->lock);
+    g_string_append_printf (out, "at=%lld\nnext=%lld\nbatches=%u\nbytes=%zu\neof=%d\nerror=%d\nreads_ahead=%d\nwaiting=%u\nbackoff=%u\n",
+                            (long long) dir->at, (long long) dir->next, dir->batches.length, dir->bytes, dir->eof, dir->error,
+                            dir->pending, dir->waiters.length, dir->backoff);
+    pthread_mutex_unlock (&dir->lock);
+}
+
+/* A call that was set aside is never set aside for anything else. */
+static void
+rda_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    if (RDA_GET (rda_priv (this)->waiting) > 0)
+        g_string_append (out, "what is being read ahead of the directory");
+}
+
+static void
+rda_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const rda_private_t *priv = this->private;
+    g_autofree char *size = option_size_text (RDA_GET (priv->request_size)), *high = option_size_text (RDA_GET (priv->high));
+
+    if (inode && inode->ia_type != IA_IFDIR) {
+        g_string_append (out, "does nothing with it: it reads ahead in directories\n");
+        return;
+    }
+    g_string_append_printf (out, "a listing of it is read ahead, by %s at a time (rda-request-size), until there is %s of it "
+                            "(rda-high-wmark)\n", size, high);
+    g_string_append_printf (out, "what was read ahead is used for %.3g s (rda-cache-timeout), and not when names in it change\n",
+                            (double) RDA_GET (priv->timeout) / 1e9);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "performance/readdir-ahead",
+    .about = "reads on in a directory while whoever lists it is busy with what he has",
+    .children = { .min = 1, .max = 1 },
+    .touches = TOUCHES_NOTHING,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (rda_private_t),
+    .options = rda_options,
+    .init = rda_init,
+    .fini = rda_fini,
+    .reconfigure = rda_reconfigure,
+    .notify = rda_notify,
+    .local_drop = rda_local_drop,
+    .fops = {
+        .opendir = rda_opendir,
+        .readdir = rda_readdir,
+        .readdirp = rda_readdirp,
+        .open = rda_open,
+        .writev = rda_writev,
+    },
+    .every = rda_every,
+    .every_ops = RDA_CHANGING,
+    .every_cbk = rda_every_cbk,
+    .cbks = { .forget = rda_forget, .releasedir = rda_releasedir },
+    .dumpops = { .priv = rda_dump, .fdctx = rda_dump_fd, .waits_for = rda_waits_for, .explain = rda_explain },
+};
