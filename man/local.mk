@@ -13,6 +13,7 @@ man_MANS = \
     man/man7/features-utime.7 \
     man/man7/fops.7 \
     man/man7/meta-meta.7 \
+    man/man7/performance-io-cache.7 \
     man/man7/performance-md-cache.7 \
     man/man7/performance-nl-cache.7 \
     man/man7/performance-read-ahead.7 \
@@ -39,6 +40,7 @@ man_sources = \
     %D%/fops.7.in \
     %D%/meta-meta.7.in \
     %D%/mount.windlass.8.in \
+    %D%/performance-io-cache.7.in \
     %D%/performance-md-cache.7.in \
     %D%/performance-nl-cache.7.in \
     %D%/performance-read-ahead.7.in \
@@ -86,6 +88,7 @@ man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.la
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.la
 man/man7/meta-meta.7: src/windlass$(EXEEXT) xlators/meta/meta.la
 man/man7/features-utime.7: src/windlass$(EXEEXT) xlators/features/utime.la
+man/man7/performance-io-cache.7: src/windlass$(EXEEXT) xlators/performance/io-cache.la
 man/man7/performance-md-cache.7: src/windlass$(EXEEXT) xlators/performance/md-cache.la
 man/man7/performance-nl-cache.7: src/windlass$(EXEEXT) xlators/performance/nl-cache.la
 man/man7/performance-read-ahead.7: src/windlass$(EXEEXT) xlators/performance/read-ahead.la

@@ -257,6 +257,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/idmapped.sh \
     %D%/mount/inflight-stuck.sh \
     %D%/mount/inflight.sh \
+    %D%/mount/io-cache.sh \
     %D%/mount/io-stats.sh \
     %D%/mount/io-stats-full.sh \
     %D%/mount/killed.sh \

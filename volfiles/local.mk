@@ -8,6 +8,7 @@ dist_volfiles_DATA = \
     %D%/error-gen.vol \
     %D%/fault.vol \
     %D%/full-stack.vol \
+    %D%/io-cache.vol \
     %D%/io-stats.vol \
     %D%/meta.vol \
     %D%/md-cache.vol \

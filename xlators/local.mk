@@ -27,6 +27,7 @@ include %D%/debug/trace/local.mk
 include %D%/encryption/rot-13/local.mk
 include %D%/meta/meta/local.mk
 include %D%/features/utime/local.mk
+include %D%/performance/io-cache/local.mk
 include %D%/performance/md-cache/local.mk
 include %D%/performance/nl-cache/local.mk
 include %D%/performance/read-ahead/local.mk

@@ -36,6 +36,18 @@ mode_of_iatt (const struct iatt *iatt)
     return types[iatt->ia_type] | (iatt->ia_prot & 07777);
 }
 
+#define SETTLED 100000000 /* nanoseconds: more than file systems round times to */
+
+bool
+iatt_is_settled (const struct iatt *iatt, struct timespec asked)
+{
+    const int64_t seconds = asked.tv_sec - iatt->ia_ctime;
+
+    if (seconds < 0 || seconds > 2)
+        return seconds > 0;
+    return seconds * 1000000000 + asked.tv_nsec - (int64_t) iatt->ia_ctime_nsec > SETTLED;
+}
+
 void
 iatt_of_stat (struct iatt *ret_iatt, const struct stat *st)
 {

@@ -5,9 +5,11 @@
 
 #include "core/gfid.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 typedef enum ia_type {
     IA_INVAL,
@@ -55,6 +57,10 @@ enum {
 
 ia_type_t ia_type_of_mode (mode_t mode);
 mode_t mode_of_iatt (const struct iatt *iatt);
+
+/* Had the file been left alone for a while at that time of day? Then attributes that come with what was read after it are those of what was
+ * read; else a change in between, or one of the same tick of the file system's clock, may be in one and not in the other. */
+bool iatt_is_settled (const struct iatt *iatt, struct timespec asked);
 
 /* Conversions. The gfid is not known to struct stat: iatt_of_stat and iatt_of_statx leave it null. */
 struct statx;

@@ -8,6 +8,7 @@
 BACK=/nowhere
 ahead=performance/read-ahead,page-size=4KB
 behind=performance/write-behind
+cache=performance/io-cache
 
 run () { # WHAT OPTION...
     local what=$1
@@ -27,4 +28,8 @@ $ahead $ahead
 $behind $ahead
 $ahead $behind
 $ahead encryption/rot-13
+$cache
+$cache $cache
+$behind $ahead $cache
+$cache,cache-timeout=0 encryption/rot-13 $behind
 END

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command python3
-slow=debug/delay-gen,delay-percentage=100%,delay-duration=5000,enable=readv
+slow=debug/delay-gen,delay-percentage=100%,delay-duration=20000,enable=readv
 ahead=performance/read-ahead
 
 number () { # KEY: as it stands
@@ -23,7 +23,7 @@ head -c 8M /dev/urandom >"$BACK/f"
 head -c 8M /dev/urandom >"$BACK/g"
 sum=$(md5sum <"$BACK/f")
 
-# 64 reads of 128 KiB, 5 ms each: without the kernel's own read-ahead a third of a second.
+# 64 reads of 128 KiB, 20 ms each: more than a second without.
 stack $slow
 mount_volfile "$VOL" --direct-io-mode=on
 without=$(milliseconds dd if="$MNT/f" of=/dev/null bs=128k)

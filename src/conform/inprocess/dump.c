@@ -31,7 +31,9 @@ dump_bytes (struct world *world, fd_t *fd, off_t offset, GString *out)
     int r = sync_readv (world->client, fd, DUMP_BYTES, offset, 0, NULL, &reply);
 
     if (r >= 0) {
-        g_autofree char *sum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, r ? reply.vector->iov_base : (void *) "", r);
+        g_autofree guchar *bytes = g_malloc (MAX (r, 1));
+        const size_t size = iov_unload (bytes, (size_t) r, reply.vector, reply.count);
+        g_autofree char *sum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, bytes, size);
         g_string_append_printf (out, "  from %ld: %d bytes, sum %.12s\n", (long) offset, r, sum);
     } else {
         g_string_append_printf (out, "  can't be read: %s\n", g_strerror (-r));

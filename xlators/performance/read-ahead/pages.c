@@ -150,6 +150,7 @@ ra_page_new_locked (struct ra_file *file, off_t offset, size_t size)
     page->size = size;
     page->place.data = page->age.data = page;
     page->asked_at = clock_roughly ();
+    page->today = clock_today ();
     page->epoch = RA_GET (this, epoch);
     page->attributes = RA_GET (this, attributes);
     if (!memory_take (this, page)) {

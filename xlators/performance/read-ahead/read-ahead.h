@@ -83,6 +83,7 @@ struct ra_page {
     off_t offset;
     size_t size;           /* that was asked for */
     int64_t asked_at;
+    struct timespec today; /* the same, time of day */
     uint64_t epoch, attributes; /* those of private then */
     GList place;           /* in file->pages, while listed; inode->lock */
     bool listed;           /* inode->lock */

@@ -30,11 +30,14 @@ part_of (const struct ra_page *page, size_t size, off_t offset, size_t *ret_skip
     return to > from ? (size_t) (to - from) : 0;
 }
 
-/* Attributes that came with the last page, unless any may have changed since. */
+/* Attributes that came with the last page, unless any may have changed since, or about when it was read: io-cache takes them for those of the
+ * bytes. */
 static struct iatt *
 stbuf_of (const xlator_t *this, struct ra_page *page)
 {
-    return page->has_stbuf && page->attributes == RA_GET (this, attributes) ? &page->stbuf : NULL;
+    if (!page->has_stbuf || page->attributes != RA_GET (this, attributes) || !iatt_is_settled (&page->stbuf, page->today))
+        return NULL;
+    return &page->stbuf;
 }
 
 /* From pages that are there. */
