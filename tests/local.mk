@@ -197,6 +197,7 @@ dist_noinst_SCRIPTS += \
     %D%/graph/histories-open-behind.sh \
     %D%/graph/histories-quick-read.sh \
     %D%/graph/histories-readdir-ahead.sh \
+    %D%/graph/histories-write-behind.sh \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \
@@ -328,6 +329,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/volfiles.sh \
     %D%/mount/utime.sh \
     %D%/mount/write-behind-durable.sh \
+    %D%/mount/write-behind-full.sh \
     %D%/mount/watch-storm.sh \
     %D%/mount/watch-user.sh \
     %D%/mount/watch.sh \

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# write-behind over a disk that gets full, one whose writes fail, and one that is gone while it still has something to write: whoever closes
+# or syncs is told, what is read is what is there, nothing hangs, and what went wrong is counted.
+# builds: debug tsan
+. "$(dirname "$0")/lib.sh"
+need_fuse
+need_root
+behind=performance/write-behind
+
+counter () {
+    sed -n "s/^$1 = //p" "$MNT/.meta/graphs/active/write-behind-$2/private"
+}
+
+# Full, and then not any more.
+mount -t tmpfs -o size=2m none "$BACK" || skip "needs tmpfs"
+stack $behind
+mount_volfile "$VOL"
+expect_match "the log" 'a close waits for what was written, and tells of its errors \(flush-behind is auto, and storage is local\)' "$(cat "$LOG")"
+head -c 3000000 /dev/urandom >large
+expect_error 'No space left' dd if=large of="$MNT/large" bs=4k
+expect_error 'No space left' cp large "$MNT/copy"
+size=$(stat -c %s "$BACK/large")
+expect "the size" "$size" "$(stat -c %s "$MNT/large")"
+expect_ok cmp "$BACK/large" "$MNT/large"
+expect_ok cmp -n "$size" large "$MNT/large"
+rm "$MNT/large" "$MNT/copy"
+head -c 1000000 large >"$MNT/small" || fail "there is room again"
+expect_ok cmp -n 1000000 large "$BACK/small"
+expect "writes that aren't done" 0 "$(counter unfinished 1)"
+expect "memory" 0 "$(counter memory_held 1)"
+expect "errors that nobody knows" 0 "$(counter errors_nobody_knows_yet 1)"
+unmount
+umount "$BACK"
+
+# Each write fails late, and nobody asks: it is counted, and logged once more when the file is forgotten.
+echo 'writev -> delay 20ms then error EIO' >rules
+stack "debug/fault,rules=$TEST_DIR/rules" $behind,flush-behind=on
+mount_volfile "$VOL"
+for i in 1 2 3; do echo text >"$MNT/$i"; done
+wait_until '[ "$(counter errors_nobody_knows_yet 2)" = 3 ]'
+expect "what is there" '' "$(cat "$MNT"/[123])"
+expect_error 'Input/output error' sync "$MNT/1"
+expect_ok sync "$MNT/1"
+unmount
+expect "errors that nobody asked for" 2 "$(grep -c 'nobody asked, with fsync or close, .*Input/output error' "$LOG")"
+
+# The power goes while a writer is far ahead of a slow disk.
+stack debug/power-cut debug/delay-gen,delay-percentage=100%,delay-duration=200000,enable=writev $behind
+mount_volfile "$VOL"
+dd if=/dev/zero of="$MNT/f" bs=64k count=100000 2>dd.said &
+writer=$!
+wait_until '[ "$(counter waited_for_room 3)" -gt 0 ]'
+expect_match "what it waits for" 'room: as much of the file as may be \(window-size\)' "$("$WINDLASS" inflight "$MNT")"
+expect_ok "$WINDLASS" power-cut "$MNT"
+wait_until "! is_running $DAEMON"
+DAEMON=''
+wait $writer && fail "the writer was told nothing"
+expect_match "what it was told" 'Transport endpoint|Input/output error|connection aborted|No such device' "$(cat dd.said)"
