@@ -112,6 +112,7 @@ check_LTLIBRARIES += \
     tests/xlators/test/early.la \
     tests/xlators/test/errno.la \
     tests/xlators/test/grab.la \
+    tests/xlators/test/instant.la \
     tests/xlators/test/leaf.la \
     tests/xlators/test/needs.la \
     tests/xlators/test/never.la \
@@ -137,6 +138,7 @@ tests_xlators_test_cache_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_early_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_errno_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_grab_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_instant_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_leaf_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_needs_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_never_la_LDFLAGS = $(test_module_link)
@@ -173,6 +175,7 @@ EXTRA_DIST += \
     %D%/bench/run \
     %D%/bench/sections.py \
     %D%/bench/seen.c \
+    %D%/bench/stack.py \
     %D%/bench/translator.c \
     %D%/bench/worth.py
 # Hours of mixed load with everything going wrong: make soak [SECONDS=N] [SEED=N]; and make kills [TIMES=N].

@@ -9,6 +9,7 @@ import time
 WINDLASS = "windlass"
 ROT13 = "windlass+rot13"
 BARE = "bare"
+STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"  # volfiles/client-stack.vol, the same for both
 
 
 class Unusable(Exception):
@@ -31,6 +32,18 @@ def rot13_command(peer):
     return windlass_command(peer, "volume rot-13\n    type encryption/rot-13\n    subvolumes posix\nend-volume\n")
 
 
+def stack_volfile(peer):
+    with open(os.path.join(peer.bench.source, "volfiles", "client-stack.vol"), encoding="ascii") as file:
+        text = file.read().replace("/srv/export", peer.back)
+    with open(peer.path("x.vol"), "w", encoding="ascii") as file:
+        file.write(text)
+    return peer.path("x.vol")
+
+
+def stack_command(peer):
+    return [peer.bench.windlass, "-N", "-f", stack_volfile(peer), "-l", peer.path("log"), *peer.options, peer.mnt]
+
+
 def bindfs_command(peer):
     return ["bindfs", "-f", *peer.options, peer.back, peer.mnt]
 
@@ -39,6 +52,10 @@ def glusterfs_command(peer):
     if os.geteuid() != 0:
         raise Unusable("its storage/posix needs root")
     return ["glusterfs", "-N", "-f", posix_volfile(peer), "-l", peer.path("log"), *peer.options, peer.mnt]
+
+
+def glusterfs_stack_command(peer):
+    return [word if word != peer.path("x.vol") else stack_volfile(peer) for word in glusterfs_command(peer)]
 
 
 # Name, how it is started, its options. Everyone's attributes and names are good for a second, which is the default
@@ -52,6 +69,8 @@ PEERS = [
     ("bindfs-mt", bindfs_command, ["--multithreaded", "-o",
                                    "attr_timeout=1,entry_timeout=1,big_writes,max_write=131072"]),
     ("glusterfs", glusterfs_command, []),
+    (STACK, stack_command, []),
+    (GLUSTERFS_STACK, glusterfs_stack_command, []),
 ]
 
 
@@ -137,7 +156,7 @@ def peers_of(bench, names):
     for name, command, options in PEERS:
         if names and name not in names:
             continue
-        program = bench.windlass if name.startswith(WINDLASS) else name.split("-")[0]
+        program = bench.windlass if name.startswith(WINDLASS) else name.split("-")[0].split("+")[0]
         if command and not shutil.which(program):
             bench.say(f"{name}: left out, it isn't installed")
             continue

@@ -4,9 +4,9 @@
 import html
 import statistics
 
-from peers import BARE, WINDLASS
+from peers import BARE, GLUSTERFS_STACK, STACK, WINDLASS
 
-COLOURS = ["#9e9e9e", "#1565c0", "#64b5f6", "#ef6c00", "#ffb74d", "#2e7d32"]
+COLOURS = ["#9e9e9e", "#1565c0", "#64b5f6", "#ef6c00", "#ffb74d", "#2e7d32", "#6a1b9a", "#66bb6a"]
 
 
 class Cell:
@@ -63,6 +63,18 @@ def print_compared(title, rows, peers):
     if WINDLASS in peers and others:
         print_cells(f"{title}: {WINDLASS} against the others; over 1 is faster", rows, others, ratio_cell)
     print_cells(f"{title}: microseconds of CPU for an operation, daemon + client", rows, peers, cpu_cell)
+
+
+def print_stacks(compared):
+    """The client's stack, here and as GlusterFS has it: ratios of all rows, and their median."""
+    ratios = {(title, row): ratio(cells.get(STACK), cells.get(GLUSTERFS_STACK))
+              for title, rows in compared.items() for row, cells in rows.items()}
+    ratios = {key: value for key, value in ratios.items() if value is not None}
+    if not ratios:
+        return
+    print("\nthe same client's stack, Windlass against GlusterFS; over 1 is faster\n")
+    print("\n".join(table([[f"{title}: {row}", f"{value:.2f}x"] for (title, row), value in ratios.items()])))
+    print(f"\nmedian {statistics.median(ratios.values()):.2f}x, least {min(ratios.values()):.2f}x")
 
 
 def print_cells(heading, rows, peers, text_of):

@@ -82,4 +82,4 @@ expect_ok "$WINDLASS" reload "$MNT"
 expect_error 'No space left' cp "$TEST_DIR/tree/1" "$MNT/f3"
 unmount
 stack $behind,cache-size=512KB,aggregate-size=1MB
-expect_error "test.vol:8:.*'aggregate-size' must be at most option 'cache-size', which is 512KB, got '1MB'" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
+expect_error "test.vol:[0-9]+:[0-9]+: error: .*'aggregate-size' must be at most option 'cache-size', which is 512KB, got '1MB'" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"

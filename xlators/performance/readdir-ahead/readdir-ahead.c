@@ -60,7 +60,7 @@ static const struct xlator_option rda_options[] = {
         .help = "would put one over each child of a distributed volume; over its one child it reads ahead in any case",
     },
     {
-        .key = { "readdir-ahead" },
+        .key = { "readdir-ahead", "performance.readdir-ahead" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,

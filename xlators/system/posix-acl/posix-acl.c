@@ -157,11 +157,22 @@ posix_acl_dump (xlator_t *this, GString *out)
                             __atomic_load_n (&priv->malformed, __ATOMIC_RELAXED));
 }
 
+/* What answers from memory, or before it asks: whoever is refused here would have had the answer from there. */
+static const struct xlator_misfit posix_acl_misfits[] = {
+    { "performance/io-cache", "answers from memory what this would refuse" },
+    { "performance/md-cache", "answers from memory what this would refuse" },
+    { "performance/nl-cache", "answers from memory what this would refuse" },
+    { "performance/open-behind", "answers an open before this is asked" },
+    { "performance/quick-read", "answers from memory what this would refuse" },
+    {},
+};
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "system/posix-acl",
     .about = "checks modes, owners and POSIX ACLs before a request goes on",
     .children = { .min = 1, .max = 1 },
+    .not_below = posix_acl_misfits,
     .touches = TOUCHES_ERRORS,
     .wants = WANTS_INODE,
     .priv_size = sizeof (posix_acl_private_t),
