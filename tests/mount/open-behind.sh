@@ -23,13 +23,15 @@ expect "the content" hello "$(cat "$MNT/file")"
 expect "opens that were sent for reading" 1 "$(counted sent)"
 
 # What follows would have the open refused: it is done first.
-for what in 'rm "$MNT/file"' 'mv "$MNT/other" "$MNT/file"' ': >"$MNT/file" && echo hello >"$MNT/file"' 'chmod 0 "$MNT/file"' \
-            'mv "$MNT/file" "$MNT/away"' 'setfacl -m u:1:- "$MNT/file"'; do
+for what in 'rm "$MNT/file"' 'mv "$MNT/other" "$MNT/file"' 'truncate -s 6 "$MNT/file"' 'chmod 0 "$MNT/file"' \
+            'mv "$MNT/file" "$MNT/away"' 'setfacl -m u:1:- "$MNT/file"' 'flock 9' 'touch -d @1 "$MNT/file"'; do
     echo other >"$MNT/other"
     echo hello >"$MNT/file"
     stat "$MNT/file" >/dev/null
     exec 9<"$MNT/file"
+    before=$(counted sent)
     eval "$what" || fail "$what"
+    expect "opens that were sent for $what" $((before + 1)) "$(counted sent)"
     expect "the content after $what" hello "$(cat <&9)"
     exec 9<&-
     rm -f "$MNT/file" "$MNT/away" "$MNT/other"
