@@ -121,33 +121,45 @@ ra_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 
 /* --- all others --------------------------------------------------------------------------------- */
 
-static inode_t *
-changed_by (const struct call *call)
+/* NULL: it changes no bytes. */
+static struct ra_inode *
+begin_call (const struct call *call)
 {
     const fd_t *fd = call->fd_out ? call->fd_out : call->fd;
+    inode_t *inode = fd ? fd->inode : call->loc->inode;
+    struct ra_inode *rai = ra_inode_get (call->this, inode);
 
-    if (!opset_has (RA_DATA, call->op))
-        return NULL;
-    return fd ? fd->inode : call->loc->inode;
+    if (opset_has (RA_DATA, call->op) && inode)
+        return begin (call->this, inode);
+    if (opset_has (RA_LOCKS, call->op))
+        return rai ? ra_inode_ref (rai) : NULL;
+    attributes_change (call->this);
+    return NULL;
 }
 
 void
 ra_every (const struct call *call)
 {
-    inode_t *inode = changed_by (call);
-    struct ra_inode *rai = NULL;
+    call_wind (call, FIRST_CHILD (call->this), begin_call (call));
+}
 
-    if (inode)
-        rai = begin (call->this, inode);
-    else
-        attributes_change (call->this);
-    call_wind (call, FIRST_CHILD (call->this), rai);
+/* Whoever has got a lock works together with others, who may have changed the file in the directory itself. Takes the reference. */
+static void
+lock_was_taken (xlator_t *this, struct ra_inode *rai)
+{
+    if (!rai)
+        return;
+    file_changes (this, rai);
+    file_changed (this, rai);
+    ra_inode_unref (rai);
 }
 
 void
 ra_every_cbk (const struct answer *answer)
 {
-    if (answer->cookie)
+    if (opset_has (RA_LOCKS, answer->op))
+        lock_was_taken (answer->this, answer->cookie);
+    else if (answer->cookie)
         end (answer->this, answer->cookie);
     else
         attributes_change (answer->this);

@@ -289,7 +289,7 @@ const struct xlator_api xlator_api = {
         .fsync = ra_fsync,
     },
     .every = ra_every,
-    .every_ops = RA_DATA | RA_ATTRIBUTES,
+    .every_ops = RA_DATA | RA_ATTRIBUTES | RA_LOCKS,
     .every_cbk = ra_every_cbk,
     .cbks = { .forget = ra_forget, .release = ra_release },
     .dumpops = { .priv = ra_dump, .inodectx = ra_dump_inode, .fdctx = ra_dump_fd, .waits_for = ra_waits_for, .explain = ra_explain },

@@ -205,6 +205,8 @@ every_cbk ra_every_cbk;
      | OPSET_OF (FOP_fsetxattr) | OPSET_OF (FOP_removexattr) | OPSET_OF (FOP_fremovexattr)         \
      | OPSET_OF (FOP_link) | OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rename) | OPSET_OF (FOP_ioctl))
 
+#define RA_LOCKS (OPSET_OF (FOP_lk) | OPSET_OF (FOP_flock))
+
 /* Something not of ours changed it; NULL: any file. */
 void ra_invalidate (xlator_t *this, inode_t *inode);
 
