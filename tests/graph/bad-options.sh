@@ -19,6 +19,7 @@ bad () {
 }
 count=0
 
+
 bad performance/write-behind cache-size 511KB "option 'cache-size' must be 512KB to 1GB.*, got '511KB'"
 bad performance/write-behind aggregate-size 2MB "option 'aggregate-size' must be at most option 'cache-size', which is 1MB, got '2MB'"
 bad performance/write-behind aggregate-size 2MB "option 'aggregate-size' must be at most .* which is 600KB, got '2MB'" window-size 600KB
@@ -34,6 +35,11 @@ bad performance/quick-read priority '*.html' "option 'priority' .*, got '[*].htm
 bad performance/read-ahead page-count 0 "option 'page-count' must be 1 to .*, got '0'"
 bad performance/read-ahead page-size 3KB "option 'page-size' must be 4KB to 64MB.*, got '3KB'"
 bad performance/read-ahead memory-limit 1PB "option 'memory-limit' must be at most the memory of this machine, .*, got '1PB'"
+bad performance/readdir-ahead rda-request-size 256KB "option 'rda-request-size' must be 4KB to 128KB.*, got '256KB'"
+bad performance/readdir-ahead rda-high-wmark 101MB "option 'rda-high-wmark' must be .*, got '101MB'"
+bad performance/io-cache cache-size 3MB "option 'cache-size' must be .*, got '3MB'"
+bad performance/io-cache cache-size 1PB "option 'cache-size' must be at most the memory of this machine, .*, got '1PB'"
+bad performance/io-cache cache-timeout 61 "option 'cache-timeout' must be 0 to 60, got '61'"
 bad features/utime noatime maybe "option 'noatime' must be on or off, got 'maybe'"
 bad system/posix-acl super-uid root "option 'super-uid' must be .*, got 'root'"
 bad debug/io-stats ios-dump-format xml "option 'ios-dump-format' must be one of .*, got 'xml'"
