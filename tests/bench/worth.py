@@ -88,8 +88,8 @@ ROWS = [
     Worth("stat of what was listed: md-cache", [("performance/md-cache", CACHED)], 50, 8, (first_list, listed), ASK_NAMES),
     Worth("16 readers of a child that blocks: io-threads", [("performance/io-threads", {"thread-count": "16"})], 12, 4,
           (first_reads, readers), ASK_DATA + ["--reader-thread-count=1"], BLOCKING),
-    Worth("names that are missing again: nl-cache", [("performance/nl-cache", {"nl-cache-timeout": "600"})], 50, 8,
-          (first_missing, missing), KNOW_NAMES),
+    Worth("names that are missing again: nl-cache",
+          [("performance/nl-cache", {"nl-cache-timeout": "600", "nl-cache-limit": "16MB"})], 50, 8, (first_missing, missing), KNOW_NAMES),
 ]
 
 
