@@ -145,7 +145,7 @@ batch_new (struct rda_dir *dir, const struct rda_local *asked, const gf_dirent_t
     batch->plus = asked->plus;
     *ret_cost = sizeof *batch;
     for (const gf_dirent_t *entry = entries; entry; entry = entry->next) {
-        batch->bytes += rda_entry_size (entry, true);
+        batch->bytes += rda_entry_size (entry, batch->plus);
         *ret_cost += entry_cost (entry);
     }
     return batch;
@@ -195,7 +195,7 @@ static gf_dirent_t *
 batch_pop_locked (struct rda_dir *dir, struct rda_batch *batch)
 {
     gf_dirent_t *entry = batch->entries;
-    const size_t size = rda_entry_size (entry, true);
+    const size_t size = rda_entry_size (entry, batch->plus);
 
     batch->entries = entry->next;
     batch->bytes -= size;

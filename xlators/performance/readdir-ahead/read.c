@@ -178,6 +178,14 @@ leave_out (xlator_t *this, const struct served *served, bool plus)
     }
 }
 
+/* The kernel begins each listing with attributes, and goes on without them if nobody has wanted any. So it is the second call that tells
+ * whether it is worth while to look at more files. */
+static bool
+begins (const struct question *q)
+{
+    return q->offset == 0 && q->plus;
+}
+
 static void
 serve (xlator_t *this, struct rda_dir *dir, const struct question *q, struct served *served)
 {
@@ -185,7 +193,7 @@ serve (xlator_t *this, struct rda_dir *dir, const struct question *q, struct ser
 
     RDA_COUNT (this, hits);
     leave_out (this, served, q->plus);
-    fill = rda_fill_wanted (this, q->frame, dir, q->fd);
+    fill = begins (q) && served->n > 0 ? NULL : rda_fill_wanted (this, q->frame, dir, q->fd);
     unwind_entries (q->frame, q->plus, served->error ? -served->error : served->n, served->entries);
     dirents_free (served->entries);
     rda_fill (this, fill);

@@ -53,7 +53,7 @@ struct rda_batch {
     struct lru_entry entry;
     struct rda_dir *dir;   /* with a reference */
     gf_dirent_t *entries;  /* dir->lock */
-    size_t bytes;          /* of these, as readdirp counts them; dir->lock */
+    size_t bytes;          /* of these, as readdir or readdirp counts them; dir->lock */
     uint64_t clock;        /* of private, before it was asked for; constant, as is the rest */
     int64_t born;          /* clock_roughly then */
     bool plus;             /* entries have attributes */
