@@ -79,14 +79,14 @@ def first_missing(peer, run, sizes):
 
 CACHED = {"md-cache-timeout": "600", "cache-invalidation": "on"}
 ROWS = [
-    Worth("sequential writes of 4 KiB: write-behind", [("performance/write-behind", {})], 30, 6, (first_writes, writes), []),
-    Worth("sequential reads of 128 KiB: read-ahead", [("performance/read-ahead", {"page-count": "16"})], 8, 2.5,
+    Worth("sequential writes of 4 KiB: write-behind", [("performance/write-behind", {})], 30, 3, (first_writes, writes), []),
+    Worth("sequential reads of 128 KiB: read-ahead", [("performance/read-ahead", {"page-count": "16"})], 8, 2,
           (first_reads, reads), ASK_DATA),
     Worth("open, read, close again: open-behind, quick-read",
-          [("performance/open-behind", {}), ("performance/quick-read", {"cache-timeout": "600"})], 50, 8, (first_opens, opens),
+          [("performance/open-behind", {}), ("performance/quick-read", {"cache-timeout": "600"})], 50, 2, (first_opens, opens),
           KNOW_NAMES + ASK_DATA),
-    Worth("stat of what was listed: md-cache", [("performance/md-cache", CACHED)], 50, 8, (first_list, listed), ASK_NAMES),
-    Worth("16 readers of a child that blocks: io-threads", [("performance/io-threads", {"thread-count": "16"})], 12, 4,
+    Worth("stat of what was listed: md-cache", [("performance/md-cache", CACHED)], 50, 2, (first_list, listed), ASK_NAMES),
+    Worth("16 readers of a child that blocks: io-threads", [("performance/io-threads", {"thread-count": "16"})], 12, 2,
           (first_reads, readers), ASK_DATA + ["--reader-thread-count=1"], BLOCKING),
     Worth("names that are missing again: nl-cache",
           [("performance/nl-cache", {"nl-cache-timeout": "600", "nl-cache-limit": "16MB"})], 50, 8, (first_missing, missing), KNOW_NAMES),

@@ -12,4 +12,4 @@ need_command cc
 
 out=$("$SOURCE_DIR/tests/bench/run" --windlass "$WINDLASS" --dir "$TEST_DIR" --quick --only worth --strict 2>&1) || fail "$out"
 echo "$out"
-expect_match "what write-behind is worth" '^sequential writes.*[0-9.]+x +6x$' "$out"
+expect_match "what write-behind is worth" '^sequential writes.*[0-9.]+x +3x$' "$out"
