@@ -27,6 +27,7 @@ check_PROGRAMS += \
     tests/graph/test_functions \
     tests/graph/test_load \
     tests/graph/test_posix \
+    tests/graph/test_posix_acl \
     tests/graph/test_posix_acl_cases \
     tests/graph/test_posix_shared \
     tests/graph/test_power_cut \
@@ -201,6 +202,7 @@ dist_noinst_SCRIPTS += \
     %D%/graph/histories-quick-read.sh \
     %D%/graph/histories-readdir-ahead.sh \
     %D%/graph/histories-write-behind.sh \
+    %D%/graph/histories-posix-acl.sh \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \

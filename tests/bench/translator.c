@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What a request costs on the stacks of some volfiles, without a kernel: `translator FIRST.vol OTHER.vol ...` prints nanoseconds of
- * a stat and of a writev on each, medians of interleaved rounds, and how much more that is than on the first. With `count OP FILE N`: N
- * calls, for callgrind --toggle-collect=calls (OP 0: stat, 1: writev). Put test/leaf at the bottom. In a release build's tree:
+ * a stat, of a writev, and of a lookup by a user who isn't root on each, medians of interleaved rounds, and how much more that is than on the first. With `count OP FILE N`: N
+ * calls, for callgrind --toggle-collect=calls (OP 0: stat, 1: writev, 2: lookup). Put test/leaf at the bottom. In a release build's tree:
  *
  *   cc -std=gnu11 -D_GNU_SOURCE -O2 -g -rdynamic -I. -I$SOURCE/src $(pkg-config --cflags glib-2.0 gmodule-2.0) \
  *      $SOURCE/tests/bench/translator.c src/core/[a-z]*.o src/graph/[a-z]*.o -o translator \
@@ -22,7 +22,9 @@
 #define CALLS 2000
 #define ROUNDS 201
 
-enum { STAT, WRITEV, OPS };
+enum { STAT, WRITEV, LOOKUP, OPS };
+
+static const char *const op_names[] = { "stat", "writev", "lookup" };
 
 static void
 top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
@@ -34,6 +36,25 @@ static void
 top_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
+}
+
+static void
+top_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode, struct iatt *buf,
+                dict_t *xdata, struct iatt *postparent)
+{
+    if (op_ret < 0)
+        abort ();
+}
+
+static void
+look_up (xlator_t *top, call_frame_t *frame, uid_t uid)
+{
+    inode_t *directory = itable_root (top->graph->itable);
+    loc_t loc = { .name = "name", .parent = directory, .inode = directory };
+
+    frame->root->uid = frame->root->gid = uid;
+    frame->root->ngroups = 0;
+    STACK_WIND (frame, top_lookup_cbk, top, lookup, &loc, NULL);
 }
 
 /* A request for each, as a bridge makes them: what translators remember goes with it. */
@@ -49,12 +70,24 @@ calls (struct graph *graph, fd_t *fd, int op, int n)
         call_stack_t *root = stack_new (top);
         call_frame_t *frame = &root->frames[0];
 
-        if (op == WRITEV)
+        if (op == LOOKUP)
+            look_up (top, frame, 1000);
+        else if (op == WRITEV)
             STACK_WIND (frame, top_writev_cbk, top, writev, fd, &iov, 1, 0, 0, NULL, NULL);
         else
             STACK_WIND (frame, top_stat_cbk, top, stat, &loc, NULL);
         stack_done (root);
     }
+}
+
+/* What a translator wants to know of the root, which test/leaf tells with a lookup alone, comes with it. */
+static void
+look_up_as_root (struct graph *graph)
+{
+    call_stack_t *root = stack_new (graph->top);
+
+    look_up (graph->top, &root->frames[0], 0);
+    stack_done (root);
 }
 
 static struct graph *
@@ -73,6 +106,7 @@ load (const char *path)
     }
     if (graph_activate (graph) < 0)
         exit (1);
+    look_up_as_root (graph);
     return graph;
 }
 
@@ -105,7 +139,7 @@ measure (struct graph **graphs, fd_t **fds, char **names, int n, int op)
         qsort (times[i], ROUNDS, sizeof times[i][0], by_value);
         if (i == 0)
             first = times[i][ROUNDS / 2];
-        printf ("%-6s %-40s %8.1f ns  %+8.1f ns\n", op == STAT ? "stat" : "writev", names[i], times[i][ROUNDS / 2],
+        printf ("%-6s %-40s %8.1f ns  %+8.1f ns\n", op_names[op], names[i], times[i][ROUNDS / 2],
                 times[i][ROUNDS / 2] - first);
     }
     g_free (times);

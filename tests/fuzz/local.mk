@@ -3,6 +3,7 @@
 # main that replays the corpus. tests/run runs both kinds.
 
 check_PROGRAMS += \
+    tests/fuzz/acl \
     tests/fuzz/bridge \
     tests/fuzz/control \
     tests/fuzz/dict \
@@ -23,6 +24,8 @@ fuzz_main = tests/fuzz/replay.c
 fuzz_link = $(AM_LDFLAGS)
 endif
 
+tests_fuzz_acl_SOURCES = %D%/acl.c xlators/system/posix-acl/acl.c $(fuzz_main)
+tests_fuzz_acl_LDFLAGS = $(fuzz_link)
 tests_fuzz_bridge_SOURCES = %D%/bridge.c %D%/leaf.c %D%/leaf.h $(fuzz_main)
 tests_fuzz_bridge_LDFLAGS = $(fuzz_link)
 tests_fuzz_control_SOURCES = %D%/control.c $(fuzz_main)

@@ -53,7 +53,7 @@ world_load (const char *dir, const char *options)
     return graph;
 }
 
-static struct world
+static G_GNUC_UNUSED struct world
 world_begin (const char *options)
 {
     struct world w = { .dir = g_build_filename (g_get_tmp_dir (), "windlass-posix-XXXXXX", NULL) };

@@ -372,7 +372,7 @@ apply_setattr (struct judge *judge)
     if (seen->flags & IATT_MODE)
         node->mode = seen->mode;
     if (seen->flags & IATT_MTIME)
-        node->mtime = seen->offset;
+        node->mtime = seen->offset > 0 ? seen->offset : TIME_UNKNOWN; /* a script that was made short may have 0 */
     judge_iatt (judge, seen->node);
 }
 

@@ -31,6 +31,7 @@ posix_acl_local_drop (xlator_t *this, void *data)
         call_stub_destroy (local->stub);
     inode_unref (local->asked_about);
     inode_unref (local->inode);
+    fd_unref (local->fd);
     for (unsigned i = 0; i < ACL_SEEN && local->seen[i].inode; i++) {
         inode_unref (local->seen[i].inode);
         acl_view_clear (&local->seen[i].view);
@@ -66,6 +67,15 @@ acl_named_add (struct acl_local *local, inode_t *parent, const char *name, inode
         *named = (struct acl_named){ inode_ref (parent), g_strdup (name), inode_ref (inode) };
         return;
     }
+}
+
+void
+acl_note_found (struct acl_local *local, const struct iatt *buf, const struct iatt *postparent)
+{
+    local->found = *buf;
+    local->has_parent = postparent != NULL;
+    if (postparent)
+        local->parent = *postparent;
 }
 
 static void
@@ -289,6 +299,7 @@ acl_ask_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
         return;
     }
     if (op_ret >= 0) {
+        acl_note_found (local, buf, postparent);
         named->inode = inode_link (inode, named->parent, named->name, buf);
         saw_attributes (this, frame, named->inode, buf);
     }

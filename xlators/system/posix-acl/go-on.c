@@ -4,12 +4,14 @@
 
 #include <linux/xattr.h>
 
-#define ACL_CREATES 4 /* for a name that comes and goes all the time */
+#define ACL_CREATES 16 /* for a name that comes and goes all the time */
 
 static setattr_cbk posix_acl_setattr_cbk;
 static fsetattr_cbk posix_acl_fsetattr_cbk;
 static create_cbk posix_acl_create_cbk;
 static create_cbk posix_acl_create_there_cbk;
+static open_cbk posix_acl_create_open_cbk;
+static fstat_cbk posix_acl_create_fstat_cbk;
 static lookup_cbk posix_acl_create_lookup_cbk;
 static setxattr_cbk posix_acl_setxattr_cbk;
 static stat_cbk posix_acl_setxattr_stat_cbk;
@@ -180,18 +182,124 @@ posix_acl_setxattr_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *thi
 
 /*
  * A create without O_EXCL opens a file that is there, for which other rights are needed than to make one; and whether there is one
- * nobody can know before. So a new one is asked for first. If there is one, it is found, judged as one that is opened, and the create goes
- * down as it came; should the name have come to stand for another file by then, the caller doesn't get that.
+ * nobody can know before. So a new one is asked for first. If there is one, it is found and judged as one that is opened, and the create goes
+ * down as it came: storage opens and cuts off in one. Should the name stand for another file by then, that has to be the caller's
+ * own, such as one that was made just now.
+ *
+ * Who may make none in that directory gets the file that was judged opened, and nothing else. One that is gone by then starts it again.
  */
+static void
+create_what_exists (const struct call *call)
+{
+    const struct create_call *args = call->args;
+
+    STACK_WIND (call->frame, posix_acl_create_there_cbk, FIRST_CHILD (call->this), create, args->loc, args->flags, args->mode, args->umask,
+                args->fd, args->xdata);
+}
+
+static void
+posix_acl_create_there_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
+                            struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+{
+    const struct acl_local *local = frame->local;
+
+    if (op_ret >= 0 && !gfid_equal (&buf->ia_gfid, &local->named[0].inode->gfid) && buf->ia_uid != frame->root->uid)
+        frame_fail (frame, ESTALE);
+    else
+        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+}
+
+static void
+open_what_exists (const struct call *call)
+{
+    const struct create_call *args = call->args;
+    struct acl_local *local = acl_local_of (call->frame);
+    inode_t *inode = local->named[0].inode;
+    loc_t loc = { .inode = inode };
+
+    local->stub = call_keep (call);
+    if (!local->stub) {
+        call_fail (call, ENOMEM);
+        return;
+    }
+    note_inode (call, inode);
+    args->fd->inode = inode_ref (inode); /* it was made for a file that wasn't known */
+    STACK_WIND (call->frame, posix_acl_create_open_cbk, FIRST_CHILD (call->this), open, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL);
+    loc_wipe_path (&loc);
+}
+
+static void
+create_again (call_frame_t *frame, fd_t *fd)
+{
+    struct acl_local *local = frame->local;
+
+    local->exists = local->opens_only = false;
+    g_clear_pointer (&local->named[0].inode, inode_unref);
+    g_clear_pointer (&fd->inode, inode_unref);
+    call_resume (g_steal_pointer (&local->stub));
+}
+
+/* It is answered as it was when it was found, which is when the create took place; but for what the open cut off. Attributes of later could
+ * be those of somebody who came after. The directory is as it was. */
+static void
+answer_create (call_frame_t *frame)
+{
+    struct acl_local *local = frame->local;
+    struct iatt *parent = local->has_parent ? &local->parent : NULL;
+
+    STACK_UNWIND (create, frame, 0, 0, local->fd, local->inode, &local->found, parent, parent, NULL);
+}
+
+static void
+posix_acl_create_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+                            dict_t *xdata)
+{
+    struct iatt *found = &((struct acl_local *) frame->local)->found;
+
+    found->ia_size = found->ia_blocks = 0;
+    if (op_ret >= 0) {
+        found->ia_mtime = buf->ia_mtime;
+        found->ia_mtime_nsec = buf->ia_mtime_nsec;
+        found->ia_ctime = buf->ia_ctime;
+        found->ia_ctime_nsec = buf->ia_ctime_nsec;
+    }
+    answer_create (frame);
+}
+
+static void
+posix_acl_create_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+{
+    struct acl_local *local = frame->local;
+
+    if (op_ret < 0 && (op_errno == ENOENT || op_errno == ESTALE)) {
+        create_again (frame, local->fd);
+        return;
+    }
+    call_stub_destroy (g_steal_pointer (&local->stub));
+    if (op_ret >= 0 && fd->flags & O_TRUNC) {
+        STACK_WIND (frame, posix_acl_create_fstat_cbk, FIRST_CHILD (this), fstat, fd, NULL);
+    } else if (op_ret >= 0) {
+        answer_create (frame);
+    } else {
+        g_clear_pointer (&local->fd->inode, inode_unref);
+        frame_fail (frame, op_errno);
+    }
+}
+
 static void
 go_on_create (const struct call *call)
 {
     const struct create_call *args = call->args;
     struct acl_local *local = acl_local_of (call->frame);
 
+    if (!local->fd)
+        local->fd = fd_ref (args->fd);
+    if (local->exists && !local->opens_only) {
+        create_what_exists (call);
+        return;
+    }
     if (local->exists) {
-        STACK_WIND (call->frame, posix_acl_create_there_cbk, FIRST_CHILD (call->this), create, args->loc, args->flags, args->mode,
-                    args->umask, args->fd, args->xdata);
+        open_what_exists (call);
         return;
     }
     local->stub = local->creates < ACL_CREATES ? call_keep (call) : NULL;
@@ -238,21 +346,11 @@ posix_acl_create_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, 
         return;
     }
     local->exists = op_ret >= 0;
-    if (local->exists)
+    if (local->exists) {
+        acl_note_found (local, buf, postparent);
         named->inode = inode_link (inode, named->parent, named->name, buf);
+    }
     call_resume (stub);
-}
-
-static void
-posix_acl_create_there_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
-                            struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
-{
-    const struct acl_local *local = frame->local;
-
-    if (op_ret >= 0 && !gfid_equal (&buf->ia_gfid, &local->named[0].inode->gfid))
-        frame_fail (frame, ESTALE);
-    else
-        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
 }
 
 /* --- all ---------------------------------------------------------------------------------------- */

@@ -48,6 +48,13 @@ may_make (struct acl_look *look, inode_t *directory)
     return acl_may (look, directory, W_OK | X_OK);
 }
 
+/* A create that only opens: do_open. */
+static int
+may_create_open (struct acl_look *look, inode_t *there)
+{
+    return there->ia_type == IA_IFDIR ? -EISDIR : may_open (look, there, look->call->flags);
+}
+
 int
 posix_acl_create (struct acl_look *look)
 {
@@ -55,8 +62,8 @@ posix_acl_create (struct acl_look *look)
     inode_t *there = NULL;
     int r;
 
-    if (look->local && look->local->exists) /* a create that only opens */
-        return may_open (look, look->local->named[0].inode, look->call->flags);
+    if (look->local && look->local->exists)
+        return may_create_open (look, look->local->named[0].inode);
     r = may_make (look, loc->parent);
     if (r != -EACCES || look->call->flags & O_EXCL)
         return r;
@@ -67,8 +74,8 @@ posix_acl_create (struct acl_look *look)
         return r;
     if (!there)
         return -EACCES;
-    look->local->exists = true;
-    return may_open (look, there, look->call->flags);
+    look->local->exists = look->local->opens_only = true;
+    return may_create_open (look, there);
 }
 
 int

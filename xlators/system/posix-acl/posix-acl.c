@@ -58,6 +58,14 @@ is_trusted (const posix_acl_private_t *priv, const call_stack_t *root)
     return root->uid == 0 || root->uid == (uid_t) __atomic_load_n (&priv->super_uid, __ATOMIC_RELAXED) || root->pid < 0 || root->caused_by != 0;
 }
 
+/* Caches below may answer whom this lets pass. What it asks for itself everybody may know who gets to the file. */
+static void
+vouch (call_stack_t *root)
+{
+    if (!root->checked)
+        root->checked = true;
+}
+
 static void
 posix_acl_every (const struct call *call)
 {
@@ -67,20 +75,23 @@ posix_acl_every (const struct call *call)
     int r;
 
     if (is_trusted (priv, root)) {
+        vouch (root);
         acl_go_on (call, NULL);
         return;
     }
     look = (struct acl_look){ .call = call, .this = call->this, .priv = priv, .local = call->frame->local,
                               .caller = { root->uid, root->gid, -1, NULL, root } };
     r = rules[call->op](&look);
-    if (r == ACL_ASK) {
-        acl_ask (&look);
-    } else if (r < 0) {
+    if (r < 0) {
         __atomic_add_fetch (&priv->refused, 1, __ATOMIC_RELAXED);
         call_fail (call, -r);
-    } else {
-        acl_go_on (call, &look);
+        return;
     }
+    vouch (root);
+    if (r == ACL_ASK)
+        acl_ask (&look);
+    else
+        acl_go_on (call, &look);
 }
 
 /* --- beginning, changing, end ------------------------------------------------------------------- */

@@ -87,8 +87,13 @@ struct acl_local {
     struct acl_seen seen[ACL_SEEN];
     struct acl_named named[2];
     inode_t *inode;        /* with a reference: what a call that went down changes or tells of */
-    bool exists;           /* of a create: there is such a file, named[0] */
+    bool exists;           /* of a create: there is such a file, named[0], */
+    bool opens_only;       /* and the caller may not make one */
     unsigned creates;      /* how often it was tried */
+    fd_t *fd;              /* with a reference: its own */
+    struct iatt found;     /* what the last name stood for, */
+    struct iatt parent;    /* and the directory that it is in, if has_parent */
+    bool has_parent;
 };
 
 /* One call being judged. */
@@ -156,6 +161,8 @@ bool posix_acl_is_acl (const char *name);
 struct acl_local *acl_local_of (call_frame_t *frame);
 void posix_acl_local_drop (xlator_t *this, void *local);
 void acl_named_add (struct acl_local *local, inode_t *parent, const char *name, inode_t *inode);
+
+void acl_note_found (struct acl_local *local, const struct iatt *buf, const struct iatt *postparent);
 
 /* Asks for what look needs, then has the call judged again. */
 void acl_ask (struct acl_look *look);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The parser of system/posix-acl: bytes of an ACL, as a caller sets one or a directory holds one. What it takes says the same when
+ * it is written again; the kernel takes what it takes, and nothing else; and whatever is asked of it has an answer that a mask
+ * or a missing right can't make larger.
+ */
+#include "fuzz.h"
+
+#include "../../xlators/system/posix-acl/acl.h"
+
+#include <errno.h>
+#include <linux/posix_acl_xattr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static char file[64];
+
+static void
+remove_file (void)
+{
+    unlink (file);
+}
+
+int
+LLVMFuzzerInitialize (int *argc, char ***argv)
+{
+    const char *dir = access ("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    int fd;
+
+    snprintf (file, sizeof file, "%s/windlass-acl-XXXXXX", dir);
+    fd = mkstemp (file);
+    g_assert (fd >= 0);
+    close (fd);
+    atexit (remove_file);
+    if (setxattr (file, "system.posix_acl_access", "", 0, 0) < 0 && errno == EOPNOTSUPP)
+        remove_file (); /* nothing to compare with */
+    return 0;
+}
+
+static GByteArray *
+encode (const struct acl *acl)
+{
+    GByteArray *bytes = g_byte_array_new ();
+    const struct posix_acl_xattr_header head = { GUINT32_TO_LE (POSIX_ACL_XATTR_VERSION) };
+
+    g_byte_array_append (bytes, (const guint8 *) &head, sizeof head);
+    for (unsigned i = 0; i < acl->count; i++) {
+        const struct acl_entry *entry = &acl->entries[i];
+        const struct posix_acl_xattr_entry raw = { GUINT16_TO_LE (entry->tag), GUINT16_TO_LE (entry->perm), GUINT32_TO_LE (entry->id) };
+
+        g_byte_array_append (bytes, (const guint8 *) &raw, sizeof raw);
+    }
+    return bytes;
+}
+
+static void
+check_same_again (const struct acl *acl)
+{
+    g_autoptr (GByteArray) bytes = encode (acl);
+    struct acl *again;
+
+    g_assert (acl_decode (bytes->data, bytes->len, &again) == 0 && again && again->count == acl->count);
+    g_assert (memcmp (again->entries, acl->entries, acl->count * sizeof *acl->entries) == 0);
+    acl_unref (again);
+}
+
+static void
+check_rights (const struct acl *acl, uid_t uid, gid_t gid, gid_t other)
+{
+    const struct acl_caller caller = { uid, gid, 1, &other, NULL };
+    const struct acl_entry *entry, *mask;
+
+    for (unsigned want = 1; want < 8; want++) {
+        const bool may = acl_permits (acl, &caller, other, want, &entry, &mask);
+
+        g_assert (!may || (entry && (entry->perm & want) == want && (!mask || (mask->perm & want) == want)));
+        g_assert (!entry || (entry >= acl->entries && entry < acl->entries + acl->count));
+        for (unsigned less = 1; may && less < want; less++)
+            g_assert ((less & ~want) != 0 || acl_permits (acl, &caller, other, less, NULL, NULL));
+    }
+}
+
+/* Ids above those that this system knows are refused by the kernel alone. */
+static void
+check_kernel (const uint8_t *data, size_t size, int r)
+{
+    const int got = setxattr (file, "system.posix_acl_access", data, size, 0) == 0 ? 0 : -errno;
+
+    if (got == 0 || got == -EINVAL || got == -EOPNOTSUPP)
+        g_assert_cmpint (got, ==, r);
+}
+
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+    g_autoptr (GString) text = g_string_new (NULL);
+    struct acl *acl;
+    int r = acl_decode (data, size, &acl);
+
+    g_assert ((r == 0) || !acl);
+    if (acl) {
+        check_same_again (acl);
+        acl_print (acl, text);
+        r = acl_check (acl);
+        g_assert (r == 0 || r == -EINVAL);
+        for (unsigned i = 0; r == 0 && i < MIN (acl->count, 8); i++)
+            check_rights (acl, acl->entries[i].id, acl->entries[i].id, acl->entries[acl->count / 2].id);
+    }
+    if (size < 4096 && access (file, F_OK) == 0)
+        check_kernel (data, size, r);
+    acl_unref (acl);
+    return 0;
+}
