@@ -6,7 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root
-need_command setfacl
+need_command setfacl flock
+chmod 755 "$TEST_DIR"
 behind=performance/open-behind
 counted () { sed -n "s/^$1 *= *//p" "$MNT"/.meta/graphs/active/open-behind-*/private; }
 
