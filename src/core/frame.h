@@ -97,6 +97,13 @@ _Static_assert (offsetof (call_frame_t, wound) == offsetof (call_frame_t, state)
 #define STACK_FRAMES 16      /* in one strand: as tall as a stack may be before it takes another */
 #define STACK_LOCAL_SIZE 1024 /* bytes of locals that come with a request */
 
+/* Somebody who is to be told that nobody waits for a request any more: stack_on_interrupt. */
+struct interrupt_watch {
+    void (*fn) (void *data);
+    void *data;
+    struct interrupt_watch *next; /* root->lock */
+};
+
 struct stack_local; /* a piece of frame_local_new's memory */
 struct strand;      /* frames for those that wind more than once */
 
@@ -130,12 +137,10 @@ struct call_stack {
     int (*find_groups) (call_stack_t *root);
     void *top; /* of the one who made the request: the kernel's request, a waiting client */
 
-    /* Interrupts: root->lock. */
-    bool interrupted;
+    bool interrupted; /* lock */
     bool checked; /* the caller was looked at by who made this: he may search the directory of a name, and read the attribute that he names. So
-                     caches may answer him; storage acts as him. Not root->lock: constant from the first wind on */
-    void (*on_interrupt) (void *data);
-    void *on_interrupt_data;
+                     caches may answer him; storage acts as him. Constant from the first wind on */
+    struct interrupt_watch *on_interrupt; /* who is told; lock */
 
     pthread_mutex_t lock;         /* a leaf; not taken on the path of a linear stack */
     struct strand *strands;       /* lock */
@@ -182,12 +187,15 @@ void stack_done (call_stack_t *root);
 /* How many groups, and *ret_groups which; they live as long as the request. */
 int stack_groups (call_stack_t *root, const gid_t **ret_groups);
 
-/* The caller no longer waits: calls what stack_on_interrupt named. */
+/* The caller no longer waits: tells all who wanted to know. */
 void stack_interrupt (call_stack_t *root);
 
-/* Has fn called when the request is interrupted, at once if it was already; from another thread, under root->lock, so it must be
- * short and take no lock. NULL takes it back: after that fn isn't running. Returns whether it was interrupted. */
-bool stack_on_interrupt (call_stack_t *root, void (*fn) (void *data), void *data);
+/* Has watch->fn called when the request is interrupted, at once if it was already; from another thread, under root->lock, so it must be
+ * short and take no lock. Any number may watch a request, each with memory of its own, which lasts until it is taken back: after
+ * that fn isn't running. stack_on_interrupt returns whether the request was interrupted; stack_off_interrupt takes one that never
+ * watched, too. */
+bool stack_on_interrupt (call_stack_t *root, struct interrupt_watch *watch);
+void stack_off_interrupt (call_stack_t *root, struct interrupt_watch *watch);
 bool stack_interrupted (call_stack_t *root);
 
 /* Reports look at requests that other threads work on: what they see may be half of one state and half of the next.

@@ -24,6 +24,7 @@ struct held {
     core_timer_t *timer; /* calls->lock; NULL: none, or it was called */
     GList *place;        /* calls->lock; in calls->waiting, or NULL */
     enum held_end why;   /* set by who took it out of there */
+    struct interrupt_watch interrupt;
 };
 
 struct held_calls {
@@ -57,7 +58,7 @@ held_ref (struct held *one)
 static void
 held_go_on (struct held *one)
 {
-    stack_on_interrupt (call_stub_frame (one->stub)->root, NULL, NULL);
+    stack_off_interrupt (call_stub_frame (one->stub)->root, &one->interrupt);
     one->calls->go_on (one->stub, one->why, one->data);
     held_unref (one);
 }
@@ -202,7 +203,8 @@ held_begin_locked (struct held *one, int64_t nanoseconds)
         one->until = clock_now () + nanoseconds;
         one->timer = held_timer (one, nanoseconds, held_due);
     }
-    stack_on_interrupt (call_stub_frame (one->stub)->root, held_on_interrupt, one);
+    one->interrupt = (struct interrupt_watch){ .fn = held_on_interrupt, .data = one };
+    stack_on_interrupt (call_stub_frame (one->stub)->root, &one->interrupt);
 }
 
 void

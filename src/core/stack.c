@@ -398,24 +398,37 @@ stack_interrupt (call_stack_t *root)
 {
     pthread_mutex_lock (&root->lock);
     root->interrupted = true;
-    if (root->on_interrupt)
-        root->on_interrupt (root->on_interrupt_data);
+    for (struct interrupt_watch *watch = root->on_interrupt; watch; watch = watch->next)
+        watch->fn (watch->data);
     pthread_mutex_unlock (&root->lock);
 }
 
 bool
-stack_on_interrupt (call_stack_t *root, void (*fn) (void *data), void *data)
+stack_on_interrupt (call_stack_t *root, struct interrupt_watch *watch)
 {
     bool interrupted;
 
     pthread_mutex_lock (&root->lock);
-    root->on_interrupt = fn;
-    root->on_interrupt_data = data;
+    watch->next = root->on_interrupt;
+    root->on_interrupt = watch;
     interrupted = root->interrupted;
-    if (interrupted && fn)
-        fn (data);
+    if (interrupted)
+        watch->fn (watch->data);
     pthread_mutex_unlock (&root->lock);
     return interrupted;
+}
+
+void
+stack_off_interrupt (call_stack_t *root, struct interrupt_watch *watch)
+{
+    struct interrupt_watch **at = &root->on_interrupt;
+
+    pthread_mutex_lock (&root->lock);
+    while (*at && *at != watch)
+        at = &(*at)->next;
+    if (*at)
+        *at = watch->next;
+    pthread_mutex_unlock (&root->lock);
 }
 
 bool

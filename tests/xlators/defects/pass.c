@@ -49,6 +49,7 @@ typedef struct {
     struct iatt *buf;
     int answered;
     call_frame_t *frame;
+    struct interrupt_watch interrupt;
 } pass_local_t;
 
 static bool
@@ -144,12 +145,13 @@ pass_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
     call_frame_t *other = priv->last;
 
     local->frame = frame;
+    local->interrupt = (struct interrupt_watch){ .fn = pass_interrupted, .data = local };
     if (has (this, FD_LEAK))
         fd_ref (fd);
     if (has (this, FD_STOLEN))
         fd_unref (fd);
     if (has (this, LOST_ON_INTERRUPT) || has (this, TWICE_ON_INTERRUPT))
-        stack_on_interrupt (frame->root, pass_interrupted, local);
+        stack_on_interrupt (frame->root, &local->interrupt);
     if (has (this, OTHER_FRAME)) {
         priv->last = frame;
         if (other) {
@@ -169,7 +171,7 @@ pass_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     pass_local_t *local = frame->local;
 
     if (has (this, LOST_ON_INTERRUPT) || has (this, TWICE_ON_INTERRUPT))
-        stack_on_interrupt (frame->root, NULL, NULL);
+        stack_off_interrupt (frame->root, &local->interrupt);
     if (has (this, LOST_ON_INTERRUPT) && local->answered)
         return;
     if (has (this, TWICE_ON_INTERRUPT) && local->answered)

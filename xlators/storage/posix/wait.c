@@ -24,6 +24,7 @@ struct posix_waiter {
     void (*tell) (const void *data, GString *out);
     void (*answer) (call_frame_t *frame, void *data, int r);
     void *data;
+    struct interrupt_watch interrupt;
     bool cancelled; /* atomic */
     bool has_timer; /* waiters.lock */
     timer_t timer;
@@ -104,9 +105,10 @@ wait_run (void *data)
     stack_taken (root);
     if (r == 0) {
         wait_begin (waiters, waiter);
-        stack_on_interrupt (root, wait_cancel, waiter);
+        waiter->interrupt = (struct interrupt_watch){ .fn = wait_cancel, .data = waiter };
+        stack_on_interrupt (root, &waiter->interrupt);
         r = wait_until (waiter);
-        stack_on_interrupt (root, NULL, NULL);
+        stack_off_interrupt (root, &waiter->interrupt);
         wait_end (waiters, waiter);
     } else {
         pthread_mutex_lock (&waiters->lock);
