@@ -42,6 +42,7 @@ src_libcore_a_SOURCES = \
     %D%/core/priority.c \
     %D%/core/probe.c \
     %D%/core/probe.h \
+    %D%/core/process.c \
     %D%/core/random.c \
     %D%/core/rundir.c \
     %D%/core/scheduler.c \
@@ -125,6 +126,7 @@ pkgincludecore_HEADERS = \
     %D%/core/option.h \
     %D%/core/pieces.h \
     %D%/core/priority.h \
+    %D%/core/process.h \
     %D%/core/random.h \
     %D%/core/rundir.h \
     %D%/core/shared.h \

@@ -27,6 +27,7 @@
 #include "core/option.h"
 #include "core/pieces.h"
 #include "core/priority.h"
+#include "core/process.h"
 #include "core/random.h"
 #include "core/rundir.h"
 #include "core/shared.h"

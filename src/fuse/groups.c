@@ -5,9 +5,9 @@
  */
 #include "fuse/internal.h"
 
+#include "core/process.h"
 #include "core/stack.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define CACHE_LIMIT 1024
@@ -126,13 +126,9 @@ groups_parse (const struct caller *caller, const char *status)
 static struct groups_entry *
 groups_ask (const struct caller *caller)
 {
-    g_autofree char *status = NULL;
-    char path[64];
+    g_autofree char *status = process_status (caller->pid);
 
-    snprintf (path, sizeof path, "/proc/%d/status", caller->pid);
-    if (caller->pid > 0 && g_file_get_contents (path, &status, NULL, NULL))
-        return groups_parse (caller, status);
-    return groups_parse (caller, "");
+    return groups_parse (caller, status ? status : "");
 }
 
 static int
