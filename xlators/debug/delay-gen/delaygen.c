@@ -4,6 +4,8 @@
  *
  * No thread waits meanwhile: the call is set aside, and a timer has it go on. So any number may be delayed at once, and those
  * that aren't are as fast as ever, also behind one of the same file that is: writes to a file may overtake each other.
+ *
+ * With `block` the thread waits that asked, as it does for a disk, and as in GlusterFS.
  */
 #include "xlator.h"
 
@@ -15,6 +17,7 @@ struct settings {
     double percentage;
     int64_t duration; /* ns */
     opset_t ops;
+    bool block;
     uint64_t seed;
     uint64_t seen, delayed; /* atomic: requests that might have been delayed, and that were */
 };
@@ -23,8 +26,12 @@ typedef struct {
     double percentage;
     int64_t duration; /* us */
     char *enable, *seed_text;
+    bool block;
     struct shared_slot settings;
     struct held_calls *held;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool ending; /* lock: no thread waits any more */
 } delaygen_private_t;
 
 static const struct xlator_option delaygen_options[] = {
@@ -56,6 +63,14 @@ static const struct xlator_option delaygen_options[] = {
         .help = "the operations that take longer, separated by commas, such as lookup,readv or LOOKUP,READ; empty: all",
     },
     {
+        .key = { "block" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (delaygen_private_t, block),
+        .value = "off",
+        .online = true,
+        .help = "the thread that asks waits, as for a disk; off: a timer has the request go on, and no thread waits",
+    },
+    {
         .key = { "seed" },
         .type = OPTION_STRING,
         OPTION_FIELD (delaygen_private_t, seed_text),
@@ -80,16 +95,31 @@ delaygen_hits (struct settings *s, enum fop op)
     return true;
 }
 
+/* This thread does nothing for so long, or until the mount ends. */
+static void
+delaygen_block (delaygen_private_t *priv, int64_t duration)
+{
+    const int64_t until = clock_now () + duration;
+
+    pthread_mutex_lock (&priv->lock);
+    while (!priv->ending && thread_cond_wait_until (&priv->ended, &priv->lock, until) == 0)
+        continue;
+    pthread_mutex_unlock (&priv->lock);
+}
+
 static void
 delaygen_every (const struct call *call)
 {
     delaygen_private_t *priv = call->this->private;
     struct settings *s = shared_get (&priv->settings);
     const int64_t duration = delaygen_hits (s, call->op) ? s->duration : 0;
+    const bool block = s->block;
     call_stub_t *stub;
 
     shared_unref (&s->shared);
-    if (duration == 0) {
+    if (duration > 0 && block)
+        delaygen_block (priv, duration);
+    if (duration == 0 || block) {
         call_pass (call);
         return;
     }
@@ -121,6 +151,7 @@ settings_new (const delaygen_private_t *options, uint64_t seed)
     s->percentage = options->percentage;
     s->duration = options->duration * 1000;
     opset_parse (options->enable, &s->ops, &problem); /* was checked when it was read */
+    s->block = options->block;
     s->seed = seed;
     return s;
 }
@@ -132,6 +163,8 @@ delaygen_init (xlator_t *this)
     const uint64_t seed = chance_seed (priv->seed_text);
 
     shared_set (&priv->settings, &settings_new (priv, seed)->shared);
+    pthread_mutex_init (&priv->lock, NULL);
+    thread_cond_init (&priv->ended);
     priv->held = held_new (delaygen_go_on);
     if (!priv->seed_text)
         gf_log (this, GF_LOG_INFO, "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
@@ -154,12 +187,23 @@ delaygen_reconfigure (xlator_t *this, const void *new_private)
 }
 
 static void
+delaygen_end_blocking (delaygen_private_t *priv)
+{
+    pthread_mutex_lock (&priv->lock);
+    priv->ending = true;
+    thread_cond_broadcast (&priv->ended);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+static void
 delaygen_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     delaygen_private_t *priv = this->private;
 
-    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN) {
+        delaygen_end_blocking (priv);
         held_stop (priv->held);
+    }
     if (event == XLATOR_PARENT_DOWN)
         held_wait (priv->held);
     xlator_pass_on (this, event, data);
@@ -171,6 +215,8 @@ delaygen_fini (xlator_t *this)
     delaygen_private_t *priv = this->private;
 
     held_free (priv->held);
+    pthread_cond_destroy (&priv->ended);
+    pthread_mutex_destroy (&priv->lock);
     shared_unref (shared_set (&priv->settings, NULL));
 }
 
