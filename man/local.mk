@@ -20,6 +20,7 @@ man_MANS = \
     man/man7/performance-open-behind.7 \
     man/man7/performance-quick-read.7 \
     man/man7/performance-readdir-ahead.7 \
+    man/man7/performance-io-threads.7 \
     man/man7/performance-write-behind.7 \
     man/man7/windlass-meta.7 \
     man/man7/windlass-probes.7 \
@@ -47,6 +48,7 @@ man_sources = \
     %D%/performance-open-behind.7.in \
     %D%/performance-quick-read.7.in \
     %D%/performance-readdir-ahead.7.in \
+    %D%/performance-io-threads.7.in \
     %D%/performance-write-behind.7.in \
     %D%/storage-posix.7.in \
     %D%/system-posix-acl.7.in \
@@ -95,6 +97,7 @@ man/man7/performance-read-ahead.7: src/windlass$(EXEEXT) xlators/performance/rea
 man/man7/performance-open-behind.7: src/windlass$(EXEEXT) xlators/performance/open-behind.la
 man/man7/performance-quick-read.7: src/windlass$(EXEEXT) xlators/performance/quick-read.la
 man/man7/performance-readdir-ahead.7: src/windlass$(EXEEXT) xlators/performance/readdir-ahead.la
+man/man7/performance-io-threads.7: src/windlass$(EXEEXT) xlators/performance/io-threads.la
 man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.la
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
 man/man7/system-posix-acl.7: src/windlass$(EXEEXT) xlators/system/posix-acl.la

@@ -24,6 +24,7 @@ check_PROGRAMS += \
     tests/unit/test_watch \
     tests/graph/test_fault \
     tests/graph/test_io_stats \
+    tests/graph/test_io_threads \
     tests/graph/test_functions \
     tests/graph/test_load \
     tests/graph/test_posix \
@@ -109,6 +110,7 @@ check_LTLIBRARIES += \
     tests/xlators/test/badabi.la \
     tests/xlators/test/blocking.la \
     tests/xlators/test/both.la \
+    tests/xlators/test/blocks.la \
     tests/xlators/test/cache.la \
     tests/xlators/test/early.la \
     tests/xlators/test/errno.la \
@@ -135,6 +137,7 @@ tests_xlators_defects_two_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_blocking_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_both_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_blocks_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_cache_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_early_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_errno_la_LDFLAGS = $(test_module_link)

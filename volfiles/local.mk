@@ -14,6 +14,7 @@ dist_volfiles_DATA = \
     %D%/md-cache.vol \
     %D%/nl-cache.vol \
     %D%/open-behind.vol \
+    %D%/io-threads.vol \
     %D%/posix.vol \
     %D%/posix-acl.vol \
     %D%/power-cut.vol \

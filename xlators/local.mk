@@ -34,6 +34,7 @@ include %D%/performance/read-ahead/local.mk
 include %D%/performance/open-behind/local.mk
 include %D%/performance/quick-read/local.mk
 include %D%/performance/readdir-ahead/local.mk
+include %D%/performance/io-threads/local.mk
 include %D%/performance/write-behind/local.mk
 include %D%/storage/posix/local.mk
 include %D%/system/posix-acl/local.mk
