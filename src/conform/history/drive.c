@@ -283,7 +283,8 @@ drive_lines (struct drive *drive)
 
 /* --- the end: everything is read back ------------------------------------------------------------------- */
 
-/* One more line, by an actor that nobody disturbs. */
+/* One more line, by an actor that nobody disturbs. Steps count here too, or a timer that is set again and again might win each time against
+ * the thread that the line waits for. */
 static char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
@@ -292,8 +293,8 @@ drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char
 
     actor_start (actor, &line);
     drive_settle (drive);
-    while (actor->line) {
-        const struct choice choice = drive_choose (drive, NULL, 0);
+    for (unsigned step = 0; actor->line; step++) {
+        const struct choice choice = drive_choose (drive, NULL, step);
         if (choice.what == CHOOSE_NOTHING)
             return drive_stuck (drive);
         drive_act (drive, &choice, NULL);
