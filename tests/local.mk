@@ -206,6 +206,7 @@ dist_noinst_SCRIPTS += \
     %D%/graph/histories-readdir-ahead.sh \
     %D%/graph/histories-write-behind.sh \
     %D%/graph/histories-posix-acl.sh \
+    %D%/graph/histories-io-threads.sh \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \

@@ -119,6 +119,7 @@ struct xlator_api {
     every_fop *every;         /* for all operations that fops leaves out: core/every.h */
     opset_t every_ops;        /* only for these of them; 0: for all */
     every_cbk *every_cbk;     /* takes their answers */
+    opset_t forwards;         /* those of them that it passes on as they are, each once: it only decides when, or in which thread */
     struct xlator_cbks cbks;
     struct xlator_dumpops dumpops;
     const struct xlator_command *commands; /* the last one has no name; NULL: none */

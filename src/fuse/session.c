@@ -67,7 +67,11 @@ want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
 static bool
 flush_is_storage_only (const struct bridge *bridge)
 {
-    return !bridge->graph->top->routes.flush.to->children;
+    const xlator_t *to = bridge->graph->top->routes.flush.to;
+
+    while (to->children && opset_has (to->api->forwards, FOP_flush))
+        to = FIRST_CHILD (to)->routes.flush.to;
+    return !to->children;
 }
 
 #define FLAG_ALLOW_IDMAP (1ULL << 40) /* of kernel 6.12 */

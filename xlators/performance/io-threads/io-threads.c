@@ -175,5 +175,6 @@ const struct xlator_api xlator_api = {
     .reconfigure = iot_reconfigure,
     .notify = iot_notify,
     .every = iot_every,
+    .forwards = OPSET_ALL,
     .dumpops = { .priv = iot_dump, .waits_for = iot_waits_for, .explain = iot_explain },
 };

@@ -34,7 +34,7 @@ pool_of (const struct iot_worker *worker)
     return worker->for_locks ? &priv->lockers : &priv->pool;
 }
 
-/* The lowest that none has. */
+/* The lowest that none has; for its name alone. */
 static unsigned
 free_number_locked (const struct iot_pool *pool)
 {
@@ -43,7 +43,7 @@ free_number_locked (const struct iot_pool *pool)
 
     for (const GList *at = pool->workers.head; at; at = at->next)
         used[((struct iot_worker *) at->data)->number] = true;
-    while (used[number])
+    while (number < G_N_ELEMENTS (used) - 1 && used[number])
         number++;
     return number;
 }
@@ -71,16 +71,24 @@ worker_free (struct iot_worker *worker)
     g_free (worker);
 }
 
+/* It isn't counted any more. One that there was no room for may have been called for something: then another does it. */
 static void
-worker_leave_locked (struct iot_worker *worker)
+worker_leave (struct iot_worker *worker)
 {
     iot_private_t *priv = worker->this->private;
     struct iot_pool *pool = pool_of (worker);
+    struct iot_worker *fresh;
 
+    pthread_mutex_lock (&priv->lock);
+    fresh = worker->for_locks ? NULL : iot_call_thread_locked (worker->this);
+    pthread_mutex_unlock (&priv->lock);
+    if (fresh)
+        iot_start (fresh);
+    pthread_mutex_lock (&priv->lock);
     g_queue_unlink (&pool->workers, &worker->place);
     g_queue_push_tail_link (&pool->gone, &worker->place);
-    pool->n--;
     thread_cond_broadcast (&priv->changed);
+    pthread_mutex_unlock (&priv->lock);
 }
 
 /* Those that ended, which takes no time. */
@@ -357,8 +365,9 @@ worker_run (void *data)
         lockers_work_locked (worker);
     else
         pool_work_locked (worker);
-    worker_leave_locked (worker);
+    pool_of (worker)->n--;
     pthread_mutex_unlock (&priv->lock);
+    worker_leave (worker);
     return NULL;
 }
 
@@ -452,7 +461,7 @@ iot_stop (iot_private_t *priv)
         priv->pool.awaited++;
     while (call_resting_locked (&priv->lockers))
         continue;
-    while (priv->pool.n || priv->lockers.n)
+    while (priv->pool.workers.length || priv->lockers.workers.length)
         thread_cond_wait (&priv->changed, &priv->lock);
     pthread_mutex_unlock (&priv->lock);
     join_gone (priv, &priv->pool);
