@@ -102,6 +102,12 @@ stat_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, 
 }
 
 static void
+flush_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    note_answer (frame, cookie, op_ret, op_errno);
+}
+
+static void
 lk_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct gf_flock *lock, dict_t *xdata)
 {
     note_answer (frame, cookie, op_ret, op_errno);
@@ -138,6 +144,14 @@ ask_stat (struct flow *flow, struct asked *asked, pid_t pid)
     loc_t loc = { .inode = flow->w.root };
 
     STACK_WIND_COOKIE (frame, stat_answer, asked, flow->w.graph->top, stat, &loc, NULL);
+}
+
+static void
+ask_flush (struct flow *flow, struct asked *asked, pid_t pid)
+{
+    call_frame_t *frame = ask_begin (flow, asked, pid, FOP_flush);
+
+    STACK_WIND_COOKIE (frame, flush_answer, asked, flow->w.graph->top, flush, flow->fd, NULL);
 }
 
 static void
@@ -360,6 +374,23 @@ START_TEST (who_is_interrupted_in_a_queue_is_answered_at_once_and_nothing_is_don
 }
 END_TEST
 
+/* As when it is killed, and its files are closed: its locks have to go. */
+START_TEST (a_flush_is_done_whoever_lost_patience)
+{
+    struct flow *flow = flow_begin (BLOCKING ("50000") IOT (HANDED_OVER "option thread-count 1\n"));
+    struct asked read, flush;
+
+    ask_read (flow, &read, 0);
+    wait_for (flow, "current_low_priority_threads", 1);
+    ask_flush (flow, &flush, 0);
+    stack_interrupt (flush.root);
+    flow_wait (flow, 0);
+    ck_assert_int_eq (flush.r, 0);
+    ck_assert_int_eq (number (flow, "cancelled"), 0);
+    flow_end (flow);
+}
+END_TEST
+
 /* No signal waits for this process: it may have been a debugger. */
 START_TEST (who_has_no_signal_waiting_is_not_answered_eintr)
 {
@@ -565,6 +596,7 @@ main (void)
     tcase_add_test (tcase, what_a_call_waits_for_is_told);
     tcase_add_test (tcase, what_is_quick_stays_and_what_is_slow_is_handed_over);
     tcase_add_test (tcase, who_is_interrupted_in_a_queue_is_answered_at_once_and_nothing_is_done);
+    tcase_add_test (tcase, a_flush_is_done_whoever_lost_patience);
     tcase_add_test (tcase, who_has_no_signal_waiting_is_not_answered_eintr);
     tcase_add_test (tcase, interrupts_race_with_threads_and_each_is_answered_once);
     tcase_add_test (tcase, an_unlock_never_waits_behind_those_who_wait_for_it);

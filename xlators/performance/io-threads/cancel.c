@@ -27,11 +27,11 @@ iot_answer_cancelled (void *data)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* Waiting for a lock ends with any signal; what else a program asks for must not fail because its timer ticks. */
+/* What a program asks for must not fail because its timer ticks. */
 static bool
 may_fail (const struct iot_call *call)
 {
-    return call->op == FOP_lk || call->op == FOP_flock || process_gives_up (call_stub_frame (call->stub)->root->pid);
+    return !call->owed && process_gives_up (call_stub_frame (call->stub)->root->pid);
 }
 
 static void

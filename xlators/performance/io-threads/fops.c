@@ -32,6 +32,23 @@ waits_for_others (const struct call *call)
     return call->op == FOP_flock && !(((const struct flock_call *) call->args)->operation & (LOCK_NB | LOCK_UN));
 }
 
+/* The kernel asks for it when a process that was killed closes its files, and tells of the same signal once more: locks have to go,
+ * and times that it kept have to stay. */
+static bool
+is_owed (const struct call *call)
+{
+    switch (call->op) {
+    case FOP_flush: case FOP_setattr: case FOP_fsetattr:
+        return true;
+    case FOP_lk:
+        return ((const struct lk_call *) call->args)->lock->l_type == F_UNLCK;
+    case FOP_flock:
+        return ((const struct flock_call *) call->args)->operation & LOCK_UN;
+    default:
+        return false;
+    }
+}
+
 /* Of GlusterFS's own helpers, which no kernel sends; or of a process that asked to come last. */
 static bool
 is_least (const iot_private_t *priv, const call_stack_t *root)
@@ -83,7 +100,8 @@ iot_set_aside (const struct call *call, enum iot_priority priority)
         return;
     }
     one = frame_local_new (call->frame, sizeof *one);
-    *one = (struct iot_call){ .this = call->this, .stub = stub, .op = call->op, .priority = priority, .since = clock_now () };
+    *one = (struct iot_call){ .this = call->this, .stub = stub, .op = call->op, .priority = priority, .since = clock_now (),
+                              .owed = is_owed (call) };
     if (!iot_enqueue (one, turn_of (call->this->private, call->frame->root, priority)))
         call_resume (stub);
 }

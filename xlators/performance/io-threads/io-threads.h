@@ -47,6 +47,7 @@ struct iot_call {
     struct iot_client *client; /* private.lock; whose it is while it is in a queue, else NULL */
     GList place;               /* private.lock; in client->calls */
     int state;                 /* atomic: who gets it */
+    bool owed;                 /* constant: it is done whoever lost patience */
     struct interrupt_watch interrupt;
 };
 

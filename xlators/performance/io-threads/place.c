@@ -2,22 +2,29 @@
 /*
  * Whether a call goes on in the thread that brought it. A hand-over takes longer than most operations that storage answers from memory, so
  * one stays while nobody waits in a queue and calls of its operation were quick lately. What it took is an average in which the last
- * ones count most: one that hits a disk sends the next dozen to threads.
+ * ones count most. A single slow one, which may only have lost the processor for a while, sends the next two or three to threads; when more of
+ * them are, up to sixteen quick ones it takes to stay again.
  */
 #include "io-threads.h"
 
-#define WEIGHT 8                    /* the newest counts as much as one in so many */
-#define UNKNOWN INT64_C (1000000)   /* ns that one takes of which none came yet: two dozen go to threads first */
-#define LONGEST INT64_C (20000000)  /* ns; one that took an hour shall not be remembered for a day */
-#define MEASURED_ONE_IN 4           /* of those that stay: reading the clock twice is a third of what staying costs */
+#define WEIGHT 8                   /* the newest counts as much as one in so many */
+#define LONGEST 8                  /* times the limit: as if none took longer */
+#define LONGEST_LEAST INT64_C (400000) /* ns; so that nothing counts as quick at once when the limit is raised from 0 */
+#define MEASURED_ONE_IN 4          /* of those that stay: reading the clock twice is a third of what staying costs */
+
+static uint64_t
+longest (const iot_private_t *priv)
+{
+    return MAX (LONGEST * __atomic_load_n (&priv->stay, __ATOMIC_RELAXED), ticks_of_ns (LONGEST_LEAST));
+}
 
 void
 iot_place_init (iot_private_t *priv)
 {
     ticks_init ();
-    for (unsigned i = 0; i < FOP_MAX; i++)
-        priv->took[i].average = ticks_of_ns (UNKNOWN);
     iot_place_set (priv, priv->in_place);
+    for (unsigned i = 0; i < FOP_MAX; i++)
+        priv->took[i].average = longest (priv);
 }
 
 void
@@ -39,7 +46,7 @@ iot_note_took (iot_private_t *priv, enum fop op, uint64_t ticks)
 {
     struct iot_took *took = &priv->took[op];
     const int64_t before = (int64_t) __atomic_load_n (&took->average, __ATOMIC_RELAXED);
-    const int64_t now = (int64_t) MIN (ticks, ticks_of_ns (LONGEST));
+    const int64_t now = (int64_t) MIN (ticks, longest (priv));
 
     __atomic_store_n (&took->average, (uint64_t) (before + (now - before) / WEIGHT), __ATOMIC_RELAXED);
 }
