@@ -269,6 +269,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/inflight.sh \
     %D%/mount/io-cache.sh \
     %D%/mount/io-stats.sh \
+    %D%/mount/io-threads.sh \
     %D%/mount/io-stats-full.sh \
     %D%/mount/killed.sh \
     %D%/mount/kills.sh \
