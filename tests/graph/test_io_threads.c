@@ -234,7 +234,11 @@ START_TEST (sixteen_readers_wait_for_the_disk_at_once)
     }
     printf ("16 readers, 1 ms each: %.1f ms without, %.1f ms with io-threads: %.1f times faster\n", without / 1e6, with / 1e6,
             (double) without / with);
+#ifdef __SANITIZE_THREAD__
+    ck_assert_int_gt (without, 6 * with); /* it takes the processor for longer than the disk */
+#else
     ck_assert_int_gt (without, 12 * with);
+#endif
 }
 END_TEST
 
@@ -488,11 +492,13 @@ static void
 reconfigure (struct flow *flow, int threads, int low, double in_place)
 {
     xlator_t *top = flow->w.graph->top;
-    g_autofree void *private = g_memdup2 (top->private, top->api->priv_size);
+    g_autofree void *private = g_malloc0 (top->api->priv_size);
     g_autofree char *many = g_strdup_printf ("%d", threads), *few = g_strdup_printf ("%d", low);
     g_autofree char *place = g_strdup_printf ("%gus", in_place);
     const char *const settings[][2] = { { "thread-count", many }, { "low-prio-threads", few }, { "in-place-limit", place } };
 
+    for (const struct xlator_option *option = top->api->options; option->key[0]; option++)
+        ck_assert_int_eq (option_parse (option, option->value, (char *) private + option->offset, NULL), 0);
     for (unsigned i = 0; i < G_N_ELEMENTS (settings); i++) {
         const struct xlator_option *option = option_find (top->api->options, settings[i][0]);
         ck_assert_int_eq (option_parse (option, settings[i][1], (char *) private + option->offset, NULL), 0);
@@ -550,6 +556,7 @@ START_TEST (the_end_of_the_graph_waits_for_all_and_loses_nothing)
 
     for (unsigned i = 0; i < 60; i++)
         ask_read (flow, &asked[i], i % 2 ? 1001 : -1);
+    fd_unref (g_steal_pointer (&flow->fd));
     graph_deactivate (flow->w.graph);
     pthread_mutex_lock (&flow->lock);
     ck_assert_uint_eq (flow->answered, flow->sent);
