@@ -98,7 +98,7 @@ def field_of_kind(kind, address, size, option):
         return pointer_to(name, address).dereference()
 
     if kind == "BOOL":
-        return "on" if read("bool") else "off"
+        return "on" if read("_Bool") else "off"
     if kind == "ENUM":
         return string_at(option["values"][int(read("int"))])
     if kind == "INT":
