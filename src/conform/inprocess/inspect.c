@@ -18,6 +18,9 @@ static struct {
     GPtrArray *all;  /* crossings of this case; lock */
 } crossings;
 
+/* How long one who owes an answer has, of 2 ms each. */
+#define PATIENCE 500
+
 /* --- crossings ------------------------------------------------------------------------------ */
 
 static struct crossing *
@@ -200,7 +203,7 @@ inspect_close (struct crossing *crossing, const struct answer *answer, bool mark
 {
     struct crossing *parent = crossing->parent;
 
-    crossing->closed = true;
+    __atomic_store_n (&crossing->closed, true, __ATOMIC_RELEASE);
     if (!parent) {
         inspect_remember (answer);
         return;
@@ -280,11 +283,28 @@ inspect_owed (struct crossing *crossing)
     return true;
 }
 
+static bool
+inspect_pending (void)
+{
+    bool pending = false;
+
+    g_mutex_lock (&crossings.lock);
+    for (guint i = 0; !pending && crossings.all && i < crossings.all->len; i++)
+        pending = !__atomic_load_n (&((struct crossing *) crossings.all->pdata[i])->closed, __ATOMIC_ACQUIRE);
+    g_mutex_unlock (&crossings.lock);
+    return pending;
+}
+
 bool
 inspect_settle (void)
 {
     bool owed = false;
 
+    /* What a translator asks for by itself may go on when the case's own call was answered. */
+    for (int i = 0; i < PATIENCE && inspect_pending (); i++) {
+        order_settle ();
+        g_usleep (2000);
+    }
     g_mutex_lock (&crossings.lock);
     for (guint i = 0; crossings.all && i < crossings.all->len; i++)
         owed |= inspect_owed (crossings.all->pdata[i]);
