@@ -87,6 +87,10 @@ world_end (struct world *w)
     g_free (w->dir);
 }
 
+/* A world that ends after what is declared behind it, such as references of its inodes: `g_auto (world) w = world_begin (...)`. */
+typedef struct world world;
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (world, world_end)
+
 /* The path in the directory itself. g_free it. */
 static G_GNUC_UNUSED char *
 world_path (const struct world *w, const char *name)

@@ -61,7 +61,7 @@ static const size_t sizes[] = { 0, 1, 100, 4095, 4096, 65536 };
 
 START_TEST (any_part_of_a_file_is_as_in_storage)
 {
-    struct world w = world_begin (STACK (""));
+    g_auto (world) w = world_begin (STACK (""));
     const size_t size = sizes[_i];
     g_autofree char *text = g_malloc0 (size + 1);
     const off_t offsets[] = { 0, 1, (off_t) size / 2, (off_t) size - 1, (off_t) size, (off_t) size + 1, 1 << 20 };
@@ -83,13 +83,12 @@ START_TEST (any_part_of_a_file_is_as_in_storage)
     ck_assert_int_eq (counted (&w, "cache-hit"), G_N_ELEMENTS (offsets));
     ck_assert_int_eq (sent (&w), 0);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
 START_TEST (what_is_too_large_is_read)
 {
-    struct world w = world_begin (STACK ("option max-file-size 1KB\n"));
+    g_auto (world) w = world_begin (STACK ("option max-file-size 1KB\n"));
     g_autofree char *text = g_strnfill (1025, 'x');
     g_autoptr (inode_t) inode = NULL;
 
@@ -99,13 +98,12 @@ START_TEST (what_is_too_large_is_read)
     expect_cat (&w, inode, text);
     ck_assert_int_eq (counted (&w, "cache-hit"), 0);
     ck_assert_int_eq (counted (&w, "total_files_cached"), 0);
-    world_end (&w);
 }
 END_TEST
 
 START_TEST (memory_is_bounded_and_priorities_count)
 {
-    struct world w = world_begin (STACK ("option cache-size 64KB\noption priority *.keep:3,*:1,*.never:0\n"));
+    g_auto (world) w = world_begin (STACK ("option cache-size 64KB\noption priority *.keep:3,*:1,*.never:0\n"));
     g_autofree char *text = g_strnfill (5000, 'x');
 
     for (int i = 0; i < 40; i++) {
@@ -125,7 +123,6 @@ START_TEST (memory_is_bounded_and_priorities_count)
     ck_assert_int_eq (counted (&w, "cache-hit"), hits + 1);
     expect_cat (&w, never, text);
     ck_assert_int_eq (counted (&w, "cache-hit"), hits + 1);
-    world_end (&w);
 }
 END_TEST
 
@@ -134,7 +131,7 @@ END_TEST
 /* Content is given by lookup, but only to who could open the file, and nobody sees that it was read. */
 START_TEST (a_lookup_brings_what_the_caller_may_read)
 {
-    struct world w = world_begin (STACK (""));
+    g_auto (world) w = world_begin (STACK (""));
     g_autoptr (dict_t) xdata = dict_new ();
     g_autofree char *path = world_path (&w, "f");
     loc_t loc = { .name = "f", .parent = w.root };
@@ -160,14 +157,13 @@ START_TEST (a_lookup_brings_what_the_caller_may_read)
     }
     stat (path, &after);
     ck_assert_int_eq (before.st_atim.tv_sec == after.st_atim.tv_sec && before.st_atim.tv_nsec == after.st_atim.tv_nsec, 1);
-    world_end (&w);
 }
 END_TEST
 
 /* What root read is in memory; nobody else gets it who may not, and who may is served once he has shown it. */
 START_TEST (who_may_not_open_is_not_served)
 {
-    struct world w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
     g_autoptr (inode_t) secret = NULL, open = NULL;
     int hits;
 
@@ -196,13 +192,12 @@ START_TEST (who_may_not_open_is_not_served)
     inode_unref (world_look (&w, w.root, "open"));
     w.client->uid = w.client->gid = SOMEBODY;
     ck_assert_ptr_null (world_open (&w, open, O_RDONLY));
-    world_end (&w);
 }
 END_TEST
 
 START_TEST (direct_reads_go_down)
 {
-    struct world w = world_begin (STACK (""));
+    g_auto (world) w = world_begin (STACK (""));
     g_autoptr (inode_t) inode = NULL;
     fd_t *fd;
 
@@ -214,7 +209,6 @@ START_TEST (direct_reads_go_down)
         ck_assert_int_eq (counted (&w, "cache-hit"), 0);
         fd_unref (fd);
     }
-    world_end (&w);
 }
 END_TEST
 
@@ -264,7 +258,7 @@ static const struct {
 
 START_TEST (a_change_through_the_mount_is_seen)
 {
-    struct world w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
     g_autoptr (inode_t) inode = NULL;
     fd_t *fd;
 
@@ -279,7 +273,6 @@ START_TEST (a_change_through_the_mount_is_seen)
     expect_cat (&w, inode, changes[_i].left);
     expect_cat (&w, inode, changes[_i].left);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
@@ -297,7 +290,7 @@ overwrite (struct world *w, const char *name, const char *text)
 /* Of the same size: within the timeout it isn't seen, then it is; at once by any answer that has the file's times, or when it is told. */
 START_TEST (a_change_behind_the_mount_is_seen)
 {
-    struct world w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
     g_autoptr (inode_t) inode = NULL;
 
     put_old (&w, "f", "first", 0644);
@@ -316,13 +309,12 @@ START_TEST (a_change_behind_the_mount_is_seen)
     overwrite (&w, "f", "fifth");
     xlator_notify (w.graph->top, XLATOR_INVALIDATE, &(struct invalidation){ .what = INVALIDATE_ALL });
     expect_cat (&w, inode, "fifth");
-    world_end (&w);
 }
 END_TEST
 
 START_TEST (without_a_timeout_nothing_is_served)
 {
-    struct world w = world_begin (STACK ("option cache-timeout 0\n"));
+    g_auto (world) w = world_begin (STACK ("option cache-timeout 0\n"));
     g_autoptr (inode_t) inode = NULL;
 
     put_old (&w, "f", "first", 0644);
@@ -331,7 +323,6 @@ START_TEST (without_a_timeout_nothing_is_served)
     overwrite (&w, "f", "2nd..");
     expect_cat (&w, inode, "2nd..");
     ck_assert_int_eq (counted (&w, "cache-hit"), 0);
-    world_end (&w);
 }
 END_TEST
 

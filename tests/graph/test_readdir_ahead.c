@@ -135,7 +135,7 @@ expect_all (const struct listing *l, const char *but)
 
 START_TEST (a_listing_is_answered_from_what_was_read_ahead)
 {
-    struct world w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = begin (OVER_FAULT (""), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
 
@@ -150,13 +150,12 @@ START_TEST (a_listing_is_answered_from_what_was_read_ahead)
     ck_assert_int_eq (dumped (&w, "bytes"), 0);
     ck_assert_int_eq (dumped (&w, "directories"), 0);
     listing_drop (&l);
-    world_end (&w);
 }
 END_TEST
 
 START_TEST (an_error_in_the_middle_comes_in_its_place)
 {
-    struct world w = begin (OVER_FAULT ("option rda-request-size 8192\n"), "readdirp nth 3 -> error EIO");
+    g_auto (world) w = begin (OVER_FAULT ("option rda-request-size 8192\n"), "readdirp nth 3 -> error EIO");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
     off_t at;
@@ -169,7 +168,6 @@ START_TEST (an_error_in_the_middle_comes_in_its_place)
     expect_all (&l, "");
     listing_drop (&l);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
@@ -195,7 +193,7 @@ change_names (struct world *w, int how)
 /* Most file systems don't list in order of names: so the file that goes is one that hasn't come yet. */
 START_TEST (names_that_come_and_go_drop_what_was_read_ahead)
 {
-    struct world w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = begin (OVER_FAULT (""), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
     off_t at = 0;
@@ -211,7 +209,6 @@ START_TEST (names_that_come_and_go_drop_what_was_read_ahead)
     ck_assert_int_gt (dumped (&w, "misses"), 0);
     listing_drop (&l);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
@@ -246,7 +243,7 @@ change_file (struct world *w, inode_t *inode, int how)
 /* In another directory, so that its names stay: of the file that changed alone the attributes are left out. */
 START_TEST (attributes_that_changed_are_left_out)
 {
-    struct world w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = begin (OVER_FAULT (""), "");
     g_autofree char *sub = world_path (&w, "sub"), *to = world_path (&w, "sub/twin"), *from = world_path (&w, "file-007");
     g_autoptr (inode_t) dir = NULL, inode = NULL;
     struct listing l = listing_new ();
@@ -265,14 +262,13 @@ START_TEST (attributes_that_changed_are_left_out)
     ck_assert (!g_hash_table_contains (l.bare, "other"));
     listing_drop (&l);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
 /* A name goes of which nobody knows what it stands for: whatever has several names may have one less. */
 START_TEST (a_name_goes_and_nobody_knows_of_what)
 {
-    struct world w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = begin (OVER_FAULT (""), "");
     g_autofree char *sub = world_path (&w, "sub"), *to = world_path (&w, "sub/twin"), *from = world_path (&w, "file-007");
     g_autoptr (inode_t) dir = NULL;
     struct listing l = listing_new ();
@@ -291,13 +287,12 @@ START_TEST (a_name_goes_and_nobody_knows_of_what)
     ck_assert (!g_hash_table_contains (l.bare, "other"));
     listing_drop (&l);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
 START_TEST (from_any_offset_the_rest_comes)
 {
-    struct world w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = begin (OVER_FAULT (""), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing first = listing_new ();
     int fills;
@@ -325,7 +320,6 @@ START_TEST (from_any_offset_the_rest_comes)
     ck_assert_int_gt (dumped (&w, "read_ahead"), fills);
     listing_drop (&first);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
@@ -366,7 +360,7 @@ until (struct world *w, const char *key, int number)
 
 START_TEST (a_reader_waits_for_what_is_on_its_way)
 {
-    struct world w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
+    g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct reader reader = reader_start (&w, fd);
     pthread_t thread;
@@ -381,14 +375,13 @@ START_TEST (a_reader_waits_for_what_is_on_its_way)
     client_free (reader.client);
     listing_drop (&reader.l);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
 /* Each at a place of his own, with what the other one has dropped. */
 START_TEST (two_may_read_by_one_descriptor)
 {
-    struct world w = begin (OVER_FAULT ("option rda-request-size 8KB\n"), "");
+    g_auto (world) w = begin (OVER_FAULT ("option rda-request-size 8KB\n"), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct reader readers[2] = { reader_start (&w, fd), reader_start (&w, fd) };
     pthread_t threads[2];
@@ -403,14 +396,13 @@ START_TEST (two_may_read_by_one_descriptor)
         listing_drop (&readers[i].l);
     }
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
 /* It is closed, or another place is asked for, while our call hangs: nobody waits for that. */
 START_TEST (nobody_waits_for_what_he_does_not_want)
 {
-    struct world w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
+    g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
 
@@ -427,14 +419,13 @@ START_TEST (nobody_waits_for_what_he_does_not_want)
     until (&w, "directories", 0);
     ck_assert_int_le (dumped (&w, "read_ahead"), 2);
     listing_drop (&l);
-    world_end (&w);
 }
 END_TEST
 
 /* What our call answers was asked for before a name went: it isn't given. */
 START_TEST (an_answer_from_before_a_change_is_not_kept)
 {
-    struct world w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
+    g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
     g_autoptr (inode_t) inode = world_look (&w, w.root, "file-100");
@@ -447,7 +438,6 @@ START_TEST (an_answer_from_before_a_change_is_not_kept)
     ck_assert_int_eq (dumped (&w, "invalidations"), 1);
     listing_drop (&l);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
@@ -455,7 +445,7 @@ END_TEST
 
 START_TEST (all_together_stay_within_the_limit)
 {
-    struct world w = begin (OVER_FAULT ("option rda-cache-limit 64KB\noption rda-request-size 16KB\noption rda-high-wmark 1MB\n"), "");
+    g_auto (world) w = begin (OVER_FAULT ("option rda-cache-limit 64KB\noption rda-request-size 16KB\noption rda-high-wmark 1MB\n"), "");
     fd_t *fds[20];
 
     for (guint i = 0; i < G_N_ELEMENTS (fds); i++) {
@@ -471,13 +461,12 @@ START_TEST (all_together_stay_within_the_limit)
         fd_unref (fds[i]);
     }
     ck_assert_int_eq (dumped (&w, "bytes"), 0);
-    world_end (&w);
 }
 END_TEST
 
 START_TEST (without_memory_nothing_is_read_ahead)
 {
-    struct world w = begin (OVER_FAULT ("option rda-cache-limit 0\n"), "");
+    g_auto (world) w = begin (OVER_FAULT ("option rda-cache-limit 0\n"), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
 
@@ -486,7 +475,6 @@ START_TEST (without_memory_nothing_is_read_ahead)
     ck_assert_int_eq (dumped (&w, "read_ahead"), 0);
     listing_drop (&l);
     fd_unref (fd);
-    world_end (&w);
 }
 END_TEST
 
