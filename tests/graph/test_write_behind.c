@@ -371,7 +371,9 @@ START_TEST (a_window_that_is_full_has_writes_wait_for_room)
     }
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_int_eq (dumped (&w, NULL, "waited_for_room"), 9);
-    ck_assert_int_eq (dumped (&w, NULL, "answered_early"), 13);
+    /* One for which there is room just when it is to wait again goes down itself. */
+    ck_assert_int_eq (dumped (&w, NULL, "answered_early") + dumped (&w, NULL, "passed_through"), 13);
+    ck_assert_int_ge (dumped (&w, NULL, "answered_early"), 5);
     ck_assert_int_eq (dumped (&w, fd->inode, "window_current"), 0);
     for (int i = 0; i < 13; i++)
         ck_assert_int_eq (stored_at (&w, "f", i * CHUNK + 5), 'a' + i);
