@@ -87,6 +87,9 @@ world_end (struct world *w)
     g_free (w->dir);
 }
 
+/* The path that a translator asked for goes with the loc. */
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (loc_t, loc_wipe_path)
+
 /* A world that ends after what is declared behind it, such as references of its inodes: `g_auto (world) w = world_begin (...)`. */
 typedef struct world world;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (world, world_end)
@@ -104,7 +107,7 @@ world_look (struct world *w, inode_t *dir, const char *name)
 {
     g_autoptr (inode_t) fresh = inode_new (w->graph->itable);
     g_autoptr (inode_t) known = inode_grep (dir, name);
-    loc_t loc = { .name = name, .parent = dir, .inode = known ? known : fresh };
+    g_auto (loc_t) loc = { .name = name, .parent = dir, .inode = known ? known : fresh };
     struct lookup_reply reply;
     inode_t *inode = NULL;
 
@@ -121,7 +124,7 @@ static G_GNUC_UNUSED inode_t *
 world_mkdir (struct world *w, inode_t *dir, const char *name, mode_t mode)
 {
     g_autoptr (inode_t) fresh = inode_new (w->graph->itable);
-    loc_t loc = { .name = name, .parent = dir, .inode = fresh };
+    g_auto (loc_t) loc = { .name = name, .parent = dir, .inode = fresh };
     struct mkdir_reply reply;
     inode_t *inode = NULL;
 
@@ -137,7 +140,7 @@ static fd_t *
 world_create (struct world *w, inode_t *dir, const char *name, uint32_t flags, mode_t mode)
 {
     g_autoptr (inode_t) fresh = inode_new (w->graph->itable), linked = NULL;
-    loc_t loc = { .name = name, .parent = dir, .inode = fresh };
+    g_auto (loc_t) loc = { .name = name, .parent = dir, .inode = fresh };
     fd_t *fd = fd_new (&w->graph->fd_maker, fresh, flags, getpid ());
     struct create_reply reply;
 
@@ -159,7 +162,7 @@ static G_GNUC_UNUSED fd_t *
 world_open (struct world *w, inode_t *inode, uint32_t flags)
 {
     fd_t *fd = fd_new (&w->graph->fd_maker, inode, flags, getpid ());
-    loc_t loc = { .inode = inode };
+    g_auto (loc_t) loc = { .inode = inode };
 
     w->r = inode->ia_type == IA_IFDIR ? sync_opendir (w->client, &loc, fd, NULL, NULL)
                                       : sync_open (w->client, &loc, flags, fd, NULL, NULL);
@@ -193,7 +196,7 @@ world_read (struct world *w, fd_t *fd, size_t size, off_t offset)
 static G_GNUC_UNUSED struct iatt
 world_stat (struct world *w, inode_t *inode)
 {
-    loc_t loc = { .inode = inode };
+    g_auto (loc_t) loc = { .inode = inode };
     struct stat_reply reply;
     struct iatt buf = { 0 };
 
@@ -208,7 +211,7 @@ static G_GNUC_UNUSED int
 world_unlink (struct world *w, inode_t *dir, const char *name)
 {
     g_autoptr (inode_t) inode = inode_grep (dir, name);
-    loc_t loc = { .name = name, .parent = dir, .inode = inode };
+    g_auto (loc_t) loc = { .name = name, .parent = dir, .inode = inode };
 
     w->r = sync_unlink (w->client, &loc, 0, NULL, NULL);
     if (w->r >= 0)

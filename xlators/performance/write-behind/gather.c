@@ -99,9 +99,12 @@ wb_gather_cut (struct wb_write *write, size_t done)
 {
     struct iovec *first = write->vector;
 
+    /* Others look whether they meet it. */
+    pthread_mutex_lock (&write->wbi->lock);
     write->size -= done;
     if (!write->append)
         write->offset += (off_t) done;
+    pthread_mutex_unlock (&write->wbi->lock);
     for (; done >= first->iov_len; first++, write->count--)
         done -= first->iov_len;
     memmove (write->vector, first, write->count * sizeof *first);
