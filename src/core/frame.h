@@ -138,8 +138,8 @@ struct call_stack {
     void *top; /* of the one who made the request: the kernel's request, a waiting client */
 
     bool interrupted; /* lock */
-    bool checked; /* the caller was looked at by who made this: he may search the directory of a name, and read the attribute that he names. So
-                     caches may answer him; storage acts as him. Constant from the first wind on */
+    bool checked; /* the caller was looked at, by who made this or by a translator that checks, on the way down: he may search the directory of a name, and
+                     read the attribute that he names. So caches below may answer him; storage acts as him */
     struct interrupt_watch *on_interrupt; /* who is told; lock */
 
     pthread_mutex_t lock;         /* a leaf; not taken on the path of a linear stack */

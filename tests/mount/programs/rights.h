@@ -181,6 +181,57 @@ pick_time (uint64_t *state)
     return (struct timespec){ 1000, PICK (state, UTIME_NOW, UTIME_NOW, UTIME_OMIT, 5L) };
 }
 
+/* What only some operations have, or have otherwise. */
+static void
+pick_for_verb (struct rcase *c, uint64_t *state)
+{
+    switch (c->verb) {
+    case V_OPEN:
+    case V_CREATE_THERE:
+    case V_FUTIMES:
+    case V_SETFLAGS:
+        c->name = PICK (state, "file", "second");
+        break;
+    case V_OPENDIR:
+        c->name = PICK (state, "sub", "");
+        break;
+    case V_TMPFILE:
+        c->name = "";
+        break;
+    case V_CREATE:
+    case V_MKDIR:
+    case V_SYMLINK:
+    case V_MKNOD:
+        c->name = "new";
+        c->mode |= c->verb == V_MKNOD ? PICK (state, S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK) : 0;
+        c->rdev = S_ISCHR (c->mode) && pick (state, 2) ? 0 : 0x103;
+        break;
+    case V_LINK:
+        c->name2 = "new";
+        break;
+    case V_RENAME:
+        c->flags = PICK (state, 0u, 0u, (unsigned) RENAME_EXCHANGE, (unsigned) RENAME_NOREPLACE);
+        break;
+    case V_SETACL:
+        c->xattr = PICK (state, ACL_ACCESS, ACL_ACCESS, ACL_DEFAULT);
+        c->name = PICK (state, "file", "sub", "fifo", "");
+        break;
+    case V_UNLINK:
+    case V_RMDIR:
+        c->name = pick (state, 2) ? c->name : "sub";
+        break;
+    case V_TRUNCATE:
+    case V_CHMOD:
+    case V_FCHMOD:
+        c->name = PICK (state, "file", "sub", "fifo");
+        break;
+    default:
+        break;
+    }
+    if (c->verb == V_FCHMOD || c->verb == V_FSETXATTR || c->verb == V_FGETXATTR)
+        c->name = PICK (state, "file", "sub");
+}
+
 static struct rcase
 pick_case (uint64_t seed)
 {
@@ -203,51 +254,7 @@ pick_case (uint64_t seed)
         c.times[0].tv_nsec = UTIME_NOW;
     c.xattr = PICK (&state, "user.x", "user.x", "user.y", "trusted.x", "security.x", "foo.x", ACL_ACCESS, ACL_DEFAULT);
     c.value = pick_any_acl (&state);
-    switch (c.verb) {
-    case V_OPEN:
-    case V_CREATE_THERE:
-    case V_FUTIMES:
-    case V_SETFLAGS:
-        c.name = PICK (&state, "file", "second");
-        break;
-    case V_OPENDIR:
-        c.name = PICK (&state, "sub", "");
-        break;
-    case V_TMPFILE:
-        c.name = "";
-        break;
-    case V_CREATE:
-    case V_MKDIR:
-    case V_SYMLINK:
-    case V_MKNOD:
-        c.name = "new";
-        c.mode |= c.verb == V_MKNOD ? PICK (&state, S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK) : 0;
-        c.rdev = S_ISCHR (c.mode) && pick (&state, 2) ? 0 : 0x103;
-        break;
-    case V_LINK:
-        c.name2 = "new";
-        break;
-    case V_RENAME:
-        c.flags = PICK (&state, 0u, 0u, (unsigned) RENAME_EXCHANGE, (unsigned) RENAME_NOREPLACE);
-        break;
-    case V_SETACL:
-        c.xattr = PICK (&state, ACL_ACCESS, ACL_ACCESS, ACL_DEFAULT);
-        c.name = PICK (&state, "file", "sub", "fifo", "");
-        break;
-    case V_UNLINK:
-    case V_RMDIR:
-        c.name = pick (&state, 2) ? c.name : "sub";
-        break;
-    case V_TRUNCATE:
-    case V_CHMOD:
-    case V_FCHMOD:
-        c.name = PICK (&state, "file", "sub", "fifo");
-        break;
-    default:
-        break;
-    }
-    if (c.verb == V_FCHMOD || c.verb == V_FSETXATTR || c.verb == V_FGETXATTR)
-        c.name = PICK (&state, "file", "sub");
+    pick_for_verb (&c, &state);
     return c;
 }
 
