@@ -108,7 +108,6 @@ check_LTLIBRARIES += \
     tests/xlators/defects/rot.la \
     tests/xlators/defects/two.la \
     tests/xlators/test/badabi.la \
-    tests/xlators/test/blocking.la \
     tests/xlators/test/both.la \
     tests/xlators/test/blocks.la \
     tests/xlators/test/cache.la \
@@ -117,6 +116,7 @@ check_LTLIBRARIES += \
     tests/xlators/test/grab.la \
     tests/xlators/test/instant.la \
     tests/xlators/test/leaf.la \
+    tests/xlators/test/meet.la \
     tests/xlators/test/needs.la \
     tests/xlators/test/never.la \
     tests/xlators/test/noappend.la \
@@ -135,7 +135,7 @@ tests_xlators_defects_pass_la_LDFLAGS = $(test_module_link)
 tests_xlators_defects_rot_la_LDFLAGS = $(test_module_link)
 tests_xlators_defects_two_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_blocking_la_LDFLAGS = $(test_module_link)
+tests_xlators_test_meet_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_both_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_blocks_la_LDFLAGS = $(test_module_link)
 tests_xlators_test_cache_la_LDFLAGS = $(test_module_link)

@@ -16,7 +16,7 @@ ASK_NAMES = ["--entry-timeout=0", "--attribute-timeout=0"]
 KNOW_NAMES = ["--entry-timeout=3600", "--attribute-timeout=3600"]
 ASK_DATA = ["--direct-io-mode=on"]
 DELAY = ("debug/delay-gen", {"delay-percentage": "100%", "delay-duration": "1000"})
-BLOCKING = ("test/blocking", {"duration": "1000"})
+BLOCKING = ("debug/delay-gen", {**DELAY[1], "block": "on"})
 
 
 class Worth:
