@@ -200,8 +200,9 @@ struct seen {
 };
 extern struct seen inspect_seen;
 
-/* After a case: what is still owed. Frees the crossings unless some are; then the graph can't be used any more, and this is false. */
-bool inspect_settle (void);
+/* After a case: waits until nothing goes on any more, and says what is still owed. Frees the crossings unless some are; then the graph can't be used
+ * any more, and this is false. gave_up: the case's own call had no answer, so that nothing more is to be expected. */
+bool inspect_settle (bool gave_up);
 
 /* rules.c */
 void rules_check (struct crossing *crossing, const struct answer *answer, const struct call_site *site);

@@ -18,8 +18,9 @@ static struct {
     GPtrArray *all;  /* crossings of this case; lock */
 } crossings;
 
-/* How long one who owes an answer has, of 2 ms each. */
+/* How long one who owes an answer has, of 2 ms each; and one who has work of its own, which a busy machine may keep from running. */
 #define PATIENCE 500
+#define PATIENCE_AT_WORK 5000
 
 /* --- crossings ------------------------------------------------------------------------------ */
 
@@ -295,16 +296,35 @@ inspect_pending (void)
     return pending;
 }
 
-bool
-inspect_settle (void)
+/* What a translator asks for by itself may begin, and go on, when the case's own call was answered: on the thread that brought the answer, after
+ * it has gone up. But it has its request before that, and until it needs no other one; so whoever has the answer sees the request, also between two
+ * calls of it. What a crossing that isn't closed says alone is not enough. */
+static void
+inspect_await (bool gave_up)
 {
-    bool owed = false;
+    const unsigned at_work = gave_up ? PATIENCE : PATIENCE_AT_WORK;
 
-    /* What a translator asks for by itself may go on when the case's own call was answered. */
-    for (int i = 0; i < PATIENCE && inspect_pending (); i++) {
+    for (unsigned i = 0; (i < PATIENCE && inspect_pending ()) || (i < at_work && stack_count () > 0); i++) {
         order_settle ();
         g_usleep (2000);
     }
+}
+
+static void
+inspect_unended (const call_stack_t *root, void *any)
+{
+    const xlator_t *xl = root->frames[0].this;
+
+    *(bool *) any = true;
+    finding_add ("request never ended", xl->graph && xl->children ? xl : NULL, root->op, "one that '%s' made", xl->name);
+}
+
+bool
+inspect_settle (bool gave_up)
+{
+    bool owed = false;
+
+    inspect_await (gave_up);
     g_mutex_lock (&crossings.lock);
     for (guint i = 0; crossings.all && i < crossings.all->len; i++)
         owed |= inspect_owed (crossings.all->pdata[i]);
@@ -313,6 +333,8 @@ inspect_settle (void)
     if (!owed && crossings.all)
         g_ptr_array_set_size (crossings.all, 0);
     g_mutex_unlock (&crossings.lock);
+    if (!owed)
+        stack_foreach (inspect_unended, &owed);
     return !owed;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A translator that passes requests on through callbacks of its own, with one mistake that its author made: the option `defect`.
- * `windlass conform` must find each. Without one it is fine.
+ * `windlass conform` must find each. Without one it is fine; so it is with "works-later", which is no mistake.
  */
 #include "xlator.h"
 
@@ -16,6 +16,7 @@ enum defect {
     LOCK_OVER_WIND, LOCK_OVER_UNWIND, RWLOCK_OVER_UNWIND, SWAPPED, STALE_POST, SHORT, NEGATIVE_ERRNO, ERRNO_ON_SUCCESS,
     STATIC_STATE, APPEND_FORGOTTEN, XDATA_DROPPED, XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
     TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE, BYTES_LATER,
+    WORKS_LATER, REQUEST_LEAK,
 };
 
 typedef struct {
@@ -33,7 +34,7 @@ static const char *const pass_defects[] = {
     "lock-over-wind", "lock-over-unwind", "rwlock-over-unwind", "swapped", "stale-post", "short", "negative-errno", "errno-on-success",
     "static-state", "append-forgotten", "xdata-dropped", "xdata-dropped-up", "offset-truncated", "loc-later", "loc-changed", "local-later",
     "lost-on-interrupt", "twice-on-interrupt", "offset-ignored", "vector-later", "buf-later", "dict-changed", "wrong-inode",
-    "bytes-later", NULL,
+    "bytes-later", "works-later", "request-leak", NULL,
 };
 
 static const struct xlator_option pass_options[] = {
@@ -289,6 +290,87 @@ pass_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     STACK_UNWIND (mkdir, frame, op_ret, op_errno, inode, buf ? &other : NULL, preparent, postparent, xdata);
 }
 
+/* --- opendir: work of its own, after the answer, on another thread ---------------------------------- */
+
+static opendir_cbk pass_opendir_cbk;
+static fstat_cbk pass_work_cbk;
+
+struct work {
+    fd_t *fd;
+    int left; /* calls */
+};
+
+static void
+pass_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
+{
+    STACK_WIND (frame, pass_opendir_cbk, FIRST_CHILD (this), opendir, loc, fd, xdata);
+}
+
+static call_frame_t *
+work_new (call_frame_t *like, xlator_t *this, fd_t *fd, int left)
+{
+    call_frame_t *frame = &stack_new_like (this, like)->frames[0];
+    struct work *work = frame_local_new (frame, sizeof *work);
+
+    *work = (struct work){ fd_ref (fd), left };
+    return frame;
+}
+
+static void
+work_done (call_frame_t *frame, xlator_t *this)
+{
+    const struct work *work = frame->local;
+
+    fd_unref (work->fd);
+    if (!has (this, REQUEST_LEAK))
+        stack_done (frame->root);
+}
+
+/* Long after whoever asked for the directory has it. */
+static void *
+pass_work (void *data)
+{
+    call_frame_t *frame = data;
+    const struct work *work = frame->local;
+
+    g_usleep (20000);
+    STACK_WIND (frame, pass_work_cbk, FIRST_CHILD (frame->this), fstat, work->fd, NULL);
+    return NULL;
+}
+
+static void
+work_begin (call_frame_t *frame)
+{
+    pthread_t thread;
+
+    if (thread_new (&thread, "work", pass_work, frame) == 0)
+        pthread_detach (thread);
+    else
+        work_done (frame, frame->this);
+}
+
+static void
+pass_work_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+{
+    const struct work *work = frame->local;
+    call_frame_t *next = work->left > 0 ? work_new (frame, this, work->fd, work->left - 1) : NULL;
+
+    work_done (frame, this);
+    if (next)
+        work_begin (next);
+}
+
+static void
+pass_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+{
+    const bool works = op_ret >= 0 && (has (this, WORKS_LATER) || has (this, REQUEST_LEAK));
+    call_frame_t *work = works ? work_new (frame, this, fd, 2) : NULL;
+
+    STACK_UNWIND (opendir, frame, op_ret, op_errno, fd, xdata);
+    if (work)
+        work_begin (work);
+}
+
 static int
 pass_init (xlator_t *this)
 {
@@ -312,6 +394,7 @@ const struct xlator_api xlator_api = {
         .stat = pass_stat,
         .fstat = pass_fstat,
         .open = pass_open,
+        .opendir = pass_opendir,
         .readv = pass_readv,
         .writev = pass_writev,
         .readdir = pass_readdir,
