@@ -171,12 +171,18 @@ check-local: check-programs
 .PHONY: check-programs
 
 EXTRA_DIST += \
+    %D%/bench/aims.py \
     %D%/bench/edge.c \
     %D%/bench/edge.py \
+    %D%/bench/figures.py \
     %D%/bench/load.c \
+    %D%/bench/machine.py \
+    %D%/bench/memory.py \
     %D%/bench/peers.py \
+    %D%/bench/picture.py \
     %D%/bench/report.py \
     %D%/bench/run \
+    %D%/bench/scale.py \
     %D%/bench/sections.py \
     %D%/bench/seen.c \
     %D%/bench/stack.py \
@@ -184,7 +190,7 @@ EXTRA_DIST += \
     %D%/bench/worth.py
 # Hours of mixed load with everything going wrong: make soak [SECONDS=N] [SEED=N]; and make kills [TIMES=N].
 TIMES = 1000
-soak kills orders: soak-programs
+soak kills orders bench: soak-programs
 soak-programs:
 	$(MAKE) all
 	$(MAKE) check-programs
@@ -195,7 +201,10 @@ kills:
 # Every translator in ever new orders: make orders [SECONDS=N] [SEED=N].
 orders:
 	WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/orders/run --seconds $(SECONDS) --histories 100 $(if $(SEED),--seed $(SEED))
-.PHONY: soak kills orders soak-programs
+# A table and pictures of all that is compared, in bench-out: make bench [BENCH="--quick"]. About an hour; of a release build.
+bench:
+	$(srcdir)/%D%/bench/run --windlass $(abs_builddir)/windlass --out $(abs_builddir)/bench-out $(BENCH)
+.PHONY: soak kills orders bench soak-programs
 
 dist_noinst_SCRIPTS += \
     %D%/run \
@@ -226,6 +235,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/acl.sh \
     %D%/mount/attributes.sh \
     %D%/mount/background.sh \
+    %D%/mount/bench.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
     %D%/mount/cached-pages.sh \

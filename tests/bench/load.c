@@ -2,10 +2,12 @@
 /*
  * One kind of work, done again and again, and how long it took. Compiled by tests/bench/run.
  *
- *   load WORK DIRECTORY COUNT [SIZE [PER_FOLDER]]
+ *   load [-c CLIENTS] WORK DIRECTORY COUNT [SIZE [PER_FOLDER]]
  *
  * prints the number of operations, the nanoseconds they took, and the nanoseconds of CPU it used for them. The
- * files are DIRECTORY/dNNN/fNNNNNN, PER_FOLDER in each folder; that of the data works is DIRECTORY/data.
+ * files are DIRECTORY/dNNN/fNNNNNN, PER_FOLDER in each folder; that of the data works is DIRECTORY/data; a chain is
+ * DIRECTORY/cNNN/d/d/.../f, SIZE folders below each other. With CLIENTS each of so many processes does its share of COUNT,
+ * all at once.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,12 +18,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define BLOCK 4096
 #define READERS 16
+#define CLIENTS_MAX 256
 
 struct load {
     unsigned count, per_folder;
@@ -184,6 +190,53 @@ list_stat_one (struct load *load, unsigned i)
     return list_folder (true);
 }
 
+/* --- chains of directories -------------------------------------------------------------------- */
+
+#define CHAIN_MAX 256
+
+struct chain {
+    char text[16 + 2 * CHAIN_MAX];
+};
+
+static struct chain
+chain_of (const struct load *load, unsigned i)
+{
+    struct chain chain;
+    int n = snprintf (chain.text, sizeof chain.text, "c%03u", i);
+
+    for (size_t depth = 0; depth < load->size; depth++)
+        n += snprintf (chain.text + n, sizeof chain.text - n, "/d");
+    snprintf (chain.text + n, sizeof chain.text - n, "/f");
+    return chain;
+}
+
+static unsigned
+chain_make_one (struct load *load, unsigned i)
+{
+    struct chain chain = chain_of (load, i);
+    int fd;
+
+    for (char *slash = chain.text; (slash = strchr (slash, '/')); slash++) {
+        *slash = '\0';
+        check (mkdir (chain.text, 0755), "cannot make", chain.text);
+        *slash = '/';
+    }
+    fd = open (chain.text, O_CREAT | O_EXCL | O_WRONLY, 0644);
+    check (fd, "cannot create", chain.text);
+    check (close (fd), "cannot close", chain.text);
+    return 1;
+}
+
+static unsigned
+chain_stat_one (struct load *load, unsigned i)
+{
+    struct chain chain = chain_of (load, i);
+    struct stat st;
+
+    check (stat (chain.text, &st), "cannot stat", chain.text);
+    return 1;
+}
+
 /* --- data ----------------------------------------------------------------------------------- */
 
 static void
@@ -296,6 +349,8 @@ static const struct work {
     { "getattr", first_open, getattr_one },
     { "list", NULL, list_one },
     { "list-stat", NULL, list_stat_one },
+    { "chain-make", NULL, chain_make_one },
+    { "chain-stat", NULL, chain_stat_one },
     { "write", data_create, write_one },
     { "read", data_open, read_one },
     { "write-synced", data_create, write_synced_one },
@@ -314,32 +369,144 @@ work_find (const char *name)
     die ("no such work", name);
 }
 
+/* What the clients share. Who is ready says so with a byte, and begins when the other pipe is closed. */
+struct meeting {
+    int ready[2], go[2];
+    uint64_t *done; /* of each */
+};
+
+static uint64_t
+part_do (const struct work *work, struct load *load, unsigned from, unsigned to)
+{
+    uint64_t done = 0;
+
+    for (unsigned i = from; i < to; i++)
+        done += work->one (load, i);
+    if (load->fd >= 0)
+        check (close (load->fd), "cannot close", "data");
+    return done;
+}
+
+static void
+client_start (const struct work *work, struct load *load, struct meeting *meeting, unsigned client, unsigned clients)
+{
+    pid_t pid = fork ();
+    char byte;
+
+    check (pid, "cannot start", "a client");
+    if (pid > 0)
+        return;
+    close (meeting->ready[0]);
+    close (meeting->go[1]);
+    if (work->begin)
+        work->begin (load);
+    check (write (meeting->ready[1], "", 1), "cannot say", "ready");
+    close (meeting->ready[1]);
+    check (read (meeting->go[0], &byte, 1), "cannot wait for", "the others");
+    meeting->done[client] = part_do (work, load, (uint64_t) load->count * client / clients,
+                                     (uint64_t) load->count * (client + 1) / clients);
+    exit (0);
+}
+
+static int64_t
+children_cpu (void)
+{
+    struct rusage used;
+
+    getrusage (RUSAGE_CHILDREN, &used);
+    return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000ll
+           + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000ll;
+}
+
+/* Until all are ready, or one of them isn't there any more. */
+static void
+clients_start (const struct work *work, struct load *load, struct meeting *meeting, unsigned clients)
+{
+    char byte;
+
+    check (pipe (meeting->ready) < 0 ? -1 : pipe (meeting->go), "cannot make", "a pipe");
+    for (unsigned i = 0; i < clients; i++)
+        client_start (work, load, meeting, i, clients);
+    close (meeting->ready[1]);
+    close (meeting->go[0]);
+    for (unsigned i = 0; i < clients && read (meeting->ready[0], &byte, 1) == 1; i++)
+        ;
+}
+
+static void
+clients_run (const struct work *work, struct load *load, unsigned clients)
+{
+    struct meeting meeting = { .done = mmap (NULL, clients * sizeof (uint64_t), PROT_READ | PROT_WRITE,
+                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0) };
+    int status, failed = 0;
+    uint64_t done = 0;
+
+    clients_start (work, load, &meeting, clients);
+    int64_t begin = nanoseconds (CLOCK_MONOTONIC);
+    close (meeting.go[1]);
+    for (unsigned i = 0; i < clients; i++) {
+        check (wait (&status), "cannot wait for", "a client");
+        failed |= status;
+    }
+    int64_t end = nanoseconds (CLOCK_MONOTONIC);
+    if (failed)
+        exit (1);
+    for (unsigned i = 0; i < clients; i++)
+        done += meeting.done[i];
+    printf ("%llu %lld %lld\n", (unsigned long long) done, (long long) (end - begin), (long long) children_cpu ());
+}
+
+static void
+one_client_run (const struct work *work, struct load *load)
+{
+    if (work->begin)
+        work->begin (load);
+    int64_t begin = nanoseconds (CLOCK_MONOTONIC), cpu = nanoseconds (CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t done = part_do (work, load, 0, load->count);
+    printf ("%llu %lld %lld\n", (unsigned long long) done, (long long) (nanoseconds (CLOCK_MONOTONIC) - begin),
+            (long long) (nanoseconds (CLOCK_PROCESS_CPUTIME_ID) - cpu));
+}
+
+/* A number from 1 to most, or the end of the program. */
+static unsigned
+number_read (const char *text, unsigned most)
+{
+    char *end;
+    unsigned long n = strtoul (text, &end, 10);
+
+    if (*end || n < 1 || n > most) {
+        fprintf (stderr, "load: '%s' isn't a number from 1 to %u\n", text, most);
+        exit (64);
+    }
+    return (unsigned) n;
+}
+
 int
 main (int argc, char **argv)
 {
+    unsigned clients = 1;
+
+    if (argc > 2 && strcmp (argv[1], "-c") == 0) {
+        clients = number_read (argv[2], CLIENTS_MAX);
+        argc -= 2;
+        argv += 2;
+    }
     if (argc < 4) {
-        fprintf (stderr, "usage: load WORK DIRECTORY COUNT [SIZE [PER_FOLDER]]\n");
+        fprintf (stderr, "usage: load [-c CLIENTS] WORK DIRECTORY COUNT [SIZE [PER_FOLDER]]\n");
         return 64;
     }
     const struct work *work = work_find (argv[1]);
-    struct load load = { .count = strtoul (argv[3], NULL, 10),
+    struct load load = { .count = number_read (argv[3], UINT32_MAX),
                          .size = argc > 4 ? strtoul (argv[4], NULL, 10) : BLOCK,
-                         .per_folder = argc > 5 ? strtoul (argv[5], NULL, 10) : 1000,
+                         .per_folder = argc > 5 ? number_read (argv[5], UINT32_MAX) : 1000,
                          .fd = -1 };
-    uint64_t done = 0;
 
     load.buf = malloc (load.size + 1);
     memset (load.buf, 'x', load.size);
     check (chdir (argv[2]), "cannot change to", argv[2]);
-    if (work->begin)
-        work->begin (&load);
-    int64_t begin = nanoseconds (CLOCK_MONOTONIC), cpu = nanoseconds (CLOCK_PROCESS_CPUTIME_ID);
-    for (unsigned i = 0; i < load.count; i++)
-        done += work->one (&load, i);
-    if (load.fd >= 0)
-        check (close (load.fd), "cannot close", "data");
-    printf ("%llu %lld %lld\n", (unsigned long long) done,
-            (long long) (nanoseconds (CLOCK_MONOTONIC) - begin),
-            (long long) (nanoseconds (CLOCK_PROCESS_CPUTIME_ID) - cpu));
+    if (clients > 1)
+        clients_run (work, &load, clients);
+    else
+        one_client_run (work, &load);
     return 0;
 }

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Who is compared: how each is mounted over a directory of its own, and what its daemon uses."""
 
+import ctypes
 import os
 import shutil
 import subprocess
 import time
 
+import machine
+
 WINDLASS = "windlass"
+CLASSIC, PASS, URING, PASS_URING = "windlass-classic", "windlass-pass", "windlass-uring", "windlass-pass-uring"
 ROT13 = "windlass+rot13"
 BARE = "bare"
 STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"  # volfiles/client-stack.vol, the same for both
+GLUSTERFS = "glusterfs"
 
 
 class Unusable(Exception):
@@ -48,43 +53,79 @@ def bindfs_command(peer):
     return ["bindfs", "-f", *peer.options, peer.back, peer.mnt]
 
 
-def glusterfs_command(peer):
+def glusterfs_command(peer, more=""):
     if os.geteuid() != 0:
         raise Unusable("its storage/posix needs root")
-    return ["glusterfs", "-N", "-f", posix_volfile(peer), "-l", peer.path("log"), *peer.options, peer.mnt]
+    return ["glusterfs", "-N", "-f", posix_volfile(peer, more), "-l", peer.path("log"), *peer.options, peer.mnt]
 
 
 def glusterfs_stack_command(peer):
     return [word if word != peer.path("x.vol") else stack_volfile(peer) for word in glusterfs_command(peer)]
 
 
-# Name, how it is started, its options. Everyone's attributes and names are good for a second, which is the default
-# of GlusterFS and Windlass.
-# bindfs-mt is bindfs as fast as it gets with that; its own default is one thread and writes of 4 KiB.
+def hp_command(peer):
+    return [peer.bench.example("passthrough_hp"), "--foreground", *peer.options, peer.back, peer.mnt]
+
+
+def ll_command(peer):
+    return [peer.bench.example("passthrough_ll"), "-f", *peer.options, "-o", f"source={peer.back},timeout=1", peer.mnt]
+
+
+def fast(passthrough, uring):
+    return [f"--passthrough={passthrough}", f"--io-uring={uring}"]
+
+
+# What a peer takes: options that this build of the program may not have yet, FUSE over io_uring, a program.
+NEEDS_FAST, NEEDS_URING, NEEDS_HP, NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS = "fast", "uring", "hp", "ll", "bindfs", "glusterfs"
+
+# Name, how it is started, its options, what it takes. Attributes and names are good for a second, which is the default of GlusterFS
+# and Windlass; passthrough_hp's are for a day, and that can't be changed.
+# windlass and windlass+stack are as people get them: all that is there is used. bindfs-mt is bindfs as fast as it gets with that; its
+# own default is one thread and writes of 4 KiB. With -wb the kernel collects writes.
 PEERS = [
-    (BARE, None, []),
-    (WINDLASS, windlass_command, []),
-    (ROT13, rot13_command, []),
-    ("bindfs", bindfs_command, []),
-    ("bindfs-mt", bindfs_command, ["--multithreaded", "-o",
-                                   "attr_timeout=1,entry_timeout=1,big_writes,max_write=131072"]),
-    ("glusterfs", glusterfs_command, []),
-    (STACK, stack_command, []),
-    (GLUSTERFS_STACK, glusterfs_stack_command, []),
+    (BARE, None, [], ()),
+    (WINDLASS, windlass_command, [], ()),
+    (CLASSIC, windlass_command, fast("off", "off"), (NEEDS_FAST,)),
+    (PASS, windlass_command, fast("required", "off"), (NEEDS_FAST,)),
+    (URING, windlass_command, fast("off", "required"), (NEEDS_FAST, NEEDS_URING)),
+    (PASS_URING, windlass_command, fast("required", "required"), (NEEDS_FAST, NEEDS_URING)),
+    (ROT13, rot13_command, [], ()),
+    (ROT13 + "-classic", rot13_command, fast("off", "off"), (NEEDS_FAST,)),
+    (ROT13 + "-wb", rot13_command, ["--kernel-writeback-cache=on"], ()),
+    (STACK, stack_command, [], ()),
+    (STACK + "-classic", stack_command, fast("off", "off"), (NEEDS_FAST,)),
+    ("bindfs", bindfs_command, [], (NEEDS_BINDFS,)),
+    ("bindfs-mt", bindfs_command, ["--multithreaded", "-o", "attr_timeout=1,entry_timeout=1,big_writes,max_write=131072"],
+     (NEEDS_BINDFS,)),
+    (GLUSTERFS, glusterfs_command, [], (NEEDS_GLUSTERFS,)),
+    (GLUSTERFS_STACK, glusterfs_stack_command, [], (NEEDS_GLUSTERFS,)),
+    ("hp", hp_command, [], (NEEDS_HP,)),
+    ("hp-uring", hp_command, ["-o", "io_uring"], (NEEDS_HP, NEEDS_URING)),
+    ("ll", ll_command, ["-o", "cache=auto"], (NEEDS_LL,)),
+    ("ll-uring", ll_command, ["-o", "cache=auto,io_uring"], (NEEDS_LL, NEEDS_URING)),
+    ("ll-wb", ll_command, ["-o", "cache=always,writeback"], (NEEDS_LL,)),
+    ("ll-wb-uring", ll_command, ["-o", "cache=always,writeback,io_uring"], (NEEDS_LL, NEEDS_URING)),
 ]
+# Of whom a quick run is content.
+QUICK = [BARE, WINDLASS, CLASSIC, STACK, "bindfs-mt", GLUSTERFS, "hp-uring", "ll"]
 
 
 class Peer:
     """One of them, with a directory of its own below the bench's."""
 
-    def __init__(self, bench, name, command, options):
+    def __init__(self, bench, name, command, options, back=None):
         self.bench, self.name, self.command, self.options = bench, name, command, options
         self.top = os.path.join(bench.dir, name)
-        self.back = self.path("back")
+        self.back = back or self.path("back")
         self.mnt = self.path("mnt") if command else self.back
         self.daemon = None
-        os.makedirs(self.back)
+        os.makedirs(self.back, exist_ok=True)
+        os.makedirs(self.top, exist_ok=True)
         os.makedirs(self.mnt, exist_ok=True)
+
+    def over(self, back):
+        """The same one, over another directory, which several may have at a time."""
+        return Peer(self.bench, self.name, self.command, self.options, back)
 
     def path(self, name):
         return os.path.join(self.top, name)
@@ -98,6 +139,7 @@ class Peer:
         with open(self.path("output"), "wb") as output:
             self.daemon = subprocess.Popen(self.bench.on_cpu(pinned) + self.command(self), start_new_session=True,
                                            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        machine.share_like_us(self.daemon.pid)
         until = time.monotonic() + 20
         while not os.path.ismount(self.mnt):
             if self.daemon.poll() is not None or time.monotonic() > until:
@@ -135,12 +177,25 @@ class Peer:
         return time.clock_gettime_ns((~self.daemon.pid << 3) | 2)  # clock_getcpuclockid(3)
 
     def memory(self):
-        """KiB of the daemon: resident, and written by itself alone."""
+        """KiB of the daemon: resident, at the peak, and written by itself alone."""
         if not self.daemon:
-            return 0, 0
-        with open(f"/proc/{self.daemon.pid}/smaps_rollup", encoding="ascii") as file:
-            rows = dict(line.split(":", 1) for line in file if line.endswith("kB\n"))
-        return int(rows["Rss"].split()[0]), int(rows["Private_Dirty"].split()[0])
+            return 0, 0, 0
+        rows = {}
+        for name in ("smaps_rollup", "status"):
+            for row in machine.text_of(f"/proc/{self.daemon.pid}/{name}").split("\n"):
+                if row.endswith("kB"):
+                    rows.setdefault(row.split(":", 1)[0], int(row.split()[1]))
+        return rows["Rss"], rows["VmHWM"], rows["Private_Dirty"]
+
+    def forget(self):
+        """Has the kernel forget all that it knows of this mount, and of nothing else: that is what a remount does first. Several
+        times, since a directory is only unused when what is in it has gone."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        remount, nosuid_nodev = 32, 6
+        for _ in range(3):
+            if self.daemon and libc.mount(None, self.mnt.encode(), None, remount | nosuid_nodev, None) < 0:
+                raise Unusable(f"it can't be remounted: {os.strerror(ctypes.get_errno())}")
+            self.settle()
 
     def settle(self):
         """Waits until the daemon has nothing left to do, such as files to release."""
@@ -150,15 +205,32 @@ class Peer:
             time.sleep(0.05)
 
 
+def lacking(bench, needs):
+    """Why a peer can't be, or nothing."""
+    if NEEDS_FAST in needs and not bench.has_fast:
+        return "this build of Windlass has no --passthrough and no --io-uring"
+    if NEEDS_URING in needs and machine.text_of(machine.URING) != "Y":
+        return f"FUSE over io_uring is off: as root, echo Y >{machine.URING}"
+    for need, program in ((NEEDS_BINDFS, "bindfs"), (NEEDS_GLUSTERFS, "glusterfs")):
+        if need in needs and not shutil.which(program):
+            return f"{program} isn't installed"
+    for need, program in ((NEEDS_HP, "passthrough_hp"), (NEEDS_LL, "passthrough_ll")):
+        if need in needs and not bench.example(program):
+            return f"there is no {program}: tools/build-libfuse --examples builds it"
+    return None
+
+
 def peers_of(bench, names):
-    """Those named, or all; missing programs are left out, and said."""
-    peers = []
-    for name, command, options in PEERS:
-        if names and name not in names:
+    """Those named, but those that can't be, which is said once for each reason."""
+    peers, out = [], {}
+    for name, command, options, needs in PEERS:
+        if name not in names:
             continue
-        program = bench.windlass if name.startswith(WINDLASS) else name.split("-")[0].split("+")[0]
-        if command and not shutil.which(program):
-            bench.say(f"{name}: left out, it isn't installed")
-            continue
-        peers.append(Peer(bench, name, command, options))
+        reason = lacking(bench, needs)
+        if reason:
+            out.setdefault(reason, []).append(name)
+        else:
+            peers.append(Peer(bench, name, command, options))
+    for reason, left_out in out.items():
+        bench.say(f"left out: {', '.join(left_out)}: {reason}")
     return peers

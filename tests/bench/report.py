@@ -1,39 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What was measured, as tables, as a list of where we are slower, and as bars in SVG."""
+"""What was measured, as tables and pictures, and how two runs differ. figures.py says what is in the dictionary."""
 
-import html
+import os
 import statistics
 
-from peers import BARE, GLUSTERFS_STACK, STACK, WINDLASS
-
-COLOURS = ["#9e9e9e", "#1565c0", "#64b5f6", "#ef6c00", "#ffb74d", "#2e7d32", "#6a1b9a", "#66bb6a"]
-
-
-class Cell:
-    """One row of one peer over all rounds: what load answered, with the daemon's CPU."""
-
-    def __init__(self):
-        self.rates, self.daemon, self.client = [], [], []
-
-    def add(self, operations, nanoseconds, client, daemon):
-        self.rates.append(operations * 1e9 / nanoseconds)
-        self.client.append(client / operations / 1000)
-        self.daemon.append(daemon / operations / 1000)
-
-    def rate(self):
-        return statistics.median(self.rates)
-
-    def spread(self):
-        """In percent of the median."""
-        return 100 * (max(self.rates) - min(self.rates)) / self.rate()
-
-    def dictionary(self):
-        return {"per_second": self.rate(), "spread_percent": self.spread(), "rounds": self.rates,
-                "daemon_us": statistics.median(self.daemon), "client_us": statistics.median(self.client)}
-
-
-def ratio(cell, other):
-    return cell.rate() / other.rate() if cell and other else None
+import figures as of
+import machine
+import picture
+import scale
+from peers import BARE, WINDLASS
 
 
 def table(rows):
@@ -44,85 +19,82 @@ def table(rows):
         yield "  ".join([first] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]).rstrip()
 
 
-def rate_cell(cells, peer):
-    cell = cells.get(peer)
-    if not cell:
-        return "-"
-    text = f"{cell.rate():,.0f}"
-    bare = ratio(cell, cells.get(BARE))
-    if bare is not None and peer != BARE:
-        text += f" {bare:.2f}x"
-    return text + (f" ~{cell.spread():.0f}%" if cell.spread() > 30 else "")
+def print_machines(machines):
+    for state in machines:
+        print("\n".join(machine.lines(state)))
 
 
-def print_compared(title, rows, peers):
-    """rows: {row: {peer: Cell}}."""
-    print_cells(f"{title}: operations a second (x: of the bare directory; ~: spread over the rounds, if over 30 %)",
-                rows, peers, rate_cell)
-    others = [peer for peer in peers if peer not in (BARE, WINDLASS)]
-    if WINDLASS in peers and others:
-        print_cells(f"{title}: {WINDLASS} against the others; over 1 is faster", rows, others, ratio_cell)
-    print_cells(f"{title}: microseconds of CPU for an operation, daemon + client", rows, peers, cpu_cell)
-
-
-def print_stacks(compared):
-    """The client's stack, here and as GlusterFS has it: ratios of all rows, and their median."""
-    ratios = {(title, row): ratio(cells.get(STACK), cells.get(GLUSTERFS_STACK))
-              for title, rows in compared.items() for row, cells in rows.items()}
-    ratios = {key: value for key, value in ratios.items() if value is not None}
-    if not ratios:
-        return
-    print("\nthe same client's stack, Windlass against GlusterFS; over 1 is faster\n")
-    print("\n".join(table([[f"{title}: {row}", f"{value:.2f}x"] for (title, row), value in ratios.items()])))
-    print(f"\nmedian {statistics.median(ratios.values()):.2f}x, least {min(ratios.values()):.2f}x")
-
+# --- what is compared ---------------------------------------------------------------------------
 
 def print_cells(heading, rows, peers, text_of):
-    print(f"\n{heading}\n")
-    lines = [[row, *(text_of(cells, peer) for peer in peers)] for row, cells in rows.items()]
-    print("\n".join(table([["", *peers], *lines])))
+    """A line for each peer, a column for each kind of work."""
+    cells = {row: of.cells(rows, row) for row in rows}
+    lines = [["", *rows]]
+    for peer in peers:
+        if any(peer in cells[row] for row in rows):
+            lines.append([peer, *(text_of(cells[row], peer) if peer in cells[row] else "-" for row in rows)])
+    if len(lines) > 1:
+        print(f"\n{heading}\n")
+        print("\n".join(table(lines)))
 
 
-def ratio_cell(cells, peer):
-    value = ratio(cells.get(WINDLASS), cells.get(peer))
-    return "-" if value is None else f"{value:.2f}x"
+def rate_text(cells, peer):
+    spread = cells[peer].spread()
+    return f"{cells[peer].rate():,.0f}" + (f" ~{spread:.0f}%" if spread > 30 else "")
 
 
-def cpu_cell(cells, peer):
-    cell = cells.get(peer)
-    if not cell:
-        return "-"
-    return f"{statistics.median(cell.daemon):.2f} + {statistics.median(cell.client):.2f}"
+def ratio_text(other):
+    def text(cells, peer):
+        value = of.ratio(cells[peer], cells.get(other))
+        return "-" if value is None else f"{value:.2f}"
+
+    return text
+
+
+def against_text(cells, peer):
+    value = of.ratio(cells.get(WINDLASS), cells[peer])
+    return "-" if value is None else f"{value:.2f}"
+
+
+def cpu_text(cells, peer):
+    daemon, client = cells[peer].cpu()
+    return f"{daemon:.1f} + {client:.1f}"
+
+
+def print_compared(title, rows, peers, noise):
+    print_cells(f"{title}: operations a second, medians (~: how far the rounds are apart, if over 30 %)", rows, peers, rate_text)
+    if BARE in peers:
+        print_cells(f"{title}: as a part of the bare directory's", rows, [peer for peer in peers if peer != BARE], ratio_text(BARE))
+    others = [peer for peer in peers if peer not in (BARE, WINDLASS)]
+    if WINDLASS in peers and others:
+        print_cells(f"{title}: {WINDLASS} as times each other; over 1 it is faster", rows, others, against_text)
+    print_cells(f"{title}: microseconds of CPU for an operation, daemon + client", rows, peers, cpu_text)
+    print(f"\n{title}: others used {100 * noise[0] / max(noise[1], 1):.0f} % of a CPU meanwhile")
 
 
 def print_resident(resident):
-    """resident: {section: {peer: [KiB]}}."""
-    peers = list(dict.fromkeys(peer for cells in resident.values() for peer in cells))
-    print("\nresident memory of the daemon at the end of a section, KiB\n")
-    lines = [["", *peers]]
-    for section, cells in resident.items():
-        lines.append([section] + [f"{statistics.median(cells[peer]):,.0f}" if peer in cells else "-"
-                                  for peer in peers])
+    """resident: {section: {peer: [[KiB, KiB at the peak]]}}."""
+    peers = list(dict.fromkeys(peer for values in resident.values() for peer in values))
+    print("\nmemory of the daemon, MiB: resident at the end of a section / at the peak\n")
+    lines = [["", *resident]]
+    for peer in peers:
+        lines.append([peer] + ["/".join(f"{statistics.median(column) / 1024:.1f}" for column in zip(*values[peer]))
+                               if peer in values else "-" for values in resident.values()])
     print("\n".join(table(lines)))
 
 
-def print_edge(rows):
-    print("\none layer that only passes on: the aims are 60 instructions and 15 ns, and 0 where it is elided\n")
-    lines = [["", "ns", "least to most", "instructions"]]
-    for row in rows:
-        count = "-" if row["instructions"] is None else f"{row['instructions']:.1f}"
-        spread = f"{row['ns_least']:.2f} to {row['ns_most']:.2f}"
-        lines.append([row["operation"], f"{row['ns']:.2f}", spread, count])
-    print("\n".join(table(lines)))
-
-
-def print_memory(rows):
-    print("\nmemory that the daemon wrote itself (Private_Dirty), KiB; the aim is 400 bytes an inode\n")
-    lines = [["", "files", "before", "known", "forgotten", "bytes/file", "kept bytes/file"]]
-    for row in rows:
-        numbers = [f"{row[column]:,}" for column in ("files", "before", "known", "forgotten")]
-        lines.append([row["peer"], *numbers, f"{row['bytes']:.0f}", f"{row['kept_bytes']:.0f}"])
-    print("\n".join(table(lines)))
+def slower_rows(compared):
+    slower = {}
+    for title, rows in compared.items():
+        for row in rows:
+            cells = of.cells(rows, row)
+            mine = cells.get(WINDLASS)
+            for peer, cell in cells.items():
+                if not mine or peer == BARE or peer.startswith(WINDLASS) or of.ratio(mine, cell) >= 1:
+                    continue
+                unsure = " (ranges overlap)" if max(mine.rates()) >= min(cell.rates()) else ""
+                slower.setdefault((title, peer), []).append(f"{row} {of.ratio(mine, cell):.2f}{unsure}")
+    return slower
 
 
 def print_slower(compared):
@@ -135,55 +107,80 @@ def print_slower(compared):
         print("slower than nobody")
 
 
-def slower_rows(compared):
-    slower = {}
-    for title, rows in compared.items():
-        for row, cells in rows.items():
-            mine = cells.get(WINDLASS)
-            for peer, cell in cells.items():
-                if not mine or peer == BARE or peer.startswith(WINDLASS) or ratio(mine, cell) >= 1:
-                    continue
-                unsure = " (ranges overlap)" if max(mine.rates) >= min(cell.rates) else ""
-                slower.setdefault((title, peer), []).append(f"{row} {ratio(mine, cell):.2f}x{unsure}")
-    return slower
+# --- the rest -----------------------------------------------------------------------------------
+
+def print_edge(rows):
+    print("\none layer that only passes on: the aims are 60 instructions and 15 ns, and 0 where it is elided\n")
+    lines = [["", "ns", "least to most", "instructions"]]
+    for row in rows:
+        count = "-" if row["instructions"] is None else f"{row['instructions']:.1f}"
+        spread = f"{row['ns_least']:.2f} to {row['ns_most']:.2f}"
+        lines.append([row["operation"], f"{row['ns']:.2f}", spread, count])
+    print("\n".join(table(lines)))
 
 
-# --- SVG ----------------------------------------------------------------------------------------
-
-BAR, GAP, LEFT, WIDTH = 14, 14, 200, 620
-
-
-def svg_rows(rows, peers, top):
-    """A row's bars are relative to its fastest daemon; the bare directory is often far beyond the scale."""
-    y = top
-    for row, cells in rows.items():
-        fastest = max((cell.rate() for peer, cell in cells.items() if peer != BARE), default=1)
-        middle = y + BAR * len(cells) / 2 + 4
-        yield y, f'<text x="{LEFT - 10}" y="{middle:.0f}" text-anchor="end">{html.escape(row)}</text>'
-        for peer, cell in cells.items():
-            length = min(cell.rate() / fastest, 1) * WIDTH
-            colour = COLOURS[peers.index(peer) % len(COLOURS)]
-            label = f"{cell.rate():,.0f}/s" + (" (beyond the scale)" if cell.rate() > fastest else "")
-            yield y, f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="{BAR - 2}" fill="{colour}"/>'
-            yield y, f'<text x="{LEFT + length + 5:.1f}" y="{y + BAR - 4}" class="n">{label}</text>'
-            y += BAR
-        y += GAP
-    yield y, ""
+def points_of(curve):
+    """{name: {number: [y]}}: in JSON numbers are texts."""
+    return {name: {int(x): ys for x, ys in points.items()} for name, points in curve["lines"].items()}
 
 
-def svg(compared, peers):
-    body, y = [], 50
-    for i, peer in enumerate(peers):
-        x = LEFT + i * 125
-        body.append(f'<rect x="{x}" y="15" width="12" height="12" fill="{COLOURS[i % len(COLOURS)]}"/>'
-                    f'<text x="{x + 17}" y="25">{html.escape(peer)}</text>')
-    for title, rows in compared.items():
-        body.append(f'<text x="10" y="{y + 10}" class="t">{html.escape(title)}</text>')
-        y += 26
-        for y, line in svg_rows(rows, peers, y):
-            body.append(line)
-    style = ("text { font: 12px sans-serif } .n { font-size: 10px; fill: #555 } "
-             ".t { font-weight: bold; font-size: 14px }")
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 190}" height="{y + 20}">'
-            f'<style>{style}</style><rect width="100%" height="100%" fill="white"/>\n'
-            + "\n".join(body) + "\n</svg>\n")
+def print_curve(chart, curve):
+    lines = points_of(curve)
+    xs = sorted({x for points in lines.values() for x in points})
+    rows = [["", *(f"{x:,}" for x in xs)] + (["one more costs"] if chart.startswith("translators") else [])]
+    for name, points in lines.items():
+        medians = [(x, statistics.median(points[x])) for x in xs if x in points]
+        row = [name, *(f"{statistics.median(points[x]):,.3g}" if x in points and statistics.median(points[x]) < 100
+                       else f"{statistics.median(points[x]):,.0f}" if x in points else "-" for x in xs)]
+        rows.append(row + ([f"{1000 * scale.slope(medians):.0f} ns"] if chart.startswith("translators") else []))
+    print(f"\n{chart}: {curve['y']}, by {curve['x']}\n")
+    print("\n".join(table(rows)))
+
+
+# --- pictures -----------------------------------------------------------------------------------
+
+def pictures(figures):
+    """(name of the file, SVG) of each."""
+    sections = {}
+    for title, rows in figures["compared"].items():
+        sections.setdefault(title.split(",")[0], {})[title] = {
+            row: {peer: cell.rate() for peer, cell in of.cells(rows, row).items()} for row in rows}
+    for section, groups in sections.items():
+        yield section, picture.bars(groups, figures["peers"], (BARE,))
+    if figures["worth"]:
+        rows = {row["row"]: {name: of.Cell(row["cells"][name]).rate() for name in row["cells"]} for row in figures["worth"]}
+        yield "worth", picture.bars({"over storage that takes a while for each call": rows}, ["without", "with"])
+    for chart, curve in figures["curves"].items():
+        yield chart, picture.curves(chart, curve["x"], curve["y"], points_of(curve))
+
+
+def write_pictures(figures, folder):
+    for name, text in pictures(figures):
+        with open(os.path.join(folder, name + ".svg"), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+# --- two runs -----------------------------------------------------------------------------------
+
+def change_text(new, old):
+    """How many times as fast; * where the rounds of both don't overlap, and so it is no chance."""
+    apart = min(new.rates()) > max(old.rates()) or max(new.rates()) < min(old.rates())
+    return f"{new.rate() / old.rate():.2f}" + ("*" if apart and min(len(new.rates()), len(old.rates())) > 1 else "")
+
+
+def print_changes(new, old):
+    print("\nagainst the older run: how many times as fast (*: the rounds of the two don't overlap)")
+    for title, rows in new["compared"].items():
+        theirs = old["compared"].get(title, {})
+        both = {row: rows[row] for row in rows if row in theirs}
+        lines = [["", *both]]
+        for peer in new["peers"]:
+            texts = []
+            for row in both:
+                cells, old_cells = of.cells(rows, row), of.cells(theirs, row)
+                texts.append(change_text(cells[peer], old_cells[peer]) if peer in cells and peer in old_cells else "-")
+            if any(text != "-" for text in texts):
+                lines.append([peer, *texts])
+        if len(lines) > 1:
+            print(f"\n{title}\n")
+            print("\n".join(table(lines)))

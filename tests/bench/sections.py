@@ -1,92 +1,138 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is measured. A section yields (row, what load answered) for one peer, and begins on a fresh mount."""
+"""What is compared. A section yields (row, what load answered) for one peer, and begins on a fresh mount."""
 
 import os
+import resource
 import shutil
+import subprocess
+import time
 
 LIST_FILES = 50000
 
 
 class Sizes:
     def __init__(self, quick):
-        self.files = 1000 if quick else 5000
-        self.calls = 2000 if quick else 20000
-        self.megabytes = 64 if quick else 512
-        self.blocks = 4096 if quick else 16384  # powers of 2
-        self.known = [10000, 50000] if quick else [50000, 200000]
+        self.files = 500 if quick else 5000
+        self.calls = 1000 if quick else 10000
+        self.megabytes = 32 if quick else 256
+        self.blocks = 2048 if quick else 16384  # powers of 2
+        self.listed = 5000 if quick else LIST_FILES
+        self.tree = 300 if quick else 3000
+        self.objects = 8 if quick else 48
 
 
 def meta(peer, run, sizes):
     """Cold is stat alone: open comes after it, and the second time the kernel may have the pages too."""
     files = sizes.files
-    yield "create+write+close", run("create", files)
+    yield "create", run("create", files)
     peer.settle()
     run.cold()
     yield "stat cold", run("stat", files)
-    yield "open+read+close", run("open", files)
-    yield "the same again", run("open", files)
+    yield "open-read", run("open", files)
+    yield "again", run("open", files)
     yield "getattr", run("getattr", sizes.calls)
-    yield "lookup of nothing", run("missing", files)
+    yield "no name", run("missing", files)
     yield "rename", run("rename", files)
     yield "unlink", run("unlink", files)
     remove_folders(peer)
 
 
 def remove_folders(peer):
-    for name in os.listdir(peer.mnt):
-        path = os.path.join(peer.mnt, name)
+    for name in os.listdir(peer.back):
+        path = os.path.join(peer.back, name)
         if name.startswith("d") and os.path.isdir(path):
             shutil.rmtree(path)
 
 
 def readdir(peer, run, sizes):
-    """The directory stays for the next round."""
-    if not os.path.isdir(os.path.join(peer.mnt, "list", "d000")):
-        os.mkdir(os.path.join(peer.mnt, "list"))
-        run("create", LIST_FILES, 0, LIST_FILES, folder="list")
+    """The directory stays for the next round, and is made behind the mount: making it isn't what is measured."""
+    if not os.path.isdir(os.path.join(peer.back, "list")):
+        os.mkdir(os.path.join(peer.back, "list"))
+        run.bench.load("create", os.path.join(peer.back, "list"), sizes.listed, 0, sizes.listed)
         run.cold()
-    yield "ls -U of 50,000", run("list", 1, folder="list")
+    yield "ls -U", run("list", 1, folder="list")
     run.cold()
-    yield "ls -lU of 50,000", run("list-stat", 1, folder="list")
+    yield "ls -lU", run("list-stat", 1, folder="list")
 
 
 def data(peer, run, sizes):
-    mebibyte = 1 << 20
-    yield "write 1 MiB", run("write", sizes.megabytes, mebibyte)
+    mebibyte, small = 1 << 20, 4096
+    yield "write 1M", run("write", sizes.megabytes, mebibyte)
     run.cold()
-    yield "read 1 MiB cold", run("read", sizes.megabytes, mebibyte)
+    yield "read 1M cold", run("read", sizes.megabytes, mebibyte)
+    yield "read 1M again", run("read", sizes.megabytes, mebibyte)
     run.cold()
-    yield "random read 4 KiB", run("random-read", sizes.blocks)
+    yield "random read 4K", run("random-read", sizes.blocks)
     run.cold()
-    yield "random write 4 KiB", run("random-write", sizes.blocks)
+    yield "random write 4K", run("random-write", sizes.blocks)
+    yield "write 4K", run("write", sizes.blocks, small)
     os.unlink(os.path.join(peer.mnt, "data"))
 
 
-COMPARED = {"meta": meta, "readdir": readdir, "data": data}
+# --- what people do -----------------------------------------------------------------------------
+
+def source_tree(bench):
+    """A tar of a source tree, made once: folders of small files, and a Makefile with as many programs' parts as are built."""
+    path = os.path.join(bench.tools, "tree.tar")
+    if os.path.exists(path):
+        return path
+    top = os.path.join(bench.tools, "tree")
+    for i in range(bench.sizes.tree):
+        folder = os.path.join(top, f"part{i // 50}")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, f"text{i}.txt"), "w", encoding="ascii") as file:
+            file.write(f"file {i}\n" * (i * 37 % 1500))
+    objects = [f"unit{i}" for i in range(bench.sizes.objects)]
+    for name in objects:
+        with open(os.path.join(top, name + ".c"), "w", encoding="ascii") as file:
+            file.write("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
+                       f"int {name} (const char *text)\n{{\n    return (int) strlen (text) + printf (\"%s\\n\", text);\n}}\n")
+    with open(os.path.join(top, "Makefile"), "w", encoding="ascii") as file:
+        file.write("all: " + " ".join(name + ".o" for name in objects) + "\n")
+    subprocess.run(["tar", "-cf", path, "-C", bench.tools, "tree"], check=True)
+    shutil.rmtree(top)
+    return path
 
 
-def forget(peer):
-    """Has the kernel forget all it can; a second and third time for what it had in use lately."""
-    for _ in range(3):
-        with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
-            file.write("2\n")
-        peer.settle()
+class Command:
+    """A command of somebody else's as work: so many operations, in the time that it took."""
+
+    def __init__(self, run):
+        self.run = run
+
+    def __call__(self, operations, *command, folder=""):
+        before, cpu = self.run.begin(), self.children()
+        begin = time.monotonic_ns()
+        done = subprocess.run([*self.run.on_cpu(), *command], cwd=os.path.join(self.run.peer.mnt, folder), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+                              env=dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null", GIT_OPTIONAL_LOCKS="0"))
+        passed = time.monotonic_ns() - begin
+        if done.returncode != 0:
+            raise OSError(f"{' '.join(command[:2])}: {done.stderr.strip()[-200:]}")
+        return self.run.end(before, operations, passed, self.children() - cpu)
+
+    @staticmethod
+    def children():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return int((used.ru_utime + used.ru_stime) * 1e9)
 
 
-def memory(bench, peer):
-    """(files, KiB before, KiB known, KiB forgotten) for each number of files, Private_Dirty."""
-    for files in bench.sizes.known:
-        folder = os.path.join(peer.back, "known")
-        os.mkdir(folder)
-        bench.load("create", folder, files, 0)
-        peer.start(False)
-        peer.settle()
-        before = peer.memory()[1]
-        bench.load("stat", os.path.join(peer.mnt, "known"), files)
-        peer.settle()
-        known = peer.memory()[1]
-        forget(peer)
-        after = peer.memory()[1]
-        peer.stop()
-        shutil.rmtree(folder)
-        yield files, before, known, after
+def work(peer, run, sizes):
+    """Files a second, and objects a second."""
+    command, tar, files = Command(run), source_tree(run.bench), sizes.tree + sizes.objects + 1
+    git = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "safe.directory=*"]
+    yield "untar", command(files, "tar", "-xf", tar)
+    command(1, *git, "init", "-q", folder="tree")
+    command(1, *git, "add", ".", folder="tree")
+    command(1, *git, "commit", "-qm", "all", folder="tree")
+    peer.settle()
+    run.cold()
+    yield "git status", command(files, *git, "status", folder="tree")
+    yield "git again", command(files, *git, "status", folder="tree")
+    yield "make -j", command(sizes.objects, "make", "-s", "-j", str(os.cpu_count()), folder="tree")
+    yield "rm -r", command(files, "rm", "-r", "tree")
+
+
+COMPARED = {"meta": meta, "readdir": readdir, "data": data, "work": work}
+# What waits for several processes at once says little on one CPU.
+NOT_PINNED = ["work"]

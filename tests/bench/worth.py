@@ -6,6 +6,7 @@ import re
 import statistics
 import subprocess
 
+import figures
 import report
 from peers import Peer
 
@@ -132,7 +133,7 @@ class Run:
 
 def measure_row(bench, row, number, rounds, sizes):
     """{WITHOUT: Cell, WITH: Cell}, and the ratios of the rounds, in which both take turns."""
-    cells, ratios = {WITHOUT: report.Cell(), WITH: report.Cell()}, []
+    cells, ratios = {WITHOUT: figures.Cell(), WITH: figures.Cell()}, []
     peers = [Peer(bench, f"worth-{number}-{name}", command_of(row, name), []) for name in cells]
     runs = [Run(bench, peer) for peer in peers]
     try:
@@ -143,7 +144,7 @@ def measure_row(bench, row, number, rounds, sizes):
             for peer, run, cell in list(zip(peers, runs, cells.values()))[::-1 if i % 2 else 1]:
                 bench.progress(f"{row.name}: round {i + 1} of {rounds}")
                 cell.add(*row.work[1](peer, run, sizes))
-            ratios.append(cells[WITH].rates[-1] / cells[WITHOUT].rates[-1])
+            ratios.append(cells[WITH].rates()[-1] / cells[WITHOUT].rates()[-1])
     finally:
         for peer in peers:
             peer.stop()
@@ -165,7 +166,7 @@ def measure(bench, quick, rounds):
             continue
         cells, ratios = measure_row(bench, row, number, rounds, Sizes(quick))
         rows.append({"row": row.name, "aim": row.quick_aim if quick else row.aim, "ratio": statistics.median(ratios),
-                     "ratios": ratios, "cells": cells})
+                     "ratios": ratios, "cells": {name: cell.dictionary for name, cell in cells.items()}})
     return rows
 
 
@@ -174,12 +175,8 @@ def print_rows(rows):
           "faster (medians)\n")
     lines = [["", WITHOUT, WITH, "faster", "aim", ""]]
     for row in rows:
-        rates = [f"{row['cells'][name].rate():,.0f}" for name in (WITHOUT, WITH)]
+        rates = [f"{figures.Cell(row['cells'][name]).rate():,.0f}" for name in (WITHOUT, WITH)]
         verdict = "" if row["ratio"] >= row["aim"] else "below the aim"
         lines.append([row["row"], *rates, f"{row['ratio']:.1f}x", f"{row['aim']}x", verdict])
     print("\n".join(report.table(lines)))
 
-
-def compared(rows):
-    """As report.svg has it."""
-    return {"over storage that takes 1 ms a call": {row["row"].split(":")[0]: row["cells"] for row in rows}} if rows else {}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What Windlass is to reach, as ratios of one run, and what it reaches."""
+
+import statistics
+
+import figures
+import report
+from peers import BARE, GLUSTERFS, GLUSTERFS_STACK, PASS, PASS_URING, ROT13, STACK, URING, WINDLASS
+
+DATA = ["write 1M", "read 1M cold", "read 1M again", "random read 4K", "write 4K"]
+NAMES = ["getattr", "no name", "create", "open-read", "rename", "unlink", "stat cold"]
+
+
+class Aim:
+    """who against whom: pairs of names of which the first is taken that was measured; least of each row, or of their median."""
+
+    def __init__(self, name, rows, pairs, least, of_median=None):
+        self.name, self.rows, self.pairs, self.least, self.of_median = name, rows, pairs, least, of_median
+
+
+AIMS = [
+    Aim("passthrough: data as in the bare directory", DATA, [(PASS, BARE), (PASS_URING, BARE)], 0.9),
+    Aim("data touched: rot-13 as passthrough_ll, no writeback", DATA, [(ROT13 + "-classic", "ll"), (ROT13, "ll")], 0.9),
+    Aim("data touched: rot-13 as passthrough_ll, writeback", DATA, [(ROT13 + "-wb", "ll-wb")], 0.9),
+    Aim("names: io_uring as passthrough_hp with io_uring", NAMES, [(URING, "hp-uring"), (PASS_URING, "hp-uring")], 1),
+    Aim("names: GlusterFS", NAMES, [(WINDLASS, GLUSTERFS)], 2, 5),
+    Aim("the client's stack: GlusterFS with the same volfile", None, [(STACK, GLUSTERFS_STACK)], 1, 2),
+]
+
+
+def ratios_of(rows, aim, pair):
+    """{row: ratio} where both were measured."""
+    found = {}
+    for row in aim.rows or rows:
+        cells = figures.cells(rows, row) if row in rows else {}
+        value = figures.ratio(cells.get(pair[0]), cells.get(pair[1]))
+        if value is not None:
+            found[row] = value
+    return found
+
+
+def judged(compared):
+    """(aim, title, pair, {row: ratio}, reached) for each of which there are figures."""
+    for aim in AIMS:
+        for title, rows in compared.items():
+            for pair in aim.pairs:
+                found = ratios_of(rows, aim, pair)
+                if found:
+                    least, median = min(found.values()), statistics.median(found.values())
+                    yield aim, title, pair, found, least >= aim.least and median >= (aim.of_median or 0)
+
+
+def print_aims(compared):
+    lines = [["", "", "", "least", "median", "aim", ""]]
+    short = []
+    for aim, title, pair, found, reached in judged(compared):
+        wanted = f"{aim.least}" + (f", median {aim.of_median}" if aim.of_median else "")
+        lines.append([aim.name, title, f"{pair[0]} / {pair[1]}", f"{min(found.values()):.2f}",
+                      f"{statistics.median(found.values()):.2f}", wanted, "reached" if reached else "below"])
+        below = [f"{row} {value:.2f}" for row, value in found.items() if value < aim.least]
+        if below:
+            short.append(f"{pair[0]} / {pair[1]}, {title}: {', '.join(below)}")
+    if len(lines) > 1:
+        print("\nthe aims: rates of one as a part of another's\n")
+        print("\n".join(report.table(lines)))
+    if short:
+        print("\nbelow the least:\n" + "\n".join("  " + line for line in short))
