@@ -135,7 +135,7 @@ print_and_go (const struct parsed *parsed)
     g_autofree char *run = path_run_dir ();
 
     if (parsed->version)
-        printf ("windlass %s\n", PACKAGE_VERSION);
+        printf ("windlass %s\nlibfuse %s\n", PACKAGE_VERSION, bridge_library ());
     if (parsed->print_xlatordir)
         printf ("%s\n", XLATORDIR);
     if (parsed->print_logdir)

@@ -3,6 +3,12 @@
 
 #include <limits.h>
 
+const char *
+bridge_library (void)
+{
+    return fuse_pkgversion ();
+}
+
 /* Does a request of this kind name something in the directory that it is about? */
 static bool
 op_names (enum fop op)

@@ -10,6 +10,9 @@
 
 #include "graph/graph.h"
 
+/* Which libfuse this runs with: its version. */
+const char *bridge_library (void);
+
 /* Values of the rows in bridge_options (windlass help mount/fuse). */
 struct bridge_settings;
 
