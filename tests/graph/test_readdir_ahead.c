@@ -358,6 +358,30 @@ until (struct world *w, const char *key, int number)
     ck_assert_int_eq (dumped (w, key), number);
 }
 
+/* Whether a listing goes on with attributes, the second call tells: until then no more files are looked at than the first would get. */
+START_TEST (no_more_is_looked_at_than_the_first_call_gets)
+{
+    g_auto (world) w = begin (OVER_FAULT (""), "");
+    struct listing l = listing_new ();
+    fd_t *fd = world_open (&w, w.root, O_RDONLY);
+    off_t offset = 0;
+    int n;
+
+    ck_assert_int_eq (dumped (&w, "read_ahead"), 1);
+    n = list_some (&w, fd, 32 << 10, true, &offset, &l);
+    ck_assert (n > 100 && n < FILES);
+    ck_assert_int_eq (dumped (&w, "hits"), 1);
+    ck_assert_int_eq (dumped (&w, "read_ahead"), 1);
+    while (n > 0)
+        n = list_some (&w, fd, 32 << 10, false, &offset, &l);
+    ck_assert_int_eq (n, 0);
+    ck_assert_int_eq (dumped (&w, "misses"), 1);
+    expect_all (&l, "");
+    listing_drop (&l);
+    fd_unref (fd);
+}
+END_TEST
+
 START_TEST (a_reader_waits_for_what_is_on_its_way)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
@@ -491,6 +515,7 @@ main (void)
     tcase_add_loop_test (tcase, attributes_that_changed_are_left_out, 0, 13);
     tcase_add_loop_test (tcase, a_name_goes_and_nobody_knows_of_what, 0, 2);
     tcase_add_test (tcase, from_any_offset_the_rest_comes);
+    tcase_add_test (tcase, no_more_is_looked_at_than_the_first_call_gets);
     tcase_add_test (tcase, a_reader_waits_for_what_is_on_its_way);
     tcase_add_test (tcase, two_may_read_by_one_descriptor);
     tcase_add_loop_test (tcase, nobody_waits_for_what_he_does_not_want, 0, 2);

@@ -109,7 +109,7 @@ rda_dir_drop_locked (xlator_t *this, struct rda_dir *dir, rda_gone_t *gone)
     while (dir->batches.length > 0)
         batch_leave_locked (this, dir, dir->batches.head->data, gone);
     dir->generation++;
-    dir->active = dir->eof = false;
+    dir->active = dir->eof = dir->nears_end = false;
     dir->error = 0;
     rda_dir_watch_locked (this, dir);
 }
@@ -178,6 +178,7 @@ rda_dir_add (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked,
         dir->bytes += batch->bytes;
         dir->cost += cost;
         dir->next = last_offset (entries);
+        dir->nears_end = batch->bytes + RDA_ENTRY_MOST <= asked->size;
         rda_dir_watch_locked (this, dir);
     } else if (dir->generation == asked->generation) {
         rda_dir_drop_locked (this, dir, &gone);

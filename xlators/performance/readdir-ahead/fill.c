@@ -31,6 +31,14 @@ has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
     return size > 0 && (dir->cost == 0 || dir->cost + 3 * size <= RDA_GET (priv->limit));
 }
 
+/* The kernel begins each listing with attributes, and goes on without them if nobody has wanted any: so more than the first piece
+ * isn't read before the second call tells whether more files are to be looked at. But that the end comes can be asked for nothing. */
+static bool
+is_wanted_locked (const struct rda_dir *dir)
+{
+    return dir->next == 0 || dir->goes_on || dir->nears_end;
+}
+
 /* While names change, what is read would have to be dropped. */
 static bool
 may_fill_locked (xlator_t *this, const struct rda_dir *dir)
@@ -38,7 +46,7 @@ may_fill_locked (xlator_t *this, const struct rda_dir *dir)
     const rda_private_t *priv = this->private;
     const struct rda_batch *first = g_queue_peek_head ((GQueue *) &dir->batches);
 
-    return RDA_GET (priv->timeout) > 0 && dir->active && !dir->eof && !dir->error && dir->bytes < RDA_GET (priv->high)
+    return RDA_GET (priv->timeout) > 0 && dir->active && is_wanted_locked (dir) && !dir->eof && !dir->error && dir->bytes < RDA_GET (priv->high)
            && has_room_locked (priv, dir) && !RDA_GET (priv->ending) && !rda_names_changed (this, dir->inode, first ? first->clock : change_clock_now (&priv->clock));
 }
 
@@ -95,6 +103,15 @@ rda_fill_wanted (xlator_t *this, const call_frame_t *frame, struct rda_dir *dir,
     return fill_request (this, frame, dir, fd);
 }
 
+void
+rda_fill_go_on_locked (xlator_t *this, struct rda_dir *dir)
+{
+    if (dir->pending || !dir->looping || !may_fill_locked (this, dir))
+        return;
+    dir->pending = true;
+    dir->pending_for = dir->generation;
+}
+
 /* Readers that waited look again. Whoever is still not content waits for the next answer, if one may come. */
 static void
 fill_wake (xlator_t *this, struct rda_dir *dir, bool goes_on)
@@ -126,6 +143,9 @@ fill_prepare (xlator_t *this, struct rda_dir *dir, struct rda_local *local)
     dir->looping = dir->pending = dir->inside = goes;
     dir->returned = false;
     local->offset = dir->next;
+    local->size = MAX (fill_size (priv), FILL_LEAST);
+    if (dir->next == 0)
+        local->size = CLAMP (RDA_GET (priv->first_size), FILL_LEAST, local->size);
     local->generation = dir->pending_for = dir->generation;
     local->plus = dir->plus;
     local->clock = change_clock_now (&priv->clock);
@@ -140,13 +160,11 @@ fill_wind (xlator_t *this, call_stack_t *root)
 {
     call_frame_t *frame = &root->frames[0];
     const struct rda_local *local = frame->local;
-    const size_t size = MAX (fill_size (this->private), FILL_LEAST);
-
     RDA_COUNT (this, fills);
     if (local->plus)
-        STACK_WIND (frame, fill_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, size, local->offset, NULL);
+        STACK_WIND (frame, fill_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size, local->offset, NULL);
     else
-        STACK_WIND (frame, fill_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, size, local->offset, NULL);
+        STACK_WIND (frame, fill_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, local->size, local->offset, NULL);
 }
 
 /* Whoever made the call is back from it: did the answer come within? */

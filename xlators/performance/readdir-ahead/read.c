@@ -110,9 +110,13 @@ decide_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rd
     if (!is_openers (dir, q->frame))
         return PASS;
     dir->plus = q->plus;
+    dir->goes_on = q->offset != 0 || !q->plus;
+    if (q->offset == 0)
+        __atomic_store_n (&rda_priv (this)->first_size, q->size, __ATOMIC_RELAXED);
     look_over_locked (this, dir, q->plus, gone);
     if (!dir->active || (dir->at != q->offset && !rda_dir_skip_locked (this, dir, q->offset, gone)))
         return FOLLOW;
+    rda_fill_go_on_locked (this, dir);
     if (dir->pending && dir->pending_for == dir->generation && dir->bytes < MAX (RDA_GET (priv->low), 1))
         return WAIT;
     return dir->batches.length > 0 || dir->eof || dir->error ? SERVE : FOLLOW;
@@ -178,14 +182,6 @@ leave_out (xlator_t *this, const struct served *served, bool plus)
     }
 }
 
-/* The kernel begins each listing with attributes, and goes on without them if nobody has wanted any. So it is the second call that tells
- * whether it is worth while to look at more files. */
-static bool
-begins (const struct question *q)
-{
-    return q->offset == 0 && q->plus;
-}
-
 static void
 serve (xlator_t *this, struct rda_dir *dir, const struct question *q, struct served *served)
 {
@@ -193,7 +189,7 @@ serve (xlator_t *this, struct rda_dir *dir, const struct question *q, struct ser
 
     RDA_COUNT (this, hits);
     leave_out (this, served, q->plus);
-    fill = begins (q) && served->n > 0 ? NULL : rda_fill_wanted (this, q->frame, dir, q->fd);
+    fill = rda_fill_wanted (this, q->frame, dir, q->fd);
     unwind_entries (q->frame, q->plus, served->error ? -served->error : served->n, served->entries);
     dirents_free (served->entries);
     rda_fill (this, fill);

@@ -79,6 +79,7 @@ rda_init (xlator_t *this)
     pthread_mutex_init (&priv->lock, NULL);
     thread_cond_init (&priv->idle);
     lru_init (&priv->lru, priv->limit);
+    priv->first_size = 32 << 10; /* of readdir in the C library, which the kernel passes on */
     priv->begun = true;
     return 0;
 }

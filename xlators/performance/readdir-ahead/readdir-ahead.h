@@ -30,6 +30,8 @@ typedef struct {
     uint64_t request_size, low, high, limit;
     int64_t timeout;
 
+    size_t first_size;   /* atomic: how much readers ask for when they begin a directory, as the last one did */
+
     bool begun;          /* init got as far as the locks */
     bool ending;         /* atomic: nothing is read ahead any more */
     struct lru lru;      /* of rda_batch */
@@ -74,6 +76,8 @@ struct rda_dir {
     unsigned generation;   /* lock: what was asked for in an earlier one isn't wanted any more */
     bool active;           /* lock: at and next are valid */
     bool plus;             /* lock: attributes are wanted, as by the last reader */
+    bool goes_on;          /* lock: a reader has asked for more than the beginning, or for names alone */
+    bool nears_end;        /* lock: our last answer had room left */
     bool eof;              /* lock: nothing comes after the last batch, */
     int error;             /* or this error does, */
     int64_t ended;         /* as of clock_roughly then, */
@@ -108,6 +112,7 @@ struct rda_local {
     fd_t *fd;
     struct rda_dir *dir;
     off_t offset;
+    size_t size;
     uint64_t clock;
     int64_t born;
     unsigned generation;
@@ -154,7 +159,8 @@ void rda_dir_add (xlator_t *this, struct rda_dir *dir, const struct rda_local *a
 /* Frees what lru has no room for. Without a lock. */
 void rda_evict (xlator_t *this, struct lru_entry *list);
 
-/* What an entry takes, as storage counts it. */
+/* What an entry takes, as storage counts it, and at most. */
+#define RDA_ENTRY_MOST (24 + 128 + 256)
 size_t rda_entry_size (const gf_dirent_t *entry, bool plus);
 
 void rda_releasedir (xlator_t *this, fd_t *fd);
@@ -164,6 +170,9 @@ void rda_releasedir (xlator_t *this, fd_t *fd);
 /* Shall it be read ahead now? Then a request for that; rda_fill, when the reader was answered. */
 call_stack_t *rda_fill_wanted (xlator_t *this, const call_frame_t *frame, struct rda_dir *dir, fd_t *fd);
 void rda_fill (xlator_t *this, call_stack_t *root); /* takes NULL */
+
+/* A loop that was to end after what it has may go on now that a reader has asked for more: then he may wait for it. */
+void rda_fill_go_on_locked (xlator_t *this, struct rda_dir *dir);
 
 /* Waits until nothing is being read ahead. */
 void rda_fill_wait (xlator_t *this);
