@@ -104,7 +104,7 @@ ROWS = [
     Worth("16 readers of a child that blocks: io-threads", [("performance/io-threads", {"thread-count": "16"})], 12, 2,
           (first_reads, readers), ASK_DATA + ["--reader-thread-count=1"], BLOCKING),
     Worth("names that are missing again: nl-cache",
-          [("performance/nl-cache", {"nl-cache-timeout": "600", "nl-cache-limit": "16MB"})], 50, 8, (first_missing, missing), KNOW_NAMES),
+          [("performance/nl-cache", {"nl-cache-timeout": "600", "nl-cache-limit": "16MB"})], 50, 2, (first_missing, missing), KNOW_NAMES),
     # What there is to win is how much larger its own calls are than the kernel's: four times where that asks for 32 KiB.
     *(Worth(f"{what}, {time} a call: readdir-ahead", [("performance/readdir-ahead", {})], aim, 0.3, (first_names, work), [], below)
       for what, aim, work in (("ls -U", 1, names), ("ls -lU", 1.5, attributes)) for time, below in (("1 ms", DELAY), ("10 ms", SLOWER))),
