@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Each example volfile passes the conformance kit; a translator that is wrong is found, and what the kit prints repeats it.
 # builds: debug release
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_root
 need_fuse
