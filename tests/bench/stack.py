@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the client's stack costs a request, without FUSE and without storage: each of its translators alone, and all of them. md-cache has a
-timeout of 0, so that each request is a miss. Nanoseconds are translator.c's, instructions callgrind's."""
+"""What a request costs that a translator only passes on, or answers itself, without FUSE and without storage. The client's stack: each of
+its translators alone, and all of them; md-cache has a timeout of 0, so that each request is a miss. And those that keep data: what a hit
+costs, and what passing by. Nanoseconds are translator.c's, instructions callgrind's."""
 
 import glob
 import os
@@ -8,8 +9,12 @@ import re
 import shutil
 import subprocess
 
-CALLS = 1000
-MISSES = {"performance/md-cache": {"md-cache-timeout": "0"}}
+CALLS = 500
+OPTIONS = {"performance/md-cache": {"md-cache-timeout": "0"}, "io-cache, too large": {"max-file-size": "1MB"}}
+KINDS = {"io-cache, too large": "performance/io-cache"}
+READERS = ["performance/read-ahead", "performance/io-cache", "io-cache, too large", "performance/quick-read", "performance/open-behind"]
+# What is asked of the client's stack, and of those that keep data; a quick run is content with the first of each.
+ASKED, READ = ["stat", "writev", "lookup"], ["read-again", "read-on", "read-apart", "open"]
 HANDS_OVER = "performance/io-threads"
 
 
@@ -35,8 +40,8 @@ def compile_tool(bench, tree):
 def volfile(bench, name, kinds):
     text, below = "volume leaf\n    type test/instant\nend-volume\n", "leaf"
     for number, kind in enumerate(kinds):
-        options = "".join(f"    option {key} {value}\n" for key, value in MISSES.get(kind, {}).items())
-        text += f"volume v{number}\n    type {kind}\n{options}    subvolumes {below}\nend-volume\n"
+        options = "".join(f"    option {key} {value}\n" for key, value in OPTIONS.get(kind, {}).items())
+        text += f"volume v{number}\n    type {KINDS.get(kind, kind)}\n{options}    subvolumes {below}\nend-volume\n"
         below = f"v{number}"
     path = os.path.join(bench.tools, name + ".vol")
     with open(path, "w", encoding="ascii") as file:
@@ -60,14 +65,25 @@ def stacks_of(bench):
     return stacks
 
 
-def instructions(bench, tool, environment, operation, path):
-    def count(calls):
-        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=calls", tool, "count",
-                   str(operation), path, str(calls)]
-        said = subprocess.run(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, check=True).stderr
-        return int(re.search(r"Collected : (\d+)", said).group(1))
+def instructions(tool, environment, operation, path):
+    if not shutil.which("valgrind"):
+        return None
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=calls*", tool, "count", operation,
+               path, str(CALLS)]
+    said = subprocess.run(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, check=True).stderr
+    return int(re.search(r"Collected : (\d+)", said).group(1)) / CALLS
 
-    return (count(2 * CALLS) - count(CALLS)) / CALLS if shutil.which("valgrind") else None
+
+def measure_stacks(bench, tool, environment, operations, stacks):
+    """stacks: {name: volfile}."""
+    names = {path: name for name, path in stacks.items()}
+    bench.progress(f"stack: nanoseconds of {', '.join(operations)}")
+    said = subprocess.run(bench.on_cpu(True) + [tool, "-o", ",".join(operations), *stacks.values()], env=environment,
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    for operation, path, ns, more in re.findall(r"^([\w-]+) +(\S+) +([\d.]+) ns +([+-][\d.]+) ns$", said, re.M):
+        bench.progress(f"stack: instructions of {operation} with {names[path]}")
+        yield {"operation": operation, "stack": names[path], "ns": float(ns), "more_ns": float(more),
+               "instructions": instructions(tool, environment, operation, path)}
 
 
 def measure(bench):
@@ -78,23 +94,24 @@ def measure(bench):
         return []
     tool = compile_tool(bench, tree)
     environment = dict(os.environ, WINDLASS_XLATOR_PATH=f"{tree}/xlators:{tree}/tests/xlators")
-    stacks = {name: volfile(bench, f"stack-{number}", kinds) for number, (name, kinds) in enumerate(stacks_of(bench).items())}
-    names = {path: name for name, path in stacks.items()}
-    bench.progress("stack: nanoseconds")
-    said = subprocess.run(bench.on_cpu(True) + [tool, *stacks.values()], env=environment, stdout=subprocess.PIPE, text=True,
-                          check=True).stdout
     rows = []
-    for operation, path, ns, more in re.findall(r"^(\w+) +(\S+) +([\d.]+) ns +([+-][\d.]+) ns$", said, re.M):
-        bench.progress(f"stack: instructions of {operation} with {names[path]}")
-        rows.append({"operation": operation, "stack": names[path], "ns": float(ns), "more_ns": float(more),
-                     "instructions": instructions(bench, tool, environment, 0 if operation == "stat" else 1, path)})
+    for operations, kinds in ((ASKED, stacks_of(bench)), (READ, {"nothing": [], **{kind: [kind] for kind in READERS}})):
+        stacks = {name: volfile(bench, f"stack-{operations[0]}-{number}", each) for number, (name, each) in enumerate(kinds.items())}
+        rows += measure_stacks(bench, tool, environment, operations[:1] if bench.quick else operations, stacks)
     return rows
 
 
+def more_instructions(row, rows):
+    """Than nothing above the leaf."""
+    first = next(other for other in rows if other["operation"] == row["operation"])
+    return "-" if row["instructions"] is None else f"{row['instructions'] - first['instructions']:+.0f}"
+
+
 def print_rows(rows, table):
-    print("\nthe client's stack, each of it alone and all: a request that is passed on or missed in a cache, without FUSE and storage\n")
-    lines = [["", "", "ns", "more", "instructions"]]
+    print("\nwhat a translator costs a request that it passes on, or answers itself, without FUSE and storage (read-again: 4 KiB of a small "
+          "file, which a cache has by then; read-on: on through a large one; read-apart: here and there in it, which nobody guesses)\n")
+    lines = [["", "ns", "more", "instructions", "more"]]
     for row in rows:
         count = "-" if row["instructions"] is None else f"{row['instructions']:.0f}"
-        lines.append([row["operation"], row["stack"], f"{row['ns']:.0f}", f"{row['more_ns']:+.0f}", count])
+        lines.append([f"{row['operation']}: {row['stack']}", f"{row['ns']:.0f}", f"{row['more_ns']:+.0f}", count, more_instructions(row, rows)])
     print("\n".join(table(lines)))

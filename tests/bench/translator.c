@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a request costs on the stacks of some volfiles, without a kernel: `translator FIRST.vol OTHER.vol ...` prints nanoseconds of
- * a stat, of a writev, and of a lookup by a user who isn't root on each, medians of interleaved rounds, and how much more that is than on the first. With `count OP FILE N`: N
- * calls, for callgrind --toggle-collect=calls (OP 0: stat, 1: writev, 2: lookup). Put test/leaf at the bottom. In a release build's tree:
+ * What a request costs on the stacks of some volfiles, without a kernel: `translator [-o OP,...] FIRST.vol OTHER.vol ...` prints nanoseconds of
+ * each operation on each, medians of interleaved rounds, and how much more that is than on the first. With `count OP FILE N`: N
+ * calls, for callgrind --toggle-collect='calls*'. OP is the number or the name of one of op_names. Put test/instant at the bottom. In a release build's tree:
  *
  *   cc -std=gnu11 -D_GNU_SOURCE -O2 -g -rdynamic -I. -I$SOURCE/src $(pkg-config --cflags glib-2.0 gmodule-2.0) \
  *      $SOURCE/tests/bench/translator.c src/core/[a-z]*.o src/graph/[a-z]*.o -o translator \
@@ -20,11 +20,21 @@
 #include <string.h>
 
 #define CALLS 2000
-#define ROUNDS 201
+#define WARM 100
+#define ROUNDS 101
+#define BLOCK 4096
 
-enum { STAT, WRITEV, LOOKUP, OPS };
+/* lookup is by a user who isn't root. The reads are of 4 KiB: of a small file again, on through a large one, and here and there in it. */
+enum { STAT, WRITEV, LOOKUP, READ_AGAIN, READ_ON, READ_APART, OPEN, OPS };
 
-static const char *const op_names[] = { "stat", "writev", "lookup" };
+static const char *const op_names[] = { "stat", "writev", "lookup", "read-again", "read-on", "read-apart", "open" };
+
+/* A stack, with what is open on it. */
+struct tower {
+    struct graph *graph;
+    fd_t *root, *small, *large;
+    off_t at; /* of read-on */
+};
 
 static void
 top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
@@ -47,6 +57,21 @@ top_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 }
 
 static void
+top_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
+               int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+{
+    if (op_ret != BLOCK)
+        abort ();
+}
+
+static void
+top_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+{
+    if (op_ret < 0)
+        abort ();
+}
+
+static void
 look_up (xlator_t *top, call_frame_t *frame, uid_t uid)
 {
     inode_t *directory = itable_root (top->graph->itable);
@@ -57,30 +82,70 @@ look_up (xlator_t *top, call_frame_t *frame, uid_t uid)
     STACK_WIND (frame, top_lookup_cbk, top, lookup, &loc, NULL);
 }
 
-/* A request for each, as a bridge makes them: what translators remember goes with it. */
-static void __attribute__ ((noinline))
-calls (struct graph *graph, fd_t *fd, int op, int n)
+static void
+open_file (xlator_t *top, call_frame_t *frame, fd_t *fd)
 {
-    xlator_t *top = graph->top;
-    loc_t loc = { .inode = itable_root (graph->itable) };
-    char bytes[4096] = "";
+    loc_t loc = { .inode = fd->inode };
+
+    STACK_WIND (frame, top_open_cbk, top, open, &loc, O_RDONLY, fd, NULL);
+}
+
+/* An open, and the end of what was opened. */
+static void
+open_again (const struct tower *tower, call_frame_t *frame)
+{
+    g_autoptr (fd_t) fd = fd_new (&tower->graph->fd_maker, tower->small->inode, O_RDONLY, 1);
+
+    open_file (tower->graph->top, frame, fd);
+}
+
+static void
+call (struct tower *tower, call_frame_t *frame, int op, int i)
+{
+    xlator_t *top = tower->graph->top;
+    loc_t loc = { .inode = itable_root (tower->graph->itable) };
+    static char bytes[BLOCK];
     struct iovec iov = { bytes, sizeof bytes };
 
-    for (int i = 0; i < n; i++) {
-        call_stack_t *root = stack_new (top);
-        call_frame_t *frame = &root->frames[0];
+    switch (op) {
+    case STAT: STACK_WIND (frame, top_stat_cbk, top, stat, &loc, NULL); break;
+    case WRITEV: STACK_WIND (frame, top_writev_cbk, top, writev, tower->root, &iov, 1, 0, 0, NULL, NULL); break;
+    case LOOKUP: look_up (top, frame, 1000); break;
+    case READ_AGAIN: STACK_WIND (frame, top_readv_cbk, top, readv, tower->small, BLOCK, 0, 0, NULL); break;
+    case READ_ON: STACK_WIND (frame, top_readv_cbk, top, readv, tower->large, BLOCK, tower->at += BLOCK, 0, NULL); break;
+    case READ_APART:
+        STACK_WIND (frame, top_readv_cbk, top, readv, tower->large, BLOCK, (off_t) (i * 2654435761u) * BLOCK % (1ll << 38), 0, NULL);
+        break;
+    default: open_again (tower, frame);
+    }
+}
 
-        if (op == LOOKUP)
-            look_up (top, frame, 1000);
-        else if (op == WRITEV)
-            STACK_WIND (frame, top_writev_cbk, top, writev, fd, &iov, 1, 0, 0, NULL, NULL);
-        else
-            STACK_WIND (frame, top_stat_cbk, top, stat, &loc, NULL);
+/* A request for each, as a bridge makes them: what translators remember goes with it. */
+static inline void __attribute__ ((always_inline))
+requests (struct tower *tower, int op, int n)
+{
+    for (int i = 0; i < n; i++) {
+        call_stack_t *root = stack_new (tower->graph->top);
+
+        call (tower, &root->frames[0], op, i);
         stack_done (root);
     }
 }
 
-/* What a translator wants to know of the root, which test/leaf tells with a lookup alone, comes with it. */
+static void __attribute__ ((noinline))
+calls (struct tower *tower, int op, int n)
+{
+    requests (tower, op, n);
+}
+
+/* The same, but not counted: the first ones fill caches. */
+static void __attribute__ ((noinline))
+warm_up (struct tower *tower, int op)
+{
+    requests (tower, op, WARM);
+}
+
+/* What a translator wants to know of the root, which storage tells with a lookup alone, comes with it. */
 static void
 look_up_as_root (struct graph *graph)
 {
@@ -90,7 +155,38 @@ look_up_as_root (struct graph *graph)
     stack_done (root);
 }
 
-static struct graph *
+static void
+top_found_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode, struct iatt *buf,
+               dict_t *xdata, struct iatt *postparent)
+{
+    inode_t **ret_inode = cookie;
+
+    if (op_ret < 0)
+        abort ();
+    *ret_inode = inode_link (inode, itable_root (inode->table), buf->ia_size == BLOCK ? "small" : "large", buf);
+}
+
+/* One of storage's files, opened. */
+static fd_t *
+file_opened (struct graph *graph, const char *name)
+{
+    call_stack_t *root = stack_new (graph->top), *second;
+    g_autoptr (inode_t) made = inode_new (graph->itable);
+    inode_t *linked = NULL;
+    loc_t loc = { .name = name, .parent = itable_root (graph->itable), .inode = made };
+    fd_t *fd;
+
+    STACK_WIND_COOKIE (&root->frames[0], top_found_cbk, &linked, graph->top, lookup, &loc, NULL);
+    stack_done (root);
+    fd = fd_new (&graph->fd_maker, linked, O_RDONLY, 1);
+    inode_unref (linked);
+    second = stack_new (graph->top);
+    open_file (graph->top, &second->frames[0], fd);
+    stack_done (second);
+    return fd;
+}
+
+static struct tower
 load (const char *path)
 {
     const struct graph_settings settings = { .inode_limit = 10 };
@@ -107,15 +203,18 @@ load (const char *path)
     if (graph_activate (graph) < 0)
         exit (1);
     look_up_as_root (graph);
-    return graph;
+    return (struct tower){ .graph = graph,
+                           .root = fd_new (&graph->fd_maker, itable_root (graph->itable), O_RDWR, 1),
+                           .small = file_opened (graph, "small"),
+                           .large = file_opened (graph, "large") };
 }
 
 static double
-nanoseconds (struct graph *graph, fd_t *fd, int op)
+nanoseconds (struct tower *tower, int op)
 {
     int64_t begin = clock_now ();
 
-    calls (graph, fd, op, CALLS);
+    calls (tower, op, CALLS);
     return (double) (clock_now () - begin) / CALLS;
 }
 
@@ -128,41 +227,60 @@ by_value (const void *a, const void *b)
 }
 
 static void
-measure (struct graph **graphs, fd_t **fds, char **names, int n, int op)
+measure (struct tower *towers, char **names, int n, int op)
 {
     double (*times)[ROUNDS] = g_malloc (n * sizeof *times), first = 0;
 
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < n; i++)
-            times[i][round] = nanoseconds (graphs[i], fds[i], op);
+            times[i][round] = nanoseconds (&towers[i], op);
     for (int i = 0; i < n; i++) {
         qsort (times[i], ROUNDS, sizeof times[i][0], by_value);
         if (i == 0)
             first = times[i][ROUNDS / 2];
-        printf ("%-6s %-40s %8.1f ns  %+8.1f ns\n", op_names[op], names[i], times[i][ROUNDS / 2],
+        printf ("%-10s %-40s %8.1f ns  %+8.1f ns\n", op_names[op], names[i], times[i][ROUNDS / 2],
                 times[i][ROUNDS / 2] - first);
     }
     g_free (times);
 }
 
+static int
+op_of (const char *text)
+{
+    for (int op = 0; op < OPS; op++)
+        if (strcmp (text, op_names[op]) == 0)
+            return op;
+    return CLAMP (atoi (text), 0, OPS - 1);
+}
+
+/* The operations of a list, which strtok takes apart. */
+static void
+measure_ops (struct tower *towers, char **names, int n, char *ops)
+{
+    for (const char *op = strtok (ops, ","); op && n > 0; op = strtok (NULL, ","))
+        measure (towers, names, n, op_of (op));
+}
+
 int
 main (int argc, char **argv)
 {
-    struct graph *graphs[argc];
-    fd_t *fds[argc];
+    struct tower towers[argc];
+    char all[] = "stat,writev,lookup,read-again,read-on,read-apart,open", *ops = all;
 
     log_open ("/dev/null");
     if (argc == 5 && strcmp (argv[1], "count") == 0) {
-        graphs[0] = load (argv[3]);
-        fds[0] = fd_new (&graphs[0]->fd_maker, itable_root (graphs[0]->itable), O_RDWR, 1);
-        calls (graphs[0], fds[0], atoi (argv[2]), atoi (argv[4]));
+        towers[0] = load (argv[3]);
+        warm_up (&towers[0], op_of (argv[2]));
+        calls (&towers[0], op_of (argv[2]), atoi (argv[4]));
         return 0;
     }
-    for (int i = 1; i < argc; i++) {
-        graphs[i - 1] = load (argv[i]);
-        fds[i - 1] = fd_new (&graphs[i - 1]->fd_maker, itable_root (graphs[i - 1]->itable), O_RDWR, 1);
+    if (argc > 2 && strcmp (argv[1], "-o") == 0) {
+        ops = argv[2];
+        argv += 2;
+        argc -= 2;
     }
-    for (int op = 0; op < OPS && argc > 1; op++)
-        measure (graphs, fds, argv + 1, argc - 1, op);
+    for (int i = 1; i < argc; i++)
+        towers[i - 1] = load (argv[i]);
+    measure_ops (towers, argv + 1, argc - 1, ops);
     return 0;
 }
