@@ -44,7 +44,8 @@ for kind in fcntl ofd flock; do
     "$lock" $kind write wait "$MNT/file" </dev/null >waited &
     second=$!
     wait_until "[ \$(wc -l <'/proc/$waiter/stack') -gt 2 ] && grep -q fuse '/proc/$waiter/stack' '/proc/$second/stack'"
-    kill -INT $waiter
+    # It may be opening the file still, and wait only then.
+    wait_until "! kill -INT $waiter 2>/dev/null"
     wait $waiter
     expect "$kind: interrupted" EINTR "$(cat interrupted)"
     expect "$kind: the other waits still" "" "$(cat waited)"
