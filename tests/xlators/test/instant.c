@@ -85,7 +85,7 @@ static void
 instant_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
                 struct iobref *iobref, dict_t *xdata)
 {
-    struct iatt buf = instant_root ();
+    struct iatt buf = iatt_of (fd->inode);
 
     STACK_UNWIND (writev, frame, (int32_t) iov_length (vector, count), 0, &buf, &buf, NULL);
 }
