@@ -23,9 +23,9 @@ def each(*commands):
 each("xl wind", "xl frames", "xl break writev")
 gdb.execute("break fuse_write if size == 7")
 gdb.execute("run")
-gdb.execute("shell touch stopped")
 each("info breakpoints", "xl wind")
 gdb.execute("delete")
+gdb.execute("shell touch stopped") # others may write from here on: no breakpoint is met by them any more
 gdb.execute("python print('UPPER ' + gdb.selected_frame().name())")
 for step in range(8):
     each("xl wind" if step < 3 else "xl unwind")
