@@ -71,6 +71,11 @@ def elf_of(program):
     return program
 
 
+def is_debug(program):
+    """Was the tree that the program is in configured so?"""
+    return "--enable-debug" in text_of(os.path.join(os.path.dirname(os.path.realpath(program)), "config.status"))
+
+
 def state(bench):
     cpu = re.search(r"^model name\s*: (.*)$", text_of("/proc/cpuinfo"), re.M)
     memory = re.search(r"^MemTotal:\s*(\d+)", text_of("/proc/meminfo"), re.M)
@@ -78,7 +83,7 @@ def state(bench):
             "cpu": cpu.group(1) if cpu else platform.machine(), "cpus": os.cpu_count(),
             "memory_gib": round(int(memory.group(1)) / 1048576, 1) if memory else 0,
             "directory": bench.where, "file_system": said("stat", "-f", "-c", "%T", bench.where),
-            "windlass": said(bench.windlass, "--version"), "program": bench.windlass,
+            "windlass": said(bench.windlass, "--version"), "program": bench.windlass, "debug": is_debug(bench.windlass),
             "libfuse": libfuse_of(elf_of(bench.windlass)),
             "peers": {"bindfs": said("bindfs", "--version"), "glusterfs": said("glusterfs", "--version")},
             "io_uring": {"Y": "on", "N": "off"}.get(text_of(URING), "the kernel has none"),
@@ -89,6 +94,6 @@ def lines(machine):
     """As text."""
     yield f"{machine['when']}: {machine['cpus']} x {machine['cpu']}, {machine['memory_gib']} GiB, Linux {machine['kernel']}"
     yield f"in {machine['directory']} ({machine['file_system']}), FUSE over io_uring: {machine['io_uring']}"
-    yield f"{machine['windlass']}, {machine['libfuse'] or 'libfuse unknown'}; " + ", ".join(
+    yield f"{machine['windlass']}{' (a debug build)' if machine['debug'] else ''}, {machine['libfuse'] or 'libfuse unknown'}; " + ", ".join(
         version or f"no {name}" for name, version in machine["peers"].items())
     yield f"before: load {machine['load']}, others used {machine['others_percent']} % of a CPU"
