@@ -14,7 +14,7 @@ several that are put together, or of two that are compared.
 import json
 import statistics
 
-LISTS = ["machines", "edge", "stack", "memory", "worth"]
+LISTS = ["machines", "edge", "stack", "memory", "worth"]  # of worth's rows each has rounds
 
 
 class Cell:
@@ -82,6 +82,20 @@ def points_add(into, more):
             into.setdefault(name, {}).setdefault(str(x), []).extend(values)
 
 
+def worth_added(rows, more):
+    """Rounds of the same row put together."""
+    rows = {row["row"]: row for row in rows}
+    for row in more:
+        mine = rows.setdefault(row["row"], row)
+        if mine is not row:
+            mine["ratios"] += row["ratios"]
+            mine["ratio"] = statistics.median(mine["ratios"])
+            for name, dictionary in row["cells"].items():
+                for key, values in dictionary.items():
+                    mine["cells"][name][key] += values
+    return list(rows.values())
+
+
 def add(figures, more):
     """Puts another run's rounds behind these. Of what isn't made in rounds the last is kept, where both have it."""
     figures["peers"] += [peer for peer in more["peers"] if peer not in figures["peers"]]
@@ -99,6 +113,8 @@ def add(figures, more):
     for chart, curves in more["curves"].items():
         mine = figures["curves"].setdefault(chart, {**curves, "lines": {}})
         points_add(mine["lines"], curves["lines"])
-    for name in LISTS:
-        figures[name] = figures[name] + more[name] if name == "machines" else more[name] or figures[name]
+    figures["machines"] += more["machines"]
+    figures["worth"] = worth_added(figures["worth"], more["worth"])
+    for name in ("edge", "stack", "memory"):
+        figures[name] = more[name] or figures[name]
     return figures
