@@ -5,7 +5,9 @@ import os
 import shutil
 
 import report
-from peers import BARE, WINDLASS, Peer, Unusable
+from peers import GLUSTERFS, GLUSTERFS_STACK, STACK, WINDLASS, Peer, Unusable
+
+PEERS = [WINDLASS, STACK, "bindfs", GLUSTERFS, GLUSTERFS_STACK, "hp", "ll"]  # others of theirs keep the same
 
 WARM = 100  # files that are visited and forgotten before: what every daemon has once it runs
 SLOW_FROM = 200000  # the others take minutes for more
@@ -18,7 +20,7 @@ def sizes(quick):
 def forms(peers):
     """Windlass remembers some inodes for itself, up to its option lru-limit: with that, and without."""
     for peer in peers:
-        if peer.name != BARE:
+        if peer.name in PEERS:
             yield peer
         if peer.name == WINDLASS:
             yield Peer(peer.bench, peer.name + " --lru-limit=0", peer.command, [*peer.options, "--lru-limit=0"])
