@@ -50,7 +50,16 @@ def judged(compared):
                     yield aim, title, pair, found, least >= aim.least and median >= (aim.of_median or 0)
 
 
-def print_aims(compared):
+def memory_lines(rows):
+    """What is kept when all files were forgotten is to be what there was before: a tenth more is chance."""
+    for row in rows:
+        if row["peer"].startswith(WINDLASS):
+            kept = row["forgotten"] / max(row["before"], 1)
+            yield ["memory when all were forgotten, as times before", f"{row['files']:,} files", row["peer"], f"{kept:.2f}", "", "1",
+                   "reached" if kept <= 1.1 else "above"]
+
+
+def print_aims(compared, memory):
     lines = [["", "", "", "least", "median", "aim", ""]]
     short = []
     for aim, title, pair, found, reached in judged(compared):
@@ -60,6 +69,7 @@ def print_aims(compared):
         below = [f"{row} {value:.2f}" for row, value in found.items() if value < aim.least]
         if below:
             short.append(f"{pair[0]} / {pair[1]}, {title}: {', '.join(below)}")
+    lines += memory_lines(memory)
     if len(lines) > 1:
         print("\nthe aims: rates of one as a part of another's\n")
         print("\n".join(report.table(lines)))
