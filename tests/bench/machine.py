@@ -94,6 +94,6 @@ def lines(machine):
     """As text."""
     yield f"{machine['when']}: {machine['cpus']} x {machine['cpu']}, {machine['memory_gib']} GiB, Linux {machine['kernel']}"
     yield f"in {machine['directory']} ({machine['file_system']}), FUSE over io_uring: {machine['io_uring']}"
-    yield f"{machine['windlass']}{' (a debug build)' if machine['debug'] else ''}, {machine['libfuse'] or 'libfuse unknown'}; " + ", ".join(
+    yield f"{machine['windlass']}{' (a debug build)' if machine.get('debug') else ''}, {machine['libfuse'] or 'libfuse unknown'}; " + ", ".join(
         version or f"no {name}" for name, version in machine["peers"].items())
     yield f"before: load {machine['load']}, others used {machine['others_percent']} % of a CPU"
