@@ -174,10 +174,12 @@ def known_types(bench):
     return re.findall(r"^  ([a-z0-9-]+/[a-z0-9-]+) ", said.split("Translators", 1)[1], re.M)
 
 
-def measure(bench, quick, rounds):
-    """[{row, aim, quick_aim, ratio, ratios, cells}]; what the build doesn't have is left out, and said."""
+def measure(bench, quick, rounds, word=""):
+    """[{row, aim, quick_aim, ratio, ratios, cells}]; of those whose name has the word; what the build doesn't have is left out, and said."""
     rows, known = [], known_types(bench)
     for number, row in enumerate(ROWS):
+        if word not in row.name:
+            continue
         absent = [kind for kind, _ in [row.below, *row.translators] if kind not in known]
         if absent:
             bench.say(f"{row.name}: left out, there is no {' and no '.join(absent)}")
