@@ -205,10 +205,17 @@ class Peer:
             time.sleep(0.05)
 
 
-def lacking(bench, needs):
+def unknown(bench, options):
+    """Those of fast's options that this build doesn't have."""
+    return [option for option in options if option.startswith(("--passthrough=", "--io-uring="))
+            and not bench.has_option(option[2:].split("=")[0])]
+
+
+def lacking(bench, needs, options):
     """Why a peer can't be, or nothing."""
-    if NEEDS_FAST in needs and not bench.has_fast:
-        return "this build of Windlass has no --passthrough and no --io-uring"
+    missing = unknown(bench, options)
+    if NEEDS_FAST in needs and (len(missing) == 2 or any(option.endswith("=required") for option in missing)):
+        return "this build of Windlass has no " + " and no ".join(option.split("=")[0] for option in missing)
     if NEEDS_URING in needs and machine.text_of(machine.URING) != "Y":
         return f"FUSE over io_uring is off: as root, echo Y >{machine.URING}"
     for need, program in ((NEEDS_BINDFS, "bindfs"), (NEEDS_GLUSTERFS, "glusterfs")):
@@ -226,11 +233,11 @@ def peers_of(bench, names):
     for name, command, options, needs in PEERS:
         if name not in names:
             continue
-        reason = lacking(bench, needs)
+        reason = lacking(bench, needs, options)
         if reason:
             out.setdefault(reason, []).append(name)
         else:
-            peers.append(Peer(bench, name, command, options))
+            peers.append(Peer(bench, name, command, [option for option in options if option not in unknown(bench, options)]))
     for reason, left_out in out.items():
         bench.say(f"left out: {', '.join(left_out)}: {reason}")
     return peers
