@@ -39,10 +39,10 @@ static const struct xlator_option rot13_options[] = {
 #define ROT13_VECTORISED
 #endif
 
-/* Without a branch, so that it goes 16 bytes at a time: a letter's place in the alphabet is below 26 in either case, any
- * other byte's isn't. */
-static ROT13_VECTORISED void
-rot13_bytes (unsigned char *bytes, size_t size)
+/* Without a branch, so that it goes as many bytes at a time as the processor's registers have: a letter's place in the
+ * alphabet is below 26 in either case, any other byte's isn't. */
+static inline __attribute__ ((always_inline)) ROT13_VECTORISED void
+rot13_loop (unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         const unsigned char place = (bytes[i] | 0x20) - 'a';
@@ -52,6 +52,48 @@ rot13_bytes (unsigned char *bytes, size_t size)
         bytes[i] += up - down;
     }
 }
+
+static ROT13_VECTORISED void
+rot13_any (unsigned char *bytes, size_t size)
+{
+    rot13_loop (bytes, size);
+}
+
+#if defined __x86_64__ && defined __OPTIMIZE__ && !defined __clang__
+
+/* Every x86-64 has registers of 16 bytes; these have 32 and 64. */
+static ROT13_VECTORISED __attribute__ ((target ("avx2"))) void
+rot13_avx2 (unsigned char *bytes, size_t size)
+{
+    rot13_loop (bytes, size);
+}
+
+static ROT13_VECTORISED __attribute__ ((target ("avx512bw,prefer-vector-width=512"))) void
+rot13_avx512 (unsigned char *bytes, size_t size)
+{
+    rot13_loop (bytes, size);
+}
+
+static void
+rot13_bytes (unsigned char *bytes, size_t size)
+{
+    if (__builtin_cpu_supports ("avx512bw"))
+        rot13_avx512 (bytes, size);
+    else if (__builtin_cpu_supports ("avx2"))
+        rot13_avx2 (bytes, size);
+    else
+        rot13_any (bytes, size);
+}
+
+#else
+
+static void
+rot13_bytes (unsigned char *bytes, size_t size)
+{
+    rot13_any (bytes, size);
+}
+
+#endif
 
 static void
 rot13_iovec (const struct iovec *vector, int count)
