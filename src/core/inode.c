@@ -272,6 +272,14 @@ itable_foreach (struct itable *table, void (*fn) (inode_t *inode, void *data), v
         fn (inodes->pdata[i], data);
 }
 
+void
+itable_trim (struct itable *table)
+{
+    pthread_mutex_lock (&table->lock);
+    slots_trim_locked (table);
+    pthread_mutex_unlock (&table->lock);
+}
+
 GArray *
 itable_some (struct itable *table, unsigned max)
 {

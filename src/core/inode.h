@@ -56,6 +56,9 @@ void itable_set_realm (struct itable *table);
 /* How many inodes there are, and how many of them nobody refers to. */
 void itable_counts (struct itable *table, size_t *ret_known, size_t *ret_forgotten);
 
+/* Gives memory back that nobody's number takes any more. */
+void itable_trim (struct itable *table);
+
 /* Calls fn for every linked inode, with a reference held and no lock. */
 void itable_foreach (struct itable *table, void (*fn) (inode_t *inode, void *data), void *data);
 

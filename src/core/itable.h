@@ -22,9 +22,20 @@ struct slot {
     uint64_t word;
 };
 
-/* A struct, so that a debugger knows how many there are. */
+/* A struct, so that a debugger knows how many there are. Where nobody has a place in it its memory goes back to the system,
+ * and all is 0. */
 struct slot_chunk {
     struct slot slots[SLOT_CHUNK];
+};
+
+/* What is known of the places of a chunk. */
+struct slot_room {
+    uint32_t used, fresh; /* how many have one; the first that nobody had since the memory was given back */
+    uint32_t free;        /* one that somebody had, counted from 1, or 0 */
+    uint32_t generation;  /* of the fresh ones: no number was ever given out with it */
+    uint32_t newest;      /* larger than the generation of any number that was given out */
+    uint32_t next;        /* another chunk with room, counted from 1, or 0 */
+    bool listed;
 };
 
 struct itable {
@@ -33,7 +44,9 @@ struct itable {
     GHashTable *by_name;  /* set of struct dentry */
     GQueue forgotten;     /* of inode_t, the oldest first */
     struct slot_chunk **chunks; /* atomic: chunks come and never go or move */
-    uint32_t n_slots, free_slot;
+    GArray *rooms;    /* of struct slot_room, for each chunk */
+    uint32_t room;    /* the first chunk with a place to give out, counted from 1, or 0 */
+    uint32_t n_slots; /* from here on there never was an inode */
     uint32_t realm;       /* the highest bit of the generation of each number: INODE_REALM >> 32, or 0; constant */
     inode_t *root;
     unsigned keepers;
@@ -71,5 +84,6 @@ void slots_free (struct itable *table);
 void slot_take_locked (struct itable *table, inode_t *inode);
 void slot_give_locked (struct itable *table, inode_t *inode);
 inode_t *slot_inode (struct itable *table, uint32_t slot);
+void slots_trim_locked (struct itable *table);
 
 #endif

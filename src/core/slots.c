@@ -7,19 +7,23 @@
 #include "core/itable.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 void
 slots_init (struct itable *table)
 {
     table->chunks = g_new0 (struct slot_chunk *, SLOT_CHUNKS);
-    table->n_slots = 1; /* 0 is no inode; the first is the root, whose number must be 1 */
+    table->rooms = g_array_new (FALSE, TRUE, sizeof (struct slot_room));
 }
 
 void
 slots_free (struct itable *table)
 {
-    for (unsigned i = 0; i < SLOT_CHUNKS && table->chunks[i]; i++) /* they came one after the other */
-        g_free (table->chunks[i]);
+    for (guint i = 0; i < table->rooms->len; i++)
+        free (table->chunks[i]);
+    g_array_unref (table->rooms);
     g_free (table->chunks);
 }
 
@@ -48,41 +52,117 @@ slot_inode (struct itable *table, uint32_t slot)
     return word & 1 ? NULL : (inode_t *) (uintptr_t) word;
 }
 
-/* One that nobody had yet: generation 0. */
-static uint32_t
-slot_fresh_locked (struct itable *table)
+static struct slot_room *
+room_of (struct itable *table, uint32_t chunk)
 {
-    uint32_t slot = table->n_slots++;
+    return &g_array_index (table->rooms, struct slot_room, chunk);
+}
 
-    g_assert (slot / SLOT_CHUNK < SLOT_CHUNKS); /* 268 million inodes: memory ends before */
-    if (!slot_at (table, slot))
-        __atomic_store_n (&table->chunks[slot / SLOT_CHUNK], g_new0 (struct slot_chunk, 1), __ATOMIC_RELEASE);
-    return slot;
+static bool
+room_is_full (const struct slot_room *room)
+{
+    return !room->free && room->fresh == SLOT_CHUNK;
+}
+
+static void
+room_list_locked (struct itable *table, uint32_t chunk)
+{
+    struct slot_room *room = room_of (table, chunk);
+
+    if (room->listed || room_is_full (room))
+        return;
+    room->listed = true;
+    room->next = table->room;
+    table->room = chunk + 1;
+}
+
+/* Its memory can be given back by itself, since it begins and ends where a page does. */
+static void
+chunk_add_locked (struct itable *table)
+{
+    uint32_t chunk = table->rooms->len;
+    void *memory;
+
+    g_assert (chunk < SLOT_CHUNKS); /* 268 million inodes: memory ends before */
+    memory = aligned_alloc (sizeof (struct slot_chunk), sizeof (struct slot_chunk));
+    if (!memory)
+        g_error ("no memory for more inodes");
+    memset (memory, 0, sizeof (struct slot_chunk));
+    __atomic_store_n (&table->chunks[chunk], memory, __ATOMIC_RELEASE);
+    g_array_set_size (table->rooms, chunk + 1);
+    if (chunk == 0)
+        room_of (table, 0)->fresh = 1; /* 0 is no inode; the first is the root, whose number must be 1 */
+    room_list_locked (table, chunk);
 }
 
 void
 slot_take_locked (struct itable *table, inode_t *inode)
 {
-    uint32_t slot = table->free_slot;
-    uint64_t word = slot ? slot_load (slot_at (table, slot)) : (uint64_t) table->realm << 32;
+    struct slot_room *room;
+    uint32_t chunk, place;
 
-    if (slot)
-        table->free_slot = (uint32_t) word >> 1;
-    else
-        slot = slot_fresh_locked (table);
-    inode->slot = slot;
-    inode->generation = (uint32_t) (word >> 32);
-    __atomic_store_n (&slot_at (table, slot)->word, (uint64_t) (uintptr_t) inode, __ATOMIC_RELEASE);
+    if (!table->room)
+        chunk_add_locked (table);
+    chunk = table->room - 1;
+    room = room_of (table, chunk);
+    place = room->free ? room->free - 1 : room->fresh++;
+    inode->slot = chunk * SLOT_CHUNK + place;
+    if (room->free) {
+        uint64_t word = slot_load (slot_at (table, inode->slot));
+        room->free = (uint32_t) word >> 1;
+        inode->generation = (uint32_t) (word >> 32);
+    } else {
+        inode->generation = room->generation | table->realm;
+    }
+    room->used++;
+    if (room_is_full (room)) {
+        table->room = room->next;
+        room->listed = false;
+    }
+    table->n_slots = MAX (table->n_slots, inode->slot + 1);
+    __atomic_store_n (&slot_at (table, inode->slot)->word, (uint64_t) (uintptr_t) inode, __ATOMIC_RELEASE);
 }
 
 void
 slot_give_locked (struct itable *table, inode_t *inode)
 {
-    uint64_t generation = ((inode->generation + 1) & ~(uint32_t) (INODE_REALM >> 32)) | table->realm;
+    const uint32_t next = (inode->generation + 1) & ~(uint32_t) (INODE_REALM >> 32);
+    struct slot_room *room = room_of (table, inode->slot / SLOT_CHUNK);
 
     __atomic_store_n (&slot_at (table, inode->slot)->word,
-                      generation << 32 | (uint64_t) table->free_slot << 1 | 1, __ATOMIC_RELEASE);
-    table->free_slot = inode->slot;
+                      (uint64_t) (next | table->realm) << 32 | (uint64_t) room->free << 1 | 1, __ATOMIC_RELEASE);
+    room->free = inode->slot % SLOT_CHUNK + 1;
+    room->newest = MAX (room->newest, next);
+    room->used--;
+    room_list_locked (table, inode->slot / SLOT_CHUNK);
+}
+
+/* Whoever looks there meanwhile, without the lock, finds places that are free, or 0, which is no inode either. */
+static void
+chunk_trim_locked (struct itable *table, uint32_t chunk)
+{
+    struct slot_room *room = room_of (table, chunk);
+
+    if (room->used > 0 || room->fresh == 0 || sizeof (struct slot_chunk) % sysconf (_SC_PAGESIZE) != 0
+        || madvise (table->chunks[chunk], sizeof (struct slot_chunk), MADV_DONTNEED) < 0)
+        return;
+    room->generation = room->newest;
+    room->free = room->fresh = 0;
+}
+
+/* Those in use are filled first from now on. */
+void
+slots_trim_locked (struct itable *table)
+{
+    table->room = 0;
+    for (uint32_t chunk = table->rooms->len; chunk > 0; chunk--) {
+        chunk_trim_locked (table, chunk - 1);
+        room_of (table, chunk - 1)->listed = false;
+    }
+    for (int in_use = 0; in_use < 2; in_use++)
+        for (uint32_t chunk = table->rooms->len; chunk > 0; chunk--)
+            if ((room_of (table, chunk - 1)->used > 0) == in_use)
+                room_list_locked (table, chunk - 1);
 }
 
 uint64_t

@@ -138,6 +138,9 @@ bool loop_stop (struct bridge *bridge, int64_t patience);
 
 /* --- trim.c: gives back the memory of what the kernel forgets; so many more --- */
 void trim_note (struct bridge *bridge, unsigned forgotten);
+/* From when it has a graph until before it goes. */
+void trim_begin (struct bridge *bridge);
+void trim_end (struct bridge *bridge);
 
 void bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out); /* dump.c */
 

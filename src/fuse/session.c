@@ -280,6 +280,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     pthread_mutex_init (&bridge->fds_lock, NULL);
     bridge->fds = g_hash_table_new (NULL, NULL);
     bridge->spare = spare_new ();
+    trim_begin (bridge);
 }
 
 struct bridge *

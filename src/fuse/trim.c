@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory back to the system. The C library keeps what is freed, which after a walk through a large tree is all that
- * its inodes took. So when the kernel has forgotten many, what is free is given back a while later.
+ * Memory back to the system. The C library keeps what is freed, and the table the numbers of its inodes, which after a walk
+ * through a large tree is all that they took. So when the kernel has forgotten many, what is free is given back a while later.
  */
 #include "fuse/internal.h"
 
@@ -9,12 +9,37 @@
 
 #include <malloc.h>
 
-#define MANY 10000
+#define MANY 1000
 #define LATER (2LL * 1000000000)
+
+static pthread_mutex_t trim_lock = PTHREAD_MUTEX_INITIALIZER; /* the lock of a table comes after it */
+static GSList *trim_bridges; /* trim_lock */
+static bool trim_is_due;     /* atomic */
+
+void
+trim_begin (struct bridge *bridge)
+{
+    pthread_mutex_lock (&trim_lock);
+    trim_bridges = g_slist_prepend (trim_bridges, bridge);
+    pthread_mutex_unlock (&trim_lock);
+}
+
+void
+trim_end (struct bridge *bridge)
+{
+    pthread_mutex_lock (&trim_lock);
+    trim_bridges = g_slist_remove (trim_bridges, bridge);
+    pthread_mutex_unlock (&trim_lock);
+}
 
 static void
 trim (void *unused)
 {
+    __atomic_store_n (&trim_is_due, false, __ATOMIC_SEQ_CST); /* who forgets more from now on has to ask again */
+    pthread_mutex_lock (&trim_lock);
+    for (GSList *at = trim_bridges; at; at = at->next)
+        itable_trim (((struct bridge *) at->data)->graph->itable);
+    pthread_mutex_unlock (&trim_lock);
     malloc_trim (0);
 }
 
@@ -23,6 +48,6 @@ trim_note (struct bridge *bridge, unsigned forgotten)
 {
     unsigned before = __atomic_fetch_add (&bridge->n_forgotten, forgotten, __ATOMIC_RELAXED);
 
-    if (before / MANY != (before + forgotten) / MANY)
+    if (before / MANY != (before + forgotten) / MANY && !__atomic_exchange_n (&trim_is_due, true, __ATOMIC_SEQ_CST))
         timer_after (LATER, trim, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of inodes: identity, names, numbers, and that what nobody refers to goes. */
 #include "core/inode.h"
+#include "core/itable.h"
 #include "core/translator.h"
 
 #include "suite.h"
@@ -223,6 +224,42 @@ START_TEST (a_stale_or_invented_number_finds_nothing)
 }
 END_TEST
 
+/* Many come and go: the memory of their numbers goes too, and comes back without any number that was there before. */
+START_TEST (numbers_given_back_are_never_given_out_again)
+{
+    enum { N = 3 * SLOT_CHUNK };
+    g_autoptr (table_t) table = table_new (0);
+    g_autofree inode_t **inodes = g_new (inode_t *, N);
+    g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned i = 0; i < N; i++) {
+            inodes[i] = inode_new (table);
+            uint64_t nodeid = inode_nodeid (inodes[i]);
+            ck_assert_msg (g_hash_table_add (seen, g_memdup2 (&nodeid, sizeof nodeid)), "number %" G_GUINT64_FORMAT " again", nodeid);
+            ck_assert_ptr_eq (inode_of_nodeid (table, nodeid), inodes[i]);
+        }
+        ck_assert_uint_le (table->n_slots, N + SLOT_CHUNK);
+        for (unsigned i = 0; i < N; i++)
+            if (i != N / 2)
+                inode_unref (inodes[i]);
+        itable_trim (table);
+        if (round % 2 == 0)
+            itable_trim (table);
+        uint64_t kept = inode_nodeid (inodes[N / 2]);
+        ck_assert_ptr_eq (inode_of_nodeid (table, kept), inodes[N / 2]);
+        inode_unref (inodes[N / 2]);
+        ck_assert_ptr_null (inode_get_nodeid (table, kept));
+    }
+    ck_assert_ptr_eq (inode_of_nodeid (table, 1), itable_root (table));
+    GHashTableIter iter;
+    gpointer nodeid;
+    g_hash_table_iter_init (&iter, seen);
+    while (g_hash_table_iter_next (&iter, &nodeid, NULL))
+        ck_assert_ptr_null (inode_get_nodeid (table, *(uint64_t *) nodeid));
+}
+END_TEST
+
 /* A slot is used again and again, until its generation begins anew. */
 START_TEST (numbers_of_two_realms_are_never_the_same)
 {
@@ -336,6 +373,7 @@ main (void)
     tcase_add_test (tcase, a_child_keeps_its_directories);
     tcase_add_test (tcase, a_very_deep_tree_goes_without_a_deep_stack);
     tcase_add_test (tcase, a_stale_or_invented_number_finds_nothing);
+    tcase_add_test (tcase, numbers_given_back_are_never_given_out_again);
     tcase_add_test (tcase, numbers_of_two_realms_are_never_the_same);
     tcase_add_test (tcase, an_idle_inode_is_found_with_a_reference_alone);
     tcase_add_test (tcase, many_threads_may_use_one_table);
