@@ -18,6 +18,7 @@ struct fd {
     pid_t pid;      /* who opened it */
     inode_t *inode; /* with a reference; set by fd_new, or by create and tmpfile before they answer */
     unsigned keepers;
+    bool closes_silently; /* a flush would say nothing: storage knows that its file system has nothing to say. Set before the open is answered */
     void (*release) (fd_t *fd, void *data);
     void *data;
     void *ctx[]; /* one per translator that keeps fds; atomic */

@@ -248,8 +248,8 @@ struct spare;
 struct spare *spare_new (void);
 /* Joins the thread, if there is one. */
 void spare_free (struct spare *spare);
-/* May the kernel be spared the flush of a file that is opened like this? */
-bool spare_allowed (struct bridge *bridge, int flags);
+/* May the kernel be spared the flush of a file that was opened like this? */
+bool spare_allowed (struct bridge *bridge, const fd_t *fd, int flags);
 /* owner, of the process pid, locks through fd. */
 void spare_note_lock (struct bridge *bridge, fd_t *fd, uint64_t owner, pid_t pid);
 /* fd was closed for good: what was locked through it, and not flushed, goes. */

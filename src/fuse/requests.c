@@ -288,7 +288,7 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
         return;
     fi->keep_cache = bridge->keep_cache && !hidden;
     fi->direct_io = bridge->direct_io || hidden;
-    fi->noflush = spare_allowed (bridge, fi->flags);
+    fi->noflush = spare_allowed (bridge, fd, fi->flags);
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
     fi->parallel_direct_writes = 1;
 #endif

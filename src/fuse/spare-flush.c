@@ -2,8 +2,8 @@
 /*
  * Closing without a flush.
  *
- * A flush costs as much as an open, and for a file that was only read all it does in storage is to drop the record locks of who
- * closes it; hardly any program takes one. So the kernel is told to leave it out until the first lock is
+ * A flush costs as much as an open, and for a file that was only read, or that lies in a file system that never says anything
+ * when one is closed, all it does in storage is to drop the record locks of who closes it; hardly any program takes one. So the kernel is told to leave it out until the first lock is
  * seen. Who locks through a file that was opened before that is noted: his locks go when the file is released, or when
  * his process ends, whatever comes first.
  */
@@ -64,9 +64,9 @@ spare_free (struct spare *spare)
 }
 
 bool
-spare_allowed (struct bridge *bridge, int flags)
+spare_allowed (struct bridge *bridge, const fd_t *fd, int flags)
 {
-    return bridge->lazy_flush && (flags & O_ACCMODE) == O_RDONLY
+    return bridge->lazy_flush && ((flags & O_ACCMODE) == O_RDONLY || fd->closes_silently)
            && !__atomic_load_n (&bridge->spare->locks_used, __ATOMIC_RELAXED);
 }
 

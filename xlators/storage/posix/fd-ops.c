@@ -2,6 +2,9 @@
 /* Open files and directories: open, create, tmpfile, opendir, flush, fsync, fsyncdir, release. */
 #include "posix.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #define FD_OPEN_FLAGS                                                                              \
     (O_ACCMODE | O_APPEND | O_TRUNC | O_NONBLOCK | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME | O_DIRECTORY)
 #define FD_CREATE_ATTEMPTS 8
@@ -26,12 +29,25 @@ posix_fd_of (xlator_t *this, fd_t *fd, struct posix_fd **ret_pfd)
     return pfd->fd;
 }
 
+/* Only writing can go wrong late, and only where the file system has a flush of its own, as those of networks have: these haven't. */
+static bool
+fd_closes_silently (int real, uint32_t flags)
+{
+    struct statfs fs;
+
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return true;
+    if (fstatfs (real, &fs) < 0)
+        return false;
+    return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
+}
+
 void
 posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *gfid, struct posix_inode *pi)
 {
     struct posix_fd *pfd = g_new0 (struct posix_fd, 1);
 
-
+    fd->closes_silently = fd_closes_silently (real, flags);
     pfd->magic = POSIX_FD_MAGIC;
     pfd->fd = real;
     pfd->flags = flags;
@@ -300,13 +316,13 @@ posix_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, 
                   r < 0 ? NULL : &found.buf, NULL);
 }
 
-/* Closing a copy has the file system say what close(2) would; only writing can go wrong late. */
+/* Closing a copy has the file system say what close(2) would. */
 static int
-fd_flush (const struct posix_fd *pfd)
+fd_flush (const fd_t *fd, const struct posix_fd *pfd)
 {
     int copy;
 
-    if ((pfd->flags & O_ACCMODE) == O_RDONLY)
+    if (fd->closes_silently)
         return 0;
     copy = fcntl (pfd->fd, F_DUPFD_CLOEXEC, 0);
     return copy < 0 || close (copy) == 0 || errno == EINTR ? 0 : -errno;
@@ -322,7 +338,7 @@ posix_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
     if (pi)
         posix_locks_drop (pi, frame->root->lk_owner);
     if (r >= 0)
-        r = fd_flush (pfd);
+        r = fd_flush (fd, pfd);
     STACK_UNWIND (flush, frame, POSIX_RET (r), NULL);
 }
 
