@@ -34,7 +34,7 @@ struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
     int acl; /* of acl_values: ask acl_of */
-    bool read_only, writeback, auto_invalidation, readdirp, always_flush, idmapped;
+    bool read_only, writeback, auto_invalidation, readdirp, always_flush, idmapped, exclusive;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     bool measure; /* of src/daemon */
     int64_t lru_limit;

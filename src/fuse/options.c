@@ -24,6 +24,7 @@ acl_of (int value)
 }
 
 #define META_DIR_NAME "meta-dir-name"
+#define EXCLUSIVE "exclusive"
 
 #define FIELD(field_) OPTION_FIELD (struct bridge_settings, field_)
 #define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
@@ -47,6 +48,8 @@ const struct xlator_option bridge_options[] = {
       .help = "let the kernel collect writes and send them later; nobody else may change the files meanwhile" },
     { .key = { "attr-times-granularity" }, .type = OPTION_INT, FIELD (time_granularity), .value = "0", .min = 0,
       .max = 1000000000, .help = "nanoseconds to which file times are exact, for the writeback cache; 0 is 1" },
+    { .key = { EXCLUSIVE }, .type = OPTION_BOOL, FIELD (exclusive), .value = "off",
+      .help = "a promise that nobody changes the directory but through this mount: the kernel then remembers names, also those that don't exist, attributes, listings and data for a day; what somebody else changes isn't seen, and may be overwritten by what was remembered" },
     { .key = { "use-readdirp" }, .type = OPTION_BOOL, FIELD (readdirp), .value = "yes",
       .help = "answer attributes along with the names of a directory when the kernel asks for them" },
     { .key = { "acl" }, .type = OPTION_ENUM, FIELD (acl), .value = "on", .values = acl_values,
@@ -153,6 +156,27 @@ meta_name_from_graph (struct bridge *bridge)
     }
 }
 
+/* What nobody set becomes what is best where nobody else changes anything. */
+static int
+options_for_exclusive (struct bridge *bridge, char **ret_error)
+{
+    static const char *const values[][2] = { { "attribute-timeout", "86400" }, { "entry-timeout", "86400" },
+                                             { "negative-timeout", "86400" }, { "fopen-keep-cache", "on" },
+                                             { "auto-invalidation", "off" } };
+    int r = 0;
+
+    for (size_t i = 0; i < G_N_ELEMENTS (values) && r == 0; i++) {
+        struct option_setting *setting = setting_find (bridge, values[i][0]);
+
+        if (setting->by != SET_BY_DEFAULT)
+            continue;
+        g_free (setting->text);
+        setting->text = g_strdup (values[i][1]);
+        r = option_store (bridge, setting, ret_error);
+    }
+    return r;
+}
+
 int
 bridge_options_read (struct bridge *bridge, const char *const *options, char **ret_error)
 {
@@ -171,5 +195,5 @@ bridge_options_read (struct bridge *bridge, const char *const *options, char **r
     meta_name_from_graph (bridge);
     for (guint i = 0; r == 0 && i < settings->len; i++)
         r = option_store (bridge, settings->pdata[i], ret_error);
-    return r;
+    return r == 0 && bridge->settings.exclusive ? options_for_exclusive (bridge, ret_error) : r;
 }

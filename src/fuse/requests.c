@@ -284,8 +284,10 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
     const bool hidden = request_is_hidden (frame); /* sizes there are 0, whatever is in a file */
 
     fi->fh = (uintptr_t) fd;
-    if (directory)
+    if (directory) {
+        fi->cache_readdir = fi->keep_cache = bridge->settings.exclusive && !hidden;
         return;
+    }
     fi->keep_cache = bridge->keep_cache && !hidden;
     fi->direct_io = bridge->direct_io || hidden;
     fi->noflush = spare_allowed (bridge, fd, fi->flags);
