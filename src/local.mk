@@ -212,6 +212,8 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/names.c \
     %D%/fuse/open.c \
     %D%/fuse/options.c \
+    %D%/fuse/place.c \
+    %D%/fuse/place.h \
     %D%/fuse/requests.c \
     %D%/fuse/rights.c \
     %D%/fuse/session.c \

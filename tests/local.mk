@@ -15,6 +15,7 @@ check_PROGRAMS += \
     tests/unit/test_lru \
     tests/unit/test_numbers \
     tests/unit/test_option \
+    tests/unit/test_place \
     tests/unit/test_scheduler \
     tests/unit/test_rules \
     tests/unit/test_timeline \

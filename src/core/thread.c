@@ -8,8 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Where this thread might run before it stayed somewhere. */
+static __thread cpu_set_t anywhere;
+static __thread bool stays;
+
 struct start {
     char name[16];
+    bool anywhere_else; /* than where its maker stays: in `anywhere` */
+    cpu_set_t anywhere;
     void *(*run) (void *data);
     void *data;
 };
@@ -50,12 +56,31 @@ thread_adopt (const char *name)
     (void) unshare (CLONE_FS);
 }
 
+bool
+thread_stay_on (int cpu)
+{
+    cpu_set_t one;
+
+    if (!stays && sched_getaffinity (0, sizeof anywhere, &anywhere) < 0)
+        return false;
+    if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET (cpu, &anywhere))
+        return false;
+    CPU_ZERO (&one);
+    CPU_SET (cpu, &one);
+    if (sched_setaffinity (0, sizeof one, &one) < 0)
+        return false;
+    stays = true;
+    return true;
+}
+
 static void *
 thread_run (void *data)
 {
     struct start start = *(struct start *) data;
 
     g_free (data);
+    if (start.anywhere_else)
+        (void) sched_setaffinity (0, sizeof start.anywhere, &start.anywhere);
     thread_adopt (start.name);
     return start.run (start.data);
 }
@@ -70,6 +95,8 @@ thread_new (pthread_t *ret_thread, const char *name, void *(*run) (void *data), 
     g_strlcpy (start->name, name, sizeof start->name);
     start->run = run;
     start->data = data;
+    start->anywhere_else = stays;
+    start->anywhere = anywhere;
     sigfillset (&all);
     sigdelset (&all, SIGSEGV);
     sigdelset (&all, SIGBUS);

@@ -20,6 +20,10 @@ int thread_new (pthread_t *ret_thread, const char *name, void *(*run) (void *dat
 /* What thread_new does to a new thread, for one that is there already. */
 void thread_adopt (const char *name);
 
+/* This thread runs on that processor alone from now on, but threads that it starts anywhere. false: it may not, or there is
+ * no such, and it runs where it ran. */
+bool thread_stay_on (int cpu);
+
 /* The system's number of this thread; 0 for one that was neither started nor adopted here. */
 extern __thread pid_t thread_id;
 

@@ -12,6 +12,7 @@
 
 #include "core/iobuf.h"
 #include "fuse/bridge.h"
+#include "fuse/place.h"
 #include "xlator.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
     int acl; /* of acl_values: ask acl_of */
-    bool read_only, writeback, auto_invalidation, readdirp, always_flush, idmapped, exclusive;
+    bool read_only, writeback, auto_invalidation, readdirp, always_flush, idmapped, exclusive, follow_callers;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     bool measure; /* of src/daemon */
     int64_t lru_limit;
@@ -56,6 +57,7 @@ struct groups_cache;
 struct reader {
     struct bridge *bridge;
     pthread_t thread;
+    struct place place;
     struct iobref *iobref; /* of the one buffer that the kernel's next request goes to */
 };
 

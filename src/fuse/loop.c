@@ -8,6 +8,7 @@
 
 #include "core/watchdog.h"
 
+#include <linux/fuse.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,8 +156,11 @@ static void
 reader_loop (struct reader *reader)
 {
     struct bridge *bridge = reader->bridge;
+    const bool follows = bridge->settings.follow_callers;
     struct fuse_buf buf;
 
+    if (follows)
+        place_begin (&reader->place);
     while (!__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE) && !fuse_session_exited (bridge->session)) {
         if (enough_wait (bridge)) {
             reader_park (bridge);
@@ -176,7 +180,11 @@ reader_loop (struct reader *reader)
         }
         if (idle == 0)
             reader_call (bridge);
+        if (follows)
+            place_taken (&reader->place, ((const struct fuse_in_header *) buf.mem)->pid);
         fuse_session_process_buf (bridge->session, &buf);
+        if (follows)
+            place_answered (&reader->place);
     }
 }
 

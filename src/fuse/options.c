@@ -76,6 +76,8 @@ const struct xlator_option bridge_options[] = {
       .max = 65535, .help = "with how many of them the kernel takes the mount for congested" },
     { .key = { "reader-thread-count" }, .type = OPTION_INT, FIELD (reader_threads), .value = "8", .min = 1,
       .max = READERS_MAX, .help = "how many threads may handle requests; they start as they are needed" },
+    { .key = { "follow-callers" }, .type = OPTION_BOOL, FIELD (follow_callers), .value = "on",
+      .help = "have the threads that handle requests run on the processor of who asks, where nothing has to wake up first; needs to see callers in /proc" },
     INERT ("strict-volfile-check", OPTION_BOOL, "for management servers only"),
     INERT ("client-pid", OPTION_INT, "for management servers only"),
     INERT ("uid-map-root", OPTION_INT, "has no effect"),
