@@ -91,8 +91,7 @@ def worth_added(rows, more):
             mine["ratios"] += row["ratios"]
             mine["ratio"] = statistics.median(mine["ratios"])
             for name, dictionary in row["cells"].items():
-                for key, values in dictionary.items():
-                    mine["cells"][name][key] += values
+                points_add({name: mine["cells"].setdefault(name, Cell().dictionary)}, {name: dictionary})
     return list(rows.values())
 
 

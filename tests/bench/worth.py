@@ -10,8 +10,9 @@ import figures
 import report
 from peers import Peer
 
-WITHOUT, WITH = "without", "with"
-NAMES = [WITHOUT, WITH]
+# The last is with it too, but with daemon and client on one CPU: what it is worth where no idle one has to wake for each request.
+WITHOUT, WITH, PINNED = "without", "with", "with, one CPU"
+NAMES = [WITHOUT, WITH, PINNED]
 # The daemon is asked each time, whatever the kernel might know.
 ASK_NAMES = ["--entry-timeout=0", "--attribute-timeout=0"]
 KNOW_NAMES = ["--entry-timeout=3600", "--attribute-timeout=3600"]
@@ -136,27 +137,28 @@ def volfile(peer, specs):
 
 
 def command_of(row, name):
-    specs = [row.below, *(row.translators if name == WITH else [])]
+    specs = [row.below, *(row.translators if name != WITHOUT else [])]
     return lambda peer: [peer.bench.windlass, "-N", "-f", volfile(peer, specs), "-l", peer.path("log"), *row.options, peer.mnt]
 
 
 class Run:
-    def __init__(self, bench, peer):
-        self.bench, self.peer = bench, peer
+    def __init__(self, bench, peer, pinned):
+        self.bench, self.peer, self.pinned = bench, peer, pinned
 
     def __call__(self, work, *numbers):
         before = self.peer.cpu()
-        return (*self.bench.load(work, self.peer.mnt, *numbers), self.peer.cpu() - before)
+        return (*self.bench.load(work, self.peer.mnt, *numbers, pinned=self.pinned), self.peer.cpu() - before)
 
 
 def measure_row(bench, row, number, rounds, sizes):
-    """{WITHOUT: Cell, WITH: Cell}, and the ratios of the rounds, in which both take turns."""
-    cells, ratios = {WITHOUT: figures.Cell(), WITH: figures.Cell()}, []
-    peers = [Peer(bench, f"worth-{number}-{name}", command_of(row, name), []) for name in cells]
-    runs = [Run(bench, peer) for peer in peers]
+    """{name: Cell}, and the ratios of WITH to WITHOUT of the rounds, in which all take turns."""
+    cells, ratios = {name: figures.Cell() for name in NAMES}, []
+    peers = [Peer(bench, f"worth-{number}-{i}", command_of(row, name), []) for i, name in enumerate(NAMES)]
+    runs = [Run(bench, peer, name == PINNED) for peer, name in zip(peers, NAMES)]
     try:
         for peer, run in zip(peers, runs):
-            peer.start(False)
+            bench.progress(f"{row.name}: {peer.name.rsplit('-', 1)[1]} of {len(peers)} is prepared")
+            peer.start(run.pinned)
             row.work[0](peer, run, sizes)
         for i in range(rounds):
             for peer, run, cell in list(zip(peers, runs, cells.values()))[::-1 if i % 2 else 1]:
@@ -192,11 +194,12 @@ def measure(bench, quick, rounds, word=""):
 
 def print_rows(rows):
     print("\nover storage that takes 1 ms a call: operations a second without the translator and with it, and how many times "
-          "faster (medians)\n")
-    lines = [["", WITHOUT, WITH, "faster", "aim", ""]]
+          "faster (medians; one CPU: daemon and client share it)\n")
+    lines = [["", *NAMES, "faster", "on one CPU", "aim", ""]]
     for row in rows:
-        rates = [f"{figures.Cell(row['cells'][name]).rate():,.0f}" for name in (WITHOUT, WITH)]
+        cells = {name: figures.Cell(dictionary) for name, dictionary in row["cells"].items()}
+        rates = [f"{cells[name].rate():,.0f}" if name in cells else "-" for name in NAMES]
+        pinned = figures.ratio(cells.get(PINNED), cells[WITHOUT])
         verdict = "" if row["ratio"] >= row["aim"] else "below the aim"
-        lines.append([row["row"], *rates, f"{row['ratio']:.1f}x", f"{row['aim']}x", verdict])
+        lines.append([row["row"], *rates, f"{row['ratio']:.1f}x", "-" if pinned is None else f"{pinned:.1f}x", f"{row['aim']}x", verdict])
     print("\n".join(report.table(lines)))
-
