@@ -12,12 +12,12 @@ LIST_FILES = 50000
 
 class Sizes:
     def __init__(self, quick):
-        self.files = 500 if quick else 5000
-        self.calls = 1000 if quick else 10000
+        self.files = 500 if quick else 2000
+        self.calls = 1000 if quick else 5000
         self.megabytes = 32 if quick else 256
-        self.blocks = 2048 if quick else 16384  # powers of 2
+        self.blocks = 2048 if quick else 8192  # powers of 2
         self.listed = 5000 if quick else LIST_FILES
-        self.tree = 300 if quick else 3000
+        self.tree = 300 if quick else 1500
         self.objects = 8 if quick else 48
 
 
