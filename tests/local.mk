@@ -240,6 +240,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
     %D%/mount/cached-pages.sh \
+    %D%/mount/caches-in-trouble.sh \
     %D%/mount/caller-rights.sh \
     %D%/mount/compile.sh \
     %D%/mount/conform.sh \
@@ -363,6 +364,7 @@ dist_noinst_DATA += \
     %D%/tsan.supp \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
+    %D%/mount/programs/in-trouble.py \
     %D%/mount/programs/openmetrics.py \
     %D%/mount/replay-lib.sh \
     %D%/mount/watch-lib.sh \
