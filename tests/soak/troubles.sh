@@ -61,7 +61,11 @@ volume rot-13
     subvolumes delay
 end-volume
 END
-    [ -z "${TOP-}" ] || printf 'volume top\n    type %s\n    subvolumes rot-13\nend-volume\n' "$TOP" >>"$work/soak.vol"
+    if [ -f "${TOP-}" ]; then # all of it but its storage, which is the first
+        sed '1,/^ *end-volume/d; s/subvolumes posix *$/subvolumes rot-13/' "$TOP" >>"$work/soak.vol"
+    elif [ -n "${TOP-}" ]; then
+        printf 'volume top\n    type %s\n    subvolumes rot-13\nend-volume\n' "$TOP" >>"$work/soak.vol"
+    fi
 }
 
 mount_again () {
@@ -161,7 +165,7 @@ trouble_little_memory () {
 trouble_caches_dropped () {
     local end=$((SECONDS + $1))
     while [ $SECONDS -lt $end ]; do
-        [ "$(id -u)" != 0 ] || echo 2 >/proc/sys/vm/drop_caches
+        [ "$(id -u)" != 0 ] || mount -i -o remount,rw "$mnt"
         sleep 0.3
     done
 }
