@@ -39,6 +39,8 @@ static const struct by_design rows[] = {
       "what the kernel has in its cache is read without a word to the daemon, and the file's atime stays" },
     { "times/read", "file: atime [01]*", WITH_TYPE, "features/utime",
       "reading moves no atime, unless the option noatime is off: features-utime(7)" },
+    { "paths/opendir: *", "times of the *: atime @(moves|stays), mtime stays", WITH_TYPE, "features/utime",
+      "listing moves no atime either, unless the option noatime is off: features-utime(7)" },
     { "mapped/the end of the file", "what was behind the end*", ALWAYS, NULL,
       "the kernel keeps what a map wrote behind a file's end in its cache, and shows it when the file grows" },
     { "rename/*directory*, whiteout", "times of the directory*", ALWAYS, NULL,
