@@ -214,6 +214,14 @@ scheduler_fire (void)
         timers_call ();
 }
 
+void
+scheduler_pass (int64_t nanoseconds)
+{
+    pthread_mutex_lock (&scheduler.lock);
+    scheduler.now += nanoseconds;
+    pthread_mutex_unlock (&scheduler.lock);
+}
+
 bool
 scheduler_step (void)
 {

@@ -40,6 +40,9 @@ bool scheduler_timers (void);
 void scheduler_run (unsigned thread);
 void scheduler_fire (void);
 
+/* Takes the time forward, past timers too, which are due then. */
+void scheduler_pass (int64_t nanoseconds);
+
 /* One of these by chance, timers last; false when there is nothing to do. */
 bool scheduler_step (void);
 

@@ -25,6 +25,8 @@ stack slow test/slow
 stack slow-thread test/slow '    option threaded on'
 stack stale-write test/cache '    option ignores writev'
 stack stale-truncate test/cache '    option ignores truncate'
+stack late-read test/cache '    option late readv'
+stack late-attributes test/cache '    option late fstat'
 stack lost-append test/noappend
 stack reordered test/early
 cp "$TEST_DIR/rot-13.vol" "$TEST_DIR/twice.vol"
@@ -40,7 +42,7 @@ done
 run twice --seed 1 --histories 25 --faults 50 || fail "errors of storage break more than what they hit"
 
 # Each is found, and shrunk to six lines at most; the command that is printed finds it again.
-for wrong in stale-write stale-truncate lost-append reordered; do
+for wrong in stale-write stale-truncate late-read late-attributes lost-append reordered; do
     out=$(run $wrong --seed 2000 --histories 4000) && fail "$wrong passes"
     echo "$out"
     file=$(sed -n "s/.*--history '\([^']*\)'.*/\1/p" <<<"$out")

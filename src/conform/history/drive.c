@@ -18,9 +18,14 @@ enum {
     CHANCE_START,
     CHANCE_RELEASE,
     CHANCE_RELEASE_TOO,
+    CHANCE_RELEASE_LATE,
+    CHANCE_PASS,
     CHANCE_THREAD,
     CHANCE_TIMER,
 };
+
+#define LONG (700 * INT64_C (1000000000)) /* nanoseconds: no cache may go by what it knew before */
+#define LONG_ONE_IN 3                     /* lines of a narrow history */
 
 #define TIMERS_IN_THE_END 1000 /* one that is set again and again has no end */
 
@@ -199,6 +204,20 @@ choose (struct choice *choice, int what, unsigned which, uint64_t worth)
         *choice = (struct choice){ what, which, worth };
 }
 
+/* The least of two, so that more begins than ends; of what storage answered in a narrow history the least of four, so that others are asked and
+ * answered meanwhile. */
+static uint64_t
+release_worth (const struct drive *drive, const struct held *held)
+{
+    const uint64_t a = drive_chance (drive, CHANCE_RELEASE, held->line, held->event);
+    const uint64_t b = drive_chance (drive, CHANCE_RELEASE_TOO, held->line, held->event);
+    const uint64_t c = drive_chance (drive, CHANCE_RELEASE_LATE, held->line, held->event);
+
+    if (held->answer && held->gate->is_storage && history_is_narrow (drive->history->seed))
+        return MIN (MIN (a, b), MIN (c, c << 32 | c >> 32));
+    return MIN (a, b);
+}
+
 /* Timers are called seldom while there is something else: what they do is mostly meant for when nothing happens. */
 static struct choice
 drive_choose (const struct drive *drive, const struct line *next, unsigned step)
@@ -208,12 +227,8 @@ drive_choose (const struct drive *drive, const struct line *next, unsigned step)
 
     if (next && !drive->actors[next->client].line)
         choose (&choice, CHOOSE_START, 0, drive_chance (drive, CHANCE_START, next->number, 0));
-    for (guint i = 0; i < drive->held->len; i++) {
-        const struct held *held = drive->held->pdata[i];
-        const uint64_t a = drive_chance (drive, CHANCE_RELEASE, held->line, held->event);
-        const uint64_t b = drive_chance (drive, CHANCE_RELEASE_TOO, held->line, held->event);
-        choose (&choice, CHOOSE_RELEASE, i, MIN (a, b));
-    }
+    for (guint i = 0; i < drive->held->len; i++)
+        choose (&choice, CHOOSE_RELEASE, i, release_worth (drive, drive->held->pdata[i]));
     for (unsigned i = 0; i < threads; i++)
         choose (&choice, CHOOSE_THREAD, i, drive_chance (drive, CHANCE_THREAD, i, step));
     if (scheduler_timers ())
@@ -221,11 +236,22 @@ drive_choose (const struct drive *drive, const struct line *next, unsigned step)
     return choice;
 }
 
+/* What is kept gets old, so that storage is asked again. */
+static void
+drive_begin_line (struct drive *drive, const struct line *next)
+{
+    if (history_is_narrow (drive->history->seed) && drive_chance (drive, CHANCE_PASS, next->number, 0) % LONG_ONE_IN == 0) {
+        drive_log (drive, "  time passes");
+        scheduler_pass (LONG);
+    }
+    actor_start (&drive->actors[next->client], next);
+}
+
 static void
 drive_act (struct drive *drive, const struct choice *choice, const struct line *next)
 {
     switch (choice->what) {
-    case CHOOSE_START: actor_start (&drive->actors[next->client], next); break;
+    case CHOOSE_START: drive_begin_line (drive, next); break;
     case CHOOSE_RELEASE: gate_release (drive, choice->which); break;
     case CHOOSE_THREAD: scheduler_run (choice->which); break;
     case CHOOSE_TIMER:

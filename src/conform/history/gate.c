@@ -15,6 +15,10 @@ enum {
 };
 
 #define HOLD_ONE_IN 3
+/* Of narrow histories: what storage answers, what it is asked, and all else. */
+#define HOLD_ANSWERS_ONE_IN 2
+#define HOLD_CALLS_ONE_IN 4
+#define HOLD_OTHERS_ONE_IN 10
 #define INTERRUPT_ONE_IN 40
 
 /* The client whose request it is, or NULL. */
@@ -36,12 +40,28 @@ gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
                           .answer = answer, .gate = gate, .actor = actor };
 }
 
+/* Of narrow histories, in which one thing is to be on its way for long: not what leads there. */
+static unsigned
+narrow_one_in (const struct gate *gate, const struct held *event)
+{
+    const struct actor *actor = event->actor;
+    const bool leads = actor && actor->stage == STAGE_FIND && actor->line->verb != VERB_STAT;
+
+    if (!gate->is_storage || leads)
+        return HOLD_OTHERS_ONE_IN;
+    return event->answer ? HOLD_ANSWERS_ONE_IN : HOLD_CALLS_ONE_IN;
+}
+
 static bool
 gate_holds (const struct gate *gate, const struct held *event)
 {
+    unsigned one_in = HOLD_ONE_IN;
+
     if (gate->drive->calm || (event->actor && event->actor->line->calm))
         return false;
-    return drive_chance (gate->drive, CHANCE_HOLD, event->line, event->event) % HOLD_ONE_IN == 0;
+    if (history_is_narrow (gate->drive->history->seed))
+        one_in = narrow_one_in (gate, event);
+    return drive_chance (gate->drive, CHANCE_HOLD, event->line, event->event) % one_in == 0;
 }
 
 static void

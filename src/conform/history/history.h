@@ -89,6 +89,14 @@ struct history_abilities {
 
 struct history *history_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
                               const struct history_abilities *abilities);
+/* One of four is about a single thing: some ask for it, some change it, and what storage answered is held back for long. So it is answered once more
+ * by whoever kept, of an answer, what wasn't so any more. */
+static inline bool
+history_is_narrow (uint64_t seed)
+{
+    return seed % 4 == 1;
+}
+
 /* Without lines yet. */
 struct history *history_begin (uint64_t seed, unsigned clients, unsigned faults);
 struct history *history_copy (const struct history *history); /* with lines of its own */

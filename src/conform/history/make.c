@@ -2,7 +2,8 @@
 /*
  * Histories made from a seed: few names, so that clients meet; offsets around the borders of pages, so that writes overlap. Each
  * does only some of what can be done, more often, and has a favourite place or two: one that does a bit of everything seldom does
- * the same twice, which is what it takes to find a cache out. Where the seed is a multiple of 3 files are read in order.
+ * the same twice, which is what it takes to find a cache out. Where the seed is a multiple of 3 files are read in order. And one of four
+ * is narrow (history.h): few verbs, of one theme, about two or three names that are there from the beginning.
  */
 #include "conform/history/history.h"
 #include "core/random.h"
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/xattr.h>
 
 struct maker {
@@ -22,6 +24,28 @@ struct maker {
     size_t size;
     bool in_order;     /* most reads begin where the last one of the same open file ended: */
     off_t next[CLIENTS_MAX][CLIENT_FDS];
+    const struct theme *theme; /* of a narrow history, or NULL */
+    uint32_t asks, changes;    /* bits of verbs, of the theme */
+    bool apart;                /* the first client changes, the others ask */
+};
+
+#define BIT(verb_) (1u << VERB_##verb_)
+
+/* What a narrow history is about: who asks and who changes go for the same thing. */
+static const struct theme {
+    uint32_t asks, changes;
+    const char *paths[3]; /* the first is the likeliest */
+    enum verb begins;     /* there is the first one, then; VERB_MAX: nothing is */
+} themes[] = {
+    { BIT (STAT) | BIT (FSTAT), BIT (WRITE) | BIT (TRUNCATE) | BIT (FTRUNCATE) | BIT (CHMOD), { "a", "a", "b" }, VERB_CREATE },
+    { BIT (LS) | BIT (STAT), BIT (WRITE) | BIT (TRUNCATE) | BIT (CHMOD), { "a", "a", "b" }, VERB_CREATE },
+    { BIT (READ) | BIT (CAT) | BIT (FSTAT), BIT (WRITE) | BIT (TRUNCATE) | BIT (FTRUNCATE) | BIT (ZEROFILL) | BIT (COPY), { "a", "a", "b" },
+      VERB_CREATE },
+    { BIT (GETXATTR) | BIT (STAT), BIT (SETXATTR) | BIT (REMOVEXATTR), { "a", "a", "a" }, VERB_CREATE },
+    { BIT (STAT) | BIT (LS), BIT (LINK) | BIT (UNLINK) | BIT (RENAME) | BIT (CREATE), { "a", "b", "c" }, VERB_CREATE },
+    { BIT (STAT), BIT (MKDIR) | BIT (RMDIR) | BIT (CREATE) | BIT (UNLINK), { "d/a", "d/a", "d/b" }, VERB_MAX },
+    { BIT (STAT) | BIT (LS), BIT (MKDIR) | BIT (RMDIR) | BIT (CREATE) | BIT (UNLINK) | BIT (RENAME), { "d", "d/a", "e" }, VERB_MKDIR },
+    { BIT (CAT) | BIT (READLINK), BIT (UNLINK) | BIT (RENAME) | BIT (SYMLINK) | BIT (WRITE), { "a", "b", "a" }, VERB_CREATE },
 };
 
 /* How often each is wanted, of all together. */
@@ -47,6 +71,14 @@ below (struct maker *maker, unsigned limit)
 
 G_STATIC_ASSERT (VERB_MAX <= 32);
 
+static char *
+theme_path (struct maker *maker)
+{
+    const unsigned one = below (maker, 3), other = below (maker, 3);
+
+    return g_strdup (maker->theme->paths[MIN (one, other)]);
+}
+
 /* The earlier ones are the likelier. */
 static char *
 any_path (struct maker *maker)
@@ -60,6 +92,8 @@ any_path (struct maker *maker)
 static char *
 some_path (struct maker *maker)
 {
+    if (maker->theme)
+        return theme_path (maker);
     return below (maker, 4) ? g_strdup (maker->path) : any_path (maker);
 }
 
@@ -75,7 +109,7 @@ any_offset (struct maker *maker)
 static off_t
 some_offset (struct maker *maker)
 {
-    return below (maker, 4) ? maker->offset : any_offset (maker);
+    return below (maker, 4) && !maker->theme ? maker->offset : any_offset (maker);
 }
 
 static size_t
@@ -129,7 +163,7 @@ some_word (struct maker *maker, enum verb verb)
     case VERB_SETXATTR:
     case VERB_GETXATTR:
     case VERB_REMOVEXATTR:
-        return g_strdup (below (maker, 2) ? "user.x" : "user.y");
+        return g_strdup (below (maker, maker->theme ? 8 : 2) ? "user.x" : "user.y");
     default:
         return NULL;
     }
@@ -170,26 +204,40 @@ some_fd (struct maker *maker, unsigned client, bool open)
     return -1;
 }
 
+/* Half of all ask, half change, some open what they need. */
 static unsigned
-weight_of (const struct maker *maker, unsigned wish)
+theme_weight (const struct maker *maker, unsigned client, enum verb verb)
+{
+    const bool asks = maker->asks & 1u << verb && !(maker->apart && client == 0);
+    const bool changes = maker->changes & 1u << verb && !(maker->apart && client > 0);
+
+    if (asks || changes)
+        return 12 / (unsigned) __builtin_popcount (asks ? maker->asks : maker->changes);
+    return verb == VERB_OPEN;
+}
+
+static unsigned
+weight_of (const struct maker *maker, unsigned client, unsigned wish)
 {
     const enum verb verb = wishes[wish].verb;
 
     if (!is_able (maker->abilities, verb) || maker->left_out & 1u << verb)
         return 0;
+    if (maker->theme)
+        return theme_weight (maker, client, verb);
     return wishes[wish].weight * (maker->in_order && verb == VERB_READ ? 5 : 1);
 }
 
 static enum verb
-some_verb (struct maker *maker)
+some_verb (struct maker *maker, unsigned client)
 {
     unsigned all = 0, at;
 
     for (unsigned i = 0; i < G_N_ELEMENTS (wishes); i++)
-        all += weight_of (maker, i);
+        all += weight_of (maker, client, i);
     at = below (maker, all);
     for (unsigned i = 0;; i++) {
-        const unsigned weight = weight_of (maker, i);
+        const unsigned weight = weight_of (maker, client, i);
         if (at < weight)
             return wishes[i].verb;
         at -= weight;
@@ -242,7 +290,7 @@ line_make (struct maker *maker, unsigned number, unsigned clients)
 
     line->number = number;
     line->client = below (maker, clients);
-    line->verb = some_verb (maker);
+    line->verb = some_verb (maker, line->client);
     line_choose_fd (maker, line);
     line->path = some_path (maker);
     line->word = some_word (maker, line->verb);
@@ -255,12 +303,55 @@ line_make (struct maker *maker, unsigned number, unsigned clients)
         line->offset = 0;
     if (line->verb == VERB_UTIME)
         line->offset = 1000 + number;
-    if (line->verb == VERB_LS && below (maker, 2)) {
+    if (line->verb == VERB_LS && (maker->theme ? !strchr (maker->theme->paths[1], '/') : below (maker, 2))) {
         g_free (line->path);
         line->path = g_strdup (".");
     }
+    if (maker->theme && maker->theme->begins == VERB_MAX && (line->verb == VERB_MKDIR || line->verb == VERB_RMDIR))
+        line->path[strlen ("d")] = '\0'; /* not a name in it */
     line_put_in_order (maker, line);
     return line;
+}
+
+/* Most of them, one at least. */
+static uint32_t
+some_bits (struct maker *maker, uint32_t bits)
+{
+    uint32_t some = 0;
+
+    while (!(some & bits))
+        some = (uint32_t) (random_next (&maker->random) | random_next (&maker->random));
+    return some & bits;
+}
+
+/* What there is in the beginning. */
+static void
+theme_begin (struct maker *maker, struct history *history)
+{
+    struct line *line = g_new0 (struct line, 1);
+
+    line->number = 1;
+    line->verb = maker->theme->begins;
+    line->path = g_strdup (maker->theme->paths[0]);
+    line->flags = O_RDWR;
+    line->mode = line->verb == VERB_MKDIR ? 0755 : 0644;
+    line->calm = true;
+    maker->open[0][0] = line->verb == VERB_CREATE;
+    g_ptr_array_add (history->lines, line);
+}
+
+static void
+theme_choose (struct maker *maker)
+{
+    const uint32_t able = maker->abilities->xattrs ? 0 : BIT (GETXATTR) | BIT (SETXATTR) | BIT (REMOVEXATTR);
+
+    do {
+        maker->theme = &ONE_OF (maker, themes);
+    } while (maker->theme->changes & able);
+    maker->asks = some_bits (maker, maker->theme->asks);
+    maker->changes = some_bits (maker, maker->theme->changes);
+    maker->left_out = 0;
+    maker->apart = below (maker, 2);
 }
 
 struct history *
@@ -275,7 +366,12 @@ history_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults, 
     maker.path = any_path (&maker);
     maker.offset = any_offset (&maker);
     maker.size = any_size (&maker);
-    for (unsigned i = 0; i < steps; i++)
+    if (history_is_narrow (seed)) {
+        theme_choose (&maker);
+        if (maker.theme->begins != VERB_MAX)
+            theme_begin (&maker, history);
+    }
+    for (unsigned i = history->lines->len; i < steps; i++)
         g_ptr_array_add (history->lines, line_make (&maker, i + 1, clients));
     g_free (maker.path);
     return history;

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Remembers the last read, and serves it again until a file changed; but not when that was by what an option says. It takes no
- * lock: for histories alone, in which one thing happens at a time. */
+/* Remembers the last read and the last fstat, and serves them again until a file changed; but not when that was by what an option says, or, by another
+ * one, while the answer was on its way. It takes no lock: for histories alone, in which one thing happens at a time. */
 #include "xlator.h"
 
 #include <fcntl.h>
 #include <string.h>
 
 typedef struct {
-    char *ignores; /* option: the name of an operation */
+    char *ignores; /* options: the name of an operation, and of one of these two */
+    char *late;
     /* What was read last. fd NULL: nothing. */
     fd_t *fd;
     size_t size;
     off_t offset;
     struct iobuf *bytes;
     int32_t count;
+    /* And attributes. known NULL: none. */
+    fd_t *known;
+    struct iatt iatt;
     unsigned changes;   /* how many calls there were that may change a file, and how many are under way */
     unsigned under_way;
 } cache_private_t;
 
 static readv_cbk cache_readv_cbk;
+static fstat_cbk cache_fstat_cbk;
 
 /* The question, and how much had changed when it was asked. */
 struct cache_local {
@@ -34,6 +39,14 @@ cache_forget (cache_private_t *priv)
     if (priv->fd)
         iobuf_unref (priv->bytes);
     g_clear_pointer (&priv->fd, fd_unref);
+    g_clear_pointer (&priv->known, fd_unref);
+}
+
+/* May an answer be kept that was asked for after so many changes? */
+static bool
+cache_may_keep (const cache_private_t *priv, enum fop op, unsigned changes)
+{
+    return (changes == priv->changes && !priv->under_way) || strcmp (priv->late, fop_name (op)) == 0;
 }
 
 static void
@@ -65,7 +78,9 @@ cache_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 static void
 cache_keep (cache_private_t *priv, const struct cache_local *local, const struct iovec *vector, int32_t count)
 {
-    cache_forget (priv);
+    if (priv->fd)
+        iobuf_unref (priv->bytes);
+    fd_unref (priv->fd);
     priv->fd = fd_ref (local->fd);
     priv->size = local->size;
     priv->offset = local->offset;
@@ -80,9 +95,38 @@ cache_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     cache_private_t *priv = this->private;
     const struct cache_local *local = frame->local;
 
-    if (op_ret >= 0 && local->changes == priv->changes && !priv->under_way)
+    if (op_ret >= 0 && cache_may_keep (priv, FOP_readv, local->changes))
         cache_keep (priv, local, vector, count);
     STACK_UNWIND (readv, frame, op_ret, op_errno, vector, count, stbuf, iobref, xdata);
+}
+
+static void
+cache_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    cache_private_t *priv = this->private;
+    struct cache_local *local;
+
+    if (priv->known == fd && !priv->under_way) {
+        STACK_UNWIND (fstat, frame, 0, 0, &priv->iatt, NULL);
+        return;
+    }
+    local = frame->local = frame_local_new (frame, sizeof *local);
+    *local = (struct cache_local){ .fd = fd, .changes = priv->changes };
+    STACK_WIND (frame, cache_fstat_cbk, FIRST_CHILD (this), fstat, fd, xdata);
+}
+
+static void
+cache_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+{
+    cache_private_t *priv = this->private;
+    const struct cache_local *local = frame->local;
+
+    if (op_ret >= 0 && cache_may_keep (priv, FOP_fstat, local->changes)) {
+        fd_unref (priv->known);
+        priv->known = fd_ref (local->fd);
+        priv->iatt = *buf;
+    }
+    STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
 }
 
 /* What can't change a file, and what the option says, though not by the very fd that was read. */
@@ -100,6 +144,11 @@ cache_ignores (const cache_private_t *priv, const struct call *call)
     case FOP_discard:
     case FOP_zerofill:
     case FOP_copy_file_range:
+    case FOP_setattr:
+    case FOP_fsetattr:
+    case FOP_link:
+    case FOP_unlink:
+    case FOP_rename:
         return strcmp (priv->ignores, fop_name (call->op)) == 0 && (!call->fd || call->fd != priv->fd);
     default:
         return true;
@@ -145,6 +194,11 @@ static const struct xlator_option cache_options[] = {
       OPTION_FIELD (cache_private_t, ignores),
       .value = "nothing",
       .help = "an operation that changes files without its notice" },
+    { .key = { "late" },
+      .type = OPTION_STRING,
+      OPTION_FIELD (cache_private_t, late),
+      .value = "nothing",
+      .help = "readv or fstat: its answer is kept also when something changed while it was on its way" },
     { .key = { NULL } },
 };
 
@@ -156,7 +210,7 @@ const struct xlator_api xlator_api = {
     .priv_size = sizeof (cache_private_t),
     .options = cache_options,
     .notify = cache_notify,
-    .fops = { .readv = cache_readv },
+    .fops = { .readv = cache_readv, .fstat = cache_fstat },
     .every = cache_every,
     .every_cbk = cache_every_cbk,
 };
