@@ -2,7 +2,6 @@
 /* What is kept of a file. */
 #include "quick-read.h"
 
-#define SETTLED 20000000 /* nanoseconds: more than a tick of the clock that gives files their times */
 #define TICK 10000000    /* nanoseconds that clock_roughly may be behind */
 #define UNSETTLED 1      /* seconds that younger content is served, at most */
 
@@ -14,15 +13,15 @@ qr_stamp_now (xlator_t *this)
     return (struct qr_stamp){ .asked = change_clock_now (&qr_priv (this)->clock), .at = clock_now () };
 }
 
-/* Two changes within a tick of storage's clock can't be told by it. So content that is as young as that is valid for a moment, but no longer
- * because a later answer has the same times. */
+/* Two changes that the times of a file don't tell apart: content that is as young as that is valid for a moment, but no longer because a later
+ * answer has the same times. */
 static bool
 is_settled (const struct iatt *buf, const struct qr_stamp *asked)
 {
     const struct timespec today = clock_today ();
-    const int64_t age = (today.tv_sec - buf->ia_ctime) * 1000000000 + today.tv_nsec - (int64_t) buf->ia_ctime_nsec;
+    const int64_t then = today.tv_sec * 1000000000 + today.tv_nsec - (clock_now () - asked->at);
 
-    return age - (clock_now () - asked->at) > SETTLED;
+    return iatt_is_settled (buf, (struct timespec){ then / 1000000000, then % 1000000000 });
 }
 
 static struct qr_stamp
