@@ -170,6 +170,11 @@ class Peer:
         self.stop()
         self.start(pinned)
 
+    def pin(self, pinned):
+        """Has the daemon, as it runs, on one CPU, or on all of them again."""
+        cpus = self.bench.cpu if pinned else ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        subprocess.run(["taskset", "-a", "-p", "-c", cpus, str(self.daemon.pid)], stdout=subprocess.DEVNULL, check=True)
+
     def cpu(self):
         """Nanoseconds of CPU that the daemon has used."""
         if not self.daemon:

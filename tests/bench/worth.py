@@ -39,11 +39,11 @@ def reads(peer, run, sizes):
 
 
 def opens(peer, run, sizes):
-    return run("open", sizes.files)
+    return run("open", run.files)
 
 
 def listed(peer, run, sizes):
-    return run("stat", sizes.files)
+    return run("stat", run.files)
 
 
 def readers(peer, run, sizes):
@@ -51,7 +51,7 @@ def readers(peer, run, sizes):
 
 
 def missing(peer, run, sizes):
-    return run("missing", sizes.files)
+    return run("missing", run.files)
 
 
 def names(peer, run, sizes):
@@ -73,7 +73,7 @@ def first_reads(peer, run, sizes):
 
 def first_opens(peer, run, sizes):
     run.bench.load("create", peer.back, sizes.files)
-    run("open", sizes.files)
+    run("open", run.files)
 
 
 def first_list(peer, run, sizes):
@@ -88,9 +88,9 @@ def first_names(peer, run, sizes):
 
 
 def first_missing(peer, run, sizes):
-    for i in range(0, sizes.files, 1000):
+    for i in range(0, run.files, 1000):
         os.makedirs(os.path.join(peer.back, f"d{i // 1000:03}"), exist_ok=True)
-    run("missing", sizes.files)
+    run("missing", run.files)
 
 
 CACHED = {"md-cache-timeout": "600", "cache-invalidation": "on"}
@@ -142,8 +142,10 @@ def command_of(row, name):
 
 
 class Run:
-    def __init__(self, bench, peer, pinned):
-        self.bench, self.peer, self.pinned = bench, peer, pinned
+    """files: on how many it is done. Without the translator the rate is what storage makes it, so a tenth of them tell it."""
+
+    def __init__(self, bench, peer, files, pinned=False):
+        self.bench, self.peer, self.files, self.pinned = bench, peer, files, pinned
 
     def __call__(self, work, *numbers):
         before = self.peer.cpu()
@@ -153,21 +155,23 @@ class Run:
 def measure_row(bench, row, number, rounds, sizes):
     """{name: Cell}, and the ratios of WITH to WITHOUT of the rounds, in which all take turns."""
     cells, ratios = {name: figures.Cell() for name in NAMES}, []
-    peers = [Peer(bench, f"worth-{number}-{i}", command_of(row, name), []) for i, name in enumerate(NAMES)]
-    runs = [Run(bench, peer, name == PINNED) for peer, name in zip(peers, NAMES)]
+    without, with_it = [Peer(bench, f"worth-{number}-{name}", command_of(row, name), []) for name in (WITHOUT, WITH)]
+    runs = {WITHOUT: Run(bench, without, max(sizes.files // 10, 100)), WITH: Run(bench, with_it, sizes.files),
+            PINNED: Run(bench, with_it, sizes.files, True)}
     try:
-        for peer, run in zip(peers, runs):
-            bench.progress(f"{row.name}: {peer.name.rsplit('-', 1)[1]} of {len(peers)} is prepared")
-            peer.start(run.pinned)
-            row.work[0](peer, run, sizes)
+        for name in (WITHOUT, WITH):
+            bench.progress(f"{row.name}: preparing {name}")
+            runs[name].peer.start(False)
+            row.work[0](runs[name].peer, runs[name], sizes)
         for i in range(rounds):
-            for peer, run, cell in list(zip(peers, runs, cells.values()))[::-1 if i % 2 else 1]:
-                bench.progress(f"{row.name}: round {i + 1} of {rounds}")
-                cell.add(*row.work[1](peer, run, sizes))
+            for name in NAMES[::-1 if i % 2 else 1]:
+                bench.progress(f"{row.name}: round {i + 1} of {rounds}: {name}")
+                with_it.pin(name == PINNED)
+                cells[name].add(*row.work[1](runs[name].peer, runs[name], sizes))
             ratios.append(cells[WITH].rates()[-1] / cells[WITHOUT].rates()[-1])
     finally:
-        for peer in peers:
-            peer.stop()
+        without.stop()
+        with_it.stop()
     return cells, ratios
 
 
