@@ -49,8 +49,9 @@ def made(bench, files):
     return back
 
 
-def measure(bench, peers, quick):
-    rows, out = [], set()
+def measure(bench, peers, quick, rows):
+    """Adds to rows."""
+    out = set()
     for files in sizes(quick):
         bench.progress(f"memory: making {files} files")
         back = made(bench, files)
@@ -66,7 +67,6 @@ def measure(bench, peers, quick):
             finally:
                 peer.stop()
         shutil.rmtree(back)
-    return rows
 
 
 def print_rows(rows):

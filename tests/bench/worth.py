@@ -180,9 +180,9 @@ def known_types(bench):
     return re.findall(r"^  ([a-z0-9-]+/[a-z0-9-]+) ", said.split("Translators", 1)[1], re.M)
 
 
-def measure(bench, quick, rounds, word=""):
-    """[{row, aim, quick_aim, ratio, ratios, cells}]; of those whose name has the word; what the build doesn't have is left out, and said."""
-    rows, known = [], known_types(bench)
+def measure(bench, quick, rounds, rows, word=""):
+    """Adds to rows {row, aim, quick_aim, ratio, ratios, cells}]; of those whose name has the word; what the build doesn't have is left out, and said."""
+    known = known_types(bench)
     for number, row in enumerate(ROWS):
         if word not in row.name:
             continue
@@ -193,7 +193,6 @@ def measure(bench, quick, rounds, word=""):
         cells, ratios = measure_row(bench, row, number, rounds, Sizes(quick))
         rows.append({"row": row.name, "aim": row.quick_aim if quick else row.aim, "ratio": statistics.median(ratios),
                      "ratios": ratios, "cells": {name: cell.dictionary for name, cell in cells.items()}})
-    return rows
 
 
 def print_rows(rows):
