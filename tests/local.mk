@@ -243,6 +243,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/caches-in-trouble.sh \
     %D%/mount/caller-rights.sh \
     %D%/mount/compile.sh \
+    %D%/mount/conform-client-stack.sh \
     %D%/mount/conform.sh \
     %D%/mount/control-user.sh \
     %D%/mount/control.sh \
