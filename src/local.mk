@@ -13,6 +13,8 @@ src_libcore_a_SOURCES = \
     %D%/core/dict.c \
     %D%/core/dirent.c \
     %D%/core/errors.c \
+    %D%/core/elsewhere.c \
+    %D%/core/elsewhere.h \
     %D%/core/every.c \
     %D%/core/failures.c \
     %D%/core/failures.h \
@@ -37,12 +39,14 @@ src_libcore_a_SOURCES = \
     %D%/core/opset.c \
     %D%/core/option.c \
     %D%/core/pieces.c \
+    %D%/core/pool.c \
     %D%/core/print.c \
     %D%/core/print.h \
     %D%/core/priority.c \
     %D%/core/probe.c \
     %D%/core/probe.h \
     %D%/core/process.c \
+    %D%/core/quick.c \
     %D%/core/random.c \
     %D%/core/rundir.c \
     %D%/core/scheduler.c \
@@ -125,8 +129,10 @@ pkgincludecore_HEADERS = \
     %D%/core/opset.h \
     %D%/core/option.h \
     %D%/core/pieces.h \
+    %D%/core/pool.h \
     %D%/core/priority.h \
     %D%/core/process.h \
+    %D%/core/quick.h \
     %D%/core/random.h \
     %D%/core/rundir.h \
     %D%/core/shared.h \
@@ -217,6 +223,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/requests.c \
     %D%/fuse/rights.c \
     %D%/fuse/session.c \
+    %D%/fuse/slow.c \
     %D%/fuse/spare-flush.c \
     %D%/fuse/stop.c \
     %D%/fuse/trim.c \

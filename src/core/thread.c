@@ -21,6 +21,7 @@ struct start {
 };
 
 __thread pid_t thread_id;
+__thread bool thread_hurries;
 
 #define IDLE_MAX 256
 

@@ -27,6 +27,9 @@ bool thread_stay_on (int cpu);
 /* The system's number of this thread; 0 for one that was neither started nor adopted here. */
 extern __thread pid_t thread_id;
 
+/* This thread takes requests, and others wait for the next ones while it does one: so what may wait for a device is for another thread to do. */
+extern __thread bool thread_hurries;
+
 /* This thread waits for work, and has none; or no longer. For reports: at most a few threads do it, and where they park. */
 void thread_set_idle (bool idle);
 bool thread_is_idle (pid_t thread);

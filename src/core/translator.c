@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Routes: where a wind lands. Events: what translators tell each other along the graph. */
 #include "core/translator.h"
+#include "core/elsewhere.h"
 #include "core/fops-rows.h"
 #include "core/frame.h"
 #include "core/stack.h"
@@ -58,6 +59,15 @@ set_once (xlator_t **to, xlator_t *xl)
 }
 
 static void
+route_elsewhere_locked (xlator_t *xl)
+{
+#define ROUTE_ELSEWHERE(name)                                                                      \
+    if (!quick_is (&xl->elsewhere->quick, FOP_##name))                                             \
+        __atomic_store_n (&xl->routes.name.call, elsewhere_##name, __ATOMIC_RELAXED);
+    FOP_LIST (ROUTE_ELSEWHERE)
+}
+
+static void
 xlator_route_locked (xlator_t *xl)
 {
     const struct xlator_routes *below = xl->children ? &FIRST_CHILD (xl)->routes : NULL;
@@ -77,6 +87,8 @@ xlator_route_locked (xlator_t *xl)
                           __ATOMIC_RELAXED);                                                       \
     }
     FOP_LIST (ROUTE)
+    if (xl->elsewhere)
+        route_elsewhere_locked (xl);
 }
 
 void

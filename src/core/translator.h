@@ -10,7 +10,7 @@
 #include "core/opset.h"
 #include "core/option.h"
 
-#define XLATOR_ABI 4
+#define XLATOR_ABI 5
 
 /* What a translator may change of a request. Decides, among others, whether the kernel may read and write a file without us. */
 enum {
@@ -157,6 +157,7 @@ struct xlator {
     unsigned watchers;   /* who watches winds to it: core/watch.c. Atomic */
     struct xlator_routes routes; /* where a wind to this translator lands */
     struct counters *numbers;    /* what trace/numbers.c counted, or NULL. Atomic; set once */
+    struct elsewhere *elsewhere; /* winds to it that are slow go to other threads: core/elsewhere.h; or NULL. Set before the first one */
 };
 
 #define FIRST_CHILD(this_) ((this_)->children->xlator)

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/elsewhere.h"
+#include "core/fops-rows.h"
+#include "core/frame.h"
+#include "core/stub.h"
+
+#include <errno.h>
+
+#define THREADS_MAX 512 /* as many as there are hardly ever requests at a time: who waits behind them can't be interrupted */
+
+struct handed {
+    struct pool_job job;
+    struct elsewhere *elsewhere;
+    call_stub_t *stub;
+    enum fop op;
+};
+
+struct elsewhere *
+elsewhere_new (xlator_t *xl, int64_t limit, bool slow)
+{
+    struct elsewhere *elsewhere = g_new0 (struct elsewhere, 1);
+
+    elsewhere->xl = xl;
+    elsewhere->pool = pool_new ("slow", THREADS_MAX);
+    quick_init (&elsewhere->quick, limit, slow);
+    xl->elsewhere = elsewhere;
+    xlator_route (xl);
+    return elsewhere;
+}
+
+void
+elsewhere_free (struct elsewhere *elsewhere)
+{
+    if (!elsewhere)
+        return;
+    pool_free (elsewhere->pool);
+    elsewhere->xl->elsewhere = NULL;
+    xlator_route (elsewhere->xl);
+    g_free (elsewhere);
+}
+
+void
+elsewhere_changed (struct elsewhere *elsewhere)
+{
+    xlator_route (elsewhere->xl);
+}
+
+/* Routes lead down first children. */
+static struct elsewhere *
+elsewhere_of (const xlator_t *this)
+{
+    while (!this->elsewhere)
+        this = this->parents->xlator;
+    return this->elsewhere;
+}
+
+static void
+handed_run (struct pool_job *job)
+{
+    struct handed *handed = (struct handed *) job;
+    struct elsewhere *elsewhere = handed->elsewhere;
+    const enum fop op = handed->op;
+    call_stub_t *stub = handed->stub;
+
+    g_free (handed);
+    const uint64_t begin = ticks_now ();
+    call_resume (stub);
+    elsewhere_note (elsewhere, op, begin, ticks_now ());
+}
+
+static void
+hand_over (xlator_t *this, call_frame_t *frame, enum fop op, call_stub_t *stub)
+{
+    struct elsewhere *elsewhere = elsewhere_of (this);
+    struct handed *handed;
+
+    if (!stub) {
+        frame_fail (frame, ENOMEM);
+        return;
+    }
+    handed = g_new (struct handed, 1);
+    *handed = (struct handed){ { .run = handed_run }, elsewhere, stub, op };
+    __atomic_add_fetch (&elsewhere->handed, 1, __ATOMIC_RELAXED);
+    pool_put (elsewhere->pool, &handed->job);
+}
+
+/* this implements the operation. Whoever watches it is told on the other thread. */
+#define DECLARE(kind, name) , C_##kind name
+#define NAME(kind, name) , name
+#define ELSEWHERE(name)                                                                            \
+    name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
+    void elsewhere_##name (call_frame_t *frame, xlator_t *this FOP_ARGS_##name (DECLARE))          \
+    {                                                                                              \
+        name##_fop *fn = __atomic_load_n (&this->watchers, __ATOMIC_RELAXED) ? watched_##name      \
+                                                                            : xlator_own_##name (this); \
+        hand_over (this, frame, FOP_##name, fop_##name##_stub (frame, fn FOP_ARGS_##name (NAME))); \
+    }
+FOP_LIST (ELSEWHERE)

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/pool.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/thread.h"
+
+#include <glib.h>
+#include <stdio.h>
+
+#define REST INT64_C (10000000000) /* ns without work after which a thread goes */
+
+struct worker {
+    struct pool *pool;     /* constant */
+    unsigned number;       /* constant */
+    pthread_t thread;      /* of who started it, until it is joined */
+    pthread_cond_t called;
+    bool rests;            /* pool->lock */
+    struct worker *next;   /* pool->lock; in resting or gone */
+};
+
+struct pool {
+    char *name;
+    unsigned most;               /* constant */
+    pthread_mutex_t lock;        /* a leaf */
+    pthread_cond_t changed;      /* nothing is left to do, or a thread ended */
+    struct pool_job *first, **last;   /* lock; what waits */
+    unsigned waiting, busy;      /* lock; jobs that wait; threads that do one */
+    unsigned threads, awaited;   /* lock; how many there are; how many were called or started, and haven't looked yet */
+    uint64_t numbers[4];         /* lock; bits of those that threads are called by */
+    struct worker *resting;      /* lock; who came last first */
+    struct worker *gone;         /* lock; that are to be joined */
+    bool ending;                 /* lock */
+};
+
+struct pool *
+pool_new (const char *name, unsigned most)
+{
+    struct pool *pool = g_new0 (struct pool, 1);
+
+    pool->name = g_strdup (name);
+    pool->most = most;
+    pool->last = &pool->first;
+    pthread_mutex_init (&pool->lock, NULL);
+    thread_cond_init (&pool->changed);
+    return pool;
+}
+
+/* --- a thread --------------------------------------------------------------------------------- */
+
+static void
+unlink_resting_locked (struct worker *worker)
+{
+    struct worker **at = &worker->pool->resting;
+
+    while (*at != worker)
+        at = &(*at)->next;
+    *at = worker->next;
+}
+
+/* False: nobody called it for so long that it goes. */
+static bool
+rest_locked (struct worker *worker)
+{
+    struct pool *pool = worker->pool;
+    const int64_t until = clock_now () + REST;
+    int r = 0;
+
+    worker->rests = true;
+    worker->next = pool->resting;
+    pool->resting = worker;
+    thread_set_idle (true);
+    while (worker->rests && r == 0)
+        r = thread_cond_wait_until (&worker->called, &pool->lock, until);
+    thread_set_idle (false);
+    if (worker->rests) {
+        unlink_resting_locked (worker);
+        return false;
+    }
+    pool->awaited--;
+    return true;
+}
+
+static void
+work_locked (struct pool *pool)
+{
+    struct pool_job *job;
+
+    while ((job = pool->first)) {
+        pool->first = job->next;
+        if (!pool->first)
+            pool->last = &pool->first;
+        pool->waiting--;
+        pool->busy++;
+        pthread_mutex_unlock (&pool->lock);
+        job->run (job);
+        pthread_mutex_lock (&pool->lock);
+        if (--pool->busy == 0 && !pool->first)
+            thread_cond_broadcast (&pool->changed);
+    }
+}
+
+static void *
+worker_run (void *data)
+{
+    struct worker *worker = data;
+    struct pool *pool = worker->pool;
+
+    pthread_mutex_lock (&pool->lock);
+    pool->awaited--;
+    do
+        work_locked (pool);
+    while (!pool->ending && rest_locked (worker));
+    pool->threads--;
+    if (worker->number < 256)
+        pool->numbers[worker->number / 64] &= ~((uint64_t) 1 << worker->number % 64);
+    worker->next = pool->gone;
+    pool->gone = worker;
+    thread_cond_broadcast (&pool->changed);
+    pthread_mutex_unlock (&pool->lock);
+    return NULL;
+}
+
+/* --- calling one ------------------------------------------------------------------------------ */
+
+static unsigned
+number_locked (struct pool *pool)
+{
+    unsigned n = 0;
+
+    while (n < 256 && pool->numbers[n / 64] & (uint64_t) 1 << n % 64)
+        n++;
+    if (n < 256)
+        pool->numbers[n / 64] |= (uint64_t) 1 << n % 64;
+    return n;
+}
+
+/* Somebody is on the way for each job that waits; else one that is to be started, or NULL. */
+static struct worker *
+call_locked (struct pool *pool)
+{
+    struct worker *worker = pool->resting;
+
+    if (pool->waiting <= pool->awaited)
+        return NULL;
+    if (worker) {
+        pool->resting = worker->next;
+        pool->awaited++;
+        worker->rests = false;
+        thread_cond_signal (&worker->called);
+        return NULL;
+    }
+    if (pool->threads == pool->most)
+        return NULL;
+    worker = g_new0 (struct worker, 1);
+    worker->pool = pool;
+    worker->number = number_locked (pool);
+    thread_cond_init (&worker->called);
+    pool->threads++;
+    pool->awaited++;
+    return worker;
+}
+
+static void
+worker_free (struct worker *worker)
+{
+    pthread_cond_destroy (&worker->called);
+    g_free (worker);
+}
+
+static void
+join_gone (struct pool *pool)
+{
+    struct worker *worker;
+
+    pthread_mutex_lock (&pool->lock);
+    while ((worker = pool->gone)) {
+        pool->gone = worker->next;
+        pthread_mutex_unlock (&pool->lock);
+        thread_join (worker->thread);
+        worker_free (worker);
+        pthread_mutex_lock (&pool->lock);
+    }
+    pthread_mutex_unlock (&pool->lock);
+}
+
+/* With no thread at all, who brought the job does it. */
+static void
+not_started (struct worker *worker, int r)
+{
+    struct pool *pool = worker->pool;
+
+    pthread_mutex_lock (&pool->lock);
+    pool->awaited--;
+    if (worker->number < 256)
+        pool->numbers[worker->number / 64] &= ~((uint64_t) 1 << worker->number % 64);
+    const unsigned left = --pool->threads;
+    pthread_mutex_unlock (&pool->lock);
+    gf_log (NULL, GF_LOG_WARNING, "no more threads '%s' than %u: %s", pool->name, left, g_strerror (-r));
+    worker_free (worker);
+    if (left > 0)
+        return;
+    pthread_mutex_lock (&pool->lock);
+    work_locked (pool);
+    pthread_mutex_unlock (&pool->lock);
+}
+
+static void
+start (struct worker *worker)
+{
+    char name[16];
+    int r;
+
+    snprintf (name, sizeof name, "%s-%u", worker->pool->name, worker->number);
+    join_gone (worker->pool);
+    r = thread_new (&worker->thread, name, worker_run, worker);
+    if (r < 0)
+        not_started (worker, r);
+}
+
+void
+pool_put (struct pool *pool, struct pool_job *job)
+{
+    struct worker *fresh;
+
+    job->next = NULL;
+    pthread_mutex_lock (&pool->lock);
+    *pool->last = job;
+    pool->last = &job->next;
+    pool->waiting++;
+    fresh = call_locked (pool);
+    pthread_mutex_unlock (&pool->lock);
+    if (fresh)
+        start (fresh);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+struct pool_numbers
+pool_count (struct pool *pool)
+{
+    struct pool_numbers numbers;
+
+    pthread_mutex_lock (&pool->lock);
+    numbers = (struct pool_numbers){ pool->waiting, pool->busy, pool->threads };
+    pthread_mutex_unlock (&pool->lock);
+    return numbers;
+}
+
+bool
+pool_wait (struct pool *pool, int64_t until)
+{
+    int r = 0;
+
+    pthread_mutex_lock (&pool->lock);
+    while ((pool->waiting || pool->busy) && r == 0) {
+        if (until < 0)
+            thread_cond_wait (&pool->changed, &pool->lock);
+        else
+            r = thread_cond_wait_until (&pool->changed, &pool->lock, until);
+    }
+    const bool done = !pool->waiting && !pool->busy;
+    pthread_mutex_unlock (&pool->lock);
+    return done;
+}
+
+void
+pool_free (struct pool *pool)
+{
+    if (!pool)
+        return;
+    pool_wait (pool, -1);
+    pthread_mutex_lock (&pool->lock);
+    pool->ending = true;
+    for (struct worker *worker; (worker = pool->resting);) {
+        pool->resting = worker->next;
+        worker->rests = false;
+        pool->awaited++;
+        thread_cond_signal (&worker->called);
+    }
+    while (pool->threads > 0)
+        thread_cond_wait (&pool->changed, &pool->lock);
+    pthread_mutex_unlock (&pool->lock);
+    join_gone (pool);
+    pthread_cond_destroy (&pool->changed);
+    pthread_mutex_destroy (&pool->lock);
+    g_free (pool->name);
+    g_free (pool);
+}
