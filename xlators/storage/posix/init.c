@@ -171,6 +171,7 @@ posix_init (xlator_t *this)
     priv->mount_fd = -1;
     pthread_mutex_init (&priv->reserve.lock, NULL);
     posix_waiters_init (&priv->waiters);
+    priv->pool = pool_new ("disk", POSIX_READERS_MAX);
     posix_cache_init (&priv->cache, init_cache_limit (priv));
     posix_reserve_set (priv, priv->reserve_option);
     priv->ready = true;
@@ -200,6 +201,7 @@ posix_fini (xlator_t *this)
     if (!priv->ready)
         return;
     priv->ready = false;
+    pool_free (priv->pool);
     posix_waiters_down (&priv->waiters);
     posix_waiters_destroy (&priv->waiters);
     g_clear_pointer (&priv->watch, posix_watch_free);

@@ -24,6 +24,7 @@
 
 #define POSIX_INODE_MAGIC 0x70696e6fu
 #define POSIX_FD_MAGIC 0x70666473u
+#define POSIX_READERS_MAX 128 /* threads that wait for the disk, in the place of those that asked */
 #define POSIX_HANDLE_MAX 128 /* MAX_HANDLE_SZ of the kernel */
 #define POSIX_GFID_XATTR "trusted.gfid"
 
@@ -123,6 +124,7 @@ typedef struct posix_private {
     struct posix_waiters waiters;
     struct posix_reserve reserve;
     struct posix_watch *watch; /* NULL: off. Constant */
+    struct pool *pool;         /* what waits for the disk, where the thread that asks can't: data-ops.c. Constant */
 } posix_private_t;
 
 /* What we keep with an open file or directory. */
@@ -130,6 +132,8 @@ struct posix_fd {
     uint32_t magic;
     int fd;
     uint32_t flags;
+    bool waits;      /* its file system can't say whether a read would; atomic */
+    unsigned misses; /* reads in a row that weren't in memory; atomic */
     gfid_t gfid;
     struct posix_fd *next_open; /* of pi; cache.lock */
     struct posix_inode *pi;     /* in whose list of open files this is, or NULL */
