@@ -53,14 +53,14 @@ dump_took (iot_private_t *priv, GString *out)
     uint64_t stayed = 0;
 
     for (unsigned i = 0; i < FOP_MAX; i++)
-        stayed += __atomic_load_n (&priv->took[i].stayed, __ATOMIC_RELAXED);
+        stayed += __atomic_load_n (&priv->stayed[i], __ATOMIC_RELAXED);
     g_string_append_printf (out, "in_place=%" G_GUINT64_FORMAT "\n", stayed);
     for (unsigned i = FOP_NONE + 1; i < FOP_MAX; i++) {
-        const uint64_t n = __atomic_load_n (&priv->took[i].stayed, __ATOMIC_RELAXED);
+        const uint64_t n = __atomic_load_n (&priv->stayed[i], __ATOMIC_RELAXED);
 
         if (n)
-            g_string_append_printf (out, "in_place[%s]=%" G_GUINT64_FORMAT ", takes %.1f us\n", fop_name (i), n,
-                                    ticks_to_ns (__atomic_load_n (&priv->took[i].average, __ATOMIC_RELAXED)) / 1e3);
+            g_string_append_printf (out, "in_place[%s]=%" G_GUINT64_FORMAT "%s\n", fop_name (i), n,
+                                    quick_is (&priv->quick, i) ? "" : ", but not now");
     }
 }
 

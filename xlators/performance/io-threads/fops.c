@@ -106,8 +106,8 @@ iot_set_aside (const struct call *call, enum iot_priority priority)
         call_resume (stub);
 }
 
-void
-iot_every (const struct call *call)
+static void
+iot_decide (const struct call *call)
 {
     iot_private_t *priv = call->this->private;
 
@@ -128,4 +128,16 @@ iot_every (const struct call *call)
         iot_go_on_in_place (call);
     else
         iot_set_aside (call, iot_priority_of (call->op));
+}
+
+void
+iot_every (const struct call *call)
+{
+    const iot_private_t *priv = call->this->private;
+
+    if (G_LIKELY (opset_has (__atomic_load_n (&priv->at_once, __ATOMIC_RELAXED), call->op)
+                  && __atomic_load_n (&priv->waiting, __ATOMIC_RELAXED) == 0))
+        iot_go_on_in_place (call);
+    else
+        iot_decide (call);
 }

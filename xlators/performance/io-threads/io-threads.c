@@ -125,10 +125,10 @@ iot_reconfigure (xlator_t *this, const void *new_private)
     priv->in_place = to->in_place;
     __atomic_store_n (&priv->least, to->least, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->cleanup, to->cleanup, __ATOMIC_RELAXED);
+    iot_place_set_locked (priv);
     if (iot_length_locked (priv))
         iot_watch_locked (this);
     pthread_mutex_unlock (&priv->lock);
-    iot_place_set (priv, to->in_place);
     iot_wake (this);
     return 0;
 }

@@ -101,17 +101,11 @@ struct iot_pool {
     uint64_t started;
 };
 
-/* How long calls of an operation took below. Each on a cache line of its own. */
-struct iot_took {
-    uint64_t average; /* ticks; atomic */
-    uint64_t stayed;  /* how many went on in place; atomic */
-} __attribute__ ((aligned (64)));
-
 typedef struct {
     /* Options; but for those that say otherwise: lock, since they may change. */
     int threads, limits[IOT_PRIORITIES], idle_seconds, watchdog_seconds, least_rate;
     bool least, cleanup; /* atomic */
-    int64_t in_place;    /* ns; read by place.c as stay */
+    int64_t in_place;    /* ns; read by place.c as quick.limit */
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* something ended that iot_drain or iot_stop waits for */
@@ -132,8 +126,9 @@ typedef struct {
     } watch;
     uint64_t cancelled, forsaken; /* atomic */
 
-    uint64_t stay; /* ticks; atomic: in_place. 0: nothing stays */
-    struct iot_took took[FOP_MAX];
+    opset_t at_once; /* that go on in place while nobody waits, without another question; atomic, written under lock */
+    struct quickness quick;
+    uint64_t stayed[FOP_MAX]; /* how many went on in place; atomic */
 } iot_private_t;
 
 /* fops.c */
@@ -143,10 +138,10 @@ extern const char *const iot_priority_names[IOT_PRIORITIES];
 
 /* place.c */
 void iot_place_init (iot_private_t *priv);
-void iot_place_set (iot_private_t *priv, int64_t nanoseconds);
+void iot_place_set_locked (iot_private_t *priv); /* options have changed */
 bool iot_may_stay (const iot_private_t *priv, enum fop op);
 void iot_go_on_in_place (const struct call *call);
-void iot_note_took (iot_private_t *priv, enum fop op, uint64_t ticks);
+void iot_note_took (iot_private_t *priv, enum fop op, uint64_t begin, uint64_t end);
 
 /* queue.c */
 void iot_queues_init (iot_private_t *priv);

@@ -204,7 +204,7 @@ go_on (iot_private_t *priv, struct iot_call *call)
     }
     const uint64_t begin = ticks_now ();
     call_resume (stub);
-    iot_note_took (priv, op, ticks_now () - begin);
+    iot_note_took (priv, op, begin, ticks_now ());
 }
 
 static void
