@@ -16,6 +16,7 @@ check_PROGRAMS += \
     tests/unit/test_numbers \
     tests/unit/test_option \
     tests/unit/test_place \
+    tests/unit/test_pool \
     tests/unit/test_scheduler \
     tests/unit/test_rules \
     tests/unit/test_timeline \
@@ -25,7 +26,9 @@ check_PROGRAMS += \
     tests/unit/test_watch \
     tests/graph/test_fault \
     tests/graph/test_io_stats \
+    tests/graph/test_elsewhere \
     tests/graph/test_io_threads \
+    tests/graph/test_io_threads_waits \
     tests/graph/test_functions \
     tests/graph/test_load \
     tests/graph/test_posix \
@@ -179,6 +182,7 @@ EXTRA_DIST += \
     %D%/bench/load.c \
     %D%/bench/machine.py \
     %D%/bench/memory.py \
+    %D%/bench/slow.py \
     %D%/bench/peers.py \
     %D%/bench/picture.py \
     %D%/bench/report.py \
@@ -329,6 +333,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/setuid-and-capabilities.sh \
     %D%/mount/sighup.sh \
     %D%/mount/signals.sh \
+    %D%/mount/slow-never-stalls-quick.sh \
     %D%/mount/soak.sh \
     %D%/mount/sqlite.sh \
     %D%/mount/statedump.sh \
@@ -372,6 +377,7 @@ dist_noinst_DATA += \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \
     %D%/mount/trace-lib.sh \
+    %D%/graph/flow.h \
     %D%/graph/posix_world.h \
     %D%/graph/write_behind_world.h \
     %D%/mount/programs/rights.h \

@@ -10,6 +10,7 @@
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
+#include "core/elsewhere.h"
 #include "core/iobuf.h"
 #include "fuse/bridge.h"
 #include "fuse/place.h"
@@ -36,7 +37,7 @@ struct bridge_settings {
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
     int acl; /* of acl_values: ask acl_of */
     bool read_only, writeback, auto_invalidation, readdirp, always_flush, idmapped, exclusive, follow_callers;
-    int64_t gid_timeout, stuck_after; /* nanoseconds */
+    int64_t gid_timeout, stuck_after, in_place; /* nanoseconds */
     bool measure; /* of src/daemon */
     int64_t lru_limit;
     uint64_t read_ahead; /* bytes */
@@ -53,8 +54,16 @@ struct init_flags {
 
 struct groups_cache;
 
+/* What a thread that serves requests does. Its own, but others look how long it takes. */
+struct serving {
+    const call_stack_t *root; /* the request that it began last, or NULL. Atomic */
+    uint64_t since;           /* ticks_now of when; 0: it was answered, or is another thread's. Atomic */
+    char apart[112];          /* no two on a cache line */
+};
+
 /* One thread that reads requests and winds them. */
 struct reader {
+    struct serving serving;
     struct bridge *bridge;
     pthread_t thread;
     struct place place;
@@ -97,8 +106,11 @@ struct bridge {
     void *done_data;
     unsigned idle;    /* readers that wait for a request; atomic */
     unsigned parked;  /* readers that aren't needed now; atomic, changed under lock */
-    unsigned limit;   /* how many readers there may be */
+    unsigned limit;   /* how many readers there may be; lock, once they run */
     bool full;        /* there are as many as there may be; atomic */
+    bool looking;     /* slow.c's timer will look at them; atomic, cleared under lock */
+    int64_t look_every; /* ns; lock */
+    struct elsewhere *elsewhere; /* what is slow: slow.c. Constant */
     bool stopping;    /* atomic */
     bool stuck;       /* it stopped, but not all of it did */
     pthread_mutex_t lock; /* guards what follows; a leaf */
@@ -137,6 +149,54 @@ void loop_set_state (struct bridge *bridge, enum bridge_state state);
 struct iobref *loop_iobref (void);
 /* Makes the threads end after what they do now; whether they all did within so many nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);
+
+/* As many may be there as options say, and so many more; one more comes, if there is none that waits. */
+void loop_replace_locked (struct bridge *bridge, unsigned more);
+
+/* --- slow.c: that nobody waits for somebody else's request --- */
+extern __thread struct serving *serving;
+
+/* This thread takes requests: a reader, or (NULL) one of the library's. */
+struct serving *slow_serve (struct serving *of_reader);
+void slow_note (struct bridge *bridge, const call_stack_t *root, uint64_t begin);
+/* No thread waits for a request, and there are as many as may be. Under bridge->lock. */
+void slow_look_locked (struct bridge *bridge);
+void slow_begin (struct bridge *bridge);
+/* Nothing is known to be quick any more: whatever was not done before is handed over, since nobody could take the place of one that hangs. */
+void slow_forget (struct bridge *bridge);
+/* No request is taken any more: waits for those elsewhere. Under bridge->lock, which it lets go meanwhile. */
+bool slow_stop_locked (struct bridge *bridge, int64_t until);
+void slow_dump (struct bridge *bridge, GString *out);
+
+static inline void
+slow_request_begins (const call_stack_t *root)
+{
+    struct serving *self = serving;
+
+    if (G_UNLIKELY (!self))
+        self = slow_serve (NULL);
+    __atomic_store_n (&self->root, root, __ATOMIC_RELAXED);
+    __atomic_store_n (&self->since, ticks_now (), __ATOMIC_RELEASE);
+}
+
+/* It does nothing for any request. */
+static inline void
+slow_thread_is_free (void)
+{
+    __atomic_store_n (&serving->since, 0, __ATOMIC_RELAXED);
+}
+
+/* It is answered: by the thread that took it, if that did it all itself. */
+static inline void
+slow_request_ends (struct bridge *bridge, const call_stack_t *root)
+{
+    struct serving *self = serving;
+
+    if (G_UNLIKELY (!self) || self->root != root)
+        return;
+    slow_note (bridge, root, self->since);
+    __atomic_store_n (&self->root, NULL, __ATOMIC_RELAXED);
+}
 
 /* --- trim.c: gives back the memory of what the kernel forgets; so many more --- */
 void trim_note (struct bridge *bridge, unsigned forgotten);

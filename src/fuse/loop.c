@@ -104,24 +104,31 @@ reader_start_locked (struct bridge *bridge)
 
 /* All are busy: one more, as long as there may be. */
 static void
-reader_add (struct bridge *bridge)
+reader_add_locked (struct bridge *bridge)
 {
     int r = 0;
 
-    pthread_mutex_lock (&bridge->lock);
     if (bridge->n_readers < bridge->limit && !bridge->stopping)
         r = reader_start_locked (bridge);
     if (r < 0 || bridge->n_readers >= bridge->limit)
         __atomic_store_n (&bridge->full, true, __ATOMIC_RELAXED);
-    pthread_mutex_unlock (&bridge->lock);
     if (r < 0)
         gf_log (&bridge->xlator, GF_LOG_WARNING, "no more threads than %u: %s", bridge->n_readers, g_strerror (-r));
+}
+
+void
+loop_replace_locked (struct bridge *bridge, unsigned more)
+{
+    bridge->limit = MIN (bridge->settings.reader_threads + more, READERS_MAX);
+    __atomic_store_n (&bridge->full, bridge->n_readers >= bridge->limit, __ATOMIC_RELAXED);
+    if (more && __atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) == 0)
+        reader_add_locked (bridge);
 }
 
 static bool
 enough_wait (struct bridge *bridge)
 {
-    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= WAITING_MAX;
+    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= MIN (WAITING_MAX, (unsigned) bridge->settings.reader_threads);
 }
 
 static void
@@ -143,8 +150,16 @@ static void
 reader_call (struct bridge *bridge)
 {
     if (__atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) == 0) {
-        if (!__atomic_load_n (&bridge->full, __ATOMIC_RELAXED))
-            reader_add (bridge);
+        const bool full = __atomic_load_n (&bridge->full, __ATOMIC_RELAXED);
+
+        if (full && __atomic_load_n (&bridge->looking, __ATOMIC_SEQ_CST))
+            return;
+        pthread_mutex_lock (&bridge->lock);
+        if (full)
+            slow_look_locked (bridge);
+        else
+            reader_add_locked (bridge);
+        pthread_mutex_unlock (&bridge->lock);
         return;
     }
     pthread_mutex_lock (&bridge->lock);
@@ -185,6 +200,7 @@ reader_loop (struct reader *reader)
         fuse_session_process_buf (bridge->session, &buf);
         if (follows)
             place_answered (&reader->place);
+        slow_thread_is_free ();
     }
 }
 
@@ -218,6 +234,7 @@ reader_run (void *data)
     bool last;
 
     self = reader;
+    slow_serve (&reader->serving);
     crash_stack_begin (&crash_stack);
     sigemptyset (&wake);
     sigaddset (&wake, SIGNAL_WAKE);
@@ -285,7 +302,7 @@ loop_stop (struct bridge *bridge, int64_t patience)
     pthread_mutex_lock (&bridge->lock);
     __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE);
     pthread_cond_broadcast (&bridge->needed);
-    stopped = loop_wake_locked (bridge, clock_now () + patience);
+    stopped = loop_wake_locked (bridge, clock_now () + patience) && slow_stop_locked (bridge, clock_now () + patience);
     pthread_mutex_unlock (&bridge->lock);
     if (!stopped)
         return false;

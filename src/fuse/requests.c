@@ -104,6 +104,7 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->find_groups = groups_find;
     root->about = about;
     root->top = req;
+    slow_request_begins (about & INODE_REALM ? NULL : root); /* .meta's own are none of the graph's */
     fuse_req_interrupt_func (req, request_interrupt, root);
     return &root->frames[0];
 }
@@ -138,6 +139,7 @@ request_answer (call_frame_t *frame)
 {
     fuse_req_t req = frame->root->top;
 
+    slow_request_ends (bridge_of (req), frame->root);
     /* Waits for an interrupt on another thread that looks at root right now. */
     fuse_req_interrupt_func (req, NULL, NULL);
     return req;

@@ -240,6 +240,7 @@ bridge_free (struct bridge *bridge)
     if (!bridge || bridge->stuck)
         return;
     bridge_stop (bridge);
+    elsewhere_free (bridge->elsewhere);
     trim_end (bridge);
     bridge->graph->top->parents = NULL;
     if (bridge->session)

@@ -8,13 +8,13 @@ several that are put together, or of two that are compared.
     resident  {section: {peer: [[KiB, KiB at the peak]]}}
     others    {title: [nanoseconds of CPU that others used, that passed]}
     curves    {chart: {x, y, lines: {name: {x: [y]}}}}
-    edge, stack, memory, worth                                 lists of rows
+    edge, stack, memory, worth, slow                           lists of rows
 """
 
 import json
 import statistics
 
-LISTS = ["machines", "edge", "stack", "memory", "worth"]  # of worth's rows each has rounds
+LISTS = ["machines", "edge", "stack", "memory", "worth", "slow"]  # of worth's rows each has rounds
 
 
 class Cell:

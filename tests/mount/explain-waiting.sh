@@ -10,7 +10,7 @@ part () {
 }
 
 stack debug/fault "performance/write-behind,window-size=512KB,flush-behind=on" debug/trace debug/io-stats
-mount_volfile "$VOL"
+mount_volfile "$VOL" --entry-timeout=3600 # so that nobody has to look the name up while writes hang
 echo hello >"$MNT/file"
 said=$("$WINDLASS" explain "$MNT/file")
 expect_match "the window" 'answers writes to it before they are done, until 512.* wait \(window-size\).*128.*\(aggregate-size\)' "$(part write-behind-2)"

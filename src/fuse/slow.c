@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * That nobody waits for a request of somebody else's. A thread that takes requests does what is quick itself, and has another do what was slow
+ * lately (core/elsewhere.h), which is known by what requests took it. That tells nothing of one that hangs: so when no thread
+ * waits for requests, and there are as many as may be, a timer looks at what they do. Who has been in one request for longer than
+ * that doesn't count any more, so that another takes his place; and the operation that he is in is slow from then on.
+ */
+#include "fuse/internal.h"
+
+#define LOOK INT64_C (2000000)       /* ns; so long may one be in a request, before he counts as stuck */
+#define LOOK_SELDOM INT64_C (16000000) /* where all are busy and none is stuck */
+
+__thread struct serving *serving;
+
+/* Of a thread that isn't one of loop.c's. */
+static __thread struct serving own;
+
+struct serving *
+slow_serve (struct serving *of_reader)
+{
+    serving = of_reader ? of_reader : &own;
+    thread_hurries = true;
+    return serving;
+}
+
+/* An operation that a request makes after another, such as a setattr after its truncate, may be quick itself. */
+void
+slow_note (struct bridge *bridge, const call_stack_t *root, uint64_t begin)
+{
+    const uint64_t end = ticks_now ();
+    const enum fop last = root->frames[1].op;
+
+    if (!root->frames[0].wound)
+        return;
+    elsewhere_note (bridge->elsewhere, last, begin, end);
+    if (G_UNLIKELY (last != root->op))
+        elsewhere_note (bridge->elsewhere, root->op, begin, end);
+}
+
+/* --- those that are stuck ------------------------------------------------------------------------ */
+
+static LOOKS_AT_RUNNING_REQUESTS void
+note_stuck (struct bridge *bridge, const call_stack_t *root, uint64_t begin, uint64_t now)
+{
+    const enum fop op = root->frames[1].op;
+
+    if (op > FOP_NONE && op < FOP_MAX && root->frames[0].wound
+        && quick_note_stuck (&bridge->elsewhere->quick, op, begin, now))
+        elsewhere_changed (bridge->elsewhere);
+}
+
+static unsigned
+count_stuck_locked (struct bridge *bridge)
+{
+    const uint64_t now = ticks_now ();
+    const uint64_t patience = ticks_of_ns (MAX (LOOK, bridge->settings.in_place));
+    unsigned stuck = 0;
+
+    for (unsigned i = 0; i < bridge->n_readers; i++) {
+        const struct serving *one = &bridge->readers[i].serving;
+        const uint64_t since = __atomic_load_n (&one->since, __ATOMIC_ACQUIRE);
+        const call_stack_t *root = __atomic_load_n (&one->root, __ATOMIC_RELAXED);
+
+        if (since == 0 || now - since < patience)
+            continue;
+        stuck++;
+        if (root)
+            note_stuck (bridge, root, since, now);
+    }
+    return stuck;
+}
+
+static bool
+is_used_up (struct bridge *bridge)
+{
+    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) == 0;
+}
+
+static void
+look (void *data)
+{
+    struct bridge *bridge = data;
+    unsigned stuck = 0;
+
+    pthread_mutex_lock (&bridge->lock);
+    if (is_used_up (bridge) && !bridge->stopping) {
+        stuck = count_stuck_locked (bridge);
+        loop_replace_locked (bridge, stuck);
+        bridge->look_every = stuck ? LOOK : MIN (bridge->look_every * 2, LOOK_SELDOM);
+    }
+    __atomic_store_n (&bridge->looking, false, __ATOMIC_SEQ_CST);
+    if (is_used_up (bridge))
+        slow_look_locked (bridge);
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+void
+slow_look_locked (struct bridge *bridge)
+{
+    if (bridge->stopping || __atomic_exchange_n (&bridge->looking, true, __ATOMIC_SEQ_CST))
+        return;
+    bridge->look_every = MAX (bridge->look_every, LOOK);
+    timer_after (bridge->look_every, look, bridge);
+}
+
+/* --- beginning and end ---------------------------------------------------------------------------- */
+
+void
+slow_begin (struct bridge *bridge)
+{
+    bridge->elsewhere = elsewhere_new (bridge->graph->top, bridge->settings.in_place, false);
+}
+
+void
+slow_forget (struct bridge *bridge)
+{
+    for (unsigned op = FOP_NONE + 1; op < FOP_MAX; op++)
+        __atomic_store_n (&bridge->elsewhere->quick.ops[op].slow, true, __ATOMIC_RELAXED);
+    elsewhere_changed (bridge->elsewhere);
+}
+
+bool
+slow_stop_locked (struct bridge *bridge, int64_t until)
+{
+    while (__atomic_load_n (&bridge->looking, __ATOMIC_SEQ_CST))
+        thread_cond_wait (&bridge->changed, &bridge->lock);
+    pthread_mutex_unlock (&bridge->lock);
+    const bool done = pool_wait (bridge->elsewhere->pool, until);
+    pthread_mutex_lock (&bridge->lock);
+    return done;
+}
+
+void
+slow_dump (struct bridge *bridge, GString *out)
+{
+    const struct elsewhere *elsewhere = bridge->elsewhere;
+    const struct pool_numbers numbers = pool_count (elsewhere->pool);
+    opset_t ops = 0;
+
+    for (unsigned op = FOP_NONE + 1; op < FOP_MAX; op++)
+        if (!quick_is (&elsewhere->quick, op))
+            ops |= OPSET_OF (op);
+    g_string_append (out, "slow_operations=");
+    if (ops)
+        opset_print (ops, out);
+    g_string_append_printf (out, "\nhanded_over=%" G_GUINT64_FORMAT "\nslow_threads=%u\nslow_threads_busy=%u\nslow_waiting=%u\n",
+                            __atomic_load_n (&elsewhere->handed, __ATOMIC_RELAXED), numbers.threads, numbers.busy, numbers.waiting);
+}

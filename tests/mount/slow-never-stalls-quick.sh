@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A child that keeps threads holds up nobody who asks for something else: sixty-four reads hang, and attributes, names and new files are
+# answered all the same, whether one thread takes requests or eight, and whatever was quick before.
+# builds: debug release tsan
+. "$(dirname "$0")/lib.sh"
+
+number () { # KEY: of what the bridge tells of itself
+    sed -n "s/^$1 = //p" "$MNT/.meta/master/private"
+}
+
+for i in {1..64}; do head -c 4096 /dev/zero >"$BACK/file$i"; done
+
+# Nothing here has a limit of time: what waits behind a read waits for ever, and the test runs into its own.
+others_are_answered () {
+    for i in {65..84}; do
+        stat "$MNT/file$((i - 64))" >/dev/null || fail "stat fails"
+        echo new >"$MNT/file$i" || fail "a file can't be made"
+    done
+    [ "$(find "$MNT" -maxdepth 1 -name 'file*' | wc -l)" = 84 ] || fail "not all names are listed"
+    mv "$MNT/file84" "$MNT/file83"
+    rm "$MNT"/file{65..83}
+}
+
+readers_hang () { # HOW-MANY-ARE-DELAYED
+    for i in {1..64}; do cat "$MNT/file$i" >"out$i" & done
+    wait_until '[ "$(sed -n "s/^delayed = //p" "$MNT/.meta/graphs/active/delay-gen-1/private")" = '"$1"' ]'
+    others_are_answered
+}
+
+# all_go: the mount ends, so what hangs is let go, and every read is right.
+all_go () {
+    kill "$DAEMON"
+    wait_until "! is_running $DAEMON"
+    DAEMON=''
+    wait
+    for i in {1..64}; do cmp "out$i" "$BACK/file$i" || fail "file$i reads as something else"; done
+    expect_no_match "nothing was left unanswered" 'unanswered' "$(cat "$LOG")"
+}
+
+for how in "--reader-thread-count=1" "--reader-thread-count=8" "--reader-thread-count=1 --in-place-limit=0"; do
+    stack debug/delay-gen,delay-percentage=100%,block=on,enable=readv,delay-duration=3600000000
+    # shellcheck disable=SC2086 # words
+    mount_volfile "$VOL" $how --attribute-timeout=0 --entry-timeout=0 --direct-io-mode=on
+    readers_hang 64
+    expect_match "what is slow" '^(\*|.*readv)' "$(number slow_operations)"
+    [ "$(number readers)" -le 24 ] || fail "$(number readers) threads take requests"
+    all_go
+done
