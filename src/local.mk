@@ -10,6 +10,7 @@ src_libcore_a_SOURCES = \
     %D%/core/chance.c \
     %D%/core/clock.c \
     %D%/core/dentry.c \
+    %D%/core/depot.h \
     %D%/core/dict.c \
     %D%/core/dirent.c \
     %D%/core/errors.c \

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Buffers come from a small cache of the thread's own, so that a request of a steady size costs no malloc. */
+/*
+ * Buffers come from a small cache of the thread's own, so that a request of a steady size costs no malloc. What one thread fills
+ * and another lets go of, as with what is read ahead, passes through a depot of all threads: from malloc and back to it the
+ * pages of each were new, and a page fault costs more than to copy what is on the page.
+ */
 #include "core/iobuf.h"
 #include "core/audit.h"
+#include "core/depot.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -28,6 +33,14 @@ static __thread struct {
     bool registered;
 } cache;
 
+#define DEPOT_MAX (8 << 20)
+
+static struct {
+    pthread_mutex_t lock;
+    struct iobuf *free[CLASSES]; /* lock; whether there is one is read without */
+    size_t bytes;                /* lock: of all of them */
+} depot = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 static pthread_key_t cache_key;
 
 static void
@@ -35,6 +48,49 @@ iobuf_free (struct iobuf *iobuf)
 {
     free (iobuf->ptr);
     g_free (iobuf);
+}
+
+static struct iobuf *
+depot_take (unsigned c)
+{
+    struct iobuf *iobuf;
+
+    if (!__atomic_load_n (&depot.free[c], __ATOMIC_RELAXED))
+        return NULL;
+    pthread_mutex_lock (&depot.lock);
+    iobuf = depot.free[c];
+    if (iobuf) {
+        __atomic_store_n (&depot.free[c], iobuf->next, __ATOMIC_RELAXED);
+        depot.bytes -= class_size[c];
+    }
+    pthread_mutex_unlock (&depot.lock);
+    return iobuf;
+}
+
+/* false: there are enough. */
+static bool
+depot_give (struct iobuf *iobuf)
+{
+    const unsigned c = iobuf->size_class;
+    bool given;
+
+    pthread_mutex_lock (&depot.lock);
+    given = depot.bytes + class_size[c] <= DEPOT_MAX;
+    if (given) {
+        iobuf->next = depot.free[c];
+        __atomic_store_n (&depot.free[c], iobuf, __ATOMIC_RELAXED);
+        depot.bytes += class_size[c];
+    }
+    pthread_mutex_unlock (&depot.lock);
+    return given;
+}
+
+void
+iobuf_trim (void)
+{
+    for (unsigned c = 0; c < CLASSES; c++)
+        for (struct iobuf *iobuf = depot_take (c); iobuf; iobuf = depot_take (c))
+            iobuf_free (iobuf);
 }
 
 static void
@@ -102,7 +158,9 @@ iobuf_new (size_t size)
     } else {
         if (size > LARGEST)
             return NULL;
-        iobuf = iobuf_make (c < CLASSES ? class_size[c] : (size + PAGE - 1) & ~(size_t) (PAGE - 1), c);
+        iobuf = c < CLASSES ? depot_take (c) : NULL;
+        if (!iobuf)
+            iobuf = iobuf_make (c < CLASSES ? class_size[c] : (size + PAGE - 1) & ~(size_t) (PAGE - 1), c);
     }
     if (!iobuf)
         return NULL;
@@ -126,7 +184,8 @@ iobuf_unref (struct iobuf *iobuf)
         return;
     unsigned c = iobuf->size_class;
     if (c == UNCACHED || cache.n[c] >= cache_limit (c)) {
-        iobuf_free (iobuf);
+        if (c == UNCACHED || !depot_give (iobuf))
+            iobuf_free (iobuf);
         return;
     }
     cache_register ();

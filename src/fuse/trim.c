@@ -5,6 +5,7 @@
  */
 #include "fuse/internal.h"
 
+#include "core/depot.h"
 #include "core/timer.h"
 
 #include <malloc.h>
@@ -40,6 +41,7 @@ trim (void *unused)
     for (GSList *at = trim_bridges; at; at = at->next)
         itable_trim (((struct bridge *) at->data)->graph->itable);
     pthread_mutex_unlock (&trim_lock);
+    iobuf_trim ();
     malloc_trim (0);
 }
 

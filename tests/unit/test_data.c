@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* valgrind */
 /* What calls carry: buffers, dicts, gfids, attributes. */
+#include "core/depot.h"
 #include "core/dict.h"
 #include "core/dirent.h"
 #include "core/gfid.h"
@@ -9,6 +10,8 @@
 #include "core/json.h"
 
 #include "suite.h"
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 START_TEST (a_buffer_is_aligned_for_direct_io)
@@ -20,6 +23,68 @@ START_TEST (a_buffer_is_aligned_for_direct_io)
         memset (iobuf->ptr, 1, size);
         iobuf_unref (iobuf);
     }
+}
+END_TEST
+
+#define MANY 20
+#define LARGE ((size_t) 128 << 10)
+
+static void *
+take_many (void *data)
+{
+    struct iobuf **iobufs = data;
+
+    for (unsigned i = 0; i < MANY; i++)
+        iobufs[i] = iobuf_new (LARGE);
+    return NULL;
+}
+
+static bool
+is_one_of (const struct iobuf *iobuf, struct iobuf *const *iobufs)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < MANY; i++)
+        found |= iobufs[i] == iobuf;
+    return found;
+}
+
+/* As what is read ahead by one thread and answered by another. */
+START_TEST (buffers_that_another_thread_lets_go_of_are_used_again)
+{
+    struct iobuf *first[MANY], *again[MANY];
+    pthread_t thread;
+
+    take_many (first);
+    for (unsigned i = 0; i < MANY; i++)
+        iobuf_unref (first[i]);
+    pthread_create (&thread, NULL, take_many, again);
+    pthread_join (thread, NULL);
+    unsigned same = 0;
+    for (unsigned i = 0; i < MANY; i++)
+        same += is_one_of (again[i], first);
+    ck_assert_uint_ge (same, MANY - 2); /* two were kept here */
+    for (unsigned i = 0; i < MANY; i++)
+        iobuf_unref (again[i]);
+    iobuf_trim ();
+}
+END_TEST
+
+/* More than the depot takes. */
+START_TEST (a_flood_of_buffers_is_freed)
+{
+    enum { FLOOD = 100 };
+    struct iobuf *iobufs[FLOOD];
+
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < FLOOD; i++) {
+            iobufs[i] = iobuf_new (LARGE);
+            memset (iobufs[i]->ptr, (int) i, LARGE);
+        }
+        for (unsigned i = 0; i < FLOOD; i++)
+            iobuf_unref (iobufs[i]);
+    }
+    iobuf_trim ();
 }
 END_TEST
 
@@ -239,6 +304,8 @@ main (void)
     TCase *tcase = tcase_create ("values");
 
     tcase_add_test (tcase, a_buffer_is_aligned_for_direct_io);
+    tcase_add_test (tcase, buffers_that_another_thread_lets_go_of_are_used_again);
+    tcase_add_test (tcase, a_flood_of_buffers_is_freed);
     tcase_add_test (tcase, a_buffer_larger_than_memory_is_refused);
     tcase_add_test (tcase, bytes_that_nobody_else_holds_are_changed_in_place);
     tcase_add_test (tcase, bytes_that_somebody_holds_are_copied_first);
