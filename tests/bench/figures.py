@@ -68,7 +68,7 @@ def read(path):
         figures = json.load(file)
     if not isinstance(figures, dict) or figures.get("format") != 2:
         raise ValueError(f"'{path}' isn't what --json writes")
-    return figures
+    return {**empty(), **figures}  # a file of an older bench has no figures of what is new
 
 
 def write(path, figures):
@@ -114,6 +114,6 @@ def add(figures, more):
         points_add(mine["lines"], curves["lines"])
     figures["machines"] += more["machines"]
     figures["worth"] = worth_added(figures["worth"], more["worth"])
-    for name in ("edge", "stack", "memory"):
+    for name in ("edge", "stack", "memory", "slow"):
         figures[name] = more[name] or figures[name]
     return figures
