@@ -149,7 +149,8 @@ def pictures(figures):
         yield section, picture.bars(groups, figures["peers"], (BARE,))
     if figures["worth"]:
         rows = {row["row"]: {name: of.Cell(row["cells"][name]).rate() for name in row["cells"]} for row in figures["worth"]}
-        yield "worth", picture.bars({"over storage that takes a while for each call": rows}, list(figures["worth"][0]["cells"]))
+        yield "worth", picture.bars({"over storage that takes a while for each call": rows},
+                                    list(dict.fromkeys(name for row in rows.values() for name in row)))
     for chart, curve in figures["curves"].items():
         yield chart, picture.curves(chart, curve["x"], curve["y"], points_of(curve))
 
