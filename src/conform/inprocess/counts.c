@@ -19,7 +19,7 @@ struct counted {
         const void *caller; /* the last place that took one */
         const char *type;   /* of a translator, NULL: the program */
         int balance;
-        bool gave;          /* one by itself, not through the core */
+        int direct;         /* the same, of those that it took and gave back itself, not through the core */
     } by[CALLERS];
     unsigned n;
 };
@@ -67,7 +67,8 @@ counted_by (struct counted *counted, const char *type)
     return i;
 }
 
-/* The last one is given back, though the program thinks that it has one: a translator gave back what it hadn't. Which, or -1. */
+/* The last one is given back, though the program thinks that it has one: a translator gave back what it hadn't. Which, or -1. Itself: whoever has the
+ * last reference of a file gives back, through the core, those that the file has. */
 static int
 counted_stolen (const struct counted *counted)
 {
@@ -76,7 +77,7 @@ counted_stolen (const struct counted *counted)
 
     for (unsigned i = 0; i < counted->n; i++) {
         missed |= !counted->by[i].type && counted->by[i].balance > 0;
-        if (counted->by[i].type && counted->by[i].balance < 0 && counted->by[i].gave)
+        if (counted->by[i].type && counted->by[i].balance < 0 && counted->by[i].direct < 0)
             thief = (int) i;
     }
     return counted->refs == 0 && missed ? thief : -1;
@@ -107,11 +108,12 @@ counts_change_locked (enum audit_kind kind, void *object, int change, const void
     counted->by[by].balance += change;
     if (change > 0 || (directly && !counted->by[by].caller))
         counted->by[by].caller = caller;
-    counted->by[by].gave |= change < 0 && directly;
+    counted->by[by].direct += directly ? change : 0;
     thief = change < 0 ? counted_stolen (counted) : -1;
     if (thief >= 0) {
         counted->refs++;
         counted->by[thief].balance++;
+        counted->by[thief].direct++;
         return counted->by[thief].caller;
     }
     if (counted->refs == 0)
