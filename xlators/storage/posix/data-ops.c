@@ -45,14 +45,14 @@ data_read (int fd, void *buf, size_t size, off_t offset)
     return data_read_way (fd, buf, size, offset, 0);
 }
 
-/* A read that O_DIRECT doesn't allow is done without, when an option asked for it and not the caller. -1: no
- * descriptor. */
+/* What O_DIRECT doesn't allow is done without, when an option asked for it, or the caller who did has taken it back since with
+ * fcntl (F_SETFL), as dd does for the rest of a file: flags are as of now. -1: no descriptor. */
 static int
-data_without_direct (xlator_t *this, const struct posix_fd *pfd)
+data_without_direct (xlator_t *this, const struct posix_fd *pfd, uint32_t flags)
 {
     int fd;
 
-    if (!posix_priv (this)->o_direct || (pfd->flags & O_DIRECT))
+    if (flags & O_DIRECT || !(pfd->flags & O_DIRECT || posix_priv (this)->o_direct))
         return -1;
     fd = posix_openat (this, AT_FDCWD, posix_path_of (pfd->fd).text,
                        (int) pfd->flags & (O_ACCMODE | O_APPEND | O_SYNC | O_DSYNC), 0);
@@ -98,7 +98,7 @@ data_read_hurrying (struct posix_fd *pfd, void *buf, size_t size, off_t offset)
 }
 
 static ssize_t
-data_readv (xlator_t *this, fd_t *fd, size_t size, off_t offset, struct iobref *iobref, struct iovec *ret_iov)
+data_readv (xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, struct iobref *iobref, struct iovec *ret_iov)
 {
     struct posix_fd *pfd;
     struct iobuf *iobuf;
@@ -115,7 +115,7 @@ data_readv (xlator_t *this, fd_t *fd, size_t size, off_t offset, struct iobref *
     if (!iobuf)
         return -ENOMEM;
     n = thread_hurries ? data_read_hurrying (pfd, iobuf->ptr, size, offset) : data_read (pfd->fd, iobuf->ptr, size, offset);
-    if (n == -EINVAL && (other = data_without_direct (this, pfd)) >= 0) {
+    if (n == -EINVAL && (other = data_without_direct (this, pfd, flags)) >= 0) {
         n = data_read (other, iobuf->ptr, size, offset);
         close (other);
     }
@@ -172,7 +172,7 @@ posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
     struct iobref *iobref = iobref_new ();
     struct iovec iov = { 0 };
     struct iatt buf;
-    ssize_t n = data_readv (this, fd, size, offset, iobref, &iov);
+    ssize_t n = data_readv (this, fd, size, offset, flags, iobref, &iov);
     bool known = n >= 0 && data_attributes (this, fd, &buf);
 
     if (n == -EAGAIN && thread_hurries) {
@@ -228,13 +228,13 @@ data_write (int fd, const struct iovec *vector, int count, off_t offset, int way
     return (ssize_t) done;
 }
 
-/* O_DIRECT refused it: once more from aligned memory, and then, if only an option asked for O_DIRECT,
- * without. */
+/* O_DIRECT refused it: once more from aligned memory, and then, if the caller doesn't ask for O_DIRECT (now), without. */
 static ssize_t
 data_write_aligned (xlator_t *this, const struct posix_fd *pfd, const struct iovec *vector, int count,
-                    off_t offset, int way)
+                    off_t offset, uint32_t flags)
 {
     const size_t size = iov_length (vector, count);
+    const int way = flags & WRITE_AT_OFFSET ? RWF_NOAPPEND : 0;
     struct iobuf *iobuf = iobuf_new (size);
     struct iovec one;
     ssize_t n;
@@ -245,7 +245,7 @@ data_write_aligned (xlator_t *this, const struct posix_fd *pfd, const struct iov
     iov_unload (iobuf->ptr, size, vector, count);
     one = (struct iovec){ iobuf->ptr, size };
     n = data_write (pfd->fd, &one, 1, offset, way);
-    if (n == -EINVAL && (other = data_without_direct (this, pfd)) >= 0) {
+    if (n == -EINVAL && (other = data_without_direct (this, pfd, flags)) >= 0) {
         n = data_write (other, &one, 1, offset, way);
         close (other);
     }
@@ -287,7 +287,7 @@ data_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iovec *
     posix_before (frame, this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
     n = data_write (pfd->fd, vector, count, offset, way);
     if (n == -EINVAL && (fcntl (pfd->fd, F_GETFL) & O_DIRECT))
-        n = data_write_aligned (this, pfd, vector, count, offset, way);
+        n = data_write_aligned (this, pfd, vector, count, offset, flags);
     if (n == -EOPNOTSUPP && way != 0)
         n = data_write_not_appending (this, pfd, vector, count, offset);
     posix_after (this, pfd->fd, &pfd->gfid, change);
