@@ -118,9 +118,22 @@ attr_set_times (int fd, const struct iatt *stbuf, uint32_t valid)
     return posix_set_times (fd, times);
 }
 
-/* setuid and setgid go although root would have the privilege to leave them. */
+static bool
+is_in_group (call_stack_t *root, gid_t gid)
+{
+    const gid_t *groups = NULL;
+    const int n = stack_groups (root, &groups);
+
+    for (int i = 0; i < n; i++)
+        if (groups[i] == gid)
+            return true;
+    return root->gid == gid;
+}
+
+/* setuid and setgid go although root would have the privilege to leave them; the latter of a file that its group can't execute stays with those
+ * who are in the group, as the kernel has it. */
 static int
-attr_kill_privileges (int fd)
+attr_kill_privileges (call_frame_t *frame, int fd)
 {
     struct stat st;
     mode_t mode;
@@ -128,7 +141,7 @@ attr_kill_privileges (int fd)
     if (fstat (fd, &st) < 0)
         return -errno;
     mode = st.st_mode & ~S_ISUID;
-    if (mode & S_IXGRP)
+    if (mode & S_IXGRP || (mode & S_ISGID && frame->root->uid != 0 && !is_in_group (frame->root, st.st_gid)))
         mode &= ~S_ISGID;
     if (!S_ISREG (st.st_mode) || mode == st.st_mode)
         return 0;
@@ -166,7 +179,7 @@ attr_change (call_frame_t *frame, xlator_t *this, int fd, bool open, const gfid_
         r = attr_set (fd, open, stbuf, valid);
     if (r == 0 && (valid & IATT_KILL_PRIV) && !(valid & IATT_MODE)) {
         posix_act_as_root (posix_priv (this)); /* whoever may write needn't own the file */
-        r = attr_kill_privileges (fd);
+        r = attr_kill_privileges (frame, fd);
     }
     if (r == 0 && valid & (IATT_ATIME_NOW | IATT_MTIME_NOW) && posix_stamp_of (frame))
         r = posix_stamp_now (frame, this, fd, valid);
