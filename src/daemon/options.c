@@ -22,7 +22,9 @@ struct parsed {
 static bool
 option_is_flag (const struct xlator_option *row)
 {
-    return row->type == OPTION_BOOL || (row->type == OPTION_ENUM && option_parse (row, "on", NULL, NULL) == 0);
+    g_autofree char *allowed = NULL;
+
+    return row->type == OPTION_BOOL || (row->type == OPTION_ENUM && option_parse (row, "on", NULL, &allowed) == 0);
 }
 
 int
