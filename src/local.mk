@@ -39,6 +39,8 @@ src_libcore_a_SOURCES = \
     %D%/core/lru.c \
     %D%/core/opset.c \
     %D%/core/option.c \
+    %D%/core/passthrough.c \
+    %D%/core/passthrough.h \
     %D%/core/pieces.c \
     %D%/core/pool.c \
     %D%/core/print.c \
@@ -219,6 +221,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/names.c \
     %D%/fuse/open.c \
     %D%/fuse/options.c \
+    %D%/fuse/passthrough.c \
     %D%/fuse/place.c \
     %D%/fuse/place.h \
     %D%/fuse/requests.c \

@@ -208,6 +208,8 @@ start (struct program *program)
     r = bridge_start (program->bridge, unmounted, program);
     if (r == 0)
         r = bridge_wait_ready (program->bridge);
+    if (r == 0 && bridge_passthrough_check (program->bridge, &error) < 0)
+        return fail_logged (error);
     if (r < 0) {
         error = g_strdup_printf ("the kernel and '%s' could not agree: %s", program->mountpoint, g_strerror (-r));
         return fail_logged (error);

@@ -56,6 +56,7 @@ check_PROGRAMS += \
     tests/mount/programs/kv \
     tests/mount/programs/lock \
     tests/mount/programs/mapped \
+    tests/mount/programs/passed \
     tests/mount/programs/meta \
     tests/mount/programs/opath \
     tests/mount/programs/race \
@@ -95,6 +96,9 @@ tests_mount_programs_lock_LDADD =
 tests_mount_programs_mapped_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_mapped_LDFLAGS =
 tests_mount_programs_mapped_LDADD =
+tests_mount_programs_passed_CFLAGS = $(WINDLASS_CFLAGS)
+tests_mount_programs_passed_LDFLAGS =
+tests_mount_programs_passed_LDADD =
 tests_mount_programs_meta_CFLAGS = $(WINDLASS_CFLAGS)
 tests_mount_programs_meta_LDFLAGS =
 tests_mount_programs_meta_LDADD =
@@ -311,6 +315,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mount-points.sh \
     %D%/mount/open-behind.sh \
     %D%/mount/nl-cache.sh \
+    %D%/mount/passthrough.sh \
     %D%/mount/permissions.sh \
     %D%/mount/private-files.sh \
     %D%/mount/private-mount.sh \

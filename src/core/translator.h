@@ -32,6 +32,13 @@ enum {
     WANTS_FD = 1 << 3,                /* with an fd: fd_ctx_set */
 };
 
+/* What a translator has to see of a file's reads and writes, where the kernel could do them by itself. */
+enum data_view {
+    DATA_UNSEEN,  /* none of it */
+    DATA_COUNTED, /* that a file is read and written past it: xlator_passthrough.past */
+    DATA_SEEN,    /* each call */
+};
+
 /* What is told along the graph. */
 enum xlator_event {
     XLATOR_PARENT_UP,   /* downwards: the whole graph is ready, requests may come */
@@ -70,6 +77,19 @@ struct xlator_dumpops {
     /* Of those who make requests from outside: the path from the root of the mount of what a running request, theirs or one made below them, is
      * about. false where it isn't known. may_wait false: in a crash, takes no lock that somebody holds, and no memory. */
     bool (*path) (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size);
+};
+
+/* Kernel passthrough, which is decided for each file when it is opened: core/passthrough.h. On any thread, while requests run. */
+struct xlator_passthrough {
+    /* What this has to see of the file; inode NULL: of any. ret_why, a constant text, ends the sentence "it ...", with the option that
+     * decides. NULL: everything, if it takes part in reads or writes and doesn't merely forward them. A translator with
+     * TOUCHES_DATA isn't asked. */
+    enum data_view (*view) (xlator_t *this, const inode_t *inode, const char **ret_why);
+    const char *why; /* the same where there is no view, or NULL: "keeps what is written for a while" */
+    void (*past) (xlator_t *this, fd_t *fd); /* for DATA_COUNTED: what is done with fd will go past */
+    /* Of storage: calls use with a descriptor (O_PATH may do) of the system's file that inode is, as whoever the request acts as. Its result, or a negative
+     * errno. NULL: there is no such file. */
+    int (*lend) (xlator_t *this, call_frame_t *frame, inode_t *inode, int (*use) (int descriptor, void *data), void *data);
 };
 
 /* What a translator can be told while it runs. It gets there through the daemon's control socket, which only root and the
@@ -122,6 +142,7 @@ struct xlator_api {
     opset_t forwards;         /* those of them that it passes on as they are, each once: it only decides when, or in which thread */
     struct xlator_cbks cbks;
     struct xlator_dumpops dumpops;
+    struct xlator_passthrough passthrough;
     const struct xlator_command *commands; /* the last one has no name; NULL: none */
 };
 

@@ -219,26 +219,6 @@ append_subject (GString *out, const struct subject *subject)
         g_string_append (out, ": not known to the kernel now; what follows goes by its path\n");
 }
 
-/* Could the kernel read and write the file of the directory by itself? */
-static void
-append_passthrough (GString *out, const struct graph *graph)
-{
-    bool any = false;
-
-    g_string_append (out, "\nkernel passthrough: not used; this version never asks for it.");
-    for (guint i = 0; i < graph->xlators->len; i++) {
-        const xlator_t *xl = graph->xlators->pdata[i];
-
-        if (xl->pass_through || !(xl->api->touches & (TOUCHES_DATA | TOUCHES_ERRORS)))
-            continue;
-        g_string_append (out, any ? ", '" : " It could not be anyway: '");
-        line_append (out, xl->name, 256);
-        g_string_append_printf (out, "' touches %s", xl->api->touches & TOUCHES_DATA ? "data" : "what fails");
-        any = true;
-    }
-    g_string_append (out, any ? "\n" : " No translator of this graph would be in its way\n");
-}
-
 int
 command_explain (void *data, GBytes *input, GString *answer)
 {
@@ -261,7 +241,8 @@ command_explain (void *data, GBytes *input, GString *answer)
     append_xlator (answer, &subject, bridge_xlator (running->bridge));
     for (guint i = 0; i < running->graph->xlators->len; i++)
         append_xlator (answer, &subject, running->graph->xlators->pdata[i]);
-    append_passthrough (answer, running->graph);
+    g_string_append_c (answer, '\n');
+    bridge_explain_passthrough (running->bridge, subject.inode, answer);
     inode_unref (subject.inode);
     return 0;
 }

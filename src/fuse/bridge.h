@@ -42,6 +42,12 @@ int bridge_start (struct bridge *bridge, void (*done) (void *data), void *data);
 /* Waits until the kernel's INIT was answered: since then the mount works. */
 int bridge_wait_ready (struct bridge *bridge);
 
+/* After that: 0, or -ENOTSUP and why there is no kernel passthrough although it is required. */
+int bridge_passthrough_check (struct bridge *bridge, char **ret_error);
+
+/* A line, or two: does the kernel read and write the file by itself, and who or what decided? inode may be NULL. */
+void bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString *out);
+
 /* How many files and directories the kernel has open. Any thread. */
 unsigned bridge_count_open (struct bridge *bridge);
 

@@ -21,6 +21,7 @@ dump_session (struct bridge *bridge, GString *out)
     g_string_append_printf (out, "direct_io_mode=%s\nfopen_keep_cache=%s\n", choice_text (bridge->direct_io), choice_text (bridge->keep_cache));
     g_string_append_printf (out, "kernel_writeback_cache=%s\nidmapped_mounts=%s\n", choice_text (bridge->writeback),
                             choice_text (bridge->idmapped));
+    passthrough_dump (bridge, out);
 }
 
 void

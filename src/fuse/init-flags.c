@@ -49,6 +49,9 @@ device_read (int fd, void *buf, size_t size, void *userdata)
     return n;
 }
 
+/* Of max_stack_depth, in struct fuse_init_out since Linux 6.9. */
+#define STACK_DEPTH_OFFSET (offsetof (struct fuse_init_out, flags2) + sizeof (uint32_t))
+
 /* The library's answer to INIT, with the flags that it doesn't know. */
 static ssize_t
 write_init (struct bridge *bridge, int fd, const struct iovec *iov)
@@ -56,16 +59,70 @@ write_init (struct bridge *bridge, int fd, const struct iovec *iov)
     struct fuse_out_header header;
     struct fuse_init_out out = { 0 };
     struct iovec mine[2] = { { &header, sizeof header }, { &out, MIN (iov[1].iov_len, sizeof out) } };
-    uint64_t added = bridge->init.wanted & bridge->init.offered;
+    const uint64_t added = bridge->init.wanted & bridge->init.offered;
+    const uint32_t depth = PASSTHROUGH_DEPTH;
 
     memcpy (&header, iov[0].iov_base, sizeof header);
     memcpy (&out, iov[1].iov_base, mine[1].iov_len);
     out.flags |= (uint32_t) added;
     if (out.flags & FUSE_INIT_EXT)
         out.flags2 |= added >> 32;
+    if (added & FLAG_PASSTHROUGH)
+        memcpy ((char *) &out + STACK_DEPTH_OFFSET, &depth, sizeof depth);
     header.len = mine[0].iov_len + mine[1].iov_len;
     return writev (fd, mine, 2);
 }
+
+#ifdef HAVE_STRUCT_FUSE_FILE_INFO_BACKING_ID
+
+void
+init_flags_backing (struct fuse_file_info *fi, int id)
+{
+    fi->backing_id = id;
+}
+
+static void
+add_backing (const struct iovec *iov, int count)
+{
+}
+
+#else
+
+#define OPEN_PASSTHROUGH (1 << 7)
+
+static __thread int backing_id; /* for the next answer that this thread writes; 0: for none */
+
+void
+init_flags_backing (struct fuse_file_info *fi, int id)
+{
+    backing_id = id;
+}
+
+/* The library before 3.17 leaves the last word of struct fuse_open_out empty, in which the kernel takes the number. It is the end of
+ * the answer to an open and to a create. */
+static void
+add_backing (const struct iovec *iov, int count)
+{
+    struct {
+        uint64_t fh;
+        uint32_t open_flags;
+        int32_t backing_id;
+    } out;
+    char *at;
+
+    if (G_LIKELY (backing_id == 0))
+        return;
+    if (count == 2 && iov[1].iov_len >= sizeof out) {
+        at = (char *) iov[1].iov_base + iov[1].iov_len - sizeof out;
+        memcpy (&out, at, sizeof out);
+        out.open_flags |= OPEN_PASSTHROUGH;
+        out.backing_id = backing_id;
+        memcpy (at, &out, sizeof out);
+    }
+    backing_id = 0;
+}
+
+#endif
 
 static bool
 is_init (const struct bridge *bridge, const struct iovec *iov)
@@ -101,8 +158,10 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
 
     if (G_UNLIKELY (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE)) && is_init (bridge, iov))
         n = answer_init (bridge, fd, iov, count);
-    else
+    else {
+        add_backing (iov, count);
         n = writev (fd, iov, count);
+    }
     gone_is_gone (n);
     if (n < 0 && errno != ENOENT) {
         if (errno != ENODEV)

@@ -29,6 +29,9 @@
 /* Three-valued options: what "auto" means depends on what the kernel can do. */
 enum choice { CHOICE_AUTO, CHOICE_ON, CHOICE_OFF };
 
+/* Whether the kernel may read and write files by itself. As the option's values are ordered. */
+enum passthrough_choice { PASSTHROUGH_AUTO, PASSTHROUGH_OFF, PASSTHROUGH_REQUIRED };
+
 /* Who decides what a caller may: the kernel, by modes and ACLs or by modes alone, or system/posix-acl. */
 enum decides { DECIDES_KERNEL, DECIDES_KERNEL_BY_MODE, DECIDES_TRANSLATOR };
 
@@ -36,6 +39,7 @@ struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
     int acl; /* of acl_values: ask acl_of */
+    int passthrough; /* PASSTHROUGH_* */
     bool read_only, writeback, auto_invalidation, readdirp, always_flush, idmapped, exclusive, follow_callers;
     int64_t gid_timeout, stuck_after, in_place; /* nanoseconds */
     bool measure; /* of src/daemon */
@@ -99,6 +103,7 @@ struct bridge {
     unsigned n_forgotten;   /* inodes, ever; atomic */
     struct groups_cache *groups;
     struct spare *spare;
+    struct passthrough *passthrough;
     pthread_mutex_t fds_lock; /* a leaf */
     GHashTable *fds;          /* fds_lock; those that the kernel has open */
 
@@ -133,6 +138,12 @@ int bridge_leave_to_translator (struct bridge *bridge, bool default_permissions,
 
 /* --- init-flags.c: between libfuse and the device --- */
 extern const struct fuse_custom_io init_flags_io;
+
+#define FLAG_PASSTHROUGH (1ULL << 37) /* of kernel 6.9 */
+#define PASSTHROUGH_DEPTH 1 /* of file systems that stand on each other, ours the uppermost: so an overlay may still stand on it */
+
+/* The open that this thread answers next names a backing file. */
+void init_flags_backing (struct fuse_file_info *fi, int id);
 
 /* --- session.c: what is negotiated, and the mount --- */
 void session_read_ahead (struct bridge *bridge);
@@ -316,6 +327,17 @@ bool spare_allowed (struct bridge *bridge, const fd_t *fd, int flags);
 void spare_note_lock (struct bridge *bridge, fd_t *fd, uint64_t owner, pid_t pid);
 /* fd was closed for good: what was locked through it, and not flushed, goes. */
 void spare_release (struct bridge *bridge, fd_t *fd);
+
+/* --- passthrough.c: files that the kernel reads and writes itself --- */
+struct passthrough *passthrough_new (void);
+void passthrough_free (struct passthrough *all); /* takes NULL */
+/* While INIT is answered: asks for it, if it may. */
+void passthrough_negotiate (struct bridge *bridge, struct fuse_conn_info *conn);
+/* fd is about to be answered, and fi filled in but for that: the rest of it. passthrough_release has to follow. */
+void passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi);
+/* The kernel has it open no more, or never had. */
+void passthrough_release (struct bridge *bridge, const fd_t *fd);
+void passthrough_dump (const struct bridge *bridge, GString *out);
 
 /* --- open.c --- */
 /* The flags with which a file is opened below, of those that the kernel sent. */

@@ -17,6 +17,8 @@ choice_of (int value)
 /* A boolean in every spelling, or translator. */
 static const char *const acl_values[] = { "on", "yes", "true", "enable", "1", "off", "no", "false", "disable", "0", "translator", NULL };
 
+static const char *const passthrough_values[] = { "auto", "off", "required", NULL }; /* as enum passthrough_choice has them */
+
 enum decides
 acl_of (int value)
 {
@@ -54,6 +56,8 @@ const struct xlator_option bridge_options[] = {
       .help = "answer attributes along with the names of a directory when the kernel asks for them" },
     { .key = { "acl" }, .type = OPTION_ENUM, FIELD (acl), .value = "on", .values = acl_values,
       .help = "have the kernel check POSIX ACLs; translator: it checks nothing, and system/posix-acl decides, which has to be in the graph" },
+    { .key = { "passthrough" }, .type = OPTION_ENUM, FIELD (passthrough), .value = "auto", .values = passthrough_values,
+      .help = "let the kernel read and write the files of storage itself where no translator has to see it (Linux 6.9, root); required: refuse to mount where that can't be" },
     { .key = { "idmapped-mounts" }, .type = OPTION_BOOL, FIELD (idmapped), .value = "off",
       .help = "let root mount it elsewhere with other user and group ids; the kernel then tells who asks only of what is made, and its own checks, on attributes that it may remember, are all there are" },
     { .key = { "always-flush" }, .type = OPTION_BOOL, FIELD (always_flush), .value = "off",

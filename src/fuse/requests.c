@@ -225,8 +225,10 @@ request_fd_release (struct bridge *bridge, fd_t *fd)
     pthread_mutex_lock (&bridge->fds_lock);
     had = g_hash_table_remove (bridge->fds, fd);
     pthread_mutex_unlock (&bridge->fds_lock);
-    if (had)
-        fd_unref (fd);
+    if (!had)
+        return;
+    passthrough_release (bridge, fd);
+    fd_unref (fd);
 }
 
 bool
@@ -296,6 +298,8 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
     fi->parallel_direct_writes = 1;
 #endif
+    if (!hidden)
+        passthrough_open (bridge, frame, fd, fi);
 }
 
 void

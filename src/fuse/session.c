@@ -114,6 +114,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     want_idmap (bridge, conn);
     want_killpriv (bridge, conn);
     bridge->init.wanted |= FUSE_PARALLEL_DIROPS;
+    passthrough_negotiate (bridge, conn);
     conn->max_write = MIN (conn->max_write, MAX_PAYLOAD);
     conn->max_background = settings->background_qlen;
     conn->congestion_threshold = settings->congestion_threshold;
@@ -281,6 +282,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->fds = g_hash_table_new (NULL, NULL);
     bridge->spare = spare_new ();
     trim_begin (bridge);
+    bridge->passthrough = passthrough_new ();
 }
 
 struct bridge *

@@ -248,6 +248,7 @@ bridge_free (struct bridge *bridge)
     groups_cache_free (bridge->groups);
     if (bridge->spare)
         spare_free (bridge->spare);
+    passthrough_free (bridge->passthrough);
     g_hash_table_destroy (bridge->fds);
     pthread_mutex_destroy (&bridge->fds_lock);
     option_clear (bridge_options, &bridge->settings);

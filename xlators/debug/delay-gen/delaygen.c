@@ -267,4 +267,5 @@ const struct xlator_api xlator_api = {
     .notify = delaygen_notify,
     .every = delaygen_every,
     .dumpops = { .priv = delaygen_dump, .waits_for = delaygen_waits_for, .explain = delaygen_explain },
+    .passthrough = { .why = "may have its reads and writes wait" },
 };

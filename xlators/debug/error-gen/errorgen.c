@@ -333,4 +333,5 @@ const struct xlator_api xlator_api = {
     .reconfigure = errorgen_reconfigure,
     .every = errorgen_every,
     .dumpops = { .priv = errorgen_dump, .explain = errorgen_explain },
+    .passthrough = { .why = "may have its reads and writes fail" },
 };

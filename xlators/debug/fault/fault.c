@@ -296,5 +296,6 @@ const struct xlator_api xlator_api = {
     .every = fault_every,
     .every_cbk = fault_every_cbk,
     .dumpops = { .priv = fault_dump, .waits_for = fault_waits_for, .explain = fault_explain },
+    .passthrough = { .why = "may have its reads and writes fail" },
     .commands = fault_commands,
 };

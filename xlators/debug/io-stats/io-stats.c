@@ -268,6 +268,7 @@ io_stats_reconfigure (xlator_t *this, const void *new_private)
         ticks_init ();
     settle_samples (priv, options);
     __atomic_store_n (&priv->count, options->count, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->allow_passthrough, options->allow_passthrough, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->measure, options->measure, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->dump_fds, options->dump_fds, __ATOMIC_RELAXED);
     return 0;
@@ -349,6 +350,29 @@ io_stats_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
                             is_on (&priv->measure) ? "measures" : "doesn't measure");
 }
 
+/* --- files that the kernel reads and writes itself ---------------------------------------------- */
+
+static enum data_view
+io_stats_view (xlator_t *this, const inode_t *inode, const char **ret_why)
+{
+    io_stats_private_t *priv = this->private;
+    const bool counts = is_on (&priv->count) || is_on (&priv->measure) || __atomic_load_n (&priv->sample_interval, __ATOMIC_RELAXED);
+
+    *ret_why = "counts its reads and writes (allow-passthrough, count-fop-hits)";
+    if (!counts)
+        return DATA_UNSEEN;
+    return is_on (&priv->allow_passthrough) ? DATA_COUNTED : DATA_SEEN;
+}
+
+static void
+io_stats_past (xlator_t *this, fd_t *fd)
+{
+    io_stats_private_t *priv = this->private;
+
+    if (is_on (&priv->count))
+        counters_call (priv->counters, COUNT_PASSTHROUGH, false, -1);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/io-stats",
@@ -367,5 +391,6 @@ const struct xlator_api xlator_api = {
     .every_cbk = io_stats_every_cbk,
     .cbks = { .forget = io_stats_forget, .release = io_stats_release, .releasedir = io_stats_releasedir },
     .dumpops = { .priv = io_stats_dump, .explain = io_stats_explain },
+    .passthrough = { .view = io_stats_view, .past = io_stats_past },
     .commands = io_stats_commands,
 };

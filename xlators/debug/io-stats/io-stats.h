@@ -25,7 +25,7 @@
 enum direction { READ, WRITTEN, DIRECTIONS };
 
 /* Operations, and what else ends a file. */
-enum { COUNT_RELEASE = FOP_MAX, COUNT_RELEASEDIR, COUNT_MAX };
+enum { COUNT_RELEASE = FOP_MAX, COUNT_RELEASEDIR, COUNT_PASSTHROUGH, COUNT_MAX };
 
 struct counters;
 
@@ -141,7 +141,7 @@ struct dumper;
 
 typedef struct {
     /* Of options: what is online is atomic, and read so. */
-    bool count, measure, dump_fds;
+    bool count, measure, dump_fds, allow_passthrough;
     int dump_interval, format; /* dumper's once it runs */
     int sample_interval, sample_size;
     char *unique_id, *volume_id;

@@ -32,6 +32,14 @@ const struct xlator_option io_stats_options[] = {
         .help = "count requests by operation, and what each file is used for",
     },
     {
+        .key = { "allow-passthrough" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (io_stats_private_t, allow_passthrough),
+        .value = "off",
+        .online = true,
+        .help = "let the kernel read and write files by itself, so that of those only opens are counted, once more as PASSTHROUGH",
+    },
+    {
         .key = { "dump-fd-stats" },
         .type = OPTION_BOOL,
         OPTION_FIELD (io_stats_private_t, dump_fds),

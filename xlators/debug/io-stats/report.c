@@ -15,7 +15,8 @@ const char *const top_names[TOPS] = {
 const char *
 report_name (unsigned what, char text[32])
 {
-    const char *name = what == COUNT_RELEASE ? "release" : what == COUNT_RELEASEDIR ? "releasedir" : fop_name (what);
+    static const char *const others[] = { "release", "releasedir", "passthrough" };
+    const char *name = what >= COUNT_RELEASE ? others[what - COUNT_RELEASE] : fop_name (what);
 
     if (what == FOP_readv || what == FOP_writev)
         name = what == FOP_readv ? "read" : "write";

@@ -180,5 +180,6 @@ const struct xlator_api xlator_api = {
     .every_cbk = power_cut_every_cbk,
     .cbks = { .release = cut_release },
     .dumpops = { .priv = power_cut_dump, .explain = power_cut_explain },
+    .passthrough = { .why = "keeps what a cut would lose" },
     .commands = cut_commands,
 };

@@ -292,6 +292,13 @@ trace_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     g_string_append_c (out, '\n');
 }
 
+static enum data_view
+trace_view (xlator_t *this, const inode_t *inode, const char **ret_why)
+{
+    *ret_why = "traces its reads or writes (include-ops, exclude-ops)";
+    return trace_to (this->private, FOP_readv) || trace_to (this->private, FOP_writev) ? DATA_SEEN : DATA_UNSEEN;
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/trace",
@@ -308,5 +315,6 @@ const struct xlator_api xlator_api = {
     .every_cbk = trace_every_cbk,
     .cbks = { .release = trace_release, .releasedir = trace_releasedir },
     .dumpops = { .priv = trace_dump, .history = trace_history, .explain = trace_explain },
+    .passthrough = { .view = trace_view },
     .commands = trace_commands,
 };

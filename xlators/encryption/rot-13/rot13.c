@@ -234,4 +234,5 @@ const struct xlator_api xlator_api = {
         .copy_file_range = rot13_copy_file_range,
     },
     .dumpops = { .explain = rot13_explain },
+    .passthrough = { .why = "rotates its bytes" },
 };

@@ -269,6 +269,15 @@ utime_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                                        : "reading it moves its atime as the system below has it (noatime)\n");
 }
 
+static enum data_view
+utime_view (xlator_t *this, const inode_t *inode, const char **ret_why)
+{
+    const utime_private_t *priv = this->private;
+
+    *ret_why = "sets the times that reading and writing move (set-times, noatime)";
+    return __atomic_load_n (&priv->times, __ATOMIC_RELAXED) ? DATA_SEEN : DATA_UNSEEN;
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "features/utime",
@@ -303,4 +312,5 @@ const struct xlator_api xlator_api = {
         .fsetattr = gf_utime_fsetattr,
     },
     .dumpops = { .priv = utime_dump, .explain = utime_explain },
+    .passthrough = { .view = utime_view },
 };

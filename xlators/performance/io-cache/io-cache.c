@@ -277,4 +277,5 @@ const struct xlator_api xlator_api = {
     .every_cbk = ioc_every_cbk,
     .cbks = { .forget = ioc_forget },
     .dumpops = { .priv = ioc_dump, .inodectx = ioc_dump_inode, .waits_for = ioc_waits_for, .explain = ioc_explain },
+    .passthrough = { .why = "remembers what is in it" },
 };

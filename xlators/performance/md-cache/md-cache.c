@@ -251,4 +251,5 @@ const struct xlator_api xlator_api = {
     .every_cbk = mdc_every_cbk,
     .cbks = { .forget = mdc_forget },
     .dumpops = { .priv = mdc_dump, .inodectx = mdc_dump_inode, .explain = mdc_explain },
+    .passthrough = { .why = "remembers its attributes, which each write changes" },
 };

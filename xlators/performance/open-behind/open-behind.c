@@ -232,6 +232,13 @@ ob_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         explain_inode (obi, out);
 }
 
+/* A read has an open sent that storage hasn't had; the kernel needs none. */
+static enum data_view
+ob_view (xlator_t *this, const inode_t *inode, const char **ret_why)
+{
+    return DATA_UNSEEN;
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/open-behind",
@@ -261,4 +268,5 @@ const struct xlator_api xlator_api = {
     .every_cbk = ob_every_cbk,
     .cbks = { .forget = ob_forget, .release = ob_release },
     .dumpops = { .priv = ob_dump, .inodectx = ob_dump_inode, .fdctx = ob_dump_fd, .waits_for = ob_waits_for, .explain = ob_explain },
+    .passthrough = { .view = ob_view },
 };

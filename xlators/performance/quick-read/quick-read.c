@@ -327,4 +327,5 @@ const struct xlator_api xlator_api = {
     .every_cbk = qr_every_cbk,
     .cbks = { .forget = qr_forget, .release = qr_release },
     .dumpops = { .priv = qr_dump, .inodectx = qr_dump_inode, .explain = qr_explain },
+    .passthrough = { .why = "remembers what is in it" },
 };

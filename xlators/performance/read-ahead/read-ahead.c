@@ -293,4 +293,5 @@ const struct xlator_api xlator_api = {
     .every_cbk = ra_every_cbk,
     .cbks = { .forget = ra_forget, .release = ra_release },
     .dumpops = { .priv = ra_dump, .inodectx = ra_dump_inode, .fdctx = ra_dump_fd, .waits_for = ra_waits_for, .explain = ra_explain },
+    .passthrough = { .why = "reads ahead of whoever reads it" },
 };

@@ -238,4 +238,5 @@ const struct xlator_api xlator_api = {
     .every_cbk = rda_every_cbk,
     .cbks = { .forget = rda_forget, .releasedir = rda_releasedir },
     .dumpops = { .priv = rda_dump, .fdctx = rda_dump_fd, .waits_for = rda_waits_for, .explain = rda_explain },
+    .passthrough = { .why = "keeps attributes that each write changes" },
 };

@@ -375,4 +375,5 @@ const struct xlator_api xlator_api = {
     .every_ops = WB_WAITING,
     .cbks = { .forget = wb_forget },
     .dumpops = { .priv = wb_dump, .inodectx = wb_dump_inode, .waits_for = wb_waits_for, .explain = wb_explain },
+    .passthrough = { .why = "keeps what is written for a while" },
 };

@@ -260,6 +260,34 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     posix_watch_explain (priv, out);
 }
 
+static enum data_view
+posix_view (xlator_t *this, const inode_t *inode, const char **ret_why)
+{
+    const posix_private_t *priv = posix_priv (this);
+
+    if (priv->o_direct) {
+        *ret_why = "reads and writes it past the page cache (o-direct)";
+        return DATA_SEEN;
+    }
+    if (__atomic_load_n (&priv->has_reserve, __ATOMIC_RELAXED)) {
+        *ret_why = "looks with each write whether the reserve is left (reserve)";
+        return DATA_SEEN;
+    }
+    return DATA_UNSEEN;
+}
+
+/* As the caller, with his groups: that decides over setuid and setgid, quotas and reserved space. */
+static int
+posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode, int (*use) (int descriptor, void *data), void *data)
+{
+    g_auto (posix_pin_t) pin = { 0 };
+    int r = posix_pin (this, inode, &pin);
+
+    if (r == 0)
+        r = posix_act_as (posix_priv (this), frame);
+    return r < 0 ? r : use (pin.fd, data);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "storage/posix",
@@ -294,4 +322,5 @@ const struct xlator_api xlator_api = {
     .cbks = { .forget = posix_forget, .release = posix_release, .releasedir = posix_release },
     .dumpops = { .priv = posix_dump_priv, .inodectx = posix_dump_inode, .fdctx = posix_dump_fd,
                  .waits_for = posix_waits_for, .explain = posix_explain },
+    .passthrough = { .view = posix_view, .lend = posix_lend },
 };

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Kernel passthrough: the answer of an open names the file of the system that the kernel reads and writes itself.
+ *
+ * The kernel has rules. All that have an inode open at a time share its pages in the kernel, or all go past them to one and the same
+ * backing file; whatever else an answer says, open(2) fails with EIO. And that file is written as whoever had it registered. So what
+ * was decided is kept with the inode for as long as somebody has it open:
+ *
+ *   inode --files--> passed { cached }              every open like that, whatever the graph would allow by now
+ *                    passed { backing id, as whom } every open names it. Who may not write as that one (a user as root, or the other way), or
+ *                                                   wants what could be taken away from his descriptor later (O_APPEND, O_DIRECT), or must be
+ *                                                   seen by a translator by now, reads and writes through us all the same: FOPEN_DIRECT_IO
+ *
+ * The kernel opens the backing file anew for each open, with the flags of that open, so the descriptor that is lent may be any.
+ */
+#include "fuse/internal.h"
+
+#include "core/passthrough.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/fuse.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What linux/fuse.h has since Linux 6.9; older headers do as well. */
+struct backing_map {
+    int32_t fd;
+    uint32_t flags;
+    uint64_t padding;
+};
+
+#define BACKING_OPEN _IOW (229, 1, struct backing_map)
+#define BACKING_CLOSE _IOW (229, 2, uint32_t)
+
+/* An inode that somebody has open. */
+struct passed {
+    int id;         /* of the backing file; 0: the kernel caches it */
+    unsigned opens; /* at least as many as the kernel has */
+    bool as_root;   /* the kernel writes as root, and not as a user */
+};
+
+#define SHARDS 16
+
+struct passthrough {
+    struct {
+        pthread_mutex_t lock; /* taken under it: what storage takes to lend a file */
+        GHashTable *files;    /* inode_t to struct passed; lock */
+    } shards[SHARDS];
+    bool on;           /* the kernel agreed. Set before the first request */
+    const char *why;   /* it isn't: the end of "kernel passthrough is not used: ". Constant text, set like that */
+    bool any;          /* a file was passed on, ever; atomic */
+    bool said;         /* that the kernel refused one; atomic */
+    unsigned refused;  /* how often it did; atomic */
+    uint64_t n_passed; /* opens; atomic */
+};
+
+struct passthrough *
+passthrough_new (void)
+{
+    struct passthrough *all = g_new0 (struct passthrough, 1);
+
+    for (unsigned i = 0; i < SHARDS; i++) {
+        pthread_mutex_init (&all->shards[i].lock, NULL);
+        all->shards[i].files = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+    }
+    return all;
+}
+
+void
+passthrough_free (struct passthrough *all)
+{
+    for (unsigned i = 0; all && i < SHARDS; i++) {
+        g_hash_table_unref (all->shards[i].files);
+        pthread_mutex_destroy (&all->shards[i].lock);
+    }
+    g_free (all);
+}
+
+/* --- may it be asked for? ----------------------------------------------------------------------- */
+
+static bool
+is_privileged (void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct caps[2] = { 0 };
+
+    return syscall (SYS_capget, &head, caps) == 0 && caps[0].effective & 1u << CAP_SYS_ADMIN;
+}
+
+/* What is known before the mount, or NULL. */
+static const char *
+lack_of_ours (const struct bridge *bridge)
+{
+    if (bridge->settings.passthrough == PASSTHROUGH_OFF)
+        return "it is off (passthrough)";
+    if (bridge->settings.writeback)
+        return "the kernel can't collect writes and do them itself as well (kernel-writeback-cache)";
+    if (choice_of (bridge->settings.direct_io) == CHOICE_ON)
+        return "reads and writes are to go past the page cache (direct-io-mode)";
+    if (!is_privileged ())
+        return "the kernel takes backing files from root alone (CAP_SYS_ADMIN)";
+    return NULL;
+}
+
+/* libfuse knows of it since 3.17; init-flags.c asks for it without. */
+static bool
+ask_for_it (struct bridge *bridge, struct fuse_conn_info *conn)
+{
+    bool offered = bridge->init.offered & FLAG_PASSTHROUGH;
+
+#ifdef FUSE_CAP_PASSTHROUGH
+    if (conn->capable & FUSE_CAP_PASSTHROUGH) {
+        offered = true;
+        conn->want |= FUSE_CAP_PASSTHROUGH;
+        conn->max_backing_stack_depth = PASSTHROUGH_DEPTH;
+    }
+#endif
+    bridge->init.wanted |= FLAG_PASSTHROUGH;
+    return offered;
+}
+
+void
+passthrough_negotiate (struct bridge *bridge, struct fuse_conn_info *conn)
+{
+    struct passthrough *all = bridge->passthrough;
+
+    all->why = lack_of_ours (bridge);
+    if (!all->why && !ask_for_it (bridge, conn))
+        all->why = "the kernel doesn't offer it: that takes Linux 6.9, built with CONFIG_FUSE_PASSTHROUGH";
+    all->on = !all->why;
+    if (!all->on)
+        gf_log (&bridge->xlator, GF_LOG_DEBUG, "kernel passthrough is not used: %s", all->why);
+}
+
+int
+bridge_passthrough_check (struct bridge *bridge, char **ret_error)
+{
+    const struct passthrough *all = bridge->passthrough;
+    xlator_t *storage, *in_the_way;
+    const char *why;
+
+    if (bridge->settings.passthrough != PASSTHROUGH_REQUIRED)
+        return 0;
+    in_the_way = all->on ? passthrough_in_the_way (bridge->graph->top, NULL, &why, &storage) : NULL;
+    if (in_the_way)
+        *ret_error = g_strdup_printf ("kernel passthrough is required (passthrough), but volume '%s' (%s:%d) %s", in_the_way->name,
+                                      bridge->graph->volfile->path, in_the_way->line, why);
+    else if (!all->on)
+        *ret_error = g_strdup_printf ("kernel passthrough is required (passthrough), but %s", all->why);
+    return *ret_error ? -ENOTSUP : 0;
+}
+
+/* --- a backing file ----------------------------------------------------------------------------- */
+
+static int
+backing_open (int descriptor, void *data)
+{
+    const struct bridge *bridge = data;
+    struct backing_map map = { .fd = descriptor };
+    const int id = ioctl (fuse_session_fd (bridge->session), BACKING_OPEN, &map);
+
+    return id < 0 ? -errno : id;
+}
+
+static void
+backing_close (const struct bridge *bridge, int id)
+{
+    uint32_t number = id;
+
+    if (ioctl (fuse_session_fd (bridge->session), BACKING_CLOSE, &number) < 0 && errno != ENODEV)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "the kernel keeps backing file %d: %s", id, g_strerror (errno));
+}
+
+static const char *
+refusal_text (int r)
+{
+    switch (r) {
+    case -ELOOP: return "its file system stands on another one already, as overlayfs does, and the kernel stacks no more";
+    case -EPERM: return "the daemon has no CAP_SYS_ADMIN outside its user namespace, or a filter of system calls forbids it";
+    case -EOPNOTSUPP: return "its file system can't";
+    default: return g_strerror (-r);
+    }
+}
+
+/* It goes on as without passthrough. At the first time the user hears of it; the files after that may be as many as there are. */
+static void
+say_refused (struct bridge *bridge, inode_t *inode, int r)
+{
+    struct passthrough *all = bridge->passthrough;
+    const bool said = __atomic_exchange_n (&all->said, true, __ATOMIC_RELAXED);
+    const gf_loglevel_t level = said ? GF_LOG_DEBUG : GF_LOG_WARNING;
+    g_autofree char *path = NULL;
+
+    __atomic_add_fetch (&all->refused, 1, __ATOMIC_RELAXED);
+    if (!log_wants (&bridge->xlator, level))
+        return;
+    path = inode_path (inode, NULL);
+    gf_log (&bridge->xlator, level, "kernel passthrough was refused for '%s': %s; it is read and written by the daemon%s", path,
+            refusal_text (r), said ? "" : ", and so are others that this happens to, of which nothing is said at this level");
+}
+
+/* --- opens -------------------------------------------------------------------------------------- */
+
+static unsigned
+shard_of (const inode_t *inode)
+{
+    return ((uintptr_t) inode >> 6) % SHARDS;
+}
+
+static void
+log_decision (const struct bridge *bridge, inode_t *inode, const char *what, const xlator_t *who)
+{
+    g_autofree char *path = NULL;
+
+    if (!log_wants (&bridge->xlator, GF_LOG_DEBUG))
+        return;
+    path = inode_path (inode, NULL);
+    gf_log (&bridge->xlator, GF_LOG_DEBUG, "kernel passthrough of '%s': %s%s%s%s", path, who ? "no, volume '" : "", who ? who->name : "",
+            who ? "' " : "", what);
+}
+
+/* Nobody has it open. Who appends comes here, see below, and what he spliced from the file would stay in the kernel's page cache, where
+ * no write by the kernel itself would change it: so it had better not begin. */
+static struct passed
+decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags)
+{
+    struct passed passed = { .as_root = frame->root->uid == 0 };
+    xlator_t *storage, *in_the_way;
+    const char *why;
+    int r;
+
+    if ((flags & O_ACCMODE) == O_RDWR && flags & O_APPEND) {
+        log_decision (bridge, inode, "no, it is opened to read and to append", NULL);
+        return passed;
+    }
+    in_the_way = passthrough_in_the_way (bridge->graph->top, inode, &why, &storage);
+    if (in_the_way) {
+        log_decision (bridge, inode, why, in_the_way);
+        return passed;
+    }
+    r = storage->api->passthrough.lend (storage, frame, inode, backing_open, bridge);
+    if (r <= 0) {
+        say_refused (bridge, inode, r < 0 ? r : -EINVAL);
+        return passed;
+    }
+    log_decision (bridge, inode, "yes", NULL);
+    passed.id = r;
+    return passed;
+}
+
+/* The kernel knows nothing of what fcntl(2) takes away from a descriptor later, once it has opened the backing file with it; and
+ * it writes as whoever came first, which decides what becomes of setuid and of reserved space. */
+static const char *
+must_come_here (const struct bridge *bridge, const struct passed *passed, call_frame_t *frame, const fd_t *fd, int flags,
+                xlator_t **ret_who)
+{
+    const char *why = NULL;
+    xlator_t *storage;
+
+    *ret_who = NULL;
+    if (flags & (O_APPEND | O_DIRECT))
+        return "by the daemon, as it may be told later not to append, or to use the page cache";
+    if ((flags & O_ACCMODE) != O_RDONLY && passed->as_root != (frame->root->uid == 0))
+        return passed->as_root ? "by the daemon, as root had it opened first" : "by the daemon, as a user had it opened before root";
+    if (passed->opens > 1)
+        *ret_who = passthrough_in_the_way (bridge->graph->top, fd->inode, &why, &storage);
+    return *ret_who ? why : NULL;
+}
+
+static void
+answer_passed (struct bridge *bridge, const struct passed *passed, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi)
+{
+    xlator_t *who;
+    const char *why = must_come_here (bridge, passed, frame, fd, fi->flags, &who);
+
+    init_flags_backing (fi, passed->id);
+    fi->direct_io = why != NULL;
+    fi->keep_cache = 0;
+    if (why) {
+        log_decision (bridge, fd->inode, why, who);
+        return;
+    }
+    __atomic_store_n (&bridge->passthrough->any, true, __ATOMIC_RELAXED);
+    __atomic_add_fetch (&bridge->passthrough->n_passed, 1, __ATOMIC_RELAXED);
+    passthrough_tell (bridge->graph->top, fd);
+}
+
+void
+passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi)
+{
+    struct passthrough *all = bridge->passthrough;
+    const unsigned shard = shard_of (fd->inode);
+    struct passed *known, now;
+
+    if (!all->on || fd->inode->ia_type != IA_IFREG)
+        return;
+    pthread_mutex_lock (&all->shards[shard].lock);
+    known = g_hash_table_lookup (all->shards[shard].files, fd->inode);
+    if (!known) {
+        now = decide_first (bridge, frame, fd->inode, fi->flags);
+        known = g_memdup2 (&now, sizeof now);
+        g_hash_table_insert (all->shards[shard].files, fd->inode, known);
+    }
+    known->opens++;
+    now = *known;
+    pthread_mutex_unlock (&all->shards[shard].lock);
+    if (now.id)
+        answer_passed (bridge, &now, frame, fd, fi);
+    else if (__atomic_load_n (&all->any, __ATOMIC_RELAXED))
+        fi->keep_cache = 0; /* it may have been written past these pages */
+}
+
+void
+passthrough_release (struct bridge *bridge, const fd_t *fd)
+{
+    struct passthrough *all = bridge->passthrough;
+    const unsigned shard = shard_of (fd->inode);
+    struct passed *known;
+    int id = 0;
+
+    if (!all->on || fd->inode->ia_type != IA_IFREG)
+        return;
+    pthread_mutex_lock (&all->shards[shard].lock);
+    known = g_hash_table_lookup (all->shards[shard].files, fd->inode);
+    if (known && --known->opens == 0) {
+        id = known->id;
+        g_hash_table_remove (all->shards[shard].files, fd->inode);
+    }
+    pthread_mutex_unlock (&all->shards[shard].lock);
+    if (!id)
+        return;
+    backing_close (bridge, id);
+    /* What was written through a map moved times that the kernel may remember for ever. */
+    if (bridge->settings.exclusive && (fd->flags & O_ACCMODE) != O_RDONLY)
+        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (fd->inode), -1, 0);
+}
+
+/* --- what is told ------------------------------------------------------------------------------- */
+
+void
+passthrough_dump (const struct bridge *bridge, GString *out)
+{
+    const struct passthrough *all = bridge->passthrough;
+
+    g_string_append_printf (out, "kernel_passthrough=%s\n", all->on ? "on" : "off");
+    if (!all->on)
+        return;
+    g_string_append_printf (out, "passthrough_opens=%" G_GUINT64_FORMAT "\npassthrough_refused=%u\n",
+                            __atomic_load_n (&all->n_passed, __ATOMIC_RELAXED), __atomic_load_n (&all->refused, __ATOMIC_RELAXED));
+}
+
+/* Of a file that is open: how. false: nobody has it open. */
+static bool
+explain_open (const struct bridge *bridge, inode_t *inode, GString *out)
+{
+    struct passthrough *all = bridge->passthrough;
+    const unsigned shard = shard_of (inode);
+    struct passed known = { 0 };
+    const struct passed *found;
+
+    pthread_mutex_lock (&all->shards[shard].lock);
+    found = g_hash_table_lookup (all->shards[shard].files, inode);
+    if (found)
+        known = *found;
+    pthread_mutex_unlock (&all->shards[shard].lock);
+    if (!found)
+        return false;
+    if (known.id)
+        g_string_append_printf (out, "yes, the kernel reads and writes it itself: it is open %u times, in that way until nobody has it open "
+                                "any more, and written as %s", known.opens, known.as_root ? "root" : "a user");
+    else
+        g_string_append_printf (out, "no, it is open %u times in the kernel's page cache, in that way until nobody has it open any more",
+                                known.opens);
+    g_string_append (out, "; ");
+    return true;
+}
+
+void
+bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString *out)
+{
+    const struct passthrough *all = bridge->passthrough;
+    xlator_t *storage, *in_the_way;
+    const char *why;
+    bool is_open;
+
+    g_string_append (out, "kernel passthrough: ");
+    if (!all->on) {
+        g_string_append_printf (out, "no, %s\n", all->why);
+        return;
+    }
+    if (inode && inode->ia_type != IA_IFREG) {
+        g_string_append (out, "no, it is for files\n");
+        return;
+    }
+    is_open = inode && explain_open (bridge, inode, out);
+    in_the_way = passthrough_in_the_way (bridge->graph->top, inode, &why, &storage);
+    if (in_the_way)
+        g_string_append_printf (out, "%s, volume '%s' %s\n", is_open ? "if it is opened after that: no" : "no", in_the_way->name, why);
+    else
+        g_string_append_printf (out, "%s (passthrough)\n", is_open ? "no translator has to see what is read and written"
+                                                         : "yes, when it is opened: no translator has to see what is read and written");
+    if (__atomic_load_n (&all->refused, __ATOMIC_RELAXED))
+        g_string_append_printf (out, "kernel passthrough: the kernel refused it %u times; the log says why\n",
+                                __atomic_load_n (&all->refused, __ATOMIC_RELAXED));
+}
