@@ -316,6 +316,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/open-behind.sh \
     %D%/mount/nl-cache.sh \
     %D%/mount/passthrough.sh \
+    %D%/mount/passthrough-refused.sh \
     %D%/mount/permissions.sh \
     %D%/mount/private-files.sh \
     %D%/mount/private-mount.sh \
