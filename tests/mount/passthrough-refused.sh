@@ -27,7 +27,6 @@ for i in 1 2 3; do
 done
 expect "what was written" "refused 1refused 2refused 3" "$(cat "$BACK"/overlay/refused-* | tr -d '\n')"
 expect "what is read" "before 1refused 2after 3" "$(cat "$MNT/before-1" "$MNT/overlay/refused-2" "$MNT/after-3" | tr -d '\n')"
-expect_ok "$PROGRAMS/passed" "$MNT/overlay"
 expect "how often the log warns" 1 "$(grep -c ' W .*kernel passthrough was refused' "$LOG")"
 expect_match "why" "refused for '/overlay/refused-1': its file system stands on another one already" "$(cat "$LOG")"
 expect_match "the next one" " D .*kernel passthrough was refused for '/overlay/refused-2'" "$(cat "$LOG")"
@@ -39,7 +38,8 @@ inner=$MNT
 mkdir "$TEST_DIR/outer"
 BACK=$inner VOL=$TEST_DIR/outer.vol stack
 "$WINDLASS" -f "$TEST_DIR/outer.vol" -l "$TEST_DIR/outer.log" "$TEST_DIR/outer" || fail "a mount on a mount"
-expect_ok "$PROGRAMS/passed" "$TEST_DIR/outer"
+expect_ok cp /bin/true "$TEST_DIR/outer/copy"
+expect_ok cmp /bin/true "$TEST_DIR/outer/copy"
 expect_match "the upper log" 'its file system stands on another one already' "$(cat "$TEST_DIR/outer.log")"
 umount "$TEST_DIR/outer"
 unmount
@@ -64,7 +64,8 @@ expect_error "must be .*required.*, got 'perhaps'" "$WINDLASS" -f "$VOL" -l "$LO
 # And where it can: the same as auto.
 stack
 mount_volfile "$VOL" --passthrough=required
-expect_match "required" '^yes' "$(why "$MNT")|$(touch "$MNT/file"; why "$MNT/file")"
+touch "$MNT/file"
+expect_match "required" '^yes' "$(why "$MNT/file")"
 unmount
 mount_volfile "$VOL" --passthrough=off
 touch "$MNT/file"

@@ -55,7 +55,11 @@ with () {
     stack "$@"
     mount_volfile "$VOL"
     expect_match "below $*" "$answer" "$(why file)"
-    expect_ok "$PROGRAMS/passed" "$MNT"
+    if [[ $answer = ^yes* ]]; then
+        expect_ok "$PROGRAMS/passed" "$MNT"
+    else
+        expect_ok cp /bin/true "$MNT/copy"
+    fi
     [[ $answer = ^yes* ]] && [ "$(dumped passthrough_opens)" = 0 ] && fail "nothing was passed below $*"
     [[ $answer = ^no* ]] && [ "$(dumped passthrough_opens)" != 0 ] && fail "something was passed below $*"
     unmount
