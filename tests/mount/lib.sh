@@ -190,12 +190,13 @@ stack () {
     } >"$VOL"
 }
 
-# mount_volfile FILE [OPTION...]: on $MNT, in the background; the test fails if that does. $DAEMON is its process.
+# mount_volfile FILE [OPTION...]: on $MNT, in the background; the test fails if that does. $DAEMON is its process. Reads and writes come to the
+# daemon, which most tests look at, unless the test sets PASSTHROUGH to auto.
 mount_volfile () {
     local file=$1
     shift
     need_fuse
-    "$WINDLASS" -f "$file" -l "$LOG" -p "$TEST_DIR/pid" "$@" "$MNT" || {
+    "$WINDLASS" -f "$file" -l "$LOG" -p "$TEST_DIR/pid" --passthrough="${PASSTHROUGH:-off}" "$@" "$MNT" || {
         cat "$LOG" >&2
         fail "'$file' was not mounted: exit status $?"
     }

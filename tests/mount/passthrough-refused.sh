@@ -5,6 +5,7 @@
 # builds: debug asan
 . "$(dirname "$0")/lib.sh"
 need_root
+PASSTHROUGH=auto
 
 why () {
     "$WINDLASS" explain "$1" | sed -n 's/^kernel passthrough: //p'
@@ -76,6 +77,7 @@ unmount
 # A daemon with few descriptors has enough of them, for the kernel holds what it reads and writes: 3000 files are listed, 40 are open.
 (cd "$BACK" && mkdir many && cd many && seq -f 'file-%04g' 3000 | xargs touch)
 ulimit -n 256
+rm -f "$LOG"
 (ulimit -n 64 && mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0) || exit 1
 for i in {10..49}; do
     eval "exec $((i + 10))<>'$MNT/many/file-00$i'" || fail "can't open file $i"

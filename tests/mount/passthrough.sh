@@ -5,6 +5,7 @@
 # builds: debug release asan tsan
 . "$(dirname "$0")/lib.sh"
 need_root
+PASSTHROUGH=auto
 chmod 755 "$TEST_DIR"
 
 # dumped KEY: what the bridge has to say of it.
