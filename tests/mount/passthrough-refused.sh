@@ -13,14 +13,11 @@ why () {
 
 # Some of the directory is on an overlay, which stands on another file system already.
 stack
-mount_volfile "$VOL"
-why "$MNT" | grep -q "doesn't offer it" && skip "needs Linux 6.9 with FUSE passthrough"
-unmount
 mkdir upper work lower "$BACK/overlay"
-# The test's own mount namespace would hide it from the daemon; so what lies below goes with the test.
 mount -t overlay none -o "lowerdir=$TEST_DIR/lower,upperdir=$TEST_DIR/upper,workdir=$TEST_DIR/work" "$BACK/overlay" 2>/dev/null ||
     skip "needs overlayfs"
 mount_volfile "$VOL" --log-level=DEBUG
+why "$MNT" | grep -q "doesn't offer it" && skip "needs Linux 6.9 with FUSE passthrough"
 for i in 1 2 3; do
     echo "before $i" >"$MNT/before-$i"
     echo "refused $i" >"$MNT/overlay/refused-$i"
