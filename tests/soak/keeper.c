@@ -411,6 +411,21 @@ check_unreadable (int file, int error)
     return 0;
 }
 
+/* All of it: a read that meets an error after some pages tells of those alone, and only the next one of the error. */
+static long
+read_all (int fd, unsigned char *buf, size_t size)
+{
+    size_t done = 0;
+    ssize_t n;
+
+    while (done < size && (n = read (fd, buf + done, size - done)) != 0) {
+        if (n < 0)
+            return -1;
+        done += (size_t) n;
+    }
+    return (long) done;
+}
+
 static int
 check_file (int file)
 {
@@ -424,7 +439,7 @@ check_file (int file)
     fd = open (name_of (file), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return check_unreadable (file, errno);
-    n = read (fd, got, sizeof got);
+    n = read_all (fd, got, sizeof got);
     error = errno;
     close (fd);
     if (n < 0)
