@@ -82,7 +82,7 @@ const struct xlator_option bridge_options[] = {
       .max = READERS_MAX, .help = "how many threads may handle requests; they start as they are needed, and one that is stuck in a request doesn't count" },
     { .key = { "in-place-limit" }, .type = OPTION_TIME, FIELD (in_place), .value = "50us", .min = 0, .max = 3600,
       .help = "operations of a kind that took less than this lately go on in the thread that takes requests, others in threads that nobody waits for; 0: all do" },
-    { .key = { "follow-callers" }, .type = OPTION_BOOL, FIELD (follow_callers), .value = "on",
+    { .key = { "follow-callers" }, .type = OPTION_BOOL, FIELD (follow_callers), .value = "off",
       .help = "have the threads that handle requests run on the processor of who asks, where nothing has to wake up first; needs to see callers in /proc" },
     INERT ("strict-volfile-check", OPTION_BOOL, "for management servers only"),
     INERT ("client-pid", OPTION_INT, "for management servers only"),
