@@ -226,11 +226,17 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/place.h \
     %D%/fuse/requests.c \
     %D%/fuse/rights.c \
+    %D%/fuse/ring-requests.c \
+    %D%/fuse/ring-threads.c \
+    %D%/fuse/ring.c \
+    %D%/fuse/ring.h \
     %D%/fuse/session.c \
     %D%/fuse/slow.c \
     %D%/fuse/spare-flush.c \
     %D%/fuse/stop.c \
     %D%/fuse/trim.c \
+    %D%/fuse/uring.c \
+    %D%/fuse/uring.h \
     %D%/fuse/xattr.c
 
 # --- the function graph ----------------------------------------------------------------------------

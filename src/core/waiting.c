@@ -145,9 +145,9 @@ append_thread (GString *out, pid_t thread)
 static bool
 is_idle (const struct thread_call *call, pid_t thread)
 {
-    g_autofree char *on = call->number == SYS_read ? descriptor_name (call->first) : NULL;
+    g_autofree char *on = call->number == SYS_read || call->number == SYS_io_uring_enter ? descriptor_name (call->first) : NULL;
 
-    return (on && strcmp (on, "/dev/fuse") == 0) || thread_is_idle (thread);
+    return (on && (strcmp (on, "/dev/fuse") == 0 || strcmp (on, "anon_inode:[io_uring]") == 0)) || thread_is_idle (thread);
 }
 
 /* Nobody's answer, or a thread that can't be asked. */

@@ -19,6 +19,7 @@ dump_session (struct bridge *bridge, GString *out)
         return;
     g_string_append_printf (out, "proto_minor=%u\n", bridge->proto_minor);
     g_string_append_printf (out, "direct_io_mode=%s\nfopen_keep_cache=%s\n", choice_text (bridge->direct_io), choice_text (bridge->keep_cache));
+    ring_dump (bridge, out);
     g_string_append_printf (out, "kernel_writeback_cache=%s\nidmapped_mounts=%s\n", choice_text (bridge->writeback),
                             choice_text (bridge->idmapped));
     passthrough_dump (bridge, out);
@@ -31,7 +32,7 @@ bridge_dump (xlator_t *this, GString *out)
     unsigned readers;
 
     pthread_mutex_lock (&bridge->lock);
-    readers = bridge->n_running;
+    readers = bridge->n_readers;
     pthread_mutex_unlock (&bridge->lock);
     g_string_append_printf (out, "fd=%d\n", fuse_session_fd (bridge->session));
     g_string_append_printf (out, "volfile=%s\nmount_point=%s\n", bridge->graph->volfile->path, bridge->mountpoint);
@@ -55,6 +56,7 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 
     g_string_append_printf (out, "the kernel keeps its attributes for %g s (attribute-timeout) and its name for %g s (entry-timeout)\n",
                             settings->attribute_timeout, settings->entry_timeout);
+    ring_describe (bridge, out);
     if (file && bridge->direct_io)
         g_string_append (out, "reads and writes go past the kernel's page cache (direct-io-mode)\n");
     else if (file)

@@ -7,6 +7,7 @@
  * as it comes in, and what the library left out is added to its answer.
  */
 #include "fuse/internal.h"
+#include "fuse/uring.h"
 
 #include <linux/fuse.h>
 #include <string.h>
@@ -124,6 +125,18 @@ add_backing (const struct iovec *iov, int count)
 
 #endif
 
+/* From the answer on the kernel waits for the ring with all it has to ask: so all that can fail is done before. */
+static void
+ring_offer (struct bridge *bridge)
+{
+    if (!bridge->ring)
+        return;
+    if (!(bridge->init.offered & FLAG_OVER_IO_URING))
+        ring_refuse (bridge, "the kernel doesn't offer it");
+    else if (ring_start (bridge))
+        bridge->init.wanted |= FLAG_OVER_IO_URING;
+}
+
 static bool
 is_init (const struct bridge *bridge, const struct iovec *iov)
 {
@@ -139,8 +152,13 @@ answer_init (struct bridge *bridge, int fd, const struct iovec *iov, int count)
     const struct fuse_out_header *header = iov[0].iov_base;
     /* The kernel may have to be asked again, for an older version, before there are flags. */
     const bool flags = count == 2 && header->error == 0 && iov[1].iov_len > FUSE_COMPAT_INIT_OUT_SIZE;
-    ssize_t n = flags ? write_init (bridge, fd, iov) : writev (fd, iov, count);
+    ssize_t n;
 
+    if (flags)
+        ring_offer (bridge);
+    n = flags ? write_init (bridge, fd, iov) : writev (fd, iov, count);
+    if (bridge->init.wanted & FLAG_OVER_IO_URING && n >= 0)
+        ring_go (bridge);
     if (flags && n >= 0) {
         __atomic_store_n (&bridge->session_up, true, __ATOMIC_RELEASE);
         loop_set_state (bridge, BRIDGE_READY);
@@ -156,12 +174,13 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
     struct bridge *bridge = userdata;
     ssize_t n;
 
+    add_backing (iov, count);
+    if (ring_has (bridge, iov))
+        return ring_answer (bridge, iov, count);
     if (G_UNLIKELY (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE)) && is_init (bridge, iov))
         n = answer_init (bridge, fd, iov, count);
-    else {
-        add_backing (iov, count);
+    else
         n = writev (fd, iov, count);
-    }
     gone_is_gone (n);
     if (n < 0 && errno != ENOENT) {
         if (errno != ENODEV)

@@ -35,6 +35,9 @@ enum passthrough_choice { PASSTHROUGH_AUTO, PASSTHROUGH_OFF, PASSTHROUGH_REQUIRE
 /* Who decides what a caller may: the kernel, by modes and ACLs or by modes alone, or system/posix-acl. */
 enum decides { DECIDES_KERNEL, DECIDES_KERNEL_BY_MODE, DECIDES_TRANSLATOR };
 
+/* Whether requests come through io_uring: in the order of the option's values. */
+enum io_uring { IO_URING_AUTO, IO_URING_OFF, IO_URING_REQUIRED };
+
 struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
@@ -47,6 +50,8 @@ struct bridge_settings {
     uint64_t read_ahead; /* bytes */
     char *meta_dir_name; /* empty: none */
     int background_qlen, congestion_threshold, reader_threads, time_granularity;
+    int io_uring, io_uring_depth; /* the first is an enum io_uring */
+    bool io_uring_pinned;
 };
 
 /* What the kernel offered when it was mounted, and what is added to the library's answer. */
@@ -71,7 +76,9 @@ struct reader {
     struct bridge *bridge;
     pthread_t thread;
     struct place place;
-    struct iobref *iobref; /* of the one buffer that the kernel's next request goes to */
+    struct iobref *iobref; /* of the one buffer that the kernel's next request goes to; with a ring, that of a write */
+    bool in_ring;          /* it takes them from the ring instead: ring.h */
+    bool running;          /* it was started; bridge->lock */
 };
 
 #define READERS_MAX 64
@@ -104,6 +111,8 @@ struct bridge {
     struct groups_cache *groups;
     struct spare *spare;
     struct passthrough *passthrough;
+    struct ring *ring;      /* NULL: none; set before the first thread, freed after the last */
+    const char *no_ring;    /* why requests don't come through one; set before the kernel's first request */
     pthread_mutex_t fds_lock; /* a leaf */
     GHashTable *fds;          /* fds_lock; those that the kernel has open */
 
@@ -156,8 +165,13 @@ void bridge_dump (xlator_t *this, GString *out);
 
 /* --- loop.c: the threads --- */
 void loop_set_state (struct bridge *bridge, enum bridge_state state);
-/* The buffer of the request that this thread handles. */
+/* The buffer of the request that this thread handles; and what it is, for one that wasn't read. */
 struct iobref *loop_iobref (void);
+void loop_lend (struct iobref *iobref);
+/* Sees to it that reader->iobref is a buffer that nobody else uses. false: there is no memory. */
+bool loop_buffer (struct reader *reader);
+/* A thread of the ring, counted with the others. Under bridge->lock. 0, or a negative errno. */
+int loop_start_locked (struct reader *reader, const char *name);
 /* Makes the threads end after what they do now; whether they all did within so many nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);
 
@@ -208,6 +222,31 @@ slow_request_ends (struct bridge *bridge, const call_stack_t *root)
     slow_note (bridge, root, self->since);
     __atomic_store_n (&self->root, NULL, __ATOMIC_RELAXED);
 }
+
+/* --- ring.c, ring-threads.c: requests through io_uring --- */
+
+/* Before a request comes, and after it is mounted: makes bridge->ring, if options and kernel let it. 0, or a negative errno and what
+ * is wrong. */
+int ring_prepare (struct bridge *bridge, char **ret_error);
+/* Along with the answer to INIT: starts its threads; whether it can be used. Then either of the others. */
+bool ring_start (struct bridge *bridge);
+void ring_go (struct bridge *bridge);
+void ring_refuse (struct bridge *bridge, const char *why);
+/* What a thread of it does. */
+void ring_run (struct reader *reader);
+bool ring_is_used (const struct bridge *bridge);
+/* For loop_stop, under bridge->lock and after it. */
+void ring_signal_locked (struct bridge *bridge, int signal_number);
+void ring_join (struct bridge *bridge);
+void ring_end (struct bridge *bridge);
+/* Is this an answer to one of its requests? Then it goes back there. As writev does. */
+bool ring_has (const struct bridge *bridge, const struct iovec *iov);
+ssize_t ring_answer (struct bridge *bridge, const struct iovec *iov, int count);
+/* What was read from the device may be about one of its requests. */
+void ring_interrupt (struct bridge *bridge, void *message, size_t size);
+/* For explain, and for a dump. */
+void ring_describe (const struct bridge *bridge, GString *out);
+void ring_dump (const struct bridge *bridge, GString *out);
 
 /* --- trim.c: gives back the memory of what the kernel forgets; so many more --- */
 void trim_note (struct bridge *bridge, unsigned forgotten);

@@ -21,12 +21,18 @@
 
 #define CRASH_STACK (64 * 1024)
 
-static __thread struct reader *self;
+static __thread struct iobref *lent; /* of the request that this thread handles */
 
 struct iobref *
 loop_iobref (void)
 {
-    return self->iobref;
+    return lent;
+}
+
+void
+loop_lend (struct iobref *iobref)
+{
+    lent = iobref;
 }
 
 void
@@ -54,8 +60,8 @@ bridge_wait_ready (struct bridge *bridge)
 }
 
 /* A buffer that nobody else uses: the last one, unless a translator kept it. */
-static bool
-reader_buffer (struct reader *reader)
+bool
+loop_buffer (struct reader *reader)
 {
     struct iobuf *iobuf;
 
@@ -76,7 +82,7 @@ reader_buffer (struct reader *reader)
 static int
 reader_receive (struct reader *reader, struct fuse_buf *buf)
 {
-    if (!reader_buffer (reader))
+    if (!loop_buffer (reader))
         return -ENOMEM;
     memset (buf, 0, sizeof *buf);
     buf->mem = (char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET - WRITE_HEADER;
@@ -125,10 +131,13 @@ loop_replace_locked (struct bridge *bridge, unsigned more)
         reader_add_locked (bridge);
 }
 
+/* With a ring hardly anything is read: what the kernel forgets, and interrupts. */
 static bool
 enough_wait (struct bridge *bridge)
 {
-    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= MIN (WAITING_MAX, (unsigned) bridge->settings.reader_threads);
+    const unsigned most = ring_is_used (bridge) ? 1 : WAITING_MAX;
+
+    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= MIN (most, (unsigned) bridge->settings.reader_threads);
 }
 
 static void
@@ -197,6 +206,9 @@ reader_loop (struct reader *reader)
             reader_call (bridge);
         if (follows)
             place_taken (&reader->place, ((const struct fuse_in_header *) buf.mem)->pid);
+        if (ring_is_used (bridge))
+            ring_interrupt (bridge, buf.mem, n);
+        loop_lend (reader->iobref);
         fuse_session_process_buf (bridge->session, &buf);
         if (follows)
             place_answered (&reader->place);
@@ -233,18 +245,21 @@ reader_run (void *data)
     sigset_t wake;
     bool last;
 
-    self = reader;
     slow_serve (&reader->serving);
     crash_stack_begin (&crash_stack);
     sigemptyset (&wake);
     sigaddset (&wake, SIGNAL_WAKE);
     pthread_sigmask (SIG_UNBLOCK, &wake, NULL);
-    reader_loop (reader);
+    if (reader->in_ring)
+        ring_run (reader);
+    else
+        reader_loop (reader);
     crash_stack_end (&crash_stack);
     iobref_unref (reader->iobref);
     reader->iobref = NULL;
     pthread_mutex_lock (&bridge->lock);
-    __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE); /* the mount is gone for all of us */
+    if (!reader->in_ring)
+        __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE); /* the mount is gone for all of us */
     pthread_cond_broadcast (&bridge->needed);
     last = --bridge->n_running == 0;
     if (last)
@@ -254,6 +269,19 @@ reader_run (void *data)
     if (last)
         bridge->done (bridge->done_data);
     return NULL;
+}
+
+int
+loop_start_locked (struct reader *reader, const char *name)
+{
+    struct bridge *bridge = reader->bridge;
+    int r = bridge->stopping ? -ESHUTDOWN : thread_new (&reader->thread, name, reader_run, reader);
+
+    if (r < 0)
+        return r;
+    reader->running = true;
+    bridge->n_running++;
+    return 0;
 }
 
 static void
@@ -289,6 +317,7 @@ loop_wake_locked (struct bridge *bridge, int64_t until)
     while (bridge->n_running > 0 && clock_now () < until) {
         for (unsigned i = 0; i < bridge->n_readers; i++)
             pthread_kill (bridge->readers[i].thread, SIGNAL_WAKE);
+        ring_signal_locked (bridge, SIGNAL_WAKE);
         thread_cond_wait_until (&bridge->changed, &bridge->lock, clock_now () + 20000000);
     }
     return bridge->n_running == 0;
@@ -302,6 +331,7 @@ loop_stop (struct bridge *bridge, int64_t patience)
     pthread_mutex_lock (&bridge->lock);
     __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE);
     pthread_cond_broadcast (&bridge->needed);
+    pthread_cond_broadcast (&bridge->changed);
     stopped = loop_wake_locked (bridge, clock_now () + patience) && slow_stop_locked (bridge, clock_now () + patience);
     pthread_mutex_unlock (&bridge->lock);
     if (!stopped)
@@ -310,5 +340,6 @@ loop_stop (struct bridge *bridge, int64_t patience)
     for (unsigned i = 0; i < bridge->n_readers; i++)
         pthread_join (bridge->readers[i].thread, NULL);
     bridge->n_readers = 0;
+    ring_join (bridge);
     return true;
 }

@@ -25,6 +25,8 @@ acl_of (int value)
     return value < 5 ? DECIDES_KERNEL : value < 10 ? DECIDES_KERNEL_BY_MODE : DECIDES_TRANSLATOR;
 }
 
+static const char *const io_uring_values[] = { "auto", "off", "required", NULL };
+
 #define META_DIR_NAME "meta-dir-name"
 #define EXCLUSIVE "exclusive"
 
@@ -84,6 +86,12 @@ const struct xlator_option bridge_options[] = {
       .help = "operations of a kind that took less than this lately go on in the thread that takes requests, others in threads that nobody waits for; 0: all do" },
     { .key = { "follow-callers" }, .type = OPTION_BOOL, FIELD (follow_callers), .value = "off",
       .help = "have the threads that handle requests run on the processor of who asks, where nothing has to wake up first; needs to see callers in /proc" },
+    { .key = { "io-uring" }, .type = OPTION_ENUM, FIELD (io_uring), .value = "auto", .values = io_uring_values,
+      .help = "take requests from the kernel through io_uring, where it has that; required: don't mount without" },
+    { .key = { "io-uring-queue-depth" }, .type = OPTION_INT, FIELD (io_uring_depth), .value = "256", .min = 2, .max = 4096,
+      .help = "how many requests of callers on one processor may be under way through io_uring; memory is taken for as many as there are" },
+    { .key = { "io-uring-pinned" }, .type = OPTION_BOOL, FIELD (io_uring_pinned), .value = "on",
+      .help = "keep the thread that takes the requests of one processor's callers on that processor" },
     INERT ("strict-volfile-check", OPTION_BOOL, "for management servers only"),
     INERT ("client-pid", OPTION_INT, "for management servers only"),
     INERT ("uid-map-root", OPTION_INT, "has no effect"),

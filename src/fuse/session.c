@@ -432,7 +432,9 @@ bridge_mount (struct bridge *bridge, char **ret_error)
         r = errno > 0 ? -errno : -EIO;
     }
     speaking = NULL;
-    if (r < 0)
+    if (r == 0)
+        r = ring_prepare (bridge, ret_error);
+    if (r < 0 && !*ret_error)
         *ret_error = g_strdup_printf ("can't mount '%s' on '%s'%s%s", bridge->graph->volfile->path, bridge->mountpoint,
                                       bridge->libfuse_says->len ? ": " : "", bridge->libfuse_says->str);
     return r;

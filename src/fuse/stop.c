@@ -243,6 +243,7 @@ bridge_free (struct bridge *bridge)
     elsewhere_free (bridge->elsewhere);
     trim_end (bridge);
     bridge->graph->top->parents = NULL;
+    ring_end (bridge);
     if (bridge->session)
         session_end (bridge->session);
     groups_cache_free (bridge->groups);

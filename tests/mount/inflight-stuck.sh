@@ -16,7 +16,7 @@ printf 'volume p\n type storage/posix\n option directory "%s"\nend-volume\nvolum
     "$below" >lower.vol
 "$WINDLASS" -f lower.vol -l lower.log -p lower.pid "$lower" || fail "the lower mount"
 BACK=$lower stack encryption/rot-13
-mount_volfile "$VOL" --reader-thread-count 4 --stuck-after 1
+mount_volfile "$VOL" --io-uring=off --reader-thread-count 4 --stuck-after 1
 cat "$MNT"/file? >/dev/null
 echo 'open -> hang' >rules
 expect_ok "$WINDLASS" fault "$lower" rules

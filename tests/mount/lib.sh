@@ -101,6 +101,26 @@ need_fuse () {
     [[ -c /dev/fuse && -r /dev/fuse && -w /dev/fuse ]] || skip "needs /dev/fuse"
 }
 
+# need_io_uring: in the kernel, and turned on. What root turned on is turned off again when the last test that needs it is over: they
+# share a lock on a file that says so.
+io_uring_switch=/sys/module/fuse/parameters/enable_uring
+io_uring_lock=/run/windlass-tests-io-uring
+need_io_uring () {
+    [ -e $io_uring_switch ] || skip "needs FUSE over io_uring in the kernel"
+    if [ "$(id -u)" = 0 ]; then
+        exec 8>>$io_uring_lock
+        flock -s 8
+        grep -q '[Y1]' $io_uring_switch || { echo Y >$io_uring_switch && echo off >$io_uring_lock; } 2>/dev/null
+    fi
+    grep -q '[Y1]' $io_uring_switch || skip "needs FUSE over io_uring turned on: echo Y >$io_uring_switch"
+}
+
+io_uring_as_before () {
+    { : >&8; } 2>/dev/null && flock -xn 8 && grep -q off $io_uring_lock || return 0
+    echo N >$io_uring_switch
+    : >$io_uring_lock
+}
+
 # user COMMAND...: as somebody who isn't root and owns nothing (65534).
 user () {
     setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
@@ -227,6 +247,7 @@ cleanup () {
         done
         kill -9 "$DAEMON" 2>/dev/null
     fi
+    io_uring_as_before
     for report in "$TEST_DIR"/sanitizer.*; do
         [ -s "$report" ] || continue
         echo "--- ${report##*/}"

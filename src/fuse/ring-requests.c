@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Requests that come through a ring, and their answers. */
+#include "fuse/ring.h"
+
+#include <linux/fuse.h>
+#include <sys/mman.h>
+
+/* What most requests and answers fit in: the rest of an entry's memory goes back to the system after so many that did. */
+#define SMALL (64 * 1024)
+#define SMALL_IN_A_ROW 64
+
+/* Only who has the entry may do this: the kernel writes there otherwise. */
+static void
+give_memory_back (struct ring_entry *entry, size_t size)
+{
+    if (size > SMALL) {
+        entry->touched = true;
+        entry->small = 0;
+    } else if (G_UNLIKELY (entry->touched) && ++entry->small == SMALL_IN_A_ROW) {
+        madvise (entry->payload + SMALL, MAX_PAYLOAD - SMALL, MADV_DONTNEED);
+        entry->touched = false;
+        entry->small = 0;
+    }
+}
+
+static void
+entry_answer (struct ring_entry *entry, int error, size_t size)
+{
+    struct fuse_out_header *out = (struct fuse_out_header *) entry->header->in_out;
+
+    *out = (struct fuse_out_header){ .len = (uint32_t) (sizeof *out + size), .error = error, .unique = entry->unique };
+    entry->header->ent.payload_size = (uint32_t) size;
+    __atomic_sub_fetch (&entry->worker->queue->in_use, 1, __ATOMIC_RELAXED);
+    ring_give (entry);
+}
+
+static uint64_t
+request_number (const struct ring_entry *entry, uint64_t unique)
+{
+    return RING_REQUEST | (uint64_t) entry->worker->queue->number << RING_QUEUE_SHIFT | (uint64_t) entry->number << RING_ENTRY_SHIFT
+           | (unique & ((1ULL << RING_ENTRY_SHIFT) - 1));
+}
+
+/* Where the payload of the request is to be: where it is, unless it is that of a write, which a translator may keep for longer than the
+ * kernel lets it stay. NULL: there is no memory. */
+static char *
+payload_for (struct ring_entry *entry, const struct fuse_in_header *in, size_t size)
+{
+    struct reader *reader = &entry->worker->reader;
+    char *buffer;
+
+    if (in->opcode != FUSE_WRITE)
+        return entry->payload;
+    if (!loop_buffer (reader))
+        return NULL;
+    loop_lend (reader->iobref);
+    buffer = (char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET;
+    return memcpy (buffer, entry->payload, size);
+}
+
+/* Puts the request together as it would have been read: header, what is of fixed size, and the payload. Its size, or 0 for what can't
+ * be one. */
+static size_t
+entry_assemble (struct ring_entry *entry, char **ret_request)
+{
+    struct fuse_in_header in;
+    char *to;
+    const size_t payload = entry->header->ent.payload_size;
+    size_t fixed;
+
+    memcpy (&in, entry->header->in_out, sizeof in);
+    entry->unique = in.unique;
+    entry->commit_id = entry->header->ent.commit_id;
+    if (payload > MAX_PAYLOAD || in.len < sizeof in + payload)
+        return 0;
+    fixed = in.len - sizeof in - payload;
+    if (fixed > sizeof entry->header->op_in)
+        return 0;
+    to = payload_for (entry, &in, payload);
+    if (!to)
+        return 0;
+    in.unique = request_number (entry, in.unique);
+    *ret_request = to - fixed - sizeof in;
+    memcpy (*ret_request, &in, sizeof in);
+    memcpy (to - fixed, entry->header->op_in, fixed);
+    return in.len;
+}
+
+void
+ring_handle (struct ring_entry *entry)
+{
+    struct bridge *bridge = entry->worker->reader.bridge;
+    struct fuse_buf buf = { 0 };
+    char *request = NULL;
+
+    __atomic_add_fetch (&entry->worker->queue->in_use, 1, __ATOMIC_RELAXED);
+    buf.size = entry_assemble (entry, &request);
+    buf.mem = request;
+    give_memory_back (entry, entry->header->ent.payload_size);
+    if (buf.size == 0) {
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "a request through io_uring is none, or there is no memory for it");
+        entry_answer (entry, -EIO, 0);
+        return;
+    }
+    fuse_session_process_buf (bridge->session, &buf);
+    slow_thread_is_free ();
+}
+
+static struct ring_entry *
+entry_of (struct bridge *bridge, uint64_t request)
+{
+    const struct ring_queue *queue = &bridge->ring->queues[(request & ~RING_REQUEST) >> RING_QUEUE_SHIFT];
+
+    return queue->entries[(request >> RING_ENTRY_SHIFT) & (RING_ENTRIES_MAX - 1)];
+}
+
+bool
+ring_has (const struct bridge *bridge, const struct iovec *iov)
+{
+    const struct fuse_out_header *header = iov[0].iov_base;
+
+    return header->unique & RING_REQUEST && bridge->ring;
+}
+
+ssize_t
+ring_answer (struct bridge *bridge, const struct iovec *iov, int count)
+{
+    const struct fuse_out_header *header = iov[0].iov_base;
+    struct ring_entry *entry = entry_of (bridge, header->unique);
+    const size_t size = iov_length (iov + 1, count - 1);
+    int error = header->error;
+
+    if (size > MAX_PAYLOAD)
+        error = -EIO;
+    else
+        iov_unload (entry->payload, MAX_PAYLOAD, iov + 1, count - 1);
+    give_memory_back (entry, size);
+    entry_answer (entry, error, error ? 0 : size);
+    return (ssize_t) (sizeof *header + size);
+}
+
+static bool
+queue_has (const struct ring_queue *queue, uint64_t unique, uint64_t *ret_request)
+{
+    const unsigned n = __atomic_load_n (&queue->n_entries, __ATOMIC_ACQUIRE);
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct ring_entry *entry = queue->entries[i];
+        const struct fuse_in_header *in = (const void *) entry->header->in_out;
+
+        if (__atomic_load_n (&in->unique, __ATOMIC_RELAXED) != unique)
+            continue;
+        *ret_request = request_number (entry, unique);
+        return true;
+    }
+    return false;
+}
+
+/* An interrupt is read from the device, and names the request by the kernel's number. What the kernel has put into an entry has
+ * ours, also when it isn't handled yet. */
+void
+ring_interrupt (struct bridge *bridge, void *message, size_t size)
+{
+    const struct fuse_in_header *header = message;
+    struct fuse_interrupt_in *interrupt = (struct fuse_interrupt_in *) (header + 1);
+    const struct ring *ring = bridge->ring;
+    const uint64_t unique = interrupt->unique;
+
+    if (size < sizeof *header + sizeof *interrupt || header->opcode != FUSE_INTERRUPT)
+        return;
+    for (unsigned i = 0; i < ring->n_queues; i++)
+        if (queue_has (&ring->queues[i], unique, &interrupt->unique))
+            return;
+}
