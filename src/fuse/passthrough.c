@@ -99,6 +99,8 @@ lack_of_ours (const struct bridge *bridge)
         return "the kernel can't collect writes and do them itself as well (kernel-writeback-cache)";
     if (choice_of (bridge->settings.direct_io) == CHOICE_ON)
         return "reads and writes are to go past the page cache (direct-io-mode)";
+    if (bridge->settings.idmapped) /* there setuid goes when the kernel hands a write on; nobody takes it when it writes itself, as the daemon */
+        return "writes that take rights away have to come here where ids are mapped (idmapped-mounts)";
     if (!is_privileged ())
         return "the kernel takes backing files from root alone (CAP_SYS_ADMIN)";
     return NULL;

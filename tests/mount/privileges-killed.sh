@@ -31,9 +31,11 @@ acts () {
 mkdir bare
 chmod 777 bare "$BACK"
 acts bare >expected
-for options in --kernel-writeback-cache=off --kernel-writeback-cache=on --direct-io-mode=on $([ "$BUILD_NAME" != debug ] || echo --idmapped-mounts); do
+for options in --kernel-writeback-cache=off --kernel-writeback-cache=on --direct-io-mode=on --passthrough=auto \
+    $([ "$BUILD_NAME" != debug ] || echo --idmapped-mounts --idmapped-mounts,--passthrough=auto); do
     stack
-    mount_volfile "$VOL" $options
+    # shellcheck disable=SC2086 # one or two
+    mount_volfile "$VOL" ${options/,/ }
     acts "$MNT" >got
     diff expected got || fail "rights are killed otherwise than on the bare directory ($options)"
     unmount
