@@ -39,6 +39,9 @@ struct flow {
     pthread_t sender;
 };
 
+static int number (struct flow *flow, const char *key);
+
+/* The thread that wrote has told so, and ends the call after that: who counts what is under way begins when it has. */
 static G_GNUC_UNUSED struct flow *
 flow_begin (const char *options)
 {
@@ -50,6 +53,8 @@ flow_begin (const char *options)
     pthread_mutex_init (&flow->lock, NULL);
     thread_cond_init (&flow->changed);
     flow->sender = pthread_self ();
+    while (number (flow, "current_low_priority_threads") > 0)
+        g_usleep (100);
     return flow;
 }
 

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/trace-lib.sh"
 need_function_graph
 stack encryption/rot-13
-mount_volfile "$VOL"
+mount_volfile "$VOL" --in-place-limit=3600 # what is slow on a busy machine would be below another thread
 
 # Nothing was traced yet.
 expect_error 'windlass trace: .*no trace was started' "$WINDLASS" trace cat "$MNT"
@@ -28,7 +28,7 @@ done
 expect "creates" 1 "$(grep -c 'fuse_create()' stopped)"
 
 # Only some functions; what they are in is not theirs to show.
-expect_match "some" '^[1-9][0-9]? functions are traced$' "$("$WINDLASS" trace start "$MNT" --function 'rot13_*' --function '!rot13_b*')"
+expect_match "some" '^[1-9][0-9]? functions are traced$' "$("$WINDLASS" trace start "$MNT" --function 'rot13_*' --function '!rot13_i*')"
 expect_error 'a trace is on already' "$WINDLASS" trace start "$MNT"
 echo hello >"$MNT/file"
 expect_ok "$WINDLASS" trace stop "$MNT"
@@ -37,7 +37,7 @@ trace_cat some
 expect_trace some rot13_writev_cbk rot13_writev
 expect_no_trace some posix_writev
 expect_no_trace some fuse_write
-expect_no_trace some rot13_bytes
+expect_no_trace some rot13_iovec
 
 # Only long calls: none of this was.
 expect_ok "$WINDLASS" trace start "$MNT" --min 100s
