@@ -170,6 +170,7 @@ ask_lk (struct flow *flow, struct asked *asked, int cmd, short type)
 
     STACK_WIND_COOKIE (frame, lk_answer, asked, flow->w.graph->top, lk, flow->fd, cmd, &lock, NULL);
 }
+
 /* --- asking the translator at the top ---------------------------------------------------------------------- */
 
 static G_GNUC_UNUSED char *
@@ -179,7 +180,8 @@ dumped (struct flow *flow, const char *key)
     g_autofree char *line = g_strdup_printf ("\n%s=", key);
     const char *at;
 
-    flow->w.graph->top->api->dumpops.priv (flow->w.graph->top, out);
+    if (flow->w.graph->top->api->dumpops.priv)
+        flow->w.graph->top->api->dumpops.priv (flow->w.graph->top, out);
     at = strstr (out->str, line);
     return g_strndup (at ? at + strlen (line) : "", at ? strcspn (at + strlen (line), "\n") : 0);
 }
@@ -201,6 +203,7 @@ wait_for (struct flow *flow, const char *key, int value)
         g_usleep (1000);
     ck_assert_int_eq (number (flow, key), value);
 }
+
 /* Delays that were seen by what is below. */
 static G_GNUC_UNUSED int
 went_down (struct flow *flow)
