@@ -27,9 +27,9 @@ echo more >"$MNT/open" # known
 exec 7<"$MNT/open"
 cat "$MNT/file" >/dev/null 2>&1 &
 reader=$!
-# Who has his answer may go on before the request is over, so others may be there for a moment.
-wait_until '"$WINDLASS" inflight "$MNT" >inflight && grep -q "open of /file" inflight && [ "$(grep -c "of /" inflight)" = 1 ]'
-file=$(dump "$run")
+wait_until '"$WINDLASS" inflight "$MNT" | grep -q "open of /file"'
+# Who has his answer goes on while the request ends, so there may be others for a moment.
+wait_until 'file=$(dump "$run"); ! grep -q "callpool[.]stack[.]2" "$file"'
 expect "whose it is" "-rw------- 0" "$(stat -c '%A %u' "$file")"
 expect_match "its name" "/windlassdump\.$DAEMON\.dump\.[0-9]+$" "$file"
 
