@@ -34,6 +34,7 @@ check_PROGRAMS += \
     tests/graph/test_posix \
     tests/graph/test_posix_acl \
     tests/graph/test_posix_acl_cases \
+    tests/graph/test_posix_few \
     tests/graph/test_posix_shared \
     tests/graph/test_power_cut \
     tests/graph/test_power_cut_random \
@@ -377,6 +378,7 @@ dist_noinst_DATA += \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
     %D%/mount/programs/in-trouble.py \
+    %D%/mount/programs/many-open.py \
     %D%/mount/programs/openmetrics.py \
     %D%/mount/replay-lib.sh \
     %D%/mount/watch-lib.sh \

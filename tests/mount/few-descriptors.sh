@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A daemon that may have few descriptors serves many files: it closes what nobody has open, and nobody sees EMFILE.
+# A daemon that may have few descriptors serves many files, and where there are file handles also many that are open at once: it closes what
+# nobody has open, opens what somebody has for each request, and nobody sees EMFILE.
 # builds: debug release asan
 . "$(dirname "$0")/lib.sh"
 
@@ -29,15 +30,55 @@ for handles in auto descriptor; do
         : >"$BACK/dir/file-00$i"
     done
 
-    # Above the limit there is an error, and it passes.
-    for i in {10..99}; do
-        eval "exec $((i + 10))<'$MNT/dir/file-00$i'" 2>/dev/null
-    done
-    for i in {10..99}; do
-        eval "exec $((i + 10))<&-"
-    done
-    wait_until "echo later >>'$MNT/dir/later' 2>/dev/null"
-    expect "files afterwards" 3001 "$(ls "$MNT/dir" | wc -l)"
-    rm "$MNT/dir/later"
+    # Without file handles there is an error above the limit, and it passes.
+    if [ $handles = descriptor ]; then
+        for i in {10..99}; do
+            eval "exec $((i + 10))<'$MNT/dir/file-00$i'"
+        done 2>errors
+        expect_match "the error" 'Too many open files in system' "$(cat errors)"
+        expect "what the log says of it" 1 "$(grep -c 'descriptors that the process may have .*ENFILE' "$LOG")"
+        for i in {10..99}; do
+            eval "exec $((i + 10))<&-"
+        done
+        wait_until "echo later >>'$MNT/dir/later' 2>/dev/null"
+        expect "files afterwards" 3001 "$(ls "$MNT/dir" | wc -l)"
+        rm "$MNT/dir/later"
+    fi
     unmount
+done
+
+need_root
+need_command python3
+dumped () {
+    sed -n "s/^$1 = //p" "$MNT/.meta/graphs/active/posix/private"
+}
+
+rm "$LOG"
+# 200 open at once, and the kernel reads and writes them itself where it can.
+stack
+for PASSTHROUGH in off auto; do
+    (ulimit -n 64 && mount_volfile "$VOL") || exit 1
+    DAEMON=$(cat pid)
+    [ "$(dumped handles)" = file-handle ] || skip "needs a file system with file handles in $TEST_DIR"
+    touch "$BACK"/open-{0000..0199}
+    rm -f "$BACK"/open-*[13579]
+    coproc python3 "$SOURCE_DIR/tests/mount/programs/many-open.py" "$MNT" "$BACK" 200
+    said () {
+        local line
+        read -r -u "${COPROC[0]}" line || fail "many-open.py ended, passthrough $PASSTHROUGH"
+        expect "what many-open.py said, passthrough $PASSTHROUGH" "$1" "$line"
+    }
+    said open
+    [ "$(dumped open-without-descriptor)" -gt 100 ] || fail "$(dumped open-without-descriptor) of 220 files are open without a descriptor"
+    expect_match "what is said of a file" 'descriptors run short \(64, RLIMIT_NOFILE\)' "$("$WINDLASS" explain "$MNT/open-0000")"
+    echo >&"${COPROC[1]}"
+    said held
+    expect "files without a descriptor when there is room" 0 "$(dumped open-without-descriptor)"
+    [ "$(dumped opened-for-a-request)" -gt 0 ] || fail "no file was opened for a request"
+    expect "what the log says of it" 1 "$(grep -c 'so many files are open that descriptors run short' "$LOG")"
+    expect_no_match "the log" 'ENFILE|EMFILE' "$(cat "$LOG")"
+    echo >&"${COPROC[1]}"
+    wait $COPROC_PID || fail "many-open.py failed"
+    unmount
+    rm -f "$BACK"/open-* "$LOG"
 done

@@ -51,9 +51,10 @@ posix_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 void
 posix_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
-    struct posix_fd *pfd = posix_fd_get (this, fd);
+    const struct posix_fd *pfd = posix_fd_get (this, fd);
+    const int own = posix_fd_lasting (pfd);
     struct iatt buf;
-    int r = pfd ? posix_iatt (pfd->fd, &pfd->gfid, &buf) : attr_stat (this, fd->inode, &buf);
+    int r = own >= 0 ? posix_iatt (own, &pfd->gfid, &buf) : attr_stat (this, fd->inode, &buf);
 
     STACK_UNWIND (fstat, frame, POSIX_RET (r), r < 0 ? NULL : &buf, NULL);
 }
@@ -206,14 +207,26 @@ posix_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stb
     STACK_UNWIND (setattr, frame, POSIX_RET (r), posix_pre (&change, r), r < 0 ? NULL : &change.post, NULL);
 }
 
+/* A size is set through the open file, whatever the mode says by now; all else may as well be set of the inode. */
+static int
+attr_change_open (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iatt *stbuf, uint32_t valid, struct posix_change *change)
+{
+    g_auto (posix_use_t) use = { 0 };
+    const struct posix_fd *pfd = posix_fd_get (this, fd);
+    int r;
+
+    if (!pfd || (posix_fd_lasting (pfd) < 0 && !(valid & IATT_SIZE)))
+        return attr_change_inode (frame, this, fd->inode, stbuf, valid, change);
+    r = posix_use_begin (this, fd, &use);
+    return r < 0 ? r : attr_change (frame, this, use.fd, true, &pfd->gfid, stbuf, valid, change);
+}
+
 void
 posix_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf, uint32_t valid,
                 dict_t *xdata)
 {
     struct posix_change change = { 0 };
-    struct posix_fd *pfd = posix_fd_get (this, fd);
-    int r = pfd ? attr_change (frame, this, pfd->fd, true, &pfd->gfid, stbuf, valid, &change)
-                : attr_change_inode (frame, this, fd->inode, stbuf, valid, &change);
+    int r = attr_change_open (frame, this, fd, stbuf, valid, &change);
 
     STACK_UNWIND (fsetattr, frame, POSIX_RET (r), posix_pre (&change, r), r < 0 ? NULL : &change.post, NULL);
 }

@@ -13,6 +13,7 @@ posix_cache_init (struct posix_cache *cache, unsigned limit)
     pthread_mutex_init (&cache->lock, NULL);
     cache->ring = g_ptr_array_new ();
     cache->limit = limit;
+    cache->most = G_MAXINT;
 }
 
 void
@@ -112,6 +113,18 @@ posix_cache_evict (struct posix_cache *cache, unsigned n)
 }
 
 void
+posix_cache_shrink (struct posix_cache *cache, unsigned n)
+{
+    unsigned len;
+
+    pthread_mutex_lock (&cache->lock);
+    len = cache->ring->len;
+    pthread_mutex_unlock (&cache->lock);
+    if (len > cache->limit / 4)
+        posix_cache_evict (cache, n);
+}
+
+void
 posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
 {
     int victim = -1;
@@ -121,7 +134,7 @@ posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
         victim = fd; /* another thread was faster */
     } else {
         /* When all are in use the ring grows for a while: refusing would be worse. */
-        if (cache->ring->len >= cache->limit)
+        if (cache->ring->len >= cache->limit || fd >= cache->most)
             victim = cache_evict_locked (cache);
         if (cache->watch)
             posix_watch_mark (cache->watch, pi, fd);
@@ -170,6 +183,17 @@ posix_cache_copy_open (struct posix_cache *cache, struct posix_inode *pi)
     }
     pthread_mutex_unlock (&cache->lock);
     return fd;
+}
+
+bool
+posix_cache_is_open (struct posix_cache *cache, const struct posix_inode *pi)
+{
+    bool open;
+
+    pthread_mutex_lock (&cache->lock);
+    open = pi->open != NULL;
+    pthread_mutex_unlock (&cache->lock);
+    return open;
 }
 
 /* Kept ones leave the ring, with a pin that nobody gives back. */

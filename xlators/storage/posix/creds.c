@@ -22,14 +22,25 @@ static __thread struct {
     gid_t groups[CREDS_GROUPS];
 } acting;
 
-bool
-posix_may_act (void)
+static bool
+has_capabilities (uint32_t need)
 {
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct caps[2] = { 0 };
-    const uint32_t need = 1u << CAP_SETUID | 1u << CAP_SETGID;
 
-    return geteuid () == 0 && syscall (SYS_capget, &head, caps) == 0 && (caps[0].effective & need) == need;
+    return syscall (SYS_capget, &head, caps) == 0 && (caps[0].effective & need) == need;
+}
+
+bool
+posix_may_act (void)
+{
+    return geteuid () == 0 && has_capabilities (1u << CAP_SETUID | 1u << CAP_SETGID);
+}
+
+bool
+posix_may_open_all (void)
+{
+    return has_capabilities (1u << CAP_DAC_OVERRIDE);
 }
 
 /* setfsuid has no way to fail, so ask it again what is set. The kernel takes a switch for a reason to make no

@@ -48,14 +48,14 @@ data_read (int fd, void *buf, size_t size, off_t offset)
 /* What O_DIRECT doesn't allow is done without, when an option asked for it, or the caller who did has taken it back since with
  * fcntl (F_SETFL), as dd does for the rest of a file: flags are as of now. -1: no descriptor. */
 static int
-data_without_direct (xlator_t *this, const struct posix_fd *pfd, uint32_t flags)
+data_without_direct (xlator_t *this, const struct posix_use *use, uint32_t flags)
 {
     int fd;
 
-    if (flags & O_DIRECT || !(pfd->flags & O_DIRECT || posix_priv (this)->o_direct))
+    if (flags & O_DIRECT || !(use->pfd->flags & O_DIRECT || posix_priv (this)->o_direct))
         return -1;
-    fd = posix_openat (this, AT_FDCWD, posix_path_of (pfd->fd).text,
-                       (int) pfd->flags & (O_ACCMODE | O_APPEND | O_SYNC | O_DSYNC), 0);
+    fd = posix_openat (this, AT_FDCWD, posix_path_of (use->fd).text,
+                       (int) use->pfd->flags & (O_ACCMODE | O_APPEND | O_SYNC | O_DSYNC), 0);
     return fd < 0 ? -1 : fd;
 }
 
@@ -83,39 +83,38 @@ data_note_found (struct posix_fd *pfd, bool found)
 /* For a thread that may not wait: -EAGAIN is what another has to do. Where the file system can't tell, it is as if it were all in memory;
  * the bridge finds out soon when that is slow. */
 static ssize_t
-data_read_hurrying (struct posix_fd *pfd, void *buf, size_t size, off_t offset)
+data_read_hurrying (const struct posix_use *use, void *buf, size_t size, off_t offset)
 {
+    struct posix_fd *pfd = use->pfd;
     ssize_t n = -EOPNOTSUPP;
 
     if (!__atomic_load_n (&pfd->waits, __ATOMIC_RELAXED))
-        n = data_read_way (pfd->fd, buf, size, offset, RWF_NOWAIT);
+        n = data_read_way (use->fd, buf, size, offset, RWF_NOWAIT);
     if (n != -EOPNOTSUPP) {
         data_note_found (pfd, n != -EAGAIN);
         return n;
     }
     __atomic_store_n (&pfd->waits, true, __ATOMIC_RELAXED);
-    return data_read (pfd->fd, buf, size, offset);
+    return data_read (use->fd, buf, size, offset);
 }
 
 static ssize_t
-data_readv (xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, struct iobref *iobref, struct iovec *ret_iov)
+data_readv (xlator_t *this, const struct posix_use *use, size_t size, off_t offset, uint32_t flags, struct iobref *iobref,
+            struct iovec *ret_iov)
 {
-    struct posix_fd *pfd;
     struct iobuf *iobuf;
-    int r = posix_fd_of (this, fd, &pfd), other;
+    int other;
     ssize_t n;
 
-    if (r < 0)
-        return r;
     if (size > DATA_MAX || offset < 0)
         return -EINVAL;
-    if (thread_hurries && ((pfd->flags & O_DIRECT) || posix_priv (this)->o_direct || data_is_cold (pfd)))
+    if (thread_hurries && ((use->pfd->flags & O_DIRECT) || posix_priv (this)->o_direct || data_is_cold (use->pfd)))
         return -EAGAIN;
     iobuf = iobuf_new (size);
     if (!iobuf)
         return -ENOMEM;
-    n = thread_hurries ? data_read_hurrying (pfd, iobuf->ptr, size, offset) : data_read (pfd->fd, iobuf->ptr, size, offset);
-    if (n == -EINVAL && (other = data_without_direct (this, pfd, flags)) >= 0) {
+    n = thread_hurries ? data_read_hurrying (use, iobuf->ptr, size, offset) : data_read (use->fd, iobuf->ptr, size, offset);
+    if (n == -EINVAL && (other = data_without_direct (this, use, flags)) >= 0) {
         n = data_read (other, iobuf->ptr, size, offset);
         close (other);
     }
@@ -129,12 +128,9 @@ data_readv (xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
 
 /* Attributes of the file, if somebody above wants them. */
 static bool
-data_attributes (xlator_t *this, fd_t *fd, struct iatt *ret_buf)
+data_attributes (xlator_t *this, const struct posix_use *use, struct iatt *ret_buf)
 {
-    struct posix_fd *pfd = posix_fd_get (this, fd);
-
-    return (this->wants_above & WANTS_DATA_ATTRIBUTES) && pfd
-           && posix_iatt (pfd->fd, &pfd->gfid, ret_buf) == 0;
+    return (this->wants_above & WANTS_DATA_ATTRIBUTES) && posix_iatt (use->fd, &use->pfd->gfid, ret_buf) == 0;
 }
 
 /* A read that waits for the disk. */
@@ -171,16 +167,20 @@ posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 {
     struct iobref *iobref = iobref_new ();
     struct iovec iov = { 0 };
+    posix_use_t use = { 0 };
     struct iatt buf;
-    ssize_t n = data_readv (this, fd, size, offset, flags, iobref, &iov);
-    bool known = n >= 0 && data_attributes (this, fd, &buf);
+    ssize_t n = posix_use_begin (this, fd, &use);
+    bool known;
 
+    if (n == 0)
+        n = data_readv (this, &use, size, offset, flags, iobref, &iov);
+    known = n >= 0 && data_attributes (this, &use, &buf);
+    posix_use_end (&use);
     if (n == -EAGAIN && thread_hurries) {
         iobref_unref (iobref);
         data_read_elsewhere (this, frame, fop_readv_stub (frame, posix_readv, fd, size, offset, flags, xdata));
         return;
     }
-
     STACK_UNWIND (readv, frame, POSIX_RET (n), n < 0 ? NULL : &iov, n < 0 ? 0 : 1, known ? &buf : NULL,
                   n < 0 ? NULL : iobref, NULL);
     iobref_unref (iobref);
@@ -230,7 +230,7 @@ data_write (int fd, const struct iovec *vector, int count, off_t offset, int way
 
 /* O_DIRECT refused it: once more from aligned memory, and then, if the caller doesn't ask for O_DIRECT (now), without. */
 static ssize_t
-data_write_aligned (xlator_t *this, const struct posix_fd *pfd, const struct iovec *vector, int count,
+data_write_aligned (xlator_t *this, const struct posix_use *use, const struct iovec *vector, int count,
                     off_t offset, uint32_t flags)
 {
     const size_t size = iov_length (vector, count);
@@ -244,8 +244,8 @@ data_write_aligned (xlator_t *this, const struct posix_fd *pfd, const struct iov
         return -ENOMEM;
     iov_unload (iobuf->ptr, size, vector, count);
     one = (struct iovec){ iobuf->ptr, size };
-    n = data_write (pfd->fd, &one, 1, offset, way);
-    if (n == -EINVAL && (other = data_without_direct (this, pfd, flags)) >= 0) {
+    n = data_write (use->fd, &one, 1, offset, way);
+    if (n == -EINVAL && (other = data_without_direct (this, use, flags)) >= 0) {
         n = data_write (other, &one, 1, offset, way);
         close (other);
     }
@@ -255,10 +255,10 @@ data_write_aligned (xlator_t *this, const struct posix_fd *pfd, const struct iov
 
 /* For a system without RWF_NOAPPEND, before Linux 6.9: through a descriptor that doesn't append. */
 static ssize_t
-data_write_not_appending (xlator_t *this, const struct posix_fd *pfd, const struct iovec *vector, int count, off_t offset)
+data_write_not_appending (xlator_t *this, const struct posix_use *use, const struct iovec *vector, int count, off_t offset)
 {
-    int fd = posix_openat (this, AT_FDCWD, posix_path_of (pfd->fd).text,
-                           (int) pfd->flags & (O_ACCMODE | O_SYNC | O_DSYNC), 0);
+    int fd = posix_openat (this, AT_FDCWD, posix_path_of (use->fd).text,
+                           (int) use->pfd->flags & (O_ACCMODE | O_SYNC | O_DSYNC), 0);
     ssize_t n = fd < 0 ? fd : data_write (fd, vector, count, offset, 0);
 
     if (fd >= 0)
@@ -267,16 +267,13 @@ data_write_not_appending (xlator_t *this, const struct posix_fd *pfd, const stru
 }
 
 static ssize_t
-data_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iovec *vector, int count,
+data_writev (call_frame_t *frame, xlator_t *this, const struct posix_use *use, const struct iovec *vector, int count,
              off_t offset, uint32_t flags, struct posix_change *change)
 {
-    struct posix_fd *pfd;
     const int way = flags & WRITE_AT_OFFSET ? RWF_NOAPPEND : 0;
-    int r = posix_fd_of (this, fd, &pfd);
+    int r = posix_reserve_check (this);
     ssize_t n;
 
-    if (r >= 0)
-        r = posix_reserve_check (this);
     if (r < 0)
         return r;
     if (count < 0 || offset < 0 || iov_length (vector, count) > DATA_MAX)
@@ -284,13 +281,13 @@ data_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iovec *
     r = posix_act_as_owner (posix_priv (this), frame);
     if (r < 0)
         return r;
-    posix_before (frame, this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
-    n = data_write (pfd->fd, vector, count, offset, way);
-    if (n == -EINVAL && (fcntl (pfd->fd, F_GETFL) & O_DIRECT))
-        n = data_write_aligned (this, pfd, vector, count, offset, flags);
+    posix_before (frame, this, WANTS_DATA_ATTRIBUTES, use->fd, &use->pfd->gfid, change);
+    n = data_write (use->fd, vector, count, offset, way);
+    if (n == -EINVAL && (fcntl (use->fd, F_GETFL) & O_DIRECT))
+        n = data_write_aligned (this, use, vector, count, offset, flags);
     if (n == -EOPNOTSUPP && way != 0)
-        n = data_write_not_appending (this, pfd, vector, count, offset);
-    posix_after (this, pfd->fd, &pfd->gfid, change);
+        n = data_write_not_appending (this, use, vector, count, offset);
+    posix_after (this, use->fd, &use->pfd->gfid, change);
     return n;
 }
 
@@ -299,8 +296,12 @@ posix_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vecto
               off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     struct posix_change change = { 0 };
-    ssize_t n = data_writev (frame, this, fd, vector, count, offset, flags, &change);
+    posix_use_t use = { 0 };
+    ssize_t n = posix_use_begin (this, fd, &use);
 
+    if (n == 0)
+        n = data_writev (frame, this, &use, vector, count, offset, flags, &change);
+    posix_use_end (&use);
     STACK_UNWIND (writev, frame, POSIX_RET (n), posix_pre (&change, n), posix_post (&change, n), NULL);
 }
 
@@ -331,8 +332,8 @@ data_copy_slowly (int in, off_t off_in, int out, off_t off_out, size_t len)
 }
 
 static ssize_t
-data_copy (call_frame_t *frame, xlator_t *this, const struct posix_fd *in, off_t off_in,
-           const struct posix_fd *out, off_t off_out, size_t len, uint32_t flags)
+data_copy (call_frame_t *frame, xlator_t *this, const struct posix_use *in, off_t off_in,
+           const struct posix_use *out, off_t off_out, size_t len, uint32_t flags)
 {
     loff_t from = off_in, to = off_out;
     int r = posix_reserve_check (this);
@@ -357,21 +358,23 @@ posix_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t o
                        off_t off_out, size_t len, uint32_t flags, dict_t *xdata)
 {
     struct posix_change change = { 0 };
-    struct posix_fd *in, *out;
+    posix_use_t in = { 0 }, out = { 0 };
     struct iatt buf;
-    ssize_t n = posix_fd_of (this, fd_in, &in);
+    ssize_t n = posix_use_begin (this, fd_in, &in);
     bool known;
 
     if (n >= 0)
-        n = posix_fd_of (this, fd_out, &out);
+        n = posix_use_begin (this, fd_out, &out);
     if (n >= 0 && (off_in < 0 || off_out < 0))
         n = -EINVAL;
     if (n >= 0) {
-        posix_before (frame, this, WANTS_DATA_ATTRIBUTES, out->fd, &out->gfid, &change);
-        n = data_copy (frame, this, in, off_in, out, off_out, len, flags);
-        posix_after (this, out->fd, &out->gfid, &change);
+        posix_before (frame, this, WANTS_DATA_ATTRIBUTES, out.fd, &out.pfd->gfid, &change);
+        n = data_copy (frame, this, &in, off_in, &out, off_out, len, flags);
+        posix_after (this, out.fd, &out.pfd->gfid, &change);
     }
-    known = n >= 0 && data_attributes (this, fd_in, &buf);
+    known = n >= 0 && data_attributes (this, &in, &buf);
+    posix_use_end (&in);
+    posix_use_end (&out);
     STACK_UNWIND (copy_file_range, frame, POSIX_RET (n), known ? &buf : NULL, posix_pre (&change, n),
                   posix_post (&change, n), NULL);
 }
@@ -379,29 +382,31 @@ posix_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t o
 void
 posix_seek (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, int32_t what, dict_t *xdata)
 {
-    struct posix_fd *pfd;
+    posix_use_t use = { 0 };
     off_t at = 0;
-    int r = posix_fd_of (this, fd, &pfd);
+    int r = posix_use_begin (this, fd, &use);
 
     if (r >= 0)
         r = what == SEEK_DATA || what == SEEK_HOLE ? 0 : -EINVAL;
     if (r == 0) {
-        at = lseek (pfd->fd, offset, what);
+        at = lseek (use.fd, offset, what);
         r = posix_result (at);
     }
+    posix_use_end (&use);
     STACK_UNWIND (seek, frame, POSIX_RET (r), r < 0 ? 0 : at, NULL);
 }
 
 void
 posix_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict_t *xdata)
 {
-    struct posix_fd *pfd;
+    posix_use_t use = { 0 };
     struct pollfd poller = { .events = (short) events };
-    int r = posix_fd_of (this, fd, &pfd);
+    int r = posix_use_begin (this, fd, &use);
 
     if (r >= 0) {
-        poller.fd = pfd->fd;
+        poller.fd = use.fd;
         r = posix_result (poll (&poller, 1, 0));
     }
+    posix_use_end (&use);
     STACK_UNWIND (poll, frame, POSIX_RET (r), r < 0 ? 0 : (uint32_t) (unsigned short) poller.revents, NULL);
 }

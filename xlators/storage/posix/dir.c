@@ -21,8 +21,10 @@ struct linux_dirent64 {
 
 /* Goes to offset, unless that is where it is. */
 static int
-dir_go_locked (struct posix_fd *pfd, off_t offset)
+dir_go_locked (const struct posix_use *use, off_t offset)
 {
+    struct posix_fd *pfd = use->pfd;
+
     if (!pfd->buf) {
         pfd->buf = g_try_malloc (DIR_BUFFER);
         if (!pfd->buf)
@@ -31,7 +33,7 @@ dir_go_locked (struct posix_fd *pfd, off_t offset)
         return 0; /* 0 is asked for to see what is new */
     }
     pfd->used = pfd->next = 0;
-    if (lseek (pfd->fd, offset, SEEK_SET) < 0)
+    if (lseek (use->fd, offset, SEEK_SET) < 0)
         return -errno;
     pfd->at = offset;
     return 0;
@@ -39,11 +41,15 @@ dir_go_locked (struct posix_fd *pfd, off_t offset)
 
 /* The next entry, which stays until dir_take_locked: 1, 0 at the end, or a negative errno. */
 static int
-dir_peek_locked (struct posix_fd *pfd, const struct linux_dirent64 **ret_entry)
+dir_peek_locked (const struct posix_use *use, const struct linux_dirent64 **ret_entry)
 {
-    if (pfd->next >= pfd->used) {
-        long n = syscall (SYS_getdents64, pfd->fd, pfd->buf, DIR_BUFFER);
+    struct posix_fd *pfd = use->pfd;
+    long n;
 
+    if (pfd->next >= pfd->used) {
+        if (pfd->wanders && lseek (use->fd, pfd->at, SEEK_SET) < 0)
+            return -errno;
+        n = syscall (SYS_getdents64, use->fd, pfd->buf, DIR_BUFFER);
         if (n <= 0)
             return n < 0 ? -errno : 0;
         pfd->used = (size_t) n;
@@ -68,18 +74,18 @@ dir_take_locked (struct posix_fd *pfd, const struct linux_dirent64 *from)
 
 /* How many entries, or a negative errno when there is none. */
 static int
-dir_read_locked (struct posix_fd *pfd, size_t size, off_t offset, size_t each, gf_dirent_t **ret_entries)
+dir_read_locked (const struct posix_use *use, size_t size, off_t offset, size_t each, gf_dirent_t **ret_entries)
 {
     const struct linux_dirent64 *entry = NULL;
     size_t room = 0, need;
-    int n = 0, r = dir_go_locked (pfd, offset);
+    int n = 0, r = dir_go_locked (use, offset);
 
-    while (r >= 0 && (r = dir_peek_locked (pfd, &entry)) > 0) {
+    while (r >= 0 && (r = dir_peek_locked (use, &entry)) > 0) {
         need = each + ((strlen (entry->d_name) + 7) & ~(size_t) 7);
         if (n > 0 && room + need > size)
             break;
         room += need;
-        *ret_entries = dir_take_locked (pfd, entry);
+        *ret_entries = dir_take_locked (use->pfd, entry);
         ret_entries = &(*ret_entries)->next;
         n++;
     }
@@ -87,25 +93,26 @@ dir_read_locked (struct posix_fd *pfd, size_t size, off_t offset, size_t each, g
 }
 
 static int
-dir_read (xlator_t *this, fd_t *fd, size_t size, off_t offset, size_t each, gf_dirent_t **ret_entries)
+dir_read (const struct posix_use *use, size_t size, off_t offset, size_t each, gf_dirent_t **ret_entries)
 {
-    struct posix_fd *pfd;
-    int r = posix_fd_of (this, fd, &pfd);
+    int r;
 
-    if (r < 0)
-        return r;
-    pthread_mutex_lock (&pfd->lock);
-    r = dir_read_locked (pfd, size, offset, each, ret_entries);
-    pthread_mutex_unlock (&pfd->lock);
+    pthread_mutex_lock (&use->pfd->lock);
+    r = dir_read_locked (use, size, offset, each, ret_entries);
+    pthread_mutex_unlock (&use->pfd->lock);
     return r;
 }
 
 void
 posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
 {
+    posix_use_t use = { 0 };
     gf_dirent_t *entries = NULL;
-    int r = dir_read (this, fd, size, offset, DIR_ENTRY_SIZE, &entries);
+    int r = posix_use_begin (this, fd, &use);
 
+    if (r == 0)
+        r = dir_read (&use, size, offset, DIR_ENTRY_SIZE, &entries);
+    posix_use_end (&use);
     STACK_UNWIND (readdir, frame, POSIX_RET (r), entries, NULL);
     dirents_free (entries);
 }
@@ -159,15 +166,18 @@ dir_is_dots (const char *name)
 void
 posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
 {
-    struct posix_fd *pfd = posix_fd_get (this, fd);
+    posix_use_t use = { 0 };
     gf_dirent_t *entries = NULL;
-    int r = dir_read (this, fd, size, offset, DIR_ENTRY_PLUS_SIZE, &entries);
+    int r = posix_use_begin (this, fd, &use);
 
+    if (r == 0)
+        r = dir_read (&use, size, offset, DIR_ENTRY_PLUS_SIZE, &entries);
     /* Who may list a directory but not search it gets names alone, as from the system. */
     if (r > 0 && posix_act_as (posix_priv (this), frame) == 0)
         for (gf_dirent_t *entry = entries; entry; entry = entry->next)
             if (!dir_is_dots (entry->d_name) && !dir_known (this, fd->inode, entry))
-                dir_look (this, pfd->fd, fd->inode->table, entry);
+                dir_look (this, use.fd, fd->inode->table, entry);
+    posix_use_end (&use);
     STACK_UNWIND (readdirp, frame, POSIX_RET (r), entries, NULL);
     dirents_free (entries);
 }

@@ -18,17 +18,6 @@ posix_fd_get (xlator_t *this, fd_t *fd)
     return pfd;
 }
 
-int
-posix_fd_of (xlator_t *this, fd_t *fd, struct posix_fd **ret_pfd)
-{
-    struct posix_fd *pfd = posix_fd_get (this, fd);
-
-    if (!pfd)
-        return -EBADF;
-    *ret_pfd = pfd;
-    return pfd->fd;
-}
-
 /* Only writing can go wrong late, and only where the file system has a flush of its own, as those of networks have: these haven't. */
 static bool
 fd_closes_silently (int real, uint32_t flags)
@@ -45,6 +34,7 @@ fd_closes_silently (int real, uint32_t flags)
 void
 posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *gfid, struct posix_inode *pi)
 {
+    posix_private_t *priv = posix_priv (this);
     struct posix_fd *pfd = g_new0 (struct posix_fd, 1);
 
     fd->closes_silently = fd_closes_silently (real, flags);
@@ -54,7 +44,9 @@ posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *
     pfd->gfid = *gfid;
     pthread_mutex_init (&pfd->lock, NULL);
     if (pi && !pi->by_handle)
-        posix_cache_opened (&posix_priv (this)->cache, pi, pfd);
+        posix_cache_opened (&priv->cache, pi, pfd);
+    if (G_UNLIKELY (real >= priv->descriptors.many))
+        posix_brief_begin (this, pi, pfd);
     fd_ctx_set (fd, this, pfd);
 }
 
@@ -70,7 +62,7 @@ posix_release (xlator_t *this, fd_t *fd)
         posix_locks_drop_via (pi, pfd);
     posix_cache_released (&posix_priv (this)->cache, pfd);
     fd_ctx_set (fd, this, NULL);
-    close (pfd->fd);
+    posix_brief_end (posix_priv (this), pfd);
     pthread_mutex_destroy (&pfd->lock);
     g_free (pfd->buf);
     pfd->magic = 0;
@@ -141,9 +133,9 @@ fd_open (call_frame_t *frame, xlator_t *this, inode_t *inode, uint32_t flags, fd
     real = fd_reopen_as (frame, this, pin.fd, flags);
     if (real < 0)
         return real;
-    posix_fd_set (this, fd, real, flags, &pin.pi->gfid, pin.pi);
     if (flags & O_TRUNC)
         posix_stamp_cut_off (frame, this, real, NULL);
+    posix_fd_set (this, fd, real, flags, &pin.pi->gfid, pin.pi);
     return 0;
 }
 
@@ -166,8 +158,7 @@ posix_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t
 /* A new file was opened as real, which is taken over: what is it? Its O_PATH descriptor is opened later,
  * unless only its name, which nobody knows yet, would lead back to it. */
 static int
-fd_made (xlator_t *this, struct itable *table, inode_t *given, int real, uint32_t flags, bool nameless,
-         fd_t *fd, struct posix_found *found)
+fd_adopt (xlator_t *this, struct itable *table, inode_t *given, int real, bool nameless, struct posix_found *found)
 {
     struct posix_ident ident;
     int r = posix_identify (this, real, &ident, &found->buf);
@@ -179,16 +170,19 @@ fd_made (xlator_t *this, struct itable *table, inode_t *given, int real, uint32_
         if (r >= 0)
             r = posix_adopt (this, table, given, r, &ident, found);
     }
-    if (r < 0) {
+    if (r < 0)
         close (real);
-        return r;
-    }
-    if (nameless)
+    else if (nameless)
         posix_cache_keep (&posix_priv (this)->cache, found->pin.pi);
+    return r;
+}
+
+static void
+fd_made (xlator_t *this, fd_t *fd, int real, uint32_t flags, const struct posix_found *found)
+{
     if (!fd->inode)
         fd->inode = inode_ref (found->inode);
-    posix_fd_set (this, fd, real, flags, &found->buf.ia_gfid, found->pin.pi);
-    return 0;
+    posix_fd_set (this, fd, real, flags, &found->buf.ia_gfid, posix_inode_get (this, found->inode));
 }
 
 /* Opens name, which may be there already: then only what open would open. */
@@ -250,18 +244,20 @@ fd_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode
 {
     g_auto (posix_pin_t) pin = { 0 };
     bool new = false;
-    int r = posix_reserve_check (this);
+    int r = posix_reserve_check (this), real = -1;
 
     if (r == 0)
         r = posix_dir_begin (frame, this, loc, &pin, change);
     if (r == 0)
-        r = fd_create_or_open (frame, this, pin.fd, loc->name, flags, mode, mask, &new);
+        r = real = fd_create_or_open (frame, this, pin.fd, loc->name, flags, mode, mask, &new);
     if (r >= 0)
-        r = fd_made (this, loc->parent->table, loc->inode, r, flags, false, fd, found);
+        r = fd_adopt (this, loc->parent->table, loc->inode, real, false, found);
     if (r == 0 && new)
-        posix_stamp_new (frame, this, posix_fd_get (this, fd)->fd, &found->buf);
+        posix_stamp_new (frame, this, real, &found->buf);
     else if (r == 0 && flags & O_TRUNC)
-        posix_stamp_cut_off (frame, this, posix_fd_get (this, fd)->fd, &found->buf);
+        posix_stamp_cut_off (frame, this, real, &found->buf);
+    if (r == 0)
+        fd_made (this, fd, real, flags, found);
     posix_dir_after (this, &pin, change);
     return r;
 }
@@ -285,7 +281,7 @@ fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, m
     g_auto (posix_pin_t) pin = { 0 };
     const int how = (int) (flags & (FD_OPEN_FLAGS | O_EXCL) & ~(O_TRUNC | O_DIRECTORY)) | O_TMPFILE;
     mode_t old;
-    int r = posix_pin (this, dir, &pin);
+    int r = posix_pin (this, dir, &pin), real;
 
     if (r == 0)
         r = posix_reserve_check (this);
@@ -295,13 +291,15 @@ fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, m
         return r;
     mode = posix_create_mode (posix_priv (this), mode & 07777, false, &mask);
     old = umask (mask & 0777);
-    r = posix_openat (this, pin.fd, ".", how, mode);
+    r = real = posix_openat (this, pin.fd, ".", how, mode);
     umask (old);
     if (r >= 0)
-        r = fd_made (this, dir->table, NULL, r, flags, true, fd, found);
-    if (r == 0)
-        posix_stamp_new (frame, this, posix_fd_get (this, fd)->fd, &found->buf);
-    return r;
+        r = fd_adopt (this, dir->table, NULL, real, true, found);
+    if (r < 0)
+        return r;
+    posix_stamp_new (frame, this, real, &found->buf);
+    fd_made (this, fd, real, flags, found);
+    return 0;
 }
 
 void
@@ -316,15 +314,19 @@ posix_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, 
                   r < 0 ? NULL : &found.buf, NULL);
 }
 
-/* Closing a copy has the file system say what close(2) would. */
+/* Closing a copy has the file system say what close(2) would. Where requests have a descriptor each it was closed already. */
 static int
-fd_flush (const fd_t *fd, const struct posix_fd *pfd)
+fd_flush (const fd_t *fd, struct posix_fd *pfd)
 {
-    int copy;
+    const int own = posix_fd_lasting (pfd);
+    int copy, late;
 
     if (fd->closes_silently)
         return 0;
-    copy = fcntl (pfd->fd, F_DUPFD_CLOEXEC, 0);
+    late = __atomic_exchange_n (&pfd->late, 0, __ATOMIC_RELAXED);
+    if (late != 0 || own < 0)
+        return -late;
+    copy = fcntl (own, F_DUPFD_CLOEXEC, 0);
     return copy < 0 || close (copy) == 0 || errno == EINTR ? 0 : -errno;
 }
 
@@ -332,13 +334,12 @@ void
 posix_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
     struct posix_inode *pi = posix_inode_get (this, fd->inode);
-    struct posix_fd *pfd;
-    int r = posix_fd_of (this, fd, &pfd);
+    struct posix_fd *pfd = posix_fd_get (this, fd);
+    int r;
 
     if (pi)
         posix_locks_drop (pi, frame->root->lk_owner);
-    if (r >= 0)
-        r = fd_flush (fd, pfd);
+    r = pfd ? fd_flush (fd, pfd) : -EBADF;
     STACK_UNWIND (flush, frame, POSIX_RET (r), NULL);
 }
 
@@ -352,24 +353,26 @@ void
 posix_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
 {
     struct posix_change change = { 0 };
-    struct posix_fd *pfd;
-    int r = posix_fd_of (this, fd, &pfd);
+    posix_use_t use = { 0 };
+    int r = posix_use_begin (this, fd, &use);
 
     if (r >= 0) {
-        posix_before (NULL, this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, &change);
-        r = fd_sync (pfd->fd, datasync);
-        posix_after (this, pfd->fd, &pfd->gfid, &change);
+        posix_before (NULL, this, WANTS_DATA_ATTRIBUTES, use.fd, &use.pfd->gfid, &change);
+        r = fd_sync (use.fd, datasync);
+        posix_after (this, use.fd, &use.pfd->gfid, &change);
     }
+    posix_use_end (&use);
     STACK_UNWIND (fsync, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
 }
 
 void
 posix_fsyncdir (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
 {
-    struct posix_fd *pfd;
-    int r = posix_fd_of (this, fd, &pfd);
+    posix_use_t use = { 0 };
+    int r = posix_use_begin (this, fd, &use);
 
     if (r >= 0)
-        r = fd_sync (pfd->fd, datasync);
+        r = fd_sync (use.fd, datasync);
+    posix_use_end (&use);
     STACK_UNWIND (fsyncdir, frame, POSIX_RET (r), NULL);
 }

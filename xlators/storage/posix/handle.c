@@ -6,7 +6,6 @@
  */
 #include "posix.h"
 
-#define HANDLE_ROOM 64     /* descriptors closed at once when there are too many */
 #define HANDLE_ATTEMPTS 16
 #define HANDLE_DEPTH 65536 /* of directories: nothing is deeper, so the names run in a circle */
 
@@ -16,23 +15,14 @@ struct handle_step {
     char *name;
 };
 
-/* After a failed open: were there too many descriptors, and is there room now? */
-static bool
-handle_make_room (xlator_t *this, int error, int attempt)
-{
-    if ((error != EMFILE && error != ENFILE) || attempt >= HANDLE_ATTEMPTS)
-        return false;
-    return posix_cache_evict (&posix_priv (this)->cache, HANDLE_ROOM) > 0;
-}
-
 int
 posix_openat (xlator_t *this, int dirfd, const char *name, int flags, mode_t mode)
 {
     int fd = openat (dirfd, name, flags | O_CLOEXEC, mode);
 
-    for (int i = 0; fd < 0 && handle_make_room (this, errno, i); i++)
+    for (int i = 0; fd < 0 && posix_make_room (this, errno, i); i++)
         fd = openat (dirfd, name, flags | O_CLOEXEC, mode);
-    return fd < 0 ? -errno : fd;
+    return fd < 0 ? posix_open_failed (this, errno) : fd;
 }
 
 struct posix_inode *
@@ -81,35 +71,49 @@ posix_inode_get (xlator_t *this, inode_t *inode)
     return pi;
 }
 
-static int
-handle_open (xlator_t *this, const struct posix_inode *pi)
+/* The system's form of a handle. */
+typedef union {
+    struct file_handle head;
+    char room[sizeof (struct file_handle) + POSIX_HANDLE_MAX];
+} handle_t;
+
+static handle_t
+handle_of (int type, const unsigned char *bytes, unsigned size)
+{
+    handle_t handle = { .head = { .handle_bytes = size, .handle_type = type } };
+
+    memcpy (handle.room + offsetof (struct file_handle, f_handle), bytes, size);
+    return handle;
+}
+
+int
+posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags)
 {
     const posix_private_t *priv = posix_priv (this);
-    union {
-        struct file_handle head;
-        char room[sizeof (struct file_handle) + POSIX_HANDLE_MAX];
-    } handle = { .head = { .handle_bytes = pi->handle_size, .handle_type = pi->handle_type } };
+    handle_t handle = handle_of (pi->handle_type, pi->handle, pi->handle_size);
     int fd;
 
-    memcpy (handle.room + offsetof (struct file_handle, f_handle), pi->handle, pi->handle_size);
     posix_act_as_root (priv);
-    fd = open_by_handle_at (priv->mount_fd, &handle.head, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    for (int i = 0; fd < 0 && handle_make_room (this, errno, i); i++)
-        fd = open_by_handle_at (priv->mount_fd, &handle.head, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    fd = open_by_handle_at (priv->mount_fd, &handle.head, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
     return fd < 0 ? -errno : fd;
+}
+
+int
+posix_handle_open (xlator_t *this, const struct posix_inode *pi, int flags)
+{
+    int fd = posix_handle_open_once (this, pi, flags);
+
+    for (int i = 0; fd < 0 && posix_make_room (this, -fd, i); i++)
+        fd = posix_handle_open_once (this, pi, flags);
+    return fd < 0 ? posix_open_failed (this, -fd) : fd;
 }
 
 int
 posix_handle_probe (int mount_fd, const struct posix_ident *ident)
 {
-    union {
-        struct file_handle head;
-        char room[sizeof (struct file_handle) + POSIX_HANDLE_MAX];
-    } handle = { .head = { .handle_bytes = ident->handle_size, .handle_type = ident->handle_type } };
-    int fd;
+    handle_t handle = handle_of (ident->handle_type, ident->handle, ident->handle_size);
+    int fd = open_by_handle_at (mount_fd, &handle.head, O_PATH | O_CLOEXEC);
 
-    memcpy (handle.room + offsetof (struct file_handle, f_handle), ident->handle, ident->handle_size);
-    fd = open_by_handle_at (mount_fd, &handle.head, O_PATH | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     close (fd);
@@ -215,10 +219,10 @@ handle_find (xlator_t *this, inode_t *inode, struct posix_inode *pi)
     struct posix_cache *cache = &posix_priv (this)->cache;
     int copy = posix_cache_copy_open (cache, pi), fd;
 
-    for (int i = 0; copy < 0 && handle_make_room (this, -copy, i); i++)
+    for (int i = 0; copy < 0 && posix_make_room (this, -copy, i); i++)
         copy = posix_cache_copy_open (cache, pi);
     if (copy < 0)
-        return copy == -ENOENT ? handle_walk_names (this, inode) : copy;
+        return copy == -ENOENT ? handle_walk_names (this, inode) : posix_open_failed (this, -copy);
     fd = posix_openat (this, AT_FDCWD, posix_path_of (copy).text, O_PATH, 0);
     close (copy);
     return fd;
@@ -237,7 +241,7 @@ posix_pin (xlator_t *this, inode_t *inode, struct posix_pin *ret_pin)
         __atomic_add_fetch (&priv->cache.hits, 1, __ATOMIC_RELAXED);
     } else {
         __atomic_add_fetch (&priv->cache.misses, 1, __ATOMIC_RELAXED);
-        fd = pi->by_handle ? handle_open (this, pi) : handle_find (this, inode, pi);
+        fd = pi->by_handle ? posix_handle_open (this, pi, O_PATH) : handle_find (this, inode, pi);
         if (fd < 0)
             return fd;
         posix_cache_insert (&priv->cache, pi, fd);

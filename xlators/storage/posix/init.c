@@ -171,6 +171,7 @@ posix_init (xlator_t *this)
     priv->mount_fd = -1;
     pthread_mutex_init (&priv->reserve.lock, NULL);
     posix_waiters_init (&priv->waiters);
+    posix_descriptors_init (&priv->descriptors);
     priv->pool = pool_new ("disk", POSIX_READERS_MAX);
     posix_cache_init (&priv->cache, init_cache_limit (priv));
     posix_reserve_set (priv, priv->reserve_option);
@@ -186,6 +187,7 @@ posix_init (xlator_t *this)
         return r;
     }
     init_caller (this);
+    posix_descriptors_limit (priv);
     init_grow_table (priv);
     r = init_root (this, fd);
     if (r == 0)
@@ -206,6 +208,7 @@ posix_fini (xlator_t *this)
     posix_waiters_destroy (&priv->waiters);
     g_clear_pointer (&priv->watch, posix_watch_free);
     posix_cache_destroy (&priv->cache);
+    posix_descriptors_destroy (&priv->descriptors);
     pthread_mutex_destroy (&priv->reserve.lock);
     if (priv->mount_fd >= 0)
         close (priv->mount_fd);

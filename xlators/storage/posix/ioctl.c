@@ -70,14 +70,15 @@ void
 posix_ioctl (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t cmd, GBytes *in, size_t out_size,
              dict_t *xdata)
 {
-    struct posix_fd *pfd;
+    posix_use_t use = { 0 };
     GBytes *out = NULL;
-    int r = posix_fd_of (this, fd, &pfd);
+    int r = posix_use_begin (this, fd, &use);
 
     if (r >= 0)
         r = posix_act_as (posix_priv (this), frame);
     if (r >= 0)
-        r = ioctl_run (pfd->fd, cmd, in, out_size, &out);
+        r = ioctl_run (use.fd, cmd, in, out_size, &out);
+    posix_use_end (&use);
     STACK_UNWIND (ioctl, frame, POSIX_RET (r), out, NULL);
     g_clear_pointer (&out, g_bytes_unref);
 }

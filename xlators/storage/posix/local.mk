@@ -10,6 +10,7 @@ xlators_storage_posix_la_SOURCES = \
     %D%/content.c \
     %D%/creds.c \
     %D%/data-ops.c \
+    %D%/descriptors.c \
     %D%/dir.c \
     %D%/entry-ops.c \
     %D%/fd-ops.c \

@@ -7,7 +7,7 @@
  *
  * They conflict with each other and with what other programs lock in the directory itself; the system looks
  * for no deadlocks among them. Closing a file drops what its owner has locked, by any descriptor, as POSIX
- * has it. flock belongs to the open file: it is taken on its own descriptor.
+ * has it. flock belongs to the open file: it is taken on its own descriptor, which it gets if it has none.
  */
 #include "lock.h"
 
@@ -75,21 +75,33 @@ owner_find (struct posix_locks *locks, uint64_t id)
 /* A file description of the owner's own. Both kinds of lock, if it can be: it must last for all that he will
  * lock. */
 static int
-owner_open (xlator_t *this, int fd)
+owner_open (xlator_t *this, fd_t *fd)
 {
     static const int modes[] = { O_RDWR, O_RDONLY, O_WRONLY };
-    struct posix_path path = posix_path_of (fd);
-    int r = -EBADF;
+    g_auto (posix_use_t) use = { 0 };
+    struct posix_path path;
+    int r = posix_use_begin (this, fd, &use);
 
+    if (r < 0)
+        return r;
+    path = posix_path_of (use.fd);
     posix_act_as_root (posix_priv (this));
-    for (size_t i = 0; i < G_N_ELEMENTS (modes) && r < 0; i++)
+    r = -EBADF;
+    for (size_t i = 0; i < G_N_ELEMENTS (modes) && r < 0 && r != -ENFILE; i++)
         r = posix_openat (this, AT_FDCWD, path.text, modes[i] | O_NONBLOCK | O_NOCTTY, 0);
     return r;
 }
 
+/* What a lock needs lasts, and there may be none left. */
+static int
+lock_error (int r)
+{
+    return r == -ENFILE ? -ENOLCK : r;
+}
+
 /* The owner of frame, made if need be, with a reference. */
 static int
-owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, int fd,
+owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t *fd,
            struct lock_owner **ret_owner)
 {
     uint64_t id = frame->root->lk_owner;
@@ -200,13 +212,16 @@ lock_holder (struct posix_locks *locks, const struct flock *found)
 }
 
 static int
-lock_query (call_frame_t *frame, struct posix_inode *pi, const struct posix_fd *pfd, struct gf_flock *lock)
+lock_query (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi, struct gf_flock *lock)
 {
+    g_auto (posix_use_t) use = { 0 };
     struct posix_locks *locks = locks_get (pi, false);
     struct lock_owner *owner = locks ? owner_find (locks, frame->root->lk_owner) : NULL;
     struct flock flock = flock_of (lock);
-    int r = posix_result (fcntl (owner ? owner->fd : pfd->fd, F_OFD_GETLK, &flock));
+    int r = owner ? 0 : posix_use_begin (this, fd, &use);
 
+    if (r == 0)
+        r = posix_result (fcntl (owner ? owner->fd : use.fd, F_OFD_GETLK, &flock));
     owner_unref (owner);
     if (r < 0)
         return r;
@@ -332,7 +347,7 @@ lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
         return 0;
     if (lock->l_type == F_UNLCK && !(owner = owner_find (locks, frame->root->lk_owner)))
         return 0;
-    r = owner ? 0 : owner_get (frame, this, locks, pfd->fd, &owner);
+    r = owner ? 0 : lock_error (owner_get (frame, this, locks, fd, &owner));
     if (r < 0)
         return r;
     if (lock->l_type != F_UNLCK)
@@ -355,15 +370,15 @@ void
 posix_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock, dict_t *xdata)
 {
     struct posix_inode *pi = posix_inode_get (this, fd->inode);
-    struct posix_fd *pfd;
+    const struct posix_fd *pfd = posix_fd_get (this, fd);
     struct gf_flock answer;
-    int r = pi ? posix_fd_of (this, fd, &pfd) : -EBADF;
+    int r = pi && pfd ? 0 : -EBADF;
 
     if (r >= 0)
         r = lock_check (pfd, cmd, lock);
     if (r >= 0) {
         answer = *lock;
-        r = cmd == F_GETLK ? lock_query (frame, pi, pfd, &answer)
+        r = cmd == F_GETLK ? lock_query (frame, this, fd, pi, &answer)
                            : lock_set (frame, this, fd, pi, pfd, cmd, &answer);
     }
     if (r != -EINPROGRESS)
@@ -393,11 +408,10 @@ flock_set (call_frame_t *frame, fd_t *fd, struct posix_inode *pi, int real, int 
 void
 posix_flock (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t operation, dict_t *xdata)
 {
-    struct posix_fd *pfd;
-    int r = posix_fd_of (this, fd, &pfd);
+    int r = lock_error (posix_fd_own (this, fd));
 
     if (r >= 0)
-        r = flock_set (frame, fd, posix_inode_get (this, fd->inode), pfd->fd, operation);
+        r = flock_set (frame, fd, posix_inode_get (this, fd->inode), r, operation);
     if (r != -EINPROGRESS)
         STACK_UNWIND (flock, frame, POSIX_RET (r), NULL);
 }

@@ -219,6 +219,7 @@ posix_dump_priv (xlator_t *this, GString *out)
                             __atomic_load_n (&priv->cache.hits, __ATOMIC_RELAXED));
     g_string_append_printf (out, "descriptor-misses=%" G_GUINT64_FORMAT "\n",
                             __atomic_load_n (&priv->cache.misses, __ATOMIC_RELAXED));
+    posix_descriptors_dump (priv, out);
     g_string_append_printf (out, "waiting-for-locks=%u\n", waiting);
     posix_watch_dump (priv, out);
 }
@@ -240,8 +241,13 @@ posix_dump_fd (xlator_t *this, fd_t *fd, GString *out)
 {
     const struct posix_fd *pfd = posix_fd_get (this, fd);
 
-    if (pfd)
-        g_string_append_printf (out, "descriptor=%d\nflags=0%o\n", pfd->fd, pfd->flags);
+    if (!pfd)
+        return;
+    if (posix_fd_lasting (pfd) >= 0)
+        g_string_append_printf (out, "descriptor=%d\n", posix_fd_lasting (pfd));
+    else
+        g_string_append (out, "descriptor=none\n");
+    g_string_append_printf (out, "flags=0%o\n", pfd->flags);
 }
 
 static void
@@ -257,6 +263,7 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     g_string_append_printf (out, "%s (o-direct)\n", priv->o_direct ? "reads and writes it past the page cache, where they are aligned"
                                                                 : "reads and writes it through the page cache");
     g_string_append_printf (out, "acts as %s\n", priv->acts_as_caller ? "whoever asks" : "the daemon's user");
+    posix_descriptors_explain (priv, out);
     posix_watch_explain (priv, out);
 }
 

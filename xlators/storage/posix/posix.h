@@ -5,9 +5,9 @@
  *   inode_t --ctx--> posix_inode { identity, handle, descriptor (O_PATH, may be closed for a while) }
  *                        |                     |
  *                        +--locks--> owners    +-- cache.ring: at most `limit` open ones
- *   fd_t ----ctx--> posix_fd { a real descriptor; for a directory what was read ahead }
+ *   fd_t ----ctx--> posix_fd { a real descriptor, unless these run short; for a directory what was read ahead }
  *
- * Locks, in order: posix_fd.lock; waiters.lock; posix_locks.lock; cache.lock; reserve.lock and watch.lock are leaves.
+ * Locks, in order: posix_fd.lock; waiters.lock; posix_locks.lock; cache.lock; reserve.lock, descriptors.lock and watch.lock are leaves.
  */
 #ifndef STORAGE_POSIX_H
 #define STORAGE_POSIX_H
@@ -49,7 +49,7 @@ struct posix_inode {
     uint64_t dev, ino;
     gfid_t gfid;
     struct posix_locks *locks; /* atomic; NULL until there is one */
-    struct posix_fd *open;     /* where a name alone leads back to it: its open files; cache.lock */
+    struct posix_fd *open;     /* where a name alone leads back to it: its open files; else those without a descriptor; cache.lock */
     unsigned char handle[];
 };
 
@@ -77,8 +77,21 @@ struct posix_cache {
     GPtrArray *ring; /* struct posix_inode; lock */
     unsigned hand;   /* lock */
     unsigned limit;
+    int most;        /* a descriptor with that number is one too many. Constant */
     uint64_t hits, misses; /* atomic */
     struct posix_watch *watch; /* that watches inodes while their descriptors are open, or NULL. Constant */
+};
+
+/* How many descriptors the process may have, and who has none: descriptors.c. */
+struct posix_descriptors {
+    int limit;       /* of the process; constant, as is the next one */
+    int many;        /* a descriptor with that number says that they run short. G_MAXINT: open files keep theirs in any case */
+    unsigned files;  /* open files that have none; atomic */
+    uint64_t opened; /* how often one was opened for a request; atomic */
+    bool said_many, said_full; /* atomic */
+    pthread_mutex_t lock;
+    pthread_cond_t closed;     /* one was; lock */
+    unsigned waiting;          /* who waits for that; atomic */
 };
 
 /* Those who wait for a lock. */
@@ -121,6 +134,7 @@ typedef struct posix_private {
     bool has_reserve;         /* atomic */
     bool ready;               /* init got as far as the locks */
     struct posix_cache cache;
+    struct posix_descriptors descriptors;
     struct posix_waiters waiters;
     struct posix_reserve reserve;
     struct posix_watch *watch; /* NULL: off. Constant */
@@ -130,8 +144,11 @@ typedef struct posix_private {
 /* What we keep with an open file or directory. */
 struct posix_fd {
     uint32_t magic;
-    int fd;
+    int fd;          /* -1: none that lasts. Once there is one it stays until release; atomic */
     uint32_t flags;
+    int again;       /* without one: with which flags a request opens it. Constant */
+    int late;        /* what closing one of these failed with, for the next flush; atomic */
+    bool wanders;    /* it was without one: the next may stand elsewhere in a directory. Constant */
     bool waits;      /* its file system can't say whether a read would; atomic */
     unsigned misses; /* reads in a row that weren't in memory; atomic */
     gfid_t gfid;
@@ -143,6 +160,13 @@ struct posix_fd {
     size_t used, next; /* bytes in buf, and where to go on; lock */
     off_t at;          /* the offset of buf + next; lock */
 };
+
+/* A descriptor of an open file, for as long as an operation takes: between posix_use_begin and posix_use_end. */
+typedef struct posix_use {
+    struct posix_fd *pfd;
+    int fd;
+    struct posix_descriptors *brief; /* NULL: it is the file's own */
+} posix_use_t;
 
 /* Attributes before and after an operation, if somebody above wants them, or what changed gets the time of the request. */
 struct posix_change {
@@ -215,16 +239,24 @@ void posix_cache_forget (struct posix_cache *cache, struct posix_inode *pi);
 void posix_cache_opened (struct posix_cache *cache, struct posix_inode *pi, struct posix_fd *pfd);
 void posix_cache_released (struct posix_cache *cache, struct posix_fd *pfd);
 
-/* A copy of a descriptor of one of pi's open files. -ENOENT when there is none. */
+/* A copy of a descriptor of one of pi's open files, each of which has one. -ENOENT when there is none. */
 int posix_cache_copy_open (struct posix_cache *cache, struct posix_inode *pi);
+bool posix_cache_is_open (struct posix_cache *cache, const struct posix_inode *pi);
 
 /* Closes at most n that nobody uses; how many. */
 unsigned posix_cache_evict (struct posix_cache *cache, unsigned n);
+
+/* The same while there are many, so that open files get theirs. */
+void posix_cache_shrink (struct posix_cache *cache, unsigned n);
 
 /* --- handle.c ------------------------------------------------------------------------------- */
 
 /* openat, which closes other descriptors when there are too many. A descriptor or a negative errno. */
 int posix_openat (xlator_t *this, int dirfd, const char *name, int flags, mode_t mode);
+
+/* Opens pi by its handle, as the daemon. A descriptor or a negative errno. _once closes no others if there are too many. */
+int posix_handle_open (xlator_t *this, const struct posix_inode *pi, int flags);
+int posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags);
 
 /* May files be opened by handle? 0, or a negative errno. */
 int posix_handle_probe (int mount_fd, const struct posix_ident *ident);
@@ -275,6 +307,7 @@ int posix_act_as (const posix_private_t *priv, call_frame_t *frame);
 int posix_act_as_owner (const posix_private_t *priv, const call_frame_t *frame);
 void posix_act_as_root (const posix_private_t *priv);
 bool posix_may_act (void);
+bool posix_may_open_all (void);
 
 /* As root for a moment, and then again as whoever it was. */
 struct posix_caller {
@@ -332,10 +365,63 @@ mode_t posix_create_mode (const posix_private_t *priv, mode_t mode, bool directo
 
 struct posix_fd *posix_fd_get (xlator_t *this, fd_t *fd);
 
-/* A descriptor of fd, or -EBADF. */
-int posix_fd_of (xlator_t *this, fd_t *fd, struct posix_fd **ret_pfd);
+
+/* fd was opened as real, which is taken over and may be closed by it. */
 void posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *gfid, struct posix_inode *pi);
 void posix_release (xlator_t *this, fd_t *fd);
+
+/* --- descriptors.c -------------------------------------------------------------------------- */
+
+void posix_descriptors_init (struct posix_descriptors *all);
+void posix_descriptors_limit (posix_private_t *priv); /* when it is known what the daemon may do */
+void posix_descriptors_destroy (struct posix_descriptors *all);
+void posix_descriptors_dump (const posix_private_t *priv, GString *out);
+void posix_descriptors_explain (const posix_private_t *priv, GString *out);
+
+/* After an open that failed with error, attempt counting from 0: is it worth to try again? May wait for a moment. */
+bool posix_make_room (xlator_t *this, int error, int attempt);
+
+/* What to answer then, as a negative errno. */
+int posix_open_failed (xlator_t *this, int error);
+
+/* pfd, of which nobody knows yet, is one of pi's, and descriptors run short: its own is closed, where it can be had again. */
+void posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd);
+void posix_brief_end (posix_private_t *priv, const struct posix_fd *pfd); /* it is released */
+
+int posix_use_brief (xlator_t *this, fd_t *fd, struct posix_use *use);
+void posix_use_close (struct posix_use *use);
+
+/* The descriptor that fd has until it is released; it gets one if need be. */
+int posix_fd_own (xlator_t *this, fd_t *fd);
+
+/* The same, or -1 if it has none. pfd may be NULL. */
+static inline int
+posix_fd_lasting (const struct posix_fd *pfd)
+{
+    return pfd ? __atomic_load_n (&pfd->fd, __ATOMIC_RELAXED) : -1;
+}
+
+/* 0, -EBADF, or why there is no descriptor. May switch to root: call posix_act_as after it. */
+static inline int
+posix_use_begin (xlator_t *this, fd_t *fd, struct posix_use *use)
+{
+    struct posix_fd *pfd = posix_fd_get (this, fd);
+
+    if (G_UNLIKELY (!pfd))
+        return -EBADF;
+    *use = (struct posix_use){ .pfd = pfd, .fd = posix_fd_lasting (pfd) };
+    return G_LIKELY (use->fd >= 0) ? 0 : posix_use_brief (this, fd, use);
+}
+
+/* Before the answer: from then on nobody keeps the file open. Takes one that wasn't begun ({ 0 }). */
+static inline void
+posix_use_end (struct posix_use *use)
+{
+    if (G_UNLIKELY (use->brief != NULL))
+        posix_use_close (use);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (posix_use_t, posix_use_end)
 
 /* --- lookup.c ------------------------------------------------------------------------------- */
 

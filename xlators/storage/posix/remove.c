@@ -3,12 +3,18 @@
  * file or somebody's working directory: its descriptor is then kept until it is forgotten. */
 #include "posix.h"
 
-/* An inode that is about to lose a name; without a reference, so not for longer than the call. */
-static void
+/* An inode that is about to lose a name; without a reference, so not for longer than the call. 0, or a negative errno where whoever
+ * has it open without a descriptor would lose the file. */
+static int
 remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
 {
-    if (inode && posix_pin (this, inode, pin) < 0)
-        *pin = (struct posix_pin){ 0 }; /* it's gone already, or never was */
+    struct posix_inode *pi = posix_inode_get (this, inode);
+    int r = inode ? posix_pin (this, inode, pin) : 0;
+
+    if (r == 0)
+        return 0;
+    *pin = (struct posix_pin){ 0 }; /* it's gone already, or never was */
+    return r != -ESTALE && pi && pi->by_handle && posix_cache_is_open (&posix_priv (this)->cache, pi) ? r : 0;
 }
 
 /* Its name is gone. */
@@ -25,10 +31,10 @@ static int
 remove_entry (call_frame_t *frame, xlator_t *this, loc_t *loc, int flags, struct posix_change *change)
 {
     g_auto (posix_pin_t) pin = { 0 }, victim = { 0 };
-    int r;
+    int r = remove_pin (this, loc->inode, &victim);
 
-    remove_pin (this, loc->inode, &victim);
-    r = posix_dir_begin (frame, this, loc, &pin, change);
+    if (r == 0)
+        r = posix_dir_begin (frame, this, loc, &pin, change);
     if (r == 0)
         r = posix_result (unlinkat (pin.fd, loc->name, flags));
     if (r == 0)
@@ -80,11 +86,13 @@ rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newd
 
 /* Both get another name, which is known only when the answer was taken: so long they are open, since no name leads to
  * them. */
-static void
+static int
 rename_hold (xlator_t *this, inode_t *inode, struct posix_found *held)
 {
-    remove_pin (this, inode, &held->pin);
+    int r = remove_pin (this, inode, &held->pin);
+
     held->inode = held->pin.pi ? inode_ref (inode) : NULL;
+    return r;
 }
 
 static int
@@ -93,11 +101,12 @@ rename_entry (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
               struct posix_found *victim)
 {
     g_auto (posix_pin_t) oldpin = { 0 }, newpin = { 0 };
-    int r;
+    int r = rename_hold (this, newloc->inode, victim);
 
-    rename_hold (this, newloc->inode, victim);
-    rename_hold (this, oldloc->inode, found);
-    r = posix_dir_begin (frame, this, oldloc, &oldpin, oldchange);
+    if (r == 0)
+        r = rename_hold (this, oldloc->inode, found);
+    if (r == 0)
+        r = posix_dir_begin (frame, this, oldloc, &oldpin, oldchange);
     if (r == 0)
         r = posix_dir_begin (frame, this, newloc, &newpin, newchange);
     if (r == 0)

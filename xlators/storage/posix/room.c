@@ -57,8 +57,8 @@ static int
 room_change (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct room *room,
              struct posix_change *change)
 {
-    struct posix_fd *pfd;
-    int r = posix_fd_of (this, fd, &pfd);
+    g_auto (posix_use_t) use = { 0 };
+    int r = posix_use_begin (this, fd, &use);
 
     if (r >= 0 && room->mode != ROOM_TRUNCATE && !(room->mode & FALLOC_FL_PUNCH_HOLE))
         r = posix_reserve_check (this);
@@ -66,9 +66,9 @@ room_change (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct room *r
         r = posix_act_as_owner (posix_priv (this), frame);
     if (r < 0)
         return r;
-    posix_before (frame, this, WANTS_DATA_ATTRIBUTES, pfd->fd, &pfd->gfid, change);
-    r = room_make (pfd->fd, room);
-    posix_after (this, pfd->fd, &pfd->gfid, change);
+    posix_before (frame, this, WANTS_DATA_ATTRIBUTES, use.fd, &use.pfd->gfid, change);
+    r = room_make (use.fd, room);
+    posix_after (this, use.fd, &use.pfd->gfid, change);
     return r;
 }
 

@@ -24,16 +24,16 @@ xattr_target_clear (struct xattr_target *target)
 typedef struct xattr_target xattr_target_t;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (xattr_target_t, xattr_target_clear)
 
-/* fd may be NULL, or not open here: then it is the inode. */
+/* fd may be NULL, or without a descriptor here: then it is the inode. */
 static int
 xattr_begin (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, struct xattr_target *target)
 {
-    struct posix_fd *pfd = fd ? posix_fd_get (this, fd) : NULL;
-    int r = pfd ? 0 : posix_pin (this, inode, &target->pin);
+    const int own = fd ? posix_fd_lasting (posix_fd_get (this, fd)) : -1;
+    int r = own >= 0 ? 0 : posix_pin (this, inode, &target->pin);
 
     if (r < 0)
         return r;
-    target->path = posix_path_of (pfd ? pfd->fd : target->pin.fd);
+    target->path = posix_path_of (own >= 0 ? own : target->pin.fd);
     return posix_act_as (posix_priv (this), frame);
 }
 

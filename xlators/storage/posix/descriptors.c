@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What becomes of open files when the process has nearly as many descriptors as it may (RLIMIT_NOFILE). The system gives a new one the
+ * lowest number that is free; so the number says how many there are, whoever they belong to, and nobody has to count.
+ *
+ *   0                          many             most       limit
+ *   |--- open files keep theirs --|--- none is kept: a request opens one by the file handle, and closes it (brief)
+ *   |--- O_PATH ones of inodes -----------------|--- for each of these that is opened another one is closed
+ *
+ * A file that was given a descriptor keeps it until it is released: so whoever uses it takes no lock and counts nothing. One that has
+ * none keeps the first that a request gets below `many`.
+ */
+#include "posix.h"
+
+#include <sys/resource.h>
+
+#define ROOM_EVICTED 64        /* descriptors closed at once when there are too many */
+#define ROOM_ATTEMPTS 200
+#define ROOM_PERIOD 5000000    /* nanoseconds; not all that makes room tells */
+
+/* What a file is opened again with: neither is it made once more, nor cut off; and where somebody has a lease it waits. */
+#define BRIEF_FLAGS (O_ACCMODE | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME | O_LARGEFILE)
+
+void
+posix_descriptors_init (struct posix_descriptors *all)
+{
+    pthread_mutex_init (&all->lock, NULL);
+    thread_cond_init (&all->closed);
+    all->many = G_MAXINT;
+}
+
+void
+posix_descriptors_destroy (struct posix_descriptors *all)
+{
+    pthread_cond_destroy (&all->closed);
+    pthread_mutex_destroy (&all->lock);
+}
+
+void
+posix_descriptors_limit (posix_private_t *priv)
+{
+    struct rlimit limit;
+
+    if (getrlimit (RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > G_MAXINT)
+        return;
+    priv->descriptors.limit = (int) limit.rlim_cur;
+    priv->cache.most = priv->descriptors.limit - priv->descriptors.limit / 8;
+    /* Whoever opened a file may go on when its mode forbids it since: so the daemon has to be allowed everything. */
+    if (priv->by_handle && posix_may_open_all ())
+        priv->descriptors.many = priv->descriptors.limit - priv->descriptors.limit / 4;
+}
+
+/* --- room ----------------------------------------------------------------------------------- */
+
+static void
+room_made (struct posix_descriptors *all)
+{
+    if (__atomic_load_n (&all->waiting, __ATOMIC_RELAXED) == 0)
+        return;
+    pthread_mutex_lock (&all->lock);
+    thread_cond_broadcast (&all->closed);
+    pthread_mutex_unlock (&all->lock);
+}
+
+static void
+room_wait (struct posix_descriptors *all)
+{
+    pthread_mutex_lock (&all->lock);
+    __atomic_add_fetch (&all->waiting, 1, __ATOMIC_RELAXED);
+    thread_cond_wait_until (&all->closed, &all->lock, clock_now () + ROOM_PERIOD);
+    __atomic_sub_fetch (&all->waiting, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&all->lock);
+}
+
+/* Where open files keep theirs there is nothing to wait for. */
+bool
+posix_make_room (xlator_t *this, int error, int attempt)
+{
+    posix_private_t *priv = posix_priv (this);
+
+    if ((error != EMFILE && error != ENFILE) || attempt >= ROOM_ATTEMPTS)
+        return false;
+    if (posix_cache_evict (&priv->cache, ROOM_EVICTED) > 0)
+        return true;
+    if (priv->descriptors.many == G_MAXINT)
+        return false;
+    room_wait (&priv->descriptors);
+    return true;
+}
+
+int
+posix_open_failed (xlator_t *this, int error)
+{
+    struct posix_descriptors *all = &posix_priv (this)->descriptors;
+
+    if (error != EMFILE)
+        return -error;
+    if (!__atomic_exchange_n (&all->said_full, true, __ATOMIC_RELAXED))
+        gf_log (this, GF_LOG_WARNING,
+                "all %d descriptors that the process may have (RLIMIT_NOFILE; ulimit -n, or LimitNOFILE of systemd) are in use: what needs "
+                "another one fails with ENFILE, until there is one; this is said once", all->limit);
+    return -ENFILE; /* EMFILE would be the user's own limit */
+}
+
+/* --- files without a descriptor of their own -------------------------------------------------- */
+
+/* Now, as the daemon? Where an attribute of the file or a server forbids it, it keeps what it has. */
+static bool
+brief_can_be (xlator_t *this, const struct posix_inode *pi, int flags)
+{
+    const int fd = posix_handle_open_once (this, pi, flags);
+
+    if (fd >= 0)
+        close (fd);
+    return fd >= 0 || fd == -EMFILE || fd == -ENFILE;
+}
+
+void
+posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd)
+{
+    posix_private_t *priv = posix_priv (this);
+    struct posix_descriptors *all = &priv->descriptors;
+    const int flags = fcntl (pfd->fd, F_GETFL);
+
+    if (!pi || !pi->by_handle || flags < 0 || !brief_can_be (this, pi, flags & BRIEF_FLAGS))
+        return;
+    pfd->again = flags & BRIEF_FLAGS;
+    pfd->wanders = true;
+    posix_cache_opened (&priv->cache, pi, pfd);
+    close (pfd->fd);
+    pfd->fd = -1;
+    __atomic_add_fetch (&all->files, 1, __ATOMIC_RELAXED);
+    room_made (all);
+    posix_cache_shrink (&priv->cache, ROOM_EVICTED);
+    if (!__atomic_exchange_n (&all->said_many, true, __ATOMIC_RELAXED))
+        gf_log (this, GF_LOG_INFO,
+                "so many files are open that descriptors run short (the process may have %d: RLIMIT_NOFILE; ulimit -n, or LimitNOFILE of "
+                "systemd): more of them are opened anew for each request, which takes longer; this is said once", all->limit);
+}
+
+void
+posix_brief_end (posix_private_t *priv, const struct posix_fd *pfd)
+{
+    if (pfd->fd >= 0)
+        close (pfd->fd);
+    else
+        __atomic_sub_fetch (&priv->descriptors.files, 1, __ATOMIC_RELAXED);
+    room_made (&priv->descriptors);
+}
+
+/* fd becomes the file's own, unless another thread was faster. */
+static bool
+brief_settle (struct posix_descriptors *all, struct posix_fd *pfd, int fd)
+{
+    int none = -1;
+
+    if (!__atomic_compare_exchange_n (&pfd->fd, &none, fd, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        return false;
+    __atomic_sub_fetch (&all->files, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* As the daemon: whether the caller may was asked when he opened it. A file system may not give by its handle what has no name any more;
+ * such an inode's own descriptor is kept. */
+static int
+brief_open (xlator_t *this, inode_t *inode, int flags)
+{
+    g_auto (posix_pin_t) pin = { 0 };
+    struct posix_inode *pi = posix_inode_get (this, inode);
+    int fd = pi ? posix_handle_open (this, pi, flags) : -ESTALE, r;
+
+    if (fd != -ESTALE || !pi)
+        return fd;
+    r = posix_pin (this, inode, &pin);
+    return r < 0 ? r : posix_openat (this, AT_FDCWD, posix_path_of (pin.fd).text, flags, 0);
+}
+
+int
+posix_use_brief (xlator_t *this, fd_t *fd, struct posix_use *use)
+{
+    struct posix_descriptors *all = &posix_priv (this)->descriptors;
+
+    use->fd = brief_open (this, fd->inode, use->pfd->again);
+    if (use->fd < 0)
+        return use->fd;
+    __atomic_add_fetch (&all->opened, 1, __ATOMIC_RELAXED);
+    if (use->fd >= all->many || !brief_settle (all, use->pfd, use->fd))
+        use->brief = all;
+    return 0;
+}
+
+void
+posix_use_close (struct posix_use *use)
+{
+    struct posix_descriptors *all = use->brief;
+
+    if (close (use->fd) < 0 && errno != EINTR)
+        __atomic_store_n (&use->pfd->late, errno, __ATOMIC_RELAXED);
+    use->brief = NULL;
+    room_made (all);
+}
+
+int
+posix_fd_own (xlator_t *this, fd_t *fd)
+{
+    g_auto (posix_use_t) use = { 0 };
+    int r = posix_use_begin (this, fd, &use);
+
+    if (r < 0)
+        return r;
+    if (use.brief && brief_settle (use.brief, use.pfd, use.fd))
+        use.brief = NULL;
+    return posix_fd_lasting (use.pfd);
+}
+
+void
+posix_descriptors_dump (const posix_private_t *priv, GString *out)
+{
+    const struct posix_descriptors *all = &priv->descriptors;
+
+    g_string_append_printf (out, "process-descriptors=%d\n", all->limit);
+    g_string_append_printf (out, "open-without-descriptor=%u\n", __atomic_load_n (&all->files, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "opened-for-a-request=%" G_GUINT64_FORMAT "\n", __atomic_load_n (&all->opened, __ATOMIC_RELAXED));
+}
+
+void
+posix_descriptors_explain (const posix_private_t *priv, GString *out)
+{
+    const unsigned files = __atomic_load_n (&priv->descriptors.files, __ATOMIC_RELAXED);
+
+    if (files > 0)
+        g_string_append_printf (out, "descriptors run short (%d, RLIMIT_NOFILE): %u of the files that are open have none, and are opened anew "
+                                "for each request\n", priv->descriptors.limit, files);
+}
