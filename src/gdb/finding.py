@@ -127,14 +127,15 @@ def frame_of_value(value):
 
 
 def variables(gdb_frame, arguments_only=False):
-    """The symbols that are in reach in a stack frame, the innermost first."""
+    """The symbols that have a value in a stack frame, the innermost first. A variable has none before the line after its own."""
+    line = gdb_frame.find_sal().line
     try:
         block = gdb_frame.block()
     except RuntimeError:
         return
     while block is not None:
         for symbol in block:
-            if symbol.is_argument or (symbol.is_variable and not arguments_only):
+            if symbol.is_argument or (symbol.is_variable and not arguments_only and symbol.line < line):
                 yield symbol
         if block.function is not None:
             return
@@ -172,18 +173,36 @@ def frame_in(gdb_frame):
     return None
 
 
-def selected_request_frame():
-    """The call_frame_t * of the selected stack frame, or of the first above it that has one; None without."""
+def nearest(find):
+    """What find (gdb_frame) says of the selected stack frame, or of the first above it of which it says something; None without."""
     try:
         selected = gdb.selected_frame()
     except gdb.error:
         return None
     older, found, depth = selected, None, 0
     while older is not None and found is None and depth < 256:
-        found = frame_in(older)
+        found = find(older)
         older, depth = older.older(), depth + 1
     selected.select()
     return found
+
+
+def selected_request_frame():
+    """The call_frame_t * of the selected stack frame, or of the first above it that has one; None without."""
+    return nearest(frame_in)
+
+
+def library_request_in(gdb_frame):
+    """The fuse_req_t that a function has as an argument: what the root of its request has as `top`; or None."""
+    for symbol in variables(gdb_frame, arguments_only=True):
+        value = value_of(gdb_frame, symbol) if points_to(symbol.type, "fuse_req") else None
+        if value is not None and int(value):
+            return int(value)
+    return None
+
+
+def selected_library_request():
+    return nearest(library_request_in)
 
 
 # --- inodes -----------------------------------------------------------------------------------------

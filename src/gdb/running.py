@@ -5,7 +5,8 @@ import gdb
 
 from windlass_gdb.base import Command, Problem, function_at, need_running, op_name, op_names, points_to, say, type_named
 from windlass_gdb.callbacks import CALLBACK, Function, is_translators, known
-from windlass_gdb.finding import awaited_frames, selected_request_frame, value_of, xlator_name, xlators
+from windlass_gdb.finding import (awaited_frames, selected_library_request, selected_request_frame, value_of, xlator_name,
+                                  xlators)
 
 FIRST_REGISTER = ("rdi", "x0")  # of the first argument at a function's entry, where debug information has lost it
 
@@ -68,18 +69,26 @@ class End(gdb.Breakpoint):
 
 
 class Run:
-    """One run to the next landing of a request; root None: of the first that this thread lands with."""
+    """One run to the next landing of a request. Where it hasn't begun, it is known by what libfuse knows it by: another thread may go on
+    with it; and where there isn't that either, it is the first that this thread lands with."""
 
     def __init__(self, start, skips_start):
-        self.root = int(start["root"]) if start is not None else None
-        self.number = int(start["root"]["unique"]) if start is not None else None
+        self.root = self.number = None
+        self.top = selected_library_request() if start is None else None
         self.begin = (int(start), int(start["this"])) if start is not None and skips_start else None
         self.thread = gdb.selected_thread().num
         self.landed = self.ended = None
+        if start is not None:
+            self.know(start["root"])
+
+    def know(self, root):
+        self.root, self.number = int(root), int(root["unique"])
 
     def is_ours(self, root):
         if self.root is not None:
             return int(root) == self.root
+        if self.top is not None:
+            return int(root["top"]) == self.top
         return gdb.selected_thread().num == self.thread
 
     def lands(self, frame):
@@ -89,7 +98,9 @@ class Run:
         return True
 
     def ends(self, root):
-        self.ended = self.is_ours(root) and self.root is not None
+        self.ended = (self.root is not None or self.top is not None) and self.is_ours(root)
+        if self.ended:
+            self.know(root)
         return self.ended
 
     def go(self, functions):
@@ -142,7 +153,7 @@ class Wind(Command):
 
 Runs until the request of the selected stack frame (its `frame`, or that of the nearest caller that has one) gets to the fop of
 the next translator, on whatever thread; other requests run on meanwhile. Where no request has begun yet, as in fuse_write, the
-one that this thread begins next is meant. If the request ends first, that is said."""
+one that this thread is about to begin is meant. If the request ends first, that is said."""
 
     name = "wind"
 

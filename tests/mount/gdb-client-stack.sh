@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A write walked through the client's stack in gdb: wind by wind from fuse_write to write-behind, which answers at once; the callbacks in
-# reverse, up to the bridge's; then, in a request of its own, on to storage and back to write-behind.
+# reverse, up to the bridge's; then, in a request of its own, on to storage and back to write-behind. The same where another thread goes on
+# with the request than the one that took it.
 # builds: debug release
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -42,20 +43,27 @@ gdb.execute("delete")
 print("=== end")
 end
 END
-(
-    wait_until 60 is_mounted
-    echo wanted >"$MNT/wanted" &
-    wait_until 280 "grep -q '^=== end' gdb.out"
-    if [ "$(id -u)" = 0 ]; then umount -l "$MNT"; else fusermount3 -u -z "$MNT"; fi
-    wait
-) >/dev/null 2>&1 &
-RUN="gdb -nx -batch -x script" timeout 280 "$WINDLASS" -N -l "$LOG" -f "$VOL" "$MNT" >gdb.out 2>gdb.err
-expect_match "it ran to its end" '^=== end$' "$(cat gdb.out gdb.err)"
-expect_no_match "nothing but messages" 'Traceback|Exception' "$(cat gdb.out gdb.err)"
 way () { sed -n "s/^$1 \([a-z0-9_]*\) .*/\1/p" gdb.out | xargs; }
-# What has nothing to do with a write is not on its way.
-expect_match "down" '^io_stats_every (iot_[a-z_]+ )?mdc_every qr_every ob_writev rda_writev wb_writev$' "$(way DOWN)"
-expect_match "up, as it was answered early" '^(rda_[a-z_]+_cbk )?(ob_[a-z_]+_cbk )?(qr_[a-z_]+_cbk )?mdc_every_cbk (iot_[a-z_]+_cbk )?io_stats_every_cbk fuse_writev_cbk$' "$(way UP)"
-expect_match "later, on its own account" '^(gf_utime_writev )?posix_writev (gf_utime_writev_cbk )?wb_write_cbk$' "$(way LATER)"
-expect_match "whose request that is" 'caused by request' "$(cat gdb.out)"
-expect "what was written" wanted "$(cat "$BACK/wanted")"
+
+walk () { # OPTION...
+    (
+        wait_until 60 is_mounted
+        echo wanted >"$MNT/wanted" &
+        wait_until 280 "grep -q '^=== end' gdb.out"
+        if [ "$(id -u)" = 0 ]; then umount -l "$MNT"; else fusermount3 -u -z "$MNT"; fi
+        wait
+    ) >/dev/null 2>&1 &
+    RUN="gdb -nx -batch -x script" timeout 280 "$WINDLASS" -N "$@" -l "$LOG" -f "$VOL" "$MNT" >gdb.out 2>gdb.err
+    expect_match "it ran to its end" '^=== end$' "$(cat gdb.out gdb.err)"
+    expect_no_match "nothing but messages" 'Traceback|Exception' "$(cat gdb.out gdb.err)"
+    # What has nothing to do with a write is not on its way.
+    expect_match "down" '^io_stats_every (iot_[a-z_]+ )?mdc_every qr_every ob_writev rda_writev wb_writev$' "$(way DOWN)"
+    expect_match "up, as it was answered early" '^(rda_[a-z_]+_cbk )?(ob_[a-z_]+_cbk )?(qr_[a-z_]+_cbk )?mdc_every_cbk (iot_[a-z_]+_cbk )?io_stats_every_cbk fuse_writev_cbk$' "$(way UP)"
+    expect_match "later, on its own account" '^(gf_utime_writev )?posix_writev (gf_utime_writev_cbk )?wb_write_cbk$' "$(way LATER)"
+    expect_match "whose request that is" 'caused by request' "$(cat gdb.out)"
+    expect "what was written" wanted "$(cat "$BACK/wanted")"
+    rm gdb.out "$BACK/wanted"
+}
+
+walk
+walk --in-place-limit=0
