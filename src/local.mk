@@ -276,7 +276,7 @@ src_libhooks_a_CFLAGS = $(WINDLASS_CFLAGS) $(HOOK_CFLAGS)
 # All objects, not only what the program itself calls: translators use the rest. Programs of tests need the same.
 whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
 whole_objects += $(src_libfunctions_a_OBJECTS) $(src_libhooks_a_OBJECTS)
-whole_libs = $(FUSE_LIBS) $(GLIB_LIBS)
+whole_libs = $(FUSE_LIBS) $(URING_LIBS) $(GLIB_LIBS)
 
 sbin_PROGRAMS += src/windlass
 src_windlass_SOURCES = \

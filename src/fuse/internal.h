@@ -36,7 +36,7 @@ enum passthrough_choice { PASSTHROUGH_AUTO, PASSTHROUGH_OFF, PASSTHROUGH_REQUIRE
 enum decides { DECIDES_KERNEL, DECIDES_KERNEL_BY_MODE, DECIDES_TRANSLATOR };
 
 /* Whether requests come through io_uring: in the order of the option's values. */
-enum io_uring { IO_URING_AUTO, IO_URING_OFF, IO_URING_REQUIRED };
+enum io_uring_mode { IO_URING_AUTO, IO_URING_OFF, IO_URING_REQUIRED };
 
 struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
@@ -50,7 +50,7 @@ struct bridge_settings {
     uint64_t read_ahead; /* bytes */
     char *meta_dir_name; /* empty: none */
     int background_qlen, congestion_threshold, reader_threads, time_granularity;
-    int io_uring, io_uring_depth; /* the first is an enum io_uring */
+    int io_uring, io_uring_depth; /* the first is an enum io_uring_mode */
     bool io_uring_pinned;
 };
 

@@ -257,15 +257,19 @@ ring_run (struct reader *reader)
 {
     struct ring_worker *worker = (struct ring_worker *) reader;
     struct bridge *bridge = reader->bridge;
+    int r;
 
     if (!wait_to_go (bridge->ring))
         return;
     if (bridge->ring->pinned)
         pin (worker->queue);
     self = worker;
-    uring_watch (&worker->uring);
+    r = uring_begin (&worker->uring);
+    if (r == 0)
+        uring_watch (&worker->uring);
     do {
-        int r = worker_wait (worker);
+        if (r == 0)
+            r = worker_wait (worker);
 
         if (r < 0) {
             gf_log (&bridge->xlator, GF_LOG_ERROR, "can't wait for requests of processor %u: %s; unmounting", worker->queue->number, g_strerror (-r));

@@ -17,6 +17,8 @@ why_not (struct bridge *bridge)
     char state = 'Y';
     FILE *file;
 
+    if (!URING_IS_BUILT)
+        return "this windlass was built without liburing";
     file = fopen (SWITCH, "re");
     if (!file)
         return errno == ENOENT ? "the kernel knows nothing of it: that takes Linux 6.14" : NULL;
@@ -94,7 +96,6 @@ ring_worker_new (struct ring_queue *queue, int *ret_error)
     *ret_error = worker->wake < 0 ? -errno : uring_open (&worker->uring, 64, fuse_session_fd (bridge->session), worker->wake);
     if (*ret_error == 0)
         return worker;
-    worker->uring.fd = -1;
     ring_worker_free (worker);
     return NULL;
 }

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An io_uring as src/fuse/ring.h needs one: commands of the fuse device, and somebody who wakes the thread that waits. So little
- * that it isn't worth a library, of which a build might do without.
+ * An io_uring as src/fuse/ring.h needs one: commands of the fuse device, and somebody who wakes the thread that waits. By liburing; a build
+ * without it can open none.
  */
 #ifndef WINDLASS_FUSE_URING_H
 #define WINDLASS_FUSE_URING_H
 
-#include <linux/io_uring.h>
+#include "config.h"
+
+#include <glib.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#if defined IORING_SETUP_SQE128
-#define HAVE_URING 1
+#ifdef HAVE_LIBURING
+#include <liburing.h>
+#define URING_IS_BUILT true
+#else
+#define URING_IS_BUILT false
 #endif
 
 /* --- what the kernel has for it, since 6.14: not in every linux/fuse.h --- */
@@ -40,19 +44,23 @@ struct ring_submission {
     uint8_t padding[6];
 };
 
+#define URING_COMMAND_SIZE 80 /* bytes of a submission's command, of which that is the beginning */
+
 /* --- one of them --- */
 
 struct uring {
-    int fd;            /* -1: there is none */
-    char *rings, *sqes; /* what the kernel shows of it */
-    size_t rings_size, sqes_size;
-    struct io_uring_params params;
-    unsigned sq_tail, cq_head;
+    bool open;
+#ifdef HAVE_LIBURING
+    struct io_uring io;
+#endif
 };
 
 /* With room for so many submissions, about device, and one that wakes who waits. 0, or a negative errno. One thread uses it. */
 int uring_open (struct uring *ret_uring, unsigned entries, int device, int eventfd);
 void uring_close (struct uring *uring);
+
+/* This thread is the one that uses it from now on. 0, or a negative errno. */
+int uring_begin (struct uring *uring);
 
 /* Puts in a command of the device with that data; it goes with the next uring_submit or uring_wait. There is room. */
 void uring_put (struct uring *uring, enum ring_command command, const struct ring_submission *submission, const void *iov, void *data);
