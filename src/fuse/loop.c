@@ -18,6 +18,7 @@
 #define SIGNAL_WAKE (SIGRTMIN + 1)
 
 #define WAITING_MAX 4
+#define GATHER 2000 /* microseconds */
 
 #define CRASH_STACK (64 * 1024)
 
@@ -176,6 +177,24 @@ reader_call (struct bridge *bridge)
     pthread_mutex_unlock (&bridge->lock);
 }
 
+/* With a ring, nothing is read that anybody waits for, or that could keep its thread. */
+static bool
+is_aside (const struct bridge *bridge, const struct fuse_buf *buf)
+{
+    const uint32_t opcode = ((const struct fuse_in_header *) buf->mem)->opcode;
+
+    return ring_is_used (bridge) && (opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET || opcode == FUSE_INTERRUPT);
+}
+
+/* What the kernel forgets comes one by one to who is quick, and each wakes a thread: a moment later it is many in one request. An
+ * interrupt can wait for so long. */
+static void
+let_gather (const struct bridge *bridge)
+{
+    if (!__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
+        g_usleep (GATHER);
+}
+
 static void
 reader_loop (struct reader *reader)
 {
@@ -202,7 +221,8 @@ reader_loop (struct reader *reader)
             g_usleep (10000);
             continue;
         }
-        if (idle == 0)
+        const bool aside = is_aside (bridge, &buf);
+        if (idle == 0 && !aside)
             reader_call (bridge);
         if (follows)
             place_taken (&reader->place, ((const struct fuse_in_header *) buf.mem)->pid);
@@ -213,6 +233,8 @@ reader_loop (struct reader *reader)
         if (follows)
             place_answered (&reader->place);
         slow_thread_is_free ();
+        if (aside)
+            let_gather (bridge);
     }
 }
 
