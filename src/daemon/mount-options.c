@@ -10,6 +10,7 @@ static const char *const kernel_words[] = {
     "nodev",     "exec",        "noexec",       "async",               "sync",
     "atime",     "noatime",     "dirsync",      "allow_other",         "allow_root",
     "blksize",   "max_read",    "auto_unmount", "default_permissions", "no_default_permissions",
+    "no_allow_other",
     "context",   "fscontext",   "defcontext",   "rootcontext",         "fsname",
     "subtype",   NULL,
 };

@@ -107,7 +107,8 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
     /* The umask travels with a request, so that a default ACL can stand in for it. */
     want (conn, FUSE_CAP_DONT_MASK, true);
-    want (conn, FUSE_CAP_POSIX_ACL, acl_of (settings->acl) == DECIDES_KERNEL);
+    /* With it the kernel checks rights, whatever was asked for. */
+    want (conn, FUSE_CAP_POSIX_ACL, bridge->checked && acl_of (settings->acl) == DECIDES_KERNEL);
     want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
     want (conn, FUSE_CAP_AUTO_INVAL_DATA, settings->auto_invalidation);
     want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
@@ -191,7 +192,7 @@ session_options (struct bridge *bridge, const char *given)
     }
     if (!has_option (given, "subtype"))
         g_string_append (out, ",subtype=windlass");
-    if (!has_option (given, "allow_other") && !has_option (given, "allow_root") && geteuid () == 0)
+    if (!has_option (given, "allow_other") && !has_option (given, "allow_root") && !has_option (given, "no_allow_other") && geteuid () == 0)
         g_string_append (out, ",allow_other");
     if (bridge->settings.read_only && !has_option (given, "ro"))
         g_string_append (out, ",ro");
@@ -203,15 +204,15 @@ session_options (struct bridge *bridge, const char *given)
     return g_string_free (out, FALSE);
 }
 
-/* Without the one word that is ours. */
+/* Without the words that are ours. */
 static char *
-without_option (const char *options, const char *name)
+without_ours (const char *options)
 {
     g_auto (GStrv) words = bridge_split_options (options);
     GString *out = g_string_new (NULL);
 
     for (char **word = words; *word; word++)
-        if (strcmp (*word, name) != 0)
+        if (strcmp (*word, "no_default_permissions") != 0 && strcmp (*word, "no_allow_other") != 0)
             g_string_append_printf (out, "%s%s", out->len ? "," : "", *word);
     return g_string_free (out, FALSE);
 }
@@ -233,7 +234,7 @@ session_log (enum fuse_log_level level, const char *format, va_list args)
 static int
 session_make (struct bridge *bridge, const char *options, char **ret_error)
 {
-    g_autofree char *ours = without_option (options, "no_default_permissions");
+    g_autofree char *ours = without_ours (options);
     char *argv[] = { "windlass", "-o", ours, NULL };
     struct fuse_args args = FUSE_ARGS_INIT (3, argv);
     struct fuse_lowlevel_ops ops = { .init = session_init };

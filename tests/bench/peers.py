@@ -11,6 +11,7 @@ import machine
 
 WINDLASS = "windlass"
 CLASSIC, PASS, URING, PASS_URING = "windlass-classic", "windlass-pass", "windlass-uring", "windlass-pass-uring"
+AS_HP = "windlass-as-hp"
 ROT13 = "windlass+rot13"
 BARE = "bare"
 STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"  # volfiles/client-stack.vol, the same for both
@@ -79,7 +80,8 @@ def fast(passthrough, uring):
 NEEDS_FAST, NEEDS_URING, NEEDS_HP, NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS = "fast", "uring", "hp", "ll", "bindfs", "glusterfs"
 
 # Name, how it is started, its options, what it takes. Attributes and names are good for a second, which is the default of GlusterFS
-# and Windlass; passthrough_hp's are for a day, and that can't be changed.
+# and Windlass; passthrough_hp's are for a day, and that can't be changed. Nor does it have the kernel check rights, so that a new name costs it
+# a getattr of the directory less. windlass-as-hp promises no more than that.
 # windlass and windlass+stack are as people get them: all that is there is used. bindfs-mt is bindfs as fast as it gets with that; its
 # own default is one thread and writes of 4 KiB. With -wb the kernel collects writes.
 PEERS = [
@@ -89,6 +91,8 @@ PEERS = [
     (PASS, windlass_command, fast("required", "off"), (NEEDS_FAST,)),
     (URING, windlass_command, fast("off", "required"), (NEEDS_FAST, NEEDS_URING)),
     (PASS_URING, windlass_command, fast("required", "required"), (NEEDS_FAST, NEEDS_URING)),
+    (AS_HP, windlass_command, [*fast("required", "required"), "--entry-timeout=86400", "--attribute-timeout=86400",
+                               "-o", "no_allow_other,no_default_permissions"], (NEEDS_FAST, NEEDS_URING)),
     (ROT13, rot13_command, [], ()),
     (ROT13 + "-classic", rot13_command, fast("off", "off"), (NEEDS_FAST,)),
     (ROT13 + "-wb", rot13_command, ["--kernel-writeback-cache=on"], ()),

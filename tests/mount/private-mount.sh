@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What a user mounts is seen by nobody else, not even by root, whatever the modes of its files; no setuid program or device works in
-# it; and he can have it seen by others only where the administrator lets him.
+# it; root's is everybody's unless it is said to be root's alone; and a user can have it seen by others only where the administrator lets him.
 # builds: debug release
 . "$(dirname "$0")/lib.sh"
 let_users_mount
@@ -19,6 +19,10 @@ chmod 777 "$BACK"
 cp "$(command -v id)" "$BACK/id"
 chmod 6755 "$BACK/id"
 stack
+mount_volfile "$VOL" -o no_allow_other
+expect "what root reads" text "$(cat "$MNT/file")"
+expect_match "root's alone" 'Permission denied' "$(as 65534 cat "$MNT/file")"
+unmount
 mkdir -m 777 logs
 user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -p logs/pid "$MNT" || fail "a user can't mount: $(cat logs/log)"
 DAEMON=$(cat logs/pid)
