@@ -2,6 +2,9 @@
 /* storage/posix with more files open than the process may have descriptors. */
 #include "posix_world.h"
 
+#include "core/thread.h"
+
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 
@@ -263,6 +266,70 @@ START_TEST (room_is_used_when_there_is_some)
 }
 END_TEST
 
+/* Threads that read and write the same files, while others are closed and opened: at some moment each file gets a descriptor. */
+#define HANDS 4
+#define SHARED 8
+
+struct hand {
+    struct world w; /* with a client of its own */
+    fd_t **fds;
+    pthread_t thread;
+    unsigned number;
+    bool *enough; /* atomic */
+};
+
+static void *
+hand_run (void *data)
+{
+    struct hand *hand = data;
+
+    for (unsigned i = 0; !__atomic_load_n (hand->enough, __ATOMIC_RELAXED); i++) {
+        const char text[] = { (char) ('a' + i % 26), '\0' };
+        g_autofree char *got = NULL;
+
+        ck_assert_int_eq (world_write (&hand->w, hand->fds[i % SHARED], text, hand->number), 1);
+        got = world_read (&hand->w, hand->fds[i % SHARED], 1, hand->number);
+        ck_assert_int_eq (hand->w.r, 1);
+        ck_assert_int_eq (got[0], text[0]);
+    }
+    return NULL;
+}
+
+START_TEST (threads_share_files_without_descriptors)
+{
+    struct crowded c = crowded_begin (world_modes[_i], O_RDWR);
+    struct hand hands[HANDS];
+    bool enough = false;
+
+    if (!c.w.by_name) {
+        for (unsigned i = 0; i < HANDS; i++) {
+            hands[i] = (struct hand){ .w = c.w, .fds = c.fds + FILES - SHARED, .number = i, .enough = &enough };
+            hands[i].w.client = client_new (c.w.graph->top);
+            ck_assert_int_eq (thread_new (&hands[i].thread, "hand", hand_run, &hands[i]), 0);
+        }
+        for (int round = 0; round < 20; round++)
+            for (int i = 0; i < FILES - SHARED; i++) {
+                inode_t *inode = c.fds[i]->inode;
+                fd_t *again = world_open (&c.w, inode, O_RDWR);
+                ck_assert_int_eq (c.w.r, 0);
+                fd_unref (c.fds[i]);
+                c.fds[i] = again;
+            }
+        for (int i = 0; i < FILES - SHARED; i++)
+            g_clear_pointer (&c.fds[i], fd_unref);
+        while (dumped (&c.w, "open-without-descriptor") > 0)
+            sched_yield ();
+        __atomic_store_n (&enough, true, __ATOMIC_RELAXED);
+        for (unsigned i = 0; i < HANDS; i++) {
+            thread_join (hands[i].thread);
+            client_free (hands[i].w.client);
+        }
+        ck_assert_uint_lt (world_descriptors (), LIMIT);
+    }
+    crowded_end (&c);
+}
+END_TEST
+
 /* None is left at all, by others' doing: ENFILE, and no file is lost. */
 START_TEST (nothing_is_left)
 {
@@ -303,6 +370,7 @@ main (void)
     tcase_add_loop_test (tcase, each_file_keeps_its_bytes, 2, WORLD_MODES);
     tcase_add_loop_test (tcase, what_loses_its_name_lives_on, 2, WORLD_MODES);
     tcase_add_loop_test (tcase, a_listing_goes_on_where_it_was, 2, WORLD_MODES);
+    tcase_add_loop_test (tcase, threads_share_files_without_descriptors, 2, WORLD_MODES);
     if (geteuid () == 0) {
         tcase_add_test (tcase, rights_are_those_of_the_open);
         tcase_add_test (tcase, locks_last);

@@ -14,17 +14,17 @@ for handles in auto descriptor; do
     DAEMON=$(cat pid)
     expect_match "the daemon's limit" 'open files +64 +64' "$(cat "/proc/$DAEMON/limits")"
 
-    # 40 are open at once, others are listed and read meanwhile.
-    for i in {10..49}; do
+    # 30 are open at once, others are listed and read meanwhile.
+    for i in {10..39}; do
         eval "exec $((i + 10))<>'$MNT/dir/file-00$i'" || fail "can't open file $i"
     done
     expect "a listing with attributes" 3000 "$(ls -l "$MNT/dir" | grep -c '^-.* file-')"
     expect "what is read" qrrc "$(cat "$MNT/dir/file-1500")"
     expect "files by find" 3000 "$(find "$MNT/dir" -type f -size -2M | wc -l)"
-    for i in {10..49}; do
+    for i in {10..39}; do
         echo "$i" >&$((i + 10)) || fail "can't write to file $i"
     done
-    for i in {10..49}; do
+    for i in {10..39}; do
         eval "exec $((i + 10))>&-"
         expect "file $i" "$i" "$(cat "$BACK/dir/file-00$i")"
         : >"$BACK/dir/file-00$i"
@@ -73,11 +73,13 @@ for PASSTHROUGH in off auto; do
     expect_match "what is said of a file" 'descriptors run short \(64, RLIMIT_NOFILE\)' "$("$WINDLASS" explain "$MNT/open-0000")"
     echo >&"${COPROC[1]}"
     said held
-    expect "files without a descriptor when there is room" 0 "$(dumped open-without-descriptor)"
+    # The system tells of a close later than close(2) returns.
+    used () { echo >&"${COPROC[1]}" && said held; }
+    wait_until 'used && [ "$(dumped open-without-descriptor)" = 0 ]'
     [ "$(dumped opened-for-a-request)" -gt 0 ] || fail "no file was opened for a request"
     expect "what the log says of it" 1 "$(grep -c 'so many files are open that descriptors run short' "$LOG")"
     expect_no_match "the log" 'ENFILE|EMFILE' "$(cat "$LOG")"
-    echo >&"${COPROC[1]}"
+    eval "exec ${COPROC[1]}>&-"
     wait $COPROC_PID || fail "many-open.py failed"
     unmount
     rm -f "$BACK"/open-* "$LOG"

@@ -8,7 +8,7 @@
  *   |--- O_PATH ones of inodes -----------------|--- for each of these that is opened another one is closed
  *
  * A file that was given a descriptor keeps it until it is released: so whoever uses it takes no lock and counts nothing. One that has
- * none keeps the first that a request gets below `many`.
+ * none keeps the first that a request gets below `many`. Meanwhile inodes give up theirs, down to a quarter of what they may have.
  */
 #include "posix.h"
 
@@ -184,8 +184,10 @@ posix_use_brief (xlator_t *this, fd_t *fd, struct posix_use *use)
     if (use->fd < 0)
         return use->fd;
     __atomic_add_fetch (&all->opened, 1, __ATOMIC_RELAXED);
-    if (use->fd >= all->many || !brief_settle (all, use->pfd, use->fd))
-        use->brief = all;
+    if (use->fd < all->many && brief_settle (all, use->pfd, use->fd))
+        return 0;
+    use->brief = all;
+    posix_cache_shrink (&posix_priv (this)->cache, 1);
     return 0;
 }
 

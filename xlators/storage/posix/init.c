@@ -8,7 +8,7 @@
 #include <sys/xattr.h>
 
 #define INIT_CACHE_MAX 8192
-#define INIT_CACHE_MIN 64
+#define INIT_CACHE_MIN 16
 
 static int
 init_refuse (xlator_t *this, int error, const char *what)
