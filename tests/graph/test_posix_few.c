@@ -106,6 +106,23 @@ START_TEST (each_file_keeps_its_bytes)
 }
 END_TEST
 
+/* Inodes leave an eighth, however many are looked at. */
+START_TEST (inodes_leave_room)
+{
+    struct crowded c = crowded_begin (world_modes[0], O_RDWR);
+
+    if (!c.w.by_name) {
+        for (int round = 0; round < 3; round++)
+            for (int i = 0; i < FILES; i++) {
+                world_stat (&c.w, c.fds[i]->inode);
+                ck_assert_int_eq (c.w.r, 0);
+            }
+        ck_assert_uint_le (world_descriptors (), LIMIT - LIMIT / 8 + 3); /* the one that counts, and what check has with high numbers */
+    }
+    crowded_end (&c);
+}
+END_TEST
+
 /* What was allowed at the open is, and no more: whatever the mode says since, and whoever asks. */
 START_TEST (rights_are_those_of_the_open)
 {
@@ -373,6 +390,7 @@ main (void)
     tcase_add_loop_test (tcase, threads_share_files_without_descriptors, 2, WORLD_MODES);
     if (geteuid () == 0) {
         tcase_add_test (tcase, rights_are_those_of_the_open);
+        tcase_add_test (tcase, inodes_leave_room);
         tcase_add_test (tcase, locks_last);
         tcase_add_test (tcase, room_is_used_when_there_is_some);
         tcase_add_test (tcase, nothing_is_left);

@@ -124,6 +124,19 @@ posix_cache_shrink (struct posix_cache *cache, unsigned n)
         posix_cache_evict (cache, n);
 }
 
+/* What is to become the number of a descriptor of which there are too many: that of another one, *victim, in whose place fd is to be closed. Else
+ * those with high numbers would stay, and each low one that goes would make room for one more. */
+static int
+cache_move_down (int fd, int *victim)
+{
+    const int low = *victim;
+
+    if (low < 0 || low > fd || dup3 (fd, low, O_CLOEXEC) < 0)
+        return fd;
+    *victim = fd;
+    return low;
+}
+
 void
 posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
 {
@@ -136,6 +149,8 @@ posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
         /* When all are in use the ring grows for a while: refusing would be worse. */
         if (cache->ring->len >= cache->limit || fd >= cache->most)
             victim = cache_evict_locked (cache);
+        if (fd >= cache->most)
+            fd = cache_move_down (fd, &victim);
         if (cache->watch)
             posix_watch_mark (cache->watch, pi, fd);
         pi->fd = fd;
