@@ -65,7 +65,7 @@ slow_for (uint64_t took)
 bool
 quick_judge (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end, bool preempted)
 {
-    const uint64_t took = end - begin;
+    const uint64_t took = ticks_between (begin, end);
     const bool quick_now = took < __atomic_load_n (&quick->limit, __ATOMIC_RELAXED);
     uint64_t *until = &quick->ops[op].until, *doubtful = &quick->ops[op].doubtful;
 

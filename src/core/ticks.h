@@ -39,6 +39,13 @@ ticks_now (void)
     return __builtin_expect (ticks_are_cycles, 1) ? ticks_of_counter () : (uint64_t) clock_now ();
 }
 
+/* From one ticks_now to another; none where the second is the earlier one, as when threads have read them. */
+static inline uint64_t
+ticks_between (uint64_t begin, uint64_t end)
+{
+    return (int64_t) (end - begin) < 0 ? 0 : end - begin;
+}
+
 /* Looks what the counter is, and how long a tick is: takes some milliseconds the first time. Whoever begins to measure calls it. */
 void ticks_init (void);
 

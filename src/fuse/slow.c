@@ -61,7 +61,7 @@ count_stuck_locked (struct bridge *bridge)
         const uint64_t since = __atomic_load_n (&one->since, __ATOMIC_ACQUIRE);
         const call_stack_t *root = __atomic_load_n (&one->root, __ATOMIC_RELAXED);
 
-        if (since == 0 || now - since < patience)
+        if (since == 0 || ticks_between (since, now) < patience) /* it may have begun since now was read */
             continue;
         stuck++;
         if (root)

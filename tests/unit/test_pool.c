@@ -131,6 +131,19 @@ START_TEST (who_only_lost_the_processor_is_in_doubt_and_the_second_time_not)
 }
 END_TEST
 
+/* Who looks at what another thread does may have read the clock before that began. */
+START_TEST (what_begins_after_it_was_looked_at_is_not_slow)
+{
+    const uint64_t now = ticks_of_ns (1000 * MS);
+
+    quick_init (&quick, 50000, false);
+    ck_assert (!quick_note_stuck (&quick, FOP_readv, now + 1, now));
+    ck_assert (quick_is (&quick, FOP_readv));
+    ck_assert (quick_note_stuck (&quick, FOP_readv, now - ticks_of_ns (MS), now));
+    ck_assert (!quick_is (&quick, FOP_readv));
+}
+END_TEST
+
 START_TEST (with_no_limit_nothing_is_quick)
 {
     quick_init (&quick, 0, false);
@@ -165,6 +178,7 @@ main (void)
     tcase_add_test (tcase, each_is_done_once_whoever_brings_it);
     tcase_add_test (tcase, one_slow_call_is_enough_and_it_stays_slow_for_sixteen_times_what_it_took);
     tcase_add_test (tcase, who_only_lost_the_processor_is_in_doubt_and_the_second_time_not);
+    tcase_add_test (tcase, what_begins_after_it_was_looked_at_is_not_slow);
     tcase_add_test (tcase, with_no_limit_nothing_is_quick);
     tcase_add_test (tcase, what_hangs_for_an_hour_is_slow_for_seconds);
     suite_add_tcase (suite, tcase);
