@@ -115,6 +115,13 @@ brief_can_be (xlator_t *this, const struct posix_inode *pi, int flags)
     return fd >= 0 || fd == -EMFILE || fd == -ENFILE;
 }
 
+/* What closing said; it is closed all the same. */
+static int
+close_late (int fd)
+{
+    return close (fd) == 0 || errno == EINTR ? 0 : errno;
+}
+
 void
 posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd)
 {
@@ -127,7 +134,7 @@ posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd)
     pfd->again = flags & BRIEF_FLAGS;
     pfd->wanders = true;
     posix_cache_opened (&priv->cache, pi, pfd);
-    close (pfd->fd);
+    pfd->late = close_late (pfd->fd);
     pfd->fd = -1;
     __atomic_add_fetch (&all->files, 1, __ATOMIC_RELAXED);
     room_made (all);
@@ -195,9 +202,10 @@ void
 posix_use_close (struct posix_use *use)
 {
     struct posix_descriptors *all = use->brief;
+    const int late = close_late (use->fd);
 
-    if (close (use->fd) < 0 && errno != EINTR)
-        __atomic_store_n (&use->pfd->late, errno, __ATOMIC_RELAXED);
+    if (late != 0)
+        __atomic_store_n (&use->pfd->late, late, __ATOMIC_RELAXED);
     use->brief = NULL;
     room_made (all);
 }
