@@ -58,15 +58,7 @@ set_once (xlator_t **to, xlator_t *xl)
         *to = xl;
 }
 
-static void
-route_elsewhere_locked (xlator_t *xl)
-{
-#define ROUTE_ELSEWHERE(name)                                                                      \
-    if (!quick_is (&xl->elsewhere->quick, FOP_##name))                                             \
-        __atomic_store_n (&xl->routes.name.call, elsewhere_##name, __ATOMIC_RELAXED);
-    FOP_LIST (ROUTE_ELSEWHERE)
-}
-
+/* Requests are on their way meanwhile: each route is written once, as it is to be. */
 static void
 xlator_route_locked (xlator_t *xl)
 {
@@ -77,18 +69,15 @@ xlator_route_locked (xlator_t *xl)
     watched = xl->watchers != 0;
 
 #define ROUTE(name)                                                                                \
-    if (below && (xl->pass_through || !xlator_does (xl, xl->api->fops.name, FOP_##name))) {        \
-        set_once (&xl->routes.name.to, below->name.to);                                            \
-        __atomic_store_n (&xl->routes.name.call, below->name.call, __ATOMIC_RELAXED);              \
-    } else {                                                                                       \
-        name##_fop *own = xlator_own_##name (xl);                                                  \
-        set_once (&xl->routes.name.to, xl);                                                        \
-        __atomic_store_n (&xl->routes.name.call, watched ? watched_##name : own,               \
-                          __ATOMIC_RELAXED);                                                       \
+    {                                                                                              \
+        const bool passes = below && (xl->pass_through || !xlator_does (xl, xl->api->fops.name, FOP_##name)); \
+        name##_fop *call = passes ? below->name.call : watched ? watched_##name : xlator_own_##name (xl); \
+        if (xl->elsewhere && !quick_is (&xl->elsewhere->quick, FOP_##name))                        \
+            call = elsewhere_##name;                                                               \
+        set_once (&xl->routes.name.to, passes ? below->name.to : xl);                              \
+        __atomic_store_n (&xl->routes.name.call, call, __ATOMIC_RELAXED);                          \
     }
     FOP_LIST (ROUTE)
-    if (xl->elsewhere)
-        route_elsewhere_locked (xl);
 }
 
 void
