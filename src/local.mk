@@ -41,6 +41,7 @@ src_libcore_a_SOURCES = \
     %D%/core/option.c \
     %D%/core/passthrough.c \
     %D%/core/passthrough.h \
+    %D%/core/patience.c \
     %D%/core/pieces.c \
     %D%/core/pool.c \
     %D%/core/print.c \
@@ -131,6 +132,7 @@ pkgincludecore_HEADERS = \
     %D%/core/lru.h \
     %D%/core/opset.h \
     %D%/core/option.h \
+    %D%/core/patience.h \
     %D%/core/pieces.h \
     %D%/core/pool.h \
     %D%/core/priority.h \

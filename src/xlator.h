@@ -25,6 +25,7 @@
 #include "core/lru.h"
 #include "core/opset.h"
 #include "core/option.h"
+#include "core/patience.h"
 #include "core/pieces.h"
 #include "core/pool.h"
 #include "core/priority.h"

@@ -2,13 +2,15 @@
 #include "core/elsewhere.h"
 #include "core/fops-rows.h"
 #include "core/frame.h"
+#include "core/patience.h"
 #include "core/stub.h"
 
 #include <errno.h>
 
-#define THREADS_MAX 512 /* as many as there are hardly ever requests at a time: who waits behind them can't be interrupted */
+#define THREADS_MAX 512 /* as many as there are hardly ever requests at a time */
 
 struct handed {
+    struct patience patience;
     struct pool_job job;
     struct elsewhere *elsewhere;
     call_stub_t *stub;
@@ -54,15 +56,30 @@ elsewhere_of (const xlator_t *this)
     return this->elsewhere;
 }
 
+static struct handed *
+handed_of (struct pool_job *job)
+{
+    return (struct handed *) ((char *) job - offsetof (struct handed, job));
+}
+
+static bool
+handed_take_back (struct patience *patience)
+{
+    struct handed *handed = (struct handed *) patience;
+
+    return pool_take_back (handed->elsewhere->pool, &handed->job);
+}
+
 static void
 handed_run (struct pool_job *job)
 {
-    struct handed *handed = (struct handed *) job;
+    struct handed *handed = handed_of (job);
     struct elsewhere *elsewhere = handed->elsewhere;
     const enum fop op = handed->op;
     call_stub_t *stub = handed->stub;
 
-    g_free (handed);
+    if (patience_end (&handed->patience))
+        g_free (handed);
     const uint64_t begin = ticks_now ();
     call_resume (stub);
     elsewhere_note (elsewhere, op, begin, ticks_now ());
@@ -79,7 +96,8 @@ hand_over (xlator_t *this, call_frame_t *frame, enum fop op, call_stub_t *stub)
         return;
     }
     handed = g_new (struct handed, 1);
-    *handed = (struct handed){ { .run = handed_run }, elsewhere, stub, op };
+    *handed = (struct handed){ .job = { .run = handed_run }, .elsewhere = elsewhere, .stub = stub, .op = op };
+    patience_begin (&handed->patience, stub, handed_take_back);
     __atomic_add_fetch (&elsewhere->handed, 1, __ATOMIC_RELAXED);
     pool_put (elsewhere->pool, &handed->job);
 }

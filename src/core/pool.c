@@ -233,6 +233,26 @@ pool_put (struct pool *pool, struct pool_job *job)
         start (fresh);
 }
 
+bool
+pool_take_back (struct pool *pool, const struct pool_job *job)
+{
+    struct pool_job **at = &pool->first;
+
+    pthread_mutex_lock (&pool->lock);
+    while (*at && *at != job)
+        at = &(*at)->next;
+    const bool found = *at;
+    if (found) {
+        *at = job->next;
+        if (!*at)
+            pool->last = at;
+        if (--pool->waiting == 0 && !pool->busy)
+            thread_cond_broadcast (&pool->changed);
+    }
+    pthread_mutex_unlock (&pool->lock);
+    return found;
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 struct pool_numbers

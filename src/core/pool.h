@@ -23,6 +23,9 @@ struct pool *pool_new (const char *name, unsigned most);
 /* Has job->run called once, without a lock held: by one of the threads; if none can be started and there is none, by this one. */
 void pool_put (struct pool *pool, struct pool_job *job);
 
+/* Takes a job back that no thread has begun with: it isn't done then. false: it wasn't put yet, or is being done, or was. */
+bool pool_take_back (struct pool *pool, const struct pool_job *job);
+
 /* Jobs that wait for a thread, and threads that do one or rest. */
 struct pool_numbers {
     unsigned waiting, busy, threads;

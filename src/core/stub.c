@@ -5,6 +5,9 @@
 #include "core/frame.h"
 #include "core/keep.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 struct call_stub {
     call_frame_t *frame;
     enum fop op;
@@ -86,6 +89,21 @@ call_frame_t *
 call_stub_frame (const call_stub_t *stub)
 {
     return stub->frame;
+}
+
+bool
+call_stub_is_owed (const call_stub_t *stub)
+{
+    switch (stub->op) {
+    case FOP_flush: case FOP_setattr: case FOP_fsetattr:
+        return true;
+    case FOP_lk:
+        return ((const struct lk_args *) stub->args)->lock.l_type == F_UNLCK;
+    case FOP_flock:
+        return ((const struct flock_args *) stub->args)->operation & LOCK_UN;
+    default:
+        return false;
+    }
 }
 
 enum fop

@@ -26,4 +26,8 @@ void call_stub_destroy (call_stub_t *stub);
 call_frame_t *call_stub_frame (const call_stub_t *stub);
 enum fop call_stub_op (const call_stub_t *stub);
 
+/* It is done also when whoever asked is being killed: what the kernel asks for when he closes his files, and times that it kept. It tells of the
+ * same signal then. Locks have to go, and times have to stay. */
+bool call_stub_is_owed (const call_stub_t *stub);
+
 #endif

@@ -3,8 +3,10 @@
 #include "core/elsewhere.h"
 #include "flow.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #define MEET(n) "end-volume\nvolume slow\ntype test/meet\noption readers " n "\nsubvolumes posix\n"
 
@@ -82,6 +84,141 @@ START_TEST (the_end_waits_for_what_is_elsewhere)
     ask_read (flow, &asked[0], 1001);
     flow_wait (flow, 0);
     ck_assert (asked[0].here);
+    flow_end (flow);
+}
+END_TEST
+
+/* Until it is told to go: stopped, so that signals wait. */
+static pid_t
+stopped_process (void)
+{
+    pid_t pid = fork ();
+    int status;
+
+    if (pid == 0) {
+        signal (SIGUSR1, (void (*) (int)) _exit);
+        raise (SIGSTOP);
+        pause ();
+        _exit (1);
+    }
+    ck_assert_int_gt (pid, 0);
+    ck_assert_int_eq (waitpid (pid, &status, WUNTRACED), pid);
+    return pid;
+}
+
+static void
+end_process (pid_t pid)
+{
+    int status;
+
+    kill (pid, SIGKILL);
+    ck_assert_int_eq (waitpid (pid, &status, 0), pid);
+}
+
+/* The one thread hangs, and four wait for it: who is to be killed goes; who was told of a tick does so when he is killed after that; what is
+ * owed is done, and so is what nobody interrupted. */
+START_TEST (who_waits_for_a_thread_may_lose_patience)
+{
+    struct flow *flow = flow_begin (BLOCKING ("3600000000"));
+    struct elsewhere *elsewhere = elsewhere_new (flow->w.graph->top, 0, true);
+    struct asked hangs, killed, flush, ticking, other;
+    const pid_t process = stopped_process ();
+
+    pool_free (elsewhere->pool);
+    elsewhere->pool = pool_new ("slow", 1);
+    ask_read (flow, &hangs, 0);
+    while (pool_count (elsewhere->pool).busy == 0)
+        g_usleep (1000);
+    ask_read (flow, &killed, 0);
+    ask_flush (flow, &flush, 0);
+    ask_read (flow, &ticking, process);
+    ask_stat (flow, &other, 0);
+    stack_interrupt (ticking.root);
+    stack_interrupt (flush.root);
+    stack_interrupt (killed.root);
+    flow_wait (flow, 4);
+    ck_assert_uint_eq (killed.turn, 1);
+    ck_assert_int_eq (killed.r, -EINTR);
+    kill (process, SIGUSR1);
+    flow_wait (flow, 3);
+    ck_assert_uint_eq (ticking.turn, 2);
+    ck_assert_int_eq (ticking.r, -EINTR);
+    ck_assert_uint_eq (pool_count (elsewhere->pool).waiting, 2);
+    xlator_notify (flow->w.graph->top, XLATOR_ENDING, NULL); /* nothing hangs any more */
+    flow_wait (flow, 0);
+    ck_assert_int_eq (hangs.r, 4);
+    ck_assert_int_eq (flush.r, 0);
+    ck_assert_int_eq (other.r, 0);
+    end_process (process);
+    elsewhere_free (elsewhere);
+    flow_end (flow);
+}
+END_TEST
+
+static void *
+interrupt_all (void *data)
+{
+    struct asked *asked = data;
+    struct flow *flow = asked->flow;
+
+    for (unsigned i = 0; i < 400; i++) {
+        pthread_mutex_lock (&flow->lock);
+        if (asked[i].turn == 0)
+            stack_interrupt (asked[i].root);
+        pthread_mutex_unlock (&flow->lock);
+    }
+    return NULL;
+}
+
+/* As a mount does, none is interrupted that was answered: hence the lock. */
+START_TEST (interrupts_race_with_threads_and_each_is_answered_once)
+{
+    struct flow *flow = flow_begin (BLOCKING ("0"));
+    struct elsewhere *elsewhere = elsewhere_new (flow->w.graph->top, 0, true);
+    struct asked *asked = g_new0 (struct asked, 400);
+    pthread_t thread;
+
+    pool_free (elsewhere->pool);
+    elsewhere->pool = pool_new ("slow", 2);
+    for (unsigned i = 0; i < 400; i++)
+        ask_read (flow, &asked[i], 0);
+    ck_assert_int_eq (thread_new (&thread, "interrupts", interrupt_all, asked), 0);
+    thread_join (thread);
+    flow_wait (flow, 0);
+    for (unsigned i = 0; i < 400; i++)
+        ck_assert (asked[i].r == 4 || asked[i].r == -EINTR);
+    g_free (asked);
+    elsewhere_free (elsewhere);
+    flow_end (flow);
+}
+END_TEST
+
+static void *
+route_again (void *data)
+{
+    xlator_t *top = data;
+
+    for (unsigned i = 0; i < 100000; i++)
+        xlator_route (top);
+    __atomic_store_n (&top->elsewhere->handed, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* Requests are wound while routes are made anew, as they are whenever something gets slow or quick, or is watched. */
+START_TEST (what_is_slow_is_not_routed_in_place_for_a_moment)
+{
+    struct flow *flow = flow_begin ("");
+    xlator_t *top = flow->w.graph->top;
+    struct elsewhere *elsewhere = elsewhere_new (top, 0, true);
+    unsigned in_place = 0;
+    pthread_t thread;
+
+    ck_assert_int_eq (thread_new (&thread, "router", route_again, top), 0);
+    while (!__atomic_load_n (&elsewhere->handed, __ATOMIC_ACQUIRE))
+        in_place += __atomic_load_n (&top->routes.lookup.call, __ATOMIC_RELAXED) != elsewhere_lookup;
+    thread_join (thread);
+    ck_assert_uint_eq (in_place, 0);
+    elsewhere_free (elsewhere);
     flow_end (flow);
 }
 END_TEST
@@ -165,6 +302,9 @@ main (void)
     tcase_add_test (tcase, who_hangs_keeps_nobody_who_asks_for_something_else);
     tcase_add_test (tcase, what_gets_slow_goes_and_what_is_quick_again_comes_back);
     tcase_add_test (tcase, the_end_waits_for_what_is_elsewhere);
+    tcase_add_test (tcase, who_waits_for_a_thread_may_lose_patience);
+    tcase_add_test (tcase, interrupts_race_with_threads_and_each_is_answered_once);
+    tcase_add_test (tcase, what_is_slow_is_not_routed_in_place_for_a_moment);
     tcase_add_test (tcase, a_thread_that_hurries_reads_what_is_in_memory_itself_and_nothing_else);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

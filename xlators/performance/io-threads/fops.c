@@ -32,29 +32,31 @@ waits_for_others (const struct call *call)
     return call->op == FOP_flock && !(((const struct flock_call *) call->args)->operation & (LOCK_NB | LOCK_UN));
 }
 
-/* The kernel asks for it when a process that was killed closes its files, and tells of the same signal once more: locks have to go,
- * and times that it kept have to stay. */
-static bool
-is_owed (const struct call *call)
-{
-    switch (call->op) {
-    case FOP_flush: case FOP_setattr: case FOP_fsetattr:
-        return true;
-    case FOP_lk:
-        return ((const struct lk_call *) call->args)->lock->l_type == F_UNLCK;
-    case FOP_flock:
-        return ((const struct flock_call *) call->args)->operation & LOCK_UN;
-    default:
-        return false;
-    }
-}
-
 /* Of GlusterFS's own helpers, which no kernel sends; or of a process that asked to come last. */
 static bool
 is_least (const iot_private_t *priv, const call_stack_t *root)
 {
     return __atomic_load_n (&priv->least, __ATOMIC_RELAXED)
            && (root->pid < 0 || process_is_idle_class (root->pid, root->begin));
+}
+
+/* Who asked has lost patience. */
+static bool
+iot_take_back (struct patience *patience)
+{
+    struct iot_call *call = (struct iot_call *) patience;
+    iot_private_t *priv = call->this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    const bool waits = call->client;
+    if (waits) {
+        iot_remove_locked (priv, call);
+        __atomic_add_fetch (&priv->cancelled, 1, __ATOMIC_RELAXED);
+        priv->set_aside--;
+        thread_cond_broadcast (&priv->changed);
+    }
+    pthread_mutex_unlock (&priv->lock);
+    return waits;
 }
 
 /* False: nobody works any more. */
@@ -72,7 +74,6 @@ iot_enqueue (struct iot_call *one, pid_t process)
         priv->set_aside++;
         iot_watch_locked (this);
         fresh = iot_call_thread_locked (this);
-        iot_watch_interrupt_locked (one);
     }
     pthread_mutex_unlock (&priv->lock);
     if (fresh)
@@ -89,6 +90,16 @@ turn_of (const iot_private_t *priv, const call_stack_t *root, enum iot_priority 
     return process_of_thread (root->pid, root->begin);
 }
 
+void
+iot_resume (struct iot_call *call)
+{
+    call_stub_t *stub = call->stub;
+
+    if (patience_end (&call->patience))
+        g_free (call);
+    call_resume (stub);
+}
+
 static void
 iot_set_aside (const struct call *call, enum iot_priority priority)
 {
@@ -99,11 +110,11 @@ iot_set_aside (const struct call *call, enum iot_priority priority)
         call_fail (call, ENOMEM);
         return;
     }
-    one = frame_local_new (call->frame, sizeof *one);
-    *one = (struct iot_call){ .this = call->this, .stub = stub, .op = call->op, .priority = priority, .since = clock_now (),
-                              .owed = is_owed (call) };
+    one = g_new (struct iot_call, 1);
+    *one = (struct iot_call){ .this = call->this, .stub = stub, .op = call->op, .priority = priority, .since = clock_now () };
+    patience_begin (&one->patience, stub, iot_take_back);
     if (!iot_enqueue (one, turn_of (call->this->private, call->frame->root, priority)))
-        call_resume (stub);
+        iot_resume (one);
 }
 
 static void

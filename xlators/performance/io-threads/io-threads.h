@@ -7,7 +7,6 @@
  *   place.c        what operations took lately; so whether one may go on in place
  *   queue.c        four queues; in each the processes that ask take turns
  *   pool.c         the threads: they come, take a call, go on with it, and go
- *   cancel.c       who lost patience while he was in a queue
  *   stuck.c        a queue that doesn't move any more
  *   dump.c         what is told of all that
  *
@@ -37,8 +36,9 @@ enum iot_priority {
     IOT_PRIORITIES,
 };
 
-/* A call in a queue. It lies in its request's memory, and is gone when the call has gone on. */
+/* A call in a queue; its memory goes when the call goes on, or whoever asked has lost patience. */
 struct iot_call {
+    struct patience patience;
     xlator_t *this;
     call_stub_t *stub;
     enum fop op;
@@ -46,16 +46,6 @@ struct iot_call {
     int64_t since;             /* clock_now */
     struct iot_client *client; /* private.lock; whose it is while it is in a queue, else NULL */
     GList place;               /* private.lock; in client->calls */
-    int state;                 /* atomic: who gets it */
-    bool owed;                 /* constant: it is done whoever lost patience */
-    struct interrupt_watch interrupt;
-};
-
-/* iot_call.state: only from the first to one of the others. */
-enum {
-    IOT_QUEUED,
-    IOT_TAKEN,     /* by a thread, which goes on with it */
-    IOT_CANCELLED, /* by an interrupt; a timer answers it */
 };
 
 /* A process that has calls in a queue. */
@@ -111,7 +101,7 @@ typedef struct {
     pthread_cond_t changed; /* something ended that iot_drain or iot_stop waits for */
     struct iot_queue queues[IOT_PRIORITIES];
     unsigned waiting; /* calls in the queues but the least one's; written under lock, read without */
-    unsigned set_aside; /* lock; calls that were taken from whoever brought them, and aren't answered or gone on with yet */
+    unsigned set_aside; /* lock; calls that were taken from whoever brought them, and haven't gone on */
     struct iot_pool pool, lockers;
     unsigned raised;    /* lock; threads beyond what options say, since a queue is stuck */
     int64_t least_next; /* lock; clock_now from which on one of the least queue may go */
@@ -133,6 +123,7 @@ typedef struct {
 
 /* fops.c */
 every_fop iot_every;
+void iot_resume (struct iot_call *call); /* the call goes on, and its memory goes */
 enum iot_priority iot_priority_of (enum fop op);
 extern const char *const iot_priority_names[IOT_PRIORITIES];
 
@@ -164,11 +155,6 @@ void iot_wake (xlator_t *this);             /* what there may be changed. Withou
 void iot_wait_for_lock (xlator_t *this, call_stub_t *stub);
 void iot_drain (iot_private_t *priv); /* waits until nothing is set aside, and nobody in the pool works */
 void iot_stop (iot_private_t *priv);  /* ends all threads, and waits */
-
-/* cancel.c */
-void iot_watch_interrupt_locked (struct iot_call *call);
-bool iot_take_locked (struct iot_call *call); /* the call is ours; false: an interrupt was first, and it isn't to be touched any more */
-void iot_unwatch_interrupt (struct iot_call *call); /* of one that was taken; without the lock */
 
 /* stuck.c */
 void iot_watch_locked (xlator_t *this);

@@ -4,7 +4,6 @@ translators += performance/io-threads
 xlatorperformanceexec_LTLIBRARIES += xlators/performance/io-threads.la
 
 xlators_performance_io_threads_la_SOURCES = \
-    %D%/cancel.c \
     %D%/dump.c \
     %D%/fops.c \
     %D%/io-threads.c \

@@ -193,17 +193,18 @@ go_on (iot_private_t *priv, struct iot_call *call)
     call_stub_t *stub = call->stub;
     const enum fop op = call->op;
 
-    iot_unwatch_interrupt (call);
     if (G_UNLIKELY (is_forsaken (priv, stub))) {
         call_frame_t *frame = call_stub_frame (stub);
 
+        if (patience_end (&call->patience))
+            g_free (call);
         __atomic_add_fetch (&priv->forsaken, 1, __ATOMIC_RELAXED);
         call_stub_destroy (stub);
         frame_fail (frame, ENOTCONN);
         return;
     }
     const uint64_t begin = ticks_now ();
-    call_resume (stub);
+    iot_resume (call);
     iot_note_took (priv, op, begin, ticks_now ());
 }
 
@@ -224,16 +225,6 @@ do_locked (struct iot_worker *worker, struct iot_call *call)
     queue->running--;
     if (--priv->set_aside == 0)
         thread_cond_broadcast (&priv->changed);
-}
-
-static struct iot_call *
-obtain_locked (iot_private_t *priv)
-{
-    struct iot_call *call;
-
-    while ((call = iot_next_locked (priv)) && !iot_take_locked (call))
-        continue;
-    return call;
 }
 
 /* --- the pool --------------------------------------------------------------------------------- */
@@ -274,7 +265,7 @@ pool_work_locked (struct iot_worker *worker)
 
     priv->pool.awaited--;
     do
-        while (!is_surplus_locked (priv) && (call = obtain_locked (priv)))
+        while (!is_surplus_locked (priv) && (call = iot_next_locked (priv)))
             do_locked (worker, call);
     while (pool_rest_locked (worker));
 }
@@ -380,7 +371,7 @@ work_here (xlator_t *this)
     struct iot_call *call;
 
     pthread_mutex_lock (&priv->lock);
-    while ((call = obtain_locked (priv)))
+    while ((call = iot_next_locked (priv)))
         do_locked (&here, call);
     pthread_mutex_unlock (&priv->lock);
 }

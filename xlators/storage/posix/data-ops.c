@@ -135,15 +135,29 @@ data_attributes (xlator_t *this, const struct posix_use *use, struct iatt *ret_b
 
 /* A read that waits for the disk. */
 struct data_late {
+    struct patience patience;
     struct pool_job job;
+    struct pool *pool;
     call_stub_t *stub;
 };
+
+static bool
+data_take_back (struct patience *patience)
+{
+    struct data_late *late = (struct data_late *) patience;
+
+    return pool_take_back (late->pool, &late->job);
+}
 
 static void
 data_read_late (struct pool_job *job)
 {
-    call_resume (((struct data_late *) job)->stub);
-    g_free (job);
+    struct data_late *late = (struct data_late *) ((char *) job - offsetof (struct data_late, job));
+    call_stub_t *stub = late->stub;
+
+    if (patience_end (&late->patience))
+        g_free (late);
+    call_resume (stub);
 }
 
 /* This thread was told -EAGAIN. */
@@ -157,8 +171,9 @@ data_read_elsewhere (xlator_t *this, call_frame_t *frame, call_stub_t *stub)
         return;
     }
     late = g_new (struct data_late, 1);
-    *late = (struct data_late){ { .run = data_read_late }, stub };
-    pool_put (posix_priv (this)->pool, &late->job);
+    *late = (struct data_late){ .job = { .run = data_read_late }, .pool = posix_priv (this)->pool, .stub = stub };
+    patience_begin (&late->patience, stub, data_take_back);
+    pool_put (late->pool, &late->job);
 }
 
 void
