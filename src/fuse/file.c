@@ -21,6 +21,8 @@ fuse_read (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fus
     if (!fd)
         return;
     frame->root->lk_owner = fi->lock_owner;
+    if (G_UNLIKELY (passthrough_is_stale_soon (bridge_of (req), fd, fi)))
+        request_local (frame, NULL, NULL)->inode = inode_ref (fd->inode);
     STACK_WIND (frame, fuse_readv_cbk, FIRST_CHILD (frame->this), readv, fd, size, offset, fi->flags, NULL);
 }
 
@@ -28,6 +30,7 @@ static void
 fuse_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
 {
+    struct bridge *bridge = frame->this->private;
     fuse_req_t req;
 
     if (op_ret < 0) {
@@ -41,6 +44,8 @@ fuse_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
         fuse_reply_buf (req, vector[0].iov_base, vector[0].iov_len);
     else
         fuse_reply_iov (req, vector, count);
+    if (G_UNLIKELY (frame->local))
+        passthrough_forget_pages (bridge, ((struct fuse_local *) frame->local)->inode);
     stack_done (frame->root);
 }
 

@@ -377,6 +377,9 @@ void passthrough_negotiate (struct bridge *bridge, struct fuse_conn_info *conn);
 void passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi);
 /* The kernel has it open no more, or never had. */
 void passthrough_release (struct bridge *bridge, const fd_t *fd);
+/* What is read with fi gets into the kernel's page cache, while others write past it: once it was answered, the kernel is to forget it. */
+bool passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi);
+void passthrough_forget_pages (struct bridge *bridge, inode_t *inode);
 void passthrough_dump (const struct bridge *bridge, GString *out);
 
 /* --- open.c --- */

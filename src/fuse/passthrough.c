@@ -39,6 +39,7 @@ struct passed {
     int id;         /* of the backing file; 0: the kernel caches it */
     unsigned opens; /* at least as many as the kernel has */
     bool as_root;   /* the kernel writes as root, and not as a user */
+    bool mixed;     /* somebody has it open who comes here all the same */
 };
 
 #define SHARDS 16
@@ -51,6 +52,7 @@ struct passthrough {
     bool on;           /* the kernel agreed. Set before the first request */
     const char *why;   /* it isn't: the end of "kernel passthrough is not used: ". Constant text, set like that */
     bool any;          /* a file was passed on, ever; atomic */
+    bool any_mixed;    /* one was opened in both ways at a time, ever; atomic */
     bool said;         /* that the kernel refused one; atomic */
     unsigned refused;  /* how often it did; atomic */
     uint64_t n_passed; /* opens; atomic */
@@ -271,7 +273,8 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
     return *ret_who ? why : NULL;
 }
 
-static void
+/* Whether reads and writes come here all the same. */
+static bool
 answer_passed (struct bridge *bridge, const struct passed *passed, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi)
 {
     xlator_t *who;
@@ -282,36 +285,63 @@ answer_passed (struct bridge *bridge, const struct passed *passed, call_frame_t 
     fi->keep_cache = 0;
     if (why) {
         log_decision (bridge, fd->inode, why, who);
-        return;
+        return true;
     }
     __atomic_store_n (&bridge->passthrough->any, true, __ATOMIC_RELAXED);
     __atomic_add_fetch (&bridge->passthrough->n_passed, 1, __ATOMIC_RELAXED);
     passthrough_tell (bridge->graph->top, fd);
+    return false;
 }
 
-void
-passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi)
+static struct passed
+note_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, int flags)
 {
     struct passthrough *all = bridge->passthrough;
     const unsigned shard = shard_of (fd->inode);
     struct passed *known, now;
 
-    if (!all->on || fd->inode->ia_type != IA_IFREG)
-        return;
     pthread_mutex_lock (&all->shards[shard].lock);
     known = g_hash_table_lookup (all->shards[shard].files, fd->inode);
     if (!known) {
-        now = decide_first (bridge, frame, fd->inode, fi->flags);
+        now = decide_first (bridge, frame, fd->inode, flags);
         known = g_memdup2 (&now, sizeof now);
         g_hash_table_insert (all->shards[shard].files, fd->inode, known);
     }
     known->opens++;
     now = *known;
     pthread_mutex_unlock (&all->shards[shard].lock);
-    if (now.id)
-        answer_passed (bridge, &now, frame, fd, fi);
-    else if (__atomic_load_n (&all->any, __ATOMIC_RELAXED))
-        fi->keep_cache = 0; /* it may have been written past these pages */
+    return now;
+}
+
+/* passthrough_open has it open, so it is there. */
+static void
+note_mixed (struct passthrough *all, const fd_t *fd)
+{
+    const unsigned shard = shard_of (fd->inode);
+    struct passed *known;
+
+    __atomic_store_n (&all->any_mixed, true, __ATOMIC_RELAXED);
+    pthread_mutex_lock (&all->shards[shard].lock);
+    known = g_hash_table_lookup (all->shards[shard].files, fd->inode);
+    known->mixed = true;
+    pthread_mutex_unlock (&all->shards[shard].lock);
+}
+
+void
+passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi)
+{
+    struct passthrough *all = bridge->passthrough;
+    struct passed now;
+
+    if (!all->on || fd->inode->ia_type != IA_IFREG)
+        return;
+    now = note_open (bridge, frame, fd, fi->flags);
+    if (!now.id) {
+        if (__atomic_load_n (&all->any, __ATOMIC_RELAXED))
+            fi->keep_cache = 0; /* it may have been written past these pages */
+    } else if (answer_passed (bridge, &now, frame, fd, fi)) {
+        note_mixed (all, fd);
+    }
 }
 
 void
@@ -337,6 +367,52 @@ passthrough_release (struct bridge *bridge, const fd_t *fd)
     /* What was written through a map moved times that the kernel may remember for ever. */
     if (bridge->settings.exclusive && (fd->flags & O_ACCMODE) != O_RDONLY)
         fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (fd->inode), -1, 0);
+}
+
+/* --- both ways at a time ------------------------------------------------------------------------ */
+
+/* What the kernel reads on its own account is for its page cache: sendfile and splice from a descriptor with direct I/O go through that. */
+bool
+passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi)
+{
+    struct passthrough *all = bridge->passthrough;
+    const unsigned shard = shard_of (fd->inode);
+    const struct passed *known;
+    bool mixed;
+
+    if (G_LIKELY (fi->lock_owner || !__atomic_load_n (&all->any_mixed, __ATOMIC_RELAXED)))
+        return false;
+    pthread_mutex_lock (&all->shards[shard].lock);
+    known = g_hash_table_lookup (all->shards[shard].files, fd->inode);
+    mixed = known && known->mixed;
+    pthread_mutex_unlock (&all->shards[shard].lock);
+    return mixed;
+}
+
+struct stale {
+    struct pool_job job;
+    struct bridge *bridge;
+    inode_t *inode;
+};
+
+static void
+forget_stale (struct pool_job *job)
+{
+    struct stale *stale = (struct stale *) job;
+
+    fuse_lowlevel_notify_inval_inode (stale->bridge->session, inode_nodeid (stale->inode), 0, 0);
+    inode_unref (stale->inode);
+    g_free (stale);
+}
+
+/* On another thread, since the kernel waits for pages that are being read. */
+void
+passthrough_forget_pages (struct bridge *bridge, inode_t *inode)
+{
+    struct stale *stale = g_new (struct stale, 1);
+
+    *stale = (struct stale){ { .run = forget_stale }, bridge, inode_ref (inode) };
+    pool_put (bridge->elsewhere->pool, &stale->job);
 }
 
 /* --- what is told ------------------------------------------------------------------------------- */

@@ -173,6 +173,29 @@ spliced (void)
     close (b);
 }
 
+/* What appends comes to the daemon, while others write past it; the kernel keeps what was spliced from it, for a moment. */
+static void
+spliced_while_others_write (void)
+{
+    int a = open_new ("mixed", O_RDWR), b = open ("mixed", O_RDWR | O_APPEND), pipes[2];
+    char buf[8] = "";
+
+    must (pipe (pipes) == 0);
+    must (pwrite (a, "one", 3, 0) == 3);
+    must (sendfile (pipes[1], b, &(off_t){ 0 }, 3) == 3 && read (pipes[0], buf, 3) == 3 && strcmp (buf, "one") == 0);
+    must (pwrite (a, "two", 3, 0) == 3);
+    for (int i = 0; i < 3000 && strcmp (buf, "two") != 0; i++) {
+        usleep (i ? 10000 : 0);
+        must (sendfile (pipes[1], b, &(off_t){ 0 }, 3) == 3 && read (pipes[0], buf, 3) == 3);
+    }
+    must (strcmp (buf, "two") == 0);
+    must (write (b, "six", 3) == 3 && reads (a, 0, "twosix"));
+    close (pipes[0]);
+    close (pipes[1]);
+    close (a);
+    close (b);
+}
+
 static void
 copied (void)
 {
@@ -300,6 +323,7 @@ main (int argc, char **argv)
     direct ();
     mapped ();
     spliced ();
+    spliced_while_others_write ();
     copied ();
     mapped_either_way ();
     read_while_cut ();
