@@ -9,6 +9,16 @@
 #define SMALL (64 * 1024)
 #define SMALL_IN_A_ROW 64
 
+/* What a thread did before it answered comes before whatever is asked after that. The kernel sees to it, and the thread sanitizer can't see that
+ * in memory that it shares; of a device that is read and written it takes it for granted, for all threads as well. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire (void *address);
+void __tsan_release (void *address);
+#else
+#define __tsan_acquire(address_) ((void) 0)
+#define __tsan_release(address_) ((void) 0)
+#endif
+
 /* Only who has the entry may do this: the kernel writes there otherwise. */
 static void
 give_memory_back (struct ring_entry *entry, size_t size)
@@ -31,6 +41,7 @@ entry_answer (struct ring_entry *entry, int error, size_t size)
     *out = (struct fuse_out_header){ .len = (uint32_t) (sizeof *out + size), .error = error, .unique = entry->unique };
     entry->header->ent.payload_size = (uint32_t) size;
     __atomic_sub_fetch (&entry->worker->queue->in_use, 1, __ATOMIC_RELAXED);
+    __tsan_release (entry->worker->queue->ring);
     ring_give (entry);
 }
 
@@ -94,6 +105,7 @@ ring_handle (struct ring_entry *entry)
     char *request = NULL;
 
     __atomic_add_fetch (&entry->worker->queue->in_use, 1, __ATOMIC_RELAXED);
+    __tsan_acquire (entry->worker->queue->ring);
     buf.size = entry_assemble (entry, &request);
     buf.mem = request;
     give_memory_back (entry, entry->header->ent.payload_size);
