@@ -8,7 +8,7 @@ need_root
 need_command setfattr unshare
 if [ -z "${IN_NAMESPACE-}" ]; then
     trap - EXIT
-    IN_NAMESPACE=1 exec unshare -m --propagation private "$0"
+    IN_NAMESPACE=1 exec unshare -m --propagation private sh -c "$without_others exec $0"
 fi
 mkdir -p /run/windlass
 mount -t tmpfs -o size=64k,mode=700 none /run/windlass || skip "needs the right to mount"

@@ -131,13 +131,16 @@ user_reaches () {
     user test -x "$SOURCE_DIR/tests/run" -a -x "$BUILD_DIR/src/windlass"
 }
 
+# For a mount namespace that was just made: it has a copy of each mount, and those of other tests would be busy as long as it is there.
+without_others='umount -l -a -t fuse.windlass 2>/dev/null; '
+
 # fuse_for_users COMMAND...: where only root may use /dev/fuse, it gets one for all in a mount namespace of its own. Doesn't return.
 fuse_for_users () {
     trap - EXIT
     ! user test -w /dev/fuse || exec "$@"
     mkdir -p dev
     # shellcheck disable=SC2016 # the inner shell expands them
-    exec unshare -m --propagation slave sh -c 'mount -t tmpfs none dev && mknod -m 666 dev/fuse c 10 229 && mount --bind dev/fuse /dev/fuse || {
+    exec unshare -m --propagation slave sh -c "$without_others"'mount -t tmpfs none dev && mknod -m 666 dev/fuse c 10 229 && mount --bind dev/fuse /dev/fuse || {
         echo "needs /dev/fuse for user 65534, or the right to make one"; exit 77; }
         exec "$@"' sh "$@"
 }

@@ -39,7 +39,10 @@ BACK=$inner VOL=$TEST_DIR/outer.vol stack
 expect_ok cp /bin/true "$TEST_DIR/outer/copy"
 expect_ok cmp /bin/true "$TEST_DIR/outer/copy"
 expect_match "the upper log" 'its file system stands on another one already' "$(cat "$TEST_DIR/outer.log")"
+outer=$(pgrep -f "^$BUILD_DIR/src/windlass .*$TEST_DIR/outer.vol")
+[ -n "$outer" ] || fail "the outer mount has no daemon"
 umount "$TEST_DIR/outer"
+wait_until "! is_running $outer" # it has the inner mount open
 unmount
 umount "$BACK/overlay"
 

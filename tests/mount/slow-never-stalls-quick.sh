@@ -44,6 +44,7 @@ for how in "--reader-thread-count=1" "--reader-thread-count=8" "--reader-thread-
     mount_volfile "$VOL" $how --attribute-timeout=0 --entry-timeout=0 --direct-io-mode=on
     readers_hang 64
     expect_match "what is slow" '^(\*|.*readv)' "$(number slow_operations)"
-    [ "$(number readers)" -le 24 ] || fail "$(number readers) threads take requests"
+    # For each that hangs there may be one more: a slow machine has them all come before it is known that they do.
+    [ "$(number readers)" -le 72 ] || fail "$(number readers) threads take requests"
     all_go
 done
