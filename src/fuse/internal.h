@@ -323,6 +323,14 @@ request_is_hidden (const call_frame_t *frame)
     return frame->this == &bridge->hidden;
 }
 
+/* For how long the kernel may remember what an inode of that number is, which it could for so many seconds. Of the hidden graph's nothing, where
+ * it checks no rights: it would tell those who may not ask. */
+static inline double
+kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
+{
+    return G_UNLIKELY (nodeid & INODE_REALM) && !bridge->checked ? 0 : timeout;
+}
+
 /* Does the name, in the root of the mount, stand for the hidden graph? */
 static inline bool
 name_is_hidden (const struct bridge *bridge, fuse_ino_t parent, const char *name)

@@ -167,7 +167,7 @@ request_attr (call_frame_t *frame, const struct iatt *iatt)
     struct stat st;
 
     stat_of_iatt (&st, iatt);
-    fuse_reply_attr (req, &st, bridge_of (req)->settings.attribute_timeout);
+    fuse_reply_attr (req, &st, kernel_remembers (bridge_of (req), frame->root->about, bridge_of (req)->settings.attribute_timeout));
     stack_done (frame->root);
 }
 
@@ -177,8 +177,8 @@ request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, i
     memset (ret_entry, 0, sizeof *ret_entry);
     ret_entry->ino = inode ? inode_nodeid (inode) : 0;
     ret_entry->generation = bridge->generation;
-    ret_entry->attr_timeout = bridge->settings.attribute_timeout;
-    ret_entry->entry_timeout = bridge->settings.entry_timeout;
+    ret_entry->attr_timeout = kernel_remembers (bridge, ret_entry->ino, bridge->settings.attribute_timeout);
+    ret_entry->entry_timeout = kernel_remembers (bridge, ret_entry->ino, bridge->settings.entry_timeout);
     stat_of_iatt (&ret_entry->attr, iatt);
 }
 
