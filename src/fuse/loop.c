@@ -109,10 +109,11 @@ reader_start_locked (struct bridge *bridge)
     return 0;
 }
 
-/* All are busy: one more, as long as there may be. */
-static void
+/* All are busy: one more, as long as there may be. Whether there is. */
+static bool
 reader_add_locked (struct bridge *bridge)
 {
+    const unsigned before = bridge->n_readers;
     int r = 0;
 
     if (bridge->n_readers < bridge->limit && !bridge->stopping)
@@ -121,6 +122,7 @@ reader_add_locked (struct bridge *bridge)
         __atomic_store_n (&bridge->full, true, __ATOMIC_RELAXED);
     if (r < 0)
         gf_log (&bridge->xlator, GF_LOG_WARNING, "no more threads than %u: %s", bridge->n_readers, g_strerror (-r));
+    return bridge->n_readers > before;
 }
 
 void
@@ -165,10 +167,9 @@ reader_call (struct bridge *bridge)
         if (full && __atomic_load_n (&bridge->looking, __ATOMIC_SEQ_CST))
             return;
         pthread_mutex_lock (&bridge->lock);
-        if (full)
+        /* There may be as many as may be by now, and this is the last of them: who was just added is quick. */
+        if (full || !reader_add_locked (bridge))
             slow_look_locked (bridge);
-        else
-            reader_add_locked (bridge);
         pthread_mutex_unlock (&bridge->lock);
         return;
     }
