@@ -17,9 +17,8 @@ NAMES = [WITHOUT, WITH, PINNED]
 ASK_NAMES = ["--entry-timeout=0", "--attribute-timeout=0"]
 KNOW_NAMES = ["--entry-timeout=3600", "--attribute-timeout=3600"]
 ASK_DATA = ["--direct-io-mode=on"]
-# One client needs one reader; with more of them that take turns, an idle processor wakes for each request, and that is measured.
-ONE_READER = ["--reader-thread-count=1", "--io-uring=off"]
-ALONE = ONE_READER + ["--in-place-limit=1"]
+# One thread that takes requests and does them itself.
+ALONE = ["--reader-thread-count=1", "--io-uring=off", "--in-place-limit=1"]
 DELAY = ("debug/delay-gen", {"delay-percentage": "100%", "delay-duration": "1000"})
 SLOWER = ("debug/delay-gen", {**DELAY[1], "delay-duration": "10000"})
 BLOCKING = ("debug/delay-gen", {**DELAY[1], "block": "on"})
@@ -103,7 +102,7 @@ ROWS = [
           (first_reads, reads), ASK_DATA),
     Worth("open, read, close again: open-behind, quick-read",
           [("performance/open-behind", {}), ("performance/quick-read", {"cache-timeout": "600"})], 50, 2, (first_opens, opens),
-          KNOW_NAMES + ASK_DATA + ONE_READER),
+          KNOW_NAMES + ASK_DATA),
     Worth("stat of what was listed: md-cache", [("performance/md-cache", CACHED)], 50, 2, (first_list, listed), ASK_NAMES),
     Worth("16 readers of a child that blocks: io-threads", [("performance/io-threads", {"thread-count": "16"})], 12, 2,
           (first_reads, readers), ASK_DATA + ALONE, BLOCKING),  # else the bridge does as much
