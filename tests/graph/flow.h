@@ -171,6 +171,22 @@ ask_lk (struct flow *flow, struct asked *asked, int cmd, short type)
     STACK_WIND_COOKIE (frame, lk_answer, asked, flow->w.graph->top, lk, flow->fd, cmd, &lock, NULL);
 }
 
+/* A thread: all of 400 that have no answer yet. */
+static G_GNUC_UNUSED void *
+interrupt_all (void *data)
+{
+    struct asked *asked = data;
+    struct flow *flow = asked->flow;
+
+    for (unsigned i = 0; i < 400; i++) {
+        pthread_mutex_lock (&flow->lock);
+        if (asked[i].turn == 0)
+            stack_interrupt (asked[i].root);
+        pthread_mutex_unlock (&flow->lock);
+    }
+    return NULL;
+}
+
 /* --- asking the translator at the top ---------------------------------------------------------------------- */
 
 static G_GNUC_UNUSED char *

@@ -194,21 +194,6 @@ START_TEST (who_has_no_signal_waiting_is_not_answered_eintr)
 }
 END_TEST
 
-static void *
-interrupt_all (void *data)
-{
-    struct asked *asked = data;
-    struct flow *flow = asked->flow;
-
-    for (unsigned i = 0; i < 400; i++) {
-        pthread_mutex_lock (&flow->lock);
-        if (asked[i].turn == 0)
-            stack_interrupt (asked[i].root);
-        pthread_mutex_unlock (&flow->lock);
-    }
-    return NULL;
-}
-
 /* A thread and an interrupt want the same call. As a mount does, none is interrupted that was answered: hence the lock. */
 START_TEST (interrupts_race_with_threads_and_each_is_answered_once)
 {
