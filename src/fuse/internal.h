@@ -121,6 +121,7 @@ struct bridge {
     unsigned idle;    /* readers that wait for a request; atomic */
     unsigned parked;  /* readers that aren't needed now; atomic, changed under lock */
     unsigned limit;   /* how many readers there may be; lock, once they run */
+    int64_t replaced; /* when some were stuck last: clock_now; lock */
     bool full;        /* there are as many as there may be; atomic */
     bool looking;     /* slow.c's timer will look at them; atomic, cleared under lock */
     int64_t look_every; /* ns; lock */
@@ -131,8 +132,8 @@ struct bridge {
     pthread_cond_t changed;
     pthread_cond_t needed; /* for who is parked */
     enum bridge_state state;
-    unsigned n_readers, n_running;
-    struct reader readers[READERS_MAX];
+    unsigned n_readers, n_running; /* those of readers; these and those of the ring */
+    struct reader readers[READERS_MAX]; /* whose running is set; others are free */
 };
 
 /* --- options.c: the rows, and their values --- */

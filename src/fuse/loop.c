@@ -3,6 +3,7 @@
  * The threads that read requests: fuse-0, fuse-1, ... Each takes one from the kernel, winds it, and comes back for the
  * next. A few wait, since the kernel then finds one that last ran where the caller runs; more would only be cold, so the
  * rest is parked. When the last that waited has got something to do, one that is parked is called, or a new one starts.
+ * Those that took the place of others that were stuck (slow.c) end when they weren't needed for a while.
  */
 #include "fuse/internal.h"
 
@@ -19,6 +20,7 @@
 
 #define WAITING_MAX 4
 #define GATHER 2000 /* microseconds */
+#define REPLACED_KEEP INT64_C (10000000000) /* ns from when one was stuck last; as long as core/pool.c keeps its threads */
 
 #define CRASH_STACK (64 * 1024)
 
@@ -95,18 +97,18 @@ static void *reader_run (void *data);
 static int
 reader_start_locked (struct bridge *bridge)
 {
-    struct reader *reader = &bridge->readers[bridge->n_readers];
+    struct reader *reader = bridge->readers;
     char name[16];
     int r;
 
+    while (reader->running)
+        reader++; /* there are fewer than READERS_MAX */
     reader->bridge = bridge;
-    snprintf (name, sizeof name, "fuse-%u", bridge->n_readers);
-    r = thread_new (&reader->thread, name, reader_run, reader);
-    if (r < 0)
-        return r;
-    bridge->n_readers++;
-    bridge->n_running++;
-    return 0;
+    snprintf (name, sizeof name, "fuse-%u", (unsigned) (reader - bridge->readers));
+    r = loop_start_locked (reader, name);
+    if (r == 0)
+        bridge->n_readers++;
+    return r;
 }
 
 /* All are busy: one more, as long as there may be. Whether there is. */
@@ -130,6 +132,8 @@ loop_replace_locked (struct bridge *bridge, unsigned more)
 {
     bridge->limit = MIN (bridge->settings.reader_threads + more, READERS_MAX);
     __atomic_store_n (&bridge->full, bridge->n_readers >= bridge->limit, __ATOMIC_RELAXED);
+    if (more)
+        bridge->replaced = clock_now ();
     if (more && __atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) == 0)
         reader_add_locked (bridge);
 }
@@ -143,17 +147,51 @@ enough_wait (struct bridge *bridge)
     return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= MIN (most, (unsigned) bridge->settings.reader_threads);
 }
 
+/* One less, and no more than are left may be there, until one is stuck again. */
 static void
-reader_park (struct bridge *bridge)
+reader_leave_locked (struct reader *reader)
 {
+    struct bridge *bridge = reader->bridge;
+
+    iobref_unref (g_steal_pointer (&reader->iobref));
+    reader->running = false;
+    bridge->limit = --bridge->n_readers;
+    __atomic_store_n (&bridge->full, true, __ATOMIC_RELAXED);
+    bridge->n_running--;
+    pthread_detach (reader->thread);
+}
+
+/* Whether there is one too many, and was for long enough. */
+static bool
+wait_to_be_needed_locked (struct bridge *bridge)
+{
+    if (bridge->n_readers <= (unsigned) bridge->settings.reader_threads) {
+        pthread_cond_wait (&bridge->needed, &bridge->lock);
+        return false;
+    }
+    return thread_cond_wait_until (&bridge->needed, &bridge->lock, bridge->replaced + REPLACED_KEEP) == -ETIMEDOUT
+           && bridge->n_readers > (unsigned) bridge->settings.reader_threads && enough_wait (bridge)
+           && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE);
+}
+
+/* Until it is needed; false: it isn't any more, and reader is somebody else's from now on. */
+static bool
+reader_park (struct reader *reader)
+{
+    struct bridge *bridge = reader->bridge;
+    bool leaves = false;
+
     pthread_mutex_lock (&bridge->lock);
     __atomic_add_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
     thread_set_idle (true);
-    while (enough_wait (bridge) && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
-        pthread_cond_wait (&bridge->needed, &bridge->lock);
+    while (!leaves && enough_wait (bridge) && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
+        leaves = wait_to_be_needed_locked (bridge);
     thread_set_idle (false);
     __atomic_sub_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
+    if (leaves)
+        reader_leave_locked (reader);
     pthread_mutex_unlock (&bridge->lock);
+    return !leaves;
 }
 
 /* Nobody waits any more. Whoever parks counts himself before he looks whether he is needed: he is seen here, or sees that
@@ -196,7 +234,8 @@ let_gather (const struct bridge *bridge)
         g_usleep (GATHER);
 }
 
-static void
+/* False: reader is somebody else's now. */
+static bool
 reader_loop (struct reader *reader)
 {
     struct bridge *bridge = reader->bridge;
@@ -207,7 +246,8 @@ reader_loop (struct reader *reader)
         place_begin (&reader->place);
     while (!__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE) && !fuse_session_exited (bridge->session)) {
         if (enough_wait (bridge)) {
-            reader_park (bridge);
+            if (!reader_park (reader))
+                return false;
             continue;
         }
         __atomic_add_fetch (&bridge->idle, 1, __ATOMIC_SEQ_CST);
@@ -237,6 +277,7 @@ reader_loop (struct reader *reader)
         if (aside)
             let_gather (bridge);
     }
+    return true;
 }
 
 /* What a crash is reported on, should it be the stack that ran out. A sanitizer's thread has one already, which it looks for
@@ -259,27 +300,14 @@ crash_stack_end (struct crash_stack *stack)
     g_free (stack->mine.ss_sp);
 }
 
-static void *
-reader_run (void *data)
+/* As the mount does. */
+static void
+reader_end (struct reader *reader)
 {
-    struct reader *reader = data;
     struct bridge *bridge = reader->bridge;
-    struct crash_stack crash_stack;
-    sigset_t wake;
     bool last;
 
-    slow_serve (&reader->serving);
-    crash_stack_begin (&crash_stack);
-    sigemptyset (&wake);
-    sigaddset (&wake, SIGNAL_WAKE);
-    pthread_sigmask (SIG_UNBLOCK, &wake, NULL);
-    if (reader->in_ring)
-        ring_run (reader);
-    else
-        reader_loop (reader);
-    crash_stack_end (&crash_stack);
-    iobref_unref (reader->iobref);
-    reader->iobref = NULL;
+    iobref_unref (g_steal_pointer (&reader->iobref));
     pthread_mutex_lock (&bridge->lock);
     if (!reader->in_ring)
         __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE); /* the mount is gone for all of us */
@@ -291,6 +319,28 @@ reader_run (void *data)
     pthread_mutex_unlock (&bridge->lock);
     if (last)
         bridge->done (bridge->done_data);
+}
+
+static void *
+reader_run (void *data)
+{
+    struct reader *reader = data;
+    struct crash_stack crash_stack;
+    sigset_t wake;
+    bool ours = true;
+
+    slow_serve (&reader->serving);
+    crash_stack_begin (&crash_stack);
+    sigemptyset (&wake);
+    sigaddset (&wake, SIGNAL_WAKE);
+    pthread_sigmask (SIG_UNBLOCK, &wake, NULL);
+    if (reader->in_ring)
+        ring_run (reader);
+    else
+        ours = reader_loop (reader);
+    crash_stack_end (&crash_stack);
+    if (ours)
+        reader_end (reader);
     return NULL;
 }
 
@@ -338,8 +388,9 @@ static bool
 loop_wake_locked (struct bridge *bridge, int64_t until)
 {
     while (bridge->n_running > 0 && clock_now () < until) {
-        for (unsigned i = 0; i < bridge->n_readers; i++)
-            pthread_kill (bridge->readers[i].thread, SIGNAL_WAKE);
+        for (unsigned i = 0; i < READERS_MAX; i++)
+            if (bridge->readers[i].running)
+                pthread_kill (bridge->readers[i].thread, SIGNAL_WAKE);
         ring_signal_locked (bridge, SIGNAL_WAKE);
         thread_cond_wait_until (&bridge->changed, &bridge->lock, clock_now () + 20000000);
     }
@@ -360,8 +411,9 @@ loop_stop (struct bridge *bridge, int64_t patience)
     if (!stopped)
         return false;
     watchdog_set (0);
-    for (unsigned i = 0; i < bridge->n_readers; i++)
-        pthread_join (bridge->readers[i].thread, NULL);
+    for (unsigned i = 0; i < READERS_MAX; i++)
+        if (bridge->readers[i].running)
+            pthread_join (bridge->readers[i].thread, NULL);
     bridge->n_readers = 0;
     ring_join (bridge);
     return true;

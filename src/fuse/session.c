@@ -278,7 +278,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->libfuse_says = g_string_new (NULL);
     pthread_mutex_init (&bridge->lock, NULL);
     thread_cond_init (&bridge->changed);
-    pthread_cond_init (&bridge->needed, NULL);
+    thread_cond_init (&bridge->needed);
     pthread_mutex_init (&bridge->fds_lock, NULL);
     bridge->fds = g_hash_table_new (NULL, NULL);
     bridge->spare = spare_new ();

@@ -56,8 +56,8 @@ count_stuck_locked (struct bridge *bridge)
     const uint64_t patience = ticks_of_ns (MAX (LOOK, bridge->settings.in_place));
     unsigned stuck = 0;
 
-    for (unsigned i = 0; i < bridge->n_readers; i++) {
-        const struct serving *one = &bridge->readers[i].serving;
+    for (unsigned i = 0; i < READERS_MAX; i++) {
+        const struct serving *one = &bridge->readers[i].serving; /* of none: it isn't in a request, either */
         const uint64_t since = __atomic_load_n (&one->since, __ATOMIC_ACQUIRE);
         const call_stack_t *root = __atomic_load_n (&one->root, __ATOMIC_RELAXED);
 

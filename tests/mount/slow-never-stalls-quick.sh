@@ -48,3 +48,22 @@ for how in "--reader-thread-count=1" "--reader-thread-count=8" "--reader-thread-
     [ "$(number readers)" -le 72 ] || fail "$(number readers) threads take requests"
     all_go
 done
+
+# Who took the place of a stuck one goes again. The child is a mount, where an open hangs until it is let go.
+lower=$TEST_DIR/lower
+mkdir "$lower"
+stack debug/fault
+"$WINDLASS" -f "$VOL" -l lower.log -p lower.pid "$lower" || fail "the lower mount"
+BACK=$lower stack
+mount_volfile "$VOL" --reader-thread-count=1 --in-place-limit=1
+cat "$MNT"/file* >/dev/null
+expect_ok "$WINDLASS" fault "$lower" - <<<'open path "/file1" -> hang'
+cat "$MNT/file1" >out1 &
+wait_until '[ "$(number readers)" = 2 ]'
+expect_ok "$WINDLASS" fault "$lower" --clear
+wait $! || fail "what was let go fails"
+wait_until 60 '[ "$(number readers)" = 1 ]'
+cmp out1 "$MNT/file1" || fail "file1 reads as something else"
+expect "threads of that kind" 1 "$(cat "/proc/$DAEMON"/task/*/comm | grep -c '^fuse-[0-9]')"
+unmount
+umount "$lower"

@@ -179,8 +179,8 @@ loads_check () {
 loads_report () {
     local name n touched line=''
     for name in $loads; do
-        n=$(wc -l <"$state/done.$name" 2>/dev/null || echo 0)
-        touched=$(wc -l <"$state/touched.$name" 2>/dev/null || echo 0)
+        n=$(wc -l 2>/dev/null <"$state/done.$name" || echo 0)
+        touched=$(wc -l 2>/dev/null <"$state/touched.$name" || echo 0)
         line="$line${line:+, }$name $n ($touched failed in trouble)"
         [ "$n" -gt 0 ] || echo "$name never got through an iteration" >>"$failures"
     done
