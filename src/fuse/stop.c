@@ -207,6 +207,7 @@ bridge_stop (struct bridge *bridge)
         bridge->stuck = true;
     else
         forget_all (bridge);
+    trim_end (bridge); /* before its graph goes */
     bridge->mounted = false;
 }
 
