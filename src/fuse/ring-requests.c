@@ -38,7 +38,9 @@ entry_answer (struct ring_entry *entry, int error, size_t size)
 {
     struct fuse_out_header *out = (struct fuse_out_header *) entry->header->in_out;
 
-    *out = (struct fuse_out_header){ .len = (uint32_t) (sizeof *out + size), .error = error, .unique = entry->unique };
+    out->len = (uint32_t) (sizeof *out + size);
+    out->error = error;
+    __atomic_store_n (&out->unique, entry->unique, __ATOMIC_RELAXED); /* an interrupt may look there */
     entry->header->ent.payload_size = (uint32_t) size;
     __atomic_sub_fetch (&entry->worker->queue->in_use, 1, __ATOMIC_RELAXED);
     __tsan_release (entry->worker->queue->ring);

@@ -55,7 +55,7 @@ mkdir "$lower"
 stack debug/fault
 "$WINDLASS" -f "$VOL" -l lower.log -p lower.pid "$lower" || fail "the lower mount"
 BACK=$lower stack
-mount_volfile "$VOL" --reader-thread-count=1 --in-place-limit=1
+mount_volfile "$VOL" --reader-thread-count=1 --in-place-limit=1 --io-uring=off
 cat "$MNT"/file* >/dev/null
 expect_ok "$WINDLASS" fault "$lower" - <<<'open path "/file1" -> hang'
 cat "$MNT/file1" >out1 &
