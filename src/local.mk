@@ -228,7 +228,9 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/place.h \
     %D%/fuse/requests.c \
     %D%/fuse/rights.c \
+    %D%/fuse/ring-nudge.c \
     %D%/fuse/ring-requests.c \
+    %D%/fuse/ring-share.c \
     %D%/fuse/ring-threads.c \
     %D%/fuse/ring.c \
     %D%/fuse/ring.h \

@@ -293,6 +293,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/io-stats.sh \
     %D%/mount/io-threads.sh \
     %D%/mount/io-stats-full.sh \
+    %D%/mount/io-uring-hangs.sh \
     %D%/mount/io-uring.sh \
     %D%/mount/killed.sh \
     %D%/mount/kills.sh \

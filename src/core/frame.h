@@ -205,7 +205,8 @@ bool stack_interrupted (call_stack_t *root);
 /* Calls fn for each request in use. What it sees may change under its eyes; for reports only. */
 void stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data);
 
-/* This thread works on the request from now on, as reports have it. For those who go on with what was set aside; stubs do it. */
+/* This thread works on the request from now on, as reports have it; what it answered before doesn't wait for that. For those who go on with what
+ * was set aside, and who begin after an answer what they made before it; stubs do it. */
 void stack_taken (call_stack_t *root);
 
 /* How many requests are in use. */

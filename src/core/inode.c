@@ -301,6 +301,25 @@ itable_some (struct itable *table, unsigned max)
     return entries;
 }
 
+unsigned
+itable_known_files (struct itable *table, uint64_t *ret_nodeids, unsigned max)
+{
+    GHashTableIter iter;
+    gpointer key;
+    unsigned n = 0;
+
+    pthread_mutex_lock (&table->lock);
+    g_hash_table_iter_init (&iter, table->by_gfid);
+    while (n < max && g_hash_table_iter_next (&iter, &key, NULL)) {
+        const inode_t *inode = inode_of_gfid_key (key);
+
+        if (inode->ia_type == IA_IFREG && inode->nlookup > 0)
+            ret_nodeids[n++] = inode_nodeid (inode);
+    }
+    pthread_mutex_unlock (&table->lock);
+    return n;
+}
+
 /* At the end nobody asks any more: all inodes go, whoever still refers to them. */
 void
 itable_destroy (struct itable *table)

@@ -62,6 +62,9 @@ void itable_trim (struct itable *table);
 /* Calls fn for every linked inode, with a reference held and no lock. */
 void itable_foreach (struct itable *table, void (*fn) (inode_t *inode, void *data), void *data);
 
+/* Numbers of files (IA_IFREG) that the kernel knows, at most so many. How many it found. */
+unsigned itable_known_files (struct itable *table, uint64_t *ret_nodeids, unsigned max);
+
 inode_t *itable_root (struct itable *table); /* no reference is taken: it lives as long as the table */
 
 /* A new inode that the table doesn't know yet; one reference. */

@@ -110,6 +110,8 @@ stack_new (xlator_t *this)
 {
     call_stack_t *root = cache.free;
 
+    if (G_UNLIKELY (thread_before_other))
+        thread_before_other ();
     if (root) {
         cache.free = root->next;
         cache.n--;
@@ -467,6 +469,8 @@ stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data)
 void
 stack_taken (call_stack_t *root)
 {
+    if (G_UNLIKELY (thread_before_other))
+        thread_before_other ();
     __atomic_store_n (&root->thread, thread_id, __ATOMIC_RELAXED);
 }
 

@@ -22,6 +22,7 @@ struct start {
 
 __thread pid_t thread_id;
 __thread bool thread_hurries;
+__thread void (*thread_before_other) (void);
 
 #define IDLE_MAX 256
 

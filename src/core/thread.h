@@ -30,6 +30,10 @@ extern __thread pid_t thread_id;
 /* This thread takes requests, and others wait for the next ones while it does one: so what may wait for a device is for another thread to do. */
 extern __thread bool thread_hurries;
 
+/* What this thread does before it begins or takes up another request than the one it is at, or NULL: it has an answer that goes out when it is
+ * done with that one. */
+extern __thread void (*thread_before_other) (void);
+
 /* This thread waits for work, and has none; or no longer. For reports: at most a few threads do it, and where they park. */
 void thread_set_idle (bool idle);
 bool thread_is_idle (pid_t thread);

@@ -188,8 +188,8 @@ void slow_note (struct bridge *bridge, const call_stack_t *root, uint64_t begin)
 /* No thread waits for a request, and there are as many as may be. Under bridge->lock. */
 void slow_look_locked (struct bridge *bridge);
 void slow_begin (struct bridge *bridge);
-/* Nothing is known to be quick any more: whatever was not done before is handed over, since nobody could take the place of one that hangs. */
-void slow_forget (struct bridge *bridge);
+/* Whether who serves there is in one request for so long that he is stuck; then its operation is slow from now on. */
+bool slow_is_stuck (struct bridge *bridge, const struct serving *one);
 /* No request is taken any more: waits for those elsewhere. Under bridge->lock, which it lets go meanwhile. */
 bool slow_stop_locked (struct bridge *bridge, int64_t until);
 void slow_dump (struct bridge *bridge, GString *out);
@@ -239,6 +239,10 @@ void ring_run (struct reader *reader);
 bool ring_is_used (const struct bridge *bridge);
 /* For loop_stop, under bridge->lock and after it. */
 void ring_signal_locked (struct bridge *bridge, int signal_number);
+/* The mount is gone: no answer matters any more. */
+void ring_gone_locked (struct bridge *bridge);
+/* Others take the place of those that are stuck. How many are, and how many are in a request at all. */
+unsigned ring_replace_locked (struct bridge *bridge, unsigned *ret_busy);
 void ring_join (struct bridge *bridge);
 void ring_end (struct bridge *bridge);
 /* Is this an answer to one of its requests? Then it goes back there. As writev does. */

@@ -309,8 +309,8 @@ reader_end (struct reader *reader)
 
     iobref_unref (g_steal_pointer (&reader->iobref));
     pthread_mutex_lock (&bridge->lock);
-    if (!reader->in_ring)
-        __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE); /* the mount is gone for all of us */
+    if (!reader->in_ring && !__atomic_exchange_n (&bridge->stopping, true, __ATOMIC_ACQ_REL))
+        ring_gone_locked (bridge); /* the mount is, for all of us */
     pthread_cond_broadcast (&bridge->needed);
     last = --bridge->n_running == 0;
     if (last)

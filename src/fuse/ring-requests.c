@@ -42,15 +42,14 @@ entry_answer (struct ring_entry *entry, int error, size_t size)
     out->error = error;
     __atomic_store_n (&out->unique, entry->unique, __ATOMIC_RELAXED); /* an interrupt may look there */
     entry->header->ent.payload_size = (uint32_t) size;
-    __atomic_sub_fetch (&entry->worker->queue->in_use, 1, __ATOMIC_RELAXED);
-    __tsan_release (entry->worker->queue->ring);
+    __tsan_release (entry->queue->ring);
     ring_give (entry);
 }
 
 static uint64_t
 request_number (const struct ring_entry *entry, uint64_t unique)
 {
-    return RING_REQUEST | (uint64_t) entry->worker->queue->number << RING_QUEUE_SHIFT | (uint64_t) entry->number << RING_ENTRY_SHIFT
+    return RING_REQUEST | (uint64_t) entry->queue->number << RING_QUEUE_SHIFT | (uint64_t) entry->number << RING_ENTRY_SHIFT
            | (unique & ((1ULL << RING_ENTRY_SHIFT) - 1));
 }
 
@@ -59,7 +58,7 @@ request_number (const struct ring_entry *entry, uint64_t unique)
 static char *
 payload_for (struct ring_entry *entry, const struct fuse_in_header *in, size_t size)
 {
-    struct reader *reader = &entry->worker->reader;
+    struct reader *reader = &entry->lender->reader;
     char *buffer;
 
     if (in->opcode != FUSE_WRITE)
@@ -100,20 +99,26 @@ entry_assemble (struct ring_entry *entry, char **ret_request)
 }
 
 void
-ring_handle (struct ring_entry *entry)
+ring_handle (struct ring_worker *worker, struct ring_entry *entry)
 {
-    struct bridge *bridge = entry->worker->reader.bridge;
+    struct bridge *bridge = worker->reader.bridge;
     struct fuse_buf buf = { 0 };
     char *request = NULL;
 
-    __atomic_add_fetch (&entry->worker->queue->in_use, 1, __ATOMIC_RELAXED);
-    __tsan_acquire (entry->worker->queue->ring);
+    entry->lender = worker;
+    worker->at = entry;
+    __atomic_add_fetch (&entry->queue->in_use, 1, __ATOMIC_RELAXED);
+    __tsan_acquire (entry->queue->ring);
     buf.size = entry_assemble (entry, &request);
     buf.mem = request;
     give_memory_back (entry, entry->header->ent.payload_size);
     if (buf.size == 0) {
         gf_log (&bridge->xlator, GF_LOG_WARNING, "a request through io_uring is none, or there is no memory for it");
         entry_answer (entry, -EIO, 0);
+        return;
+    }
+    if (ring_is_nudge (entry)) {
+        entry_answer (entry, 0, 0);
         return;
     }
     fuse_session_process_buf (bridge->session, &buf);

@@ -2,7 +2,6 @@
 /* The workers of a ring: what each does, and when there are more. */
 #include "fuse/ring.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -52,7 +51,6 @@ ring_start (struct bridge *bridge)
 void
 ring_go (struct bridge *bridge)
 {
-    slow_forget (bridge);
     __atomic_store_n (&bridge->ring->used, true, __ATOMIC_RELEASE);
     set_go (bridge, RING_GOES);
 }
@@ -81,13 +79,11 @@ wait_to_go (struct ring *ring)
 /* --- more of them --- */
 
 static int
-worker_add_locked (struct ring_queue *queue)
+worker_new_locked (struct ring_queue *queue)
 {
     struct ring_worker *worker;
     int r = 0;
 
-    if (queue->n_workers == queue->ring->limit)
-        return -ENOSPC;
     worker = ring_worker_new (queue, &r);
     if (!worker)
         return r;
@@ -99,31 +95,57 @@ worker_add_locked (struct ring_queue *queue)
     return r;
 }
 
-/* Nobody waits for the queue's next request. What comes meanwhile waits in the kernel until some answer of this queue is given to it. */
-static void
-worker_add (struct ring_queue *queue)
+bool
+ring_worker_add_locked (struct ring_queue *queue, unsigned most)
 {
-    struct bridge *bridge = queue->ring->bridge;
     int r;
 
-    pthread_mutex_lock (&bridge->lock);
-    r = worker_add_locked (queue);
-    if (r < 0 || queue->n_workers == queue->ring->limit)
-        __atomic_store_n (&queue->full, true, __ATOMIC_RELAXED);
-    pthread_mutex_unlock (&bridge->lock);
-    if (r < 0 && r != -ENOSPC && r != -ESHUTDOWN)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "no more than %u threads for requests of processor %u: %s", queue->n_workers, queue->number,
-                g_strerror (-r));
+    __atomic_store_n (&queue->full, queue->n_workers + 1 >= most, __ATOMIC_RELAXED);
+    if (queue->n_workers >= MIN (most, RING_WORKERS_MAX))
+        return false;
+    r = worker_new_locked (queue);
+    if (r < 0 && r != -ESHUTDOWN)
+        gf_log (&queue->ring->bridge->xlator, GF_LOG_WARNING, "no more than %u threads for requests of processor %u: %s", queue->n_workers,
+                queue->number, g_strerror (-r));
+    return r == 0;
+}
+
+/* Workers that are stuck count no more, so that others take their place. */
+static unsigned
+queue_replace_locked (struct ring_queue *queue, unsigned *busy)
+{
+    queue->stuck = 0;
+    for (unsigned i = 0; i < queue->n_workers; i++) {
+        if (__atomic_load_n (&queue->workers[i]->reader.serving.since, __ATOMIC_RELAXED) != 0)
+            ++*busy;
+        if (slow_is_stuck (queue->ring->bridge, &queue->workers[i]->reader.serving)) {
+            queue->stuck++;
+            ring_steal_locked (queue->workers[i]);
+        }
+    }
+    __atomic_store_n (&queue->full, queue->n_workers >= queue->ring->limit + queue->stuck, __ATOMIC_RELAXED);
+    if (queue->stuck && __atomic_load_n (&queue->waiting, __ATOMIC_SEQ_CST) == 0)
+        (void) ring_worker_add_locked (queue, queue->ring->limit + queue->stuck);
+    return queue->stuck;
+}
+
+unsigned
+ring_replace_locked (struct bridge *bridge, unsigned *ret_busy)
+{
+    struct ring *ring = bridge->ring;
+    unsigned stuck = 0;
+
+    *ret_busy = 0;
+    for (unsigned i = 0; ring && ring->n_workers > 0 && i < ring->n_queues; i++)
+        stuck += queue_replace_locked (&ring->queues[i], ret_busy);
+    return stuck;
 }
 
 /* --- what a worker gives to the kernel --- */
 
-static __thread struct ring_worker *self;
-
 static void
-worker_put (struct ring_entry *entry, enum ring_command command)
+worker_put (struct ring_worker *worker, struct ring_entry *entry, enum ring_command command)
 {
-    struct ring_worker *worker = entry->worker;
     const struct ring_submission submission = { .queue = (uint16_t) worker->queue->number,
                                                 .commit_id = command == RING_REGISTER ? 0 : entry->commit_id };
 
@@ -134,64 +156,88 @@ worker_put (struct ring_entry *entry, enum ring_command command)
     worker->idle++;
 }
 
-/* The worker itself submits along with its wait for the next request. */
-void
-ring_give (struct ring_entry *entry)
+/* The answer. */
+static void
+worker_commit (struct ring_worker *worker, struct ring_entry *entry)
 {
-    struct ring_worker *worker = entry->worker;
-    const uint64_t one = 1;
-    bool wake;
-
-    if (worker == self) {
-        worker_put (entry, RING_COMMIT_AND_FETCH);
-        return;
-    }
-    pthread_mutex_lock (&worker->lock);
-    entry->next = worker->handed;
-    worker->handed = entry;
-    wake = worker->waits;
-    worker->waits = false;
-    pthread_mutex_unlock (&worker->lock);
-    if (wake && write (worker->wake, &one, sizeof one) < 0)
-        gf_log (&worker->reader.bridge->xlator, GF_LOG_WARNING, "can't hand over an answer: %s", g_strerror (errno));
+    worker_put (worker, entry, RING_COMMIT_AND_FETCH);
+    __atomic_sub_fetch (&worker->queue->in_use, 1, __ATOMIC_RELEASE);
 }
 
-/* What others have answered. From then on, or from the next, the worker has to be woken. */
+/* From the queue's second on: what came meanwhile stays with the kernel, which gives it to no new one. */
 static void
-take_handed (struct ring_worker *worker, bool will_wait)
+put_new (struct ring_worker *worker)
 {
-    struct ring_entry *entry, *next;
+    struct ring_entry *entry = ring_entry_new (worker->queue);
 
-    pthread_mutex_lock (&worker->lock);
-    entry = g_steal_pointer (&worker->handed);
-    worker->waits = will_wait;
-    pthread_mutex_unlock (&worker->lock);
-    for (; entry; entry = next) {
-        next = entry->next;
-        worker_put (entry, RING_COMMIT_AND_FETCH);
+    if (!entry) {
+        ring_rest (worker);
+        return;
     }
+    worker_put (worker, entry, RING_REGISTER);
+    if (entry->number == 0)
+        return;
+    (void) uring_submit (&worker->uring);
+    __atomic_add_fetch (&worker->queue->registered, 1, __ATOMIC_SEQ_CST);
 }
 
-/* One entry at least waits for a request, or the worker would wait for nothing. */
-static void
-keep_waiting (struct ring_worker *worker)
+/* What others answered, or something new. Whether it was answered. */
+static bool
+put_answered (struct ring_worker *worker)
 {
-    struct ring_entry *entry = worker->idle > 0 ? NULL : ring_entry_new (worker);
+    bool rests;
+    struct ring_entry *const first = ring_take_answered (worker, &rests), *next;
 
-    if (!entry)
+    for (struct ring_entry *entry = first; entry; entry = next) {
+        next = g_steal_pointer (&entry->next);
+        worker_commit (worker, entry);
+    }
+    if (worker->idle == 0 && !rests)
+        put_new (worker);
+    return first;
+}
+
+/* The kernel may have more than it gave out. It has not if an answer, given after so many entries were registered, brought nothing at once. Who gives
+ * none asks for something to answer: it comes to whoever waits. */
+static void
+catch_up (struct ring_worker *worker, unsigned registered, bool answers)
+{
+    if (!answers) {
+        ring_nudge (worker->queue);
         return;
-    worker_put (entry, RING_REGISTER);
+    }
+    (void) uring_submit (&worker->uring);
+    if (!uring_has (&worker->uring))
+        __atomic_store_n (&worker->queue->drained, registered, __ATOMIC_SEQ_CST);
+}
+
+/* What goes along with the wait. Whether a request may come to this worker. */
+static bool
+worker_get_ready (struct ring_worker *worker)
+{
+    struct ring_queue *queue = worker->queue;
+    struct ring_entry *mine = ring_take_mine (worker);
+    const unsigned registered = __atomic_load_n (&queue->registered, __ATOMIC_SEQ_CST);
+    bool answers = mine;
+
+    if (mine)
+        worker_commit (worker, mine);
+    if (worker->idle == 0 || G_UNLIKELY (__atomic_load_n (&queue->crowded, __ATOMIC_RELAXED)))
+        answers |= put_answered (worker);
+    if (G_UNLIKELY (__atomic_load_n (&queue->registered, __ATOMIC_RELAXED) != __atomic_load_n (&queue->drained, __ATOMIC_RELAXED)))
+        catch_up (worker, registered, answers);
+    return worker->idle > 0;
 }
 
 /* --- what it gets --- */
 
 /* The mount goes, or the kernel won't have it: then nothing works any more, and all is to end. */
 static void
-entry_is_gone (struct ring_entry *entry, int r)
+entry_is_gone (struct ring_worker *worker, const struct ring_entry *entry, int r)
 {
-    struct ring *ring = entry->worker->queue->ring;
+    struct ring *ring = worker->queue->ring;
 
-    entry->worker->over = true;
+    worker->over = true;
     if (r == -ENOTCONN || r == -ECONNABORTED || r == -ENODEV || r == -ECANCELED)
         return;
     if (__atomic_exchange_n (&ring->broken, true, __ATOMIC_RELAXED))
@@ -199,6 +245,42 @@ entry_is_gone (struct ring_entry *entry, int r)
     gf_log (&ring->bridge->xlator, GF_LOG_ERROR, "the kernel refused %s through io_uring: %s; unmounting",
             entry->command == RING_REGISTER ? "requests" : "an answer", g_strerror (-r));
     ring->bridge->done (ring->bridge->done_data);
+}
+
+static void
+worker_handle (struct ring_worker *worker, struct ring_entry *entry)
+{
+    struct ring_queue *queue = worker->queue;
+    struct ring_entry *const mine = ring_take_mine (worker);
+
+    if (G_UNLIKELY (mine)) /* it had two */
+        ring_give (mine);
+    if (__atomic_load_n (&queue->waiting, __ATOMIC_SEQ_CST) == 0 && !ring_is_nudge (entry))
+        ring_call (queue);
+    if (G_UNLIKELY (worker->idle > 0))
+        entry = ring_hand_on (worker, entry);
+    if (entry)
+        ring_handle (worker, entry);
+}
+
+/* What came to a worker that couldn't. */
+static void
+worker_take_over (struct ring_worker *worker)
+{
+    struct ring_entry *entry = worker->idle > 0 || __atomic_load_n (&worker->mine, __ATOMIC_RELAXED) ? NULL : ring_take_taken (worker->queue);
+
+    if (entry)
+        ring_handle (worker, entry);
+}
+
+/* Not while somebody waits for an answer, which takes a worker to give it to the kernel. */
+static bool
+may_leave (const struct ring_worker *worker)
+{
+    const struct ring_queue *queue = worker->queue;
+
+    return worker->over || __atomic_load_n (&queue->ring->gone, __ATOMIC_ACQUIRE)
+           || (__atomic_load_n (&queue->ring->bridge->stopping, __ATOMIC_ACQUIRE) && __atomic_load_n (&queue->in_use, __ATOMIC_ACQUIRE) == 0);
 }
 
 static void
@@ -214,11 +296,11 @@ worker_take (struct ring_worker *worker)
             continue; /* it was woken */
         worker->idle--;
         if (r == 0)
-            ring_handle (entry);
+            worker_handle (worker, entry);
         else if (r == -EAGAIN || r == -EINTR)
-            worker_put (entry, entry->command);
+            worker_put (worker, entry, entry->command);
         else
-            entry_is_gone (entry, r);
+            entry_is_gone (worker, entry, r);
     }
 }
 
@@ -226,14 +308,8 @@ worker_take (struct ring_worker *worker)
 static void
 pin (const struct ring_queue *queue)
 {
-    cpu_set_t *set = CPU_ALLOC (queue->number + 1);
-    const size_t size = CPU_ALLOC_SIZE (queue->number + 1);
-
-    CPU_ZERO_S (size, set);
-    CPU_SET_S (queue->number, size, set);
-    if (sched_setaffinity (0, size, set) < 0)
-        gf_log (&queue->ring->bridge->xlator, GF_LOG_DEBUG, "a thread isn't pinned to processor %u: %s", queue->number, g_strerror (errno));
-    CPU_FREE (set);
+    if (!thread_stay_on ((int) queue->number))
+        gf_log (&queue->ring->bridge->xlator, GF_LOG_DEBUG, "a thread isn't pinned to processor %u", queue->number);
 }
 
 /* Waits for something to do. 0, or a negative errno. */
@@ -241,14 +317,12 @@ static int
 worker_wait (struct ring_worker *worker)
 {
     struct ring_queue *queue = worker->queue;
+    const unsigned one = worker_get_ready (worker) ? 1 : 0;
     int r;
 
-    take_handed (worker, true);
-    keep_waiting (worker);
-    __atomic_add_fetch (&queue->waiting, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch (&queue->waiting, one, __ATOMIC_SEQ_CST);
     r = uring_wait (&worker->uring);
-    if (__atomic_sub_fetch (&queue->waiting, 1, __ATOMIC_RELAXED) == 0 && !__atomic_load_n (&queue->full, __ATOMIC_RELAXED))
-        worker_add (queue);
+    __atomic_sub_fetch (&queue->waiting, one, __ATOMIC_SEQ_CST);
     return r == -EINTR || r == -EAGAIN || r == -EBUSY ? 0 : r;
 }
 
@@ -263,10 +337,11 @@ ring_run (struct reader *reader)
         return;
     if (bridge->ring->pinned)
         pin (worker->queue);
-    self = worker;
+    ring_self = worker;
     r = uring_begin (&worker->uring);
     if (r == 0)
         uring_watch (&worker->uring);
+    worker_take_over (worker);
     do {
         if (r == 0)
             r = worker_wait (worker);
@@ -277,8 +352,9 @@ ring_run (struct reader *reader)
             break;
         }
         worker_take (worker);
-    } while (!worker->over && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE));
-    self = NULL;
+        worker_take_over (worker);
+    } while (!may_leave (worker));
+    ring_self = NULL;
 }
 
 /* --- the end --- */

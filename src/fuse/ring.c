@@ -50,9 +50,8 @@ count_processors (void)
 }
 
 struct ring_entry *
-ring_entry_new (struct ring_worker *worker)
+ring_entry_new (struct ring_queue *queue)
 {
-    struct ring_queue *queue = worker->queue;
     struct bridge *bridge = queue->ring->bridge;
     struct ring_entry *entry = g_new0 (struct ring_entry, 1);
     char *memory;
@@ -61,7 +60,7 @@ ring_entry_new (struct ring_worker *worker)
     memory = mmap (NULL, ENTRY_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     pthread_mutex_lock (&bridge->lock);
     if (memory != MAP_FAILED && queue->n_entries < queue->ring->depth) {
-        *entry = (struct ring_entry){ .worker = worker, .header = (struct ring_header *) memory, .payload = memory + ENTRY_HEADERS };
+        *entry = (struct ring_entry){ .queue = queue, .header = (struct ring_header *) memory, .payload = memory + ENTRY_HEADERS };
         entry->where[0] = (struct iovec){ entry->header, sizeof *entry->header };
         entry->where[1] = (struct iovec){ entry->payload, MAX_PAYLOAD };
         entry->number = queue->n_entries;
@@ -91,7 +90,6 @@ ring_worker_new (struct ring_queue *queue, int *ret_error)
 
     worker->reader = (struct reader){ .bridge = bridge, .in_ring = true };
     worker->queue = queue;
-    pthread_mutex_init (&worker->lock, NULL);
     worker->wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
     *ret_error = worker->wake < 0 ? -errno : uring_open (&worker->uring, 64, fuse_session_fd (bridge->session), worker->wake);
     if (*ret_error == 0)
@@ -106,7 +104,6 @@ ring_worker_free (struct ring_worker *worker)
     uring_close (&worker->uring);
     if (worker->wake >= 0)
         close (worker->wake);
-    pthread_mutex_destroy (&worker->lock);
     g_free (worker);
 }
 
@@ -118,6 +115,7 @@ queue_free (struct ring_queue *queue)
         ring_worker_free (queue->workers[i]);
     for (unsigned i = 0; i < queue->n_entries; i++)
         entry_free (queue->entries[i]);
+    pthread_mutex_destroy (&queue->lock);
     g_free (queue->entries);
 }
 
@@ -146,6 +144,7 @@ ring_new (struct bridge *bridge, int *ret_error)
         struct ring_queue *queue = &ring->queues[i];
 
         *queue = (struct ring_queue){ .ring = ring, .number = i, .entries = g_new0 (struct ring_entry *, ring->depth) };
+        pthread_mutex_init (&queue->lock, NULL);
         queue->workers[0] = r == 0 ? ring_worker_new (queue, &r) : NULL;
         queue->n_workers = queue->workers[0] ? 1 : 0;
     }

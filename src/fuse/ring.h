@@ -9,8 +9,12 @@
  * The kernel gives a request to the thread that submitted the entry, and to none other, whatever that does meanwhile. So a worker
  * has an io_uring of its own and waits with one entry: while it is busy or blocked, requests go to the entries of others, of which
  * one more is started when the last that waited has got something to do. The kernel takes the entry first that was given to it
- * last, so a worker that is quick gets them all. Who answers on another thread hands the entry to its worker; until then that waits
- * with another one.
+ * last, so a worker that is quick gets them all.
+ *
+ * An entry is the queue's, not its worker's: who answers on another thread leaves it to a worker that has none (ring-share.c). Such
+ * a worker rests while others wait. What came when nobody waited stays with the kernel: it gives one of those to each answer, and none to
+ * an entry that is new. So from then on, until an answer brings nothing, who has none to give has the kernel send a request that
+ * asks for nothing (ring_nudge), whose answer brings the next.
  *
  * The library has to take a request apart and to put its answer together as ever: the request is given to it as if it had been
  * read, under a number of ours in place of the kernel's, by which the answer is known in init-flags.c and comes back here.
@@ -26,8 +30,9 @@
 #define ENTRY_SIZE (ENTRY_HEADERS + MAX_PAYLOAD)
 
 struct ring_entry {
-    struct ring_worker *worker;
-    struct ring_entry *next;    /* that is handed over; worker->lock */
+    struct ring_queue *queue;
+    struct ring_worker *lender; /* that took the request; of who handles it */
+    struct ring_entry *next;    /* that is answered; queue->lock */
     unsigned number;            /* in the queue */
     struct ring_header *header; /* the kernel's: it writes a request there, we an answer */
     char *payload;              /* MAX_PAYLOAD bytes, the kernel's as well; ENTRY_HEADERS before them are the library's */
@@ -43,23 +48,34 @@ struct ring_worker {
     struct reader reader; /* the thread; first */
     struct ring_queue *queue;
     struct uring uring;   /* the worker's own */
+    struct ring_entry *at;   /* whose request it is at; its own */
+    struct ring_entry *mine; /* that one, when it is answered, until it is given to the kernel; atomic */
+    uint64_t goes_on;     /* ticks_now of when it began what isn't that request's, with the answer still here; 0; its own */
     unsigned idle;        /* entries that the kernel has; the worker's own */
     bool over;            /* it has given them back; the same */
     int wake;             /* an eventfd */
-    pthread_mutex_t lock; /* a leaf */
-    struct ring_entry *handed; /* lock: answered elsewhere, and not given to the kernel yet */
-    bool waits;           /* lock: it has to be woken */
+    bool rests;           /* queue->lock: among queue->resting */
+    struct ring_worker *next; /* the same */
 };
 
-#define RING_WORKERS_MAX 64
+#define RING_WORKERS_MAX 128
 
 struct ring_queue {
     struct ring *ring;
     unsigned number;  /* of the processor */
     unsigned waiting; /* workers that wait for a request; atomic */
-    unsigned in_use;  /* entries with a request that isn't answered; atomic */
+    unsigned in_use;  /* entries with a request, until a worker gives the answer to the kernel; atomic */
+    uint64_t late_until; /* ticks_now until which answers don't wait for what their threads do afterwards; atomic */
+    unsigned registered; /* entries since the first; atomic */
+    unsigned drained; /* how many those were when the kernel had no request but those it gave out; atomic */
     bool full;        /* there are as many workers as there may be; atomic */
-    unsigned n_workers; /* bridge->lock */
+    bool crowded;     /* no more workers may be added for what is answered: one takes all; atomic */
+    pthread_mutex_t lock; /* a leaf */
+    struct ring_entry *answered;  /* lock: elsewhere, and no worker has taken it yet */
+    struct ring_entry *taken;     /* lock, read without: a request that came to a worker with more entries, for one with none */
+    struct ring_worker *resting;  /* lock: without an entry */
+    unsigned stuck;   /* bridge->lock: workers that others take the place of */
+    unsigned n_workers; /* the same */
     struct ring_worker *workers[RING_WORKERS_MAX]; /* the same */
     unsigned n_entries; /* atomic, changed under bridge->lock */
     struct ring_entry **entries; /* ring->depth at most */
@@ -69,12 +85,15 @@ enum ring_go { RING_WAITS, RING_GOES, RING_DOESNT };
 
 struct ring {
     struct bridge *bridge;
-    unsigned n_queues, depth, limit; /* limit: of the workers of a queue */
+    unsigned n_queues, depth, limit; /* limit: of the workers of a queue that aren't stuck */
     bool pinned;
     bool used;          /* the kernel sends requests here; atomic */
+    bool gone;          /* the mount is; atomic */
     bool broken;        /* it was said that it doesn't take an entry; atomic */
     enum ring_go go;    /* bridge->lock; announced by bridge->changed */
     unsigned n_workers; /* bridge->lock: of all queues */
+    uint64_t nudges;    /* ever; atomic */
+    uint64_t file;      /* the number of one that the kernel knew last time, or 0; atomic */
     struct ring_queue *queues;
 };
 
@@ -91,16 +110,44 @@ struct ring {
 struct ring_worker *ring_worker_new (struct ring_queue *queue, int *ret_error);
 void ring_worker_free (struct ring_worker *worker);
 /* One more entry; NULL where there is no room. */
-struct ring_entry *ring_entry_new (struct ring_worker *worker);
+struct ring_entry *ring_entry_new (struct ring_queue *queue);
 
 /* --- ring-threads.c --- */
 
-/* Gives the entry to the kernel, with its answer. Any thread. */
+/* One more worker for the queue, unless it has `most`; whether there is. Under bridge->lock, of any thread. */
+bool ring_worker_add_locked (struct ring_queue *queue, unsigned most);
+
+/* --- ring-share.c: which worker gives an answered entry to the kernel --- */
+
+/* Of the worker that this thread is; NULL. */
+extern __thread struct ring_worker *ring_self;
+
+/* Has the entry given to the kernel, with its answer. Any thread. */
 void ring_give (struct ring_entry *entry);
+/* What this worker answered itself at its request, which it is done with. NULL: nothing, or that was left to another since. */
+struct ring_entry *ring_take_mine (struct ring_worker *worker);
+/* What the worker, which has none or may have more than one, is to give to the kernel; linked. NULL: nothing, and with *ret_rests not
+ * even a new one, since others wait; then it is called when it is needed. */
+struct ring_entry *ring_take_answered (struct ring_worker *worker, bool *ret_rests);
+/* The worker is stuck: what it answered before doesn't wait for it. Under bridge->lock. */
+void ring_steal_locked (struct ring_worker *worker);
+/* A request came to a worker that has other entries, where more may come: one without any handles it. NULL, or one that it has to handle itself. */
+struct ring_entry *ring_hand_on (struct ring_worker *worker, struct ring_entry *entry);
+struct ring_entry *ring_take_taken (struct ring_queue *queue);
+/* There is no room for a new entry. */
+void ring_rest (struct ring_worker *worker);
+/* Nobody waits for the queue's next request. */
+void ring_call (struct ring_queue *queue);
+
+/* --- ring-nudge.c --- */
+
+/* Has the kernel put a request into this processor's queue that asks for nothing. An entry that is new waits there. */
+void ring_nudge (struct ring_queue *queue);
+bool ring_is_nudge (const struct ring_entry *entry);
 
 /* --- ring-requests.c: what goes through it --- */
 
-/* The kernel has put a request into entry: it is handled. */
-void ring_handle (struct ring_entry *entry);
+/* The kernel has put a request into entry: this worker handles it. */
+void ring_handle (struct ring_worker *worker, struct ring_entry *entry);
 
 #endif

@@ -49,24 +49,27 @@ note_stuck (struct bridge *bridge, const call_stack_t *root, uint64_t begin, uin
         elsewhere_changed (bridge->elsewhere);
 }
 
-static unsigned
-count_stuck_locked (struct bridge *bridge)
+bool
+slow_is_stuck (struct bridge *bridge, const struct serving *one)
 {
-    const uint64_t now = ticks_now ();
-    const uint64_t patience = ticks_of_ns (MAX (LOOK, bridge->settings.in_place));
+    const uint64_t since = __atomic_load_n (&one->since, __ATOMIC_ACQUIRE), now = ticks_now ();
+    const call_stack_t *root = __atomic_load_n (&one->root, __ATOMIC_RELAXED);
+
+    if (since == 0 || ticks_between (since, now) < ticks_of_ns (MAX (LOOK, bridge->settings.in_place))) /* now may be the earlier */
+        return false;
+    if (root)
+        note_stuck (bridge, root, since, now);
+    return true;
+}
+
+static unsigned
+count_stuck (struct bridge *bridge)
+{
     unsigned stuck = 0;
 
-    for (unsigned i = 0; i < READERS_MAX; i++) {
-        const struct serving *one = &bridge->readers[i].serving; /* of none: it isn't in a request, either */
-        const uint64_t since = __atomic_load_n (&one->since, __ATOMIC_ACQUIRE);
-        const call_stack_t *root = __atomic_load_n (&one->root, __ATOMIC_RELAXED);
-
-        if (since == 0 || ticks_between (since, now) < patience) /* it may have begun since now was read */
-            continue;
-        stuck++;
-        if (root)
-            note_stuck (bridge, root, since, now);
-    }
+    for (unsigned i = 0; i < READERS_MAX; i++)
+        if (slow_is_stuck (bridge, &bridge->readers[i].serving)) /* of none: it isn't in a request, either */
+            stuck++;
     return stuck;
 }
 
@@ -76,20 +79,32 @@ is_used_up (struct bridge *bridge)
     return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) == 0;
 }
 
+/* How many are stuck, whose place others take; and of a ring's, how many are in a request, and may be stuck when it is looked next. */
+static unsigned
+replace_locked (struct bridge *bridge, unsigned *ret_busy)
+{
+    unsigned stuck = ring_replace_locked (bridge, ret_busy);
+
+    if (is_used_up (bridge)) {
+        const unsigned readers = count_stuck (bridge);
+
+        loop_replace_locked (bridge, readers);
+        stuck += readers;
+    }
+    return stuck;
+}
+
 static void
 look (void *data)
 {
     struct bridge *bridge = data;
-    unsigned stuck = 0;
+    unsigned stuck, busy = 0;
 
     pthread_mutex_lock (&bridge->lock);
-    if (is_used_up (bridge) && !bridge->stopping) {
-        stuck = count_stuck_locked (bridge);
-        loop_replace_locked (bridge, stuck);
-        bridge->look_every = stuck ? LOOK : MIN (bridge->look_every * 2, LOOK_SELDOM);
-    }
+    stuck = bridge->stopping ? 0 : replace_locked (bridge, &busy);
+    bridge->look_every = stuck ? LOOK : MIN (bridge->look_every * 2, LOOK_SELDOM);
     __atomic_store_n (&bridge->looking, false, __ATOMIC_SEQ_CST);
-    if (is_used_up (bridge))
+    if (stuck || busy || is_used_up (bridge))
         slow_look_locked (bridge);
     pthread_cond_broadcast (&bridge->changed);
     pthread_mutex_unlock (&bridge->lock);
@@ -110,14 +125,6 @@ void
 slow_begin (struct bridge *bridge)
 {
     bridge->elsewhere = elsewhere_new (bridge->graph->top, bridge->settings.in_place, false);
-}
-
-void
-slow_forget (struct bridge *bridge)
-{
-    for (unsigned op = FOP_NONE + 1; op < FOP_MAX; op++)
-        __atomic_store_n (&bridge->elsewhere->quick.ops[op].slow, true, __ATOMIC_RELAXED);
-    elsewhere_changed (bridge->elsewhere);
 }
 
 bool

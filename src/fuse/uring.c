@@ -89,6 +89,12 @@ uring_wait (struct uring *uring)
 }
 
 bool
+uring_has (struct uring *uring)
+{
+    return io_uring_cq_ready (&uring->io) > 0;
+}
+
+bool
 uring_take (struct uring *uring, void **ret_data, int *ret_result)
 {
     struct io_uring_cqe *cqe;
@@ -116,6 +122,7 @@ int uring_submit (struct uring *uring) { return -ENOSYS; }
 int uring_wait (struct uring *uring) { return -ENOSYS; }
 bool uring_is_full (struct uring *uring) { return false; }
 void uring_watch (struct uring *uring) { }
+bool uring_has (struct uring *uring) { return false; }
 bool uring_take (struct uring *uring, void **ret_data, int *ret_result) { return false; }
 
 #endif

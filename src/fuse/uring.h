@@ -72,6 +72,8 @@ int uring_submit (struct uring *uring);
 
 /* Submits what was put in, waits until something is done, or a signal came. 0, or a negative errno. */
 int uring_wait (struct uring *uring);
+/* Whether something is. */
+bool uring_has (struct uring *uring);
 /* The next thing that is done: its data and result. */
 bool uring_take (struct uring *uring, void **ret_data, int *ret_result);
 

@@ -103,8 +103,19 @@ def filesystem_of(folder):
     return best[1]
 
 
+def processors():
+    """Ticks since the start: all, and those that no process wanted."""
+    with open("/proc/stat", encoding="utf-8") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    return sum(ticks), ticks[3] + ticks[4]
+
+
+def busy_share(before, after):
+    return 1 - (after[1] - before[1]) / (after[0] - before[0])
+
+
 def measure_row(peer, rounds, seconds):
-    idle, under_load, late = [], [], []
+    idle, under_load, late, busy = [], [], [], []
     peer.start(False)
     try:
         fill(peer)
@@ -113,18 +124,20 @@ def measure_row(peer, rounds, seconds):
             children = readers_begin(peer)
             try:
                 time.sleep(0.5)
+                before = processors()
                 median, worst = median_getattr(peer, seconds)
+                busy.append(busy_share(before, processors()))
             finally:
                 readers_end(children)
             under_load.append(median)
             late.append(worst)
     finally:
         peer.stop()
-    return {"idle": idle, "load": under_load, "p99": late, "ratio": statistics.median(b / a for a, b in zip(idle, under_load)), "aim": AIM}
+    return {"idle": idle, "load": under_load, "p99": late, "busy": busy, "ratio": statistics.median(b / a for a, b in zip(idle, under_load)), "aim": AIM}
 
 
 def measure(bench, quick, rounds):
-    """[{row, idle, load, p99, ratio, aim}]: microseconds."""
+    """[{row, idle, load, p99, busy, ratio, aim}]: microseconds, and the part of the processors' time that was taken under load."""
     rows = []
     for number, (name, above, options, needs, on_disk) in enumerate(ROWS):
         if "uring" in needs and not (bench.has_option("io-uring") and machine.text_of(machine.URING) == "Y"):
@@ -145,10 +158,14 @@ def measure(bench, quick, rounds):
     return rows
 
 
+def busy_of(row):
+    return f"{statistics.median(row['busy']) * 100:.0f} %" if row.get("busy") else ""
+
+
 def print_rows(rows):
     print(f"\nmedian getattr in microseconds, alone and beside {READERS} readers: slow never stalls quick\n")
-    lines = [["", "alone", "beside them", "99 of 100", "ratio", "aim", ""]]
+    lines = [["", "alone", "beside them", "99 of 100", "CPUs busy", "ratio", "aim", ""]]
     for row in rows:
         numbers = [f"{statistics.median(row[column]):,.1f}" for column in ("idle", "load", "p99")]
-        lines.append([row["row"], *numbers, f"{row['ratio']:.2f}", f"{row['aim']}", "" if row["ratio"] <= row["aim"] else "above the aim"])
+        lines.append([row["row"], *numbers, busy_of(row), f"{row['ratio']:.2f}", f"{row['aim']}", "" if row["ratio"] <= row["aim"] else "above the aim"])
     print("\n".join(report.table(lines)))

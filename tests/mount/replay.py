@@ -23,7 +23,7 @@ import time
 
 PATIENCE = 60
 PROMPT = "(gdb) "
-VARYING = (r"0x[0-9a-f]+", r"\.c:\d+", r"[Tt]hread \d+", r'"fuse-\d+"', r"requests? \d+", r"pid \d+", r"process \d+", r"\$\d+", r"LWP \d+",
+VARYING = (r"0x[0-9a-f]+", r"\.c:\d+", r"[Tt]hread \d+", r'"fuse-(?:ring-)?\d+"', r"requests? \d+", r"pid \d+", r"process \d+", r"\$\d+", r"LWP \d+",
            r"Breakpoint -?\d+", r"[\d.]+ (?:s old|us|ms)\b", r"^\d+\t", r"^\d+ {4,}", r"req=\d+", r"ino \d+", r"nodeid \d+")
 RUNS = re.compile(r"(run|r|continue|c|xl wind|xl unwind)$")
 

@@ -154,6 +154,24 @@ START_TEST (forgetting_more_than_was_looked_up_does_no_harm)
 }
 END_TEST
 
+START_TEST (files_that_the_kernel_knows_are_found_and_nothing_else)
+{
+    g_autoptr (table_t) table = table_new (10);
+    g_autoptr (inode_t) file = linked (table, itable_root (table), "file", 1, IA_IFREG);
+    g_autoptr (inode_t) folder = linked (table, itable_root (table), "folder", 2, IA_IFDIR);
+    g_autoptr (inode_t) forgotten_one = linked (table, itable_root (table), "forgotten", 3, IA_IFREG);
+    uint64_t nodeids[4] = { 0 };
+
+    inode_lookup (file);
+    inode_lookup (folder);
+    inode_lookup (forgotten_one);
+    inode_forget (forgotten_one, 1);
+    ck_assert_uint_eq (itable_known_files (table, nodeids, G_N_ELEMENTS (nodeids)), 1);
+    ck_assert_uint_eq (nodeids[0], inode_nodeid (file));
+    ck_assert_uint_eq (itable_known_files (table, nodeids, 0), 0);
+}
+END_TEST
+
 START_TEST (only_so_many_idle_inodes_are_remembered)
 {
     g_autoptr (table_t) table = table_new (100);
@@ -373,6 +391,7 @@ main (void)
     tcase_add_test (tcase, a_child_keeps_its_directories);
     tcase_add_test (tcase, a_very_deep_tree_goes_without_a_deep_stack);
     tcase_add_test (tcase, a_stale_or_invented_number_finds_nothing);
+    tcase_add_test (tcase, files_that_the_kernel_knows_are_found_and_nothing_else);
     tcase_add_test (tcase, numbers_given_back_are_never_given_out_again);
     tcase_add_test (tcase, numbers_of_two_realms_are_never_the_same);
     tcase_add_test (tcase, an_idle_inode_is_found_with_a_reference_alone);

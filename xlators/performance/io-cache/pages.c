@@ -178,6 +178,7 @@ ioc_send (xlator_t *this, GQueue *send)
 
     while ((page = g_queue_pop_head (send))) {
         IOC_COUNT (this, fetched);
+        stack_taken (page->root);
         STACK_WIND_COOKIE (&page->root->frames[0], ioc_page_cbk, page, FIRST_CHILD (this), readv, page->fd, IOC_PAGE,
                            page->number * (off_t) IOC_PAGE, 0, NULL);
     }

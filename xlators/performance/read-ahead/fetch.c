@@ -80,6 +80,7 @@ ra_send (xlator_t *this, GQueue *send)
 
     while ((page = g_queue_pop_head (send))) {
         RA_COUNT (this, fetched, 1);
+        stack_taken (page->root);
         STACK_WIND_COOKIE (&page->root->frames[0], ra_page_cbk, page, FIRST_CHILD (this), readv, page->fd, page->size,
                            page->offset, 0, NULL);
     }

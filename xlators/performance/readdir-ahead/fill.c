@@ -160,7 +160,9 @@ fill_wind (xlator_t *this, call_stack_t *root)
 {
     call_frame_t *frame = &root->frames[0];
     const struct rda_local *local = frame->local;
+
     RDA_COUNT (this, fills);
+    stack_taken (root);
     if (local->plus)
         STACK_WIND (frame, fill_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size, local->offset, NULL);
     else

@@ -174,6 +174,7 @@ wb_write_go (struct wb_node *node)
     xlator_t *this = write->this;
 
     __atomic_add_fetch (&wb_priv (this)->count.sent, 1, __ATOMIC_RELAXED);
+    stack_taken (write->root);
     iobref_ref (write->iobref); /* a second one, so that nobody changes in place what may have to be sent again */
     STACK_WIND_COOKIE (&write->root->frames[0], wb_write_cbk, write, FIRST_CHILD (this), writev, write->fd, write->vector,
                        write->count, write->offset, write->flags, write->iobref, write->xdata);
