@@ -115,7 +115,8 @@ wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_
     waiting->stub = stub;
     waiting->size = size;
     if (set_aside (wbi, this, waiting, again, ready)) {
-        __atomic_add_fetch (&wb_priv (this)->count.waited, 1, __ATOMIC_RELAXED);
+        if (!again) /* it counts once, however often it finds its room taken by those who began again meanwhile */
+            __atomic_add_fetch (&wb_priv (this)->count.waited, 1, __ATOMIC_RELAXED);
         return true;
     }
     g_free (waiting);
