@@ -15,6 +15,8 @@
 #define BLOCKING(duration)                                                                         \
     "end-volume\nvolume slow\ntype debug/delay-gen\noption delay-percentage 100\noption block on\n" \
     "option delay-duration " duration "\noption enable readv\nsubvolumes posix\n"
+/* Until let_go. */
+#define HELD BLOCKING ("3600000000")
 #define HANDED_OVER "option in-place-limit 0\n"
 #define MS INT64_C (1000000)
 
@@ -65,6 +67,13 @@ flow_wait (struct flow *flow, unsigned left)
     while (flow->sent - flow->answered > left)
         pthread_cond_wait (&flow->changed, &flow->lock);
     pthread_mutex_unlock (&flow->lock);
+}
+
+/* What is held goes on, and so does what comes later. */
+static G_GNUC_UNUSED void
+let_go (struct flow *flow)
+{
+    xlator_notify (flow->w.graph->top, XLATOR_ENDING, NULL);
 }
 
 static G_GNUC_UNUSED void

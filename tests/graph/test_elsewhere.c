@@ -40,9 +40,10 @@ read_measured (struct flow *flow, struct elsewhere *elsewhere, struct asked *ask
     const uint64_t begin = ticks_now ();
 
     ask_read (flow, asked, 1001);
-    if (asked->here)
-        elsewhere_note (elsewhere, FOP_readv, begin, ticks_now ());
+    const uint64_t end = ticks_now ();
     flow_wait (flow, 0);
+    if (asked->here)
+        elsewhere_note (elsewhere, FOP_readv, begin, end);
 }
 
 START_TEST (what_gets_slow_goes_and_what_is_quick_again_comes_back)
@@ -119,7 +120,7 @@ end_process (pid_t pid)
  * owed is done, and so is what nobody interrupted. */
 START_TEST (who_waits_for_a_thread_may_lose_patience)
 {
-    struct flow *flow = flow_begin (BLOCKING ("3600000000"));
+    struct flow *flow = flow_begin (HELD);
     struct elsewhere *elsewhere = elsewhere_new (flow->w.graph->top, 0, true);
     struct asked hangs, killed, flush, ticking, other;
     const pid_t process = stopped_process ();
@@ -144,7 +145,7 @@ START_TEST (who_waits_for_a_thread_may_lose_patience)
     ck_assert_uint_eq (ticking.turn, 2);
     ck_assert_int_eq (ticking.r, -EINTR);
     ck_assert_uint_eq (pool_count (elsewhere->pool).waiting, 2);
-    xlator_notify (flow->w.graph->top, XLATOR_ENDING, NULL); /* nothing hangs any more */
+    let_go (flow); /* nothing hangs any more */
     flow_wait (flow, 0);
     ck_assert_int_eq (hangs.r, 4);
     ck_assert_int_eq (flush.r, 0);
@@ -242,6 +243,21 @@ ask_far (struct flow *flow, struct asked *asked, fd_t *fd)
     STACK_WIND_COOKIE (frame, read_cbk, asked, flow->w.graph->top, readv, fd, 4096, COLD - 4096, 0, NULL);
 }
 
+/* Whether it was read by another thread. To find out has the system ask the disk, which may be done before this thread has the processor again. */
+static bool
+ask_cold (struct flow *flow, struct asked *asked, fd_t *fd, const char *path)
+{
+    bool here = true, cold = true;
+
+    for (unsigned i = 0; i < 20 && here && (cold = make_cold (path)); i++) {
+        ask_far (flow, asked, fd);
+        flow_wait (flow, 0);
+        ck_assert_int_eq (asked->r, 4096);
+        here = asked->here;
+    }
+    return !cold || !here;
+}
+
 /* It is on the disk, or in memory: the one is read by another thread, the other at once. */
 START_TEST (a_thread_that_hurries_reads_what_is_in_memory_itself_and_nothing_else)
 {
@@ -255,12 +271,7 @@ START_TEST (a_thread_that_hurries_reads_what_is_in_memory_itself_and_nothing_els
     inode = world_look (&flow->w, flow->w.root, "cold");
     fd = world_open (&flow->w, inode, O_RDONLY);
     thread_hurries = true;
-    if (make_cold (path)) {
-        ask_far (flow, &asked, fd);
-        flow_wait (flow, 0);
-        ck_assert (!asked.here);
-        ck_assert_int_eq (asked.r, 4096);
-    }
+    ck_assert (ask_cold (flow, &asked, fd, path));
     ask_far (flow, &asked, fd);
     flow_wait (flow, 0);
     ck_assert (asked.here);

@@ -5,9 +5,11 @@
 /* --- parallel ---------------------------------------------------------------------------------- */
 
 /* One thread brings all, as a mount with one reader does. How much faster it makes them is the bench's to say. */
+#define MEETING(readers) "end-volume\nvolume slow\ntype test/meet\noption readers " readers "\nsubvolumes posix\n"
+
 START_TEST (sixteen_readers_wait_for_the_disk_at_once)
 {
-    struct flow *flow = flow_begin ("end-volume\nvolume slow\ntype test/meet\noption readers 16\nsubvolumes posix\n" IOT (HANDED_OVER));
+    struct flow *flow = flow_begin (MEETING ("16") IOT (HANDED_OVER));
     struct asked asked[16];
 
     for (unsigned i = 0; i < 16; i++)
@@ -80,7 +82,7 @@ END_TEST
 
 START_TEST (what_a_call_waits_for_is_told)
 {
-    struct flow *flow = flow_begin (BLOCKING ("50000") IOT (HANDED_OVER "option thread-count 1\n"));
+    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\n"));
     g_autoptr (GString) out = g_string_new (NULL), explained = g_string_new (NULL);
     struct asked asked[4];
     xlator_t *top = flow->w.graph->top;
@@ -93,6 +95,7 @@ START_TEST (what_a_call_waits_for_is_told)
     top->api->dumpops.explain (top, "/f", flow->fd->inode, explained);
     ck_assert_ptr_nonnull (strstr (explained->str, "up to 1 threads (thread-count)"));
     ck_assert_ptr_nonnull (strstr (explained->str, "3 calls wait"));
+    let_go (flow);
     flow_end (flow);
 }
 END_TEST
@@ -124,13 +127,14 @@ END_TEST
 
 START_TEST (threads_come_as_calls_wait_and_go_when_they_rest)
 {
-    struct flow *flow = flow_begin (BLOCKING ("100000") IOT (HANDED_OVER "option idle-time 1\noption thread-count 6\n"));
+    struct flow *flow = flow_begin (MEETING ("5") IOT (HANDED_OVER "option idle-time 1\noption thread-count 6\n"));
     struct asked asked[5];
 
     for (unsigned i = 0; i < 5; i++)
         ask_read (flow, &asked[i], 1001);
-    wait_for (flow, "current_threads_count", 5);
     flow_wait (flow, 0);
+    for (unsigned i = 0; i < 5; i++)
+        ck_assert_int_eq (asked[i].r, 4); /* five threads met */
     wait_for (flow, "current_threads_count", 1);
     ask_read (flow, &asked[0], 1001);
     flow_end (flow);
@@ -178,7 +182,7 @@ END_TEST
 
 START_TEST (a_stuck_queue_is_told_and_gets_one_more_thread)
 {
-    struct flow *flow = flow_begin (BLOCKING ("3600000000") IOT (HANDED_OVER "option thread-count 1\noption watchdog-secs 1\n"));
+    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\noption watchdog-secs 1\n"));
     g_autofree char *log = world_path (&flow->w, "log"), *text = NULL;
     struct asked asked[3];
 
@@ -187,7 +191,7 @@ START_TEST (a_stuck_queue_is_told_and_gets_one_more_thread)
         ask_read (flow, &asked[i], 1001);
     wait_for (flow, "current_threads_count", 2);
     ck_assert_int_eq (number (flow, "raised_by"), 1);
-    xlator_notify (flow->w.graph->top, XLATOR_ENDING, NULL);
+    let_go (flow);
     flow_wait (flow, 0);
     log_close ();
     ck_assert (g_file_get_contents (log, &text, NULL, NULL));
@@ -218,7 +222,7 @@ END_TEST
 
 START_TEST (root_may_ask_how_long_the_queues_are)
 {
-    struct flow *flow = flow_begin (BLOCKING ("50000") IOT (HANDED_OVER "option low-prio-threads 1\n"));
+    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option low-prio-threads 1\n"));
     struct asked asked[4];
     loc_t loc = { .inode = flow->w.root };
     struct getxattr_reply reply;
@@ -234,6 +238,7 @@ START_TEST (root_may_ask_how_long_the_queues_are)
     flow->w.client->uid = 1000;
     ck_assert_int_lt (sync_getxattr (flow->w.client, &loc, key, NULL, &reply), 0);
     getxattr_reply_drop (&reply);
+    let_go (flow);
     flow_end (flow);
 }
 END_TEST

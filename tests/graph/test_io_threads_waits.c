@@ -97,7 +97,7 @@ END_TEST
 /* cleanup-disconnected-reqs. What changes something, and what others asked, is done. */
 START_TEST (what_a_process_asked_that_is_gone_is_not_done)
 {
-    struct flow *flow = flow_begin (BLOCKING ("3600000000") IOT (HANDED_OVER "option thread-count 1\noption cleanup-disconnected-reqs on\n"));
+    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\noption cleanup-disconnected-reqs on\n"));
     struct group gone = process_begin ();
     struct asked first, read, flush, stat, last;
 
@@ -108,7 +108,7 @@ START_TEST (what_a_process_asked_that_is_gone_is_not_done)
     ask_stat (flow, &stat, gone.pid);
     ask_read (flow, &last, getpid ());
     process_end (&gone);
-    xlator_notify (flow->w.graph->top, XLATOR_ENDING, NULL); /* the first read ends */
+    let_go (flow); /* the first read ends */
     flow_wait (flow, 0);
     ck_assert_int_eq (first.r, 4);
     ck_assert_int_eq (read.r, -ENOTCONN);
@@ -123,7 +123,7 @@ END_TEST
 
 START_TEST (without_being_told_to_it_is_done_all_the_same)
 {
-    struct flow *flow = flow_begin (BLOCKING ("3600000000") IOT (HANDED_OVER "option thread-count 1\n"));
+    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\n"));
     struct group gone = process_begin ();
     struct asked first, read;
 
@@ -131,7 +131,7 @@ START_TEST (without_being_told_to_it_is_done_all_the_same)
     wait_for (flow, "current_low_priority_threads", 1);
     ask_read (flow, &read, gone.pid);
     process_end (&gone);
-    xlator_notify (flow->w.graph->top, XLATOR_ENDING, NULL); /* the first read ends */
+    let_go (flow); /* the first read ends */
     flow_wait (flow, 0);
     ck_assert_int_eq (read.r, 4);
     ck_assert_int_eq (number (flow, "forsaken"), 0);
@@ -143,7 +143,7 @@ END_TEST
 
 START_TEST (who_is_interrupted_in_a_queue_is_answered_at_once_and_nothing_is_done)
 {
-    struct flow *flow = flow_begin (BLOCKING ("200000") IOT (HANDED_OVER "option thread-count 1\n"));
+    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\n"));
     struct asked asked[3];
 
     for (unsigned i = 0; i < 3; i++)
@@ -153,6 +153,7 @@ START_TEST (who_is_interrupted_in_a_queue_is_answered_at_once_and_nothing_is_don
     flow_wait (flow, 2);
     ck_assert_uint_eq (asked[1].turn, 1);
     ck_assert_int_eq (asked[1].r, -EINTR);
+    let_go (flow);
     flow_wait (flow, 0);
     ck_assert_int_eq (asked[0].r, 4);
     ck_assert_int_eq (asked[2].r, 4);
@@ -165,13 +166,14 @@ END_TEST
 /* As when it is killed, and its files are closed: its locks have to go. */
 START_TEST (a_flush_is_done_whoever_lost_patience)
 {
-    struct flow *flow = flow_begin (BLOCKING ("50000") IOT (HANDED_OVER "option thread-count 1\n"));
+    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\n"));
     struct asked read, flush;
 
     ask_read (flow, &read, 0);
     wait_for (flow, "current_low_priority_threads", 1);
     ask_flush (flow, &flush, 0);
     stack_interrupt (flush.root);
+    let_go (flow);
     flow_wait (flow, 0);
     ck_assert_int_eq (flush.r, 0);
     ck_assert_int_eq (number (flow, "cancelled"), 0);
@@ -182,12 +184,13 @@ END_TEST
 /* No signal waits for this process: it may have been a debugger. */
 START_TEST (who_has_no_signal_waiting_is_not_answered_eintr)
 {
-    struct flow *flow = flow_begin (BLOCKING ("20000") IOT (HANDED_OVER "option thread-count 1\n"));
+    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\n"));
     struct asked asked[2];
 
     for (unsigned i = 0; i < 2; i++)
         ask_read (flow, &asked[i], getpid ());
     stack_interrupt (asked[1].root);
+    let_go (flow);
     flow_wait (flow, 0);
     ck_assert_int_eq (asked[1].r, 4);
     flow_end (flow);
