@@ -25,16 +25,16 @@ slow_serve (struct serving *of_reader)
 
 /* An operation that a request makes after another, such as a setattr after its truncate, may be quick itself. */
 void
-slow_note (struct bridge *bridge, const call_stack_t *root, uint64_t begin)
+slow_note (struct bridge *bridge, const call_stack_t *root, const struct serving *self)
 {
     const uint64_t end = ticks_now ();
     const enum fop last = root->frames[1].op;
 
     if (!root->frames[0].wound)
         return;
-    elsewhere_note (bridge->elsewhere, last, begin, end);
+    elsewhere_note (bridge->elsewhere, last, self->since, &self->cost, end);
     if (G_UNLIKELY (last != root->op))
-        elsewhere_note (bridge->elsewhere, root->op, begin, end);
+        elsewhere_note (bridge->elsewhere, root->op, self->since, &self->cost, end);
 }
 
 /* --- those that are stuck ------------------------------------------------------------------------ */
@@ -45,7 +45,7 @@ note_stuck (struct bridge *bridge, const call_stack_t *root, uint64_t begin, uin
     const enum fop op = root->frames[1].op;
 
     if (op > FOP_NONE && op < FOP_MAX && root->frames[0].wound
-        && quick_note_stuck (&bridge->elsewhere->quick, op, begin, now))
+        && quick_note_stuck (&bridge->elsewhere->quick, op, begin, now, root->thread))
         elsewhere_changed (bridge->elsewhere);
 }
 

@@ -49,6 +49,18 @@ for how in "--reader-thread-count=1" "--reader-thread-count=8" "--reader-thread-
     all_go
 done
 
+# On a busy machine who takes requests comes before who reads for them, as far as this process may.
+nice_of () { # NAMES: of the daemon's threads that are called so
+    awk -v names="^[(]$1[)]$" '$2 ~ names { print $19 }' /proc/"$DAEMON"/task/*/stat | sort -u
+}
+stack
+for haste in 0 7; do
+    mount_volfile "$VOL" --reader-haste=$haste
+    stat "$MNT/file1" >/dev/null
+    expect "how nice it is with reader-haste=$haste" "$(nice -n -$haste nice 2>/dev/null)" "$(nice_of 'fuse-.*')"
+    unmount
+done
+
 # Who took the place of a stuck one goes again. The child is a mount, where an open hangs until it is let go.
 lower=$TEST_DIR/lower
 mkdir "$lower"
