@@ -79,15 +79,6 @@ is_traced (void)
     return at && atoi (at + strlen ("\nTracerPid:")) != 0;
 }
 
-/* On a processor, or in line for one. */
-static bool
-is_running (pid_t thread)
-{
-    g_autofree char *status = thread > 0 ? process_status (thread) : NULL;
-
-    return status && strstr (status, "\nState:\tR");
-}
-
 static uint64_t
 slow_for (uint64_t took)
 {
@@ -137,9 +128,9 @@ quick_look (struct quickness *quick, enum fop op, uint64_t begin, const struct q
 }
 
 bool
-quick_note_stuck (struct quickness *quick, enum fop op, uint64_t begin, uint64_t now, pid_t thread)
+quick_note_stuck (struct quickness *quick, enum fop op, uint64_t begin, uint64_t now)
 {
-    if (!quick_is (quick, op) || is_running (thread) || is_traced ())
+    if (!quick_is (quick, op) || is_traced ())
         return false;
     return quick_judge (quick, op, begin, now, false);
 }

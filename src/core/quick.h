@@ -15,8 +15,6 @@
 #include "core/fops.h"
 #include "core/ticks.h"
 
-#include <sys/types.h>
-
 /* What a thread had cost when it began with a call. */
 struct quick_cost {
     bool known;
@@ -72,8 +70,7 @@ quick_note (struct quickness *quick, enum fop op, uint64_t begin, const struct q
     return quick_look (quick, op, begin, cost, end);
 }
 
-/* One is still being done, by another thread, and has been since begin: it is slow, unless that runs, or would if there were a processor for
- * it. Whether that is new. */
-bool quick_note_stuck (struct quickness *quick, enum fop op, uint64_t begin, uint64_t now, pid_t thread);
+/* One is still being done, by another thread, and has been since begin: it is slow. Whether that is new. */
+bool quick_note_stuck (struct quickness *quick, enum fop op, uint64_t begin, uint64_t now);
 
 #endif
