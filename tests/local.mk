@@ -18,7 +18,6 @@ check_PROGRAMS += \
     tests/unit/test_place \
     tests/unit/test_pool \
     tests/unit/test_scheduler \
-    tests/unit/test_thread \
     tests/unit/test_rules \
     tests/unit/test_timeline \
     tests/unit/test_timer \

@@ -27,11 +27,11 @@ void elsewhere_free (struct elsewhere *elsewhere);
 /* quick says something else since: so the route is another. */
 void elsewhere_changed (struct elsewhere *elsewhere);
 
-/* What this thread did itself, from quick_begin to ticks_now. */
+/* What this thread did itself, between two of ticks_now. */
 static inline void
-elsewhere_note (struct elsewhere *elsewhere, enum fop op, uint64_t begin, const struct quick_cost *cost, uint64_t end)
+elsewhere_note (struct elsewhere *elsewhere, enum fop op, uint64_t begin, uint64_t end)
 {
-    if (__builtin_expect (quick_note (&elsewhere->quick, op, begin, cost, end), 0))
+    if (__builtin_expect (quick_note (&elsewhere->quick, op, begin, end), 0))
         elsewhere_changed (elsewhere);
 }
 

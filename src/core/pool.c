@@ -21,7 +21,6 @@ struct worker {
 struct pool {
     char *name;
     unsigned most;               /* constant */
-    int nice;                    /* constant */
     pthread_mutex_t lock;        /* a leaf */
     pthread_cond_t changed;      /* nothing is left to do, or a thread ended */
     struct pool_job *first, **last;   /* lock; what waits */
@@ -34,13 +33,12 @@ struct pool {
 };
 
 struct pool *
-pool_new (const char *name, unsigned most, int nice)
+pool_new (const char *name, unsigned most)
 {
     struct pool *pool = g_new0 (struct pool, 1);
 
     pool->name = g_strdup (name);
     pool->most = most;
-    pool->nice = nice;
     pool->last = &pool->first;
     pthread_mutex_init (&pool->lock, NULL);
     thread_cond_init (&pool->changed);
@@ -107,7 +105,6 @@ worker_run (void *data)
     struct worker *worker = data;
     struct pool *pool = worker->pool;
 
-    thread_be_nice (pool->nice);
     pthread_mutex_lock (&pool->lock);
     pool->awaited--;
     do

@@ -17,8 +17,8 @@ struct pool_job {
 
 struct pool;
 
-/* Threads are called NAME-0, NAME-1, ...; there are none yet. nice: how much nicer they are than others of this process, 0 to 39. */
-struct pool *pool_new (const char *name, unsigned most, int nice);
+/* Threads are called NAME-0, NAME-1, ...; there are none yet. */
+struct pool *pool_new (const char *name, unsigned most);
 
 /* Has job->run called once, without a lock held: by one of the threads; if none can be started and there is none, by this one. */
 void pool_put (struct pool *pool, struct pool_job *job);

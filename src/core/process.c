@@ -41,14 +41,6 @@ process_status (pid_t thread)
     return thread > 0 && g_file_get_contents (path, &status, NULL, NULL) ? status : NULL;
 }
 
-bool
-process_runs (pid_t thread)
-{
-    g_autofree char *status = process_status (thread);
-
-    return status && strstr (status, "\nState:\tR");
-}
-
 /* The number behind "\nName:\t", or 0. */
 static uint64_t
 status_number (const char *status, const char *name, int base)

@@ -7,11 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SLOW_FOR 16                      /* times what it took */
-#define WATCHED_FOR INT64_C (1000000000) /* ns */
 #define SLOW_MOST INT64_C (2000000000)   /* ns; a call that hung for an hour says nothing about the next ones */
 
 void
@@ -48,27 +46,6 @@ was_preempted (void)
     return true;
 }
 
-void
-quick_ask (struct quick_cost *ret_cost)
-{
-    struct rusage usage;
-    struct timespec cpu;
-
-    if (getrusage (RUSAGE_THREAD, &usage) < 0 || clock_gettime (CLOCK_THREAD_CPUTIME_ID, &cpu) < 0)
-        return;
-    *ret_cost = (struct quick_cost){ true, usage.ru_nvcsw, cpu.tv_sec * INT64_C (1000000000) + cpu.tv_nsec };
-}
-
-/* It neither waited nor worked for that long. */
-static bool
-cost_little (const struct quick_cost *before, int64_t limit)
-{
-    struct quick_cost now = { 0 };
-
-    quick_ask (&now);
-    return now.known && now.waits == before->waits && now.cpu - before->cpu < limit;
-}
-
 /* Somebody steps through it, and nothing takes as long as it took. */
 static bool
 is_traced (void)
@@ -86,45 +63,34 @@ slow_for (uint64_t took)
 }
 
 bool
-quick_judge (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end, bool lost)
+quick_judge (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end, bool preempted)
 {
     const uint64_t took = ticks_between (begin, end);
-    const bool quick_now = lost || took < __atomic_load_n (&quick->limit, __ATOMIC_RELAXED);
-    uint64_t *until = &quick->ops[op].until;
+    const bool quick_now = took < __atomic_load_n (&quick->limit, __ATOMIC_RELAXED);
+    uint64_t *until = &quick->ops[op].until, *doubtful = &quick->ops[op].doubtful;
 
     if (quick_now && end < __atomic_load_n (until, __ATOMIC_RELAXED))
         return false;
     if (quick_now)
         return __atomic_exchange_n (&quick->ops[op].slow, false, __ATOMIC_RELAXED);
+    if (preempted && quick_is (quick, op) && end > __atomic_load_n (doubtful, __ATOMIC_RELAXED)) {
+        __atomic_store_n (doubtful, end + slow_for (took), __ATOMIC_RELAXED);
+        return false;
+    }
     __atomic_store_n (&quick->ops[op].took, took, __ATOMIC_RELAXED);
     __atomic_store_n (until, MAX (__atomic_load_n (until, __ATOMIC_RELAXED), end + slow_for (took)), __ATOMIC_RELAXED);
     return !__atomic_exchange_n (&quick->ops[op].slow, true, __ATOMIC_RELAXED);
 }
 
-/* Of one that looks slow. Where nothing is known of it that is found out of the next ones; one that was quick before has the benefit of the
- * doubt. */
-static bool
-only_lost_processor (struct quickness *quick, enum fop op, const struct quick_cost *cost, uint64_t end)
-{
-    if (cost->known)
-        return cost_little (cost, (int64_t) ticks_to_ns (__atomic_load_n (&quick->limit, __ATOMIC_RELAXED)));
-    if (!was_preempted () && end >= __atomic_load_n (&quick->watched, __ATOMIC_RELAXED))
-        return false;
-    __atomic_store_n (&quick->watched, end + ticks_of_ns (WATCHED_FOR), __ATOMIC_RELAXED);
-    return quick_is (quick, op);
-}
-
-/* Under a scheduler all is as slow as it looks, as the time is made up; and with no limit all is slow. */
 bool
-quick_look (struct quickness *quick, enum fop op, uint64_t begin, const struct quick_cost *cost, uint64_t end)
+quick_look (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end)
 {
-    const uint64_t limit = __atomic_load_n (&quick->limit, __ATOMIC_RELAXED);
-    const bool looks_slow = ticks_between (begin, end) >= limit;
-    const bool lost = looks_slow && limit > 0 && !scheduler_on && only_lost_processor (quick, op, cost, end);
+    /* It looks slow, and others of its kind weren't. Under a scheduler it is slow, as the time is made up. */
+    const bool surprising = quick_is (quick, op) && !scheduler_on;
 
-    if (looks_slow && !lost && quick_is (quick, op) && !scheduler_on && is_traced ())
+    if (surprising && is_traced ())
         return false;
-    return quick_judge (quick, op, begin, end, lost);
+    return quick_judge (quick, op, begin, end, surprising && was_preempted ());
 }
 
 bool

@@ -4,10 +4,9 @@
  * they took. One that took T, longer than the limit, counts as slow for sixteen times T, and longer as long as such come: so
  * trying it again in place keeps others waiting for a seventeenth of the time at most. Then the first quick one makes it quick again.
  *
- * The time is the clock's, since asking whether a thread was blocked is a system call. But a call that only lost the processor looks as
- * slow as one that waited for a disk, and another thread would lose it as well. So where the kernel took the processor from a thread since
- * it was last asked, one that looks slow is in doubt: for a second it is asked before and after each call whether the thread
- * waited for anything, or used so much of the processor itself. Only that is slow. Under a debugger nothing is.
+ * The time is the clock's, since asking how long a thread was blocked is a system call. But a call that only lost the processor looks as
+ * slow as one that waited for a disk: so of one that looks slow it is asked whether the kernel took the processor from the thread since
+ * it was last asked; then it is in doubt, and only the next one counts that comes soon. Under a debugger nothing is slow.
  */
 #ifndef WINDLASS_CORE_QUICK_H
 #define WINDLASS_CORE_QUICK_H
@@ -15,19 +14,12 @@
 #include "core/fops.h"
 #include "core/ticks.h"
 
-/* What a thread had cost when it began with a call. */
-struct quick_cost {
-    bool known;
-    long waits;  /* how often it had given the processor away */
-    int64_t cpu; /* nanoseconds */
-};
-
 struct quickness {
     uint64_t limit; /* ticks; atomic. 0: nothing is quick */
-    uint64_t watched; /* ticks_now until which threads are asked what calls cost them; atomic */
     struct {
         bool slow;          /* atomic */
         uint64_t until;     /* ticks_now from which on it may be quick again; atomic */
+        uint64_t doubtful;  /* ticks_now until which another slow one counts, whatever the processor did; atomic */
         uint64_t took;      /* ticks of the last slow one; atomic */
     } ops[FOP_MAX];
 };
@@ -44,30 +36,17 @@ quick_is (const struct quickness *quick, enum fop op)
     return !__atomic_load_n (&quick->ops[op].slow, __ATOMIC_RELAXED);
 }
 
-/* What quick_note does for one that isn't quick, or wasn't. lost: it only lost the processor. */
-bool quick_judge (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end, bool lost);
-bool quick_look (struct quickness *quick, enum fop op, uint64_t begin, const struct quick_cost *cost, uint64_t end);
-void quick_ask (struct quick_cost *ret_cost);
+/* What quick_note does for one that isn't quick, or wasn't. preempted: the thread lost the processor. */
+bool quick_judge (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end, bool preempted);
+bool quick_look (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end);
 
-/* This thread begins with one: ticks_now. */
-static inline uint64_t
-quick_begin (const struct quickness *quick, struct quick_cost *ret_cost)
-{
-    const uint64_t now = ticks_now ();
-
-    ret_cost->known = false;
-    if (__builtin_expect (now < __atomic_load_n (&quick->watched, __ATOMIC_RELAXED), 0))
-        quick_ask (ret_cost);
-    return now;
-}
-
-/* One was done by this thread, from quick_begin to this ticks_now. Whether quick_is says something else since. */
+/* One was done by this thread, between these two of ticks_now. Whether quick_is says something else since. */
 static inline bool
-quick_note (struct quickness *quick, enum fop op, uint64_t begin, const struct quick_cost *cost, uint64_t end)
+quick_note (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end)
 {
     if (__builtin_expect (end - begin < __atomic_load_n (&quick->limit, __ATOMIC_RELAXED) && quick_is (quick, op), 1))
         return false;
-    return quick_look (quick, op, begin, cost, end);
+    return quick_look (quick, op, begin, end);
 }
 
 /* One is still being done, by another thread, and has been since begin: it is slow. Whether that is new. */

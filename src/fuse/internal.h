@@ -49,7 +49,7 @@ struct bridge_settings {
     int64_t lru_limit;
     uint64_t read_ahead; /* bytes */
     char *meta_dir_name; /* empty: none */
-    int background_qlen, congestion_threshold, reader_threads, reader_haste, time_granularity;
+    int background_qlen, congestion_threshold, reader_threads, time_granularity;
     int io_uring, io_uring_depth; /* the first is an enum io_uring_mode */
     bool io_uring_pinned;
 };
@@ -67,8 +67,7 @@ struct groups_cache;
 struct serving {
     const call_stack_t *root; /* the request that it began last, or NULL. Atomic */
     uint64_t since;           /* ticks_now of when; 0: it was answered, or is another thread's. Atomic */
-    struct quick_cost cost;   /* its own alone */
-    char apart[88];           /* no two on a cache line */
+    char apart[112];          /* no two on a cache line */
 };
 
 /* One thread that reads requests and winds them. */
@@ -185,7 +184,7 @@ extern __thread struct serving *serving;
 
 /* This thread takes requests: a reader, or (NULL) one of the library's. */
 struct serving *slow_serve (struct serving *of_reader);
-void slow_note (struct bridge *bridge, const call_stack_t *root, const struct serving *self);
+void slow_note (struct bridge *bridge, const call_stack_t *root, uint64_t begin);
 /* No thread waits for a request, and there are as many as may be. Under bridge->lock. */
 void slow_look_locked (struct bridge *bridge);
 void slow_begin (struct bridge *bridge);
@@ -196,14 +195,14 @@ bool slow_stop_locked (struct bridge *bridge, int64_t until);
 void slow_dump (struct bridge *bridge, GString *out);
 
 static inline void
-slow_request_begins (const struct bridge *bridge, const call_stack_t *root)
+slow_request_begins (const call_stack_t *root)
 {
     struct serving *self = serving;
 
     if (G_UNLIKELY (!self))
         self = slow_serve (NULL);
     __atomic_store_n (&self->root, root, __ATOMIC_RELAXED);
-    __atomic_store_n (&self->since, quick_begin (&bridge->elsewhere->quick, &self->cost), __ATOMIC_RELEASE);
+    __atomic_store_n (&self->since, ticks_now (), __ATOMIC_RELEASE);
 }
 
 /* It does nothing for any request. Should it answer that one later, between two others, that took it no time. */
@@ -222,7 +221,7 @@ slow_request_ends (struct bridge *bridge, const call_stack_t *root)
 
     if (G_UNLIKELY (!self) || self->root != root)
         return;
-    slow_note (bridge, root, self);
+    slow_note (bridge, root, self->since);
     __atomic_store_n (&self->root, NULL, __ATOMIC_RELAXED);
 }
 

@@ -321,17 +321,6 @@ reader_end (struct reader *reader)
         bridge->done (bridge->done_data);
 }
 
-/* Others wait for who takes requests. Without a right to it that stays as it is, and nobody has to be told. */
-static void
-make_haste (struct bridge *bridge)
-{
-    int r = thread_come_first (bridge->settings.reader_haste);
-
-    if (r < 0)
-        gf_log (&bridge->xlator, GF_LOG_DEBUG, "threads that take requests can't be %d less nice than others (reader-haste): %s",
-                bridge->settings.reader_haste, g_strerror (-r));
-}
-
 static void *
 reader_run (void *data)
 {
@@ -341,7 +330,6 @@ reader_run (void *data)
     bool ours = true;
 
     slow_serve (&reader->serving);
-    make_haste (reader->bridge);
     crash_stack_begin (&crash_stack);
     sigemptyset (&wake);
     sigaddset (&wake, SIGNAL_WAKE);

@@ -82,8 +82,6 @@ const struct xlator_option bridge_options[] = {
       .max = 65535, .help = "with how many of them the kernel takes the mount for congested" },
     { .key = { "reader-thread-count" }, .type = OPTION_INT, FIELD (reader_threads), .value = "8", .min = 1,
       .max = READERS_MAX, .help = "how many threads may handle requests; they start as they are needed, and one that is stuck in a request doesn't count" },
-    { .key = { "reader-haste" }, .type = OPTION_INT, FIELD (reader_haste), .value = "15", .min = 0, .max = 39,
-      .help = "how much less nice than the daemon the threads are that take requests, where it may (CAP_SYS_NICE), so that they get a processor when others want it as well" },
     { .key = { "in-place-limit" }, .type = OPTION_TIME, FIELD (in_place), .value = "50us", .min = 0, .max = 3600,
       .help = "operations of a kind that took less than this lately go on in the thread that takes requests, others in threads that nobody waits for; 0: all do" },
     { .key = { "follow-callers" }, .type = OPTION_BOOL, FIELD (follow_callers), .value = "off",

@@ -8,7 +8,6 @@
 #include "fuse/internal.h"
 
 #define LOOK INT64_C (2000000)       /* ns; so long may one be in a request, before he counts as stuck */
-#define WORKS_MOST INT64_C (1000000000) /* ns; without waiting for anything */
 #define LOOK_SELDOM INT64_C (16000000) /* where all are busy and none is stuck */
 
 __thread struct serving *serving;
@@ -26,16 +25,16 @@ slow_serve (struct serving *of_reader)
 
 /* An operation that a request makes after another, such as a setattr after its truncate, may be quick itself. */
 void
-slow_note (struct bridge *bridge, const call_stack_t *root, const struct serving *self)
+slow_note (struct bridge *bridge, const call_stack_t *root, uint64_t begin)
 {
     const uint64_t end = ticks_now ();
     const enum fop last = root->frames[1].op;
 
     if (!root->frames[0].wound)
         return;
-    elsewhere_note (bridge->elsewhere, last, self->since, &self->cost, end);
+    elsewhere_note (bridge->elsewhere, last, begin, end);
     if (G_UNLIKELY (last != root->op))
-        elsewhere_note (bridge->elsewhere, root->op, self->since, &self->cost, end);
+        elsewhere_note (bridge->elsewhere, root->op, begin, end);
 }
 
 /* --- those that are stuck ------------------------------------------------------------------------ */
@@ -50,21 +49,13 @@ note_stuck (struct bridge *bridge, const call_stack_t *root, uint64_t begin, uin
         elsewhere_changed (bridge->elsewhere);
 }
 
-/* Another thread would have to wait for a processor as well. Who works for so long itself is stuck all the same. */
-static LOOKS_AT_RUNNING_REQUESTS bool
-lacks_processor (const call_stack_t *root, uint64_t took)
-{
-    return took < ticks_of_ns (WORKS_MOST) && process_runs (root->thread);
-}
-
 bool
 slow_is_stuck (struct bridge *bridge, const struct serving *one)
 {
     const uint64_t since = __atomic_load_n (&one->since, __ATOMIC_ACQUIRE), now = ticks_now ();
     const call_stack_t *root = __atomic_load_n (&one->root, __ATOMIC_RELAXED);
-    const uint64_t took = ticks_between (since, now); /* now may be the earlier */
 
-    if (since == 0 || took < ticks_of_ns (MAX (LOOK, bridge->settings.in_place)) || (root && lacks_processor (root, took)))
+    if (since == 0 || ticks_between (since, now) < ticks_of_ns (MAX (LOOK, bridge->settings.in_place))) /* now may be the earlier */
         return false;
     if (root)
         note_stuck (bridge, root, since, now);

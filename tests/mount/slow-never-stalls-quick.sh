@@ -49,18 +49,6 @@ for how in "--reader-thread-count=1" "--reader-thread-count=8" "--reader-thread-
     all_go
 done
 
-# On a busy machine who takes requests comes before who reads for them, as far as this process may.
-nice_of () { # NAMES: of the daemon's threads that are called so
-    awk -v names="^[(]$1[)]$" '$2 ~ names { print $19 }' /proc/"$DAEMON"/task/*/stat | sort -u
-}
-stack
-for haste in 0 7; do
-    mount_volfile "$VOL" --reader-haste=$haste
-    stat "$MNT/file1" >/dev/null
-    expect "how nice it is with reader-haste=$haste" "$(nice -n -$haste nice 2>/dev/null)" "$(nice_of 'fuse-.*')"
-    unmount
-done
-
 # Who took the place of a stuck one goes again. The child is a mount, where an open hangs until it is let go.
 lower=$TEST_DIR/lower
 mkdir "$lower"
@@ -77,16 +65,5 @@ wait $! || fail "what was let go fails"
 wait_until 60 '[ "$(number readers)" = 1 ]'
 cmp out1 "$MNT/file1" || fail "file1 reads as something else"
 expect "threads of that kind" 1 "$(cat "/proc/$DAEMON"/task/*/comm | grep -c '^fuse-[0-9]')"
-unmount
-
-# Many that are done at the same time don't all wait for the next: each would stay as long as nobody asks.
-mount_volfile "$VOL" --reader-thread-count=40 --in-place-limit=3600 --io-uring=off
-expect_ok "$WINDLASS" fault "$lower" - <<<'open path "/file*" -> hang'
-for i in {1..36}; do cat "$MNT/file$i" >"out$i" & done
-wait_until '[ "$(number readers)" -gt 36 ]'
-expect_ok "$WINDLASS" fault "$lower" --clear
-wait
-[ "$(number readers_waiting)" -le 4 ] || fail "$(number readers_waiting) threads wait for requests"
-for i in {1..36}; do cmp "out$i" "$MNT/file$i" || fail "file$i reads as something else"; done
 unmount
 umount "$lower"

@@ -132,8 +132,7 @@ void iot_place_init (iot_private_t *priv);
 void iot_place_set_locked (iot_private_t *priv); /* options have changed */
 bool iot_may_stay (const iot_private_t *priv, enum fop op);
 void iot_go_on_in_place (const struct call *call);
-/* By this thread, from quick_begin to ticks_now. */
-void iot_note_took (iot_private_t *priv, enum fop op, uint64_t begin, const struct quick_cost *cost, uint64_t end);
+void iot_note_took (iot_private_t *priv, enum fop op, uint64_t begin, uint64_t end);
 
 /* queue.c */
 void iot_queues_init (iot_private_t *priv);

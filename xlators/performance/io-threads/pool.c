@@ -192,7 +192,6 @@ go_on (iot_private_t *priv, struct iot_call *call)
 {
     call_stub_t *stub = call->stub;
     const enum fop op = call->op;
-    struct quick_cost cost;
 
     if (G_UNLIKELY (is_forsaken (priv, stub))) {
         call_frame_t *frame = call_stub_frame (stub);
@@ -204,9 +203,9 @@ go_on (iot_private_t *priv, struct iot_call *call)
         frame_fail (frame, ENOTCONN);
         return;
     }
-    const uint64_t begin = quick_begin (&priv->quick, &cost);
+    const uint64_t begin = ticks_now ();
     iot_resume (call);
-    iot_note_took (priv, op, begin, &cost, ticks_now ());
+    iot_note_took (priv, op, begin, ticks_now ());
 }
 
 static void

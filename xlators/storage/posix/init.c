@@ -172,7 +172,7 @@ posix_init (xlator_t *this)
     pthread_mutex_init (&priv->reserve.lock, NULL);
     posix_waiters_init (&priv->waiters);
     posix_descriptors_init (&priv->descriptors);
-    priv->pool = pool_new ("disk", POSIX_READERS_MAX, POSIX_READERS_NICE);
+    priv->pool = pool_new ("disk", POSIX_READERS_MAX);
     posix_cache_init (&priv->cache, init_cache_limit (priv));
     posix_reserve_set (priv, priv->reserve_option);
     priv->ready = true;

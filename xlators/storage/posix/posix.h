@@ -24,8 +24,7 @@
 
 #define POSIX_INODE_MAGIC 0x70696e6fu
 #define POSIX_FD_MAGIC 0x70666473u
-#define POSIX_READERS_MAX 128 /* threads that wait for the disk, in the place of those that asked; */
-#define POSIX_READERS_NICE 5  /* who is answered from memory comes before those */
+#define POSIX_READERS_MAX 128 /* threads that wait for the disk, in the place of those that asked */
 #define POSIX_HANDLE_MAX 128 /* MAX_HANDLE_SZ of the kernel */
 #define POSIX_GFID_XATTR "trusted.gfid"
 
