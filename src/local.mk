@@ -11,6 +11,7 @@ src_libcore_a_SOURCES = \
     %D%/core/clock.c \
     %D%/core/dentry.c \
     %D%/core/depot.h \
+    %D%/core/crowd.c \
     %D%/core/dict.c \
     %D%/core/dirent.c \
     %D%/core/errors.c \

@@ -7,6 +7,7 @@ LDADD = $(whole_objects) $(CHECK_LIBS) $(whole_libs)
 if HAVE_CHECK
 check_PROGRAMS += \
     tests/unit/test_control \
+    tests/unit/test_crowd \
     tests/unit/test_data \
     tests/unit/test_every \
     tests/unit/test_frame \
@@ -18,6 +19,7 @@ check_PROGRAMS += \
     tests/unit/test_place \
     tests/unit/test_pool \
     tests/unit/test_scheduler \
+    tests/unit/test_thread \
     tests/unit/test_rules \
     tests/unit/test_timeline \
     tests/unit/test_timer \

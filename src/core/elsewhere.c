@@ -4,6 +4,7 @@
 #include "core/frame.h"
 #include "core/patience.h"
 #include "core/stub.h"
+#include "core/thread.h"
 
 #include <errno.h>
 
@@ -70,6 +71,8 @@ handed_take_back (struct patience *patience)
     return pool_take_back (handed->elsewhere->pool, &handed->job);
 }
 
+/* In as much of a hurry as who takes requests: what storage reads in another thread then is quick, or no read would ever be again after one that
+ * wasn't, since here it would wait for the disk. */
 static void
 handed_run (struct pool_job *job)
 {
@@ -80,6 +83,7 @@ handed_run (struct pool_job *job)
 
     if (patience_end (&handed->patience))
         g_free (handed);
+    thread_hurries = true;
     const uint64_t begin = ticks_now ();
     call_resume (stub);
     elsewhere_note (elsewhere, op, begin, ticks_now ());

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/pool.h"
 #include "core/clock.h"
+#include "core/crowd.h"
 #include "core/log.h"
+#include "core/scheduler.h"
 #include "core/thread.h"
 
 #include <glib.h>
 #include <stdio.h>
 
 #define REST INT64_C (10000000000) /* ns without work after which a thread goes */
+#define ASK_EVERY 8                /* jobs one is asked what its thread did; asking costs some microseconds */
 
 struct worker {
     struct pool *pool;     /* constant */
@@ -16,6 +19,8 @@ struct worker {
     pthread_cond_t called;
     bool rests;            /* pool->lock */
     struct worker *next;   /* pool->lock; in resting or gone */
+    GList at_work;         /* pool->lock; in pool->at_work */
+    int64_t since;         /* pool->lock; clock_now when it began with its job */
 };
 
 struct pool {
@@ -24,7 +29,11 @@ struct pool {
     pthread_mutex_t lock;        /* a leaf */
     pthread_cond_t changed;      /* nothing is left to do, or a thread ended */
     struct pool_job *first, **last;   /* lock; what waits */
-    unsigned waiting, busy;      /* lock; jobs that wait; threads that do one */
+    unsigned waiting;            /* lock; jobs that wait */
+    GQueue at_work;              /* lock; threads that do one; who began first first */
+    uint64_t begun;              /* lock; jobs so far */
+    struct crowd crowd;          /* lock */
+    bool watched;                /* lock; a thread waits until more may be at work */
     unsigned threads, awaited;   /* lock; how many there are; how many were called or started, and haven't looked yet */
     uint64_t numbers[4];         /* lock; bits of those that threads are called by */
     struct worker *resting;      /* lock; who came last first */
@@ -42,10 +51,11 @@ pool_new (const char *name, unsigned most)
     pool->last = &pool->first;
     pthread_mutex_init (&pool->lock, NULL);
     thread_cond_init (&pool->changed);
+    crowd_init (&pool->crowd);
     return pool;
 }
 
-/* --- a thread --------------------------------------------------------------------------------- */
+/* --- who rests ------------------------------------------------------------------------------- */
 
 static void
 unlink_resting_locked (struct worker *worker)
@@ -80,44 +90,35 @@ rest_locked (struct worker *worker)
     return true;
 }
 
-static void
-work_locked (struct pool *pool)
+/* How many of those at work are at it since after then. */
+static unsigned
+young_locked (const struct pool *pool, int64_t then)
 {
-    struct pool_job *job;
+    unsigned old = 0;
 
-    while ((job = pool->first)) {
-        pool->first = job->next;
-        if (!pool->first)
-            pool->last = &pool->first;
-        pool->waiting--;
-        pool->busy++;
-        pthread_mutex_unlock (&pool->lock);
-        job->run (job);
-        pthread_mutex_lock (&pool->lock);
-        if (--pool->busy == 0 && !pool->first)
-            thread_cond_broadcast (&pool->changed);
-    }
+    for (const GList *at = pool->at_work.head; at && ((const struct worker *) at->data)->since <= then; at = at->next)
+        old++;
+    return pool->at_work.length - old;
 }
 
-static void *
-worker_run (void *data)
+/* With one more at work they aren't a crowd. Who hangs doesn't count. */
+static bool
+may_begin_locked (const struct pool *pool)
 {
-    struct worker *worker = data;
-    struct pool *pool = worker->pool;
+    const unsigned limit = crowd_limit (&pool->crowd);
 
-    pthread_mutex_lock (&pool->lock);
-    pool->awaited--;
-    do
-        work_locked (pool);
-    while (!pool->ending && rest_locked (worker));
-    pool->threads--;
-    if (worker->number < 256)
-        pool->numbers[worker->number / 64] &= ~((uint64_t) 1 << worker->number % 64);
-    worker->next = pool->gone;
-    pool->gone = worker;
-    thread_cond_broadcast (&pool->changed);
-    pthread_mutex_unlock (&pool->lock);
-    return NULL;
+    return pool->at_work.length < limit || young_locked (pool, clock_now () - CROWD_OLD) < limit;
+}
+
+/* When the next of those at work isn't young any more. */
+static int64_t
+next_old_locked (const struct pool *pool, int64_t now)
+{
+    int64_t next = now + CROWD_OLD;
+
+    for (const GList *at = pool->at_work.tail; at && ((const struct worker *) at->data)->since > now - CROWD_OLD; at = at->prev)
+        next = ((const struct worker *) at->data)->since + CROWD_OLD;
+    return next;
 }
 
 /* --- calling one ------------------------------------------------------------------------------ */
@@ -134,13 +135,13 @@ number_locked (struct pool *pool)
     return n;
 }
 
-/* Somebody is on the way for each job that waits; else one that is to be started, or NULL. */
+/* Somebody is on the way for each job that waits, or looks when he may begin; else one that is to be started, or NULL. */
 static struct worker *
 call_locked (struct pool *pool)
 {
     struct worker *worker = pool->resting;
 
-    if (pool->waiting <= pool->awaited)
+    if (pool->waiting <= pool->awaited || (pool->watched && !may_begin_locked (pool)))
         return NULL;
     if (worker) {
         pool->resting = worker->next;
@@ -183,6 +184,8 @@ join_gone (struct pool *pool)
     pthread_mutex_unlock (&pool->lock);
 }
 
+static void work_locked (struct worker *worker);
+
 /* With no thread at all, who brought the job does it. */
 static void
 not_started (struct worker *worker, int r)
@@ -196,13 +199,15 @@ not_started (struct worker *worker, int r)
     const unsigned left = --pool->threads;
     pthread_mutex_unlock (&pool->lock);
     gf_log (NULL, GF_LOG_WARNING, "no more threads '%s' than %u: %s", pool->name, left, g_strerror (-r));
+    if (left == 0) {
+        pthread_mutex_lock (&pool->lock);
+        work_locked (worker);
+        pthread_mutex_unlock (&pool->lock);
+    }
     worker_free (worker);
-    if (left > 0)
-        return;
-    pthread_mutex_lock (&pool->lock);
-    work_locked (pool);
-    pthread_mutex_unlock (&pool->lock);
 }
+
+static void *worker_run (void *data);
 
 static void
 start (struct worker *worker)
@@ -216,6 +221,91 @@ start (struct worker *worker)
     if (r < 0)
         not_started (worker, r);
 }
+
+/* --- what it does ----------------------------------------------------------------------------- */
+
+/* Without the time that it takes to ask. */
+static void
+run_asked (struct pool *pool, struct pool_job *job)
+{
+    const int64_t before = crowd_in_line (), began = clock_now ();
+
+    job->run (job);
+    const int64_t took = clock_now () - began, after = crowd_in_line ();
+    pthread_mutex_lock (&pool->lock);
+    if (before >= 0 && after >= 0)
+        crowd_note (&pool->crowd, took, after - before);
+    pthread_mutex_unlock (&pool->lock);
+}
+
+static void
+work_locked (struct worker *worker)
+{
+    struct pool *pool = worker->pool;
+    struct pool_job *job;
+
+    while ((job = pool->first) && may_begin_locked (pool)) {
+        pool->first = job->next;
+        if (!pool->first)
+            pool->last = &pool->first;
+        pool->waiting--;
+        worker->since = clock_now ();
+        worker->at_work.data = worker;
+        g_queue_push_tail_link (&pool->at_work, &worker->at_work);
+        const bool asked = pool->begun++ % ASK_EVERY == 0 && !scheduler_on;
+        struct worker *const next = pool->threads > 0 ? call_locked (pool) : NULL; /* this one may hang */
+        pthread_mutex_unlock (&pool->lock);
+        if (next)
+            start (next);
+        if (asked)
+            run_asked (pool, job);
+        else
+            job->run (job);
+        pthread_mutex_lock (&pool->lock);
+        g_queue_unlink (&pool->at_work, &worker->at_work);
+        if (pool->at_work.length == 0 && !pool->first)
+            thread_cond_broadcast (&pool->changed);
+    }
+}
+
+/* Jobs wait, and more at work would be a crowd: one of those without work looks again when the next of them doesn't count any more. */
+static bool
+watch_locked (struct worker *worker)
+{
+    struct pool *pool = worker->pool;
+
+    if (!pool->first || pool->watched)
+        return false;
+    pool->watched = true;
+    thread_set_idle (true);
+    thread_cond_wait_until (&worker->called, &pool->lock, next_old_locked (pool, clock_now ()));
+    thread_set_idle (false);
+    pool->watched = false;
+    return true;
+}
+
+static void *
+worker_run (void *data)
+{
+    struct worker *worker = data;
+    struct pool *pool = worker->pool;
+
+    pthread_mutex_lock (&pool->lock);
+    pool->awaited--;
+    do
+        work_locked (worker);
+    while (!pool->ending && (watch_locked (worker) || rest_locked (worker)));
+    pool->threads--;
+    if (worker->number < 256)
+        pool->numbers[worker->number / 64] &= ~((uint64_t) 1 << worker->number % 64);
+    worker->next = pool->gone;
+    pool->gone = worker;
+    thread_cond_broadcast (&pool->changed);
+    pthread_mutex_unlock (&pool->lock);
+    return NULL;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 void
 pool_put (struct pool *pool, struct pool_job *job)
@@ -246,7 +336,7 @@ pool_take_back (struct pool *pool, const struct pool_job *job)
         *at = job->next;
         if (!*at)
             pool->last = at;
-        if (--pool->waiting == 0 && !pool->busy)
+        if (--pool->waiting == 0 && pool->at_work.length == 0)
             thread_cond_broadcast (&pool->changed);
     }
     pthread_mutex_unlock (&pool->lock);
@@ -261,7 +351,7 @@ pool_count (struct pool *pool)
     struct pool_numbers numbers;
 
     pthread_mutex_lock (&pool->lock);
-    numbers = (struct pool_numbers){ pool->waiting, pool->busy, pool->threads };
+    numbers = (struct pool_numbers){ pool->waiting, pool->at_work.length, pool->threads, MIN (crowd_limit (&pool->crowd), pool->most) };
     pthread_mutex_unlock (&pool->lock);
     return numbers;
 }
@@ -272,13 +362,13 @@ pool_wait (struct pool *pool, int64_t until)
     int r = 0;
 
     pthread_mutex_lock (&pool->lock);
-    while ((pool->waiting || pool->busy) && r == 0) {
+    while ((pool->waiting || pool->at_work.length) && r == 0) {
         if (until < 0)
             thread_cond_wait (&pool->changed, &pool->lock);
         else
             r = thread_cond_wait_until (&pool->changed, &pool->lock, until);
     }
-    const bool done = !pool->waiting && !pool->busy;
+    const bool done = !pool->waiting && pool->at_work.length == 0;
     pthread_mutex_unlock (&pool->lock);
     return done;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Threads that do what others can't wait for, in the order in which it came. They come as there is work for them, up to a number, and go
- * when they had none for some seconds. Who rested last is called first, so that those beyond what is needed go.
+ * when they had none for some seconds. Who rested last is called first, so that those beyond what is needed go. Where processors are what they wait for, no more are
+ * at work than these are kept busy by: core/crowd.h.
  */
 #ifndef WINDLASS_CORE_POOL_H
 #define WINDLASS_CORE_POOL_H
@@ -26,9 +27,9 @@ void pool_put (struct pool *pool, struct pool_job *job);
 /* Takes a job back that no thread has begun with: it isn't done then. false: it wasn't put yet, or is being done, or was. */
 bool pool_take_back (struct pool *pool, const struct pool_job *job);
 
-/* Jobs that wait for a thread, and threads that do one or rest. */
+/* Jobs that wait for a thread; threads that do one; all; how many may do one at a time, without those that have been at it for long. */
 struct pool_numbers {
-    unsigned waiting, busy, threads;
+    unsigned waiting, busy, threads, limit;
 };
 
 struct pool_numbers pool_count (struct pool *pool);

@@ -24,6 +24,11 @@ void thread_adopt (const char *name);
  * no such, and it runs where it ran. */
 bool thread_stay_on (int cpu);
 
+/* What this thread does is short, and somebody waits for it: it is to have the processor before others, who make way at once. nice: how much less
+ * nice it is from now on than it was, where the process may (CAP_SYS_NICE, RLIMIT_NICE). Threads that it starts aren't like that. 0; or a
+ * negative errno, and it is only as nice as before. Linux before 6.12 knows no short slices: sched_setattr(2). */
+int thread_come_first (int nice);
+
 /* The system's number of this thread; 0 for one that was neither started nor adopted here. */
 extern __thread pid_t thread_id;
 

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,6 +53,16 @@ proc_is_hidden (void)
     return hidden;
 }
 
+/* That threads that take requests can be less nice than others (io-uring-haste): the limit says no more than that; the capability, for who can't
+ * raise it, is about other processes as well. */
+static uint64_t
+kept_for_haste (void)
+{
+    const struct rlimit any = { 40, 40 }; /* 20 less the nice value: getrlimit(2) */
+
+    return setrlimit (RLIMIT_NICE, &any) == 0 ? 0 : BIT (CAP_SYS_NICE);
+}
+
 /* Of the bounding set too, which only who has CAP_SETPCAP may do: so first. */
 static int
 capabilities_limit (uint64_t keep)
@@ -79,7 +90,7 @@ confine_capabilities (void)
 
     if (geteuid () != 0)
         return;
-    r = capabilities_limit (kept | (proc_is_hidden () ? BIT (CAP_SYS_PTRACE) : 0));
+    r = capabilities_limit (kept | kept_for_haste () | (proc_is_hidden () ? BIT (CAP_SYS_PTRACE) : 0));
     if (r == 0 && (prctl (PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0
                    || prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
         r = -errno;

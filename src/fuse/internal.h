@@ -50,7 +50,7 @@ struct bridge_settings {
     uint64_t read_ahead; /* bytes */
     char *meta_dir_name; /* empty: none */
     int background_qlen, congestion_threshold, reader_threads, time_granularity;
-    int io_uring, io_uring_depth; /* the first is an enum io_uring_mode */
+    int io_uring, io_uring_depth, io_uring_haste; /* the first is an enum io_uring_mode */
     bool io_uring_pinned;
 };
 

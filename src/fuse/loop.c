@@ -139,12 +139,30 @@ loop_replace_locked (struct bridge *bridge, unsigned more)
 }
 
 /* With a ring hardly anything is read: what the kernel forgets, and interrupts. */
-static bool
-enough_wait (struct bridge *bridge)
+static unsigned
+waiting_most (const struct bridge *bridge)
 {
-    const unsigned most = ring_is_used (bridge) ? 1 : WAITING_MAX;
+    return MIN (ring_is_used (bridge) ? 1 : WAITING_MAX, (unsigned) bridge->settings.reader_threads);
+}
 
-    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= MIN (most, (unsigned) bridge->settings.reader_threads);
+static bool
+enough_wait (const struct bridge *bridge)
+{
+    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= waiting_most (bridge);
+}
+
+/* This one will wait as well, unless enough do. Each beyond that would stay, with its memory, for as long as nobody asks for anything. */
+static bool
+wait_begins (struct bridge *bridge)
+{
+    const unsigned most = waiting_most (bridge);
+    unsigned idle = __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST);
+
+    do
+        if (idle >= most)
+            return false;
+    while (!__atomic_compare_exchange_n (&bridge->idle, &idle, idle + 1, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    return true;
 }
 
 /* One less, and no more than are left may be there, until one is stuck again. */
@@ -245,12 +263,11 @@ reader_loop (struct reader *reader)
     if (follows)
         place_begin (&reader->place);
     while (!__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE) && !fuse_session_exited (bridge->session)) {
-        if (enough_wait (bridge)) {
+        if (!wait_begins (bridge)) {
             if (!reader_park (reader))
                 return false;
             continue;
         }
-        __atomic_add_fetch (&bridge->idle, 1, __ATOMIC_SEQ_CST);
         int n = reader_receive (reader, &buf);
         unsigned idle = __atomic_sub_fetch (&bridge->idle, 1, __ATOMIC_SEQ_CST);
         if (n == 0)

@@ -92,6 +92,8 @@ const struct xlator_option bridge_options[] = {
       .help = "how many requests of callers on one processor may be under way through io_uring; memory is taken for as many as there are" },
     { .key = { "io-uring-pinned" }, .type = OPTION_BOOL, FIELD (io_uring_pinned), .value = "on",
       .help = "keep the thread that takes the requests of one processor's callers on that processor" },
+    { .key = { "io-uring-haste" }, .type = OPTION_INT, FIELD (io_uring_haste), .value = "10", .min = 0, .max = 39,
+      .help = "how much less nice than the daemon those threads are, where it may (CAP_SYS_NICE), so that they get a processor when many want it" },
     INERT ("strict-volfile-check", OPTION_BOOL, "for management servers only"),
     INERT ("client-pid", OPTION_INT, "for management servers only"),
     INERT ("uid-map-root", OPTION_INT, "has no effect"),

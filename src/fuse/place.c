@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define QUICK 15000       /* nanoseconds from an answer to the next request, where no processor had to wake */
@@ -25,7 +24,6 @@
 #define LOOK_AFTER 8      /* slow turns, at first; */
 #define LOOK_AFTER_MAX 1024 /* twice as many each time, */
 #define SETTLED 64        /* until so many were quick */
-#define SLICE 100000      /* nanoseconds */
 
 #define FIELD_PROCESSOR 39 /* of /proc/PID/stat, from 1 */
 
@@ -52,33 +50,11 @@ processor_of (pid_t thread)
     return at ? atoi (at + 1) : -1;
 }
 
-/* struct sched_attr of the kernel, whose header and the C library's older ones exclude each other. */
-struct schedule {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime, deadline, period;
-};
-
-/* A request is short, and somebody waits for it: whoever computes on that processor is to make way at once. Kernels before
- * 6.12 take no notice. */
-static void
-ask_for_short_slices (void)
-{
-    struct schedule schedule = { 0 };
-
-    if (syscall (SYS_sched_getattr, 0, &schedule, sizeof schedule, 0) < 0 || schedule.policy != SCHED_OTHER)
-        return;
-    schedule.runtime = SLICE;
-    (void) syscall (SYS_sched_setattr, 0, &schedule, 0);
-}
-
 void
 place_begin (struct place *place)
 {
     *place = (struct place){ .cpu = -1, .after = LOOK_AFTER };
-    ask_for_short_slices ();
+    (void) thread_come_first (0);
 }
 
 static void

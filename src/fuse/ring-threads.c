@@ -312,6 +312,18 @@ pin (const struct ring_queue *queue)
         gf_log (&queue->ring->bridge->xlator, GF_LOG_DEBUG, "a thread isn't pinned to processor %u", queue->number);
 }
 
+/* They share their processor with who waits for them, and with all that they hand on. Without a right to it that stays as it is, and nobody has to
+ * be told. */
+static void
+make_haste (struct bridge *bridge)
+{
+    int r = thread_come_first (bridge->settings.io_uring_haste);
+
+    if (r < 0)
+        gf_log (&bridge->xlator, GF_LOG_DEBUG, "threads of the io_uring can't be %d less nice than others (io-uring-haste): %s",
+                bridge->settings.io_uring_haste, g_strerror (-r));
+}
+
 /* Waits for something to do. 0, or a negative errno. */
 static int
 worker_wait (struct ring_worker *worker)
@@ -337,6 +349,7 @@ ring_run (struct reader *reader)
         return;
     if (bridge->ring->pinned)
         pin (worker->queue);
+    make_haste (bridge);
     ring_self = worker;
     r = uring_begin (&worker->uring);
     if (r == 0)

@@ -151,6 +151,7 @@ slow_dump (struct bridge *bridge, GString *out)
     g_string_append (out, "slow_operations=");
     if (ops)
         opset_print (ops, out);
-    g_string_append_printf (out, "\nhanded_over=%" G_GUINT64_FORMAT "\nslow_threads=%u\nslow_threads_busy=%u\nslow_waiting=%u\n",
-                            __atomic_load_n (&elsewhere->handed, __ATOMIC_RELAXED), numbers.threads, numbers.busy, numbers.waiting);
+    g_string_append_printf (out, "\nhanded_over=%" G_GUINT64_FORMAT "\nslow_threads=%u\nslow_threads_busy=%u\nslow_threads_limit=%u\n"
+                            "slow_waiting=%u\n", __atomic_load_n (&elsewhere->handed, __ATOMIC_RELAXED), numbers.threads, numbers.busy, numbers.limit,
+                            numbers.waiting);
 }

@@ -29,6 +29,7 @@ struct asked {
     int r;         /* flow->lock */
     unsigned turn; /* flow->lock: the how manyth answer it was, from 1; 0: none yet */
     bool here;     /* flow->lock: the thread that asked was told */
+    char by[16];   /* flow->lock: the name of the one that was */
     call_stack_t *root;
 };
 
@@ -100,6 +101,7 @@ note_answer (call_frame_t *frame, struct asked *asked, int32_t op_ret, int32_t o
     asked->turn = ++flow->answered;
     asked->r = op_ret < 0 ? -op_errno : op_ret;
     asked->here = pthread_equal (pthread_self (), flow->sender);
+    pthread_getname_np (pthread_self (), asked->by, sizeof asked->by);
     pthread_cond_broadcast (&flow->changed);
     pthread_mutex_unlock (&flow->lock);
     stack_done (frame->root);

@@ -35,6 +35,20 @@ if [ "$(id -u)" = 0 ]; then
     expect_match "one line says how" "no io_uring: the kernel's switch is off: as root, 'echo Y > " "$(cat "$LOG")"
 fi
 
+# --- who takes requests comes before others, as far as this process may let him, and nobody else does ---
+
+nice_of () { # NAMES: of the daemon's threads that are called so
+    awk -v names="^[(]$1[)]$" '$2 ~ names { print $19 }' /proc/"$DAEMON"/task/*/stat | sort -u
+}
+stack
+for haste in 0 7; do
+    mount_volfile "$VOL" --io-uring=required --io-uring-haste=$haste --in-place-limit=0
+    echo text >"$MNT/file"
+    expect "how nice it is with io-uring-haste=$haste" "$(nice -n -$haste nice 2>/dev/null)" "$(nice_of 'fuse-ring-.*')"
+    expect "how nice others are" "$(nice)" "$(nice_of 'slow-.*')"
+    unmount
+done
+
 # --- life, with translators that answer later, on other threads, and keep what is written ---
 
 stack encryption/rot-13 performance/io-threads performance/write-behind

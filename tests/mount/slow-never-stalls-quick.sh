@@ -66,4 +66,15 @@ wait_until 60 '[ "$(number readers)" = 1 ]'
 cmp out1 "$MNT/file1" || fail "file1 reads as something else"
 expect "threads of that kind" 1 "$(cat "/proc/$DAEMON"/task/*/comm | grep -c '^fuse-[0-9]')"
 unmount
+
+# Many that are done at the same time don't all wait for the next: each would stay, with its memory, for as long as nobody asks.
+mount_volfile "$VOL" --reader-thread-count=40 --in-place-limit=3600 --io-uring=off
+expect_ok "$WINDLASS" fault "$lower" - <<<'open path "/file*" -> hang'
+for i in {1..36}; do cat "$MNT/file$i" >"out$i" & done
+wait_until '[ "$(number readers)" -gt 36 ]'
+expect_ok "$WINDLASS" fault "$lower" --clear
+wait
+[ "$(number readers_waiting)" -le 4 ] || fail "$(number readers_waiting) threads wait for requests"
+for i in {1..36}; do cmp "out$i" "$MNT/file$i" || fail "file$i reads as something else"; done
+unmount
 umount "$lower"

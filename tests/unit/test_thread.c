@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Threads that come before others. */
+#include "core/thread.h"
+#include "suite.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+struct seen {
+    int nice, of_child;
+    int r;
+};
+
+static int
+nice_now (void)
+{
+    return getpriority (PRIO_PROCESS, 0);
+}
+
+static void *
+child (void *data)
+{
+    *(int *) data = nice_now ();
+    return NULL;
+}
+
+static int
+nice_of_child (void)
+{
+    pthread_t thread;
+    int nice = 99;
+
+    ck_assert_int_eq (thread_new (&thread, "child", child, &nice), 0);
+    thread_join (thread);
+    return nice;
+}
+
+static void *
+come_first (void *data)
+{
+    struct seen *seen = data;
+
+    seen->r = thread_come_first (3);
+    seen->nice = nice_now ();
+    seen->of_child = nice_of_child ();
+    return NULL;
+}
+
+static struct seen
+seen_by (void *(*run) (void *data))
+{
+    struct seen seen = { 0 };
+    pthread_t thread;
+
+    ck_assert_int_eq (thread_new (&thread, "one", run, &seen), 0);
+    thread_join (thread);
+    return seen;
+}
+
+/* Where this process may not, it is told so, and nothing changes. */
+START_TEST (who_comes_first_is_less_nice_and_who_it_starts_is_not)
+{
+    const int before = nice_now ();
+    const struct seen seen = seen_by (come_first);
+
+    ck_assert_int_eq (seen.nice, seen.r == 0 ? before - 3 : before);
+    ck_assert (seen.r == 0 || seen.r == -EPERM || seen.r == -EACCES);
+    ck_assert_int_eq (seen.of_child, before);
+    ck_assert_int_eq (nice_now (), before);
+}
+END_TEST
+
+int
+main (void)
+{
+    Suite *suite = suite_create ("thread");
+    TCase *tcase = tcase_create ("thread");
+
+    tcase_add_test (tcase, who_comes_first_is_less_nice_and_who_it_starts_is_not);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}
