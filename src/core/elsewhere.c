@@ -18,6 +18,8 @@ struct handed {
     enum fop op;
 };
 
+__thread uint64_t elsewhere_answered;
+
 struct elsewhere *
 elsewhere_new (xlator_t *xl, int64_t limit, bool slow)
 {
@@ -85,8 +87,9 @@ handed_run (struct pool_job *job)
         g_free (handed);
     thread_hurries = true;
     const uint64_t begin = ticks_now ();
+    elsewhere_answered = 0;
     call_resume (stub);
-    elsewhere_note (elsewhere, op, begin, ticks_now ());
+    elsewhere_note (elsewhere, op, begin, elsewhere_answered ? elsewhere_answered : ticks_now ());
 }
 
 static void

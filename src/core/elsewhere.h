@@ -27,6 +27,10 @@ void elsewhere_free (struct elsewhere *elsewhere);
 /* quick says something else since: so the route is another. */
 void elsewhere_changed (struct elsewhere *elsewhere);
 
+/* ticks_now of when this thread gave the answer to a request that it didn't take, or 0: what it was handed took as long as until then. The answer
+ * wakes somebody, who may take the processor from it at once. */
+extern __thread uint64_t elsewhere_answered;
+
 /* What this thread did itself, between two of ticks_now. */
 static inline void
 elsewhere_note (struct elsewhere *elsewhere, enum fop op, uint64_t begin, uint64_t end)

@@ -219,8 +219,10 @@ slow_request_ends (struct bridge *bridge, const call_stack_t *root)
 {
     struct serving *self = serving;
 
-    if (G_UNLIKELY (!self) || self->root != root)
+    if (G_UNLIKELY (!self) || self->root != root) {
+        elsewhere_answered = ticks_now ();
         return;
+    }
     slow_note (bridge, root, self->since);
     __atomic_store_n (&self->root, NULL, __ATOMIC_RELAXED);
 }

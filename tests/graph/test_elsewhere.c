@@ -70,6 +70,37 @@ START_TEST (what_gets_slow_goes_and_what_is_quick_again_comes_back)
 }
 END_TEST
 
+/* As the bridge does, whose answer wakes somebody, who takes the processor. */
+static void
+answer_and_lose_processor (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector, int32_t count,
+                           struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+{
+    elsewhere_answered = ticks_now ();
+    read_cbk (frame, cookie, this, op_ret, op_errno, vector, count, stbuf, iobref, xdata);
+    g_usleep (30000);
+}
+
+/* Else it would be slow for good. The machine may be so slow itself now and then. */
+START_TEST (what_is_elsewhere_took_as_long_as_until_its_answer)
+{
+    struct flow *flow = flow_begin ("");
+    xlator_t *top = flow->w.graph->top;
+    struct elsewhere *elsewhere = elsewhere_new (top, 20 * MS, true);
+    struct asked asked;
+
+    for (unsigned i = 0; i < 20 && !quick_is (&elsewhere->quick, FOP_readv); i++) {
+        call_frame_t *frame = ask_begin (flow, &asked, 1001, FOP_readv);
+
+        STACK_WIND_COOKIE (frame, answer_and_lose_processor, &asked, top, readv, flow->fd, 4, 0, 0, NULL);
+        flow_wait (flow, 0);
+        ck_assert (pool_wait (elsewhere->pool, -1));
+    }
+    ck_assert (quick_is (&elsewhere->quick, FOP_readv));
+    elsewhere_free (elsewhere);
+    flow_end (flow);
+}
+END_TEST
+
 START_TEST (the_end_waits_for_what_is_elsewhere)
 {
     struct flow *flow = flow_begin (BLOCKING ("20000"));
@@ -321,6 +352,7 @@ main (void)
     tcase_set_timeout (tcase, 60);
     tcase_add_test (tcase, who_hangs_keeps_nobody_who_asks_for_something_else);
     tcase_add_test (tcase, what_gets_slow_goes_and_what_is_quick_again_comes_back);
+    tcase_add_test (tcase, what_is_elsewhere_took_as_long_as_until_its_answer);
     tcase_add_test (tcase, the_end_waits_for_what_is_elsewhere);
     tcase_add_test (tcase, who_waits_for_a_thread_may_lose_patience);
     tcase_add_test (tcase, interrupts_race_with_threads_and_each_is_answered_once);
