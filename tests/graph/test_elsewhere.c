@@ -289,18 +289,26 @@ ask_cold (struct flow *flow, struct asked *asked, fd_t *fd, const char *path)
     return !cold || late;
 }
 
+static fd_t *
+open_large (struct flow *flow, char **ret_path)
+{
+    g_autofree char *zeros = g_malloc0 (COLD);
+    g_autoptr (inode_t) inode = NULL;
+
+    *ret_path = world_path (&flow->w, "cold");
+    ck_assert (g_file_set_contents (*ret_path, zeros, COLD, NULL));
+    inode = world_look (&flow->w, flow->w.root, "cold");
+    return world_open (&flow->w, inode, O_RDONLY);
+}
+
 /* It is on the disk, or in memory: the one is read by another thread, the other at once. */
 START_TEST (a_thread_that_hurries_reads_what_is_in_memory_itself_and_nothing_else)
 {
     struct flow *flow = flow_begin ("");
-    g_autofree char *path = world_path (&flow->w, "cold"), *zeros = g_malloc0 (COLD);
-    g_autoptr (inode_t) inode = NULL;
-    g_autoptr (fd_t) fd = NULL;
+    g_autofree char *path = NULL;
+    g_autoptr (fd_t) fd = open_large (flow, &path);
     struct asked asked;
 
-    ck_assert (g_file_set_contents (path, zeros, COLD, NULL));
-    inode = world_look (&flow->w, flow->w.root, "cold");
-    fd = world_open (&flow->w, inode, O_RDONLY);
     thread_hurries = true;
     ck_assert (ask_cold (flow, &asked, fd, path));
     ask_far (flow, &asked, fd);
@@ -314,7 +322,6 @@ START_TEST (a_thread_that_hurries_reads_what_is_in_memory_itself_and_nothing_els
         ck_assert (asked.here);
     }
     g_clear_pointer (&fd, fd_unref);
-    g_clear_pointer (&inode, inode_unref);
     flow_end (flow);
 }
 END_TEST
@@ -324,20 +331,15 @@ START_TEST (what_is_done_elsewhere_is_done_in_as_much_of_a_hurry)
 {
     struct flow *flow = flow_begin ("");
     struct elsewhere *elsewhere = elsewhere_new (flow->w.graph->top, 0, true);
-    g_autofree char *path = world_path (&flow->w, "cold"), *zeros = g_malloc0 (COLD);
-    g_autoptr (inode_t) inode = NULL;
-    g_autoptr (fd_t) fd = NULL;
+    g_autofree char *path = NULL;
+    g_autoptr (fd_t) fd = open_large (flow, &path);
     struct asked asked;
 
-    ck_assert (g_file_set_contents (path, zeros, COLD, NULL));
-    inode = world_look (&flow->w, flow->w.root, "cold");
-    fd = world_open (&flow->w, inode, O_RDONLY);
     ck_assert (ask_cold (flow, &asked, fd, path));
     ask_far (flow, &asked, fd);
     flow_wait (flow, 0);
     ck_assert (g_str_has_prefix (asked.by, "slow-"));
     g_clear_pointer (&fd, fd_unref);
-    g_clear_pointer (&inode, inode_unref);
     elsewhere_free (elsewhere);
     flow_end (flow);
 }
