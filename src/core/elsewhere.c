@@ -18,7 +18,29 @@ struct handed {
     enum fop op;
 };
 
-__thread uint64_t elsewhere_answered;
+/* What this thread was handed last. */
+static __thread struct {
+    struct elsewhere *elsewhere; /* NULL: nothing was yet */
+    struct moving moving;
+    enum fop op;
+    uint64_t begin, end;
+    bool answered;
+} at;
+
+void
+elsewhere_was_behind (void)
+{
+    at.moving.behind = true;
+}
+
+void
+elsewhere_answers (void)
+{
+    if (!at.elsewhere)
+        return;
+    at.end = quick_end (&at.elsewhere->quick, at.op, &at.moving, at.begin);
+    at.answered = true;
+}
 
 struct elsewhere *
 elsewhere_new (xlator_t *xl, int64_t limit, bool slow)
@@ -86,10 +108,14 @@ handed_run (struct pool_job *job)
     if (patience_end (&handed->patience))
         g_free (handed);
     thread_hurries = true;
-    const uint64_t begin = ticks_now ();
-    elsewhere_answered = 0;
+    at = (typeof (at)){ .elsewhere = elsewhere, .op = op };
+    if (quick_moves (op))
+        quick_moving (&at.moving);
+    at.begin = ticks_now ();
     call_resume (stub);
-    elsewhere_note (elsewhere, op, begin, elsewhere_answered ? elsewhere_answered : ticks_now ());
+    if (!at.answered)
+        elsewhere_answers ();
+    elsewhere_note (elsewhere, op, at.begin, at.end);
 }
 
 static void

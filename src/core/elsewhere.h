@@ -27,15 +27,18 @@ void elsewhere_free (struct elsewhere *elsewhere);
 /* quick says something else since: so the route is another. */
 void elsewhere_changed (struct elsewhere *elsewhere);
 
-/* ticks_now of when this thread gave the answer to a request that it didn't take, or 0: what it was handed took as long as until then. The answer
- * wakes somebody, who may take the processor from it at once. */
-extern __thread uint64_t elsewhere_answered;
+/* This thread gives the answer to a request that it didn't take: what it was handed took as long as until now. The answer wakes somebody, who may
+ * take the processor from it at once. */
+void elsewhere_answers (void);
 
-/* What this thread did itself, between two of ticks_now. */
+/* What this thread was handed had to wait for others of its kind: struct moving. */
+void elsewhere_was_behind (void);
+
+/* What this thread did itself, between two of ticks_now; nothing is noted if end is 0. */
 static inline void
 elsewhere_note (struct elsewhere *elsewhere, enum fop op, uint64_t begin, uint64_t end)
 {
-    if (__builtin_expect (quick_note (&elsewhere->quick, op, begin, end), 0))
+    if (__builtin_expect (end && quick_note (&elsewhere->quick, op, begin, end), 0))
         elsewhere_changed (elsewhere);
 }
 

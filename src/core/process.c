@@ -109,6 +109,14 @@ process_gives_up (pid_t thread)
 }
 
 bool
+process_is_running (pid_t thread)
+{
+    g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
+
+    return status && strstr (status, "\nState:\tR");
+}
+
+bool
 process_is_gone (pid_t thread)
 {
     return is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;

@@ -26,6 +26,9 @@ bool process_is_idle_class (pid_t thread, int64_t now);
  * expect those never to make an open or a stat fail. Yes where it isn't known. */
 bool process_gives_up (pid_t thread);
 
+/* It has a processor or is in line for one, and waits for nothing else. false where it isn't known. */
+bool process_is_running (pid_t thread);
+
 /* No thread has the number any more. false where it isn't known. */
 bool process_is_gone (pid_t thread);
 

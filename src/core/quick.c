@@ -2,6 +2,7 @@
 #include "core/quick.h"
 #include "core/process.h"
 #include "core/scheduler.h"
+#include "core/thread.h"
 
 #include <glib.h>
 #include <stdlib.h>
@@ -33,17 +34,49 @@ quick_init (struct quickness *quick, int64_t limit, bool slow)
     quick_set (quick, limit);
 }
 
-/* Has the kernel taken the processor from this thread since it was last asked? It may have been before the call, too. */
+/* How often the kernel has taken the processor from this thread. */
+static long
+preempted (void)
+{
+    struct rusage usage;
+
+    return getrusage (RUSAGE_THREAD, &usage) < 0 ? 0 : usage.ru_nivcsw;
+}
+
+/* Since it was last asked? It may have been before the call, too. */
 static bool
 was_preempted (void)
 {
     static __thread long before;
-    struct rusage usage;
+    const long now = preempted ();
+    const bool was = now != before;
 
-    if (getrusage (RUSAGE_THREAD, &usage) < 0 || usage.ru_nivcsw == before)
-        return false;
-    before = usage.ru_nivcsw;
-    return true;
+    before = now;
+    return was;
+}
+
+void
+quick_moving (struct moving *ret_moving)
+{
+    ret_moving->ran = thread_ran ();
+    if (ret_moving->ran)
+        ret_moving->preempted = preempted ();
+}
+
+uint64_t
+quick_moved (struct quickness *quick, enum fop op, const struct moving *moving, uint64_t begin)
+{
+    const uint64_t ran = ticks_of_ns ((uint64_t) (thread_ran () - moving->ran)), end = ticks_now () - ran;
+    bool *doubtful = &quick->ops[op].moved_slowly;
+
+    if (ticks_between (begin, end) < __atomic_load_n (&quick->limit, __ATOMIC_RELAXED)) {
+        if (__atomic_load_n (doubtful, __ATOMIC_RELAXED))
+            __atomic_store_n (doubtful, false, __ATOMIC_RELAXED);
+        return end;
+    }
+    if (moving->behind || preempted () != moving->preempted)
+        return 0;
+    return __atomic_exchange_n (doubtful, true, __ATOMIC_RELAXED) ? end : 0;
 }
 
 /* Somebody steps through it, and nothing takes as long as it took. */

@@ -21,6 +21,7 @@ struct quickness {
         uint64_t until;     /* ticks_now from which on it may be quick again; atomic */
         uint64_t doubtful;  /* ticks_now until which another slow one counts, whatever the processor did; atomic */
         uint64_t took;      /* ticks of the last slow one; atomic */
+        bool moved_slowly;  /* one that moved many bytes was in doubt, and none was quick since; atomic */
     } ops[FOP_MAX];
 };
 
@@ -34,6 +35,34 @@ static inline bool
 quick_is (const struct quickness *quick, enum fop op)
 {
     return !__atomic_load_n (&quick->ops[op].slow, __ATOMIC_RELAXED);
+}
+
+/* Does it move as many bytes as it is told to? */
+static inline bool
+quick_moves (enum fop op)
+{
+    return op == FOP_readv || op == FOP_writev;
+}
+
+/* Of one that moves many bytes, which may take long without waiting for anybody. What its thread had a processor for doesn't count, as
+ * no other would have been quicker; and it tells nothing if it lost the processor, or had to wait for others of its kind. Else it
+ * is in doubt, as it may have waited for somebody else's lock: two count, with no quick one between them. */
+struct moving {
+    int64_t ran;    /* thread_ran, when it began; 0: it moves little, or time is made up */
+    long preempted; /* how often the thread had lost the processor until then */
+    bool behind;    /* others were before it; atomic */
+};
+
+void quick_moving (struct moving *ret_moving);
+
+/* ticks_now of when it would have ended without what doesn't count; 0: it tells nothing. */
+uint64_t quick_moved (struct quickness *quick, enum fop op, const struct moving *moving, uint64_t begin);
+
+/* When one ends that began then. 0: it tells nothing. */
+static inline uint64_t
+quick_end (struct quickness *quick, enum fop op, const struct moving *moving, uint64_t begin)
+{
+    return __builtin_expect (moving->ran == 0, 1) ? ticks_now () : quick_moved (quick, op, moving, begin);
 }
 
 /* What quick_note does for one that isn't quick, or wasn't. preempted: the thread lost the processor. */

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Where this thread might run before it stayed somewhere. */
@@ -31,6 +32,16 @@ struct start {
 __thread pid_t thread_id;
 __thread bool thread_hurries;
 __thread void (*thread_before_other) (void);
+
+int64_t
+thread_ran (void)
+{
+    struct timespec ran;
+
+    if (scheduler_on || clock_gettime (CLOCK_THREAD_CPUTIME_ID, &ran) < 0)
+        return 0;
+    return ran.tv_sec * INT64_C (1000000000) + ran.tv_nsec;
+}
 
 #define IDLE_MAX 256
 

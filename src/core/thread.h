@@ -39,6 +39,9 @@ extern __thread bool thread_hurries;
  * done with that one. */
 extern __thread void (*thread_before_other) (void);
 
+/* How long this thread has had a processor, in nanoseconds since it began; 0 where a scheduler makes up the time. A system call. */
+int64_t thread_ran (void);
+
 /* This thread waits for work, and has none; or no longer. For reports: at most a few threads do it, and where they park. */
 void thread_set_idle (bool idle);
 bool thread_is_idle (pid_t thread);

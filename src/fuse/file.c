@@ -20,6 +20,7 @@ fuse_read (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fus
 
     if (!fd)
         return;
+    slow_request_moves (size);
     frame->root->lk_owner = fi->lock_owner;
     if (G_UNLIKELY (passthrough_is_stale_soon (bridge_of (req), fd, fi)))
         request_local (frame, NULL, NULL)->inode = inode_ref (fd->inode);
@@ -69,6 +70,7 @@ keep_to_go_on (call_frame_t *frame, fd_t *fd, const struct fuse_file_info *fi, s
     local->rest = vector;
     local->size = vector.iov_len;
     local->offset = offset;
+    slow_own_write_begins (frame->this->private, local);
 }
 
 /* Is something left to write, of a write of the kernel's own? Then it is on its way. */
@@ -99,6 +101,7 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
 
     if (!fd)
         return;
+    slow_request_moves (size);
     frame->root->lk_owner = fi->lock_owner;
     if (fi->writepage)
         keep_to_go_on (frame, fd, fi, vector, offset);
@@ -113,12 +116,14 @@ fuse_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     const struct fuse_local *local = frame->local;
     const bool none = op_ret == 0 && local; /* to ask again could go on for ever */
 
+    if (op_ret > 0 && goes_on (frame, op_ret))
+        return;
+    if (local)
+        slow_own_write_ends (frame->this->private, local);
     if (op_ret < 0 || none) {
         request_err (frame, -1, none ? EIO : op_errno);
         return;
     }
-    if (goes_on (frame, op_ret))
-        return;
     fuse_reply_write (request_answer (frame), local ? local->size : (size_t) op_ret);
     stack_done (frame->root);
 }

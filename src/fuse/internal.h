@@ -67,7 +67,9 @@ struct groups_cache;
 struct serving {
     const call_stack_t *root; /* the request that it began last, or NULL. Atomic */
     uint64_t since;           /* ticks_now of when; 0: it was answered, or is another thread's. Atomic */
-    char apart[112];          /* no two on a cache line */
+    struct moving moving;     /* of that request. Its own, but for behind */
+    pid_t thread;             /* atomic; 0: nobody yet */
+    char apart[80];           /* no two on a cache line */
 };
 
 /* One thread that reads requests and winds them. */
@@ -84,6 +86,10 @@ struct reader {
 #define READERS_MAX 64
 
 enum bridge_state { BRIDGE_WAITING, BRIDGE_READY, BRIDGE_OVER };
+
+struct fuse_local;
+
+#define OWN_WRITES 64
 
 struct bridge {
     xlator_t xlator;
@@ -126,6 +132,7 @@ struct bridge {
     bool looking;     /* slow.c's timer will look at them; atomic, cleared under lock */
     int64_t look_every; /* ns; lock */
     struct elsewhere *elsewhere; /* what is slow: slow.c. Constant */
+    unsigned own_writes[OWN_WRITES]; /* of the kernel's, that are under way; by file, some of which share one. Atomic */
     bool stopping;    /* atomic */
     bool stuck;       /* it stopped, but not all of it did */
     pthread_mutex_t lock; /* guards what follows; a leaf */
@@ -184,7 +191,7 @@ extern __thread struct serving *serving;
 
 /* This thread takes requests: a reader, or (NULL) one of the library's. */
 struct serving *slow_serve (struct serving *of_reader);
-void slow_note (struct bridge *bridge, const call_stack_t *root, uint64_t begin);
+void slow_note (struct bridge *bridge, const call_stack_t *root, const struct serving *self);
 /* No thread waits for a request, and there are as many as may be. Under bridge->lock. */
 void slow_look_locked (struct bridge *bridge);
 void slow_begin (struct bridge *bridge);
@@ -202,8 +209,26 @@ slow_request_begins (const call_stack_t *root)
     if (G_UNLIKELY (!self))
         self = slow_serve (NULL);
     __atomic_store_n (&self->root, root, __ATOMIC_RELAXED);
+    self->moving.ran = 0;
+    __atomic_store_n (&self->moving.behind, false, __ATOMIC_RELAXED);
     __atomic_store_n (&self->since, ticks_now (), __ATOMIC_RELEASE);
 }
+
+#define MUCH 32768 /* bytes; to move less takes no longer than in-place-limit's default */
+
+/* The request that began last is for so many bytes. To ask what the thread did so far may itself cost it the processor. */
+static inline void
+slow_request_moves (size_t size)
+{
+    if (size < MUCH)
+        return;
+    quick_moving (&serving->moving);
+    __atomic_store_n (&serving->since, ticks_now (), __ATOMIC_RELEASE);
+}
+
+/* Writes of the kernel's own come many at a time, and those of one file wait for each other in storage. That one begins; ends. */
+void slow_own_write_begins (struct bridge *bridge, struct fuse_local *local);
+void slow_own_write_ends (struct bridge *bridge, const struct fuse_local *local);
 
 /* It does nothing for any request. Should it answer that one later, between two others, that took it no time. */
 static inline void
@@ -220,10 +245,10 @@ slow_request_ends (struct bridge *bridge, const call_stack_t *root)
     struct serving *self = serving;
 
     if (G_UNLIKELY (!self) || self->root != root) {
-        elsewhere_answered = ticks_now ();
+        elsewhere_answers ();
         return;
     }
-    slow_note (bridge, root, self->since);
+    slow_note (bridge, root, self);
     __atomic_store_n (&self->root, NULL, __ATOMIC_RELAXED);
 }
 
@@ -289,7 +314,8 @@ struct fuse_local {
     size_t size; /* readdir, getxattr: of the kernel's buffer */
     struct iobref *iobref; /* with a reference: a write of the kernel's own, */
     struct iovec rest;     /* what of it isn't written yet, */
-    off_t offset;          /* and where that goes */
+    off_t offset;          /* and where that goes; */
+    bool behind;           /* others of that file were under way */
     char text[];
 };
 

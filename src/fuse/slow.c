@@ -8,6 +8,7 @@
 #include "fuse/internal.h"
 
 #define LOOK INT64_C (2000000)       /* ns; so long may one be in a request, before he counts as stuck */
+#define LOOK_BEHIND INT64_C (100000000) /* and where it waits for others that do the same: as long as all threads take that do it in turn */
 #define LOOK_SELDOM INT64_C (16000000) /* where all are busy and none is stuck */
 
 __thread struct serving *serving;
@@ -19,33 +20,59 @@ struct serving *
 slow_serve (struct serving *of_reader)
 {
     serving = of_reader ? of_reader : &own;
+    __atomic_store_n (&serving->thread, thread_id, __ATOMIC_RELAXED);
     thread_hurries = true;
     return serving;
 }
 
 /* An operation that a request makes after another, such as a setattr after its truncate, may be quick itself. */
 void
-slow_note (struct bridge *bridge, const call_stack_t *root, uint64_t begin)
+slow_note (struct bridge *bridge, const call_stack_t *root, const struct serving *self)
 {
-    const uint64_t end = ticks_now ();
+    const uint64_t begin = self->since;
     const enum fop last = root->frames[1].op;
+    uint64_t end;
 
     if (!root->frames[0].wound)
         return;
+    end = quick_end (&bridge->elsewhere->quick, last, &self->moving, begin);
     elsewhere_note (bridge->elsewhere, last, begin, end);
     if (G_UNLIKELY (last != root->op))
         elsewhere_note (bridge->elsewhere, root->op, begin, end);
 }
 
+/* --- the kernel's own writes -------------------------------------------------------------------- */
+
+static unsigned *
+own_writes (struct bridge *bridge, const struct fuse_local *local)
+{
+    return &bridge->own_writes[(uintptr_t) local->fd->inode / sizeof (inode_t) % OWN_WRITES];
+}
+
+void
+slow_own_write_begins (struct bridge *bridge, struct fuse_local *local)
+{
+    local->behind = __atomic_fetch_add (own_writes (bridge, local), 1, __ATOMIC_RELAXED) > 0;
+    __atomic_store_n (&serving->moving.behind, local->behind, __ATOMIC_RELAXED);
+}
+
+void
+slow_own_write_ends (struct bridge *bridge, const struct fuse_local *local)
+{
+    __atomic_sub_fetch (own_writes (bridge, local), 1, __ATOMIC_RELAXED);
+    if (local->behind)
+        elsewhere_was_behind ();
+}
+
 /* --- those that are stuck ------------------------------------------------------------------------ */
 
 static LOOKS_AT_RUNNING_REQUESTS void
-note_stuck (struct bridge *bridge, const call_stack_t *root, uint64_t begin, uint64_t now)
+note_stuck (struct bridge *bridge, const struct serving *one, const call_stack_t *root, uint64_t begin, uint64_t now)
 {
     const enum fop op = root->frames[1].op;
 
     if (op > FOP_NONE && op < FOP_MAX && root->frames[0].wound
-        && quick_note_stuck (&bridge->elsewhere->quick, op, begin, now))
+        && !process_is_running (__atomic_load_n (&one->thread, __ATOMIC_RELAXED)) && quick_note_stuck (&bridge->elsewhere->quick, op, begin, now))
         elsewhere_changed (bridge->elsewhere);
 }
 
@@ -54,11 +81,13 @@ slow_is_stuck (struct bridge *bridge, const struct serving *one)
 {
     const uint64_t since = __atomic_load_n (&one->since, __ATOMIC_ACQUIRE), now = ticks_now ();
     const call_stack_t *root = __atomic_load_n (&one->root, __ATOMIC_RELAXED);
+    const bool behind = __atomic_load_n (&one->moving.behind, __ATOMIC_RELAXED);
+    const int64_t may_take = MAX (behind ? LOOK_BEHIND : LOOK, bridge->settings.in_place);
 
-    if (since == 0 || ticks_between (since, now) < ticks_of_ns (MAX (LOOK, bridge->settings.in_place))) /* now may be the earlier */
+    if (since == 0 || ticks_between (since, now) < ticks_of_ns (may_take)) /* now may be the earlier */
         return false;
     if (root)
-        note_stuck (bridge, root, since, now);
+        note_stuck (bridge, one, root, since, now);
     return true;
 }
 

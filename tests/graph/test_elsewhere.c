@@ -75,29 +75,55 @@ static void
 answer_and_lose_processor (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector, int32_t count,
                            struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
 {
-    elsewhere_answered = ticks_now ();
+    elsewhere_answers ();
     read_cbk (frame, cookie, this, op_ret, op_errno, vector, count, stbuf, iobref, xdata);
     g_usleep (30000);
 }
 
-/* Else it would be slow for good. The machine may be so slow itself now and then. */
-START_TEST (what_is_elsewhere_took_as_long_as_until_its_answer)
+static void
+compute_and_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector, int32_t count,
+                    struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+{
+    const int64_t until = thread_ran () + 2 * MS;
+
+    while (thread_ran () < until)
+        ;
+    elsewhere_answers ();
+    read_cbk (frame, cookie, this, op_ret, op_errno, vector, count, stbuf, iobref, xdata);
+}
+
+/* What is slow. The machine may be so slow itself now and then. */
+static void
+comes_back (readv_cbk *answer, int64_t limit)
 {
     struct flow *flow = flow_begin ("");
     xlator_t *top = flow->w.graph->top;
-    struct elsewhere *elsewhere = elsewhere_new (top, 20 * MS, true);
+    struct elsewhere *elsewhere = elsewhere_new (top, limit, true);
     struct asked asked;
 
-    for (unsigned i = 0; i < 20 && !quick_is (&elsewhere->quick, FOP_readv); i++) {
+    for (unsigned i = 0; i < 500 && !quick_is (&elsewhere->quick, FOP_readv); i++) {
         call_frame_t *frame = ask_begin (flow, &asked, 1001, FOP_readv);
 
-        STACK_WIND_COOKIE (frame, answer_and_lose_processor, &asked, top, readv, flow->fd, 4, 0, 0, NULL);
+        STACK_WIND_COOKIE (frame, answer, &asked, top, readv, flow->fd, 4, 0, 0, NULL);
         flow_wait (flow, 0);
         ck_assert (pool_wait (elsewhere->pool, -1));
     }
     ck_assert (quick_is (&elsewhere->quick, FOP_readv));
     elsewhere_free (elsewhere);
     flow_end (flow);
+}
+
+/* Else it would be slow for good. */
+START_TEST (what_is_elsewhere_took_as_long_as_until_its_answer)
+{
+    comes_back (answer_and_lose_processor, 20 * MS);
+}
+END_TEST
+
+/* No other thread does it more quickly. */
+START_TEST (what_moves_bytes_took_as_long_as_it_waited)
+{
+    comes_back (compute_and_answer, MS);
 }
 END_TEST
 
@@ -355,6 +381,7 @@ main (void)
     tcase_add_test (tcase, who_hangs_keeps_nobody_who_asks_for_something_else);
     tcase_add_test (tcase, what_gets_slow_goes_and_what_is_quick_again_comes_back);
     tcase_add_test (tcase, what_is_elsewhere_took_as_long_as_until_its_answer);
+    tcase_add_test (tcase, what_moves_bytes_took_as_long_as_it_waited);
     tcase_add_test (tcase, the_end_waits_for_what_is_elsewhere);
     tcase_add_test (tcase, who_waits_for_a_thread_may_lose_patience);
     tcase_add_test (tcase, interrupts_race_with_threads_and_each_is_answered_once);

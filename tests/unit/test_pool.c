@@ -167,6 +167,89 @@ START_TEST (what_hangs_for_an_hour_is_slow_for_seconds)
 }
 END_TEST
 
+/* --- who moves many bytes: this thread, where 1 ms is slow ------------------------------------------- */
+
+/* No longer than the kernel hardly ever takes the processor from who just woke. */
+static void
+compute (void)
+{
+    const int64_t until = thread_ran () + 2 * MS;
+
+    while (thread_ran () < until)
+        ;
+}
+
+static void
+sleep_a_while (void)
+{
+    g_usleep (20000);
+}
+
+static void
+nothing (void)
+{
+}
+
+enum verdict { TELLS_NOTHING, QUICK, SLOW };
+
+static enum verdict
+moves (void (*what) (void), bool behind)
+{
+    struct moving moving;
+
+    g_usleep (1000);
+    quick_moving (&moving);
+    moving.behind = behind;
+    const uint64_t begin = ticks_now ();
+    what ();
+    const uint64_t end = quick_end (&quick, FOP_writev, &moving, begin);
+    return end == 0 ? TELLS_NOTHING : ticks_between (begin, end) < ticks_of_ns (MS) ? QUICK : SLOW;
+}
+
+/* Unless it always loses the processor meanwhile. */
+START_TEST (what_has_a_processor_all_the_time_is_quick)
+{
+    unsigned tries = 0;
+
+    quick_init (&quick, MS, false);
+    while (moves (compute, false) != QUICK)
+        ck_assert_uint_lt (++tries, 500);
+}
+END_TEST
+
+START_TEST (what_waits_twice_is_slow)
+{
+    enum verdict verdict;
+    unsigned tries = 0;
+
+    quick_init (&quick, MS, false);
+    ck_assert_int_eq (moves (sleep_a_while, false), TELLS_NOTHING);
+    while ((verdict = moves (sleep_a_while, false)) == TELLS_NOTHING)
+        ck_assert_uint_lt (++tries, 500);
+    ck_assert_int_eq (verdict, SLOW);
+}
+END_TEST
+
+/* It may have been somebody else's lock. */
+START_TEST (what_waits_now_and_then_tells_nothing)
+{
+    quick_init (&quick, MS, false);
+    for (unsigned i = 0; i < 5; i++) {
+        ck_assert_int_eq (moves (sleep_a_while, false), TELLS_NOTHING);
+        while (moves (nothing, false) != QUICK)
+            ;
+    }
+}
+END_TEST
+
+START_TEST (what_waits_for_others_of_its_kind_tells_nothing)
+{
+    quick_init (&quick, MS, false);
+    for (unsigned i = 0; i < 5; i++)
+        ck_assert_int_eq (moves (sleep_a_while, true), TELLS_NOTHING);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -181,6 +264,10 @@ main (void)
     tcase_add_test (tcase, what_begins_after_it_was_looked_at_is_not_slow);
     tcase_add_test (tcase, with_no_limit_nothing_is_quick);
     tcase_add_test (tcase, what_hangs_for_an_hour_is_slow_for_seconds);
+    tcase_add_test (tcase, what_has_a_processor_all_the_time_is_quick);
+    tcase_add_test (tcase, what_waits_twice_is_slow);
+    tcase_add_test (tcase, what_waits_now_and_then_tells_nothing);
+    tcase_add_test (tcase, what_waits_for_others_of_its_kind_tells_nothing);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }
