@@ -24,6 +24,8 @@ src_libcore_a_SOURCES = \
     %D%/core/fops.c \
     %D%/core/frame.c \
     %D%/core/gfid.c \
+    %D%/core/heaps.c \
+    %D%/core/heaps.h \
     %D%/core/held.c \
     %D%/core/histogram.c \
     %D%/core/iatt.c \

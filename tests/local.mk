@@ -11,6 +11,7 @@ check_PROGRAMS += \
     tests/unit/test_data \
     tests/unit/test_every \
     tests/unit/test_frame \
+    tests/unit/test_heaps \
     tests/unit/test_histogram \
     tests/unit/test_inode \
     tests/unit/test_lru \

@@ -6,8 +6,7 @@
  */
 #include "core/itable.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,7 +21,7 @@ void
 slots_free (struct itable *table)
 {
     for (guint i = 0; i < table->rooms->len; i++)
-        free (table->chunks[i]);
+        munmap (table->chunks[i], sizeof (struct slot_chunk));
     g_array_unref (table->rooms);
     g_free (table->chunks);
 }
@@ -76,7 +75,7 @@ room_list_locked (struct itable *table, uint32_t chunk)
     table->room = chunk + 1;
 }
 
-/* Its memory can be given back by itself, since it begins and ends where a page does. */
+/* Its memory is the system's, not the C library's: what is given back would else be a hole among inodes, of whose neighbours a page each stays. */
 static void
 chunk_add_locked (struct itable *table)
 {
@@ -84,10 +83,9 @@ chunk_add_locked (struct itable *table)
     void *memory;
 
     g_assert (chunk < SLOT_CHUNKS); /* 268 million inodes: memory ends before */
-    memory = aligned_alloc (sizeof (struct slot_chunk), sizeof (struct slot_chunk));
-    if (!memory)
-        g_error ("no memory for more inodes");
-    memset (memory, 0, sizeof (struct slot_chunk));
+    memory = mmap (NULL, sizeof (struct slot_chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        g_error ("no memory for more inodes: %s", g_strerror (errno));
     __atomic_store_n (&table->chunks[chunk], memory, __ATOMIC_RELEASE);
     g_array_set_size (table->rooms, chunk + 1);
     if (chunk == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/thread.h"
+#include "core/heaps.h"
 #include "core/scheduler.h"
 
 #include <errno.h>
@@ -141,6 +142,7 @@ thread_run (void *data)
     if (start.comes_later)
         (void) setpriority (PRIO_PROCESS, 0, start.nice);
     thread_adopt (start.name);
+    heaps_join ();
     return start.run (start.data);
 }
 

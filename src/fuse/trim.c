@@ -6,9 +6,8 @@
 #include "fuse/internal.h"
 
 #include "core/depot.h"
+#include "core/heaps.h"
 #include "core/timer.h"
-
-#include <malloc.h>
 
 #define MANY 1000
 #define LATER (2LL * 1000000000)
@@ -42,7 +41,7 @@ trim (void *unused)
         itable_trim (((struct bridge *) at->data)->graph->itable);
     pthread_mutex_unlock (&trim_lock);
     iobuf_trim ();
-    malloc_trim (0);
+    heaps_trim ();
 }
 
 void
