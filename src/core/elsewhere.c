@@ -109,8 +109,7 @@ handed_run (struct pool_job *job)
         g_free (handed);
     thread_hurries = true;
     at = (typeof (at)){ .elsewhere = elsewhere, .op = op };
-    if (quick_moves (op))
-        quick_moving (&at.moving);
+    quick_moving (&at.moving);
     at.begin = ticks_now ();
     call_resume (stub);
     if (!at.answered)

@@ -63,15 +63,24 @@ quick_moving (struct moving *ret_moving)
         ret_moving->preempted = preempted ();
 }
 
+static void
+clear (bool *flag)
+{
+    if (__atomic_load_n (flag, __ATOMIC_RELAXED))
+        __atomic_store_n (flag, false, __ATOMIC_RELAXED);
+}
+
 uint64_t
 quick_moved (struct quickness *quick, enum fop op, const struct moving *moving, uint64_t begin)
 {
-    const uint64_t ran = ticks_of_ns ((uint64_t) (thread_ran () - moving->ran)), end = ticks_now () - ran;
+    const uint64_t ran = ticks_of_ns ((uint64_t) (thread_ran () - moving->ran)), now = ticks_now (), end = now - ran;
+    const uint64_t limit = __atomic_load_n (&quick->limit, __ATOMIC_RELAXED);
     bool *doubtful = &quick->ops[op].moved_slowly;
 
-    if (ticks_between (begin, end) < __atomic_load_n (&quick->limit, __ATOMIC_RELAXED)) {
-        if (__atomic_load_n (doubtful, __ATOMIC_RELAXED))
-            __atomic_store_n (doubtful, false, __ATOMIC_RELAXED);
+    if (ticks_between (begin, now) < limit / 4)
+        clear (&quick->ops[op].close);
+    if (ticks_between (begin, end) < limit) {
+        clear (doubtful);
         return end;
     }
     if (moving->behind || preempted () != moving->preempted)
@@ -118,6 +127,12 @@ quick_judge (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end,
 bool
 quick_look (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end)
 {
+    const uint64_t took = ticks_between (begin, end), limit = __atomic_load_n (&quick->limit, __ATOMIC_RELAXED);
+
+    if (took >= limit / 2)
+        __atomic_store_n (&quick->ops[op].close, true, __ATOMIC_RELAXED);
+    if (took < limit && quick_is (quick, op))
+        return false;
     /* It looks slow, and others of its kind weren't. Under a scheduler it is slow, as the time is made up. */
     const bool surprising = quick_is (quick, op) && !scheduler_on;
 

@@ -21,7 +21,8 @@ struct quickness {
         uint64_t until;     /* ticks_now from which on it may be quick again; atomic */
         uint64_t doubtful;  /* ticks_now until which another slow one counts, whatever the processor did; atomic */
         uint64_t took;      /* ticks of the last slow one; atomic */
-        bool moved_slowly;  /* one that moved many bytes was in doubt, and none was quick since; atomic */
+        bool moved_slowly;  /* one was in doubt (struct moving), and none was quick since; atomic */
+        bool close;         /* one took half the limit, and none that was asked only a quarter since; atomic */
     } ops[FOP_MAX];
 };
 
@@ -37,21 +38,21 @@ quick_is (const struct quickness *quick, enum fop op)
     return !__atomic_load_n (&quick->ops[op].slow, __ATOMIC_RELAXED);
 }
 
-/* Does it move as many bytes as it is told to? */
-static inline bool
-quick_moves (enum fop op)
-{
-    return op == FOP_readv || op == FOP_writev;
-}
-
-/* Of one that moves many bytes, which may take long without waiting for anybody. What its thread had a processor for doesn't count, as
- * no other would have been quicker; and it tells nothing if it lost the processor, or had to wait for others of its kind. Else it
- * is in doubt, as it may have waited for somebody else's lock: two count, with no quick one between them. */
+/* What a thread did besides waiting, of one that may take long without: it moves many bytes, or those of its operation are close to the limit. What
+ * the thread had a processor for doesn't count, as no other would have been quicker; and it tells nothing if it lost the processor, or had to
+ * wait for others of its kind. Else it is in doubt, as it may have waited for somebody else's lock: two count, with no quick one between them. */
 struct moving {
-    int64_t ran;    /* thread_ran, when it began; 0: it moves little, or time is made up */
+    int64_t ran;    /* thread_ran, when it began; 0: it wasn't asked, which takes half a microsecond, or time is made up */
     long preempted; /* how often the thread had lost the processor until then */
     bool behind;    /* others were before it; atomic */
 };
+
+/* Those of this operation took as long lately that it is worth asking. */
+static inline bool
+quick_is_close (const struct quickness *quick, enum fop op)
+{
+    return __atomic_load_n (&quick->ops[op].close, __ATOMIC_RELAXED);
+}
 
 void quick_moving (struct moving *ret_moving);
 
@@ -65,7 +66,7 @@ quick_end (struct quickness *quick, enum fop op, const struct moving *moving, ui
     return __builtin_expect (moving->ran == 0, 1) ? ticks_now () : quick_moved (quick, op, moving, begin);
 }
 
-/* What quick_note does for one that isn't quick, or wasn't. preempted: the thread lost the processor. */
+/* What quick_note does for one that isn't quick, or wasn't, or isn't by much. preempted: the thread lost the processor. */
 bool quick_judge (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end, bool preempted);
 bool quick_look (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end);
 
@@ -73,7 +74,7 @@ bool quick_look (struct quickness *quick, enum fop op, uint64_t begin, uint64_t 
 static inline bool
 quick_note (struct quickness *quick, enum fop op, uint64_t begin, uint64_t end)
 {
-    if (__builtin_expect (end - begin < __atomic_load_n (&quick->limit, __ATOMIC_RELAXED) && quick_is (quick, op), 1))
+    if (__builtin_expect (end - begin < __atomic_load_n (&quick->limit, __ATOMIC_RELAXED) / 2 && quick_is (quick, op), 1))
         return false;
     return quick_look (quick, op, begin, end);
 }

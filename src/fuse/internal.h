@@ -202,7 +202,7 @@ bool slow_stop_locked (struct bridge *bridge, int64_t until);
 void slow_dump (struct bridge *bridge, GString *out);
 
 static inline void
-slow_request_begins (const call_stack_t *root)
+slow_request_begins (struct bridge *bridge, const call_stack_t *root)
 {
     struct serving *self = serving;
 
@@ -210,6 +210,8 @@ slow_request_begins (const call_stack_t *root)
         self = slow_serve (NULL);
     __atomic_store_n (&self->root, root, __ATOMIC_RELAXED);
     self->moving.ran = 0;
+    if (G_UNLIKELY (root && quick_is_close (&bridge->elsewhere->quick, root->op)))
+        quick_moving (&self->moving);
     __atomic_store_n (&self->moving.behind, false, __ATOMIC_RELAXED);
     __atomic_store_n (&self->since, ticks_now (), __ATOMIC_RELEASE);
 }

@@ -104,7 +104,7 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->find_groups = groups_find;
     root->about = about;
     root->top = req;
-    slow_request_begins (about & INODE_REALM ? NULL : root); /* .meta's own are none of the graph's */
+    slow_request_begins (bridge_of (req), about & INODE_REALM ? NULL : root); /* .meta's own are none of the graph's */
     fuse_req_interrupt_func (req, request_interrupt, root);
     return &root->frames[0];
 }

@@ -121,7 +121,7 @@ START_TEST (what_is_elsewhere_took_as_long_as_until_its_answer)
 END_TEST
 
 /* No other thread does it more quickly. */
-START_TEST (what_moves_bytes_took_as_long_as_it_waited)
+START_TEST (what_is_elsewhere_took_as_long_as_it_waited)
 {
     comes_back (compute_and_answer, MS);
 }
@@ -381,7 +381,7 @@ main (void)
     tcase_add_test (tcase, who_hangs_keeps_nobody_who_asks_for_something_else);
     tcase_add_test (tcase, what_gets_slow_goes_and_what_is_quick_again_comes_back);
     tcase_add_test (tcase, what_is_elsewhere_took_as_long_as_until_its_answer);
-    tcase_add_test (tcase, what_moves_bytes_took_as_long_as_it_waited);
+    tcase_add_test (tcase, what_is_elsewhere_took_as_long_as_it_waited);
     tcase_add_test (tcase, the_end_waits_for_what_is_elsewhere);
     tcase_add_test (tcase, who_waits_for_a_thread_may_lose_patience);
     tcase_add_test (tcase, interrupts_race_with_threads_and_each_is_answered_once);

@@ -167,7 +167,7 @@ START_TEST (what_hangs_for_an_hour_is_slow_for_seconds)
 }
 END_TEST
 
-/* --- who moves many bytes: this thread, where 1 ms is slow ------------------------------------------- */
+/* --- what a thread did besides waiting: this one, where 1 ms is slow ---------------------------------- */
 
 /* No longer than the kernel hardly ever takes the processor from who just woke. */
 static void
@@ -250,6 +250,23 @@ START_TEST (what_waits_for_others_of_its_kind_tells_nothing)
 }
 END_TEST
 
+/* To ask takes as long as a quick one may take altogether. */
+START_TEST (only_of_what_is_close_to_slow_it_is_worth_asking)
+{
+    const uint64_t now = ticks_of_ns (1000 * MS);
+
+    quick_init (&quick, MS, false);
+    ck_assert (!quick_note (&quick, FOP_writev, now - ticks_of_ns (MS * 4 / 10), now));
+    ck_assert (!quick_is_close (&quick, FOP_writev));
+    ck_assert (!quick_note (&quick, FOP_writev, now - ticks_of_ns (MS * 6 / 10), now));
+    ck_assert (quick_is_close (&quick, FOP_writev));
+    ck_assert (!quick_is_close (&quick, FOP_readv));
+    while (quick_is_close (&quick, FOP_writev))
+        moves (nothing, false);
+    ck_assert (quick_is (&quick, FOP_writev));
+}
+END_TEST
+
 int
 main (void)
 {
@@ -268,6 +285,7 @@ main (void)
     tcase_add_test (tcase, what_waits_twice_is_slow);
     tcase_add_test (tcase, what_waits_now_and_then_tells_nothing);
     tcase_add_test (tcase, what_waits_for_others_of_its_kind_tells_nothing);
+    tcase_add_test (tcase, only_of_what_is_close_to_slow_it_is_worth_asking);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }
