@@ -83,7 +83,7 @@ const struct xlator_option bridge_options[] = {
     { .key = { "reader-thread-count" }, .type = OPTION_INT, FIELD (reader_threads), .value = "8", .min = 1,
       .max = READERS_MAX, .help = "how many threads may handle requests; they start as they are needed, and one that is stuck in a request doesn't count" },
     { .key = { "in-place-limit" }, .type = OPTION_TIME, FIELD (in_place), .value = "50us", .min = 0, .max = 3600,
-      .help = "operations of a kind that took less than this lately go on in the thread that takes requests, others in threads that nobody waits for; 0: all do" },
+      .help = "operations of a kind that waited less than this lately (to compute is not to wait) go on in the thread that takes requests, others in threads that nobody waits for; 0: all do" },
     { .key = { "follow-callers" }, .type = OPTION_BOOL, FIELD (follow_callers), .value = "off",
       .help = "have the threads that handle requests run on the processor of who asks, where nothing has to wake up first; needs to see callers in /proc" },
     { .key = { "io-uring" }, .type = OPTION_ENUM, FIELD (io_uring), .value = "auto", .values = io_uring_values,
