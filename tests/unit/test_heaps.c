@@ -4,6 +4,7 @@
 #include "core/thread.h"
 #include "suite.h"
 
+#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -96,6 +97,34 @@ START_TEST (what_a_thread_freed_goes_back_while_it_waits)
 }
 END_TEST
 
+static void *
+keep_for_a_moment (void *data)
+{
+    char *kept = malloc (SIZE);
+
+    memset (kept, 1, SIZE);
+    heaps_trim ();
+    __atomic_add_fetch ((unsigned *) data, (unsigned) kept[SIZE - 1], __ATOMIC_RELAXED);
+    free (kept);
+    return NULL;
+}
+
+START_TEST (threads_come_and_go_meanwhile)
+{
+    pthread_t threads[8];
+    unsigned whole = 0;
+
+    for (unsigned turn = 0; turn < 20; turn++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+            ck_assert_int_eq (thread_new (&threads[i], "comes", keep_for_a_moment, &whole), 0);
+        heaps_trim ();
+        for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+            thread_join (threads[i]);
+    }
+    ck_assert_uint_eq (whole, 20 * G_N_ELEMENTS (threads));
+}
+END_TEST
+
 /* A sanitizer's or valgrind's is another library. */
 static bool
 is_the_librarys_own (void)
@@ -114,6 +143,7 @@ main (void)
     Suite *suite = suite_create ("heaps");
     TCase *tcase = tcase_create ("heaps");
 
+    tcase_add_test (tcase, threads_come_and_go_meanwhile);
     if (is_the_librarys_own ())
         tcase_add_test (tcase, what_a_thread_freed_goes_back_while_it_waits);
     suite_add_tcase (suite, tcase);
