@@ -6,7 +6,8 @@
  *
  * The time is the clock's, since asking how long a thread was blocked is a system call. But a call that only lost the processor looks as
  * slow as one that waited for a disk: so of one that looks slow it is asked whether the kernel took the processor from the thread since
- * it was last asked; then it is in doubt, and only the next one counts that comes soon. Under a debugger nothing is slow.
+ * it was last asked; then it is in doubt, and only the next one counts that comes soon. Where it may well have computed, it is asked at
+ * the beginning as well (struct moving). Under a debugger nothing is slow.
  */
 #ifndef WINDLASS_CORE_QUICK_H
 #define WINDLASS_CORE_QUICK_H
