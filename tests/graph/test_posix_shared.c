@@ -334,6 +334,50 @@ START_TEST (what_was_moved_away_is_stale_or_found)
 }
 END_TEST
 
+struct maker {
+    char *path;
+    bool end; /* atomic */
+};
+
+static void *
+maker_run (void *data)
+{
+    const struct maker *maker = data;
+
+    while (!__atomic_load_n (&maker->end, __ATOMIC_RELAXED)) {
+        close (open (maker->path, O_CREAT | O_WRONLY, 0600));
+        unlink (maker->path);
+    }
+    return NULL;
+}
+
+/* A file removed behind our back stays stale while its number is given to another: ext4 says ENOMEM for a moment. */
+START_TEST (a_number_that_is_given_away_is_stale)
+{
+    g_auto (world) w = world_begin (world_modes[2]);
+    g_autofree char *path = world_path (&w, "f");
+    struct maker maker = { .path = world_path (&w, "made") };
+    pthread_t thread;
+
+    ck_assert_int_eq (thread_new (&thread, "maker", maker_run, &maker), 0);
+    for (int round = 0; round < 500 && !w.by_name; round++) {
+        g_autoptr (fd_t) fd = world_create (&w, w.root, "f", O_RDWR, 0600);
+        g_autoptr (inode_t) inode = inode_ref (fd->inode);
+
+        g_clear_pointer (&fd, fd_unref);
+        ck_assert_int_eq (unlink (path), 0);
+        inode_unlink (w.root, "f");
+        for (int i = 0; i < 30; i++) {
+            world_stat (&w, inode);
+            ck_assert_int_eq (w.r, -ESTALE);
+        }
+    }
+    __atomic_store_n (&maker.end, true, __ATOMIC_RELAXED);
+    pthread_join (thread, NULL);
+    g_free (maker.path);
+}
+END_TEST
+
 /* Threads that create, look, rename, read and remove the same few names: nothing is lost. */
 struct crowd {
     struct world world; /* with a client of its own */
@@ -478,6 +522,7 @@ main (void)
     tcase_add_loop_test (tcase, a_deep_tree_needs_few_descriptors, 0, WORLD_MODES);
     tcase_add_loop_test (tcase, too_many_descriptors_are_made_room_for, 0, 2);
     tcase_add_loop_test (tcase, what_was_moved_away_is_stale_or_found, 0, WORLD_MODES);
+    tcase_add_test (tcase, a_number_that_is_given_away_is_stale);
     tcase_add_loop_test (tcase, many_threads_race, 0, WORLD_MODES);
     tcase_add_loop_test (tcase, nothing_stays_open, 0, WORLD_MODES);
     tcase_add_test (tcase, a_bad_directory_is_refused);

@@ -7,6 +7,8 @@
 #include "posix.h"
 
 #define HANDLE_ATTEMPTS 16
+#define HANDLE_PAUSE 100     /* microseconds, between attempts of which ENOMEM comes */
+#define HANDLE_PATIENCE 1000 /* of those */
 #define HANDLE_DEPTH 65536 /* of directories: nothing is deeper, so the names run in a circle */
 
 /* A step on the way down. */
@@ -86,15 +88,19 @@ handle_of (int type, const unsigned char *bytes, unsigned size)
     return handle;
 }
 
+/* ext4 says ENOMEM, and not ESTALE, while it gives the number of a file that is gone to a new one (iget_locked() has no other word
+ * for an inode that is being made). That lasts until the new one is there: microseconds, or as long as its maker has no processor. */
 int
 posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags)
 {
     const posix_private_t *priv = posix_priv (this);
     handle_t handle = handle_of (pi->handle_type, pi->handle, pi->handle_size);
-    int fd;
+    int fd, attempts = 0;
 
     posix_act_as_root (priv);
-    fd = open_by_handle_at (priv->mount_fd, &handle.head, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    while ((fd = open_by_handle_at (priv->mount_fd, &handle.head, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)) < 0
+           && errno == ENOMEM && attempts++ < HANDLE_PATIENCE)
+        g_usleep (HANDLE_PAUSE);
     return fd < 0 ? -errno : fd;
 }
 
