@@ -115,8 +115,9 @@ need_io_uring () {
     grep -q '[Y1]' $io_uring_switch || skip "needs FUSE over io_uring turned on: echo Y >$io_uring_switch"
 }
 
+# A daemon has the lock from its test, until its last thread is gone: that may be a moment after it counts as gone.
 io_uring_as_before () {
-    { : >&8; } 2>/dev/null && flock -xn 8 && grep -q off $io_uring_lock || return 0
+    { : >&8; } 2>/dev/null && flock -x -w 5 8 && grep -q off $io_uring_lock || return 0
     echo N >$io_uring_switch
     : >$io_uring_lock
 }

@@ -92,6 +92,7 @@ compute (int64_t how_long)
         ;
 }
 
+/* Clocks differ: the time of day's speed is corrected by up to 500 millionths (adjtimex(2)), and that of the processor isn't. */
 START_TEST (the_kernel_says_for_how_long_a_thread_was_in_line)
 {
     const int64_t computes_at = clock_now (), first = crowd_in_line ();
@@ -99,7 +100,7 @@ START_TEST (the_kernel_says_for_how_long_a_thread_was_in_line)
     ck_assert_int_ge (first, 0);
     compute (5 * MS);
     const int64_t computed = crowd_in_line () - first;
-    ck_assert_int_ge (computed, 5 * MS);
+    ck_assert_int_ge (computed, 5 * MS - 5 * MS / 1000);
     ck_assert_int_le (computed, clock_now () - computes_at + MS);
     const int64_t sleeps = crowd_in_line (), sleeps_at = clock_now ();
     g_usleep (50000);
