@@ -414,9 +414,22 @@ loop_wake_locked (struct bridge *bridge, int64_t until)
     return bridge->n_running == 0;
 }
 
+/* Their requests are named later, if they have any. */
+static void
+report_left (const struct bridge *bridge, unsigned running, int64_t patience)
+{
+    const int s = (int) (patience / 1000000000);
+
+    if (running > 0)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "%u of the threads that take requests didn't end within %d s", running, s);
+    else
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "threads for what is slow (slow-N) didn't end within %d s", s);
+}
+
 bool
 loop_stop (struct bridge *bridge, int64_t patience)
 {
+    unsigned running;
     bool stopped;
 
     pthread_mutex_lock (&bridge->lock);
@@ -424,9 +437,12 @@ loop_stop (struct bridge *bridge, int64_t patience)
     pthread_cond_broadcast (&bridge->needed);
     pthread_cond_broadcast (&bridge->changed);
     stopped = loop_wake_locked (bridge, clock_now () + patience) && slow_stop_locked (bridge, clock_now () + patience);
+    running = bridge->n_running;
     pthread_mutex_unlock (&bridge->lock);
-    if (!stopped)
+    if (!stopped) {
+        report_left (bridge, running, patience);
         return false;
+    }
     watchdog_set (0);
     for (unsigned i = 0; i < READERS_MAX; i++)
         if (bridge->readers[i].running)

@@ -73,6 +73,20 @@ ring_rest (struct ring_worker *worker)
     pthread_mutex_unlock (&worker->queue->lock);
 }
 
+bool
+ring_leave (struct ring_worker *worker)
+{
+    struct ring_queue *queue = worker->queue;
+    bool leaves;
+
+    pthread_mutex_lock (&queue->lock);
+    leaves = __atomic_load_n (&queue->in_use, __ATOMIC_ACQUIRE) == 0 && !queue->taken;
+    if (leaves && worker->rests)
+        (void) resting_locked (queue, worker);
+    pthread_mutex_unlock (&queue->lock);
+    return leaves;
+}
+
 /* Whoever comes to wait looks under the lock whether another one does, and rests if so: he is seen here, or sees that nobody waits. */
 void
 ring_call (struct ring_queue *queue)

@@ -273,14 +273,14 @@ worker_take_over (struct ring_worker *worker)
         ring_handle (worker, entry);
 }
 
-/* Not while somebody waits for an answer, which takes a worker to give it to the kernel. */
 static bool
-may_leave (const struct ring_worker *worker)
+may_leave (struct ring_worker *worker)
 {
-    const struct ring_queue *queue = worker->queue;
+    const struct ring *ring = worker->queue->ring;
 
-    return worker->over || __atomic_load_n (&queue->ring->gone, __ATOMIC_ACQUIRE)
-           || (__atomic_load_n (&queue->ring->bridge->stopping, __ATOMIC_ACQUIRE) && __atomic_load_n (&queue->in_use, __ATOMIC_ACQUIRE) == 0);
+    if (worker->over || __atomic_load_n (&ring->gone, __ATOMIC_ACQUIRE))
+        return true;
+    return __atomic_load_n (&ring->bridge->stopping, __ATOMIC_ACQUIRE) && ring_leave (worker);
 }
 
 static void

@@ -136,6 +136,9 @@ struct ring_entry *ring_hand_on (struct ring_worker *worker, struct ring_entry *
 struct ring_entry *ring_take_taken (struct ring_queue *queue);
 /* There is no room for a new entry. */
 void ring_rest (struct ring_worker *worker);
+/* The mount ends: whether the worker may, too. Not while somebody waits for an answer, which takes a worker to give it to the kernel; and from
+ * then on nobody calls it for that. */
+bool ring_leave (struct ring_worker *worker);
 /* Nobody waits for the queue's next request. */
 void ring_call (struct ring_queue *queue);
 
