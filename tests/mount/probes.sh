@@ -60,8 +60,7 @@ end_of_tracer () {
     kill -INT "$1"
     while ! wait_a_second_for "! is_running $1"; do
         [ $((SECONDS - began)) -lt 60 ] || fail "bpftrace ($1) goes on 60 s after SIGINT"
-        kill -STOP "$1"
-        kill -CONT "$1"
+        { kill -STOP "$1" && kill -CONT "$1"; } 2>/dev/null # it may just have ended
     done
 }
 wait_a_second_for () {
@@ -93,12 +92,14 @@ for tracer in "${tracers[@]}"; do
 done
 wait "${tracers[@]}"
 
+# At least: on a busy machine it may be much more.
+twenty_ms='(2[0-9]|[3-9][0-9]|[0-9]{3,})'
 expect_match "a histogram of writes" '^@us\[writev\]:' "$(cat fops)"
-expect_match "of more than 16 ms" '^\[16K, 32K\) +1 ' "$(sed -n '/writev/,/^$/p' fops)"
+expect_match "of more than 16 ms" '^\[(16|32|64|128|256|512)K, [0-9]+[KM]\) +1 |^\[[0-9]+M, [0-9]+M\) +1 ' "$(sed -n '/writev/,/^$/p' fops)"
 expect_match "failed lookups" '^@failed\[lookup\]: [1-9]' "$(cat fops)"
 expect_match "a histogram of rot-13" '^@own_ns\[rot-13-2\]:' "$(cat translators)"
-expect_match "who took the time" '^@own_us_sum\[delay-gen-1, writev\]: 2[0-9]{4}$' "$(cat translators)"
-expect_match "the slow one" '^ +[0-9]+ +2[0-9]\.[0-9]{3} writev +0 /dir/file$' "$(cat slow)"
+expect_match "who took the time" '^@own_us_sum\[delay-gen-1, writev\]: '"$twenty_ms"'[0-9]{3}$' "$(cat translators)"
+expect_match "the slow one" '^ +[0-9]+ +'"$twenty_ms"'\.[0-9]{3} writev +0 /dir/file$' "$(cat slow)"
 expect "no other" 1 "$(grep -c ' writev ' slow)"
 expect_match "errors" '^@errors\[posix, lookup, 2\]: [1-9]' "$(cat errors)"
 expect_match "what a write is about" '^/dir/file\|\|0\|10\|writev$' "$(cat path)"
