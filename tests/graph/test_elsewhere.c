@@ -301,7 +301,7 @@ ask_far (struct flow *flow, struct asked *asked, fd_t *fd)
 }
 
 /* Whether a thread of storage's read it. To find out has the system ask the disk, which may be done before this thread has the processor again: on
- * a virtual machine whose hypervisor is busy, dozens of times in a row. */
+ * a virtual machine whose hypervisor is busy, hundreds of times in a row. */
 static bool
 ask_cold (struct flow *flow, struct asked *asked, fd_t *fd, const char *path)
 {

@@ -92,6 +92,7 @@ compute (int64_t how_long)
         ;
 }
 
+/* Not thread_ran: that is a part of what is tested. */
 static int64_t
 ran (void)
 {
