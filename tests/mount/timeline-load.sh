@@ -32,6 +32,7 @@ import os
 import socket
 import struct
 import sys
+import time
 
 for line in open("/proc/self/mountinfo", encoding="utf-8"):
     fields = line.split()
@@ -58,14 +59,17 @@ def tell(command, text):
     return said
 
 
-seen = 0
-for _ in range(1000):
+# Whether a request comes and goes while one of them runs is up to the machine: some more of them then, until enough did.
+seen = rounds = 0
+deadline = time.monotonic() + 120
+while rounds < 1000 or seen <= 100 and time.monotonic() < deadline:
+    rounds += 1
     tell("timeline", "start\nmemory=1MB\n")
     summary = tell("timeline", "stop\n")
     seen += int(summary.split()[0])
     if "missing" in summary and "lost" not in summary:
         sys.exit(summary)
-print(seen)
+print(rounds, "timelines saw requests:", seen)
 PYTHON
 touch stop
 wait "${loads[@]}"
@@ -73,7 +77,7 @@ cat load? said
 for i in 1 2 3; do
     expect_match "load $i" '^fine after [1-9]' "$(cat load$i)"
 done
-[ "$(tail -n 1 said)" -gt 100 ] || fail "a thousand timelines saw $(tail -n 1 said) requests"
+[ "$(sed 's/.*: //' said)" -gt 100 ] || fail "$(cat said)"
 wait_until '"$WINDLASS" counts "$MNT" | grep -q "^requests=0$"'
 expect_no_match "the log" 'answered twice|unanswered|another operation' "$(cat "$LOG")"
 unmount
