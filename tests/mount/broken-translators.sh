@@ -23,7 +23,7 @@ mount_volfile "$VOL"
 echo works >"$MNT/file"
 df "$MNT" >df 2>&1 &
 asker=$!
-wait_until "grep -q fuse /proc/$asker/stack 2>/dev/null || grep -q '^S\|^D' <(sed 's/.*) //' /proc/$asker/stat)"
+wait_until '"$WINDLASS" inflight "$MNT" | grep -q ": statfs"'
 expect "what is read" works "$(cat "$MNT/file")"
 kill -TERM "$DAEMON"
 wait_until 30 "! is_running $DAEMON"

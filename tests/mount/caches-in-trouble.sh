@@ -4,7 +4,7 @@
 # or he gets what was true; nothing is invented, nothing hangs, and afterwards all goes on. git and SQLite leave what they leave on the bare
 # directory. It ends in the middle of requests, while it remembers things.
 # builds: debug asan
-# timeout: 300
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command python3 git sqlite3

@@ -3,6 +3,7 @@
 # On the client's stack people's programs leave what they leave on the bare directory, byte for byte: git, tar, SQLite, a compiler, editors.
 # What GlusterFS generates for its clients, as it is or with every option set, mounts as well.
 # builds: debug release
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_command git sqlite3 gcc make python3
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a \

@@ -80,9 +80,9 @@ expect_match "memory" '^[1-9][0-9]{5}' "$(value_of "$MNT" rss)"
 kill -9 "$DAEMON"
 wait_until "! is_running $DAEMON"
 expect_error "is gone; mount it again" "$WINDLASS" counts "$MNT"
+rm "$socket" || fail "there is no socket left" # while the number is still its own
 umount -l "$MNT"
 wait
-rm "$socket" || fail "there is no socket left"
 stack test/online
 mount_volfile "$VOL"
 expect_ok "$WINDLASS" counts "$MNT"

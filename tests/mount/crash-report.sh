@@ -29,6 +29,7 @@ umount -l "$MNT" 2>/dev/null || fusermount3 -uz "$MNT"
 # Idle: no frames, but a report.
 rm -f "$LOG" pid
 mount_volfile "$VOL"
+wait_until '"$WINDLASS" counts "$MNT" | grep -qx requests=0'
 kill -SEGV "$DAEMON"
 said=$(report)
 expect_no_match "pending frames" '^frame' "$said"

@@ -63,6 +63,7 @@ for PASSTHROUGH in off auto; do
     touch "$BACK"/open-{0000..0199}
     rm -f "$BACK"/open-*[13579]
     coproc python3 "$SOURCE_DIR/tests/mount/programs/many-open.py" "$MNT" "$BACK" 200
+    holder=$COPROC_PID # the shell forgets it when that has ended
     said () {
         local line
         read -r -u "${COPROC[0]}" line || fail "many-open.py ended, passthrough $PASSTHROUGH"
@@ -80,7 +81,7 @@ for PASSTHROUGH in off auto; do
     expect "what the log says of it" 1 "$(grep -c 'so many files are open that descriptors run short' "$LOG")"
     expect_no_match "the log" 'ENFILE|EMFILE' "$(cat "$LOG")"
     eval "exec ${COPROC[1]}>&-"
-    wait $COPROC_PID || fail "many-open.py failed"
+    wait "$holder" || fail "many-open.py failed"
     unmount
     rm -f "$BACK"/open-* "$LOG"
 done

@@ -4,7 +4,7 @@
 # reverse, up to the bridge's; then, in a request of its own, on to storage and back to write-behind. The same where another thread goes on
 # with the request than the one that took it.
 # builds: debug release
-# timeout: 300
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command gdb python3
@@ -53,8 +53,10 @@ walk () { # OPTION...
         if [ "$(id -u)" = 0 ]; then umount -l "$MNT"; else fusermount3 -u -z "$MNT"; fi
         wait
     ) >/dev/null 2>&1 &
+    local helper=$!
     RUN="gdb -nx -batch -x script" timeout 280 "$WINDLASS" -N "$@" -l "$LOG" -f "$VOL" "$MNT" >gdb.out 2>gdb.err
     expect_match "it ran to its end" '^=== end$' "$(cat gdb.out gdb.err)"
+    wait $helper # what it unmounts is dead
     expect_no_match "nothing but messages" 'Traceback|Exception' "$(cat gdb.out gdb.err)"
     # What has nothing to do with a write is not on its way.
     expect_match "down" '^io_stats_every (iot_[a-z_]+ )?mdc_every qr_every ob_writev rda_writev wb_writev$' "$(way DOWN)"

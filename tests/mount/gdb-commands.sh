@@ -15,7 +15,7 @@ mkdir "$MNT/folder"
 : >"$MNT/folder/stuck"
 printf 'some bytes' >>"$MNT/folder/stuck" &
 writer=$!
-wait_until '"$WINDLASS" counts "$MNT" | grep -qx requests=1'
+wait_until '"$WINDLASS" inflight "$MNT" | grep -q ": writev"'
 
 cat >script <<END
 set pagination off

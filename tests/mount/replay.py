@@ -10,7 +10,7 @@ whose commands begin with "(gdb) ". Other lines are output. A block of gdb that 
 another terminal, whose commands make it stop; what gdb says then stands at the beginning of its next block.
 
 "```sh TOOL" is left out where REPLAY_WITHOUT=TOOL says so. In output "..." is anything. Addresses, line numbers in C files, numbers of threads, requests, processes, values and breakpoints, and ages
-may be others than in the text; so may what stands before a unit of time.
+may be others than in the text; so may what stands before a unit of time, and a sum in microseconds, from 200 ms on.
 """
 
 import os
@@ -24,7 +24,8 @@ import time
 PATIENCE = 60
 PROMPT = "(gdb) "
 VARYING = (r"0x[0-9a-f]+", r"\.c:\d+", r"[Tt]hread \d+", r'"fuse-(?:ring-)?\d+"', r"requests? \d+", r"pid \d+", r"process \d+", r"\$\d+", r"LWP \d+",
-           r"Breakpoint -?\d+", r"[\d.]+ (?:s old|us|ms)\b", r"^\d+\t", r"^\d+ {4,}", r"req=\d+", r"ino \d+", r"nodeid \d+")
+           r"Breakpoint -?\d+", r"[\d.]+ (?:s old|us|ms)\b", r"^\d+\t", r"^\d+ {4,}", r"req=\d+", r"ino \d+", r"nodeid \d+",
+           r"\]: (?:[2-9]\d{5}|\d{7,})$")
 RUNS = re.compile(r"(run|r|continue|c|xl wind|xl unwind)$")
 
 
@@ -134,6 +135,8 @@ class Terminal:
             fail("this came to no end: " + self.command)
         if os.environ.get("REPLAY_VERBOSE"):
             print("$ %s\n%s" % (self.command, out), flush=True)
+        if self.command.startswith("umount ") and self.process.returncode != 0:
+            fail("%s: %s" % (self.command, out))
         expect("$ " + self.command, self.expected, out)
 
 
@@ -169,6 +172,8 @@ class Replay:
                 continue
             if self.gdb and self.gdb.waits:
                 self.mounted()
+            if command.startswith("umount "):  # it refuses while a file is open
+                self.finish_open()
             begun = Terminal(command, expected)
             self.open.append(begun)
         if begun and not (self.gdb and self.gdb.waits):
@@ -189,9 +194,12 @@ class Replay:
                 print("(gdb) %s\n%s" % (command, out), flush=True)
             expect("(gdb) %s" % command, [self.here(line) for line in expected], out)
 
+    def finish_open(self):
+        while self.open:
+            self.open.pop(0).finish()
+
     def finish(self):
-        for one in self.open:
-            one.finish()
+        self.finish_open()
         if self.gdb:
             self.gdb.process.stdin.close()
             self.gdb.process.wait(PATIENCE)
