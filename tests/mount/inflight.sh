@@ -68,6 +68,7 @@ wait_until '! flock -n "$BACK/dir/file" true'
 flock "$MNT/dir/file" true &
 waiter=$!
 inflight "waits for: a lock of the whole file \(flock\) to write, which is held by flock \($holder\)" >/dev/null
+wait_until "pgrep -P $holder >/dev/null"
 kill "$(pgrep -P $holder)"
 wait
 expect_error "there are json and older" "$WINDLASS" tell "$MNT" - inflight rules

@@ -94,6 +94,7 @@ cat "$MNT/file2" >/dev/null
 wait_until "grep -q 'io-stats-1:   *Filename : /file2' '$LOG'"
 rm -f "$RUN_DIR/windlass_$id".*
 wait_until "sleep 1.2; [ ! -e '$RUN_DIR/windlass_$id.dump' ] || ! rm '$RUN_DIR/windlass_$id.dump'"
+rm -f "$RUN_DIR/windlass_$id.samples" # of one that was being written at the reload
 unmount
 
 # The thread that served somebody else last has his ids; what is written is the daemon's all the same.
@@ -102,5 +103,6 @@ mount_volfile "$VOL" --reader-thread-count 1
 setfattr -n trusted.io-stats-dump -v "$id" "$MNT" || fail "no dump after somebody else's request: $(tail -n 3 "$LOG")"
 expect "whose it is" "0 600" "$(stat -c '%u %a' "$RUN_DIR/$id.$id")"
 rm -f "$RUN_DIR/$id".*
+daemon=$DAEMON
 unmount
-expect "what it leaves" "" "$(find "$RUN_DIR" -name "*$id*" -o -name ".new.$DAEMON*")"
+expect "what it leaves" "" "$(find "$RUN_DIR" -name "*$id*" -o -name ".new.$daemon*")"

@@ -43,7 +43,7 @@ begin=$SECONDS
 for i in {1..40}; do cmp "$MNT/file$i" "$BACK/file$i" & done
 ls -l "$MNT" >/dev/null
 wait
-[ $((SECONDS - begin)) -lt 12 ] || fail "forty reads of half a second took $((SECONDS - begin)) s"
+[ $((SECONDS - begin)) -lt 18 ] || fail "forty reads of half a second took $((SECONDS - begin)) s"
 grep -qx iot-1 "/proc/$DAEMON/task/"*/comm || fail "no thread is called iot-1"
 unmount
 

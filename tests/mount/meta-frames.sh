@@ -15,6 +15,7 @@ frames () {
     python3 -c 'import json,sys; f = json.load(open(sys.argv[1])); s = f["Stack"]; print(eval(sys.argv[2]))' "$M/frames" "$1"
 }
 
+wait_until '[ "$("$WINDLASS" counts "$MNT" | sed -n "s/^requests=//p")" = 0 ]' # a request ends after its answer
 expect "when nothing goes on" "0 []" "$(frames '"%d %s" % (f["Call_Count"], s)')"
 echo 'writev -> hang' >rules
 expect_ok "$WINDLASS" fault "$MNT" rules
@@ -32,7 +33,7 @@ expect "where it was wound" "rot13_writev (rot13.c:$line)" "$(frames 's[0]["Fram
 expect "what is read again" "$(cat "$M/frames")" "$(cat "$M/frames")"
 expect_ok "$WINDLASS" fault "$MNT" --clear
 wait $writer
-expect "when all is answered" 0 "$(frames 'f["Call_Count"]')"
+wait_until '[ "$(frames "f[\"Call_Count\"]")" = 0 ]'
 
 # While requests come and go.
 for n in 1 2 3; do

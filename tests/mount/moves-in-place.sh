@@ -3,6 +3,7 @@
 # Who moves a megabyte takes long, but waits for nobody: no other thread would be quicker, so it isn't handed to one. Nor is what the kernel
 # writes by itself, many at a time.
 # builds: debug release tsan
+# alone
 . "$(dirname "$0")/lib.sh"
 
 number () { # KEY: of what the bridge tells of itself

@@ -3,7 +3,7 @@
 # Power cuts under sqlite: whatever it confirmed is there afterwards, and the database is in order, as far as its manual
 # promises that; what it doesn't promise is lost now and then.
 # builds: debug asan
-# timeout: 60
+# timeout: 180
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command sqlite3 stdbuf

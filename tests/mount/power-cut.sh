@@ -3,7 +3,7 @@
 # What a power cut takes and leaves on a mount: a store that keeps its promises loses nothing that it confirmed; those that
 # leave out an fsync are caught, and so is a cut that would do nothing.
 # builds: debug asan tsan
-# timeout: 180
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse
 RANDOM=${POWER_CUT_SEED:=$$}

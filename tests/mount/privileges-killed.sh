@@ -3,6 +3,7 @@
 # Who writes to, truncates or changes the owner of a setuid or setgid program, or one with capabilities, takes these rights
 # away just as on the bare directory, and the kernel doesn't ask for attributes before each write to know.
 # builds: debug release
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setfattr

@@ -20,7 +20,7 @@ for config in "handles=auto --entry-timeout=1" "handles=descriptor --entry-timeo
     sync -f "$MNT"
     # Another name or time may be cached for a second.
     expect "the names, and no more" "$(list "$BACK" | cut -d' ' -f1)" "$(list "$MNT" | cut -d' ' -f1)"
-    wait_until 5 "[ \"\$(list '$BACK')\" = \"\$(list '$MNT')\" ]"
+    wait_until 30 "[ \"\$(list '$BACK')\" = \"\$(list '$MNT')\" ]"
     find "$MNT" -type f -exec cat {} + >/dev/null || fail "can't read all files with $config and seed $seed"
     expect_no_match "the log with $config" ' [CE] \[' "$(cat "$LOG")"
     chmod -R u+rwx "$MNT"

@@ -6,7 +6,7 @@ timeline () {
     "$WINDLASS" timeline "$@"
 }
 held () {
-    "$WINDLASS" counts "$MNT" | sed -n 's/^requests=//p'
+    "$WINDLASS" inflight "$MNT" | grep -c 'waits for: the end of a delay'
 }
 echo content >"$BACK/file"
 
@@ -32,7 +32,7 @@ DAEMON=''
 wait $first $second
 
 # One is held back at the beginning, and goes on meanwhile: what is seen of it is shown.
-mount_volfile "$VOL" --xlator-option delay-gen-1.delay-duration=2000000
+mount_volfile "$VOL" --xlator-option delay-gen-1.delay-duration=5000000
 cat "$MNT/file" >/dev/null &
 first=$!
 wait_until '[ "$(held)" = 1 ]'

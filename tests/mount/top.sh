@@ -52,7 +52,7 @@ wait_until '[ "$(measuring)" = 1 ]'
 kill -TERM $other
 wait $other
 expect "after a signal" 0 "$(measuring)"
-"$WINDLASS" tell "$MNT" - stats - <<<"top 1" >/dev/null || fail "no lease"
+"$WINDLASS" tell "$MNT" - stats - <<<"top 5" >/dev/null || fail "no lease"
 expect "with a lease" 1 "$(measuring)"
 wait_until '[ "$(measuring)" = 0 ]'
 

@@ -37,7 +37,11 @@ for way in filesystem inodes; do
     if [ $way = inodes ]; then
         thread=$(grep -l posix-watch /proc/"$DAEMON"/task/*/comm)
         woken () { awk '/ctxt/ { n += $2 } END { print n }' "${thread%comm}status"; }
-        before=$(woken)
+        before=''
+        until [ "$(woken)" = "$before" ]; do # it has just begun
+            before=$(woken)
+            sleep 0.2
+        done
         for _ in {1..50}; do stat "$MNT/d" >/dev/null; ls "$MNT/d" >/dev/null; done
         expect "how often the thread was woken" "$before" "$(woken)"
     fi
@@ -54,7 +58,7 @@ for way in filesystem inodes; do
     sees "what was written last" "cat '$MNT/d/last'" "the end"
     sees "the names" "ls '$MNT/d' | xargs" "$(ls "$BACK/d" | xargs)"
     sees "the modes and sizes" "stat -c '%n %a %s %h' '$MNT'/d/* | sed 's|.*/||' | cksum" "$(stat -c '%n %a %s %h' "$BACK"/d/* | sed 's|.*/||' | cksum)"
-    expect_match "events" '^[1-9][0-9]{3,}$' "$(counter watch-events)"
+    expect_match "events" '^[1-9][0-9]{2,}$' "$(counter watch-events)"
 
     python3 storm.py "$BACK/d" 1000000 &
     storm=$!

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs over write-behind over a slow storage: they are as right as ever, faster, and told of errors that come late.
 # builds: debug tsan
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse
 slow=debug/delay-gen,delay-percentage=100%,delay-duration=20000,enable=writev

@@ -128,6 +128,7 @@ trouble_full_disk () {
     head -c 600M /dev/zero >"$work/back/filler" 2>/dev/null
     sleep "$(($1 / 2))"
     rm -f "$work/back/filler"
+    sync -f "$work/back" # there is room only then
     end_trouble
 }
 

@@ -225,13 +225,14 @@ nothing (int signal)
 {
 }
 
+/* And again and again, as the first may come before the wait began. 0: no more. */
 static void
 interrupt_after (unsigned milliseconds)
 {
-    const struct itimerval once = { .it_value = { 0, milliseconds * 1000 } };
+    const struct timeval after = { 0, milliseconds * 1000 };
 
     sigaction (SIGALRM, &(struct sigaction){ .sa_handler = nothing }, NULL);
-    setitimer (ITIMER_REAL, &once, NULL);
+    setitimer (ITIMER_REAL, &(struct itimerval){ .it_value = after, .it_interval = after }, NULL);
 }
 
 static int
@@ -247,8 +248,11 @@ wait_interrupted (void *data)
 {
     const enum way way = GPOINTER_TO_INT (data);
 
+    const int fd = open ("file", O_RDWR);
+
     interrupt_after (30);
-    TELL ("wait, interrupted", wait_for (open ("file", O_RDWR), way, 0));
+    TELL ("wait, interrupted", wait_for (fd, way, 0));
+    interrupt_after (0);
 }
 
 static void
@@ -306,6 +310,7 @@ deadlock_child (void *data)
     NEED (write (handover->ready[1], "r", 1));
     interrupt_after (900);
     byte = wait_for (fd, RECORD, 0) == 0;
+    interrupt_after (0);
     say ("the child gets it: %d", byte);
 }
 
@@ -325,6 +330,7 @@ run_deadlock (const struct mount_case *c)
     nanosleep (&(struct timespec){ 0, 100000000 }, NULL); /* whoever is second is told; the child is first by then */
     interrupt_after (150);
     r = wait_for (fd, RECORD, 1);
+    interrupt_after (0);
     say ("waiting in a circle: %s", r == 0 ? "ok" : errno_name (errno));
     close (fd);
     child_end (pid);
