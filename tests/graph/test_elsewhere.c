@@ -55,7 +55,7 @@ START_TEST (what_gets_slow_goes_and_what_is_quick_again_comes_back)
 
     for (here = 0; asked.here; here++) {
         read_measured (flow, elsewhere, &asked);
-        ck_assert_uint_le (here, 2); /* it may have been in doubt */
+        ck_assert_uint_le (here, 50); /* it may have been in doubt, again where this thread lost the processor between two */
     }
     for (unsigned i = 0; i < 5; i++) {
         read_measured (flow, elsewhere, &asked);

@@ -3,6 +3,7 @@
  * how it starts. */
 #include "posix_world.h"
 
+#include "core/clock.h"
 #include "core/thread.h"
 
 #include <sys/file.h>
@@ -351,6 +352,19 @@ maker_run (void *data)
     return NULL;
 }
 
+/* storage/posix asks again for 0.1 s and more, in which who makes it may have no processor: once more, then. */
+static void
+stat_while_made (world *w, inode_t *inode)
+{
+    int64_t begin;
+    unsigned tries = 0;
+
+    do {
+        begin = clock_now ();
+        world_stat (w, inode);
+    } while (w->r == -ENOMEM && clock_now () - begin >= 100000000 && ++tries < 100);
+}
+
 /* A file removed behind our back stays stale while its number is given to another: ext4 says ENOMEM for a moment. */
 START_TEST (a_number_that_is_given_away_is_stale)
 {
@@ -368,7 +382,7 @@ START_TEST (a_number_that_is_given_away_is_stale)
         ck_assert_int_eq (unlink (path), 0);
         inode_unlink (w.root, "f");
         for (int i = 0; i < 30; i++) {
-            world_stat (&w, inode);
+            stat_while_made (&w, inode);
             ck_assert_int_eq (w.r, -ESTALE);
         }
     }

@@ -464,7 +464,7 @@ main (void)
     TCase *tcase = tcase_create ("power-cut");
 
     log_set_level (GF_LOG_ERROR); /* what each cut lost would be all there is to see */
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 180);
     tcase_add_test (tcase, all_is_refused_after_a_cut);
     tcase_add_loop_test (tcase, each_way_to_make_bytes_durable, 0, WAYS);
     tcase_add_test (tcase, a_synchronous_write_beside_another);

@@ -479,7 +479,7 @@ main (void)
     TCase *tcase = tcase_create ("power-cut-random");
 
     log_set_level (GF_LOG_ERROR); /* what each cut lost would be all there is to see */
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 180);
     tcase_add_loop_test (tcase, what_is_durable_and_nothing_else_is_left, 0, WORLD_MODES);
     tcase_add_loop_test (tcase, whatever_survives_the_cut_gets_through, 0, G_N_ELEMENTS (chances));
     suite_add_tcase (suite, tcase);

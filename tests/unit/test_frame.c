@@ -242,10 +242,10 @@ START_TEST (the_watchdog_says_once_where_a_request_is_stuck)
     const char *said;
     int r;
 
-    s->client->patience = 400 * 1000 * 1000;
+    s->client->patience = INT64_C (3000000000); /* more than a busy machine takes to report for the first time */
     log = log_of (ask_and_be_watched, s, &r);
     ck_assert_int_eq (r, -ETIMEDOUT);
-    said = strstr (log, "no answer for 0 s, process ");
+    said = strstr (log, "no answer for ");
     ck_assert_msg (said && strstr (said, "stat at 'layer' (test/never)"), "%s", log);
     ck_assert_msg (!strstr (said + 1, "W [watchdog"), "it was said twice: %s", log);
     stack_free (s);

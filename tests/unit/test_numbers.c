@@ -68,7 +68,7 @@ both_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     if (!first)
         return;
     waiting = NULL;
-    g_usleep (2000);
+    g_usleep (100000);
     STACK_UNWIND (stat, first, 0, 0, NULL, NULL);
     STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
 }
@@ -171,17 +171,17 @@ START_TEST (who_hands_on_spends_no_time_of_its_own)
     struct numbers_sum upper;
 
     numbers_set (s->all, NUMBERS_SET, true);
-    nap = 20000; /* much more than code takes that runs for the first time, also under valgrind */
+    nap = 200000; /* much more than code takes that runs for the first time, also under valgrind */
     ck_assert_int_eq (ask (s), 0);
     nap = 2000;
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
-    ck_assert_uint_ge (upper.below, 20 * MS);
+    ck_assert_uint_ge (upper.below, 200 * MS);
     ck_assert_uint_lt (upper.own, upper.below / 2);
     stack_free (s);
 }
 END_TEST
 
-/* Two children of 2 ms at once are 4 ms of 2: the translator has no time of its own, not less than none. */
+/* Two children of 100 ms at once are 200 ms of 100: the translator has no time of its own, not less than none. */
 START_TEST (children_side_by_side_never_make_it_less_than_nothing)
 {
     struct stack *s = stack_of (&fan_api, &both_api);
