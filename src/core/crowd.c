@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define IN_LINE_FOR_EACH 2 /* one that runs, and the next */
-#define REMEMBERED 32      /* after so many, what they took counts half */
+#define REMEMBERED 32 /* after so many, what they took counts half */
 
 void
 crowd_init (struct crowd *ret_crowd)
@@ -19,7 +18,7 @@ crowd_init (struct crowd *ret_crowd)
 unsigned
 crowd_limit (const struct crowd *crowd)
 {
-    const int64_t wanted = IN_LINE_FOR_EACH * (int64_t) crowd->processors;
+    const int64_t wanted = CROWD_IN_LINE * (int64_t) crowd->processors;
 
     if (crowd->in_line <= 0)
         return G_MAXUINT;

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#define CROWD_IN_LINE 2 /* for each processor: one that runs, and the next */
 #define CROWD_OLD INT64_C (10000000) /* ns; who has been at something for so long waits for it, and isn't one of the crowd */
 
 struct crowd {

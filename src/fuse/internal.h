@@ -126,6 +126,8 @@ struct bridge {
     void *done_data;
     unsigned idle;    /* readers that wait for a request; atomic */
     unsigned parked;  /* readers that aren't needed now; atomic, changed under lock */
+    unsigned most;    /* how many readers there may be that aren't stuck; constant, once they run */
+    unsigned crowd;   /* of more, some would wait for a processor (core/crowd.h); as constant */
     unsigned limit;   /* how many readers there may be; lock, once they run */
     int64_t replaced; /* when some were stuck last: clock_now; lock */
     bool full;        /* there are as many as there may be; atomic */

@@ -7,6 +7,7 @@
  */
 #include "fuse/internal.h"
 
+#include "core/crowd.h"
 #include "core/watchdog.h"
 
 #include <linux/fuse.h>
@@ -130,7 +131,7 @@ reader_add_locked (struct bridge *bridge)
 void
 loop_replace_locked (struct bridge *bridge, unsigned more)
 {
-    bridge->limit = MIN (bridge->settings.reader_threads + more, READERS_MAX);
+    bridge->limit = MIN (bridge->most + more, READERS_MAX);
     __atomic_store_n (&bridge->full, bridge->n_readers >= bridge->limit, __ATOMIC_RELAXED);
     if (more)
         bridge->replaced = clock_now ();
@@ -142,7 +143,7 @@ loop_replace_locked (struct bridge *bridge, unsigned more)
 static unsigned
 waiting_most (const struct bridge *bridge)
 {
-    return MIN (ring_is_used (bridge) ? 1 : WAITING_MAX, (unsigned) bridge->settings.reader_threads);
+    return MIN (ring_is_used (bridge) ? 1 : WAITING_MAX, bridge->most);
 }
 
 static bool
@@ -183,12 +184,12 @@ reader_leave_locked (struct reader *reader)
 static bool
 wait_to_be_needed_locked (struct bridge *bridge)
 {
-    if (bridge->n_readers <= (unsigned) bridge->settings.reader_threads) {
+    if (bridge->n_readers <= bridge->most) {
         pthread_cond_wait (&bridge->needed, &bridge->lock);
         return false;
     }
     return thread_cond_wait_until (&bridge->needed, &bridge->lock, bridge->replaced + REPLACED_KEEP) == -ETIMEDOUT
-           && bridge->n_readers > (unsigned) bridge->settings.reader_threads && enough_wait (bridge)
+           && bridge->n_readers > bridge->most && enough_wait (bridge)
            && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE);
 }
 
@@ -379,6 +380,15 @@ wake_up (int signal_number)
 {
 }
 
+/* More that compute would only wait for each other, each with a megabyte that no cache has any more. */
+static unsigned
+readers_most (const struct bridge *bridge)
+{
+    if (bridge->settings.reader_threads)
+        return (unsigned) bridge->settings.reader_threads;
+    return CLAMP (bridge->crowd, WAITING_MAX, READERS_MAX);
+}
+
 int
 bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
 {
@@ -388,7 +398,8 @@ bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
     sigaction (SIGNAL_WAKE, &action, NULL);
     bridge->done = done;
     bridge->done_data = data;
-    bridge->limit = bridge->settings.reader_threads;
+    bridge->crowd = CROWD_IN_LINE * g_get_num_processors ();
+    bridge->limit = bridge->most = readers_most (bridge);
     pthread_mutex_lock (&bridge->lock);
     r = reader_start_locked (bridge);
     for (unsigned i = 1; r == 0 && i < MIN (bridge->limit, WAITING_MAX); i++)

@@ -58,6 +58,7 @@ struct ring_worker {
     struct ring_worker *next; /* the same */
 };
 
+#define RING_WORKERS 8 /* of a queue, without those that are stuck, where options don't say */
 #define RING_WORKERS_MAX 128
 
 struct ring_queue {

@@ -91,14 +91,24 @@ slow_is_stuck (struct bridge *bridge, const struct serving *one)
     return true;
 }
 
+/* It has a processor, or waits for one. Another in its place would wait beside it, where there are as many as are worth having. */
+static bool
+is_in_line (const struct bridge *bridge, const struct serving *one)
+{
+    return bridge->n_readers >= bridge->crowd && process_is_running (__atomic_load_n (&one->thread, __ATOMIC_RELAXED));
+}
+
 static unsigned
 count_stuck (struct bridge *bridge)
 {
     unsigned stuck = 0;
 
-    for (unsigned i = 0; i < READERS_MAX; i++)
-        if (slow_is_stuck (bridge, &bridge->readers[i].serving)) /* of none: it isn't in a request, either */
+    for (unsigned i = 0; i < READERS_MAX; i++) {
+        const struct serving *one = &bridge->readers[i].serving;
+
+        if (slow_is_stuck (bridge, one) && !is_in_line (bridge, one)) /* of none: it isn't in a request, either */
             stuck++;
+    }
     return stuck;
 }
 
