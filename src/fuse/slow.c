@@ -3,7 +3,8 @@
  * That nobody waits for a request of somebody else's. A thread that takes requests does what is quick itself, and has another do what was slow
  * lately (core/elsewhere.h), which is known by what requests took it. That tells nothing of one that hangs: so when no thread
  * waits for requests, and there are as many as may be, a timer looks at what they do. Who has been in one request for longer than
- * that doesn't count any more, so that another takes his place; and the operation that he is in is slow from then on.
+ * that doesn't count any more, so that another takes his place, unless he only waits for a processor; and the operation that he is in is
+ * slow from then on.
  */
 #include "fuse/internal.h"
 
