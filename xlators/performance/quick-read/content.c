@@ -44,6 +44,8 @@ qr_valid_for_locked (xlator_t *this, const struct qr_inode *qri)
 {
     const int64_t seconds = __atomic_load_n (&qr_priv (this)->timeout, __ATOMIC_RELAXED);
 
+    if (seconds == 0) /* what clock_roughly gives may be further behind, where a processor is taken away */
+        return 0;
     return qri->checked + (qri->stamp.settled ? seconds : MIN (seconds, UNSETTLED)) * 1000000000 - clock_roughly () - TICK;
 }
 
