@@ -46,6 +46,13 @@ unmount_stale (const char *path)
     return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EPERM;
 }
 
+/* What the mount of a daemon answers that was killed; who had asked before gets the second. */
+static bool
+says_gone (int error)
+{
+    return error == ENOTCONN || error == ECONNABORTED;
+}
+
 /* The real path of a folder whose own attributes may be out of reach, because its daemon is gone. */
 static char *
 real_path (const char *path)
@@ -53,7 +60,7 @@ real_path (const char *path)
     char *real = realpath (path, NULL);
     g_autofree char *absolute = NULL, *dir = NULL, *name = NULL, *real_dir = NULL;
 
-    if (real || errno != ENOTCONN)
+    if (real || !says_gone (errno))
         return real ? real : NULL;
     absolute = path_absolute (path);
     dir = g_path_get_dirname (absolute);
@@ -69,7 +76,7 @@ daemon_is_gone (const char *path)
 {
     struct statvfs buf;
 
-    return statvfs (path, &buf) < 0 && errno == ENOTCONN;
+    return statvfs (path, &buf) < 0 && says_gone (errno);
 }
 
 static int

@@ -22,3 +22,16 @@ expect "what is read" before "$(cat "$MNT/file")"
 expect "one mount" 1 "$(grep -c " $MNT " /proc/self/mountinfo)"
 exec 7<&-
 unmount
+
+# Also by who asks for the mount while the daemon dies, and is told of an abort.
+stack debug/fault
+mount_volfile "$VOL"
+expect_ok "$WINDLASS" fault "$MNT" - <<<'statfs -> hang'
+(cd / && exec "$WINDLASS" -f "$VOL" -l "$LOG" -p "$TEST_DIR/pid" "$MNT") >again 2>&1 &
+wait_until '[ "$("$WINDLASS" counts "$MNT" | sed -n "s/^requests=//p")" = 1 ]'
+kill -9 "$DAEMON"
+wait $! || fail "it can't be mounted while its daemon ends: $(cat again)"
+DAEMON=$(cat pid)
+expect_match "what is said" "notice: '$MNT' was still mounted .*, but its daemon is gone; it was unmounted" "$(cat again)"
+expect "what is read" before "$(cat "$MNT/file")"
+unmount
