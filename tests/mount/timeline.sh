@@ -14,9 +14,10 @@ expect_ok timeline start "$MNT"
 mkdir "$MNT/dir"
 echo hello >"$MNT/dir/file"
 cat "$MNT/dir/file" "$MNT/missing" >/dev/null 2>&1
-mv "$MNT/dir/file" "$MNT/dir/\"new\" \\
+mkdir "$MNT/dir/\"new\" \\
 file"
 said=$(timeline stop "$MNT" -o out.json 2>&1) || fail "stop: $said"
+mv "$MNT/dir/file" "$MNT/dir/later"
 expect_match "the summary" '^[0-9]+ requests$' "$said"
 expect "nothing is left beside it" out.json "$(ls | grep out)"
 
