@@ -9,6 +9,7 @@
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define FIRST_LOOK 5000000      /* nanoseconds over which a tick is measured at first: to about a ten-thousandth, */
 #define LONG_ENOUGH 1000000000  /* and for good */
+#define TRIES 5                 /* to read both clocks at once */
 
 bool ticks_are_cycles;
 uint64_t ticks_scale = (uint64_t) 1 << 32;
@@ -34,14 +35,37 @@ counter_is_good (void)
     return strcmp (source, "tsc") == 0 || strcmp (source, "kvm-clock") == 0 || strcmp (source, "arch_sys_counter") == 0;
 }
 
+/* The same moment on both clocks. Between two reads a processor may be taken away: of some tries the one that took least. */
+static int64_t
+read_both (uint64_t *ret_ticks)
+{
+    uint64_t least = UINT64_MAX;
+    int64_t clock = 0;
+
+    for (int i = 0; i < TRIES; i++) {
+        const uint64_t before = ticks_now ();
+        const int64_t now = clock_now ();
+        const uint64_t took = ticks_between (before, ticks_now ());
+
+        if (took >= least)
+            continue;
+        least = took;
+        *ret_ticks = before + took / 2;
+        clock = now;
+    }
+    return clock;
+}
+
 static void
 measure_locked (int64_t least)
 {
-    int64_t now = clock_now ();
+    uint64_t ticks;
+    int64_t now;
 
-    while (now - scale.clock < least)
-        now = clock_now ();
-    double per_tick = (double) (now - scale.clock) / (double) (ticks_now () - scale.ticks);
+    while (clock_now () - scale.clock < least)
+        continue;
+    now = read_both (&ticks);
+    double per_tick = (double) (now - scale.clock) / (double) (ticks - scale.ticks);
     __atomic_store (&scale.per_tick, &per_tick, __ATOMIC_RELAXED);
     __atomic_store_n (&ticks_scale, (uint64_t) (per_tick * 4294967296.0), __ATOMIC_RELAXED);
     scale.final = now - scale.clock >= LONG_ENOUGH;
@@ -53,8 +77,7 @@ ticks_init (void)
     pthread_mutex_lock (&scale.lock);
     if (!scale.ready) {
         ticks_are_cycles = counter_is_good ();
-        scale.clock = clock_now ();
-        scale.ticks = ticks_now ();
+        scale.clock = read_both (&scale.ticks);
         if (ticks_are_cycles)
             measure_locked (FIRST_LOOK);
         else
