@@ -118,10 +118,21 @@ record_is_whole (const struct fanotify_event_info_fid *info, size_t left)
            && ((const struct file_handle *) info->handle)->handle_bytes <= info->hdr.len - head;
 }
 
-static void
-event_read (struct posix_watch *watch, const struct fanotify_event_metadata *event, GHashTable *changes)
+/* The event that lies there. Copied, since the kernel aligns events to 4 bytes (FANOTIFY_EVENT_ALIGN), and the struct wants 8. */
+static bool
+event_at (const char *at, ssize_t left, struct fanotify_event_metadata *ret_event)
 {
-    const char *at = (const char *) event + event->metadata_len, *end = (const char *) event + event->event_len;
+    if (left < (ssize_t) sizeof *ret_event)
+        return false;
+    memcpy (ret_event, at, sizeof *ret_event);
+    return FAN_EVENT_OK (ret_event, left);
+}
+
+/* begin: where it lies. */
+static void
+event_read (struct posix_watch *watch, const char *begin, const struct fanotify_event_metadata *event, GHashTable *changes)
+{
+    const char *at = begin + event->metadata_len, *end = begin + event->event_len;
     unsigned n = 0;
 
     while (at + sizeof (struct fanotify_event_info_header) <= end) {
@@ -150,7 +161,7 @@ int
 watch_events_read (struct posix_watch *watch, char *buffer, size_t size)
 {
     ssize_t left = read (watch->fd, buffer, size);
-    const struct fanotify_event_metadata *event = (const struct fanotify_event_metadata *) buffer;
+    struct fanotify_event_metadata event;
     g_autoptr (GHashTable) changes = NULL;
     const pid_t self = getpid ();
     GHashTableIter iter;
@@ -160,14 +171,14 @@ watch_events_read (struct posix_watch *watch, char *buffer, size_t size)
     if (left < 0)
         return -errno;
     changes = g_hash_table_new_full (change_hash, change_same, g_free, NULL);
-    for (; FAN_EVENT_OK (event, left); event = FAN_EVENT_NEXT (event, left)) {
+    for (; event_at (buffer, left, &event); buffer += event.event_len, left -= event.event_len) {
         __atomic_add_fetch (&watch->count.events, 1, __ATOMIC_RELAXED);
-        if (event->mask & FAN_Q_OVERFLOW)
+        if (event.mask & FAN_Q_OVERFLOW)
             overflow (watch);
-        else if (event->pid == self)
+        else if (event.pid == self)
             __atomic_add_fetch (&watch->count.own, 1, __ATOMIC_RELAXED);
         else
-            event_read (watch, event, changes);
+            event_read (watch, buffer, &event, changes);
     }
     g_hash_table_iter_init (&iter, changes);
     while (g_hash_table_iter_next (&iter, (gpointer *) &change, NULL)) {
