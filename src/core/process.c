@@ -121,3 +121,11 @@ process_is_gone (pid_t thread)
 {
     return is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;
 }
+
+bool
+process_is_under_valgrind (void)
+{
+    const char *preloaded = g_getenv ("LD_PRELOAD");
+
+    return preloaded && strstr (preloaded, "vgpreload");
+}

@@ -29,6 +29,9 @@ bool process_gives_up (pid_t thread);
 /* It has a processor or is in line for one, and waits for nothing else. false where it isn't known. */
 bool process_is_running (pid_t thread);
 
+/* valgrind(1) runs this process: its preloaded library is in the environment. */
+bool process_is_under_valgrind (void);
+
 /* No thread has the number any more. false where it isn't known. */
 bool process_is_gone (pid_t thread);
 

@@ -6,6 +6,7 @@
  * A user's daemon has no capabilities to begin with. It keeps the rest: to unmount it has to start fusermount3,
  * which is setuid, and without the right to gain by that the kernel takes no filter from a user.
  */
+#include "core/process.h"
 #include "daemon/daemon.h"
 
 #include <errno.h>
@@ -170,9 +171,7 @@ system_calls_refuse (void)
 static bool
 tool_is_inside (void)
 {
-    const char *preloaded = g_getenv ("LD_PRELOAD");
-
-    return SANITIZED || (preloaded && strstr (preloaded, "vgpreload"));
+    return SANITIZED || process_is_under_valgrind ();
 }
 
 void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The queues: whether there are any, what they are made of, and what is said of them. */
 #include "fuse/ring.h"
+#include "core/process.h"
 
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -19,6 +20,8 @@ why_not (struct bridge *bridge)
 
     if (!URING_IS_BUILT)
         return "this windlass was built without liburing";
+    if (process_is_under_valgrind ())
+        return "valgrind runs no other thread while one waits in io_uring_enter(2)";
     file = fopen (SWITCH, "re");
     if (!file)
         return errno == ENOENT ? "the kernel knows nothing of it: that takes Linux 6.14" : NULL;
