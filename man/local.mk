@@ -81,25 +81,25 @@ man/man8/%.8: %D%/%.8.in %D%/page.awk
 
 man/man7/windlass-probes.7: %D%/probes.awk src/fops.def
 man/man7/fops.7: src/core/fops-man.awk src/core/kinds.h src/fops.def
-man/man7/debug-power-cut.7: src/windlass$(EXEEXT) xlators/debug/power-cut.la
-man/man7/debug-delay-gen.7: src/windlass$(EXEEXT) xlators/debug/delay-gen.la
-man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.la
-man/man7/debug-trace.7: src/windlass$(EXEEXT) xlators/debug/trace.la
-man/man7/debug-io-stats.7: src/windlass$(EXEEXT) xlators/debug/io-stats.la
-man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.la
-man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.la
-man/man7/meta-meta.7: src/windlass$(EXEEXT) xlators/meta/meta.la
-man/man7/features-utime.7: src/windlass$(EXEEXT) xlators/features/utime.la
-man/man7/performance-io-cache.7: src/windlass$(EXEEXT) xlators/performance/io-cache.la
-man/man7/performance-md-cache.7: src/windlass$(EXEEXT) xlators/performance/md-cache.la
-man/man7/performance-nl-cache.7: src/windlass$(EXEEXT) xlators/performance/nl-cache.la
-man/man7/performance-read-ahead.7: src/windlass$(EXEEXT) xlators/performance/read-ahead.la
-man/man7/performance-open-behind.7: src/windlass$(EXEEXT) xlators/performance/open-behind.la
-man/man7/performance-quick-read.7: src/windlass$(EXEEXT) xlators/performance/quick-read.la
-man/man7/performance-readdir-ahead.7: src/windlass$(EXEEXT) xlators/performance/readdir-ahead.la
-man/man7/performance-io-threads.7: src/windlass$(EXEEXT) xlators/performance/io-threads.la
-man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.la
-man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.la
-man/man7/system-posix-acl.7: src/windlass$(EXEEXT) xlators/system/posix-acl.la
+man/man7/debug-power-cut.7: src/windlass$(EXEEXT) xlators/debug/power-cut.so
+man/man7/debug-delay-gen.7: src/windlass$(EXEEXT) xlators/debug/delay-gen.so
+man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.so
+man/man7/debug-trace.7: src/windlass$(EXEEXT) xlators/debug/trace.so
+man/man7/debug-io-stats.7: src/windlass$(EXEEXT) xlators/debug/io-stats.so
+man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.so
+man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.so
+man/man7/meta-meta.7: src/windlass$(EXEEXT) xlators/meta/meta.so
+man/man7/features-utime.7: src/windlass$(EXEEXT) xlators/features/utime.so
+man/man7/performance-io-cache.7: src/windlass$(EXEEXT) xlators/performance/io-cache.so
+man/man7/performance-md-cache.7: src/windlass$(EXEEXT) xlators/performance/md-cache.so
+man/man7/performance-nl-cache.7: src/windlass$(EXEEXT) xlators/performance/nl-cache.so
+man/man7/performance-read-ahead.7: src/windlass$(EXEEXT) xlators/performance/read-ahead.so
+man/man7/performance-open-behind.7: src/windlass$(EXEEXT) xlators/performance/open-behind.so
+man/man7/performance-quick-read.7: src/windlass$(EXEEXT) xlators/performance/quick-read.so
+man/man7/performance-readdir-ahead.7: src/windlass$(EXEEXT) xlators/performance/readdir-ahead.so
+man/man7/performance-io-threads.7: src/windlass$(EXEEXT) xlators/performance/io-threads.so
+man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.so
+man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.so
+man/man7/system-posix-acl.7: src/windlass$(EXEEXT) xlators/system/posix-acl.so
 man/man8/windlass-conform.8: src/windlass$(EXEEXT)
 man/man8/windlass.8: src/windlass$(EXEEXT)

@@ -1,186 +1,147 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tests/run finds and runs them; here is what has to be compiled. A program is made from the file of its name.
 
-AM_DEFAULT_SOURCE_EXT = .c
-LDADD = $(whole_objects) $(CHECK_LIBS) $(whole_libs)
+# What programs that test the program's own parts are linked with.
+test_ldadd = $(whole_objects) $(CHECK_LIBS) $(whole_libs)
 
+# tests/unit/*.c are one program, and so are tests/graph/*.c: tests/program.h. The rules of debug/fault and the history of debug/trace
+# know of no graph, and are tested by themselves.
 if HAVE_CHECK
-check_PROGRAMS += \
-    tests/unit/test_control \
-    tests/unit/test_crowd \
-    tests/unit/test_data \
-    tests/unit/test_every \
-    tests/unit/test_frame \
-    tests/unit/test_heaps \
-    tests/unit/test_histogram \
-    tests/unit/test_inode \
-    tests/unit/test_lru \
-    tests/unit/test_numbers \
-    tests/unit/test_option \
-    tests/unit/test_place \
-    tests/unit/test_pool \
-    tests/unit/test_scheduler \
-    tests/unit/test_thread \
-    tests/unit/test_rules \
-    tests/unit/test_timeline \
-    tests/unit/test_timer \
-    tests/unit/test_trace_history \
-    tests/unit/test_volfile \
-    tests/unit/test_watch \
-    tests/graph/test_fault \
-    tests/graph/test_io_stats \
-    tests/graph/test_elsewhere \
-    tests/graph/test_io_threads \
-    tests/graph/test_io_threads_waits \
-    tests/graph/test_functions \
-    tests/graph/test_load \
-    tests/graph/test_posix \
-    tests/graph/test_posix_acl \
-    tests/graph/test_posix_acl_cases \
-    tests/graph/test_posix_few \
-    tests/graph/test_posix_shared \
-    tests/graph/test_power_cut \
-    tests/graph/test_power_cut_random \
-    tests/graph/test_quick_read \
-    tests/graph/test_readdir_ahead \
-    tests/graph/test_rot13 \
-    tests/graph/test_write_behind \
-    tests/graph/test_write_behind_errors
+check_PROGRAMS += tests/unit/all tests/graph/all
 endif
-# The rules of debug/fault know of no graph.
-tests_unit_test_rules_SOURCES = %D%/unit/test_rules.c xlators/debug/fault/parse.c xlators/debug/fault/rules.c
+tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h \
+    %D%/unit/test_control.c \
+    %D%/unit/test_crowd.c \
+    %D%/unit/test_data.c \
+    %D%/unit/test_every.c \
+    %D%/unit/test_frame.c \
+    %D%/unit/test_heaps.c \
+    %D%/unit/test_histogram.c \
+    %D%/unit/test_inode.c \
+    %D%/unit/test_lru.c \
+    %D%/unit/test_numbers.c \
+    %D%/unit/test_option.c \
+    %D%/unit/test_place.c \
+    %D%/unit/test_pool.c \
+    %D%/unit/test_rules.c \
+    %D%/unit/test_scheduler.c \
+    %D%/unit/test_thread.c \
+    %D%/unit/test_timeline.c \
+    %D%/unit/test_timer.c \
+    %D%/unit/test_trace_history.c \
+    %D%/unit/test_volfile.c \
+    %D%/unit/test_watch.c \
+    xlators/debug/fault/parse.c \
+    xlators/debug/fault/rules.c \
+    xlators/debug/trace/history.c \
+    xlators/debug/trace/lines.c
+tests_unit_all_LDADD = $(test_ldadd)
+tests_graph_all_SOURCES = %D%/program.c %D%/program.h %D%/graph/flow.h %D%/graph/posix_world.h %D%/graph/write_behind_world.h \
+    %D%/graph/test_elsewhere.c \
+    %D%/graph/test_fault.c \
+    %D%/graph/test_functions.c \
+    %D%/graph/test_io_stats.c \
+    %D%/graph/test_io_threads.c \
+    %D%/graph/test_io_threads_waits.c \
+    %D%/graph/test_load.c \
+    %D%/graph/test_posix.c \
+    %D%/graph/test_posix_acl.c \
+    %D%/graph/test_posix_acl_cases.c \
+    %D%/graph/test_posix_few.c \
+    %D%/graph/test_posix_shared.c \
+    %D%/graph/test_power_cut.c \
+    %D%/graph/test_power_cut_random.c \
+    %D%/graph/test_quick_read.c \
+    %D%/graph/test_readdir_ahead.c \
+    %D%/graph/test_rot13.c \
+    %D%/graph/test_write_behind.c \
+    %D%/graph/test_write_behind_errors.c
+tests_graph_all_LDADD = $(test_ldadd)
 
-# Nor does the history of debug/trace.
-tests_unit_test_trace_history_SOURCES = %D%/unit/test_trace_history.c xlators/debug/trace/history.c xlators/debug/trace/lines.c
+# Talks to a daemon that runs, as the program does.
+check_PROGRAMS += tests/mount/programs/starts
+tests_mount_programs_starts_SOURCES = %D%/mount/programs/starts.c
+tests_mount_programs_starts_LDADD = $(test_ldadd)
+
+# Measures, and is no test: make tests/bench/traced.
+EXTRA_PROGRAMS = tests/bench/traced
+tests_bench_traced_SOURCES = %D%/bench/traced.c
+tests_bench_traced_LDADD = $(test_ldadd)
 
 # What scripts in tests/mount run on a mount. They know nothing of Windlass, and no sanitizer watches them.
-check_PROGRAMS += \
+mount_programs = \
     tests/mount/programs/handles \
     tests/mount/programs/idmap \
     tests/mount/programs/kv \
     tests/mount/programs/lock \
     tests/mount/programs/mapped \
-    tests/mount/programs/passed \
     tests/mount/programs/meta \
     tests/mount/programs/opath \
+    tests/mount/programs/passed \
     tests/mount/programs/race \
     tests/mount/programs/rights \
     tests/mount/programs/setflags \
-    tests/mount/programs/starts \
     tests/mount/programs/swap \
-    tests/mount/programs/tmpfile
-check_PROGRAMS += tests/soak/keeper tests/bench/traced
-tests_soak_keeper_CFLAGS = $(WINDLASS_CFLAGS)
-tests_soak_keeper_LDFLAGS =
-tests_soak_keeper_LDADD =
-tests_mount_programs_handles_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_handles_LDFLAGS =
-tests_mount_programs_handles_LDADD =
-tests_mount_programs_idmap_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_idmap_LDFLAGS =
-tests_mount_programs_idmap_LDADD =
-tests_mount_programs_opath_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_opath_LDFLAGS =
-tests_mount_programs_opath_LDADD =
-tests_mount_programs_rights_CFLAGS = $(WINDLASS_CFLAGS) $(GLIB_CFLAGS)
-tests_mount_programs_rights_LDFLAGS =
-tests_mount_programs_rights_LDADD = $(GLIB_LIBS)
-tests_mount_programs_setflags_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_setflags_LDFLAGS =
-tests_mount_programs_setflags_LDADD =
-tests_mount_programs_swap_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_swap_LDFLAGS =
-tests_mount_programs_swap_LDADD =
-tests_mount_programs_kv_CFLAGS = $(WINDLASS_CFLAGS) $(GLIB_CFLAGS)
-tests_mount_programs_kv_LDFLAGS =
-tests_mount_programs_kv_LDADD = $(GLIB_LIBS)
-tests_mount_programs_lock_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_lock_LDFLAGS =
-tests_mount_programs_lock_LDADD =
-tests_mount_programs_mapped_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_mapped_LDFLAGS =
-tests_mount_programs_mapped_LDADD =
-tests_mount_programs_passed_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_passed_LDFLAGS =
-tests_mount_programs_passed_LDADD =
-tests_mount_programs_meta_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_meta_LDFLAGS =
-tests_mount_programs_meta_LDADD =
-tests_mount_programs_race_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_race_LDFLAGS =
-tests_mount_programs_race_LDADD =
-tests_mount_programs_tmpfile_CFLAGS = $(WINDLASS_CFLAGS)
-tests_mount_programs_tmpfile_LDFLAGS =
-tests_mount_programs_tmpfile_LDADD =
+    tests/mount/programs/tmpfile \
+    tests/soak/keeper
 
-# Translators for tests alone. -rpath makes libtool build a module, although it is never installed.
-test_module_link = $(module_link) -rpath /nowhere
-check_LTLIBRARIES += \
-    tests/xlators/defects/pass.la \
-    tests/xlators/defects/rot.la \
-    tests/xlators/defects/two.la \
-    tests/xlators/test/badabi.la \
-    tests/xlators/test/both.la \
-    tests/xlators/test/blocks.la \
-    tests/xlators/test/cache.la \
-    tests/xlators/test/early.la \
-    tests/xlators/test/errno.la \
-    tests/xlators/test/grab.la \
-    tests/xlators/test/instant.la \
-    tests/xlators/test/leaf.la \
-    tests/xlators/test/meet.la \
-    tests/xlators/test/needs.la \
-    tests/xlators/test/never.la \
-    tests/xlators/test/noappend.la \
-    tests/xlators/test/noobject.la \
-    tests/xlators/test/online.la \
-    tests/xlators/test/oops.la \
-    tests/xlators/test/options.la \
-    tests/xlators/test/slow.la \
-    tests/xlators/test/pass.la \
-    tests/xlators/test/trickle.la \
-    tests/xlators/test/thick.la \
-    tests/xlators/test/twice.la \
-    tests/xlators/test/wrong.la \
-    tests/xlators/test/wrongtype.la
-tests_xlators_defects_pass_la_LDFLAGS = $(test_module_link)
-tests_xlators_defects_rot_la_LDFLAGS = $(test_module_link)
-tests_xlators_defects_two_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_badabi_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_meet_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_both_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_blocks_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_cache_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_early_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_errno_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_grab_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_instant_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_leaf_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_needs_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_never_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_noappend_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_noobject_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
-tests_xlators_test_online_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_oops_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_options_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_slow_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_pass_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_trickle_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_thick_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_twice_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_wrong_la_LDFLAGS = $(test_module_link)
-tests_xlators_test_wrongtype_la_LDFLAGS = $(test_module_link)
+# Translators for tests alone. One that has no xlator_api shows nothing else, either.
+test_modules = \
+    tests/xlators/defects/pass.so \
+    tests/xlators/defects/rot.so \
+    tests/xlators/defects/two.so \
+    tests/xlators/test/badabi.so \
+    tests/xlators/test/blocks.so \
+    tests/xlators/test/both.so \
+    tests/xlators/test/cache.so \
+    tests/xlators/test/early.so \
+    tests/xlators/test/errno.so \
+    tests/xlators/test/grab.so \
+    tests/xlators/test/instant.so \
+    tests/xlators/test/leaf.so \
+    tests/xlators/test/meet.so \
+    tests/xlators/test/needs.so \
+    tests/xlators/test/never.so \
+    tests/xlators/test/noappend.so \
+    tests/xlators/test/noobject.so \
+    tests/xlators/test/online.so \
+    tests/xlators/test/oops.so \
+    tests/xlators/test/options.so \
+    tests/xlators/test/pass.so \
+    tests/xlators/test/slow.so \
+    tests/xlators/test/thick.so \
+    tests/xlators/test/trickle.so \
+    tests/xlators/test/twice.so \
+    tests/xlators/test/wrong.so \
+    tests/xlators/test/wrongtype.so
+
+# One command each, since automake would take three lines for each of them.
+test_cc = $(CC) -D_GNU_SOURCE -I$(top_srcdir)/src $(GLIB_CFLAGS) $(CFLAGS) -MMD -MP
+$(mount_programs): %: $(srcdir)/%.c
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(test_cc) $(WINDLASS_CFLAGS) -o $@ $< $(GLIB_LIBS)
+$(test_modules): %.so: $(srcdir)/%.c
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(test_cc) $(module_cflags) -o $@ $< $(module_link)
+-include $(mount_programs:=.d) $(test_modules:.so=.d)
+CLEANFILES += $(mount_programs) $(mount_programs:=.d) $(test_modules) $(test_modules:.so=.d)
+EXTRA_DIST += $(mount_programs:=.c) $(test_modules:.so=.c)
 
 # How long make soak takes, and make fuzz for each target, unless they are told: SECONDS=60.
 SECONDS = 3600
 include tests/fuzz/local.mk
 
-check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
+# What tests/run needs for each kind of test: script, program and replay or fuzz.
+programs: src/mount.windlass
+programs: $(sbin_PROGRAMS) $(xlatordebugexec_PROGRAMS) $(xlatorencryptionexec_PROGRAMS) $(xlatorfeaturesexec_PROGRAMS) $(xlatormetaexec_PROGRAMS)
+programs: $(xlatorperformanceexec_PROGRAMS) $(xlatorstorageexec_PROGRAMS) $(xlatorsystemexec_PROGRAMS)
+check-script: programs tests/mount/programs/starts $(mount_programs) $(test_modules)
+check-program: check-script $(filter tests/unit/% tests/graph/%,$(check_PROGRAMS))
+check-replay check-fuzz: programs $(filter tests/fuzz/%,$(check_PROGRAMS))
+check-programs: check-script check-program check-replay
 
 check-local: check-programs
 	$(srcdir)/%D%/run .
 
-.PHONY: check-programs
+.PHONY: programs check-script check-program check-replay check-fuzz check-programs
 
 EXTRA_DIST += \
     %D%/bench/aims.py \
@@ -221,6 +182,7 @@ bench:
 
 dist_noinst_SCRIPTS += \
     %D%/run \
+    %D%/namespace \
     %D%/graph/histories-md-cache.sh \
     %D%/graph/histories-pages.sh \
     %D%/graph/histories-open-behind.sh \
@@ -379,6 +341,11 @@ dist_noinst_DATA += \
     %D%/soak/loads.sh \
     %D%/soak/troubles.sh \
     %D%/lsan.supp \
+    %D%/runner/fuzzing.py \
+    %D%/runner/listing.py \
+    %D%/runner/running.py \
+    %D%/runner/switch.py \
+    %D%/seconds \
     %D%/tsan.supp \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
@@ -390,10 +357,5 @@ dist_noinst_DATA += \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \
     %D%/mount/trace-lib.sh \
-    %D%/graph/flow.h \
-    %D%/graph/posix_world.h \
-    %D%/graph/write_behind_world.h \
     %D%/mount/programs/rights.h \
-    %D%/unit/mock.h \
-    %D%/unit/programs/patched.c \
-    %D%/unit/suite.h
+    %D%/unit/programs/patched.c

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Modules of translators: where they are, and what they must be. Folders are searched in this order: those of
- * the command line, of WINDLASS_XLATOR_PATH, the installed one. In each the module of the type c/n is one of
- *
- *   c/n.so            installed
- *   c/n/.libs/n.so    built by libtool, not installed
- *   c/.libs/n.so
- *
- * The first that is there counts, good or bad: a module that hides another by mistake is noticed.
+ * the command line, of WINDLASS_XLATOR_PATH, the installed one. In each the module of the type c/n is c/n.so. The first that is
+ * there counts, good or bad: a module that hides another by mistake is noticed.
  */
 #include "graph/internal.h"
 
@@ -57,33 +52,21 @@ module_dirs (const char *const *dirs)
     return all;
 }
 
+/* The path of a type's module in that folder, or NULL. */
 static char *
-module_path_in (const char *dir, const char *category, const char *name)
+module_path_in (const char *dir, const char *type)
 {
-    char *const paths[] = {
-        g_strdup_printf ("%s/%s/%s.so", dir, category, name),
-        g_strdup_printf ("%s/%s/%s/.libs/%s.so", dir, category, name, name),
-        g_strdup_printf ("%s/%s/.libs/%s.so", dir, category, name),
-    };
-    char *found = NULL;
+    g_autofree char *path = g_strdup_printf ("%s/%s.so", dir, type);
 
-    for (size_t i = 0; i < G_N_ELEMENTS (paths); i++) {
-        if (!found && g_file_test (paths[i], G_FILE_TEST_IS_REGULAR))
-            found = paths[i];
-        else
-            g_free (paths[i]);
-    }
-    return found;
+    return g_file_test (path, G_FILE_TEST_IS_REGULAR) ? g_steal_pointer (&path) : NULL;
 }
 
 /* The path of a type's module, which is known to be valid, or NULL. */
 static char *
 module_path (const GPtrArray *dirs, const char *type)
 {
-    g_auto (GStrv) parts = g_strsplit (type, "/", 2);
-
     for (guint i = 0; i < dirs->len; i++) {
-        char *path = module_path_in (dirs->pdata[i], parts[0], parts[1]);
+        char *path = module_path_in (dirs->pdata[i], type);
 
         if (path)
             return path;
@@ -96,15 +79,14 @@ module_path (const GPtrArray *dirs, const char *type)
 static void
 types_of_entry (GHashTable *types, const char *dir, const char *category, const char *entry)
 {
-    g_autofree char *name = g_strdup (entry);
     g_autofree char *type = NULL, *path = NULL;
 
-    if (g_str_has_suffix (name, ".so"))
-        name[strlen (name) - 3] = '\0';
-    type = g_strconcat (category, "/", name, NULL);
+    if (!g_str_has_suffix (entry, ".so"))
+        return;
+    type = g_strdup_printf ("%s/%.*s", category, (int) strlen (entry) - 3, entry);
     if (!type_is_valid (type))
         return;
-    path = module_path_in (dir, category, name);
+    path = module_path_in (dir, type);
     if (path)
         g_hash_table_add (types, g_steal_pointer (&type));
 }
@@ -112,16 +94,12 @@ types_of_entry (GHashTable *types, const char *dir, const char *category, const 
 static void
 types_of_category (GHashTable *types, const char *dir, const char *category)
 {
-    static const char *const places[] = { "", ".libs" };
+    g_autofree char *path = g_build_filename (dir, category, NULL);
+    g_autoptr (GDir) entries = g_dir_open (path, 0, NULL);
+    const char *entry;
 
-    for (size_t i = 0; i < G_N_ELEMENTS (places); i++) {
-        g_autofree char *path = g_build_filename (dir, category, places[i], NULL);
-        g_autoptr (GDir) entries = g_dir_open (path, 0, NULL);
-        const char *entry;
-
-        while (entries && (entry = g_dir_read_name (entries)))
-            types_of_entry (types, dir, category, entry);
-    }
+    while (entries && (entry = g_dir_read_name (entries)))
+        types_of_entry (types, dir, category, entry);
 }
 
 static gint

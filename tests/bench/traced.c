@@ -2,7 +2,7 @@
 /*
  * What a traced call costs: nanoseconds of a call of an empty function with the trace off, and on.
  *
- *   tests/bench/traced [CALLS]          a program of `make check-programs`
+ *   tests/bench/traced [CALLS]          made by `make tests/bench/traced`
  */
 #include "core/clock.h"
 #include "trace/functions/functions.h"

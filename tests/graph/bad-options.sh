@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Options that can't be so are refused with the volfile's place before anything starts, for every translator of the client's stack: out of
 # range, more than another option or the machine's memory allows, no such operation, value or key.
-# builds: debug release
 . "$(dirname "$0")/../mount/lib.sh"
 
 # bad TYPE OPTION VALUE MESSAGE [OPTION VALUE]: on line 7, where it is the first option; a second one goes before it.

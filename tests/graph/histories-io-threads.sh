@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Random histories over stacks with io-threads, which has a pool of threads: alone, twice, over and below others, with few threads that
 # come and go, with errors below. All is handed over, but where it says so.
-# builds: debug asan tsan
+# builds: tsan debug
+# longer
 . "$(dirname "$0")/../mount/lib.sh"
 
 stack () { # NAME TYPE[:OPTION VALUE]...: storage, and each on top of the one before
@@ -31,7 +32,7 @@ stack few "$all:thread-count 2:low-prio-threads 1:idle-time 1:watchdog-secs 1"
 
 for name in plain all twice over-rot over-writes below-writes few; do
     for faults in 0 50; do
-        "$WINDLASS" conform "$TEST_DIR/$name.vol" --case history -d "$TEST_DIR" --seed $((faults + 1)) --histories 15 --faults $faults ||
+        "$WINDLASS" conform "$TEST_DIR/$name.vol" --case history -d "$TEST_DIR" --seed $((faults + 1)) --histories "$(amount 2 15)" --faults $faults ||
             fail "$name does not pass"
     done
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Random histories over md-cache and nl-cache: alone, twice, with each other, over and below others, with errors of storage.
-# builds: debug asan
+# longer
 . "$(dirname "$0")/../mount/lib.sh"
 
 md=performance/md-cache,md-cache-timeout=60,xattr-cache-list=user.*
@@ -25,11 +25,11 @@ pass 1 '--history links' "$md"
 sed -i 's/^5 c1 stat a/5 c1 stat d/' links
 pass 1 '--history links' "$nl"
 
-pass 1 '--histories 60' "$md"
-pass 2 '--histories 25 --faults 50' "$md" "$md"
-pass 3 '--histories 25' $behind "$md"
-pass 4 '--histories 25' "$md" encryption/rot-13
-pass 5 '--histories 40' "$nl"
-pass 6 '--histories 25 --faults 50' "$nl" "$nl"
-pass 7 '--histories 25 --faults 20' $behind "$md" "$nl" encryption/rot-13
-pass 8 '--histories 25' "$nl" "$md" $behind
+pass 1 "--histories $(amount 6 60)" "$md"
+pass 2 "--histories $(amount 3 25) --faults 50" "$md" "$md"
+pass 3 "--histories $(amount 3 25)" $behind "$md"
+pass 4 "--histories $(amount 3 25)" "$md" encryption/rot-13
+pass 5 "--histories $(amount 4 40)" "$nl"
+pass 6 "--histories $(amount 3 25) --faults 50" "$nl" "$nl"
+pass 7 "--histories $(amount 3 25) --faults 20" $behind "$md" "$nl" encryption/rot-13
+pass 8 "--histories $(amount 3 25)" "$nl" "$md" $behind

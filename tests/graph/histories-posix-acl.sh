@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Random histories of a user who isn't root, whom system/posix-acl looks at: alone, twice, over and below others.
-# builds: debug asan
+# longer
 . "$(dirname "$0")/../mount/lib.sh"
 need_root
 need_command setpriv
@@ -31,6 +31,6 @@ graph twice system/posix-acl system/posix-acl
 graph over performance/write-behind encryption/rot-13 system/posix-acl
 graph below system/posix-acl encryption/rot-13 performance/write-behind
 for name in alone twice over below; do
-    run $name --seed 1 --histories "${HISTORIES:-15}" || fail "$name does not pass"
-    run $name --seed 2 --histories "${HISTORIES:-15}" --faults 50 || fail "$name does not pass with errors"
+    run $name --seed 1 --histories "$(amount 3 15)" || fail "$name does not pass"
+    run $name --seed 2 --histories "$(amount 3 15)" --faults 50 || fail "$name does not pass with errors"
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Random histories over quick-read, alone, twice, above and below others: what is served from memory is what storage would have said.
-# builds: debug asan
+# longer
 . "$(dirname "$0")/../mount/lib.sh"
 
 BACK=/nowhere
@@ -13,7 +13,7 @@ run () { # SEED OPTION... -- TYPE...
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
     stack "$@"
-    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories 40 "${options[@]}" || fail "$* does not pass"
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories "$(amount 5 40)" "${options[@]}" || fail "$* does not pass"
 }
 
 run 21 -- $quick

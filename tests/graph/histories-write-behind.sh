@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Random histories over write-behind: alone, twice, above and below rot-13, with close waiting and not, and with errors of storage.
-# builds: debug asan
+# longer
 . "$(dirname "$0")/../mount/lib.sh"
 
 stack_of () { # NAME TYPE[ OPTION VALUE]...: a volfile of these over storage, the last on top
@@ -24,6 +24,6 @@ stack_of twice "$behind" "$behind"
 stack_of above encryption/rot-13 "$behind"
 stack_of below "$behind" encryption/rot-13
 for name in alone later company twice above below; do
-    expect_ok "$WINDLASS" conform "$name.vol" --case history -d "$TEST_DIR" --seed 1 --histories 25
-    expect_ok "$WINDLASS" conform "$name.vol" --case history -d "$TEST_DIR" --seed 500 --histories 25 --faults 50
+    expect_ok "$WINDLASS" conform "$name.vol" --case history -d "$TEST_DIR" --seed 1 --histories "$(amount 4 25)"
+    expect_ok "$WINDLASS" conform "$name.vol" --case history -d "$TEST_DIR" --seed 500 --histories "$(amount 4 25)" --faults 50
 done

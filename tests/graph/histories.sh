@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Random histories: storage and rot-13 pass them, wrong translators don't; what fails is made short and can be repeated, and a
 # seed gives the same history whenever and beside whatever it runs.
-# builds: debug asan
+# longer
 . "$(dirname "$0")/../mount/lib.sh"
 
 stack () { # NAME TYPE [LINE]...: a volfile of that type over storage
@@ -33,16 +33,16 @@ cp "$TEST_DIR/rot-13.vol" "$TEST_DIR/twice.vol"
 printf 'volume again\n    type encryption/rot-13\n    subvolumes top\nend-volume\n' >>"$TEST_DIR/twice.vol"
 
 # The model and the bare directory agree, one client at a time.
-run posix --seed 1 --histories 120 --clients 1 --steps 40 || fail "the model differs from storage"
+run posix --seed 1 --histories "$(amount 30 120)" --clients 1 --steps 40 || fail "the model differs from storage"
 
 # An hour for each call is no time at all: slow and slow-thread would need weeks.
 for right in posix rot-13 twice cache write-behind slow slow-thread; do
-    run $right --seed 1 --histories 25 || fail "$right does not pass"
+    run $right --seed 1 --histories "$(amount 5 25)" || fail "$right does not pass"
 done
-run twice --seed 1 --histories 25 --faults 50 || fail "errors of storage break more than what they hit"
+run twice --seed 1 --histories "$(amount 5 25)" --faults 50 || fail "errors of storage break more than what they hit"
 
 # Each is found, and shrunk to six lines at most; the command that is printed finds it again.
-for wrong in stale-write stale-truncate late-read late-attributes lost-append reordered; do
+for wrong in $(amount "stale-write late-read" "stale-write stale-truncate late-read late-attributes lost-append reordered"); do
     out=$(run $wrong --seed 2000 --histories 4000) && fail "$wrong passes"
     echo "$out"
     file=$(sed -n "s/.*--history '\([^']*\)'.*/\1/p" <<<"$out")

@@ -3,6 +3,7 @@
 # Each translator alone, twice in one stack, in the client stack, and in ten orders that the declared needs allow, passes what storage alone
 # passes: a part of the kit in the process, and histories with errors of storage and without. `make orders` does much more of it, for hours.
 # timeout: 600
+# long
 . "$(dirname "$0")/../mount/lib.sh"
 need_command python3
 

@@ -10,7 +10,7 @@
 #include "core/sync.h"
 #include "graph/graph.h"
 
-#include "../unit/suite.h"
+#include "../program.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>

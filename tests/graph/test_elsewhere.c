@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* What is slow is done elsewhere: winds that land in another thread (core/elsewhere.h), and reads of storage that wait for a disk. */
 #include "core/elsewhere.h"
 #include "flow.h"
@@ -373,8 +374,7 @@ START_TEST (what_is_done_elsewhere_is_done_in_as_much_of_a_hurry)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_elsewhere)
 {
     Suite *suite = suite_create ("elsewhere");
     TCase *tcase = tcase_create ("elsewhere");

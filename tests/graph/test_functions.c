@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* The function graph in a process: of a module that is loaded later, of threads that end, and how what was recorded is printed. */
 #include "posix_world.h"
 
@@ -183,8 +184,7 @@ START_TEST (any_bytes_are_judged)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_functions)
 {
     Suite *suite = suite_create ("functions");
     TCase *live = tcase_create ("live"), *print = tcase_create ("print");

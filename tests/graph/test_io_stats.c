@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* debug/io-stats over storage/posix, without a kernel: what is counted is exact, on any number of threads. */
 #include "posix_world.h"
 
@@ -137,8 +138,7 @@ START_TEST (nothing_is_counted_when_it_is_off)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_io_stats)
 {
     Suite *suite = suite_create ("io-stats");
     TCase *tcase = tcase_create ("io-stats");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* performance/io-threads: who goes first, how threads come and go, and that everything is answered once. */
 #include "flow.h"
 
@@ -251,8 +252,7 @@ START_TEST (root_may_ask_how_long_the_queues_are)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_io_threads)
 {
     Suite *suite = suite_create ("io-threads");
     TCase *tcase = tcase_create ("io-threads");

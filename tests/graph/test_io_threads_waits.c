@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* performance/io-threads: who waits for whom, and who doesn't wait any more: processes, interrupts, locks. */
 #include "flow.h"
 
@@ -265,8 +266,7 @@ START_TEST (one_waiter_too_many_is_refused)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_io_threads_waits)
 {
     Suite *suite = suite_create ("io-threads-waits");
     TCase *tcase = tcase_create ("io-threads-waits");

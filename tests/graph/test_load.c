@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: debug tsan valgrind */
 /* From a volfile to translators: modules, options, needs, start and stop. Uses those of tests/xlators. */
 #include "core/loc.h"
 #include "core/sync.h"
 #include "graph/graph.h"
 
-#include "../unit/suite.h"
+#include "../program.h"
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <stdlib.h>
@@ -503,8 +503,7 @@ START_TEST (answers)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_load)
 {
     Suite *suite = suite_create ("load");
     TCase *tcase = tcase_create ("graph");

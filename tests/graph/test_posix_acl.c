@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* system/posix-acl: what it remembers, when it forgets, whom it doesn't ask, and ACLs that are none. */
 #include "posix_world.h"
 
@@ -327,8 +328,7 @@ START_TEST (asks_not_about_everybody)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_posix_acl)
 {
     Suite *suite = suite_create ("posix-acl");
     TCase *tcase = tcase_create ("posix-acl");

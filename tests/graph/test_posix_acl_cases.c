@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* longer */
+/* builds: debug tsan */
 /*
  * system/posix-acl decides as the kernel: thousands of cases (rights.h), each done with system calls on a bare directory, by a
  * thread that acts as the caller, and with requests of that caller through the translator. Result, errno, and what the
@@ -16,7 +18,6 @@
 #include <linux/capability.h>
 #include <semaphore.h>
 
-#define CASES 4000
 #define OVER_POSIX "end-volume\nvolume acl\ntype system/posix-acl\nsubvolumes posix\n"
 
 /* --- the other thread ------------------------------------------------------------------------------ */
@@ -383,7 +384,7 @@ static void
 compare (bool acts)
 {
     const char *text = g_getenv ("WINDLASS_SEED"), *number = g_getenv ("WINDLASS_CASES");
-    const uint64_t seed = text ? strtoull (text, NULL, 10) : 1, cases = number ? strtoull (number, NULL, 10) : CASES;
+    const uint64_t seed = text ? strtoull (text, NULL, 10) : 1, cases = number ? strtoull (number, NULL, 10) : test_amount (1000, 4000);
     unsigned differ = 0, refused = 0;
     struct world w;
 
@@ -439,8 +440,7 @@ has_acls (const char *dir)
     return has;
 }
 
-int
-main (void)
+TEST_PROGRAM (test_posix_acl_cases)
 {
     Suite *suite = suite_create ("posix-acl as the kernel");
     TCase *tcase = tcase_create ("cases");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* storage/posix with more files open than the process may have descriptors. */
 #include "posix_world.h"
 
@@ -402,8 +403,7 @@ START_TEST (nothing_is_left)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_posix_few)
 {
     Suite *suite = suite_create ("few descriptors");
     TCase *tcase = tcase_create ("by handle");

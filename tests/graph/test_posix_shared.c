@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* storage/posix among others: locks, callers with other ids, few descriptors, changes behind its back, and
  * how it starts. */
 #include "posix_world.h"
@@ -520,8 +521,7 @@ START_TEST (a_reserve_is_kept)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_posix_shared)
 {
     Suite *suite = suite_create ("posix, shared");
     TCase *tcase = tcase_create ("every mode");

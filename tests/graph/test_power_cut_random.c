@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* longer */
+/* builds: debug tsan */
 /*
  * Random changes over debug/power-cut, and beside it a simple model of what is durable: after the cut the directory is what the
  * model says. Each case is a seed; a failure names it, and POWER_CUT_SEED repeats one.
@@ -10,7 +12,6 @@
 
 #define POWER_CUT(options) "end-volume\nvolume power-cut\ntype debug/power-cut\n" options "subvolumes posix\n"
 #define STEPS 80
-#define SEEDS 60
 #define NAMES 4
 
 static const char *const names[NAMES] = { "a", "b", "c", "d" };
@@ -445,7 +446,7 @@ run_seeds (const char *options, bool by_chance)
     const char *one = g_getenv ("POWER_CUT_SEED");
     const uint64_t first = one ? g_ascii_strtoull (one, NULL, 10) : random_seed ();
 
-    for (uint64_t i = 0; i < (one ? 1 : SEEDS); i++) {
+    for (uint64_t i = 0; i < (one ? 1 : test_amount (15, 60)); i++) {
         fprintf (stderr, "POWER_CUT_SEED=%" G_GUINT64_FORMAT "\n", first + i);
         run_seed (first + i, options, by_chance);
     }
@@ -472,8 +473,7 @@ START_TEST (whatever_survives_the_cut_gets_through)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_power_cut_random)
 {
     Suite *suite = suite_create ("power-cut-random");
     TCase *tcase = tcase_create ("power-cut-random");

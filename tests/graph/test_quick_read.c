@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* performance/quick-read over performance/open-behind: what is served from memory, to whom, and how long. */
 #include "posix_world.h"
 
@@ -326,8 +327,7 @@ START_TEST (without_a_timeout_nothing_is_served)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_quick_read)
 {
     Suite *suite = suite_create ("quick-read");
     TCase *tcase = tcase_create ("quick-read");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* performance/readdir-ahead over debug/fault: what is read ahead, what is dropped again, and what is left out. */
 #include "posix_world.h"
 
@@ -502,8 +503,7 @@ START_TEST (without_memory_nothing_is_read_ahead)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_readdir_ahead)
 {
     Suite *suite = suite_create ("readdir-ahead");
     TCase *tcase = tcase_create ("readdir-ahead");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: debug tsan valgrind */
 /* encryption/rot-13 over storage/posix: which bytes change, and whose never do. */
 #include "posix_world.h"
 
@@ -130,8 +130,7 @@ START_TEST (failures_come_through)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_rot13)
 {
     Suite *suite = suite_create ("rot-13");
     TCase *tcase = tcase_create ("rot-13");

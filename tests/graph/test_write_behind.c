@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* performance/write-behind: what is answered when, what waits for it, and what becomes of many writes. */
 #include "write_behind_world.h"
 
@@ -503,8 +504,7 @@ START_TEST (the_end_waits_for_all)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_write_behind)
 {
     Suite *suite = suite_create ("write-behind");
     TCase *tcase = tcase_create ("write-behind");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* performance/write-behind: who is told when a write fails that had been answered. */
 #include "write_behind_world.h"
 
@@ -194,8 +195,7 @@ START_TEST (what_nobody_asked_for_is_counted)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_write_behind_errors)
 {
     Suite *suite = suite_create ("write-behind-errors");
     TCase *tcase = tcase_create ("write-behind-errors");

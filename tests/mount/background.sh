@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The program comes back when the mount works; with -N and --debug it stays; the log and the pid file are where they should be.
-# builds: debug release asan tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
 stack encryption/rot-13

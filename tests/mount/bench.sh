@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The bench measures, writes its tables, pictures and figures, puts figures of two runs together, and compares them.
+# long
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root

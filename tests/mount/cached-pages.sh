@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Pages stay cached when an unchanged file is opened again, and are dropped when it changed behind the mount.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 
 stack

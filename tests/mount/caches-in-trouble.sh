@@ -3,8 +3,8 @@
 # Over each cache alone: a full disk, I/O errors, storage that doesn't answer any more and names that vanish behind it are told to who asks,
 # or he gets what was true; nothing is invented, nothing hangs, and afterwards all goes on. git and SQLite leave what they leave on the bare
 # directory. It ends in the middle of requests, while it remembers things.
-# builds: debug asan
 # timeout: 600
+# longer
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command python3 git sqlite3
@@ -67,7 +67,7 @@ while read -r -a types; do
     done
     expect "$what: how the log complains" '' "$(grep -E ' C \[|twice|never' "$LOG")"
     find "$BACK" -mindepth 1 -delete
-done <<'END'
+done < <(sed -n "$(amount 7p p)" <<'END'
 performance/io-cache
 performance/read-ahead,page-size=4KB
 performance/md-cache,xattr-cache-list=user.*
@@ -77,3 +77,4 @@ performance/open-behind
 performance/open-behind performance/quick-read
 performance/readdir-ahead
 END
+)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # On a mount by root a caller gains nothing through handles (O_PATH), files that somebody else opened for him, names that lead
 # out, or a root without root's capabilities; and his groups count where /proc hides whose they are.
-# builds: debug release asan
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setfattr

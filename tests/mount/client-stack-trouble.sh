@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # While the client's stack holds data and names: a full disk, I/O errors, and the directory gone are told to who has to know; nothing
 # is invented, nothing hangs, and afterwards all goes on.
-# builds: debug release asan tsan
+# builds: tsan debug
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need_root

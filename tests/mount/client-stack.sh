@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # On the client's stack people's programs leave what they leave on the bare directory, byte for byte: git, tar, SQLite, a compiler, editors.
 # What GlusterFS generates for its clients, as it is or with every option set, mounts as well.
-# builds: debug release
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_command git sqlite3 gcc make python3

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A user's daemon has its socket in the user's own folder, replaces one that is left over, and does without where the folder
 # could be somebody else's.
-# builds: debug asan
 . "$(dirname "$0")/lib.sh"
 
 drop_root

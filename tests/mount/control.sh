@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A daemon that runs can be asked and told: by root and its own user, from anywhere, and also when the mount is stuck.
-# builds: debug release asan tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
 # Of the mount on a path, without looking at it.
@@ -60,7 +60,7 @@ for words in "counts" "tell" "tell x y" "fault" "fault x" "fault x --show --clea
     # shellcheck disable=SC2086
     expect_error "^windlass ${words%% *}: .*usage: windlass" "$WINDLASS" $words
 done
-if user_reaches; then
+if [ "$(id -u)" = 0 ]; then
     expect_error "not permitted: the daemon of .* belongs to user 0" user "$WINDLASS" counts "$MNT"
 fi
 

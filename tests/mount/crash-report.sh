@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A crash leaves a report in the log: which requests were pending and where, and where it happened.
-# builds: debug release
+# builds: release only
 . "$(dirname "$0")/lib.sh"
 ulimit -c 0
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # doc/debugging.md, (d): what is slow, asked in three ways, as it stands there. Where bpftrace can't work the rest is replayed all the same.
-# builds: debug
 # timeout: 300
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/replay-lib.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A tree 300 folders deep, which no path names whole: made, walked, found again after another mount, and removed.
-# builds: debug release asan
 . "$(dirname "$0")/lib.sh"
 
 name=a-folder-with-a-rather-long-name

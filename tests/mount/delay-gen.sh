@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # debug/delay-gen: delays don't block a thread. A hundred requests that are delayed at once are all done after about one
 # delay, whatever else is asked meanwhile is answered at once, and neither a signal nor an unmount waits for one.
-# builds: debug release asan tsan
+# builds: release debug tsan
 # alone
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # When the file system behind is full, writers are told so, what was there stays, and with room again all goes on.
-# builds: debug release asan
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 need_root
 mount -t tmpfs -o size=2m none "$BACK" || skip "needs to mount a tmpfs"

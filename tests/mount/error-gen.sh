@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # debug/error-gen: requests fail at the rate that is asked for, with the error that is asked for, and with the same seed the
 # same ones again.
-# builds: debug release asan tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
 # pattern N: how N looks at a file went, one letter each.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Who may execute a program and not read it runs it, and reads it in no other way; who may only read it doesn't run it.
-# builds: debug release asan
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What write-behind does with a file is explained, and who waits for its writes is told so; and what debug/trace and debug/io-stats do.
-# builds: debug tsan
+# builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 
 # part VOLUME: what is said of it in $said.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass explain: what each translator does with a file, which option decides, and where that was set; also of a mount that hangs.
-# builds: debug release asan tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
 need_root

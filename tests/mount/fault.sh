@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # debug/fault: rules at the beginning and while it is mounted; a hang ends when it is released, interrupted or cleared, and an
 # unmount doesn't wait for one; SQLite says that an fsync failed, and loses nothing that it confirmed.
-# builds: debug release asan tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
 # rules TEXT: puts them in force.

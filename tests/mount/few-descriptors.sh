@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A daemon that may have few descriptors serves many files, and where there are file handles also many that are open at once: it closes what
 # nobody has open, opens what somebody has for each request, and nobody sees EMFILE.
-# builds: debug release asan
 . "$(dirname "$0")/lib.sh"
 
 (cd "$BACK" && mkdir dir && cd dir && seq -f 'file-%04g' 3000 | xargs touch && echo deep >file-1500)

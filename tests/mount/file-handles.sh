@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Files are opened by file handle, as an NFS server does, even after the kernel forgot them and they were renamed.
-# builds: debug release asan
 # It has the kernel drop its caches, also those of other tests.
 # alone
 . "$(dirname "$0")/lib.sh"

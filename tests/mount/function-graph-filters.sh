@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass trace start with --translator, --fop, --path and --pid: only what is done for such requests, with the calls that lead there,
 # also on the thread that goes on with a request that was held back.
-# builds: debug release tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/trace-lib.sh"
 need_function_graph

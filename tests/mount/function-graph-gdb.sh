@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # While functions are traced, gdb's backtraces and those of crash reports are whole, breakpoints hit, and no signal is seen that nobody sent.
-# builds: debug release
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/trace-lib.sh"

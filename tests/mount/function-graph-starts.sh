@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A trace is started and stopped 1,000 times while processes write, read and look: each request is answered, with the right data, and
+# A trace is started and stopped 200 or 1,000 times while processes write, read and look: each request is answered, with the right data, and
 # whatever is printed meanwhile is balanced.
-# builds: debug release tsan
+# builds: release tsan debug
+# longer
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/trace-lib.sh"
@@ -26,8 +27,9 @@ worker () {
 }
 for n in 1 2 3; do worker $n & done
 
+rounds=$(amount 2 10)
 # Some more rounds where a worker came to nothing meanwhile.
-for ((round = 1; round <= 10 || SECONDS < 150 && $(ls enough.* 2>/dev/null | wc -l) < 3; round++)); do
+for ((round = 1; round <= rounds || SECONDS < 150 && $(ls enough.* 2>/dev/null | wc -l) < 3; round++)); do
     "$PROGRAMS/starts" "$MNT" 100 >>times || { touch stop; fail "round $round"; }
     trace_cat "cat.$round"
 done

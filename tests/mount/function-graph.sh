@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass trace: what a write through a mount calls, nested and timed; only some functions; and what it says to wrong input.
-# builds: debug release asan tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/trace-lib.sh"
 need_function_graph

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What gdb shows of a daemon that is stuck, the same in a live process and in core dumps of it: the graph, options, the request that is set
 # aside on no thread's stack and the one that waits in a system call, inodes by all their names, fds. Wrong input is a line, not a traceback.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command gdb gcore

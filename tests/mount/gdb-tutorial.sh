@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The classic tutorial's session in gdb: a write is stepped through, from rot13_writev down to posix and back.
-# builds: debug release
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # xl break, xl wind and xl unwind in gdb: a write is followed from fuse_write down and up again, from the thread that read it to the one that
 # goes on after debug/delay-gen; others' requests don't get in the way, the end of the request is told, and a core or no process refused.
-# builds: debug release
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse

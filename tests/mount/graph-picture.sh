@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass graph of a mount: as text, for graphviz and as a picture, with what was counted; also when the mount is stuck.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 
 need_command python3

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # With --idmapped-mounts a mount can be mounted elsewhere with other ids: files there belong to the mapped ids, new ones to whom they stand
 # for, and nobody may do more than as whom he stands for. Without the option it can't be.
-# builds: debug release asan
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv

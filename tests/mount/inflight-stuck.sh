@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass inflight and the watchdog, on a mount whose storage is a file system that hangs: the system call that each thread is in is named, with
 # more of them stuck than the mount has threads for requests.
-# builds: debug release tsan
+# builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 
 need_root

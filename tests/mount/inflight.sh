@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass inflight: each request without an answer, with its age, path and process, where it is and what it waits for; also when every
 # thread that serves the mount is stuck.
-# builds: debug release asan tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
 # inflight REGEX [OPTION...]: waits until some line of it matches, and prints it.

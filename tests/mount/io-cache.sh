@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs over io-cache: what was read comes from memory, within its bound and by weight; what changes is seen, through the mount at once and
 # behind it after the timeout.
-# builds: debug tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command python3

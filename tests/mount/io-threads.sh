@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # performance/io-threads as a user meets it: what is slow below holds up nobody else, who is killed in a queue is gone at once, a timer's
 # tick makes nothing fail, ionice puts a process last, options change meanwhile, and the end of the mount loses nothing.
-# builds: debug release tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
 slow=debug/delay-gen,delay-percentage=100%,block=on,enable=readv

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Requests through io_uring, where what was always quick hangs in the thread that took it, many at a time: nobody else waits for that,
 # nor does who was answered before it began.
-# builds: debug release tsan
+# builds: tsan debug
+# longer
 # timeout: 240
 # alone
+# through: io_uring
 . "$(dirname "$0")/lib.sh"
 need_command taskset python3
 need_io_uring
@@ -29,7 +31,7 @@ printf 'volume p\n type storage/posix\n option directory "%s"\nend-volume\nvolum
 hang_among () { # OPTION...
     BACK=$lower stack
     mount_volfile "$VOL" --io-uring=required --attribute-timeout=0 --entry-timeout=0 "$@"
-    for round in 1 2 3; do
+    for round in $(amount 1 "1 2 3"); do
         first cat "$MNT"/* >/dev/null
         expect_ok "$WINDLASS" fault "$lower" - <<<'open path "/slow*" -> hang'
         quick=() slow=()

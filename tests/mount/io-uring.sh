@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A mount whose requests come through io_uring: what is written is what is read, also by translators that keep it; who waits or is
 # blocked keeps nobody else from being served; it can be interrupted, reloaded, stopped and killed at any time.
-# builds: debug release asan tsan
+# builds: release debug tsan
 # alone
+# through: io_uring
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_command git sqlite3 tar flock taskset python3

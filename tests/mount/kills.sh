@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Killed under load (kill -9), again and again, a daemon loses nothing that was confirmed, and can be mounted each time. Where
 # a translator holds writes back and a close doesn't wait for them, the check must see a loss, or it would see none anywhere.
-# builds: debug release
-# timeout: 300
+# timeout: 900
+# longer
 . "$(dirname "$0")/lib.sh"
 need_root
 export KEEPER=$BUILD_DIR/tests/soak/keeper
 kills=$SOURCE_DIR/tests/soak/kills
-seed=20261121
+seed=$(amount 20261121 $RANDOM) times=$(amount 5 300)
 
-out=$("$kills" --seed $seed 15 2>&1) || fail "$out"
-expect_match "the summary" '^15 kills .* 0 times something confirmed was lost$' "$out"
-out=$(CONFIRMED=synced "$kills" --seed $seed 15 '' --kernel-writeback-cache=on 2>&1) || fail "with the writeback cache: $out"
+out=$("$kills" --seed $seed "$times" 2>&1) || fail "$out"
+expect_match "the summary" "^$times kills .* 0 times something confirmed was lost\$" "$out"
+out=$(CONFIRMED=synced "$kills" --seed $seed "$times" '' --kernel-writeback-cache=on 2>&1) || fail "with the writeback cache: $out"
 
 # Storage is slow, so that hardly ever nothing is held back.
 stack debug/delay-gen,enable=writev,delay-percentage=100%,delay-duration=5000 performance/write-behind,flush-behind=on,trickling-writes=off

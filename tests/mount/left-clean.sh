@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The directory is left as it was: nothing is added to it, neither files nor attributes, nor are times changed.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 need_command getfattr
 

@@ -6,19 +6,18 @@
 #   stack encryption/rot-13                    # writes $VOL: storage/posix over $BACK, and that on top of it
 #   mount_volfile "$VOL"                       # mounts it on $MNT; more options of windlass may follow
 #
-# and is over when it ends: what it mounted is unmounted. It may also be run by itself, on what ./windlass runs.
+# and is over when it ends: what it mounted is unmounted. It may also be run by itself, on what ./windlass runs: tests/namespace gives it
+# what it needs.
 #
 #   $TEST_DIR   an empty folder of its own       $BACK  the directory behind the mount
 #   $MNT        the mount point                  $LOG   the daemon's log
 #   $WINDLASS   the program                      $SOURCE_DIR, $BUILD_DIR, $BUILD_NAME
-#   $PROGRAMS   where programs/*.c are, built
+#   $PROGRAMS   where programs/*.c are, built    $TEST_THROUGH  how requests come to the daemon: device or io_uring
 
 set -u
-: "${SOURCE_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
+[ -n "${TEST_DIR-}" ] || exec "$(dirname "${BASH_SOURCE[0]}")/../namespace" "$0" "$@"
 : "${WINDLASS:=$SOURCE_DIR/windlass}"
-: "${BUILD_DIR:=$(dirname "$(readlink -f "$WINDLASS")")}"
 : "${BUILD_NAME:=debug}"
-: "${TEST_DIR:=$(mktemp -d)}"
 export WINDLASS_XLATOR_PATH=${WINDLASS_XLATOR_PATH-$BUILD_DIR/xlators:$BUILD_DIR/tests/xlators}
 BACK=$TEST_DIR/back
 MNT=$TEST_DIR/mnt
@@ -101,25 +100,8 @@ need_fuse () {
     [[ -c /dev/fuse && -r /dev/fuse && -w /dev/fuse ]] || skip "needs /dev/fuse"
 }
 
-# need_io_uring: in the kernel, and turned on. What root turned on is turned off again when the last test that needs it is over: they
-# share a lock on a file that says so.
-io_uring_switch=/sys/module/fuse/parameters/enable_uring
-io_uring_lock=/run/windlass-tests-io-uring
 need_io_uring () {
-    [ -e $io_uring_switch ] || skip "needs FUSE over io_uring in the kernel"
-    if [ "$(id -u)" = 0 ]; then
-        exec 8>>$io_uring_lock
-        flock -s 8
-        grep -q '[Y1]' $io_uring_switch || { echo Y >$io_uring_switch && echo off >$io_uring_lock; } 2>/dev/null
-    fi
-    grep -q '[Y1]' $io_uring_switch || skip "needs FUSE over io_uring turned on: echo Y >$io_uring_switch"
-}
-
-# A daemon has the lock from its test, until its last thread is gone: that may be a moment after it counts as gone.
-io_uring_as_before () {
-    { : >&8; } 2>/dev/null && flock -x -w 5 8 && grep -q off $io_uring_lock || return 0
-    echo N >$io_uring_switch
-    : >$io_uring_lock
+    grep -qs '[Y1]' /sys/module/fuse/parameters/enable_uring || skip "needs FUSE over io_uring: Linux 6.14, and root to turn it on"
 }
 
 # user COMMAND...: as somebody who isn't root and owns nothing (65534).
@@ -127,41 +109,24 @@ user () {
     setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
-# user_reaches: may that user run this build? Not where the sources are in a folder that is closed to him.
-user_reaches () {
-    user test -x "$SOURCE_DIR/tests/run" -a -x "$BUILD_DIR/src/windlass"
-}
-
-# For a mount namespace that was just made: it has a copy of each mount, and those of other tests would be busy as long as it is there.
-without_others='umount -l -a -t fuse.windlass 2>/dev/null; '
-
-# fuse_for_users COMMAND...: where only root may use /dev/fuse, it gets one for all in a mount namespace of its own. Doesn't return.
-fuse_for_users () {
-    trap - EXIT
-    ! user test -w /dev/fuse || exec "$@"
-    mkdir -p dev
-    # shellcheck disable=SC2016 # the inner shell expands them
-    exec unshare -m --propagation slave sh -c "$without_others"'mount -t tmpfs none dev && mknod -m 666 dev/fuse c 10 229 && mount --bind dev/fuse /dev/fuse || {
-        echo "needs /dev/fuse for user 65534, or the right to make one"; exit 77; }
-        exec "$@"' sh "$@"
-}
-
-# let_users_mount: the test goes on as root, but users may mount; near its beginning, since it starts again.
+# let_users_mount: the test goes on as root, but users may mount.
 let_users_mount () {
     need_root
     need_command fusermount3
-    user_reaches || skip "needs the build and the sources in reach of user 65534"
-    user test -w /dev/fuse || fuse_for_users "$0"
 }
 
-# drop_root: all of the test as that user, if root runs it; near its beginning, since it starts again. Where only root may
-# use /dev/fuse, it gets one of its own, in a mount namespace of its own.
+# drop_root: all of the test as that user, if root runs it; near its beginning, since it starts again.
 drop_root () {
-    local drop=(setpriv --reuid 65534 --regid 65534 --clear-groups env "HOME=$TEST_DIR" "$0")
     [ "$(id -u)" = 0 ] || return 0
-    user_reaches || skip "needs the build and the sources in reach of user 65534"
+    user test -r "$SOURCE_DIR/tests/run" -a -x "$BUILD_DIR/src/windlass" || skip "needs sources and a build that others may read"
     chown -R 65534:65534 "$BACK" "$MNT"
-    fuse_for_users "${drop[@]}"
+    trap - EXIT
+    exec setpriv --reuid 65534 --regid 65534 --clear-groups env "HOME=$TEST_DIR" "$0"
+}
+
+# amount SHORT LONG: SHORT, or LONG if ./check --long runs the test, in a line "longer" of its own.
+amount () {
+    if [ -n "${TEST_LONG-}" ]; then echo "$2"; else echo "$1"; fi
 }
 
 # --- waiting --------------------------------------------------------------------------------------
@@ -215,12 +180,13 @@ stack () {
 }
 
 # mount_volfile FILE [OPTION...]: on $MNT, in the background; the test fails if that does. $DAEMON is its process. Reads and writes come to the
-# daemon, which most tests look at, unless the test sets PASSTHROUGH to auto.
+# daemon, which most tests look at, unless the test sets PASSTHROUGH to auto. Requests come through io_uring, or surely not.
 mount_volfile () {
-    local file=$1
+    local file=$1 io_uring=off
     shift
+    [ "$TEST_THROUGH" = device ] || io_uring=required
     need_fuse
-    "$WINDLASS" -f "$file" -l "$LOG" -p "$TEST_DIR/pid" --passthrough="${PASSTHROUGH:-off}" "$@" "$MNT" || {
+    "$WINDLASS" -f "$file" -l "$LOG" -p "$TEST_DIR/pid" --passthrough="${PASSTHROUGH:-off}" --io-uring="$io_uring" "$@" "$MNT" || {
         cat "$LOG" >&2
         fail "'$file' was not mounted: exit status $?"
     }
@@ -251,7 +217,6 @@ cleanup () {
         done
         kill -9 "$DAEMON" 2>/dev/null
     fi
-    io_uring_as_before
     for report in "$TEST_DIR"/sanitizer.*; do
         [ -s "$report" ] || continue
         echo "--- ${report##*/}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Locks hold between processes on the mount and on the bare directory, end with their owner, and can be interrupted.
-# builds: debug release asan tsan
+# builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 lock=$PROGRAMS/lock
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The kernel writes changed pages itself, and doesn't look whether one was written short: all of it is written nevertheless, or
 # whoever syncs is told.
-# builds: debug tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
 # rules LINE...: what goes wrong from now on.

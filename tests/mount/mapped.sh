@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Two processes share a mapped file, and what they write reaches the directory.
-# builds: debug release asan
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 
 for options in --kernel-writeback-cache=off --kernel-writeback-cache=on --direct-io-mode=on; do

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What md-cache and nl-cache remember shows nobody what storage would refuse him: names in a directory that he may not search, by mode or by
 # an ACL, whether the kernel checks rights or not, and attributes of a file that he may not read.
-# builds: debug
 . "$(dirname "$0")/lib.sh"
 need_root
 need_fuse

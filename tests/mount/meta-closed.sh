@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # .meta is closed to others than the owner of the mount and root, whatever they hold of it, also where the kernel checks nothing; and
 # nobody, root neither, can change its names and attributes, or bring anything out of it or into it.
-# builds: debug release asan
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# builds: debug release tsan
+# builds: release debug tsan
 # .meta is laid out as in GlusterFS, with what the daemon really is and does in it; and no listing shows it.
 . "$(dirname "$0")/lib.sh"
 need_command python3
@@ -30,7 +30,7 @@ expect "the bridge" "fuse mount/fuse" "$(cat "$M/root/name" "$M/root/type" | xar
 expect "the bridge's child" delay-gen-2 "$(cat "$M/root/subvolumes/0/name")"
 expect "options that are set" "directory" "$(ls "$graph/posix/options")"
 expect "an option" "$BACK" "$(cat "$graph/posix/options/directory")"
-expect "the bridge's options" "attribute-timeout 2 passthrough off" "$(cd "$M/root/options" && for key in *; do echo "$key $(cat "$key")"; done | xargs)"
+expect "the bridge's options" "attribute-timeout 2 io-uring $([ "$TEST_THROUGH" = device ] && echo off || echo required) passthrough off" "$(cd "$M/root/options" && for key in *; do echo "$key $(cat "$key")"; done | xargs)"
 expect_match "an option that isn't set" '^descriptor-cache = 0  \(default\)$' "$(cat "$graph/posix/settings")"
 expect_match "where one is set" '^directory = .*  \(volfile, line 3\)$' "$(cat "$graph/posix/settings")"
 expect_match "private" "^directory = $BACK$" "$(cat "$graph/posix/private")"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Where .meta is: in no listing, also where the directory has such a name, which the log then says; under another name or nowhere, as
 # an option says; and volumes are in it that are called as its own files.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 
 # A user's own, which can't be reached and stays as it is; not so in other directories.

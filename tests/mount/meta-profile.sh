@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# builds: debug release
 # .meta/measure_latency has times measured, which each translator's profile shows in GlusterFS's words; to read it changes nothing.
 # A translator's history is a file as well.
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What a user mounted shows .meta to him, and to nobody else: root doesn't even get into the mount.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 let_users_mount
 need_command setpriv

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What is written to .meta takes effect at once, for one translator or all; what can't be a value changes nothing, and the log says
 # what is allowed. A level set so outlives a reload, and a read-only mount can be opened for it.
-# builds: debug release asan
 . "$(dirname "$0")/lib.sh"
 stack encryption/rot-13 debug/delay-gen
 mount_volfile "$VOL"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # mount.windlass, as mount(8) calls it for fstab.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 need_root
 helper=$BUILD_DIR/src/mount.windlass
@@ -31,7 +30,6 @@ expect_match "a fake mount" "$VOL.*$MNT" "$(sh "$helper" "$VOL" "$MNT" -fv)"
 # By mount(8) itself, where /sbin may have one more file in a mount namespace of its own.
 need_command unshare mount findmnt
 cat >in-namespace <<END
-$without_others
 mkdir -p upper work
 mount -t tmpfs none work && mkdir work/u work/w &&
 mount -t overlay -o lowerdir=/sbin,upperdir=work/u,workdir=work/w none /sbin &&

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Options of mount(8) and of the program, and what they come to.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 need_root
 

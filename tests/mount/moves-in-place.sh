@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Who moves a megabyte takes long, but waits for nobody: no other thread would be quicker, so it isn't handed to one. Nor is what the kernel
 # writes by itself, many at a time.
-# builds: debug release tsan
+# builds: release debug tsan
 # alone
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # nl-cache: a name that isn't there isn't asked for again, and is seen as soon as somebody makes it, in whatever way.
-# builds: debug tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command python3 getfattr

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # An open that was answered early is sent when something needs it, and else never; who would be refused still is, when he opens, and what
 # nobody could know is told by whatever needs the open.
-# builds: debug tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root

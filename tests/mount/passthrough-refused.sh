@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Where kernel passthrough can't be: refused in the middle, by a file system, or from the beginning. Files are read and written all the same, the
 # log says so once, and who required it isn't mounted.
-# builds: debug asan
 . "$(dirname "$0")/lib.sh"
 need_root
 PASSTHROUGH=auto

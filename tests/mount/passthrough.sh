@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Kernel passthrough: the kernel reads and writes files by itself where no translator has to see it, nobody can tell by what a file holds, and
 # the daemon says who decided.
-# builds: debug release asan tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 need_root
 PASSTHROUGH=auto

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # On a mount by root every user may do what the bare directory lets them do, and no more; what they make is theirs.
-# builds: debug release asan
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv

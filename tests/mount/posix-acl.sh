@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # system/posix-acl through a mount: as a second check, and as the one that decides (acl=translator), random cases come to what
 # they come to on a bare directory; what is changed counts at once; explain says which entry decides; bad options are refused.
-# builds: debug asan
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setfacl getfacl setpriv

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Power cuts under sqlite: whatever it confirmed is there afterwards, and the database is in order, as far as its manual
 # promises that; what it doesn't promise is lost now and then.
-# builds: debug asan
 # timeout: 180
+# longer
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command sqlite3 stdbuf
-RANDOM=${POWER_CUT_SEED:=$$}
+RANDOM=${POWER_CUT_SEED:=$(amount 20261124 $$)}
 echo "POWER_CUT_SEED=$POWER_CUT_SEED"
 
 # cuts N OPTIONS PRAGMAS [settled]: a database, and N cuts in the middle of its transactions, or right after the last was confirmed,
@@ -53,7 +53,7 @@ cuts () {
 worst=,data=torn,sizes=early,names=random,metadata=random
 for options in '' $worst; do
     for pragmas in 'pragma journal_mode=delete; pragma synchronous=extra;' 'pragma journal_mode=wal; pragma synchronous=full;'; do
-        cuts 6 "$options" "$pragmas"
+        cuts "$(amount 2 6)" "$options" "$pragmas"
         expect "rows lost with '$options' and '$pragmas'" 0 "$missing"
     done
 done

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What a power cut takes and leaves on a mount: a store that keeps its promises loses nothing that it confirmed; those that
 # leave out an fsync are caught, and so is a cut that would do nothing.
-# builds: debug asan tsan
+# builds: release debug tsan
+# longer
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse
-RANDOM=${POWER_CUT_SEED:=$$}
+RANDOM=${POWER_CUT_SEED:=$(amount 20261124 $$)}
 echo "POWER_CUT_SEED=$POWER_CUT_SEED"
 
 # power_cut: cuts, and waits until the daemon is gone; what it says is in $lost.
@@ -91,7 +92,7 @@ store () {
 }
 
 for options in '' ,data=torn,sizes=early,names=random,metadata=random ,model=ext4-ordered,journal-every=2; do
-    store right 8 "$options"
+    store right "$(amount 4 8)" "$options"
     expect "what a store that keeps its promises lost with '$options'" '' "$missing"
 done
 for variant in no-fsync no-fsync-dir; do

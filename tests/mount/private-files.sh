@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Logs, state dumps and core dumps can be read by their owner alone, and names that others laid out lead the daemon nowhere.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What a user mounts is seen by nobody else, not even by root, whatever the modes of its files; no setuid program or device works in
 # it; root's is everybody's unless it is said to be root's alone; and a user can have it seen by others only where the administrator lets him.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 let_users_mount
 need_command setpriv

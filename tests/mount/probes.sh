@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # USDT probes: the program lists those of every operation, each is a nop; and the scripts for bpftrace that are installed tell of a
 # workload what it did. When the last one is gone nothing is watched any more.
-# builds: debug release
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 need_command readelf objdump

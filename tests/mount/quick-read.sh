@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs read small files out of quick-read's memory, and never see that they do: not who may not read, not after a change, not when the disk
 # fails.
-# builds: debug tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Requests that race with unlink and rename get no strange errors, and leave the mount showing what the directory holds.
-# builds: debug release asan tsan
+# builds: tsan debug
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs over read-ahead over a slow storage: reading in order is many times faster, what others write is seen, and errors reach those who
 # read there.
-# builds: debug tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command python3

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # performance/readdir-ahead as a user meets it: large directories, names that come and go while they are listed, attributes that
 # change, jumps; errors below; options refused with their line; a reload; the end of a mount with a listing under way.
-# builds: debug release tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command python3

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # encryption/rot-13: what lies in the directory is what tr would make of it, however it was written, and either way can be
 # switched off.
-# builds: debug release asan
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 
 rotated () {

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Setuid programs and programs with capabilities run without them in a mount, unless root said -o suid; then they do as on the bare
 # directory. Nobody gives a file what he may not give it there.
-# builds: debug
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setfattr

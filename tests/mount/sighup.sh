@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SIGHUP opens the log's file anew, and SIGUSR1 writes what goes on to a file.
-# builds: debug release asan
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 
 stack encryption/rot-13

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SIGTERM and SIGINT unmount and lose nothing of what is being written; SIGHUP reopens the log; SIGUSR1 dumps the state.
-# builds: debug release asan tsan
+# builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 
 # Appends numbered lines until it can't; says how many were written. tee looks at what close() says, as a writer must.

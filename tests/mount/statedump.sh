@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kill -USR1 writes a state dump: GlusterFS's sections in its order, with the volumes' names; an options file says which of them, and where.
-# builds: debug release asan tsan
+# builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 
 # dump FOLDER: makes one, and prints its name. Names have seconds: older ones go first.

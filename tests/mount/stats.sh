@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass stats: what each translator was asked, as OpenMetrics, as JSON and drawn; on, off, and what is wrong.
-# builds: debug release tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
 need_command python3

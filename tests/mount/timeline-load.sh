@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A timeline that is started and stopped a thousand times while programs read and write: no request is lost, nothing is left.
-# builds: debug release tsan
+# builds: release tsan debug
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_command python3

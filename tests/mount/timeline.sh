@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass timeline: requests as a whole, also those that go on on another thread, as JSON for Perfetto, as a tree and as folded stacks.
-# builds: debug release tsan
+# builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
 stack debug/delay-gen,delay-percentage=100%,delay-duration=20000,enable=writev encryption/rot-13

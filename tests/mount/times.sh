@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Times are exact to the nanosecond, in both directions, and follow what is done as on the bare directory.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 
 stack

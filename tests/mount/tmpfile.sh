@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Files without a name (O_TMPFILE) are written, and get one later or never.
-# builds: debug release asan
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 grep -q 'HAVE_STRUCT_FUSE_LOWLEVEL_OPS_TMPFILE 1' "$BUILD_DIR/config.h" || skip "needs a libfuse with tmpfile (3.17)"
 

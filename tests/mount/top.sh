@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # windlass top: who keeps the mount busy, as tables and in a terminal; it leaves nothing switched on, also when it is killed.
-# builds: debug release tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
 top () {

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # TRACE logs every wind and every unwind with its arguments, of one translator alone if it says so; nothing without.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 
 work () {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # debug/trace: lines in GlusterFS's shape at whatever level the process logs, a history where nothing is said, each instance for
 # itself, switched while it is mounted.
-# builds: debug release tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
 work () {

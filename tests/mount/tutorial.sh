@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The session of the classic tutorial, as it is.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 need_fuse
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Unmounted by somebody else, the daemon ends with status 0; with files open and -l, it goes on until the last is closed.
-# builds: debug release asan tsan
+# builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 take_away () {
     if [ "$(id -u)" = 0 ]; then umount "$@" "$MNT"; else fusermount3 -u ${1:+-z} "$MNT"; fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What is wrong with the command line is said, with exit status 64; what only prints does nothing else.
-# builds: debug asan
+# builds: debug
 . "$(dirname "$0")/lib.sh"
 
 # usage REGEX ARGUMENT...

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Root of a user namespace is on a mount who he is outside of it, and as root there may do what he may on the bare directory.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv unshare

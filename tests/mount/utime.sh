@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # features/utime: reading moves no atime unless noatime is off; two storages that a request reaches one after the other give
 # a file the same times; what somebody sets stays set.
-# builds: debug release tsan
+# builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 need_fuse
 

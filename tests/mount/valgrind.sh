@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A mount under memcheck: nothing that isn't initialised is used, and nothing is left when it ends.
-# builds: none
-# valgrind
+# builds: valgrind only
+# long
 . "$(dirname "$0")/lib.sh"
 need_fuse
 

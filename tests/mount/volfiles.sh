@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Each volfile that comes with Windlass mounts, and a file written through it reads the same.
-# builds: debug release
 . "$(dirname "$0")/lib.sh"
 
 for file in "$SOURCE_DIR"/volfiles/*.vol; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # 100,000 changes behind a mount that is written through as well: nothing hangs, and afterwards the mount shows what there is; it ends in
 # the midst of others; and while nothing changes nobody wakes up.
-# builds: debug tsan
+# builds: tsan debug
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/watch-lib.sh"

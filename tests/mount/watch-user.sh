@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A user's own mount is told of changes behind it as well, inode by inode; also when it may keep few descriptors, and where it can't read.
-# builds: debug
 . "$(dirname "$0")/lib.sh"
 drop_root
 need_command fusermount3 python3

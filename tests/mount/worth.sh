@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Each translator that remembers, or answers early, is worth its place over storage that takes a millisecond: far less is asked of it
 # here than tests/bench/run --only worth shows, so that a busy machine can't break it.
-# builds: release
+# long
 # alone
 . "$(dirname "$0")/lib.sh"
 need_fuse

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # write-behind over a disk that gets full, one whose writes fail, and one that is gone while it still has something to write: whoever closes
 # or syncs is told, what is read is what is there, nothing hangs, and what went wrong is counted.
-# builds: debug tsan
+# builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root

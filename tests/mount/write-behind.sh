@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs over write-behind over a slow storage: they are as right as ever, faster, and told of errors that come late.
-# builds: debug tsan
+# builds: release tsan debug
+# longer
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -24,12 +25,13 @@ expect_ok "$WINDLASS" stats "$MNT" --off
 mount | grep -q "$MNT" || fail "not mounted"
 ln "$MNT/f" "$MNT/other"
 : >"$MNT/f"
+lines=$(amount 15 60)
 for who in one two; do
-    { for i in {1..60}; do echo "$who $i" >>"$MNT/f"; done; } &
+    { for i in $(seq "$lines"); do echo "$who $i" >>"$MNT/f"; done; } &
 done
 wait %1 %2 2>/dev/null || wait
 for who in one two; do
-    expect "the lines of $who, in order" "$(printf "$who %s\n" {1..60})" "$(grep "^$who" "$MNT/other")"
+    expect "the lines of $who, in order" "$(seq -f "$who %g" "$lines")" "$(grep "^$who" "$MNT/other")"
 done
 printf 'head' | dd of="$MNT/f" conv=notrunc status=none
 expect "the size by another name" "$(stat -c %s "$MNT/f")" "$(stat -c %s "$MNT/other")"

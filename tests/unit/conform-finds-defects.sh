@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # `windlass conform --in-process` finds each mistake that was planted in a copy of a translator, names its kind and whose it is,
 # and prints the command that shows it again. Without the mistake the copy passes.
-# builds: debug
+# longer
 # timeout: 300
-set -u
-cd "$TEST_DIR" || exit 1
+. "$(dirname "$0")/../mount/lib.sh"
 failed=0
 
 # volfile FILE MODULE DEFECT
@@ -103,6 +102,9 @@ if [ -z "$large" ]; then
     echo "left out: offset-truncated, since offsets in a directory have 32 bits here"
     sed -i '/^pass offset-truncated /d' defects
 fi
+
+# ./check plants a fourth of them.
+[ -n "${TEST_LONG-}" ] || sed -i -n '1~4p' defects
 
 # Every third line by each of three.
 for part in 0 1 2; do

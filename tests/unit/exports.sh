@@ -1,31 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A translator's module exports one symbol, and keeps no state outside its instances.
-# builds: debug release
 set -u
 status=0
 modules=0
-for module in "$BUILD_DIR"/xlators/*/.libs/*.so; do
+
+# variables MODULE: those that are written to. Tables that hold addresses are constant, though the loader has to fill them in: .data.rel.ro;
+# what is the thread's own, such as the ids that it acts with, is no translator's; and the compiler's start-up files have a few.
+variables () {
+    objdump -t "$1" | awk 'NF >= 5 && $(NF - 2) ~ /^\.(data|bss)/ && $(NF - 2) !~ /^\.data\.rel\.ro/ && $(NF - 1) ~ /[1-9a-f]/ \
+        && $NF !~ /^(completed\.[0-9]+|_.*|\..*)$/ { print $NF, "in", $(NF - 2) }'
+}
+
+for module in "$BUILD_DIR"/xlators/*/*.so; do
     modules=$((modules + 1))
     exported=$(nm -D --defined-only "$module" | awk '{ print $3 }' | tr '\n' ' ')
     if [ "$exported" != 'xlator_api ' ]; then
         echo "$module: exports $exported, must export xlator_api alone"
         status=1
     fi
-    # The compiler's start-up files have a few of their own.
-    variables=$(nm --defined-only "$module" | awk '$2 ~ /^[bBdD]$/ { print $3 }' |
-        grep -vE '^(completed\.[0-9]+|_.*)$')
-    for variable in $variables; do
-        # Tables that hold addresses are constant, though the loader has to fill them in: .data.rel.ro.
-        section=$(objdump -t "$module" | awk -v name="$variable" '$NF == name { print $(NF - 2) }' | sort -u)
-        case $section in
-            .data.rel.ro* | .dynamic | .got*) continue ;;
-            # What is the thread's own, such as the ids that it acts with, is no translator's.
-            .tbss | .tdata) continue ;;
-        esac
-        echo "$module: '$variable' in $section is state outside of this->private"
+    found=$(variables "$module")
+    if [ -n "$found" ]; then
+        echo "$module: state outside of this->private: $found"
         status=1
-    done
+    fi
 done
 [ $modules -gt 0 ] || { echo "no module was built"; status=1; }
 exit $status

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # While nothing is traced, what the function graph leaves in the program and its translators are instructions that do nothing: at the entry
 # of functions nops, or endbr64, and no call of anything that traces.
-# builds: debug release
 set -u
 if ! grep -q '^#define HAVE_FUNCTION_GRAPH 1' "$BUILD_DIR/config.h"; then
     echo "needs a build with the function graph"
@@ -29,8 +28,8 @@ entries () {
 }
 case $(uname -m) in x86_64 | aarch64) ;; *) echo "needs a processor that it is there for"; exit 77 ;; esac
 entries "$BUILD_DIR/src/windlass" fuse_write stack_new graph_load control_dispatch
-entries "$BUILD_DIR/xlators/storage/.libs/posix.so" posix_writev posix_lookup
-entries "$BUILD_DIR/xlators/encryption/.libs/rot-13.so" rot13_writev rot13_writev_cbk
+entries "$BUILD_DIR/xlators/storage/posix.so" posix_writev posix_lookup
+entries "$BUILD_DIR/xlators/encryption/rot-13.so" rot13_writev rot13_writev_cbk
 # Only the rooms could call the hooks, and in a file they are empty.
 if objdump -d --no-show-raw-insn "$BUILD_DIR/src/windlass" | grep -E '(call|bl) .*<(hook_entry|__fentry__|mcount)>'; then
     echo "something calls a hook"

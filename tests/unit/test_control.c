@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* The bytes of the control socket, and what mountinfo says of mounts. */
 #include "control/control.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,8 +260,7 @@ START_TEST (pieces_say_where_they_begin)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_control)
 {
     Suite *suite = suite_create ("control");
     TCase *bytes = tcase_create ("bytes"), *mounts = tcase_create ("mounts");

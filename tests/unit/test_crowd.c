@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* How many threads are worth having (core/crowd.h), and what a pool does about it. Not under valgrind, which runs one thread at a time. */
 #include "core/clock.h"
 #include "core/crowd.h"
 #include "core/pool.h"
 #include "core/thread.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <glib.h>
 
 #define MS INT64_C (1000000)
@@ -199,8 +200,7 @@ START_TEST (those_that_hang_keep_nobody_from_beginning)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_crowd)
 {
     Suite *suite = suite_create ("crowd");
     TCase *tcase = tcase_create ("crowd");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: debug tsan valgrind */
 /* What calls carry: buffers, dicts, gfids, attributes. */
 #include "core/depot.h"
 #include "core/dict.h"
@@ -9,7 +9,7 @@
 #include "core/iobuf.h"
 #include "core/json.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -297,8 +297,7 @@ START_TEST (a_string_of_any_bytes_is_valid_json)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_data)
 {
     Suite *suite = suite_create ("data");
     TCase *tcase = tcase_create ("values");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /*
  * One function for all operations: whatever it does with a call, each argument and each answer of every operation arrives as
  * it was.
@@ -9,7 +10,7 @@
 #include "core/fops-rows.h"
 
 #include "mock.h"
-#include "suite.h"
+#include "../program.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -472,8 +473,7 @@ START_TEST (every_call_and_answer_prints)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_every)
 {
     Suite *suite = suite_create ("every");
     TCase *tcase = tcase_create ("every");

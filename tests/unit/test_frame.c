@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: debug tsan valgrind */
 /* The edge: that requests go down, answers come up once, and those who break the rules are named. */
 #include "core/stack.h"
 #include "core/watchdog.h"
 #include "mock.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -504,8 +504,7 @@ frame_suite (void)
     return suite;
 }
 
-int
-main (void)
+TEST_PROGRAM (test_frame)
 {
     return suite_run (frame_suite ());
 }

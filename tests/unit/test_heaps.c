@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* Memory that threads freed goes back to the system. */
 #include "core/heaps.h"
 #include "core/thread.h"
-#include "suite.h"
+#include "../program.h"
 
 #include <glib.h>
 #include <stdlib.h>
@@ -137,8 +138,7 @@ is_the_librarys_own (void)
     return !preloaded || !strstr (preloaded, "vgpreload");
 }
 
-int
-main (void)
+TEST_PROGRAM (test_heaps)
 {
     Suite *suite = suite_create ("heaps");
     TCase *tcase = tcase_create ("heaps");

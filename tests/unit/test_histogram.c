@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: debug tsan valgrind */
 /* Histograms: how far off they may be, against what is exact; several threads; nothing is lost by reading. */
 #include "core/histogram.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <math.h>
 #include <pthread.h>
 
@@ -178,8 +178,7 @@ START_TEST (adding_alone_is_the_same)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_histogram)
 {
     Suite *suite = suite_create ("histogram");
     TCase *tests = tcase_create ("histogram");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* The table of inodes: identity, names, numbers, and that what nobody refers to goes. */
 #include "core/inode.h"
 #include "core/itable.h"
 #include "core/translator.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <stdlib.h>
 
 static unsigned forgotten;
@@ -374,8 +375,7 @@ START_TEST (the_first_to_set_a_context_wins)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_inode)
 {
     Suite *suite = suite_create ("inode");
     TCase *tcase = tcase_create ("table");

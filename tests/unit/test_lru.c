@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: tsan debug valgrind */
 /* What is kept under one bound: who goes first, classes, a bound that shrinks, several threads; and lists of priorities. */
 #include "core/lru.h"
 #include "core/priority.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <string.h>
 
 #define THREADS 4
@@ -279,8 +279,7 @@ START_TEST (memory_is_the_most)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_lru)
 {
     Suite *suite = suite_create ("lru");
     TCase *tcase = tcase_create ("lru");

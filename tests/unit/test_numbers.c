@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: tsan debug valgrind */
 /* What is counted of each translator and operation: calls, errors, own and children's time; also with tail winds and fan-out. */
 #include "core/stack.h"
 #include "mock.h"
 #include "trace/numbers.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <unistd.h>
 
 #define MS 1000000ull
@@ -337,8 +337,7 @@ START_TEST (a_thousand_times_on_and_off_under_load)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_numbers)
 {
     Suite *suite = suite_create ("numbers");
     TCase *tests = tcase_create ("numbers");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: debug tsan valgrind */
 /* Values of options: what is accepted, as what, and what is refused with which words. */
 #include "core/option.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -292,8 +292,7 @@ START_TEST (finding)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_option)
 {
     Suite *suite = suite_create ("option");
     TCase *tcase = tcase_create ("values");

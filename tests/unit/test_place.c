@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* A reader moves to the processor of a caller whose turns are slow, and nobody else moves with it. */
 #include "fuse/place.h"
 
 #include "core/thread.h"
-#include "suite.h"
+#include "../program.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -203,8 +204,7 @@ START_TEST (nobody_is_followed_who_cannot_be_seen)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_place)
 {
     Suite *suite = suite_create ("place");
     TCase *tcase = tcase_create ("place");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: tsan debug valgrind */
 /* Threads that do what others can't wait for (core/pool.h); and when they are given it (core/quick.h). */
 #include "core/clock.h"
 #include "core/pool.h"
 #include "core/quick.h"
 #include "core/thread.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <glib.h>
 
 #define MS UINT64_C (1000000)
@@ -267,8 +267,7 @@ START_TEST (only_of_what_is_close_to_slow_it_is_worth_asking)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_pool)
 {
     Suite *suite = suite_create ("pool");
     TCase *tcase = tcase_create ("pool");

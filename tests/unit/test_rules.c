@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* Rules of debug/fault: what is read, what is refused and where, and that a rule that was printed reads the same. */
 #include "../../xlators/debug/fault/rules.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <string.h>
 
 static struct rules *
@@ -193,8 +194,7 @@ START_TEST (any_bytes)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_rules)
 {
     Suite *suite = suite_create ("rules");
     TCase *tcase = tcase_create ("rules");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* Under a scheduler time is ours, threads take turns, and a seed decides. */
 #include "core/clock.h"
 #include "core/random.h"
@@ -6,7 +7,7 @@
 #include "core/thread.h"
 #include "core/timer.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <glib.h>
 
 #define HOUR (3600 * INT64_C (1000000000))
@@ -126,8 +127,7 @@ START_TEST (seeds_come_from_the_seed)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_scheduler)
 {
     Suite *suite = suite_create ("scheduler");
     TCase *tcase = tcase_create ("scheduler");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug */
 /* Threads that come before others. */
 #include "core/thread.h"
-#include "suite.h"
+#include "../program.h"
 
 #include <errno.h>
 #include <sys/resource.h>
@@ -70,8 +71,7 @@ START_TEST (who_comes_first_is_less_nice_and_who_it_starts_is_not)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_thread)
 {
     Suite *suite = suite_create ("thread");
     TCase *tcase = tcase_create ("thread");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: debug tsan valgrind */
 /* Timelines: records from several threads become whole requests, whatever order they come in. */
 #include "core/stack.h"
 #include "mock.h"
 #include "trace/recording.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <errno.h>
 #include <unistd.h>
 
@@ -333,8 +333,7 @@ load_run (void *data)
 START_TEST (thousand_starts_under_load)
 {
     struct stack *s = stack_of (&both_api);
-    const int times = getenv ("RUN") ? 50 : 1000; /* valgrind */
-    pthread_t loads[3];
+    const int times = getenv ("RUN") ? 50 : 1000;     pthread_t loads[3];
     uint64_t seen = 0, broken = 0, lost = 0;
 
     load_ends = false;
@@ -459,8 +458,7 @@ START_TEST (lost_records_leave_a_balanced_request)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_timeline)
 {
     Suite *suite = suite_create ("timeline");
     TCase *real = tcase_create ("real"), *made = tcase_create ("made");

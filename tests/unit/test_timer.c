@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: tsan debug valgrind */
 /* Timers: called in the order in which they are due, and not when they were taken back. */
-/* valgrind */
 #include "core/clock.h"
 #include "core/timer.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <glib.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -115,8 +115,7 @@ end (void)
     g_string_free (seen.called, TRUE);
 }
 
-int
-main (void)
+TEST_PROGRAM (test_timer)
 {
     Suite *suite = suite_create ("timer");
     TCase *tcase = tcase_create ("timer");

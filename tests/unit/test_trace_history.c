@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
 /* The ring of debug/trace's records: threads write at once, somebody reads meanwhile, and no line is made of two. */
 #include "../../xlators/debug/trace/trace.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -96,8 +97,7 @@ START_TEST (the_oldest_goes)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_trace_history)
 {
     Suite *suite = suite_create ("history");
     TCase *tcase = tcase_create ("history");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: debug tsan valgrind */
 /* The grammar of volfiles, and what is said, and where, about each way to get it wrong. */
 #include "graph/graph.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,8 +264,7 @@ START_TEST (too_large)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_volfile)
 {
     Suite *suite = suite_create ("volfile");
     TCase *tcase = tcase_create ("grammar");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* valgrind */
+/* builds: tsan debug valgrind */
 /* Listening on the edge: who is told of what, in which order, with which times; and what a failed answer leaves behind. */
 #include "core/stack.h"
 #include "core/watch.h"
 #include "mock.h"
 
-#include "suite.h"
+#include "../program.h"
 #include <unistd.h>
 
 /* --- translators: a leaf that fails or takes its time, one that passes on, one that hands on, one that asks twice ----------- */
@@ -323,8 +323,7 @@ START_TEST (ticks_are_nanoseconds_in_the_end)
 }
 END_TEST
 
-int
-main (void)
+TEST_PROGRAM (test_watch)
 {
     Suite *suite = suite_create ("watch");
     TCase *tests = tcase_create ("watch");

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Every translator is whole: it loads and describes itself, has a manual page, a volfile of its own, and exports nothing
 # but xlator_api.
-# builds: debug release
 . "$(dirname "$0")/../mount/lib.sh"
 need_command nm
 
@@ -24,7 +23,7 @@ for dir in "$SOURCE_DIR"/xlators/*/*/; do
     [ -e "$SOURCE_DIR/volfiles/$name.vol" ] || fail "$type has no volfiles/$name.vol"
     grep -q "type $type" "$SOURCE_DIR/volfiles/$name.vol" || fail "volfiles/$name.vol doesn't use $type"
 
-    module=$(find "$BUILD_DIR/xlators/$(dirname "$type")" -path "*.libs/$name.so" | head -n 1)
+    module=$(find "$BUILD_DIR/xlators/$(dirname "$type")" -name "$name.so" | head -n 1)
     [ -n "$module" ] || fail "no module of $type below $BUILD_DIR/xlators"
     expect "what $module exports" xlator_api "$(nm -D --defined-only "$module" | sed 's/.* //' | grep -v '^_' | sort -u)"
 done

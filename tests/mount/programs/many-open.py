@@ -66,6 +66,7 @@ def locks(fd, path):
             try:
                 call(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 said.append("locked")
+                call(other, fcntl.LOCK_UN)  # the kernel tells of a close that ends a flock only later
             except BlockingIOError:
                 said.append("busy")
         return " ".join(said)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += debug/fault
+xlatordebugexec_PROGRAMS += xlators/debug/fault.so
 
-xlatordebugexec_LTLIBRARIES += xlators/debug/fault.la
-
-xlators_debug_fault_la_SOURCES = \
+xlators_debug_fault_so_SOURCES = \
     %D%/commands.c \
     %D%/data.c \
     %D%/fault.c \
@@ -13,5 +11,7 @@ xlators_debug_fault_la_SOURCES = \
     %D%/parse.c \
     %D%/rules.c \
     %D%/rules.h
-xlators_debug_fault_la_CPPFLAGS = $(module_cpp)
-xlators_debug_fault_la_LDFLAGS = $(module_link)
+xlators_debug_fault_so_CPPFLAGS = $(module_cpp)
+xlators_debug_fault_so_CFLAGS = $(module_cflags)
+xlators_debug_fault_so_LDFLAGS = $(module_link)
+xlators_debug_fault_so_LDADD =

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += debug/io-stats
+xlatordebugexec_PROGRAMS += xlators/debug/io-stats.so
 
-xlatordebugexec_LTLIBRARIES += xlators/debug/io-stats.la
-
-xlators_debug_io_stats_la_SOURCES = \
+xlators_debug_io_stats_so_SOURCES = \
     %D%/io-stats.c \
     %D%/io-stats.h \
     %D%/counters.c \
@@ -14,5 +12,7 @@ xlators_debug_io_stats_la_SOURCES = \
     %D%/report.c \
     %D%/samples.c \
     %D%/text.c
-xlators_debug_io_stats_la_CPPFLAGS = $(module_cpp)
-xlators_debug_io_stats_la_LDFLAGS = $(module_link)
+xlators_debug_io_stats_so_CPPFLAGS = $(module_cpp)
+xlators_debug_io_stats_so_CFLAGS = $(module_cflags)
+xlators_debug_io_stats_so_LDFLAGS = $(module_link)
+xlators_debug_io_stats_so_LDADD =

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += debug/power-cut
+xlatordebugexec_PROGRAMS += xlators/debug/power-cut.so
 
-xlatordebugexec_LTLIBRARIES += xlators/debug/power-cut.la
-
-xlators_debug_power_cut_la_SOURCES = \
+xlators_debug_power_cut_so_SOURCES = \
     %D%/change-data.c \
     %D%/change-names.c \
     %D%/changes.c \
@@ -20,5 +18,7 @@ xlators_debug_power_cut_la_SOURCES = \
     %D%/undo-names.c \
     %D%/undo.c \
     %D%/worker.c
-xlators_debug_power_cut_la_CPPFLAGS = $(module_cpp)
-xlators_debug_power_cut_la_LDFLAGS = $(module_link)
+xlators_debug_power_cut_so_CPPFLAGS = $(module_cpp)
+xlators_debug_power_cut_so_CFLAGS = $(module_cflags)
+xlators_debug_power_cut_so_LDFLAGS = $(module_link)
+xlators_debug_power_cut_so_LDADD =

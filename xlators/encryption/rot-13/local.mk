@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += encryption/rot-13
-
 xlatorencryptionexecdir = $(pkglibdir)/xlator/encryption
-xlatorencryptionexec_LTLIBRARIES = xlators/encryption/rot-13.la
+xlatorencryptionexec_PROGRAMS = xlators/encryption/rot-13.so
 
-xlators_encryption_rot_13_la_SOURCES = %D%/rot13.c
-xlators_encryption_rot_13_la_CPPFLAGS = $(module_cpp)
-xlators_encryption_rot_13_la_LDFLAGS = $(module_link)
+xlators_encryption_rot_13_so_SOURCES = %D%/rot13.c
+xlators_encryption_rot_13_so_CPPFLAGS = $(module_cpp)
+xlators_encryption_rot_13_so_CFLAGS = $(module_cflags)
+xlators_encryption_rot_13_so_LDFLAGS = $(module_link)
+xlators_encryption_rot_13_so_LDADD =

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += features/utime
+xlatorfeaturesexec_PROGRAMS += xlators/features/utime.so
 
-xlatorfeaturesexec_LTLIBRARIES += xlators/features/utime.la
-
-xlators_features_utime_la_SOURCES = %D%/utime.c
-xlators_features_utime_la_CPPFLAGS = $(module_cpp)
-xlators_features_utime_la_LDFLAGS = $(module_link)
+xlators_features_utime_so_SOURCES = %D%/utime.c
+xlators_features_utime_so_CPPFLAGS = $(module_cpp)
+xlators_features_utime_so_CFLAGS = $(module_cflags)
+xlators_features_utime_so_LDFLAGS = $(module_link)
+xlators_features_utime_so_LDADD =

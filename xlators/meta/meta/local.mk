@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += meta/meta
-
 xlatormetaexecdir = $(pkglibdir)/xlator/meta
-xlatormetaexec_LTLIBRARIES = xlators/meta/meta.la
+xlatormetaexec_PROGRAMS = xlators/meta/meta.so
 
-xlators_meta_meta_la_SOURCES = %D%/meta.c
-xlators_meta_meta_la_CPPFLAGS = $(module_cpp)
-xlators_meta_meta_la_LDFLAGS = $(module_link)
+xlators_meta_meta_so_SOURCES = %D%/meta.c
+xlators_meta_meta_so_CPPFLAGS = $(module_cpp)
+xlators_meta_meta_so_CFLAGS = $(module_cflags)
+xlators_meta_meta_so_LDFLAGS = $(module_link)
+xlators_meta_meta_so_LDADD =

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += performance/io-cache
+xlatorperformanceexec_PROGRAMS += xlators/performance/io-cache.so
 
-xlatorperformanceexec_LTLIBRARIES += xlators/performance/io-cache.la
-
-xlators_performance_io_cache_la_SOURCES = \
+xlators_performance_io_cache_so_SOURCES = \
     %D%/change.c \
     %D%/inode.c \
     %D%/io-cache.c \
     %D%/io-cache.h \
     %D%/pages.c \
     %D%/read.c
-xlators_performance_io_cache_la_CPPFLAGS = $(module_cpp)
-xlators_performance_io_cache_la_LDFLAGS = $(module_link)
+xlators_performance_io_cache_so_CPPFLAGS = $(module_cpp)
+xlators_performance_io_cache_so_CFLAGS = $(module_cflags)
+xlators_performance_io_cache_so_LDFLAGS = $(module_link)
+xlators_performance_io_cache_so_LDADD =

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += performance/io-threads
+xlatorperformanceexec_PROGRAMS += xlators/performance/io-threads.so
 
-xlatorperformanceexec_LTLIBRARIES += xlators/performance/io-threads.la
-
-xlators_performance_io_threads_la_SOURCES = \
+xlators_performance_io_threads_so_SOURCES = \
     %D%/dump.c \
     %D%/fops.c \
     %D%/io-threads.c \
@@ -12,5 +10,7 @@ xlators_performance_io_threads_la_SOURCES = \
     %D%/pool.c \
     %D%/queue.c \
     %D%/stuck.c
-xlators_performance_io_threads_la_CPPFLAGS = $(module_cpp)
-xlators_performance_io_threads_la_LDFLAGS = $(module_link)
+xlators_performance_io_threads_so_CPPFLAGS = $(module_cpp)
+xlators_performance_io_threads_so_CFLAGS = $(module_cflags)
+xlators_performance_io_threads_so_LDFLAGS = $(module_link)
+xlators_performance_io_threads_so_LDADD =

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += performance/md-cache
+xlatorperformanceexec_PROGRAMS += xlators/performance/md-cache.so
 
-xlatorperformanceexec_LTLIBRARIES += xlators/performance/md-cache.la
-
-xlators_performance_md_cache_la_SOURCES = \
+xlators_performance_md_cache_so_SOURCES = \
     %D%/ask.c \
     %D%/change.c \
     %D%/inode.c \
@@ -13,5 +11,7 @@ xlators_performance_md_cache_la_SOURCES = \
     %D%/names.c \
     %D%/xattr-ops.c \
     %D%/xattrs.c
-xlators_performance_md_cache_la_CPPFLAGS = $(module_cpp)
-xlators_performance_md_cache_la_LDFLAGS = $(module_link)
+xlators_performance_md_cache_so_CPPFLAGS = $(module_cpp)
+xlators_performance_md_cache_so_CFLAGS = $(module_cflags)
+xlators_performance_md_cache_so_LDFLAGS = $(module_link)
+xlators_performance_md_cache_so_LDADD =

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += performance/nl-cache
+xlatorperformanceexec_PROGRAMS += xlators/performance/nl-cache.so
 
-xlatorperformanceexec_LTLIBRARIES += xlators/performance/nl-cache.la
-
-xlators_performance_nl_cache_la_SOURCES = \
+xlators_performance_nl_cache_so_SOURCES = \
     %D%/names.c \
     %D%/nl-cache.c \
     %D%/nl-cache.h \
     %D%/ops.c
-xlators_performance_nl_cache_la_CPPFLAGS = $(module_cpp)
-xlators_performance_nl_cache_la_LDFLAGS = $(module_link)
+xlators_performance_nl_cache_so_CPPFLAGS = $(module_cpp)
+xlators_performance_nl_cache_so_CFLAGS = $(module_cflags)
+xlators_performance_nl_cache_so_LDFLAGS = $(module_link)
+xlators_performance_nl_cache_so_LDADD =

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += performance/write-behind
+xlatorperformanceexec_PROGRAMS += xlators/performance/write-behind.so
 
-xlatorperformanceexec_LTLIBRARIES += xlators/performance/write-behind.la
-
-xlators_performance_write_behind_la_SOURCES = \
+xlators_performance_write_behind_so_SOURCES = \
     %D%/gather.c \
     %D%/names.c \
     %D%/nudge.c \
@@ -14,5 +12,7 @@ xlators_performance_write_behind_la_SOURCES = \
     %D%/write-behind.c \
     %D%/write-behind.h \
     %D%/write.c
-xlators_performance_write_behind_la_CPPFLAGS = $(module_cpp)
-xlators_performance_write_behind_la_LDFLAGS = $(module_link)
+xlators_performance_write_behind_so_CPPFLAGS = $(module_cpp)
+xlators_performance_write_behind_so_CFLAGS = $(module_cflags)
+xlators_performance_write_behind_so_LDFLAGS = $(module_link)
+xlators_performance_write_behind_so_LDADD =

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += storage/posix
-
 xlatorstorageexecdir = $(pkglibdir)/xlator/storage
-xlatorstorageexec_LTLIBRARIES = xlators/storage/posix.la
+xlatorstorageexec_PROGRAMS = xlators/storage/posix.so
 
-xlators_storage_posix_la_SOURCES = \
+xlators_storage_posix_so_SOURCES = \
     %D%/attr.c \
     %D%/cache.c \
     %D%/content.c \
@@ -35,5 +33,7 @@ xlators_storage_posix_la_SOURCES = \
     %D%/watch.c \
     %D%/watch.h \
     %D%/xattr.c
-xlators_storage_posix_la_CPPFLAGS = $(module_cpp)
-xlators_storage_posix_la_LDFLAGS = $(module_link)
+xlators_storage_posix_so_CPPFLAGS = $(module_cpp)
+xlators_storage_posix_so_CFLAGS = $(module_cflags)
+xlators_storage_posix_so_LDFLAGS = $(module_link)
+xlators_storage_posix_so_LDADD =

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-translators += system/posix-acl
-
 xlatorsystemexecdir = $(pkglibdir)/xlator/system
-xlatorsystemexec_LTLIBRARIES = xlators/system/posix-acl.la
+xlatorsystemexec_PROGRAMS = xlators/system/posix-acl.so
 
-xlators_system_posix_acl_la_SOURCES = \
+xlators_system_posix_acl_so_SOURCES = \
     %D%/acl.c \
     %D%/acl.h \
     %D%/ask.c \
@@ -16,5 +14,7 @@ xlators_system_posix_acl_la_SOURCES = \
     %D%/posix-acl.c \
     %D%/posix-acl.h \
     %D%/rights.c
-xlators_system_posix_acl_la_CPPFLAGS = $(module_cpp)
-xlators_system_posix_acl_la_LDFLAGS = $(module_link)
+xlators_system_posix_acl_so_CPPFLAGS = $(module_cpp)
+xlators_system_posix_acl_so_CFLAGS = $(module_cflags)
+xlators_system_posix_acl_so_LDFLAGS = $(module_link)
+xlators_system_posix_acl_so_LDADD =
