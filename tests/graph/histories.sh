@@ -3,6 +3,7 @@
 # Random histories: storage and rot-13 pass them, wrong translators don't; what fails is made short and can be repeated, and a
 # seed gives the same history whenever and beside whatever it runs.
 # longer
+# timeout: 400
 . "$(dirname "$0")/../mount/lib.sh"
 
 stack () { # NAME TYPE [LINE]...: a volfile of that type over storage
