@@ -26,12 +26,12 @@ mount | grep -q "$MNT" || fail "not mounted"
 ln "$MNT/f" "$MNT/other"
 : >"$MNT/f"
 lines=$(amount 15 60)
-for who in one two; do
-    { for i in $(seq "$lines"); do echo "$who $i" >>"$MNT/f"; done; } &
+for writer in one two; do
+    { for i in $(seq "$lines"); do echo "$writer $i" >>"$MNT/f"; done; } &
 done
 wait %1 %2 2>/dev/null || wait
-for who in one two; do
-    expect "the lines of $who, in order" "$(seq -f "$who %g" "$lines")" "$(grep "^$who" "$MNT/other")"
+for writer in one two; do
+    expect "the lines of $writer, in order" "$(seq -f "$writer %g" "$lines")" "$(grep "^$writer" "$MNT/other")"
 done
 printf 'head' | dd of="$MNT/f" conv=notrunc status=none
 expect "the size by another name" "$(stat -c %s "$MNT/f")" "$(stat -c %s "$MNT/other")"

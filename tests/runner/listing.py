@@ -113,12 +113,14 @@ def is_wanted(run, words):
 
 
 def choose(words, long):
-    """long: None for all, False for ./check's, True for what ./check --long adds. What is named is wanted, whenever it would run."""
+    """long: None for all but what is long by nature, False for ./check's, True for what ./check --long adds. What is named is wanted, whenever it would run."""
     runs = all_runs()
     whole = {run.name for run in runs}.intersection(words)
     if whole == set(words) and words:
         return [run for run in runs if run.name in whole]
     chosen = [run for run in runs if is_wanted(run, words)]
+    if long is None and not words:
+        return [run for run in chosen if not run.more and "long" not in run.test.headers]
     in_turn = [run for run in chosen if long is None or run.long == long]
     return in_turn if in_turn or not words else chosen
 

@@ -4,11 +4,9 @@
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import threading
-import time
 from dataclasses import dataclass
 
 from . import fuzzing
