@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Files are opened by file handle, as an NFS server does, even after the kernel forgot them and they were renamed.
 # It has the kernel drop its caches, also those of other tests.
-# alone
 . "$(dirname "$0")/lib.sh"
 need_root
 

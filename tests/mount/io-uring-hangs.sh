@@ -5,7 +5,6 @@
 # builds: tsan debug
 # longer
 # timeout: 240
-# alone
 # through: io_uring
 . "$(dirname "$0")/lib.sh"
 need_command taskset python3

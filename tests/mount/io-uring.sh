@@ -3,7 +3,6 @@
 # A mount whose requests come through io_uring: what is written is what is read, also by translators that keep it; who waits or is
 # blocked keeps nobody else from being served; it can be interrupted, reloaded, stopped and killed at any time.
 # builds: release debug tsan
-# alone
 # through: io_uring
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

@@ -25,7 +25,7 @@ LOG=$TEST_DIR/log
 VOL=$TEST_DIR/test.vol
 PROGRAMS=$BUILD_DIR/tests/mount/programs
 # What a sanitizer finds in the background goes to files, and cleanup looks for them.
-for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+for options in ASAN_OPTIONS TSAN_OPTIONS; do
     export "$options=${!options:+${!options}:}log_path=$TEST_DIR/sanitizer"
 done
 # Address space layout as TSan expects it.

@@ -37,16 +37,15 @@ def environment(tree, run, folder):
         TEST_THROUGH=run.way or "device", WINDLASS_TEST_XLATORS=f"{tree}/tests/xlators",
         WINDLASS_XLATOR_PATH=f"{tree}/xlators:{tree}/tests/xlators",
         PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" + env.get("PATH", ""),
-        LC_ALL="C.UTF-8", G_DEBUG="fatal-criticals", G_SLICE="always-malloc", MALLOC_PERTURB_="165",
-        ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:disable_coredump=0",
-        UBSAN_OPTIONS="print_stacktrace=1",
+        LC_ALL="C.UTF-8", G_DEBUG="fatal-criticals", G_SLICE="always-malloc",
+        ASAN_OPTIONS="handle_sigill=1:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:disable_coredump=0",
         LSAN_OPTIONS=f"suppressions={TESTS}/lsan.supp:print_suppressions=0",
         TSAN_OPTIONS=f"suppressions={TESTS}/tsan.supp:history_size=4:second_deadlock_stack=1")
     if run.long:
-        env["TEST_LONG"] = "1"
+        env.update(TEST_LONG="1", MALLOC_PERTURB_="165")
     if run.kind.startswith("valgrind"):
         env.update(G_DEBUG="fatal-criticals,gc-friendly", RUN=shlex.join(MEMCHECK))
-        del env["MALLOC_PERTURB_"]
+        env.pop("MALLOC_PERTURB_", None)
     return env
 
 
