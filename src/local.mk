@@ -5,6 +5,7 @@
 
 noinst_LIBRARIES += src/libcore.a
 src_libcore_a_SOURCES = \
+    %D%/core/attempt.c \
     %D%/core/audit.c \
     %D%/core/audit.h \
     %D%/core/chance.c \
@@ -111,6 +112,7 @@ src/core/fops-rows.h: %D%/fops.def %D%/core/fops-rows.awk
 pkginclude_HEADERS = %D%/fops.def %D%/xlator.h
 pkgincludecoredir = $(pkgincludedir)/core
 pkgincludecore_HEADERS = \
+    %D%/core/attempt.h \
     %D%/core/chance.h \
     %D%/core/changes.h \
     %D%/core/clock.h \
@@ -244,6 +246,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/trim.c \
     %D%/fuse/uring.c \
     %D%/fuse/uring.h \
+    %D%/fuse/write.c \
     %D%/fuse/xattr.c
 
 # --- the function graph ----------------------------------------------------------------------------

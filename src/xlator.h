@@ -3,6 +3,7 @@
 #ifndef WINDLASS_XLATOR_H
 #define WINDLASS_XLATOR_H
 
+#include "core/attempt.h"
 #include "core/chance.h"
 #include "core/changes.h"
 #include "core/clock.h"

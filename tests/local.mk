@@ -70,6 +70,7 @@ tests_bench_traced_LDADD = $(test_ldadd)
 
 # What scripts in tests/mount run on a mount. They know nothing of Windlass, and no sanitizer watches them.
 mount_programs = \
+    tests/mount/programs/async-direct \
     tests/mount/programs/handles \
     tests/mount/programs/idmap \
     tests/mount/programs/kv \
@@ -244,6 +245,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/debugging-b.sh \
     %D%/mount/debugging-c.sh \
     %D%/mount/debugging-d.sh \
+    %D%/mount/direct-writes-seen.sh \
+    %D%/mount/few-io-urings.sh \
     %D%/mount/gdb-commands.sh \
     %D%/mount/gdb-tutorial.sh \
     %D%/mount/gdb-wind.sh \
@@ -309,6 +312,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/signals.sh \
     %D%/mount/slow-never-stalls-quick.sh \
     %D%/mount/soak.sh \
+    %D%/mount/special-files.sh \
     %D%/mount/sqlite.sh \
     %D%/mount/statedump.sh \
     %D%/mount/stats.sh \
@@ -353,6 +357,7 @@ dist_noinst_DATA += \
     %D%/mount/programs/many-open.py \
     %D%/mount/programs/openmetrics.py \
     %D%/mount/replay-lib.sh \
+    %D%/mount/setuid-of-written.sh \
     %D%/mount/watch-lib.sh \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \

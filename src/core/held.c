@@ -6,6 +6,7 @@
  * come too late, so each has a reference of its own.
  */
 #include "core/held.h"
+#include "core/attempt.h"
 #include "core/clock.h"
 #include "core/frame.h"
 #include "core/thread.h"
@@ -34,6 +35,7 @@ struct held_calls {
     GQueue waiting, ready;          /* lock; of struct held */
     pthread_t workers[WORKERS_MAX]; /* lock, until held_free */
     unsigned n_workers, idle, busy; /* lock */
+    struct attempt starts;          /* of threads */
     unsigned timers;                /* atomic: how many will still come; down to 0 under the lock */
     bool stopped, ending;           /* lock: holds none any more; workers shall end */
 };
@@ -99,11 +101,11 @@ held_wake_worker_locked (struct held_calls *calls)
 {
     int r;
 
-    if (calls->idle >= calls->ready.length || calls->n_workers == WORKERS_MAX) {
+    if (calls->idle >= calls->ready.length || calls->n_workers == WORKERS_MAX || !attempt_is_due (&calls->starts)) {
         thread_cond_signal (&calls->work);
         return;
     }
-    r = thread_new (&calls->workers[calls->n_workers], "held", held_work, calls);
+    r = attempt_ended (&calls->starts, NULL, thread_new (&calls->workers[calls->n_workers], "held", held_work, calls), "thread for calls that were held back");
     if (r == 0)
         calls->n_workers++;
     else if (calls->n_workers == 0)

@@ -37,6 +37,9 @@ struct inode {
     ia_type_t ia_type;    /* set by inode_link, then constant */
     uint32_t slot;        /* in table->slots; constant */
     uint32_t generation;  /* of the slot; constant */
+    uint32_t told_of_privileges; /* the bridge's, as the next two: fuse/write.c; atomic */
+    uint32_t cached_opens; /* descriptors of the kernel's that may use its page cache; atomic */
+    bool written_past;    /* since the last open: past that cache; atomic */
     uint64_t nlookup;     /* how often the kernel was told of it; table->lock */
     struct dentry *names; /* table->lock */
     GList *forgotten;     /* table->lock; its place in the list of the forgotten, or NULL */

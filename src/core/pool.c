@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/pool.h"
+#include "core/attempt.h"
 #include "core/clock.h"
 #include "core/crowd.h"
 #include "core/log.h"
 #include "core/scheduler.h"
 #include "core/thread.h"
 
+#include <errno.h>
 #include <glib.h>
 #include <stdio.h>
 
@@ -35,6 +37,7 @@ struct pool {
     struct crowd crowd;          /* lock */
     bool watched;                /* lock; a thread waits until more may be at work */
     unsigned threads, awaited;   /* lock; how many there are; how many were called or started, and haven't looked yet */
+    struct attempt starts;       /* of threads */
     uint64_t numbers[4];         /* lock; bits of those that threads are called by */
     struct worker *resting;      /* lock; who came last first */
     struct worker *gone;         /* lock; that are to be joined */
@@ -188,7 +191,7 @@ static void work_locked (struct worker *worker);
 
 /* With no thread at all, who brought the job does it. */
 static void
-not_started (struct worker *worker, int r)
+not_started (struct worker *worker)
 {
     struct pool *pool = worker->pool;
 
@@ -198,7 +201,6 @@ not_started (struct worker *worker, int r)
         pool->numbers[worker->number / 64] &= ~((uint64_t) 1 << worker->number % 64);
     const unsigned left = --pool->threads;
     pthread_mutex_unlock (&pool->lock);
-    gf_log (NULL, GF_LOG_WARNING, "no more threads '%s' than %u: %s", pool->name, left, g_strerror (-r));
     if (left == 0) {
         pthread_mutex_lock (&pool->lock);
         work_locked (worker);
@@ -217,9 +219,11 @@ start (struct worker *worker)
 
     snprintf (name, sizeof name, "%s-%u", worker->pool->name, worker->number);
     join_gone (worker->pool);
-    r = thread_new (&worker->thread, name, worker_run, worker);
+    r = attempt_is_due (&worker->pool->starts)
+            ? attempt_ended (&worker->pool->starts, NULL, thread_new (&worker->thread, name, worker_run, worker), "thread of the pool '%s'", worker->pool->name)
+            : -EAGAIN;
     if (r < 0)
-        not_started (worker, r);
+        not_started (worker);
 }
 
 /* --- what it does ----------------------------------------------------------------------------- */

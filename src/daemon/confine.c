@@ -31,11 +31,12 @@
 
 #define BIT(cap_) (1ULL << (cap_))
 
-/* Acting as callers, and as root for a root that calls; and opening by handle, unmounting, trusted.*. Not CAP_SYS_RESOURCE,
+/* Acting as callers, and as root for a root that calls; and opening by handle, unmounting, trusted.*. CAP_IPC_LOCK
+ * frees the io_urings of a daemon from RLIMIT_MEMLOCK, which counts those of all mounts of root together. Not CAP_SYS_RESOURCE,
  * which no change of user takes away: every caller would have been free of quotas. */
 static const uint64_t kept = BIT (CAP_CHOWN) | BIT (CAP_DAC_OVERRIDE) | BIT (CAP_DAC_READ_SEARCH) | BIT (CAP_FOWNER)
                              | BIT (CAP_FSETID) | BIT (CAP_SETUID) | BIT (CAP_SETGID) | BIT (CAP_MKNOD) | BIT (CAP_SETFCAP)
-                             | BIT (CAP_SYS_ADMIN) | BIT (CAP_LINUX_IMMUTABLE);
+                             | BIT (CAP_SYS_ADMIN) | BIT (CAP_LINUX_IMMUTABLE) | BIT (CAP_IPC_LOCK);
 
 /* Where /proc hides others' processes, this shows the groups of callers. */
 static bool

@@ -42,6 +42,7 @@ bridge_dump (xlator_t *this, GString *out)
     g_string_append_printf (out, "read_only=%s\n", choice_text (bridge->settings.read_only));
     g_string_append_printf (out, "readers=%u\nreaders_waiting=%u\nreaders_parked=%u\n", readers,
                             __atomic_load_n (&bridge->idle, __ATOMIC_RELAXED), __atomic_load_n (&bridge->parked, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "threads_failed=%u\n", __atomic_load_n (&bridge->starts.total, __ATOMIC_RELAXED));
     slow_dump (bridge, out);
     g_string_append_printf (out, "open=%u\n", bridge_count_open (bridge));
 }

@@ -4,8 +4,10 @@
 #include "fuse/internal.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 static lookup_cbk fuse_lookup_cbk;
+static access_cbk fuse_lookup_access_cbk;
 static mknod_cbk fuse_mknod_cbk;
 static mkdir_cbk fuse_mkdir_cbk;
 static symlink_cbk fuse_symlink_cbk;
@@ -75,6 +77,30 @@ lookup_negative (call_frame_t *frame)
 }
 
 static void
+lookup_guarded (call_frame_t *frame, inode_t *inode, const struct iatt *buf)
+{
+    struct fuse_local *local = frame->local;
+    g_autoptr (inode_t) before = local->inode;
+    g_auto (loc_t) loc = { 0 };
+
+    local->inode = request_link (inode, local->parent, local->name, buf);
+    local->attributes = *buf;
+    loc.inode = local->inode;
+    STACK_WIND (frame, fuse_lookup_access_cbk, FIRST_CHILD (frame->this), access, &loc, R_OK | W_OK, NULL);
+}
+
+static void
+fuse_lookup_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    struct fuse_local *local = frame->local;
+
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else
+        request_entry (frame, local->inode, local->parent, local->name, &local->attributes);
+}
+
+static void
 fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                  inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
@@ -90,6 +116,8 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     }
     if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
+    else if (local->name && request_is_guarded (bridge, buf))
+        lookup_guarded (frame, inode, buf);
     else
         request_entry (frame, inode, local->parent, local->name, buf);
 }

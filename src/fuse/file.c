@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests about the bytes of open files: read, write, lseek, fallocate, copy_file_range. */
+/* Requests about the bytes of open files: read, lseek, fallocate, copy_file_range. */
 #include "fuse/internal.h"
 
 #include <linux/falloc.h>
 
 static readv_cbk fuse_readv_cbk;
-static writev_cbk fuse_writev_cbk;
 static seek_cbk fuse_seek_cbk;
 static fallocate_cbk fuse_fallocate_cbk;
 static discard_cbk fuse_discard_cbk;
@@ -47,84 +46,6 @@ fuse_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
         fuse_reply_iov (req, vector, count);
     if (G_UNLIKELY (frame->local))
         passthrough_forget_pages (bridge, ((struct fuse_local *) frame->local)->inode);
-    stack_done (frame->root);
-}
-
-/* The kernel says with each write how it is meant, which may differ from how the file was opened. */
-static uint32_t
-write_flags (const fd_t *fd, uint32_t flags)
-{
-    return fd->flags & ~flags & O_APPEND ? flags | WRITE_AT_OFFSET : flags & ~WRITE_AT_OFFSET;
-}
-
-/* Pages that somebody changed through a mapping, or in the writeback cache, are written when the kernel likes, and it doesn't look
- * how much of one was: the rest of a short write would be lost, and no fsync would say so. A program looks itself. */
-static void
-keep_to_go_on (call_frame_t *frame, fd_t *fd, const struct fuse_file_info *fi, struct iovec vector, off_t offset)
-{
-    struct fuse_local *local = request_local (frame, NULL, NULL);
-
-    local->fd = fd_ref (fd);
-    local->fi = *fi;
-    local->iobref = iobref_ref (loop_iobref ());
-    local->rest = vector;
-    local->size = vector.iov_len;
-    local->offset = offset;
-    slow_own_write_begins (frame->this->private, local);
-}
-
-/* Is something left to write, of a write of the kernel's own? Then it is on its way. */
-static bool
-goes_on (call_frame_t *frame, size_t written)
-{
-    struct fuse_local *local = frame->local;
-    struct iovec vector;
-
-    if (!local || written >= local->rest.iov_len)
-        return false;
-    local->rest.iov_base = (char *) local->rest.iov_base + written;
-    local->rest.iov_len -= written;
-    local->offset += written;
-    vector = local->rest;
-    STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, local->fd, &vector, 1, local->offset,
-                write_flags (local->fd, (uint32_t) local->fi.flags), local->iobref, NULL);
-    return true;
-}
-
-/* The bytes lie in the buffer that the request came in: whoever wants to keep them keeps that. */
-static void
-fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset, struct fuse_file_info *fi)
-{
-    call_frame_t *frame = request_begin (req, ino, FOP_writev);
-    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
-    struct iovec vector = { (char *) buf, size };
-
-    if (!fd)
-        return;
-    slow_request_moves (size);
-    frame->root->lk_owner = fi->lock_owner;
-    if (fi->writepage)
-        keep_to_go_on (frame, fd, fi, vector, offset);
-    STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, fd, &vector, 1, offset,
-                write_flags (fd, (uint32_t) fi->flags), loop_iobref (), NULL);
-}
-
-static void
-fuse_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                 struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
-{
-    const struct fuse_local *local = frame->local;
-    const bool none = op_ret == 0 && local; /* to ask again could go on for ever */
-
-    if (op_ret > 0 && goes_on (frame, op_ret))
-        return;
-    if (local)
-        slow_own_write_ends (frame->this->private, local);
-    if (op_ret < 0 || none) {
-        request_err (frame, -1, none ? EIO : op_errno);
-        return;
-    }
-    fuse_reply_write (request_answer (frame), local ? local->size : (size_t) op_ret);
     stack_done (frame->root);
 }
 
@@ -231,7 +152,6 @@ void
 file_handlers (struct fuse_lowlevel_ops *ops)
 {
     ops->read = fuse_read;
-    ops->write = fuse_write;
     ops->lseek = fuse_lseek;
     ops->fallocate = fuse_fallocate;
     ops->copy_file_range = fuse_copy_file_range;

@@ -141,6 +141,7 @@ struct bridge {
     pthread_cond_t changed;
     pthread_cond_t needed; /* for who is parked */
     enum bridge_state state;
+    struct attempt starts; /* of threads, with what each needs */
     unsigned n_readers, n_running; /* those of readers; these and those of the ring */
     struct reader readers[READERS_MAX]; /* whose running is set; others are free */
 };
@@ -342,6 +343,8 @@ fuse_req_t request_answer (call_frame_t *frame);
 #define request_err(frame_, op_ret_, op_errno_) request_err_at (frame_, op_ret_, op_errno_, CALL_SITE)
 void request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call_site *site);
 void request_attr (call_frame_t *frame, const struct iatt *iatt);
+/* The inode that an answer is about, known to the table from now on, with a reference. */
+inode_t *request_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);
 /* Links the inode, tells the kernel of it, and ends the request. */
 void request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);
 void request_open (call_frame_t *frame, fd_t *fd, bool directory);
@@ -366,6 +369,15 @@ static inline double
 kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
 {
     return G_UNLIKELY (nodeid & INODE_REALM) && !bridge->checked ? 0 : timeout;
+}
+
+/* A device, a pipe or a socket, which the kernel opens without asking here. Where it checks no rights, it finds one only for those who may read and write
+ * it, and asks here each time. */
+static inline bool
+request_is_guarded (const struct bridge *bridge, const struct iatt *iatt)
+{
+    return G_UNLIKELY (!bridge->checked)
+           && (iatt->ia_type == IA_IFBLK || iatt->ia_type == IA_IFCHR || iatt->ia_type == IA_IFIFO || iatt->ia_type == IA_IFSOCK);
 }
 
 /* Does the name, in the root of the mount, stand for the hidden graph? */
@@ -425,6 +437,17 @@ void passthrough_release (struct bridge *bridge, const fd_t *fd);
 /* What is read with fi gets into the kernel's page cache, while others write past it: once it was answered, the kernel is to forget it. */
 bool passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi);
 void passthrough_forget_pages (struct bridge *bridge, inode_t *inode);
+
+/* --- write.c --- */
+
+/* The kernel is about to be told these attributes of the inode with that number. */
+void write_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iatt);
+/* Setuid and setgid may be gone: if the kernel was told of any, it asks for the mode when it needs it next. */
+void write_forget_mode (struct bridge *bridge, inode_t *inode);
+/* The kernel has the file open by this one more (1), or no more (-1). */
+void write_note_open (const fd_t *fd, int change);
+/* Whether an open may keep the pages that the kernel has: nobody wrote past them since the last one. */
+bool write_may_keep (inode_t *inode);
 void passthrough_dump (const struct bridge *bridge, GString *out);
 
 /* --- open.c --- */
@@ -437,6 +460,7 @@ void names_handlers (struct fuse_lowlevel_ops *ops);
 void attr_handlers (struct fuse_lowlevel_ops *ops);
 void open_handlers (struct fuse_lowlevel_ops *ops);
 void file_handlers (struct fuse_lowlevel_ops *ops);
+void write_handlers (struct fuse_lowlevel_ops *ops);
 void dir_handlers (struct fuse_lowlevel_ops *ops);
 void xattr_handlers (struct fuse_lowlevel_ops *ops);
 void lock_handlers (struct fuse_lowlevel_ops *ops);

@@ -117,14 +117,11 @@ static bool
 reader_add_locked (struct bridge *bridge)
 {
     const unsigned before = bridge->n_readers;
-    int r = 0;
 
-    if (bridge->n_readers < bridge->limit && !bridge->stopping)
-        r = reader_start_locked (bridge);
-    if (r < 0 || bridge->n_readers >= bridge->limit)
+    if (bridge->n_readers < bridge->limit && !bridge->stopping && attempt_is_due (&bridge->starts))
+        (void) attempt_ended (&bridge->starts, &bridge->xlator, reader_start_locked (bridge), "thread for requests");
+    if (bridge->n_readers >= bridge->limit)
         __atomic_store_n (&bridge->full, true, __ATOMIC_RELAXED);
-    if (r < 0)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "no more threads than %u: %s", bridge->n_readers, g_strerror (-r));
     return bridge->n_readers > before;
 }
 

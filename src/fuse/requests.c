@@ -167,6 +167,7 @@ request_attr (call_frame_t *frame, const struct iatt *iatt)
     struct stat st;
 
     stat_of_iatt (&st, iatt);
+    write_note_mode (bridge_of (req), frame->root->about, iatt);
     fuse_reply_attr (req, &st, kernel_remembers (bridge_of (req), frame->root->about, bridge_of (req)->settings.attribute_timeout));
     stack_done (frame->root);
 }
@@ -178,14 +179,14 @@ request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, i
     ret_entry->ino = inode ? inode_nodeid (inode) : 0;
     ret_entry->generation = bridge->generation;
     ret_entry->attr_timeout = kernel_remembers (bridge, ret_entry->ino, bridge->settings.attribute_timeout);
-    ret_entry->entry_timeout = kernel_remembers (bridge, ret_entry->ino, bridge->settings.entry_timeout);
+    ret_entry->entry_timeout = request_is_guarded (bridge, iatt) ? 0 : kernel_remembers (bridge, ret_entry->ino, bridge->settings.entry_timeout);
     stat_of_iatt (&ret_entry->attr, iatt);
+    write_note_mode (bridge, ret_entry->ino, iatt);
 }
 
-/* The inode that an answer is about, known to the table from now on, with a reference. A name may have come
- * to stand for another file since inode was asked about. */
-static inode_t *
-link_answer (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+/* A name may have come to stand for another file since inode was asked about. */
+inode_t *
+request_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
 {
     g_autoptr (inode_t) fresh = NULL;
 
@@ -199,7 +200,7 @@ request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char 
 {
     fuse_req_t req = request_answer (frame);
     struct fuse_entry_param entry;
-    inode_t *linked = link_answer (inode, parent, name, iatt);
+    inode_t *linked = request_link (inode, parent, name, iatt);
 
     request_fill_entry (bridge_of (req), &entry, linked, iatt);
     inode_lookup (linked);
@@ -215,6 +216,7 @@ request_fd_keep (struct bridge *bridge, fd_t *fd)
     pthread_mutex_lock (&bridge->fds_lock);
     g_hash_table_add (bridge->fds, fd_ref (fd));
     pthread_mutex_unlock (&bridge->fds_lock);
+    write_note_open (fd, 1);
 }
 
 void
@@ -227,6 +229,7 @@ request_fd_release (struct bridge *bridge, fd_t *fd)
     pthread_mutex_unlock (&bridge->fds_lock);
     if (!had)
         return;
+    write_note_open (fd, -1);
     passthrough_release (bridge, fd);
     fd_unref (fd);
 }
@@ -292,7 +295,7 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
         fi->cache_readdir = fi->keep_cache = bridge->settings.exclusive && !hidden;
         return;
     }
-    fi->keep_cache = bridge->keep_cache && !hidden;
+    fi->keep_cache = bridge->keep_cache && !hidden && write_may_keep (fd->inode);
     fi->direct_io = bridge->direct_io || hidden;
     fi->noflush = spare_allowed (bridge, fd, fi->flags);
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
@@ -311,6 +314,8 @@ request_open (call_frame_t *frame, fd_t *fd, bool directory)
 
     request_fd_keep (bridge, fd);
     fill_open (frame, &local->fi, fd, directory);
+    if (local->fi.flags & O_TRUNC)
+        write_forget_mode (bridge, fd->inode);
     if (fuse_reply_open (req, &local->fi) < 0)
         request_fd_release (bridge, fd);
     stack_done (frame->root);
@@ -335,7 +340,7 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     struct bridge *bridge = bridge_of (req);
     struct fuse_local *local = frame->local;
     struct fuse_entry_param entry;
-    inode_t *linked = link_answer (inode, parent, name, iatt);
+    inode_t *linked = request_link (inode, parent, name, iatt);
 
     fd_adopt (fd, linked);
     request_fill_entry (bridge, &entry, linked, iatt);

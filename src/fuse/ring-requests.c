@@ -5,9 +5,8 @@
 #include <linux/fuse.h>
 #include <sys/mman.h>
 
-/* What most requests and answers fit in: the rest of an entry's memory goes back to the system after so many that did. */
+/* What most requests and answers fit in: the rest of an entry's memory goes back to the system when its worker waits in vain. */
 #define SMALL (64 * 1024)
-#define SMALL_IN_A_ROW 64
 
 /* What a thread did before it answered comes before whatever is asked after that. The kernel sees to it, and the thread sanitizer can't see that
  * in memory that it shares; of a device that is read and written it takes it for granted, for all threads as well. */
@@ -19,17 +18,22 @@ void __tsan_release (void *address);
 #define __tsan_release(address_) ((void) 0)
 #endif
 
-/* Only who has the entry may do this: the kernel writes there otherwise. */
-static void
-give_memory_back (struct ring_entry *entry, size_t size)
+/* The kernel writes into an entry only while its worker is in io_uring_enter(2) (IORING_SETUP_DEFER_TASKRUN), and what it wrote is among the
+ * completions by then. */
+void
+ring_trim (struct ring_worker *worker)
 {
-    if (size > SMALL) {
-        entry->touched = true;
-        entry->small = 0;
-    } else if (G_UNLIKELY (entry->touched) && ++entry->small == SMALL_IN_A_ROW) {
+    const struct ring_queue *queue = worker->queue;
+    const unsigned n = __atomic_load_n (&queue->n_entries, __ATOMIC_ACQUIRE);
+
+    worker->large = 0;
+    for (unsigned i = 0; i < n && !uring_has (&worker->uring); i++) {
+        struct ring_entry *entry = queue->entries[i];
+
+        if (__atomic_load_n (&entry->giver, __ATOMIC_RELAXED) != worker || !entry->touched)
+            continue;
         madvise (entry->payload + SMALL, MAX_PAYLOAD - SMALL, MADV_DONTNEED);
         entry->touched = false;
-        entry->small = 0;
     }
 }
 
@@ -111,7 +115,7 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
     __tsan_acquire (entry->queue->ring);
     buf.size = entry_assemble (entry, &request);
     buf.mem = request;
-    give_memory_back (entry, entry->header->ent.payload_size);
+    entry->touched |= entry->header->ent.payload_size > SMALL;
     if (buf.size == 0) {
         gf_log (&bridge->xlator, GF_LOG_WARNING, "a request through io_uring is none, or there is no memory for it");
         entry_answer (entry, -EIO, 0);
@@ -153,7 +157,7 @@ ring_answer (struct bridge *bridge, const struct iovec *iov, int count)
         error = -EIO;
     else
         iov_unload (entry->payload, MAX_PAYLOAD, iov + 1, count - 1);
-    give_memory_back (entry, size);
+    entry->touched |= size > SMALL;
     entry_answer (entry, error, error ? 0 : size);
     return (ssize_t) (sizeof *header + size);
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define IN_VAIN INT64_C (2000000000) /* ns of waiting, after which memory is given back */
+
 /* --- they begin with the answer to INIT, and go when the kernel has taken it --- */
 
 static void
@@ -98,16 +100,12 @@ worker_new_locked (struct ring_queue *queue)
 bool
 ring_worker_add_locked (struct ring_queue *queue, unsigned most)
 {
-    int r;
+    struct bridge *bridge = queue->ring->bridge;
 
     __atomic_store_n (&queue->full, queue->n_workers + 1 >= most, __ATOMIC_RELAXED);
-    if (queue->n_workers >= MIN (most, RING_WORKERS_MAX))
+    if (queue->n_workers >= MIN (most, RING_WORKERS_MAX) || bridge->stopping || !attempt_is_due (&bridge->starts))
         return false;
-    r = worker_new_locked (queue);
-    if (r < 0 && r != -ESHUTDOWN)
-        gf_log (&queue->ring->bridge->xlator, GF_LOG_WARNING, "no more than %u threads for requests of processor %u: %s", queue->n_workers,
-                queue->number, g_strerror (-r));
-    return r == 0;
+    return attempt_ended (&bridge->starts, &bridge->xlator, worker_new_locked (queue), "thread with an io_uring for requests") == 0;
 }
 
 /* Workers that are stuck count no more, so that others take their place. */
@@ -153,6 +151,8 @@ worker_put (struct ring_worker *worker, struct ring_entry *entry, enum ring_comm
     if (uring_is_full (&worker->uring))
         (void) uring_submit (&worker->uring);
     uring_put (&worker->uring, command, &submission, command == RING_REGISTER ? entry->where : NULL, entry);
+    __atomic_store_n (&entry->giver, worker, __ATOMIC_RELAXED);
+    worker->large += entry->touched ? 1 : 0;
     worker->idle++;
 }
 
@@ -295,6 +295,8 @@ worker_take (struct ring_worker *worker)
         if (!entry)
             continue; /* it was woken */
         worker->idle--;
+        __atomic_store_n (&entry->giver, NULL, __ATOMIC_RELAXED);
+        worker->large -= entry->touched ? 1 : 0;
         if (r == 0)
             worker_handle (worker, entry);
         else if (r == -EAGAIN || r == -EINTR)
@@ -333,8 +335,12 @@ worker_wait (struct ring_worker *worker)
     int r;
 
     __atomic_add_fetch (&queue->waiting, one, __ATOMIC_SEQ_CST);
-    r = uring_wait (&worker->uring);
+    r = uring_wait (&worker->uring, worker->large ? IN_VAIN : 0);
     __atomic_sub_fetch (&queue->waiting, one, __ATOMIC_SEQ_CST);
+    if (r == -ETIME) {
+        ring_trim (worker);
+        return 0;
+    }
     return r == -EINTR || r == -EAGAIN || r == -EBUSY ? 0 : r;
 }
 

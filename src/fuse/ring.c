@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #define SWITCH "/sys/module/fuse/parameters/enable_uring"
+/* Of a worker: an answer with the wait for the next request. It seldom has more, and then it submits in between. */
+#define SUBMISSIONS 4
 #define HOW_TO_SWITCH "as root, 'echo Y > " SWITCH "' turns it on for what is mounted from then on"
 
 /* Where options, kernel and privileges leave none, why. */
@@ -94,7 +96,7 @@ ring_worker_new (struct ring_queue *queue, int *ret_error)
     worker->reader = (struct reader){ .bridge = bridge, .in_ring = true };
     worker->queue = queue;
     worker->wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-    *ret_error = worker->wake < 0 ? -errno : uring_open (&worker->uring, 64, fuse_session_fd (bridge->session), worker->wake);
+    *ret_error = worker->wake < 0 ? -errno : uring_open (&worker->uring, SUBMISSIONS, fuse_session_fd (bridge->session), worker->wake);
     if (*ret_error == 0)
         return worker;
     ring_worker_free (worker);
@@ -158,6 +160,15 @@ ring_new (struct bridge *bridge, int *ret_error)
     return NULL;
 }
 
+static const char *
+why_failed (int error)
+{
+    const char *limit = attempt_limit (error);
+    g_autofree char *text = g_strdup_printf ("%s%s%s", g_strerror (error), limit ? ". What limits it is " : "", limit ? limit : "");
+
+    return g_intern_string (text);
+}
+
 int
 ring_prepare (struct bridge *bridge, char **ret_error)
 {
@@ -174,12 +185,12 @@ ring_prepare (struct bridge *bridge, char **ret_error)
         bridge->ring = ring_new (bridge, &r);
     if (bridge->ring)
         return 0;
-    bridge->no_ring = why ? why : g_intern_string (g_strerror (-r));
+    bridge->no_ring = why ? why : why_failed (-r);
     if (required) {
         *ret_error = g_strdup_printf ("option 'io-uring' is required, and there is none: %s", bridge->no_ring);
         return -ENOTSUP;
     }
-    gf_log (&bridge->xlator, GF_LOG_INFO, "no io_uring: %s", bridge->no_ring);
+    gf_log (&bridge->xlator, why ? GF_LOG_INFO : GF_LOG_WARNING, "no io_uring: %s", bridge->no_ring);
     return 0;
 }
 

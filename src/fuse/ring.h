@@ -40,8 +40,8 @@ struct ring_entry {
     uint64_t unique;            /* the kernel's number of the request; of who handles it */
     uint64_t commit_id;         /* the same */
     enum ring_command command;  /* the last that was put in; the worker's */
-    unsigned small;             /* requests in a row that didn't touch most of the payload; of who handles it */
-    bool touched;               /* one did */
+    struct ring_worker *giver;  /* gave it to the kernel and has had nothing by it since; atomic */
+    bool touched;               /* much of the payload is in memory; of who handles it */
 };
 
 struct ring_worker {
@@ -52,6 +52,7 @@ struct ring_worker {
     struct ring_entry *mine; /* that one, when it is answered, until it is given to the kernel; atomic */
     uint64_t goes_on;     /* ticks_now of when it began what isn't that request's, with the answer still here; 0; its own */
     unsigned idle;        /* entries that the kernel has; the worker's own */
+    unsigned large;       /* of those, with much memory; the worker's own */
     bool over;            /* it has given them back; the same */
     int wake;             /* an eventfd */
     bool rests;           /* queue->lock: among queue->resting */
@@ -153,5 +154,7 @@ bool ring_is_nudge (const struct ring_entry *entry);
 
 /* The kernel has put a request into entry: this worker handles it. */
 void ring_handle (struct ring_worker *worker, struct ring_entry *entry);
+/* This worker has waited in vain for a while: the memory of its entries goes back to the system. */
+void ring_trim (struct ring_worker *worker);
 
 #endif

@@ -244,6 +244,7 @@ session_make (struct bridge *bridge, const char *options, char **ret_error)
     attr_handlers (&ops);
     open_handlers (&ops);
     file_handlers (&ops);
+    write_handlers (&ops);
     dir_handlers (&ops);
     xattr_handlers (&ops);
     lock_handlers (&ops);

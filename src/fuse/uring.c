@@ -83,9 +83,14 @@ uring_submit (struct uring *uring)
 }
 
 int
-uring_wait (struct uring *uring)
+uring_wait (struct uring *uring, int64_t nanoseconds)
 {
-    return MIN (io_uring_submit_and_wait (&uring->io, 1), 0);
+    struct __kernel_timespec most = { .tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000 };
+    struct io_uring_cqe *cqe;
+
+    if (nanoseconds == 0)
+        return MIN (io_uring_submit_and_wait (&uring->io, 1), 0);
+    return MIN (io_uring_submit_and_wait_timeout (&uring->io, &cqe, 1, &most, NULL), 0);
 }
 
 bool
@@ -119,7 +124,7 @@ int uring_begin (struct uring *uring) { return -ENOSYS; }
 void uring_close (struct uring *uring) { }
 void uring_put (struct uring *uring, enum ring_command command, const struct ring_submission *submission, const void *iov, void *data) { }
 int uring_submit (struct uring *uring) { return -ENOSYS; }
-int uring_wait (struct uring *uring) { return -ENOSYS; }
+int uring_wait (struct uring *uring, int64_t nanoseconds) { return -ENOSYS; }
 bool uring_is_full (struct uring *uring) { return false; }
 void uring_watch (struct uring *uring) { }
 bool uring_has (struct uring *uring) { return false; }

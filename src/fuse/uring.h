@@ -70,8 +70,9 @@ void uring_watch (struct uring *uring);
 /* 0, or a negative errno. */
 int uring_submit (struct uring *uring);
 
-/* Submits what was put in, waits until something is done, or a signal came. 0, or a negative errno. */
-int uring_wait (struct uring *uring);
+/* Submits what was put in, waits until something is done, a signal came, or that many nanoseconds are over (0: for ever): then -ETIME. 0, or
+ * another negative errno. */
+int uring_wait (struct uring *uring, int64_t nanoseconds);
 /* Whether something is. */
 bool uring_has (struct uring *uring);
 /* The next thing that is done: its data and result. */

@@ -54,6 +54,21 @@ setfacl -b "$BACK/dir/file"
 chmod 644 "$BACK/dir/file"
 wait_until "setpriv --reuid 1003 --regid 1003 --clear-groups cat '$MNT/dir/file' >/dev/null 2>&1"
 
+# --- file capabilities go with a write, as on the bare directory, and no user takes them away otherwise
+capable () {
+    : >"$MNT/dir/capable" && chown 1003 "$MNT/dir/capable" && chmod 755 "$MNT/dir/capable"
+    setfattr -n security.capability -v 0x0100000201000000000000000000000000000000 "$MNT/dir/capable"
+}
+chmod 777 "$MNT/dir"
+for write in "echo >>'$MNT/dir/capable'" "truncate -s 100 '$MNT/dir/capable'" "fallocate -l 4096 '$MNT/dir/capable'" \
+    "dd if=/dev/zero of='$MNT/dir/capable' bs=4096 count=1 conv=notrunc oflag=direct status=none"; do
+    capable
+    as 1003 sh -c "$write" || fail "the owner can't: $write"
+    expect_match "the capability after: $write" 'No such attribute' "$(getfattr -n security.capability "$MNT/dir/capable" 2>&1)"
+done
+capable
+expect_error 'Operation not permitted' as 1003 setfattr -x security.capability "$MNT/dir/capable"
+
 # --- super-uid, while it is mounted
 chmod 600 "$BACK/dir/file"
 wait_until "! setpriv --reuid 1003 --regid 1003 --clear-groups cat '$MNT/dir/file' >/dev/null 2>&1"

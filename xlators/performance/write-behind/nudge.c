@@ -99,8 +99,8 @@ nudge_start_locked (xlator_t *this)
 {
     wb_private_t *priv = this->private;
 
-    if (!priv->nudge.started)
-        priv->nudge.started = thread_new (&priv->nudge.thread, "write-behind", nudge_run, this) == 0;
+    if (!priv->nudge.started && attempt_is_due (&priv->nudge.start))
+        priv->nudge.started = attempt_ended (&priv->nudge.start, this, thread_new (&priv->nudge.thread, "write-behind", nudge_run, this), "thread that writes later") == 0;
     thread_cond_signal (&priv->nudge.wake);
     return priv->nudge.started;
 }

@@ -59,6 +59,7 @@ typedef struct {
         pthread_t thread;
         pthread_cond_t wake;
         bool started, ending; /* lock */
+        struct attempt start; /* of the thread */
         bool asked;           /* lock: somebody waits for company */
         GQueue lost;          /* lock: of inode_t, with a reference: they lost what had been answered */
         bool telling;         /* lock: somebody is being told of one */

@@ -241,16 +241,24 @@ posix_acl_fgetxattr (struct acl_look *look)
     return may_read_xattr (look, look->call->fd->inode, look->call->name);
 }
 
+/* The kernel takes file capabilities away before anybody writes, whoever that is. It lets a program do so only with CAP_SETFCAP, and looks at
+ * that before it asks here: security_inode_removexattr. */
+static int
+may_remove_xattr (struct acl_look *look, inode_t *inode, const char *name)
+{
+    return !name || strcmp (name, XATTR_NAME_CAPS) == 0 ? 0 : may_write_xattr (look, inode, name, NULL, 0);
+}
+
 int
 posix_acl_removexattr (struct acl_look *look)
 {
-    return look->call->name ? may_write_xattr (look, look->call->loc->inode, look->call->name, NULL, 0) : 0;
+    return may_remove_xattr (look, look->call->loc->inode, look->call->name);
 }
 
 int
 posix_acl_fremovexattr (struct acl_look *look)
 {
-    return look->call->name ? may_write_xattr (look, look->call->fd->inode, look->call->name, NULL, 0) : 0;
+    return may_remove_xattr (look, look->call->fd->inode, look->call->name);
 }
 
 /* vfs_fileattr_set. */

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A user who writes to a setuid program of root's takes setuid away, however the write comes: ls and execve(2) see it as soon as the write has
+# returned, and what the user wrote doesn't run as root.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_command setpriv dd
+
+as () {
+    setpriv --reuid 1001 --regid 1001 --clear-groups "$@"
+}
+
+program=$(command -v id)
+size=$(stat -L -c %s "$program")
+
+# prepare: root's setuid program that all may write to, which the kernel has been told of.
+prepare () {
+    cp "$program" "$MNT/p"
+    chmod 4777 "$MNT/p"
+    expect "the mode before" 4777 "$(stat -c %a "$MNT/p")"
+}
+
+is_harmless () { # HOW
+    expect "the mode after $1" 777 "$(stat -c %a "$MNT/p")"
+    expect "the uid that the program has after $1" 1001 "$(as "$MNT/p" -u)"
+}
+
+try_all () { # STACK
+    prepare
+    as dd if="$program" of="$MNT/p" bs=4096 conv=notrunc oflag=direct status=none || fail "$1: no direct write"
+    is_harmless "a direct write, $1"
+    prepare
+    as sh -c "echo >>'$MNT/p'"
+    is_harmless "appending, $1"
+    prepare
+    exec 8<"$MNT/p"
+    as dd if="$program" of="$MNT/p" bs=64k conv=notrunc status=none
+    is_harmless "a write while root has it open, $1"
+    as dd if="$program" of="$MNT/p" bs=4096 count=1 conv=notrunc oflag=direct status=none
+    is_harmless "a direct write while root has it open, $1"
+    exec 8<&-
+    prepare
+    as dd if="$program" of="$MNT/p" bs=64k conv=notrunc status=none
+    is_harmless "a plain write, $1"
+    prepare
+    as truncate -s $((size + 4096)) "$MNT/p"
+    is_harmless "truncate, $1"
+    prepare
+    as fallocate -o "$size" -l 4096 "$MNT/p"
+    is_harmless "fallocate, $1"
+    prepare
+    as sh -c ": >'$MNT/p'"
+    expect "the mode after O_TRUNC, $1" 777 "$(stat -c %a "$MNT/p")"
+    # Root's own writes leave it.
+    prepare
+    dd if="$program" of="$MNT/p" bs=4096 conv=notrunc oflag=direct status=none
+    expect "the mode after root's write, $1" 4777 "$(stat -c %a "$MNT/p")"
+}
+
+: >probe && dd if=/dev/zero of=probe bs=4096 count=1 oflag=direct status=none 2>/dev/null || skip "needs O_DIRECT on the file system of $TEST_DIR"
+for layers in "" encryption/rot-13; do
+    # shellcheck disable=SC2086 # none is none
+    stack $layers
+    for options in "" --passthrough=off --exclusive --direct-io-mode=on; do
+        # shellcheck disable=SC2086
+        mount_volfile "$VOL" -o suid $options
+        # rot-13 is its own inverse through the mount: what is copied in is what runs.
+        try_all "${layers:-storage alone} $options"
+        unmount
+        rm -f "$BACK"/*
+    done
+done

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Pipes, sockets and devices are opened by the kernel alone. Where it checks no rights, with acl=translator and no_default_permissions, only those
+# find one who may read and write it, whoever asked before.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_command setpriv setfacl python3 timeout
+
+as () { # UID COMMAND...
+    local uid=$1
+    shift
+    setpriv --reuid "$uid" --regid "$uid" --clear-groups timeout 10 "$@"
+}
+
+connect () { # UID PATH
+    as "$1" python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$2"
+}
+
+chmod 755 "$TEST_DIR"
+mkfifo -m 600 "$BACK/pipe"
+mkfifo -m 640 "$BACK/half"
+mkfifo -m 666 "$BACK/all"
+mknod -m 600 "$BACK/null" c 1 3
+mknod -m 666 "$BACK/open" c 1 3
+python3 -c 'import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(600)' "$BACK/socket" &
+server=$!
+wait_until "[ -S '$BACK/socket' ]"
+chmod 700 "$BACK/socket"
+
+try_all () { # HOW
+    stat "$MNT"/* >/dev/null || fail "$1: root can't see them all"
+    ls -l "$MNT" >/dev/null
+    for file in pipe null; do
+        as 1001 sh -c "exec 3<>'$MNT/$file'" 2>/dev/null && fail "$1: a user opened root's $file"
+        sh -c "exec 3<>'$MNT/$file'" || fail "$1: root can't open $file"
+    done
+    as 1001 sh -c "exec 3<>'$MNT/half'" 2>/dev/null && fail "$1: a user opened what he may not read"
+    connect 1001 "$MNT/socket" 2>/dev/null && fail "$1: a user connected to root's socket"
+    as 1001 sh -c "exec 3<>'$MNT/all'" || fail "$1: a user can't open a pipe for all"
+    as 1001 sh -c "echo >'$MNT/open'" || fail "$1: a user can't open a device for all"
+    chown 1001 "$MNT/pipe"
+    as 1001 sh -c "exec 3<>'$MNT/pipe'" || fail "$1: an owner can't open his pipe"
+    chown 0 "$MNT/pipe"
+    as 1001 sh -c "exec 3<>'$MNT/pipe'" 2>/dev/null && fail "$1: the owner before can open it"
+}
+
+stack
+mount_volfile "$VOL" -o no_default_permissions,dev
+try_all no_default_permissions
+unmount
+stack system/posix-acl
+mount_volfile "$VOL" --acl=translator -o dev
+try_all acl=translator
+setfacl -m u:1001:rw "$MNT/half"
+as 1001 sh -c "exec 3<>'$MNT/half'" || fail "an entry of an ACL doesn't count"
+setfacl -b "$MNT/half"
+unmount
+stack
+mount_volfile "$VOL" -o dev
+try_all "what the kernel checks"
+kill "$server"
