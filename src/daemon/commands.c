@@ -101,6 +101,15 @@ command_refuse_word (const char *word, const char *allowed, GString *answer)
     return -EINVAL;
 }
 
+void
+say_command (const struct running *running, const char *what, const char *command, GString *answer)
+{
+    g_autofree char *quoted = g_shell_quote (running->mountpoint);
+    const bool plain = running->mountpoint[strspn (running->mountpoint, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/._-+,@:=%")] == '\0';
+
+    g_string_append_printf (answer, "%s: windlass %s %s", what, command, plain ? running->mountpoint : quoted);
+}
+
 /* --- the rest --- */
 
 static int

@@ -69,6 +69,9 @@ struct running {
 
 extern const struct control_command running_commands[];
 
+/* "what: windlass COMMAND MOUNTPOINT", which a shell takes as it is. */
+void say_command (const struct running *running, const char *what, const char *command, GString *answer);
+
 /* --- errors.c: the last failures --- */
 int command_errors (void *data, GBytes *input, GString *answer);
 

@@ -249,16 +249,19 @@ running_dump_metrics (const struct running *running)
     const struct metrics_of of = { running->graph->xlators, running->mountpoint, PACKAGE_VERSION, values };
     g_autofree char *dir = path_run_dir ();
     g_autofree char *path = g_strdup_printf ("%s/windlass.%d.metrics", dir, getpid ());
-    g_autoptr (GString) out = g_string_new (NULL);
+    g_autoptr (GString) out = g_string_new (NULL), off = g_string_new (NULL);
     g_autoptr (GError) error = NULL;
 
+    if (!numbers_on (running->graph->xlators)) {
+        say_command (running, "; measuring is off; to measure", "stats", off);
+        g_string_append (off, " --on");
+    }
     values_of (running, values);
     metrics_openmetrics (&of, out);
     g_mkdir_with_parents (dir, 0700);
     /* Written beside it, and renamed: who collects it sees the old one or the new one. */
     if (g_file_set_contents_full (path, out->str, (gssize) out->len, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
-        gf_log (NULL, GF_LOG_INFO, "metrics written to '%s'%s", path,
-                numbers_on (running->graph->xlators) ? "" : "; measuring is off: windlass stats MOUNTPOINT --on");
+        gf_log (NULL, GF_LOG_INFO, "metrics written to '%s'%s", path, off->str);
     else
         gf_log (NULL, GF_LOG_ERROR, "can't write the metrics to '%s': %s", path, error->message);
 }

@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#define STILL_RECORDED "a timeline is being recorded; end it first with"
 #define PATIENCE 20000000 /* nanoseconds for which the main thread waits; then whoever asked asks again */
 
 /* What start is told. */
@@ -120,15 +121,16 @@ volumes_of (const struct graph *graph, const char *text, GPtrArray **ret_volumes
 /* --- start, stop, clear ---------------------------------------------------------------------- */
 
 static int
-start_with (const struct graph *graph, const struct wishes *wishes, GString *answer)
+start_with (const struct running *running, const struct wishes *wishes, GString *answer)
 {
+    const struct graph *graph = running->graph;
     struct timeline_settings settings = { .min = wishes->min, .slowest = wishes->slowest,
                                           .memory = wishes->memory };
     g_autofree char *problem = NULL;
     int r;
 
     if (timeline_is_on ()) {
-        g_string_append (answer, "a timeline is being recorded already; end it with: windlass timeline stop");
+        say_command (running, "a timeline is being recorded already; end it with", "timeline stop", answer);
         return -EALREADY;
     }
     if (opset_parse (wishes->fop, &settings.fops, &problem) < 0) {
@@ -143,13 +145,13 @@ start_with (const struct graph *graph, const struct wishes *wishes, GString *ans
 }
 
 static int
-start (const struct graph *graph, char **lines, GString *answer)
+start (const struct running *running, char **lines, GString *answer)
 {
     struct wishes wishes = { .memory = 64 << 20 };
     int r = wishes_read (&wishes, lines, answer);
 
     if (r == 0)
-        r = start_with (graph, &wishes, answer);
+        r = start_with (running, &wishes, answer);
     g_free (wishes.fop);
     g_free (wishes.translator);
     return r;
@@ -163,7 +165,7 @@ say_count (GString *out, uint64_t n, const char *what)
 }
 
 static int
-stop (GString *answer)
+stop (const struct running *running, GString *answer)
 {
     struct timeline_counts counts;
     int r = timeline_stop (PATIENCE, &counts);
@@ -173,7 +175,7 @@ stop (GString *answer)
         return r;
     }
     if (r < 0) {
-        g_string_append (answer, "no timeline is being recorded; begin with: windlass timeline start");
+        say_command (running, "no timeline is being recorded; begin with", "timeline start", answer);
         return r;
     }
     if (counts.seen > 0 && counts.filtered == counts.seen) {
@@ -193,10 +195,10 @@ stop (GString *answer)
 }
 
 static int
-clear (GString *answer)
+clear (const struct running *running, GString *answer)
 {
     if (timeline_is_on ()) {
-        g_string_append (answer, "a timeline is being recorded; end it first with: windlass timeline stop");
+        say_command (running, STILL_RECORDED, "timeline stop", answer);
         return -EBUSY;
     }
     if (timeline_clear ())
@@ -215,11 +217,11 @@ running_timeline (void *data, GBytes *input, GString *answer)
     g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
     if (lines[0] && strcmp (lines[0], "start") == 0)
-        return start (running->graph, lines + 1, answer);
+        return start (running, lines + 1, answer);
     if (lines[0] && strcmp (lines[0], "stop") == 0)
-        return stop (answer);
+        return stop (running, answer);
     if (lines[0] && strcmp (lines[0], "clear") == 0)
-        return clear (answer);
+        return clear (running, answer);
     g_string_append_printf (answer, "a timeline can be told start, stop and clear, not '%s'", lines[0] ? lines[0] : "");
     return -EINVAL;
 }
@@ -256,8 +258,8 @@ running_timeline_cat (void *data, GBytes *input, GString *answer)
     if (r == 0) {
         r = timeline_print (format, &at, CONTROL_PIECE, answer, &more);
         if (r < 0)
-            g_string_append (answer, r == -EBUSY ? "a timeline is being recorded; end it first with: windlass timeline stop"
-                                                 : "there is no recorded timeline; begin with: windlass timeline start");
+            say_command (data, r == -EBUSY ? STILL_RECORDED : "there is no recorded timeline; begin with",
+                         r == -EBUSY ? "timeline stop" : "timeline start", answer);
     }
     if (r < 0)
         return r;

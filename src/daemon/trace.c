@@ -153,6 +153,8 @@ command_trace_start (void *data, GBytes *input, GString *answer)
         r = check_counts (gate, answer);
     if (r == 0)
         r = functions_start (&wish.functions, answer);
+    if (r == -EALREADY)
+        say_command (data, "; end it with", "trace stop", answer);
     g_array_unref (gate->pids);
     g_ptr_array_unref (gate->paths);
     g_ptr_array_unref (gate->translators);
@@ -163,7 +165,15 @@ command_trace_start (void *data, GBytes *input, GString *answer)
 int
 command_trace_stop (void *data, GBytes *input, GString *answer)
 {
-    return functions_stop (answer);
+    int r = functions_stop (answer);
+
+    if (r == -EALREADY)
+        say_command (data, "; begin one with", "trace start", answer);
+    else if (r == 0) {
+        say_command (data, "print it with", "trace cat", answer);
+        g_string_append_c (answer, '\n');
+    }
+    return r;
 }
 
 int
@@ -172,7 +182,9 @@ command_trace_cat (void *data, GBytes *input, GString *answer)
     g_autofree char *where = control_piece_where (input, NULL), *next = NULL;
     int r = functions_read (where, CONTROL_PIECE, answer, &next);
 
-    if (r == 0)
+    if (r == -ENODATA)
+        say_command (data, "; begin one with", "trace start", answer);
+    else if (r == 0)
         control_piece_next (answer, next);
     return r;
 }

@@ -9,8 +9,8 @@ stack encryption/rot-13
 mount_volfile "$VOL" --in-place-limit=3600 # what is slow on a busy machine would be below another thread
 
 # Nothing was traced yet.
-expect_error 'windlass trace: .*no trace was started' "$WINDLASS" trace cat "$MNT"
-expect_error 'windlass trace: no trace is on' "$WINDLASS" trace stop "$MNT"
+expect_error "windlass trace: .*no trace was started; begin one with: windlass trace start $MNT\$" "$WINDLASS" trace cat "$MNT"
+expect_error "windlass trace: no trace is on; begin one with: windlass trace start $MNT\$" "$WINDLASS" trace stop "$MNT"
 
 # A write goes down from the bridge to the storage, and its answer comes up inside of that.
 expect_match "how many" '^[1-9][0-9]{3} functions are traced$' "$("$WINDLASS" trace start "$MNT")"
@@ -29,7 +29,7 @@ expect "creates" 1 "$(grep -c 'fuse_create()' stopped)"
 
 # Only some functions; what they are in is not theirs to show.
 expect_match "some" '^[1-9][0-9]? functions are traced$' "$("$WINDLASS" trace start "$MNT" --function 'rot13_*' --function '!rot13_i*')"
-expect_error 'a trace is on already' "$WINDLASS" trace start "$MNT"
+expect_error "a trace is on already; end it with: windlass trace stop $MNT\$" "$WINDLASS" trace start "$MNT"
 echo hello >"$MNT/file"
 expect_ok "$WINDLASS" trace stop "$MNT"
 expect_error 'no trace is on' "$WINDLASS" trace stop "$MNT"

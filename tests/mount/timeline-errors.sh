@@ -18,8 +18,8 @@ refused () {
 }
 echo content >"$MNT/file"
 
-refused 'no timeline is being recorded; begin with: windlass timeline start' stop "$MNT"
-refused 'there is no recorded timeline' cat "$MNT"
+refused "no timeline is being recorded; begin with: windlass timeline start $MNT\$" stop "$MNT"
+refused "there is no recorded timeline; begin with: windlass timeline start $MNT\$" cat "$MNT"
 refused 'there is no recorded timeline' clear "$MNT"
 mkdir other
 refused "'other' is not a mount point" start other
@@ -42,8 +42,8 @@ refused 'the filters left none of [0-9]+ requests; the timeline has ended' stop 
 
 # Twice; and nothing ends when the file can't be had.
 expect_ok "$WINDLASS" timeline start "$MNT" --min 0 --translator '*/posix' --fop readv,stat,lookup,open
-refused 'a timeline is being recorded already; end it with: windlass timeline stop' start "$MNT"
-refused 'a timeline is being recorded; end it first' cat "$MNT"
+refused "a timeline is being recorded already; end it with: windlass timeline stop $MNT\$" start "$MNT"
+refused "a timeline is being recorded; end it first with: windlass timeline stop $MNT\$" cat "$MNT"
 refused 'a timeline is being recorded; end it first' clear "$MNT"
 refused "'$TEST_DIR/gone/out.json' can't be written: No such file or directory" stop "$MNT" -o "$TEST_DIR/gone/out.json"
 refused "'other' can't be written: Is a directory" stop "$MNT" -o other

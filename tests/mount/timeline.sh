@@ -42,7 +42,7 @@ timeline cat "$MNT" --json | cmp - out.json || fail "what is printed is not what
 timeline cat "$MNT" --text -o out.txt
 expect "text in a file" "$text" "$(cat out.txt)"
 expect_ok timeline clear "$MNT"
-expect_error 'there is no recorded timeline; begin with: windlass timeline start' timeline cat "$MNT"
+expect_error "there is no recorded timeline; begin with: windlass timeline start $MNT" timeline cat "$MNT"
 unmount
 
 # What a translator does later is below what it does it for, and an arrow leads there.

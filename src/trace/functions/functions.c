@@ -195,7 +195,7 @@ start_check (const struct functions_wish *wish, GString *answer)
     if (why)
         g_string_append_printf (answer, "functions can't be traced here: %s", why);
     else if (functions_are_traced ())
-        g_string_append (answer, "a trace is on already; 'windlass trace stop' ends it");
+        g_string_append (answer, "a trace is on already");
     if (answer->len)
         return why ? -EOPNOTSUPP : -EALREADY;
     if (!functions.modules)
@@ -258,7 +258,7 @@ functions_stop (GString *answer)
         return -EOPNOTSUPP;
     }
     if (!functions_are_traced ()) {
-        g_string_append (answer, "no trace is on; 'windlass trace start' begins one");
+        g_string_append (answer, "no trace is on");
         return -EALREADY;
     }
     sites_want (NULL);
@@ -270,7 +270,7 @@ functions_stop (GString *answer)
     gate_end ();
     g_clear_pointer (&functions.globs, g_ptr_array_unref);
     left = sites_count ().on;
-    g_string_append (answer, "the trace was stopped; 'windlass trace cat' prints it\n");
+    g_string_append (answer, "the trace was stopped\n");
     if (left > 0)
         g_string_append_printf (answer, "%zu functions keep their call, which does nothing now: a debugger has a breakpoint there\n", left);
     return 0;

@@ -205,7 +205,7 @@ functions_read (const char *where, size_t size, GString *out, char **ret_next)
 
     *ret_next = NULL;
     if (functions.session == 0) {
-        g_string_append (out, "there is nothing to print: no trace was started; 'windlass trace start' begins one");
+        g_string_append (out, "there is nothing to print: no trace was started");
         return -ENODATA;
     }
     if (!*where)
