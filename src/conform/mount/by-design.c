@@ -122,13 +122,16 @@ print_man (const struct by_design *row, const char *when)
 {
     g_autofree char *sentence = g_strdup_printf ("%c%s.\n", g_ascii_toupper (*row->reason), row->reason + 1);
 
-    printf (".TP\n\\fB");
+    /* Not .TP, which begins the text on the last line of a tag that takes several. */
+    printf (".PP\n\\fB");
     print_roff (row->name);
-    printf ("\\fR, %s\n", when);
+    printf ("\\fR, ");
+    print_roff (when);
+    printf ("\n.RS\n");
     print_roff (sentence);
-    printf ("Lines: ");
+    printf (".br\nLines: ");
     print_roff (row->line);
-    printf ("\n");
+    printf ("\n.RE\n");
 }
 
 void
