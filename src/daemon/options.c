@@ -62,6 +62,26 @@ parse_row (const char *name, const char *value, void *data, GError **error)
     return FALSE;
 }
 
+/* "[on|off|translator]", in brackets if it may be left out: what --help shows, and completion offers. Other words for on and off aren't
+ * shown. Never freed. */
+static const char *
+values_shown (const struct xlator_option *row)
+{
+    static const char *const synonyms[] = { "yes", "true", "enable", "1", "no", "false", "disable", "0", NULL };
+    const bool flag = option_is_flag (row);
+    g_autoptr (GString) text = g_string_new (NULL);
+
+    if (row->type == OPTION_BOOL)
+        return "[on|off]";
+    if (row->type != OPTION_ENUM)
+        return "VALUE";
+    for (const char *const *value = row->values; *value; value++)
+        if (!flag || !g_strv_contains (synonyms, *value))
+            g_string_append_printf (text, "%s%s", text->len ? "|" : flag ? "[" : "", *value);
+    g_string_append (text, flag ? "]" : "");
+    return g_intern_string (text->str);
+}
+
 static void
 add_rows (GOptionGroup *group)
 {
@@ -76,7 +96,7 @@ add_rows (GOptionGroup *group)
             .arg = G_OPTION_ARG_CALLBACK,
             .arg_data = (gpointer) parse_row,
             .description = row->help,
-            .arg_description = flag ? "[on|off]" : "VALUE",
+            .arg_description = values_shown (row),
         };
         g_array_append_val (entries, entry);
     }

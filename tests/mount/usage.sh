@@ -30,9 +30,21 @@ usage "entry-timeout.*needs a value" -f "$VOL" -o entry-timeout "$MNT"
 ! is_mounted || fail "it is mounted"
 
 expect_match "the version" '^windlass [0-9]' "$("$WINDLASS" --version)"
-expect_match "the help" 'MOUNTPOINT' "$("$WINDLASS" --help)"
+help=$("$WINDLASS" --help)
+expect_match "the help" 'MOUNTPOINT' "$help"
+expect_match "all values of an option" '^  --acl=\[on\|off\|translator\] ' "$help"
+expect_match "without other words for on and off" '^  --direct-io-mode=\[auto\|on\|off\] ' "$help"
+expect_match "values of one that needs one" '^  --passthrough=auto\|off\|required ' "$help"
 expect_match "the folder of logs" '^/.*windlass' "$("$WINDLASS" --print-logdir)"
 expect_match "the folder of translators" '^/' "$("$WINDLASS" --print-xlatordir)"
+
+# A tag that takes several lines stands alone: the text begins below it.
+page=$("$WINDLASS" conform --man)
+expect_match "the page" '^.fB.*with the mount option kernel.-writeback' "$page"
+if command -v groff >/dev/null; then
+    page=$(printf '.TH A 8\n%s\n' "$page" | groff -man -Tascii -P-c -rLL=70n -)
+    expect_no_match "a tag that runs into the text" 'kernel-writeback-cache +[A-Z]' "$page"
+fi
 
 # These are about the graph: status 1.
 for option in --volume-name=nosuch --xlator-option=posix.nosuch=1 --xlator-option=nosuch.directory=/ --xlator-option=nonsense; do
