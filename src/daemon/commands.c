@@ -123,7 +123,7 @@ command_graph (void *data, GBytes *input, GString *answer)
 }
 
 const struct control_command running_commands[] = {
-    { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, and bytes of memory",
+    { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, bytes of memory, and the process",
       running_counts },
     { "errors", "print the last failures; input: json, clear, record=notable|all|swallowed", command_errors },
     { "explain", "print what each translator does with a file; input: its path from the root of the mount", command_explain },

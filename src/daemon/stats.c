@@ -82,6 +82,7 @@ running_counts (void *data, GBytes *input, GString *answer)
     values_of (data, values);
     for (int i = 0; i < VALUES && (i < THREADS || values[i].value); i++)
         g_string_append_printf (answer, "%s=%" G_GUINT64_FORMAT "\n", keys[i], values[i].value);
+    g_string_append_printf (answer, "pid=%d\n", getpid ());
     return 0;
 }
 

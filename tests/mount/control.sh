@@ -40,7 +40,7 @@ ln -s "$TEST_DIR" link
 mkdir "a blank"
 mount --bind "$MNT" "a blank"
 for name in "$MNT/" mnt link/mnt "link/../${TEST_DIR##*/}/./mnt" "link/a blank"; do
-    expect_ok "$WINDLASS" counts "$name"
+    expect "the process of $name" "pid=$DAEMON" "$("$WINDLASS" counts "$name" | grep '^pid=')"
 done
 umount "a blank"
 
