@@ -73,6 +73,7 @@ scripts=$SOURCE_DIR/src/trace/bpftrace
 trace fops -p "$DAEMON" "$scripts/fop-latency.bt"
 trace translators -p "$DAEMON" "$scripts/translator-latency.bt"
 trace slow -p "$DAEMON" "$scripts/slow-requests.bt" 15
+trace all -p "$DAEMON" "$scripts/slow-requests.bt" 0
 trace errors -p "$DAEMON" "$scripts/errors.bt"
 # Without a process: the program's path.
 trace path -e "BEGIN { printf (\"ready\\n\"); } usdt:$program:windlass:writev_start {
@@ -100,7 +101,10 @@ expect_match "a histogram of rot-13" '^@own_ns\[rot-13-2\]:' "$(cat translators)
 expect_match "who took the time" '^@own_us_sum\[delay-gen-1, writev\]: '"$twenty_ms"'[0-9]{3}$' "$(cat translators)"
 expect_match "the slow one" '^ +[0-9]+ +'"$twenty_ms"'\.[0-9]{3} writev +0 /dir/file$' "$(cat slow)"
 expect "no other" 1 "$(grep -c ' writev ' slow)"
-expect_match "errors" '^@errors\[posix, lookup, 2\]: [1-9]' "$(cat errors)"
+expect_match "of all" '^operations of 0 ms' "$(cat all)"
+expect_match "all" '^ +[0-9]+ +[0-9]+\.[0-9]{3} mkdir +0 /dir/in$' "$(cat all)"
+expect_match "errors" '^@errors\[posix, lookup, 2, ENOENT\]: [1-9]' "$(cat errors)"
+expect_no_match "only what was counted" '^@name' "$(cat errors)"
 expect_match "what a write is about" '^/dir/file\|\|0\|10\|writev$' "$(cat path)"
 expect_match "what a mkdir is about" '^/dir\|in$' "$(cat path)"
 expect_match "how it went" '^0\|/dir/in$' "$(cat path)"
