@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/numbers.h"
 #include "control/control.h"
+#include "core/failures.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,6 +110,25 @@ read_fop (struct seen *seen, const char *line)
     return fop;
 }
 
+static bool
+is_notable (const char *fop, int op_errno)
+{
+    for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++)
+        if (strcmp (fop_name (op), fop) == 0)
+            return failure_is_notable (op, op_errno);
+    return true;
+}
+
+/* error XLATOR FOP ERRNO COUNT, of the last fop. Of errno 0 are those that nobody told apart. */
+static void
+read_error (struct seen_fop *fop, const char *line)
+{
+    g_auto (GStrv) words = g_strsplit (line, " ", -1);
+
+    if (g_strv_length (words) == 5 && !is_notable (fop->name, (int) MIN (number_of (words[3]), G_MAXINT)))
+        fop->ordinary += MIN (number_of (words[4]), fop->failed - fop->ordinary);
+}
+
 /* whole SUM MIN MAX LOW:COUNT ...; what each bucket has is put back into it. */
 static void
 read_histogram (struct histogram *histogram, const char *line)
@@ -180,6 +200,8 @@ numbers_seen_parse (const char *text)
             read_xlator (seen, *line);
         else if (g_str_has_prefix (*line, "fop "))
             fop = read_fop (seen, *line);
+        else if (fop && g_str_has_prefix (*line, "error "))
+            read_error (fop, *line);
         else if (fop && g_str_has_prefix (*line, "whole "))
             read_histogram (&fop->whole, *line);
         else if (fop && g_str_has_prefix (*line, "own "))

@@ -10,6 +10,7 @@
 struct seen_fop {
     char *name;
     uint64_t count, failed, sum, own_sum, below_sum; /* sums in nanoseconds */
+    uint64_t ordinary; /* of those that failed, as core/failures.h has it: a name that isn't there, no such attribute */
     struct histogram whole, own, below;
 };
 

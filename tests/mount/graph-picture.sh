@@ -26,7 +26,7 @@ print(len(boxes), "boxes,", len([1 for path in root.iter(space + "path") if path
 END
 }
 
-stack encryption/rot-13 debug/delay-gen,delay-percentage=0 test/pass
+stack encryption/rot-13 debug/error-gen,failure=100%,enable=readlink,error-no=EIO test/pass
 sed -i 's/rot-13-1/<ro\&t>/' "$VOL"
 mount_volfile "$VOL"
 expect "as text" "$("$WINDLASS" tell "$MNT" - graph)" "$(graph "$MNT")"
@@ -41,12 +41,19 @@ expect_no_match "nothing was counted" 'call' "$said"
 "$WINDLASS" stats "$MNT" --on >/dev/null
 echo hello >"$MNT/file"
 ! cat "$MNT/missing" 2>/dev/null || fail "there is a file 'missing'"
+expect_match "what isn't there was asked for" 'errno="ENOENT"' "$("$WINDLASS" stats "$MNT" | grep _errors)"
+graph "$MNT" --svg >calm.svg && graph "$MNT" --dot >calm.dot || fail "graph"
+! grep -q 'class="failed"\|[0-9] failed' calm.svg || fail "what every program does is red"
+! grep -q 'color=red\|[0-9] failed' calm.dot || fail "what every program does is red"
+ln -s file "$MNT/link"
+! readlink "$MNT/link" >/dev/null || fail "EIO was expected"
 said=$(graph "$MNT" --svg >on.svg && texts on.svg) || fail "this is no picture: $said"
 expect_match "an edge" '^[1-9][0-9]* calls, [0-9.]+.?s$' "$said"
 expect_match "a failure" '^own [0-9.]+.?s, [1-9][0-9]* failed$' "$said"
 grep -q 'class="failed"' on.svg || fail "what failed isn't red"
 graph "$MNT" --dot >on.dot || fail "graph --dot"
 expect_match "for graphviz" '^    n[0-9] -> n[0-9] \[label="[1-9][0-9]* calls?, [0-9.]+.?s"\];$' "$(cat on.dot)"
+expect_match "for graphviz" 'failed", color=red' "$(cat on.dot)"
 expect_match "for graphviz" '<ro&t>.nencryption/rot-13' "$(cat on.dot)"
 if command -v dot >/dev/null; then
     dot -Tsvg on.dot >/dev/null || fail "graphviz can't read it"
