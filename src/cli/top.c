@@ -9,6 +9,7 @@
 #include "cli/top.h"
 #include "control/control.h"
 #include "core/suggest.h"
+#include "trace/busy.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -191,32 +192,67 @@ busy_before (const GPtrArray *before, uint64_t key)
     return NULL;
 }
 
+/* What came to all rows of one name. */
+struct busy_sum {
+    uint64_t count, failed, bytes, sum, max;
+};
+
+/* A file that was made anew, or a program that ran again and again, is one row: those that are gone are told apart by nothing else. */
+static char *
+busy_name (const struct seen_busy *busy, enum top_view view)
+{
+    if (view == TOP_PATHS || g_str_has_suffix (busy->name, BUSY_ENDED))
+        return g_strdup (busy->name);
+    return g_strdup_printf ("%" G_GUINT64_FORMAT " %s", busy->key, busy->name);
+}
+
+static void
+add_sum (GHashTable *sums, char *name, const struct seen_busy *now, const struct seen_busy *before)
+{
+    struct busy_sum *sum = g_hash_table_lookup (sums, name);
+
+    if (!sum)
+        g_hash_table_insert (sums, g_strdup (name), sum = g_new0 (struct busy_sum, 1));
+    /* What it inherited isn't its own. */
+    sum->count += less (now->count - now->over, before->count - MIN (before->count, before->over));
+    sum->failed += less (now->failed, before->failed);
+    sum->bytes += less (now->bytes, before->bytes);
+    sum->sum += less (now->sum, before->sum);
+    sum->max = MAX (sum->max, now->max);
+}
+
+static void
+add_busy_row (const struct top *top, GPtrArray *rows, const char *name, const struct busy_sum *sum)
+{
+    struct difference difference = { .count = sum->count, .failed = sum->failed, .sum = sum->sum };
+    const guint at = rows->len;
+
+    if (!sum->count)
+        return;
+    add_row (rows, name, &difference, sum->sum, top_seconds (top));
+    ((struct top_row *) rows->pdata[at])->bytes = (double) sum->bytes / top_seconds (top);
+    ((struct top_row *) rows->pdata[at])->p99 = sum->max;
+}
+
 static void
 add_busy (const struct top *top, enum top_view view, GPtrArray *rows)
 {
+    g_autoptr (GHashTable) sums = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+    GHashTableIter iter;
+    gpointer name, sum;
     const GPtrArray *all = view == TOP_PATHS ? top->now->paths : top->now->processes;
     const GPtrArray *before_all = !top->before ? NULL : view == TOP_PATHS ? top->before->paths : top->before->processes;
 
     for (guint i = 0; i < all->len; i++) {
         static const struct seen_busy none;
         const struct seen_busy *now = all->pdata[i], *before = busy_before (before_all, now->key);
-        g_autofree char *name = view == TOP_PATHS ? g_strdup (now->name)
-                                                  : g_strdup_printf ("%" G_GUINT64_FORMAT " %s", now->key, now->name);
-        struct difference difference;
+        g_autofree char *own_name = busy_name (now, view);
 
-        if (!before || before->count > now->count)
-            before = &none;
-        /* What it inherited isn't its own. */
-        difference = (struct difference){ .count = less (now->count - now->over, before->count - MIN (before->count, before->over)),
-                                          .failed = less (now->failed, before->failed), .sum = less (now->sum, before->sum) };
-        if (difference.count) {
-            const guint at = rows->len;
-
-            add_row (rows, name, &difference, difference.sum, top_seconds (top));
-            ((struct top_row *) rows->pdata[at])->bytes = (double) less (now->bytes, before->bytes) / top_seconds (top);
-            ((struct top_row *) rows->pdata[at])->p99 = now->max;
-        }
+        add_sum (sums, own_name, now, before && before->count <= now->count ? before : &none);
     }
+    g_hash_table_iter_init (&iter, sums);
+    while (g_hash_table_iter_next (&iter, &name, &sum))
+        add_busy_row (top, rows, name, sum);
 }
 
 static double

@@ -126,7 +126,7 @@ lease_ended (gpointer data)
 
     running->lease = 0;
     numbers_set (running->graph->xlators, NUMBERS_LEASED, false);
-    busy_set (running->graph->xlators, NULL, false);
+    busy_set (running->graph->xlators, NULL, NULL, false);
     return G_SOURCE_REMOVE;
 }
 
@@ -153,25 +153,26 @@ renew_lease (struct running *running, const char *seconds, GString *answer)
         g_source_remove (running->lease);
     running->lease = g_timeout_add_seconds ((guint) n, lease_ended, running);
     numbers_set (running->graph->xlators, NUMBERS_LEASED, true);
-    busy_set (running->graph->xlators, bridge_xlator (running->bridge), true);
+    busy_set (running->graph->xlators, bridge_xlator (running->bridge), running->graph->itable, true);
     return 0;
 }
 
 /* --- who keeps it busy ------------------------------------------------------------------------ */
 
-/* The path, or the process's name. */
+/* The path, or the process's name; of what is gone that which it had. */
 static char *
-name_of (const struct running *running, enum busy_by by, uint64_t key)
+name_of (const struct running *running, enum busy_by by, const struct busy_row *row)
 {
+    const uint64_t key = row->key;
     g_autoptr (inode_t) inode = by == BUSY_PATH ? inode_get_nodeid (running->graph->itable, key) : NULL;
     g_autofree char *file = g_strdup_printf ("/proc/%" G_GUINT64_FORMAT "/comm", key), *comm = NULL;
 
     if (by == BUSY_PATH)
-        return inode ? inode_path (inode, NULL) : g_strdup ("(forgotten)");
+        return inode ? inode_path (inode, NULL) : g_strdup (*row->name ? row->name : "(forgotten)");
     if (key == 0)
         return g_strdup ("(kernel)");
     if (!g_file_get_contents (file, &comm, NULL, NULL))
-        return g_strdup ("(ended)");
+        return g_strdup_printf ("%s%s" BUSY_ENDED, row->name, *row->name ? " " : "");
     return g_strndup (g_strchomp (comm), COMM_MAX);
 }
 
@@ -184,7 +185,7 @@ add_busy (const struct running *running, enum busy_by by, GString *answer)
 
     for (size_t i = 0; i < n; i++) {
         const struct busy_row *row = &rows[i];
-        g_autofree char *name = name_of (running, by, row->key), *escaped = g_strescape (name, NULL);
+        g_autofree char *name = name_of (running, by, row), *escaped = g_strescape (name, NULL);
         const uint64_t values[] = { row->key, row->count, row->over, row->failed, row->bytes, row->sum, row->max };
 
         g_string_append (answer, by == BUSY_PATH ? "path" : "process");

@@ -2,7 +2,12 @@
 #include "trace/busy.h"
 
 #include "core/frame.h"
+#include "core/inode.h"
 #include "core/watch.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
 #define SLOTS (2 * BUSY_ROWS) /* a power of two */
 #define FREE UINT16_MAX
@@ -16,6 +21,7 @@ struct table {
 
 static struct table tables[BUSY_TABLES] = { { .lock = PTHREAD_MUTEX_INITIALIZER }, { .lock = PTHREAD_MUTEX_INITIALIZER } };
 static const xlator_t *the_edge; /* atomic */
+static struct itable *the_itable; /* atomic; written before the_edge */
 static bool is_on;               /* of the thread that calls busy_set */
 
 /* --- tables ---------------------------------------------------------------------------------- */
@@ -60,11 +66,17 @@ replace_locked (struct table *table, uint64_t key)
 }
 
 static struct busy_row *
-row_of_locked (struct table *table, uint64_t key)
+find_locked (struct table *table, uint64_t key)
 {
     for (size_t slot = slot_of (key); table->slots[slot] != FREE; slot = (slot + 1) % SLOTS)
         if (table->rows[table->slots[slot]].key == key)
             return &table->rows[table->slots[slot]];
+    return NULL;
+}
+
+static struct busy_row *
+add_locked (struct table *table, uint64_t key)
+{
     if (table->used == BUSY_ROWS)
         return replace_locked (table, key);
     table->rows[table->used] = (struct busy_row){ .key = key };
@@ -72,13 +84,56 @@ row_of_locked (struct table *table, uint64_t key)
     return &table->rows[table->used++];
 }
 
+/* Who asks waits for the answer, so that he is there, and so is the file; later both may be gone. */
 static void
-count (struct table *table, uint64_t key, const struct watch_event *event, uint64_t ns)
+note_name (enum busy_by by, uint64_t key, char *ret_name)
 {
+    char path[40];
+    ssize_t n;
+    int fd;
+
+    *ret_name = '\0';
+    if (by == BUSY_PATH) {
+        if (!inode_path_of_nodeid (__atomic_load_n (&the_itable, __ATOMIC_ACQUIRE), key, NULL, true, ret_name, BUSY_NAME))
+            *ret_name = '\0';
+        return;
+    }
+    g_snprintf (path, sizeof path, "/proc/%" G_GUINT64_FORMAT "/comm", key);
+    fd = open (path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    n = read (fd, ret_name, BUSY_NAME - 1);
+    close (fd);
+    ret_name[MAX (n, 0)] = '\0';
+    g_strchomp (ret_name);
+}
+
+/* The name is looked for without the lock, and only of who is new. */
+static struct busy_row *
+lock_row_of (enum busy_by by, uint64_t key)
+{
+    struct table *table = &tables[by];
     struct busy_row *row;
+    char name[BUSY_NAME] = "";
 
     pthread_mutex_lock (&table->lock);
-    row = row_of_locked (table, key);
+    if ((row = find_locked (table, key)))
+        return row;
+    pthread_mutex_unlock (&table->lock);
+    note_name (by, key, name);
+    pthread_mutex_lock (&table->lock);
+    if ((row = find_locked (table, key)))
+        return row;
+    row = add_locked (table, key);
+    memcpy (row->name, name, sizeof name);
+    return row;
+}
+
+static void
+count (enum busy_by by, uint64_t key, const struct watch_event *event, uint64_t ns)
+{
+    struct busy_row *row = lock_row_of (by, key);
+
     row->count++;
     row->sum += ns;
     row->max = MAX (row->max, ns);
@@ -86,7 +141,7 @@ count (struct table *table, uint64_t key, const struct watch_event *event, uint6
         row->failed++;
     else if (event->op == FOP_readv || event->op == FOP_writev)
         row->bytes += (uint64_t) event->op_ret;
-    pthread_mutex_unlock (&table->lock);
+    pthread_mutex_unlock (&tables[by].lock);
 }
 
 /* --- watching -------------------------------------------------------------------------------- */
@@ -101,14 +156,14 @@ busy_unwind (const struct watch_event *event)
         return;
     ns = ticks_to_ns (event->ticks - event->begin);
     if (root->about)
-        count (&tables[BUSY_PATH], root->about, event, ns);
-    count (&tables[BUSY_PROCESS], (uint64_t) root->pid, event, ns);
+        count (BUSY_PATH, root->about, event, ns);
+    count (BUSY_PROCESS, (uint64_t) root->pid, event, ns);
 }
 
 static const struct watcher busy_watcher = { .name = "busy", .unwind = busy_unwind };
 
 void
-busy_set (GPtrArray *xlators, const xlator_t *edge, bool on)
+busy_set (GPtrArray *xlators, const xlator_t *edge, struct itable *itable, bool on)
 {
     if (on == is_on)
         return;
@@ -119,6 +174,8 @@ busy_set (GPtrArray *xlators, const xlator_t *edge, bool on)
         index_all_locked (&tables[i]);
         pthread_mutex_unlock (&tables[i].lock);
     }
+    if (on)
+        __atomic_store_n (&the_itable, itable, __ATOMIC_RELEASE);
     __atomic_store_n (&the_edge, on ? edge : NULL, __ATOMIC_RELEASE);
     watch_set (xlators, &busy_watcher, on);
 }

@@ -13,6 +13,9 @@
 #include "core/translator.h"
 
 #define BUSY_ROWS 256
+#define BUSY_NAME 256 /* bytes */
+
+#define BUSY_ENDED "(ended)" /* what the name of a process that is gone ends in, when it is told */
 
 enum busy_by { BUSY_PATH, BUSY_PROCESS, BUSY_TABLES };
 
@@ -21,10 +24,11 @@ struct busy_row {
     uint64_t count, over;        /* calls; by how many that may be too many */
     uint64_t failed, bytes;      /* of those that were seen: read and written */
     uint64_t sum, max;           /* nanoseconds */
+    char name[BUSY_NAME];        /* the path, or the process's name, when it came in; "" if nobody knew. For what is gone when it is read */
 };
 
-/* edge: whose calls count, the bridge. From off to on the tables begin anew. One graph at a time; on one thread. */
-void busy_set (GPtrArray *xlators, const xlator_t *edge, bool on);
+/* edge: whose calls count, the bridge; itable: its inodes. From off to on the tables begin anew. One graph at a time; on one thread. */
+void busy_set (GPtrArray *xlators, const xlator_t *edge, struct itable *itable, bool on);
 bool busy_on (void);
 
 /* A copy of a table, ret_rows having BUSY_ROWS places; how many there are. Any thread. */

@@ -21,6 +21,8 @@ head -c 1M /dev/zero >"$MNT/dir/$(printf 'busy\033[2J')"
 while :; do
     cat "$MNT"/dir/* "$MNT/missing" >/dev/null 2>&1
     echo hello >"$MNT/dir/written"
+    echo hello >"$MNT/dir/gone"
+    rm "$MNT/dir/gone"
 done &
 load=$!
 trap 'status=$?; kill $load 2>/dev/null; (exit $status); cleanup' EXIT
@@ -32,6 +34,13 @@ expect_match "translators" '^rot-13-1 ' "$said"
 expect_match "operations" '^lookup +[1-9]' "$said"
 expect_match "a path, without what a terminal acts on" '^/dir/busy\?\[2J +[1-9]' "$said"
 expect_match "processes" '^[0-9]+ ' "$said"
+# What is gone has the name that it had; and one row.
+said=$(top "$MNT" --count 2 --interval 1 --by path) || fail "top: $said"
+expect_match "a file that is gone" '^/dir/gone +[0-9]' "$said"
+expect_no_match "without a name" '^\(forgotten\)' "$said"
+said=$(top "$MNT" --count 1 --interval 1 --by process) || fail "top: $said"
+expect "one row of a program that ended" 1 "$(grep -c '^cat (ended)' <<<"$said")"
+expect_no_match "without a name" '^[0-9]* ?\(ended\)|^[0-9]+ cat \(ended\)' "$said"
 wait_until '[ "$(measuring)" = 0 ]'
 only=$(top "$MNT" --batch --count 1 --interval 0.3 --by fop --sort name)
 expect_match "operations" '^fop ' "$only"
