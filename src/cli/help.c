@@ -146,13 +146,22 @@ help_type (const char *type, const char *const *dirs, bool man)
     return CLI_OK;
 }
 
+static int
+help_operations (void)
+{
+    for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++)
+        puts (fop_name (op));
+    return CLI_OK;
+}
+
 int
 cli_help (const struct cli_command *command, int argc, char **argv)
 {
-    gboolean man = FALSE;
+    gboolean man = FALSE, operations = FALSE;
     const GOptionEntry more[] = {
         { "man", 0, 0, G_OPTION_ARG_NONE, &man, "print the OPTIONS of the type's manual page, in roff",
           NULL },
+        { "operations", 0, 0, G_OPTION_ARG_NONE, &operations, "print the names of the operations, which --fop takes", NULL },
         { 0 },
     };
     struct cli_graph options = { 0 };
@@ -162,12 +171,14 @@ cli_help (const struct cli_command *command, int argc, char **argv)
     if (!cli_parse (command, &argc, argv, &options, more))
         return CLI_USAGE;
     dirs = (const char *const *) options.xlator_dirs;
-    if (argc == 1 && !man)
+    if (argc == 1 && operations)
+        status = help_operations ();
+    else if (argc == 1 && !man)
         status = help_list (dirs);
     else if (argc == 2)
         status = help_type (argv[1], dirs, man);
     else
-        fprintf (stderr, "windlass help: one type is wanted, got %d; usage: windlass help [[--man] TYPE]\n",
+        fprintf (stderr, "windlass help: one type is wanted, got %d; usage: windlass help [[--man] TYPE | --operations]\n",
                  argc - 1);
     cli_graph_clear (&options);
     return status;
