@@ -24,7 +24,7 @@ FOP_LIST (UNSUPPORTED)
 /* That routes are made by one thread at a time; a leaf. */
 static pthread_mutex_t routes_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool
+static bool UNTRACED
 xlator_does (const xlator_t *xl, bool own, enum fop op)
 {
     return own || (xl->api->every && (!xl->api->every_ops || opset_has (xl->api->every_ops, op)));
@@ -33,7 +33,7 @@ xlator_does (const xlator_t *xl, bool own, enum fop op)
 /* The translator's own function, whoever watches. */
 #define OWN(name)                                                                                  \
     name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
-    name##_fop *xlator_own_##name (const xlator_t *xl)                                             \
+    name##_fop *UNTRACED xlator_own_##name (const xlator_t *xl)                                    \
     {                                                                                              \
         if (xl->api->fops.name)                                                                    \
             return xl->api->fops.name;                                                             \

@@ -100,13 +100,13 @@ watchers_of (const xlator_t *xl)
     return __atomic_load_n (&xl->watchers, __ATOMIC_ACQUIRE);
 }
 
-static const xlator_t *
+static const xlator_t *UNTRACED
 caller_of (const call_frame_t *frame, const struct frame_watch *watch)
 {
     return watch->outer ? watch->outer->callee : frame->parent->this;
 }
 
-static void __attribute__ ((noinline))
+static void UNTRACED __attribute__ ((noinline))
 tell_wind (call_frame_t *frame, unsigned who, const struct call *call)
 {
     const struct frame_watch *watch = &frame->watch;
@@ -119,7 +119,7 @@ tell_wind (call_frame_t *frame, unsigned who, const struct call *call)
 }
 
 /* A frame that was handed on has two to answer for; the first moves out of the way. */
-static void __attribute__ ((noinline))
+static void UNTRACED __attribute__ ((noinline))
 move_out (call_frame_t *frame)
 {
     struct frame_watch *outer = stack_alloc (frame->root, sizeof *outer, NULL);
@@ -161,7 +161,7 @@ watch_wind_plain (call_frame_t *frame, unsigned who, ret_fn_t ret)
     frame->watch.begin = ticks_of_counter ();
 }
 
-static void __attribute__ ((noinline))
+static void UNTRACED __attribute__ ((noinline))
 watch_wind (call_frame_t *frame, unsigned who, ret_fn_t ret, const struct call *call)
 {
     if (frame->watched) {
@@ -198,7 +198,7 @@ charge (call_frame_t *frame, const struct frame_watch *watch, uint64_t ticks)
 }
 
 /* Tells of the answer to whom it was handed on, then to who handed it on. Then the frame may be another's. */
-static void __attribute__ ((noinline))
+static void UNTRACED __attribute__ ((noinline))
 watch_unwind (call_frame_t *frame, int op_ret, int op_errno, const struct answer *answer)
 {
     const uint64_t ticks = ticks_now ();
@@ -239,7 +239,7 @@ first_of (const call_frame_t *frame)
 #define WATCH(fop)                                                                                 \
     fop##_fop *xlator_own_##fop (const xlator_t *xl);                                              \
                                                                                                    \
-    static void __attribute__ ((noinline))                                                         \
+    static void UNTRACED __attribute__ ((noinline))                                                \
     unwind_with_##fop (call_frame_t *frame, call_frame_t *parent, xlator_t *this, int32_t op_ret,  \
                        int32_t op_errno FOP_RETS_##fop (DECLARE))                                  \
     {                                                                                              \
@@ -249,8 +249,9 @@ first_of (const call_frame_t *frame)
         watch_unwind (frame, op_ret, op_errno, &answer);                                           \
     }                                                                                              \
                                                                                                    \
-    static void watched_##fop##_cbk (call_frame_t *parent, void *cookie, xlator_t *this,           \
-                                     int32_t op_ret, int32_t op_errno FOP_RETS_##fop (DECLARE))    \
+    static void UNTRACED                                                                           \
+    watched_##fop##_cbk (call_frame_t *parent, void *cookie, xlator_t *this, int32_t op_ret,       \
+                         int32_t op_errno FOP_RETS_##fop (DECLARE))                                \
     {                                                                                              \
         call_frame_t *frame = cookie;                                                              \
         const struct frame_watch *first = first_of (frame);                                        \
@@ -263,7 +264,7 @@ first_of (const call_frame_t *frame)
         ret (parent, own_cookie, this, op_ret, op_errno FOP_RETS_##fop (NAME));                    \
     }                                                                                              \
                                                                                                    \
-    static void __attribute__ ((noinline))                                                         \
+    static void UNTRACED __attribute__ ((noinline))                                                \
     wind_with_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))                 \
     {                                                                                              \
         const unsigned who = watchers_of (this);                                                   \
@@ -279,7 +280,7 @@ first_of (const call_frame_t *frame)
         xlator_own_##fop (this) (frame, this FOP_ARGS_##fop (NAME));                               \
     }                                                                                              \
                                                                                                    \
-    void watched_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))              \
+    void UNTRACED watched_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))     \
     {                                                                                              \
         const unsigned who = watchers_of (this);                                                   \
         fop##_fop *const own = this->api->fops.fop;                                                \

@@ -45,6 +45,7 @@ expect_trace translator posix_lookup
 
 traced path --path '*.db' --fop writev
 expect "writes" 1 "$(grep -c ' rot13_writev() {' path)"
+expect "of the trace's own watching" "" "$(grep -E ' (watch(ed)?_|(un)?wind_with_|tell_wind|move_out|xlator_own_|xlator_does)' fop fops path)"
 
 traced nobody --pid 2147483647
 expect_no_trace nobody posix_writev
