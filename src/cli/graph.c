@@ -80,7 +80,7 @@ draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
         picture_svg (seen, title, out);
     cli_print_safely (stdout, out->str);
     if (off)
-        fprintf (stderr, "windlass %s: measuring is off: calls are of before, if there are any; to measure: windlass stats %s --on\n",
+        fprintf (stderr, "windlass %s: measuring is off, numbers are from earlier; start with: windlass stats %s --on\n",
                  command->name, mountpoint);
     numbers_seen_free (seen);
     return CLI_OK;

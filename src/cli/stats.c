@@ -151,8 +151,7 @@ draw_wanted (const struct cli_command *command, const struct seen *seen, const c
 static void
 say_off (const struct cli_command *command, const char *mountpoint)
 {
-    fprintf (stderr, "windlass %s: measuring is off: translators' numbers are of before, if there are any; to measure: "
-             "windlass stats %s --on\n", command->name, mountpoint);
+    fprintf (stderr, "windlass %s: measuring is off, numbers are from earlier; start with: windlass stats %s --on\n", command->name, mountpoint);
 }
 
 static int

@@ -255,7 +255,7 @@ running_dump_metrics (const struct running *running)
     g_autoptr (GError) error = NULL;
 
     if (!numbers_on (running->graph->xlators)) {
-        say_command (running, "; measuring is off; to measure", "stats", off);
+        say_command (running, "; measuring is off, numbers are from earlier; start with", "stats", off);
         g_string_append (off, " --on");
     }
     values_of (running, values);

@@ -445,13 +445,13 @@ explain_open (const struct bridge *bridge, inode_t *inode, GString *out)
     pthread_mutex_unlock (&all->shards[shard].lock);
     if (!found)
         return false;
+    g_autofree char *times = known.opens == 1 ? g_strdup ("once") : g_strdup_printf ("%u times", known.opens);
+
     if (known.id)
-        g_string_append_printf (out, "yes, the kernel reads and writes it itself: it is open %u times, in that way until nobody has it open "
-                                "any more, and written as %s", known.opens, known.as_root ? "root" : "a user");
+        g_string_append_printf (out, "yes, open %s by passthrough until its last close, written as %s", times, known.as_root ? "root" : "a user");
     else
-        g_string_append_printf (out, "no, it is open %u times in the kernel's page cache, in that way until nobody has it open any more",
-                                known.opens);
-    g_string_append (out, "; ");
+        g_string_append_printf (out, "no, open %s through the page cache until its last close", times);
+    g_string_append (out, "; later opens: ");
     return true;
 }
 
@@ -475,10 +475,10 @@ bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString *out)
     is_open = inode && explain_open (bridge, inode, out);
     in_the_way = passthrough_in_the_way (bridge->graph->top, inode, &why, &storage);
     if (in_the_way)
-        g_string_append_printf (out, "%s, volume '%s' %s\n", is_open ? "if it is opened after that: no" : "no", in_the_way->name, why);
+        g_string_append_printf (out, "no, volume '%s' %s\n", in_the_way->name, why);
     else
-        g_string_append_printf (out, "%s (passthrough)\n", is_open ? "no translator has to see what is read and written"
-                                                         : "yes, when it is opened: no translator has to see what is read and written");
+        g_string_append_printf (out, "yes%s: no translator has to see what is read and written (passthrough)\n",
+                                is_open ? "" : ", when it is opened");
     if (__atomic_load_n (&all->refused, __ATOMIC_RELAXED))
         g_string_append_printf (out, "kernel passthrough: the kernel refused it %u times; the log says why\n",
                                 __atomic_load_n (&all->refused, __ATOMIC_RELAXED));

@@ -20,7 +20,7 @@
 void
 recording_text_begin (const struct recording *recording, GString *out)
 {
-    g_string_append (out, "#    began         took   in us: since the request began, and until the answer\n");
+    g_string_append (out, "#    began         took   columns: start, duration (us)\n");
 }
 
 static void

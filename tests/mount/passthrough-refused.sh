@@ -28,6 +28,9 @@ expect "how often the log warns" 1 "$(grep -c ' W .*kernel passthrough was refus
 expect_match "why" "refused for '/overlay/refused-1': its file system stands on another one already" "$(cat "$LOG")"
 expect_match "the next one" " D .*kernel passthrough was refused for '/overlay/refused-2'" "$(cat "$LOG")"
 expect_match "files after that" "kernel passthrough of '/after-3': yes" "$(cat "$LOG")"
+exec 3<"$MNT/overlay/refused-1"
+expect_match "an open file" '^no, open once through the page cache until its last close; later opens: ' "$(why "$MNT/overlay/refused-1")"
+exec 3<&-
 expect_match "what explain says" '^the kernel refused it [0-9]+ times' "$(why "$MNT/overlay/refused-1")"
 
 # A mount on a mount: the lower one has what can be had.

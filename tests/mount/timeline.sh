@@ -23,6 +23,7 @@ expect "nothing is left beside it" out.json "$(ls | grep out)"
 
 # A tree, with the names of then; the write goes on on the thread of what was held back.
 text=$(timeline cat "$MNT")
+expect_match "the columns" '^#    began         took   columns: start, duration \(us\)$' "$text"
 expect_match "the write" '^request [0-9]+: writev /dir/file, offset 0, 6 bytes, process [0-9]+, uid 0, at' "$text"
 expect_match "its way" ' {4}rot-13-2: writev = 6 \(answered on held\)$' "$text"
 expect_match "its way below" ' {8}posix: writev = 6 \(on held\)$' "$text"
