@@ -136,7 +136,7 @@ counts_change (enum audit_kind kind, void *object, int change, const void *calle
     g_mutex_unlock (&counts.lock);
     if (stolen) {
         g_autofree char *place = place_name (stolen);
-        finding_add_type ("reference given back twice", place_type (stolen), "of an %s, by %s", kind_names[kind], place);
+        finding_add_type ("reference given back twice", place_type (stolen), "one %s reference too many, by %s", kind_names[kind], place);
     }
     return stolen != NULL;
 }
@@ -179,6 +179,7 @@ counts_grew (unsigned mark)
 static void
 counted_report (const struct counted *counted, unsigned mark)
 {
+    const int n = counted->refs - counted->marked[mark];
     unsigned guilty = 0;
 
     for (unsigned i = 0; i < counted->n; i++)
@@ -186,7 +187,7 @@ counted_report (const struct counted *counted, unsigned mark)
             guilty = i;
     g_autofree char *place = place_name (counted->by[guilty].caller);
     finding_add_type ("reference leaked", counted->by[guilty].type ? counted->by[guilty].type : "unknown",
-                      "%d of an %s, taken at %s", counted->refs - counted->marked[mark], kind_names[counted->kind], place);
+                      "%d %s reference%s not released; last taken at %s", n, kind_names[counted->kind], n == 1 ? "" : "s", place);
 }
 
 void
