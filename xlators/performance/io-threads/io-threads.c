@@ -88,8 +88,8 @@ static const struct xlator_option iot_options[] = {
         .min = 0,
         .max = 1,
         .online = true,
-        .help = "while nobody waits, operations of a kind that took less than this lately go on in the thread that brought them, without a "
-                "hand-over; 0: none does",
+        .help = "operations that took less than this run in the thread that brought them while no call waits in a queue, slower ones "
+                "in the pool; 0: all in the pool",
     },
     {},
 };
