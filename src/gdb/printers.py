@@ -181,7 +181,7 @@ def call_stack(value):
 
 @prints("xlator")
 def xlator(value):
-    return "'%s' (%s)" % (xlator_name(value), string_at(value["type"]))
+    return "'%s' (%s)" % (string_at(value["name"]) or "unnamed", string_at(value["type"]))
 
 
 @prints("_GString", fields=False)

@@ -39,7 +39,8 @@ gfid = inode.split("gfid")[1].split(",")[0].strip()
 nodeid = inode.split("nodeid")[1].split()[0].rstrip(",")
 each("xl fd " + fd, "xl frame " + frame, "xl inode " + gfid, "xl inode " + nodeid, "xl inode ((fd_t *) %s)->inode" % fd)
 for kind, expression in (("frame", "*(call_frame_t *) " + frame), ("gfid", "((fd_t *) %s)->inode->gfid" % fd),
-                         ("fd", "*(fd_t *) " + fd), ("root", "*((call_frame_t *) %s)->root" % frame)):
+                         ("fd", "*(fd_t *) " + fd), ("root", "*((call_frame_t *) %s)->root" % frame),
+                         ("xlator", "*((call_frame_t *) %s)->this" % frame), ("inode", "*((fd_t *) %s)->inode" % fd)):
     print("=== printer " + kind)
     gdb.execute("p " + expression)
 print("=== wrong")
@@ -89,6 +90,9 @@ check () {
     expect_match "$file: a frame, printed" '^\$[0-9]+ = writev fuse -> delay-gen-2 \(waits\) = \{root = ' "$(part 'printer frame')"
     expect_match "$file: a gfid, printed" '^\$[0-9]+ = [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' "$(part 'printer gfid')"
     expect_match "$file: a request, printed" '^\$[0-9]+ = request [0-9]+ writev, uid ' "$(part 'printer root')"
+    expect_match "$file: a translator, printed" "^\\\$[0-9]+ = 'delay-gen-2' \\(debug/delay-gen\\) = \\{" "$(part 'printer xlator')"
+    expect_match "$file: an inode, printed" '^\$[0-9]+ = /folder/stuck, nodeid [0-9]+, gfid ' "$(part 'printer inode')"
+    expect_no_match "$file: all of it could be read" '<unreadable' "$(cat "$file")"
     expect "$file: all commands are listed" 9 "$(part xl | grep -c '^xl [a-z]* -- [A-Z]')"
     expect_match "$file: with what they do" '^Runs to the next translator of this request' "$(part 'help xl wind')"
     expect "$file: each mistake has a line" "$(wrong | grep -c '^=== xl')" "$(wrong | grep -c '^error: [^<]')"
