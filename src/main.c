@@ -303,6 +303,7 @@ mount_and_run (struct program *program)
         terminal = strcmp (program->options.log_file, "-") == 0;
         log_graph (program->graph);
         serve_control (program);
+        gf_log (NULL, GF_LOG_INFO, "'%s' is mounted", program->mountpoint);
         log_set_tee (false);
         background_ready (terminal);
         run (program);

@@ -7,6 +7,7 @@
 stack encryption/rot-13
 mount_volfile "$VOL" -L DEBUG
 mv "$LOG" "$LOG.1"
+expect_match "the log of a command that has returned" " I .*'$MNT' is mounted\$" "$(cat "$LOG.1")"
 kill -HUP "$DAEMON"
 wait_until "[ -e '$LOG' ]"
 kill -USR1 "$DAEMON"
