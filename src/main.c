@@ -4,7 +4,7 @@
  *
  *   options -> volfile, graph -> mount point checks        errors go to the terminal; nothing has happened yet
  *   fork    -> graph_activate -> mount -> INIT answered    the parent waits for this, and its exit status tells
- *   wait for a signal, or for the unmount                  the main thread; fuse-N answer the kernel
+ *   wait for a signal, or for the unmount                  the main thread; fuse-N and fuse-ring-N answer the kernel
  */
 #include "cli/cli.h"
 #include "core/thread.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The threads that read requests: fuse-0, fuse-1, ... Each takes one from the kernel, winds it, and comes back for the
+ * The threads that read requests from /dev/fuse: fuse-0, fuse-1, ...; those of an io_uring are fuse-ring-N, in ring-threads.c.
+ * Each takes one from the kernel, winds it, and comes back for the
  * next. A few wait, since the kernel then finds one that last ran where the caller runs; more would only be cold, so the
  * rest is parked. When the last that waited has got something to do, one that is parked is called, or a new one starts.
  * Those that took the place of others that were stuck (slow.c) end when they weren't needed for a while.

@@ -56,7 +56,8 @@ END
     wait_until 60 "grep -q '^=== end' gdb.out"
     if [ "$(id -u)" = 0 ]; then umount "$MNT"; else fusermount3 -u "$MNT"; fi
 ) &
-RUN="gdb -nx -batch -x script" timeout 100 "$WINDLASS" --debug -f "$VOL" "$MNT" >gdb.out 2>gdb.err
+case $TEST_THROUGH in device) io_uring=off serves='fuse-[0-9]+' ;; *) io_uring=required serves='fuse-ring-[0-9]+' ;; esac
+RUN="gdb -nx -batch -x script" timeout 100 "$WINDLASS" --debug --io-uring=$io_uring -f "$VOL" "$MNT" >gdb.out 2>gdb.err
 wait
 
 part () {
@@ -65,6 +66,7 @@ part () {
 for argument in frame this fd vector count offset iobref; do
     expect_match "the arguments" "^$argument = " "$(part arguments)"
 done
+expect_match "the thread's name, as README has it" "^Thread [0-9]+ \"$serves\" hit Breakpoint 1" "$(cat gdb.out)"
 expect_match "vector[0]" 'iov_base = 0x[0-9a-f]+, iov_len = 8' "$(part arguments)"
 expect_match "the data" '^DATA goodbye$' "$(part arguments)"
 expect_match "steps into the rotation" '^MET .*rot13_(iovec|bytes)$' "$(part rotation)"
