@@ -429,7 +429,8 @@ dist_bpftrace_SCRIPTS = \
 
 # --- gdb -------------------------------------------------------------------------------------------
 
-# gdb loads <auto-load folder>/<path of the program>-gdb.py with the program, and that the files of the folder beside it.
+# gdb loads <auto-load folder>/<path of the program>-gdb.py with the program, and that the files of the folder beside it. A gdb of /usr
+# looks into no other prefix's folder. There a link beside the program leads to the file, which gdb loads, or says how to allow that.
 gdb_modules = \
     %D%/gdb/arguments.py \
     %D%/gdb/base.py \
@@ -443,10 +444,13 @@ gdb_modules = \
     %D%/gdb/show_graph.py \
     %D%/gdb/stepping.py
 gdb_loader = $(gdbautoloaddir)$(sbindir)/windlass-gdb
+gdb_link = $(sbindir)/windlass-gdb.py
 EXTRA_DIST += %D%/gdb/windlass.py $(gdb_modules)
 install-data-local:
 	$(MKDIR_P) '$(DESTDIR)$(gdb_loader)'
 	$(INSTALL_DATA) $(srcdir)/%D%/gdb/windlass.py '$(DESTDIR)$(gdb_loader).py'
 	for module in $(gdb_modules); do $(INSTALL_DATA) $(srcdir)/$$module '$(DESTDIR)$(gdb_loader)/' || exit 1; done
+	case '$(gdbautoloaddir)' in /usr/share/gdb/auto-load) ;; *) \
+	    $(MKDIR_P) '$(DESTDIR)$(sbindir)' && ln -sfr '$(DESTDIR)$(gdb_loader).py' '$(DESTDIR)$(gdb_link)' ;; esac
 uninstall-hook:
-	rm -rf '$(DESTDIR)$(gdb_loader)' '$(DESTDIR)$(gdb_loader).py'
+	rm -rf '$(DESTDIR)$(gdb_loader)' '$(DESTDIR)$(gdb_loader).py' '$(DESTDIR)$(gdb_link)'

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
-What gdb should know about Windlass. Loaded by itself with an installed windlass, and by ./windlass; elsewhere:
+What gdb should know about Windlass. Loaded by itself with an installed windlass (gdb may ask to allow it first), and by RUN=gdb
+./windlass; elsewhere:
 
     (gdb) source src/gdb/windlass.py
     (gdb) help xl
@@ -20,7 +21,7 @@ PACKAGE = "windlass_gdb"
 
 
 def folder():
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(os.path.realpath(__file__))  # a link beside the program leads here
     installed = os.path.join(here, "windlass-gdb")
     return installed if os.path.isdir(installed) else here
 
