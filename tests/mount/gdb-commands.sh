@@ -19,7 +19,6 @@ wait_until '"$WINDLASS" inflight "$MNT" | grep -q ": writev"'
 cat >script <<END
 set pagination off
 set width 0
-source $SOURCE_DIR/src/gdb/windlass.py
 python
 import gdb
 def each(*commands):
@@ -98,10 +97,10 @@ check () {
     expect "$file: each mistake has a line" "$(wrong | grep -c '^=== xl')" "$(wrong | grep -c '^error: [^<]')"
 }
 
-gdb -nx -batch -x script -p "$DAEMON" >live 2>live.err
+RUN="gdb -nx -batch -x script -p $DAEMON" "$WINDLASS" >live 2>live.err # as README has it
 check live
 gcore -o dump "$DAEMON" >gcore.out 2>&1 || skip "needs a gcore that can dump the daemon: $(tail -n 1 gcore.out)"
-gdb -nx -batch -x script "$BUILD_DIR/src/windlass" "dump.$DAEMON" >core 2>core.err
+RUN="gdb -nx -batch -x script -c dump.$DAEMON" "$WINDLASS" >core 2>core.err # as README has it
 check core
 rm "dump.$DAEMON"
 kill -9 $writer
