@@ -5,5 +5,5 @@
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/replay-lib.sh"
-need_command qemu-img
+need_command qemu-img gcc pkg-config
 replay c
