@@ -37,7 +37,7 @@ connection_is_gone (struct bridge *bridge)
 static int
 fusermount (const char *mountpoint, bool lazy)
 {
-    const char *argv[] = { "fusermount3", "-u", "-q", lazy ? "-z" : "--", "--", mountpoint, NULL };
+    const char *argv[] = { "fusermount3", lazy ? "-uqz" : "-uq", "--", mountpoint, NULL };
     int status;
     pid_t pid;
 

@@ -40,5 +40,37 @@ expect "modes of its log" 600 "$(stat -c %a logs/log)"
 as 65534 fusermount3 -u "$MNT"
 wait_until "! is_running $DAEMON"
 DAEMON=''
+
+# A user's daemon that ends has fusermount3 unmount: normally, and lazily only where a file is still open.
+mkdir bin
+printf '#!/bin/sh\necho "$@" >>"%s"\nexec "%s" "$@"\n' "$TEST_DIR/logs/calls" "$(command -v fusermount3)" >bin/fusermount3
+chmod 755 bin bin/fusermount3
+is_listed () { # root can't look at it
+    grep -q " $MNT " /proc/self/mountinfo
+}
+ends () {
+    user env "HOME=$TEST_DIR" "PATH=$TEST_DIR/bin:$PATH" "$WINDLASS" -N -f "$VOL" -l logs/log -p logs/pid "$MNT" 2>logs/errors &
+    wait_until "user '$WINDLASS' counts '$MNT' >/dev/null 2>&1"
+    DAEMON=$(cat logs/pid)
+    : >logs/calls
+    chmod 666 logs/calls
+}
+ends
+kill "$DAEMON"
+wait
+expect "what it asks fusermount3" "-uq -- $MNT" "$(cat logs/calls)"
+expect "what fusermount3 says" "" "$(cat logs/errors)"
+! is_listed || fail "it is still mounted"
+ends
+setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'exec 7<"$1" && exec sleep 100' sh "$MNT/file" &
+holder=$!
+wait_until "ls -l /proc/$holder/fd/7 2>/dev/null | grep -q '$MNT/file'"
+kill "$DAEMON"
+wait_until "! is_running $DAEMON"
+kill $holder
+expect "what it asks of a busy one" "-uq -- $MNT -uqz -- $MNT" "$(paste -sd' ' logs/calls)"
+! is_listed || fail "it is still mounted"
+DAEMON=''
+
 grep -qs '^user_allow_other' /etc/fuse.conf && exit 0
 expect_error 'allow_other.*user_allow_other' user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -o allow_other "$MNT"
