@@ -73,3 +73,6 @@ expect_error "one volfile is wanted" conform
 
 expect_match "the names of cases are listed" '^rename/file onto file$' "$("$WINDLASS" conform --list)"
 expect_match "what differs by design says why" '^locks/waiting in a circle, always: deadlocks' "$("$WINDLASS" conform --by-design)"
+if printf '%s\n' 3.17 "$("$WINDLASS" --version | sed -n 's/^libfuse //p')" | sort -CV; then
+    expect_no_match "what differs by design with libfuse 3.17" 'O_TMPFILE' "$("$WINDLASS" conform --by-design)"
+fi

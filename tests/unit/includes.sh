@@ -38,4 +38,12 @@ if [ -n "$libfuse" ]; then
     printf 'only src/fuse may include libfuse, but:\n%s\n' "$libfuse"
     status=1
 fi
+# What configure found out is known to a file that includes config.h, itself or by one of these headers. Without it #ifdef takes the other
+# branch, and nobody hears of it.
+headers=$(grep -rl --include='*.h' '^ *# *include *"config\.h"' src | sed 's,^src/,,' | paste -sd'|')
+while read -r file; do
+    grep -qE "^ *# *include *\"(config\.h|$headers)\"" "$file" && continue
+    echo "$file asks for HAVE_..., and includes no config.h"
+    status=1
+done < <(grep -rlE --include='*.c' '^ *# *(el)?if.*\<HAVE_' src)
 exit $status

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What differs from a bare directory by design, and why. The manual page windlass-conform(8) is made from this table. */
+#include "config.h"
+
 #include "conform/mount/mount.h"
 
 #include <fnmatch.h>
