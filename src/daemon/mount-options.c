@@ -97,7 +97,7 @@ word_add (struct program_options *options, const char *word, char **ret_error)
         return 0;
     if (g_strv_contains (kernel_words, pair[0])) {
         g_string_append_printf (options->kernel, "%s%s", options->kernel->len ? "," : "", word);
-        return 0;
+        return strcmp (word, "ro") == 0 ? options_add_bridge (options, "read-only", NULL, ret_error) : 0;
     }
     value = pair[1] ? unescape (pair[1]) : NULL;
     if (strcmp (pair[0], "fuse-mountopts") == 0 && value)

@@ -298,8 +298,6 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     bridge_fill (bridge, graph, mountpoint);
     r = bridge_options_read (bridge, options, ret_error);
     if (r == 0) {
-        if (has_option (mount_options, "ro"))
-            bridge->settings.read_only = true;
         bridge->checked = !has_option (mount_options, "no_default_permissions");
         if (acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR)
             r = bridge_leave_to_translator (bridge, has_option (mount_options, "default_permissions"), ret_error);

@@ -20,6 +20,8 @@ for given in "-o ro" "--read-only" "--read-only=on" "-o read-only=on" "-o fuse-m
     expect_error 'Read-only' rm "$MNT/file"
     expect_error 'Read-only' chmod 600 "$MNT/file"
     expect_error 'Read-only' setfattr -n user.x -v 1 "$MNT/file"
+    expect_match "what explain says with $given" '^    nothing may be changed \(read-only\)$' "$("$WINDLASS" explain "$MNT/file")"
+    expect_match "where it comes from" '^    option read-only = on \(command line\)$' "$("$WINDLASS" explain "$MNT/file")"
     unmount
 done
 
