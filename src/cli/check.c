@@ -25,10 +25,8 @@ cli_check (const struct cli_command *command, int argc, char **argv)
 
     if (!cli_parse (command, &argc, argv, &options, NULL))
         return CLI_USAGE;
-    if (argc < 2) {
-        fprintf (stderr, "windlass check: which volfile? usage: windlass check FILE...\n");
-        status = CLI_USAGE;
-    }
+    if (argc < 2)
+        status = cli_usage (command, "which volfile?");
     for (int i = 1; i < argc; i++)
         if (!check_file (&options, argv[i]))
             status = CLI_FAILED;

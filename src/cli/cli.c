@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which subcommands there are, and what they share. */
 #include "cli/cli.h"
+#include "core/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +98,13 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
     if (more)
         g_option_context_add_main_entries (context, more, NULL);
     if (!g_option_context_parse (context, argc, &argv, &error)) {
-        fprintf (stderr, "%s: %s; see '%s --help'\n", name, error->message, name);
+        g_autoptr (GPtrArray) names = g_ptr_array_new ();
+        g_autofree char *suggestion = NULL;
+
+        suggest_add_options (names, ret_graph ? entries : NULL);
+        suggest_add_options (names, more);
+        suggestion = suggest_option (error, names);
+        fprintf (stderr, "%s: %s%s%s see '%s --help'\n", name, error->message, suggestion, *suggestion ? "" : ";", name);
         cli_graph_clear (&graph);
         return false;
     }

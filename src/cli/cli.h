@@ -98,6 +98,10 @@ GBytes *cli_read (const struct cli_command *command, const char *path);
 /* Says what is wrong with the arguments. CLI_USAGE. */
 int cli_usage (const struct cli_command *command, const char *what);
 
+/* For a command whose first argument is one of verbs (NULL at the end): CLI_OK if word is one; else CLI_USAGE after a message with all,
+ * their list for people. word NULL: there is none. */
+int cli_check_verb (const struct cli_command *command, const char *const *verbs, const char *all, const char *word);
+
 /* stats.c, top.c */
 
 int cli_top (const struct cli_command *command, int argc, char **argv);

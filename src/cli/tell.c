@@ -8,6 +8,7 @@
  */
 #include "cli/cli.h"
 #include "control/control.h"
+#include "core/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,8 +93,26 @@ cli_read (const struct cli_command *command, const char *path)
 int
 cli_usage (const struct cli_command *command, const char *what)
 {
-    fprintf (stderr, "windlass %s: %s; usage: windlass %s %s\n", command->name, what, command->name, command->arguments);
+    fprintf (stderr, "windlass %s: %s%s usage: windlass %s %s\n", command->name, what, g_str_has_suffix (what, "?") ? "" : ";",
+             command->name, command->arguments);
     return CLI_USAGE;
+}
+
+int
+cli_check_verb (const struct cli_command *command, const char *const *verbs, const char *all, const char *word)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    g_autofree char *question = g_strconcat (all, "?", NULL), *suggestion = NULL, *text = NULL;
+
+    if (!word)
+        return cli_usage (command, question);
+    if (g_strv_contains (verbs, word))
+        return CLI_OK;
+    for (const char *const *verb = verbs; *verb; verb++)
+        g_ptr_array_add (names, (char *) *verb);
+    suggestion = suggest_text (suggest_near (word, names));
+    text = g_strdup_printf ("%s must come first, got '%s'%s", all, word, suggestion);
+    return cli_usage (command, text);
 }
 
 /* --- each ----------------------------------------------------------------------------------- */

@@ -205,8 +205,6 @@ run (const struct cli_command *command, char **argv, const struct timeline_line 
     const bool stops = strcmp (verb, "stop") == 0, starts = strcmp (verb, "start") == 0, cats = strcmp (verb, "cat") == 0;
     g_autoptr (GBytes) input = NULL;
 
-    if (!starts && !stops && !cats && strcmp (verb, "clear") != 0)
-        return cli_usage (command, "start, stop, cat or clear?");
     if (filters && !starts)
         return cli_usage (command, "--fop, --translator, --min, --slowest and --memory are for start");
     if (formats && !stops && !cats)
@@ -222,6 +220,7 @@ run (const struct cli_command *command, char **argv, const struct timeline_line 
 int
 cli_timeline (const struct cli_command *command, int argc, char **argv)
 {
+    static const char *const verbs[] = { "start", "stop", "cat", "clear", NULL };
     struct timeline_line line = { 0 };
     const GOptionEntry more[] = {
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &line.output, "stop, cat: write to this file, as JSON unless told", "FILE" },
@@ -238,10 +237,11 @@ cli_timeline (const struct cli_command *command, int argc, char **argv)
     int status;
 
     if (!cli_parse (command, &argc, argv, NULL, more))
-        status = CLI_USAGE;
-    else if (argc != 3)
-        status = cli_usage (command, argc < 2 ? "start, stop, cat or clear?" : argc < 3 ? "which mount point?" : "too many arguments");
-    else
+        return CLI_USAGE;
+    status = cli_check_verb (command, verbs, "start, stop, cat or clear", argc < 2 ? NULL : argv[1]);
+    if (status == CLI_OK && argc != 3)
+        status = cli_usage (command, argc < 3 ? "which mount point?" : "too many arguments");
+    else if (status == CLI_OK)
         status = run (command, argv, &line);
     line_clear (&line);
     return status;

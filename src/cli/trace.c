@@ -109,8 +109,6 @@ trace_do (const struct cli_command *command, const char *what, const char *mount
         return cli_usage (command, "only what cat prints can go to a file");
     if (cat)
         return trace_cat (command, mountpoint, ask->output);
-    if (!start && strcmp (what, "stop") != 0)
-        return cli_usage (command, "start, stop or cat?");
     input = g_bytes_new (lines->str, lines->len);
     return cli_call (command, mountpoint, NULL, start ? "trace-start" : "trace-stop", input);
 }
@@ -118,6 +116,7 @@ trace_do (const struct cli_command *command, const char *what, const char *mount
 int
 cli_trace (const struct cli_command *command, int argc, char **argv)
 {
+    static const char *const verbs[] = { "start", "stop", "cat", NULL };
     struct ask ask = { 0 };
     const GOptionEntry more[] = {
         { "function", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.functions, "only functions of such a name, or without: '!GLOB'", "GLOB" },
@@ -130,14 +129,15 @@ cli_trace (const struct cli_command *command, int argc, char **argv)
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &ask.output, "cat: print to this file", "FILE" },
         { 0 },
     };
-    int status = CLI_USAGE;
+    int status;
 
     if (!cli_parse (command, &argc, argv, NULL, more))
         return CLI_USAGE;
-    if (argc == 3)
+    status = cli_check_verb (command, verbs, "start, stop or cat", argc < 2 ? NULL : argv[1]);
+    if (status == CLI_OK && argc != 3)
+        status = cli_usage (command, argc < 3 ? "which mount point?" : "one mount point is wanted");
+    else if (status == CLI_OK)
         status = trace_do (command, argv[1], argv[2], &ask);
-    else
-        status = cli_usage (command, argc < 2 ? "start, stop or cat?" : argc < 3 ? "which mount point?" : "one mount point is wanted");
     ask_clear (&ask);
     return status;
 }

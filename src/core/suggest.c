@@ -60,3 +60,23 @@ suggest_text (const char *near)
 {
     return near ? g_strdup_printf ("; did you mean '%s'?", near) : g_strdup ("");
 }
+
+char *
+suggest_option (const GError *error, const GPtrArray *names)
+{
+    const gboolean unknown = g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION);
+    const char *at = unknown ? strstr (error->message, "--") : NULL;
+    g_autofree char *name = at ? g_strndup (at + 2, strcspn (at + 2, "= ")) : NULL;
+    const char *near = name ? suggest_near (name, names) : NULL;
+    g_autofree char *whole = near ? g_strconcat ("--", near, NULL) : NULL;
+
+    return suggest_text (whole);
+}
+
+void
+suggest_add_options (GPtrArray *names, const GOptionEntry *entries)
+{
+    for (; entries && entries->long_name; entries++)
+        if (*entries->long_name)
+            g_ptr_array_add (names, (char *) entries->long_name);
+}

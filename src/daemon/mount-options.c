@@ -2,6 +2,8 @@
 /* The words of -o: the kernel's, those of fstab, and our own. */
 #include "daemon/daemon.h"
 
+#include "core/suggest.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -86,6 +88,21 @@ unescape (const char *text)
     return g_string_free (out, FALSE);
 }
 
+static void
+say_unknown (const char *word, const char *key, char **ret_error)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    g_autofree char *suggestion = NULL;
+
+    for (const struct xlator_option *row = bridge_options; row->key[0]; row++)
+        g_ptr_array_add (names, (char *) row->key[0]);
+    for (const char *const *known = kernel_words; *known; known++)
+        g_ptr_array_add (names, (char *) *known);
+    suggestion = suggest_text (suggest_near (key, names));
+    *ret_error = g_strdup_printf ("-o %s: there is no mount option '%s'%s", word, key,
+                                  *suggestion ? suggestion : "; 'windlass help mount/fuse' lists ours");
+}
+
 static int
 word_add (struct program_options *options, const char *word, char **ret_error)
 {
@@ -106,8 +123,7 @@ word_add (struct program_options *options, const char *word, char **ret_error)
         return 0;
     r = options_add_bridge (options, pair[0], value, ret_error);
     if (r == -ENOENT)
-        *ret_error = g_strdup_printf ("-o %s: there is no mount option '%s'; 'windlass help mount/fuse' lists ours", word,
-                                      pair[0]);
+        say_unknown (word, pair[0], ret_error);
     return r;
 }
 

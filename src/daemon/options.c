@@ -2,6 +2,9 @@
 /* The command line of a mount. */
 #include "daemon/daemon.h"
 
+#include "cli/cli.h"
+#include "core/suggest.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +18,7 @@ struct parsed {
     struct program_options *options;
     char **mount_words; /* of -o */
     char **rest;
+    GPtrArray *names; /* of all options */
     gboolean version, print_xlatordir, print_logdir, print_statedumpdir;
 };
 
@@ -83,7 +87,7 @@ values_shown (const struct xlator_option *row)
 }
 
 static void
-add_rows (GOptionGroup *group)
+add_rows (GOptionGroup *group, GPtrArray *names)
 {
     GArray *entries = g_array_new (TRUE, TRUE, sizeof (GOptionEntry));
 
@@ -101,7 +105,20 @@ add_rows (GOptionGroup *group)
         g_array_append_val (entries, entry);
     }
     g_option_group_add_entries (group, (GOptionEntry *) entries->data);
+    suggest_add_options (names, (GOptionEntry *) entries->data);
     g_array_free (entries, TRUE);
+}
+
+/* The subcommands, for --help. */
+static char *
+other_uses (void)
+{
+    GString *out = g_string_new ("Other uses, 'windlass NAME --help' tells more of each:\n");
+
+    for (const struct cli_command *command = cli_commands; command->name; command++)
+        g_string_append_printf (out, "  %-12s %s\n", command->name, command->about);
+    g_string_append (out, "\nSee windlass(8).\n");
+    return g_string_free (out, FALSE);
 }
 
 static GOptionContext *
@@ -132,12 +149,13 @@ context_new (struct parsed *parsed)
     };
     GOptionContext *context = g_option_context_new ("MOUNTPOINT - mount a graph of translators");
     GOptionGroup *group = g_option_group_new ("windlass", "", "", parsed, NULL);
+    g_autofree char *uses = other_uses ();
 
     g_option_group_add_entries (group, entries);
-    add_rows (group);
+    suggest_add_options (parsed->names, entries);
+    add_rows (group, parsed->names);
     g_option_context_set_main_group (context, group);
-    g_option_context_set_description (context, "Other uses: windlass check FILE..., windlass graph FILE, "
-                                               "windlass help [TYPE].\nSee windlass(8).");
+    g_option_context_set_description (context, uses);
     return context;
 }
 
@@ -147,6 +165,26 @@ usage (const char *text, int *ret_status)
     fprintf (stderr, "windlass: %s\nTry 'windlass --help'.\n", text);
     *ret_status = EXIT_USAGE;
     return false;
+}
+
+/* A first word that isn't an option may be a subcommand with a slip in it. */
+static char *
+command_meant (char **argv)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+    for (const struct cli_command *command = cli_commands; command->name; command++)
+        g_ptr_array_add (names, (char *) command->name);
+    return suggest_text (argv[0] && argv[1] && *argv[1] != '-' ? suggest_near (argv[1], names) : NULL);
+}
+
+static bool
+usage_parse (const struct parsed *parsed, const GError *error, char **argv, int *ret_status)
+{
+    g_autofree char *option = suggest_option (error, parsed->names), *command = command_meant (argv);
+    g_autofree char *text = g_strconcat (error->message, *option ? option : command, NULL);
+
+    return usage (text, ret_status);
 }
 
 /* Options that only print. Whether there was one. */
@@ -176,7 +214,7 @@ set_default (char **text, const char *value)
 
 /* What was parsed makes sense together. */
 static bool
-options_finish (struct parsed *parsed, int *ret_status)
+options_finish (struct parsed *parsed, char **argv, int *ret_status)
 {
     struct program_options *options = parsed->options;
     g_autofree char *error = NULL;
@@ -199,8 +237,12 @@ options_finish (struct parsed *parsed, int *ret_status)
         error = g_strdup_printf ("option 'confine' must be auto or off, got '%s'", options->confine_text);
         return usage (error, ret_status);
     }
-    if (!options->volfile)
-        return usage ("no volfile: -f FILE names it", ret_status);
+    if (!options->volfile) {
+        g_autofree char *command = command_meant (argv);
+
+        error = g_strconcat ("no volfile: -f FILE names it", command, NULL);
+        return usage (error, ret_status);
+    }
     if (!parsed->rest)
         return usage ("no mount point", ret_status);
     if (parsed->rest[1]) {
@@ -242,14 +284,16 @@ options_parse (struct program_options *ret_options, char **argv, int *ret_status
 
     *ret_options = (struct program_options){ .level = GF_LOG_INFO };
     option_parse (lru_limit, lru_limit->value, &ret_options->inode_limit, NULL);
+    parsed.names = g_ptr_array_new ();
     ret_options->bridge = g_ptr_array_new_with_free_func (g_free);
     ret_options->kernel = g_string_new (NULL);
     *ret_status = 0;
     context = context_new (&parsed);
     if (!g_option_context_parse_strv (context, &words, &error))
-        usage (error->message, ret_status);
+        usage_parse (&parsed, error, argv, ret_status);
     else if (!print_and_go (&parsed))
-        go_on = options_finish (&parsed, ret_status);
+        go_on = options_finish (&parsed, argv, ret_status);
+    g_ptr_array_unref (parsed.names);
     g_strfreev (parsed.mount_words);
     g_strfreev (parsed.rest);
     return go_on;

@@ -10,7 +10,7 @@ usage () {
     shift
     "$WINDLASS" "$@" >out 2>err </dev/null
     expect "the exit status of: $*" 64 $?
-    expect_match "what is said of: $*" "^windlass: .*$regex" "$(cat err)"
+    expect_match "what is said of: $*" "^windlass( [a-z-]+)?: (.*[^a-z])?$regex" "$(cat err)"
     expect "the standard output of: $*" "" "$(cat out)"
 }
 
@@ -27,6 +27,18 @@ usage "attribute-timeout.*'soon'" -f "$VOL" --attribute-timeout=soon "$MNT"
 usage "reader-thread-count.*'65'" -f "$VOL" -o reader-thread-count=65 "$MNT"
 usage "attribute-timeout.*'-1'" -f "$VOL" --attribute-timeout=-1 "$MNT"
 usage "entry-timeout.*needs a value" -f "$VOL" -o entry-timeout "$MNT"
+usage "no volfile: .*; did you mean 'check'\?" chekc "$VOL"
+usage "did you mean 'conform'\?" confrom --mount "$VOL"
+usage "attribut-timeout.*; did you mean '--attribute-timeout'\?" -f "$VOL" --attribut-timeout=3 "$MNT"
+usage "log-fiel.*; did you mean '--log-file'\?" -f "$VOL" --log-fiel x "$MNT"
+usage "'entry-timeuot'; did you mean 'entry-timeout'\?" -f "$VOL" -o entry-timeuot=3 "$MNT"
+usage "did you mean '--fop'\? see" timeline start --fopp x "$MNT"
+usage "start, stop, cat or clear\? usage:" timeline
+usage "start, stop, cat or clear must come first, got '$MNT'; usage" timeline "$MNT"
+usage "got 'strat'; did you mean 'start'\? usage:" timeline strat "$MNT"
+usage "start, stop or cat must come first, got 'strat'; did you mean 'start'\? usage:" trace strat
+usage "which mount point\? usage:" timeline start
+usage "which volfile\? usage:" check
 ! is_mounted || fail "it is mounted"
 
 expect_match "the version" '^windlass [0-9]' "$("$WINDLASS" --version)"
@@ -35,6 +47,12 @@ expect_match "the help" 'MOUNTPOINT' "$help"
 expect_match "all values of an option" '^  --acl=\[on\|off\|translator\] ' "$help"
 expect_match "without other words for on and off" '^  --direct-io-mode=\[auto\|on\|off\] ' "$help"
 expect_match "values of one that needs one" '^  --passthrough=auto\|off\|required ' "$help"
+# The help and the manual's synopsis name the same subcommands.
+expect_match "the subcommands" '^  check +check volfiles' "$("$WINDLASS" --help)"
+"$WINDLASS" --help | sed -n '/^Other uses/,/^$/ s/^  \([a-z-]*\) .*/\1/p' | sort >commands
+sed -n '/^.SH SYNOPSIS/,/^.SH DESC/p' "$SOURCE_DIR/man/windlass.8.in" | sed 's/\\-/-/g' | grep -A1 '^\.SY' | sed -n 's/^\.BR* //p' |
+    tr -d '"' | sed 's/|.*cat$//; s/ | /\n/' | grep -v '^-' | awk '{ print $1 }' | sort -u >synopsis
+expect "the synopsis" "$(cat commands)" "$(cat synopsis)"
 expect_match "the folder of logs" '^/.*windlass' "$("$WINDLASS" --print-logdir)"
 expect_match "the folder of translators" '^/' "$("$WINDLASS" --print-xlatordir)"
 
