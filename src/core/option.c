@@ -431,7 +431,7 @@ option_allowed (const struct xlator_option *option)
         [OPTION_DOUBLE] = "a number, 0 or more",
         [OPTION_SIZE] = "a size such as 64KB, 1MB or 1.5GB",
         [OPTION_PERCENT] = "a percentage, 0 to 100",
-        [OPTION_PERCENT_OR_SIZE] = "a percentage such as 10%, or a size such as 64KB, 1MB or 1.5GB",
+        [OPTION_PERCENT_OR_SIZE] = "a percentage, 0% to 100%, or a size such as 64KB, 1MB or 1.5GB",
         [OPTION_TIME] = "a time such as 500ms, 10s, 5m or 1h",
         [OPTION_PATH] = "an absolute path without '..'",
         [OPTION_STRING] = "any text",

@@ -47,7 +47,6 @@ struct lexer {
     struct volfile *volfile;
     const char *at, *end, *line_start;
     int line;
-    bool said_nul;
 };
 
 extern const char *const keyword_names[]; /* by enum keyword, from KEYWORD_VOLUME on */

@@ -66,15 +66,27 @@ lexer_skip_space (struct lexer *lexer)
     }
 }
 
-/* A NUL is said once for a file: one that has any usually isn't text at all. */
-static void
-lexer_nul (struct lexer *lexer, struct token *token)
+/* How many bytes a space takes that looks like one and doesn't separate words, such as U+00A0; 0: there is none. */
+static size_t
+odd_space (const char *at, const char *end)
 {
-    if (!lexer->said_nul)
-        problem_error (lexer->volfile, lexer_place (lexer), NULL, "a NUL byte: a volfile is text");
-    lexer->said_nul = true;
+    const gunichar c = g_utf8_get_char_validated (at, end - at);
+
+    if ((gint32) c < 0x80 || (!g_unichar_isspace (c) && c != 0x200b && c != 0xfeff))
+        return 0;
+    return g_utf8_next_char (at) - at;
+}
+
+/* Said once for a word. */
+static void
+lexer_odd_space (struct lexer *lexer, struct token *token, size_t size)
+{
+    if (!token->bad)
+        problem_error (lexer->volfile, lexer_place (lexer), NULL,
+                       "a space that doesn't separate words (U+%04X): write an ordinary one, or the whole word in quotes",
+                       (unsigned) g_utf8_get_char (lexer->at));
     token->bad = true;
-    lexer->at++;
+    lexer->at += size;
 }
 
 /* Skips `command` with what it encloses, or the rest of the line when it has no end. */
@@ -101,15 +113,12 @@ lexer_quoted (struct lexer *lexer, struct token *token, GString *word)
             lexer->at++;
             return;
         }
-        if (*lexer->at == '\0') {
-            lexer_nul (lexer, token);
-        } else if (*lexer->at == '`') {
+        if (*lexer->at == '`') {
             lexer_backtick (lexer, token);
         } else {
             if (*lexer->at == '\\' && more)
                 lexer->at++;
-            if (*lexer->at)
-                g_string_append_c (word, *lexer->at++);
+            g_string_append_c (word, *lexer->at++);
         }
     }
     problem_error (lexer->volfile, token->place, NULL, "the '\"' is not closed on its line");
@@ -120,8 +129,10 @@ static void
 lexer_bare (struct lexer *lexer, struct token *token, GString *word)
 {
     while (lexer->at < lexer->end && !lexer_is_space (*lexer->at) && *lexer->at != '"') {
-        if (*lexer->at == '\0') {
-            lexer_nul (lexer, token);
+        const size_t odd = odd_space (lexer->at, lexer->end);
+
+        if (odd) {
+            lexer_odd_space (lexer, token, odd);
         } else if (*lexer->at == '`') {
             lexer_backtick (lexer, token);
         } else if (*lexer->at == '\\') {
@@ -187,9 +198,20 @@ lexer_next (struct lexer *lexer, struct token *ret_token)
         ret_token->keyword = lexer_keyword (ret_token->text);
 }
 
+static bool
+has_odd_space (const char *word)
+{
+    const char *end = word + strlen (word);
+
+    for (const char *at = word; at < end; at++)
+        if (odd_space (at, end))
+            return true;
+    return false;
+}
+
 bool
 word_needs_quotes (const char *word)
 {
-    return !*word || *word == '#' || word[strcspn (word, " \t\r\n\"\\`")]
+    return !*word || has_odd_space (word) || *word == '#' || word[strcspn (word, " \t\r\n\"\\`")]
            || lexer_keyword (word) != KEYWORD_NONE;
 }

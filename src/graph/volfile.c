@@ -335,6 +335,19 @@ parse_subvolumes (struct parser *parser)
     } while (parser->token.text && parser->token.keyword == KEYWORD_NONE);
 }
 
+/* "// text" or the like: keywords in it are text too. */
+static void
+parse_foreign_comment (struct parser *parser)
+{
+    const int line = parser->token.place.line;
+
+    problem_error (parser->volfile, parser->token.place, parser_volume (parser),
+                   "'%.2s': a comment begins with '#', and ends with its line", parser->token.text);
+    while (parser->token.text && parser->token.place.line == line)
+        parser_next (parser);
+    parser_skip (parser);
+}
+
 /* What a word that isn't a keyword was meant to be. */
 static void
 parse_stray (struct parser *parser)
@@ -377,7 +390,10 @@ parse_statement (struct parser *parser)
     const enum keyword keyword = parser->token.keyword;
 
     if (keyword == KEYWORD_NONE) {
-        parse_stray (parser);
+        if (g_str_has_prefix (parser->token.text, "//") || g_str_has_prefix (parser->token.text, "/*"))
+            parse_foreign_comment (parser);
+        else
+            parse_stray (parser);
         return;
     }
     parser->last = parser->token.place;
@@ -421,6 +437,45 @@ child_suggestion (struct volfile *volfile, guint before, const char *name)
     return suggest_near (name, names);
 }
 
+/* Is one volume below another, whatever the order? */
+static bool
+stands_on (const struct parser *parser, const struct volfile_volume *from, const struct volfile_volume *on)
+{
+    g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+    g_autoptr (GPtrArray) next = g_ptr_array_new ();
+
+    g_ptr_array_add (next, (gpointer) from);
+    while (next->len > 0) {
+        const struct volfile_volume *at = g_ptr_array_steal_index_fast (next, next->len - 1);
+
+        if (at == on)
+            return true;
+        if (!g_hash_table_add (seen, (gpointer) at))
+            continue;
+        for (guint i = 0; i < at->subvolumes->len; i++) {
+            const struct volfile_word *word = at->subvolumes->pdata[i];
+            struct volfile_volume *below = g_hash_table_lookup (parser->by_name, word->text);
+
+            if (below)
+                g_ptr_array_add (next, below);
+        }
+    }
+    return false;
+}
+
+static void
+child_is_later (struct parser *parser, const struct volfile_volume *volume, const struct volfile_volume *child, struct place place)
+{
+    if (stands_on (parser, child, volume))
+        problem_error (parser->volfile, place, volume->name,
+                       "subvolume '%s' (line %d) stands on '%s' itself: the volumes form a circle, which must be broken",
+                       child->name, child->line, volume->name);
+    else
+        problem_error (parser->volfile, place, volume->name,
+                       "subvolume '%s' is defined later, at line %d: define it before '%s'", child->name, child->line,
+                       volume->name);
+}
+
 static void
 child_check (struct parser *parser, guint at, const struct volfile_word *child)
 {
@@ -437,9 +492,7 @@ child_check (struct parser *parser, guint at, const struct volfile_word *child)
                        suggestion);
     } else if (found->line > volume->line
                || (found->line == volume->line && found->column > volume->column)) {
-        problem_error (parser->volfile, place, volume->name,
-                       "subvolume '%s' is defined later, at line %d: define it before '%s'", child->text,
-                       found->line, volume->name);
+        child_is_later (parser, volume, found, place);
     }
 }
 
@@ -455,6 +508,22 @@ volfile_check_children (struct parser *parser)
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
+
+/* A program or an archive, say: false after a message, and one is enough. */
+static bool
+is_text (struct volfile *volfile, size_t size)
+{
+    const char *const nul = memchr (volfile->text, '\0', size);
+    struct place place = { 1, 1 };
+
+    if (!nul)
+        return true;
+    for (const char *at = volfile->text; at < nul; at++, place.column++)
+        if (*at == '\n')
+            place = (struct place){ place.line + 1, 0 };
+    problem_error (volfile, place, NULL, "not text: there is a NUL byte; a volfile is plain text, see volfile(5)");
+    return false;
+}
 
 struct volfile *
 volfile_parse (const char *path, const char *text, size_t size)
@@ -472,7 +541,7 @@ volfile_parse (const char *path, const char *text, size_t size)
     parser.by_name = g_hash_table_new (g_str_hash, g_str_equal);
     parser.options = g_hash_table_new (g_str_hash, g_str_equal);
     parser.subvolumes = g_hash_table_new (g_str_hash, g_str_equal);
-    lexer_init (&parser.lexer, volfile, size);
+    lexer_init (&parser.lexer, volfile, is_text (volfile, size) ? size : 0);
     parser_next (&parser);
     while (parser.token.text)
         parse_statement (&parser);

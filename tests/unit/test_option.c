@@ -240,6 +240,8 @@ START_TEST (allowed_texts)
                    "an absolute path without '..'");
     check_allowed ((struct xlator_option){ .type = OPTION_PERCENT_OR_SIZE, .min = 4096, .max = 8192 },
                    "0% to 100%, or 4KB to 8KB");
+    check_allowed ((struct xlator_option){ .type = OPTION_PERCENT_OR_SIZE },
+                   "a percentage, 0% to 100%, or a size such as 64KB, 1MB or 1.5GB");
 }
 END_TEST
 

@@ -65,7 +65,17 @@ static const struct malformed malformed[] = {
       { { 3, 13, "subvolume 'b' is defined later, at line 5: define it before 'x'" } } },
     { "volume x\n type a/b\n subvolumes x\nend-volume", { { 3, 13, "can't be a subvolume of itself" } } },
     { "volume x type a/b subvolumes y end-volume\nvolume y type a/b subvolumes x end-volume",
-      { { 1, 30, "subvolume 'y' is defined later, at line 2" } } },
+      { { 1, 30, "subvolume 'y' (line 2) stands on 'x' itself: the volumes form a circle" } } },
+    { "volume x type a/b subvolumes y end-volume\nvolume z type a/b subvolumes x end-volume\n"
+      "volume y type a/b subvolumes z end-volume",
+      { { 1, 30, "subvolume 'y' (line 3) stands on 'x' itself: the volumes form a circle" } } },
+    { BRICK "volume x\n type a/b\n subvolumes y\nend-volume\nvolume y\n type a/b\n subvolumes b\nend-volume",
+      { { 7, 13, "subvolume 'y' is defined later, at line 9: define it before 'x'" } } },
+    { "// one volume\n" BRICK "/* volume */\n", { { 1, 1, "'//': a comment begins with '#'" }, { 6, 1, "'/*': a comment" } } },
+    { "volume x\n type a/b // type of x\nend-volume", { { 2, 11, "'//': a comment begins with '#'" } } },
+    { "volume x\n type a/b\n option k\u00a0v\u00a0w\nend-volume",
+      { { 3, 2, "'option KEY VALUE'" }, { 3, 10, "a space that doesn't separate words (U+00A0): write an ordinary one" } } },
+    { "volume x\n type a/b\n option k\u200b v\nend-volume", { { 3, 10, "(U+200B)" } } },
     { BRICK "volume x\n type a/b\n subvolumes b b\nend-volume",
       { { 7, 15, "subvolume 'b' is named twice" } } },
     { "volume x\n type mount/fuse\nend-volume", { { 2, 7, "type 'mount/fuse' can't be in a volfile" } } },
@@ -137,10 +147,10 @@ END_TEST
 
 START_TEST (nul_bytes)
 {
-    static const char text[] = "volume x\n type a/b\n option k a\0b\0c\n option l \"\0\"\nend-volume";
+    static const char text[] = "volume x\n type `a/b`\n option k a\0b\0c\n option l \"\0\"\nend-volume";
     struct volfile *volfile = volfile_parse ("x.vol", text, sizeof text - 1);
 
-    check_problems (volfile, &(struct malformed){ "", { { 3, 12, "a NUL byte" } } });
+    check_problems (volfile, &(struct malformed){ "", { { 3, 12, "not text: there is a NUL byte" } } });
     volfile_free (volfile);
 }
 END_TEST
