@@ -67,6 +67,7 @@ check_mountpoint (struct program *program)
     program->mountpoint = mountpoint_check (program->options.mountpoint, &error);
     if (!program->mountpoint || mountpoint_check_storage (program->graph, program->mountpoint, &error) < 0)
         return fail (error);
+    mountpoint_notice (program->graph, program->mountpoint);
     return 0;
 }
 
@@ -91,17 +92,29 @@ choose_log (struct program *program)
 
 /* --- in the background, unless it stays in front --- */
 
+/* Of a file that couldn't be made: the directory that it is to be in, if that is what is missing. */
+static char *
+missing_folder (const char *path, int r)
+{
+    g_autofree char *folder = g_path_get_dirname (path);
+
+    if (r == -ENOENT && !g_file_test (folder, G_FILE_TEST_EXISTS))
+        return g_strdup_printf (": there is no directory '%s'; make it first", folder);
+    return g_strdup ("");
+}
+
 static int
 take_pid_file (struct program *program)
 {
     g_autofree char *path = program->options.pid_file ? path_absolute (program->options.pid_file) : NULL;
-    g_autofree char *error = NULL;
+    g_autofree char *error = NULL, *folder = NULL;
     int r = path ? pid_file_take (path) : 0;
 
     if (r == 0)
         return 0;
+    folder = missing_folder (path, r);
     error = r == -EAGAIN ? g_strdup_printf ("pid file '%s' is in use by another process", path)
-                         : g_strdup_printf ("pid file '%s': %s", path, g_strerror (-r));
+                         : g_strdup_printf ("pid file '%s': %s%s", path, g_strerror (-r), folder);
     return fail (error);
 }
 
@@ -109,12 +122,13 @@ static int
 open_log (struct program *program)
 {
     const struct program_options *options = &program->options;
-    g_autofree char *error = NULL;
+    g_autofree char *error = NULL, *folder = NULL;
     int r = log_open (options->log_file);
 
     if (r < 0) {
-        error = g_strdup_printf ("log file '%s': %s", options->log_file,
-                                 r == -EPERM ? "it must not be another user's file or link" : g_strerror (-r));
+        folder = missing_folder (options->log_file, r);
+        error = g_strdup_printf ("log file '%s': %s%s", options->log_file,
+                                 r == -EPERM ? "it must not be another user's file or link" : g_strerror (-r), folder);
         return fail (error);
     }
     log_set_level (options->level);

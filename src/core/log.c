@@ -18,6 +18,7 @@ static struct {
     int fd;
     gf_loglevel_t level; /* atomic */
     bool tee;            /* atomic */
+    bool said_lost;      /* lock */
 } out = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .level = GF_LOG_INFO };
 
 static const struct {
@@ -173,6 +174,15 @@ log_wants (const xlator_t *this, gf_loglevel_t level)
     return level <= (own != GF_LOG_UNSET ? own : log_level ());
 }
 
+/* Said once, where somebody still reads what we say. The lock is held. */
+static void
+log_say_lost (int error)
+{
+    if (out.path && !out.said_lost)
+        dprintf (STDERR_FILENO, "windlass: log file '%s' can't be written: %s; what it was to say is lost\n", out.path, g_strerror (error));
+    out.said_lost = true;
+}
+
 /* One write, so that lines of other processes don't come between. A full disk loses the line, not the request. */
 static void
 log_write (const char *text, size_t size)
@@ -182,6 +192,8 @@ log_write (const char *text, size_t size)
         ssize_t n = write (out.fd, text, size);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0)
+            log_say_lost (errno);
         if (n <= 0)
             break;
         text += n;

@@ -125,6 +125,9 @@ char *mountpoint_check (const char *path, char **ret_error);
 /* -EINVAL, and *ret_error, when a storage of the graph holds the mount point. */
 int mountpoint_check_storage (const struct graph *graph, const char *mountpoint, char **ret_error);
 
+/* Says on stderr what can't be reached by its name while something is mounted there. */
+void mountpoint_notice (const struct graph *graph, const char *mountpoint);
+
 /* --- background.c: a daemon that says how its start went --- */
 
 /* Forks. In the parent it doesn't return before the child is ready or gone, and then exits. 0 in the child,

@@ -169,12 +169,13 @@ holds (const struct stat *dir, const char *path)
     }
 }
 
+/* Of a storage: its directory. NULL: it is none. */
 static const char *
-setting_of (const xlator_t *xl, const char *key)
+storage_of (const xlator_t *xl)
 {
-    for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
+    for (guint i = 0; strcmp (xl->type, "storage/posix") == 0 && xl->settings && i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
-        if (strcmp (setting->option->key[0], key) == 0)
+        if (strcmp (setting->option->key[0], "directory") == 0)
             return setting->text;
     }
     return NULL;
@@ -187,7 +188,7 @@ mountpoint_check_storage (const struct graph *graph, const char *mountpoint, cha
 {
     for (guint i = 0; i < graph->xlators->len; i++) {
         const xlator_t *xl = graph->xlators->pdata[i];
-        const char *dir = strcmp (xl->type, "storage/posix") == 0 ? setting_of (xl, "directory") : NULL;
+        const char *dir = storage_of (xl);
         struct stat st;
 
         if (!dir || stat (dir, &st) < 0 || !holds (&st, mountpoint))
@@ -197,4 +198,30 @@ mountpoint_check_storage (const struct graph *graph, const char *mountpoint, cha
         return -EINVAL;
     }
     return 0;
+}
+
+static bool
+is_empty (const char *path)
+{
+    g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+
+    return !dir || !g_dir_read_name (dir);
+}
+
+void
+mountpoint_notice (const struct graph *graph, const char *mountpoint)
+{
+    struct stat st;
+
+    if (is_empty (mountpoint) || stat (mountpoint, &st) < 0)
+        return;
+    fprintf (stderr, "windlass: notice: mount point '%s' is not empty; what is in it can't be seen while it is mounted\n", mountpoint);
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        const xlator_t *xl = graph->xlators->pdata[i];
+        const char *dir = storage_of (xl);
+
+        if (dir && holds (&st, dir))
+            fprintf (stderr, "windlass: notice: volume '%s': directory '%s' is in there too: while it is mounted, that name is not the "
+                     "directory's (%s:%d)\n", xl->name, dir, graph->volfile->path, xl->line);
+    }
 }

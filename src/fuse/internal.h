@@ -108,6 +108,7 @@ struct bridge {
     bool checked;          /* the kernel checks rights before it asks (default_permissions) */
     bool checks_all;       /* and looks at ACLs too, so that storage would refuse nobody whom it lets pass. Set before the first request */
     bool is_root;          /* the daemon is: storage refuses root nothing */
+    bool for_others;       /* it was asked that others than who mounts may use it */
     bool idmapped;         /* it may be mounted again with other ids: then requests hardly ever say whose they are */
     bool keep_cache, direct_io, writeback, lazy_flush; /* of every open; set before the kernel's first request */
     struct init_flags init; /* used by one thread at a time: before INIT is answered there is no other request */

@@ -299,6 +299,7 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     r = bridge_options_read (bridge, options, ret_error);
     if (r == 0) {
         bridge->checked = !has_option (mount_options, "no_default_permissions");
+        bridge->for_others = has_option (mount_options, "allow_other") || has_option (mount_options, "allow_root");
         if (acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR)
             r = bridge_leave_to_translator (bridge, has_option (mount_options, "default_permissions"), ret_error);
     }
@@ -412,6 +413,16 @@ hidden_look_up (struct bridge *bridge)
     client_free (client);
 }
 
+/* fusermount3 itself says that it refused, but not whose the remedy is. */
+static const char *
+mount_remedy (const struct bridge *bridge)
+{
+    if (!bridge->for_others || geteuid () == 0)
+        return "";
+    return "; -o allow_other and allow_root of a user need a line 'user_allow_other' in /etc/fuse.conf, which root can add; without them "
+           "it is mounted for you alone";
+}
+
 int
 bridge_mount (struct bridge *bridge, char **ret_error)
 {
@@ -435,7 +446,7 @@ bridge_mount (struct bridge *bridge, char **ret_error)
     if (r == 0)
         r = ring_prepare (bridge, ret_error);
     if (r < 0 && !*ret_error)
-        *ret_error = g_strdup_printf ("can't mount '%s' on '%s'%s%s", bridge->graph->volfile->path, bridge->mountpoint,
-                                      bridge->libfuse_says->len ? ": " : "", bridge->libfuse_says->str);
+        *ret_error = g_strdup_printf ("can't mount '%s' on '%s'%s%s%s", bridge->graph->volfile->path, bridge->mountpoint,
+                                      bridge->libfuse_says->len ? ": " : "", bridge->libfuse_says->str, mount_remedy (bridge));
     return r;
 }

@@ -45,8 +45,8 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 expect_match "the graph on the terminal" 'option directory' "$(cat said)"
 
-expect_error "log file '.*/nowhere/log': No such file" "$WINDLASS" -f test.vol -l nowhere/log mnt
-expect_error "pid file '.*/nowhere/pid': No such file" "$WINDLASS" -f test.vol -l log -p nowhere/pid mnt
+expect_error "log file '.*/nowhere/log': No such file.*: there is no directory '.*/nowhere'; make it first" "$WINDLASS" -f test.vol -l nowhere/log mnt
+expect_error "pid file '.*/nowhere/pid': No such file.*: there is no directory '.*/nowhere'; make it first" "$WINDLASS" -f test.vol -l log -p nowhere/pid mnt
 ! is_mounted || fail "it is mounted without a log"
 "$WINDLASS" -f - -l log -p pid mnt <test.vol || fail "can't read the volfile from the standard input"
 is_mounted || fail "it is not mounted from the standard input"

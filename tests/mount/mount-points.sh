@@ -28,6 +28,26 @@ expect_match "what is said of it" "mount point '$MNT' is already mounted \\(.*te
 expect "one mount" 1 "$(grep -c " $MNT " /proc/self/mountinfo)"
 unmount
 
+# What is there, and can't be reached while it is mounted: it is mounted, and said.
+expect_no_match "nothing to say" notice "$("$WINDLASS" -f "$VOL" -l "$LOG" "$MNT" 2>&1)"
+wait_until is_mounted
+umount "$MNT" 2>/dev/null || fusermount3 -u "$MNT"
+mkdir -p "$MNT/export"
+sed "s,$BACK,$MNT/export," "$VOL" >inside.vol
+"$WINDLASS" -f inside.vol -l "$LOG" -p pid "$MNT" >out 2>&1 || fail "$(cat out)"
+DAEMON=$(cat pid)
+expect_match "a mount point that isn't empty" "^windlass: notice: mount point '$MNT' is not empty; what is in it can't be seen" "$(cat out)"
+expect_match "an export inside" "^windlass: notice: volume 'posix': directory '$MNT/export' is in there too: .*\\(inside.vol:1\\)" "$(cat out)"
+touch "$MNT/file"
+unmount
+expect "what is in the export" file "$(ls "$MNT/export")"
+rm -r "$MNT/export"
+expect_match "a log on a full disk" "log file '.*' can't be written: No space left.*; what it was to say is lost" \
+    "$(ln -s /dev/full full && "$WINDLASS" -f "$VOL" -l full -p pid "$MNT" 2>&1)"
+wait_until is_mounted
+DAEMON=$(cat pid)
+unmount
+
 # The directory behind.
 mv "$BACK" moved
 refused "posix: option 'directory' is '$BACK', which is missing \\(No such file" "$MNT"

@@ -73,4 +73,4 @@ expect "what it asks of a busy one" "-uq -- $MNT -uqz -- $MNT" "$(paste -sd' ' l
 DAEMON=''
 
 grep -qs '^user_allow_other' /etc/fuse.conf && exit 0
-expect_error 'allow_other.*user_allow_other' user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -o allow_other "$MNT"
+expect_error "can't mount .*allow_other.*user_allow_other.* root can add; without them it is mounted for you alone" user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -o allow_other "$MNT"
