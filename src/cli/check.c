@@ -3,6 +3,25 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* What is right in the volfile, and may be wrong on this machine: it may be meant for another. */
+static void
+warn_of_directory (const struct graph *graph, const xlator_t *xl)
+{
+    for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
+        const struct option_setting *setting = xl->settings->pdata[i];
+
+        if (strcmp (setting->option->key[0], "directory") != 0 || !setting->text || g_file_test (setting->text, G_FILE_TEST_IS_DIR))
+            continue;
+        if (setting->by == SET_BY_VOLFILE)
+            fprintf (stderr, "%s:%d:%d: ", graph->volfile->path, setting->line, setting->column);
+        else
+            fprintf (stderr, "command line: ");
+        fprintf (stderr, "warning: volume '%s': option 'directory' is '%s', which %s here; to mount it, it must be a directory\n", xl->name,
+                 setting->text, g_file_test (setting->text, G_FILE_TEST_EXISTS) ? "is not a directory" : "is missing");
+    }
+}
 
 static bool
 check_file (const struct cli_graph *options, const char *path)
@@ -10,6 +29,9 @@ check_file (const struct cli_graph *options, const char *path)
     struct graph *graph = cli_load (options, path);
     const bool good = graph && !volfile_has_errors (graph->volfile);
 
+    for (guint i = 0; good && i < graph->xlators->len; i++)
+        if (strcmp (((xlator_t *) graph->xlators->pdata[i])->type, "storage/posix") == 0)
+            warn_of_directory (graph, graph->xlators->pdata[i]);
     if (good)
         printf ("%s: ok, %u volume%s, top '%s'\n", graph->volfile->path, graph->xlators->len,
                 graph->xlators->len == 1 ? "" : "s", graph->top->name);

@@ -89,7 +89,7 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
     };
     g_autoptr (GOptionContext) context = g_option_context_new (command->arguments);
     g_autoptr (GError) error = NULL;
-    g_autofree char *name = g_strdup_printf ("windlass %s", command->name);
+    g_autofree char *name = g_strdup_printf ("windlass %s", command->name), *text = NULL;
 
     g_set_prgname (name); /* for the usage */
     g_option_context_set_summary (context, command->about);
@@ -105,6 +105,11 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
         suggest_add_options (names, more);
         suggestion = suggest_option (error, names);
         fprintf (stderr, "%s: %s%s%s see '%s --help'\n", name, error->message, suggestion, *suggestion ? "" : ";", name);
+        cli_graph_clear (&graph);
+        return false;
+    }
+    if (module_check_dirs ((const char *const *) graph.xlator_dirs, &text) < 0) {
+        fprintf (stderr, "%s: %s\n", name, text);
         cli_graph_clear (&graph);
         return false;
     }

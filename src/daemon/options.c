@@ -44,7 +44,7 @@ options_add_bridge (struct program_options *options, const char *key, const char
         return -EINVAL;
     }
     if (option_parse (row, value ? value : "on", NULL, &allowed) < 0) {
-        *ret_error = g_strdup_printf ("option '%s' %s, got '%s'", key, allowed, value);
+        *ret_error = g_strdup_printf ("option '%s' %s, got '%s'; it says %s", key, allowed, value, row->help);
         return -EINVAL;
     }
     if (strcmp (row->key[0], "lru-limit") == 0)
@@ -243,6 +243,8 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
         error = g_strconcat ("no volfile: -f FILE names it", command, NULL);
         return usage (error, ret_status);
     }
+    if (module_check_dirs ((const char *const *) options->xlator_dirs, &error) < 0)
+        return usage (error, ret_status);
     if (!parsed->rest)
         return usage ("no mount point", ret_status);
     if (parsed->rest[1]) {

@@ -126,6 +126,9 @@ char *graph_dot (const struct graph *graph);
  * what was wrong. */
 const struct xlator_api *module_load (const char *type, const char *const *dirs, char **ret_error);
 
+/* 0; or -ENOENT, and *ret_error which of these folders of the command line is none. */
+int module_check_dirs (const char *const *dirs, char **ret_error);
+
 /* Every type there is in the folders that are searched, sorted. */
 GPtrArray *module_types (const char *const *dirs);
 

@@ -52,6 +52,18 @@ module_dirs (const char *const *dirs)
     return all;
 }
 
+int
+module_check_dirs (const char *const *dirs, char **ret_error)
+{
+    for (; dirs && *dirs; dirs++)
+        if (**dirs && !g_file_test (*dirs, G_FILE_TEST_IS_DIR)) {
+            *ret_error = g_strdup_printf ("option 'xlator-dir' must be a directory, got '%s', which %s", *dirs,
+                                          g_file_test (*dirs, G_FILE_TEST_EXISTS) ? "is none" : "is missing");
+            return -ENOENT;
+        }
+    return 0;
+}
+
 /* The path of a type's module in that folder, or NULL. */
 static char *
 module_path_in (const char *dir, const char *type)

@@ -39,6 +39,10 @@ usage "got 'strat'; did you mean 'start'\? usage:" timeline strat "$MNT"
 usage "start, stop or cat must come first, got 'strat'; did you mean 'start'\? usage:" trace strat
 usage "which mount point\? usage:" timeline start
 usage "which volfile\? usage:" check
+usage "attribute-timeout' must be 0 to .*, got '10parsecs'; it says for how many seconds" -f "$VOL" --attribute-timeout=10parsecs "$MNT"
+usage "'xlator-dir' must be a directory, got '/nonexist', which is missing" -f "$VOL" --xlator-dir=/nonexist "$MNT"
+usage "'xlator-dir' must be a directory, got '$VOL', which is none" -f "$VOL" -o xlator-dir="$VOL" "$MNT"
+usage "'xlator-dir' must be a directory, got '/nonexist'" check --xlator-dir=/nonexist "$VOL"
 ! is_mounted || fail "it is mounted"
 
 expect_match "the version" '^windlass [0-9]' "$("$WINDLASS" --version)"
@@ -70,3 +74,14 @@ for option in --volume-name=nosuch --xlator-option=posix.nosuch=1 --xlator-optio
     expect_match "what is said of $option" "nosuch|nonsense" "$(cat out)"
     ! is_mounted || fail "it is mounted with $option"
 done
+
+# A volfile may be right, and its directory missing on this machine.
+expect_ok "$WINDLASS" check "$VOL"
+expect "nothing to warn of" "" "$("$WINDLASS" check "$VOL" 2>&1 >/dev/null)"
+rmdir "$BACK"
+expect "what check warns of" "$VOL:3:22: warning: volume 'posix': option 'directory' is '$BACK', which is missing here; to mount it, it must be \
+a directory" "$("$WINDLASS" check "$VOL" 2>&1 >/dev/null)"
+touch "$BACK"
+expect_match "a file" "warning: .* is '$BACK', which is not a directory here" "$("$WINDLASS" check "$VOL" 2>&1)"
+expect_match "from the command line" "^command line: warning: .* is '/nonexist', which is missing here" \
+    "$("$WINDLASS" check --xlator-option posix.directory=/nonexist "$VOL" 2>&1)"
