@@ -72,5 +72,12 @@ expect "what it asks of a busy one" "-uq -- $MNT -uqz -- $MNT" "$(paste -sd' ' l
 ! is_listed || fail "it is still mounted"
 DAEMON=''
 
+# What is refused after it was mounted is unmounted so too.
+: >logs/calls
+expect_no_match "passthrough that a user can't have" 'extra arguments' \
+    "$(user env "HOME=$TEST_DIR" "PATH=$TEST_DIR/bin:$PATH" "$WINDLASS" -f "$VOL" -l logs/log --passthrough=required "$MNT" 2>&1)"
+expect "what it asks fusermount3 then" "-uq -- $MNT" "$(grep -e '-u' logs/calls)"
+! is_listed || fail "it is mounted without passthrough"
+
 grep -qs '^user_allow_other' /etc/fuse.conf && exit 0
 expect_error "can't mount .*allow_other.*user_allow_other.* root can add; without them it is mounted for you alone" user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -o allow_other "$MNT"
