@@ -200,6 +200,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/completion.sh \
     %D%/unit/conform-finds-defects.sh \
     %D%/unit/conform-in-process.sh \
+    %D%/unit/conform-tells.sh \
     %D%/unit/exports.sh \
     %D%/unit/function-graph-off.sh \
     %D%/unit/function-graph-patching.sh \

@@ -4,6 +4,7 @@
 #include "conform/conform.h"
 #include "core/random.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ struct conform_line {
     gint histories, steps, clients, faults;
     char *seed, *history;
     char *copy; /* of the standard input */
+    struct conform_keeper *keeper; /* of copy */
 };
 
 /* --- the command line ----------------------------------------------------------------------- */
@@ -115,8 +117,10 @@ copy_input (struct conform_line *line)
     size_t n;
     int fd = g_file_open_tmp ("windlass-conform-XXXXXX.vol", &line->copy, &error);
 
-    if (fd >= 0)
+    if (fd >= 0) {
         close (fd);
+        line->keeper = conform_keeper_start (line->copy);
+    }
     while ((n = fread (part, 1, sizeof part, stdin)) > 0)
         g_string_append_len (text, part, n);
     if (!error && g_file_set_contents (line->copy, text->str, text->len, &error))
@@ -125,30 +129,30 @@ copy_input (struct conform_line *line)
     return false;
 }
 
-/* Each part that is asked for. */
+/* Each part that is asked for, until one can't even begin: what keeps it from that, and was told, keeps the others as well. */
 static int
 run (const struct conform_line *line, const struct conform_options *options)
 {
     const bool all = !line->mount && !line->in_process, random = options->history || g_strcmp0 (options->only, "history") == 0;
     struct conform_report report;
-    bool broken = false;
+    int r = 0;
 
     conform_report_init (&report, options->verbose);
     if ((all && !random) || line->in_process)
-        broken = conform_in_process (options, &report) < 0;
-    if ((all && !random) || line->mount) /* one history is not worth a mount */
-        broken = conform_mount (options, &report) < 0 || broken;
-    if (all)
-        broken = conform_histories (options, &report) < 0 || broken;
+        r = conform_in_process (options, &report);
+    if (r == 0 && ((all && !random) || line->mount)) /* one history is not worth a mount */
+        r = conform_mount (options, &report);
+    if (r == 0 && all)
+        r = conform_histories (options, &report);
     if (options->list) {
         g_hash_table_destroy (report.group_skipped);
         return CLI_OK;
     }
-    if (report.passed + report.failed + report.skipped + report.by_design == 0 && !broken) {
+    if (report.passed + report.failed + report.skipped + report.by_design == 0 && r == 0) {
         fprintf (stderr, "windlass conform: no case matches '%s'\n", options->only ? options->only : "*");
-        broken = true;
+        r = -ENOENT;
     }
-    return conform_report_end (&report) != 0 || broken ? CLI_FAILED : CLI_OK;
+    return conform_report_end (&report) != 0 || r < 0 ? CLI_FAILED : CLI_OK;
 }
 
 static int
@@ -195,6 +199,7 @@ cli_conform (const struct cli_command *command, int argc, char **argv)
         status = conform (&line, argc, argv);
     if (line.copy)
         unlink (line.copy);
+    conform_keeper_end (line.keeper);
     g_free (line.copy);
     g_free (line.directory);
     g_free (line.only);

@@ -15,6 +15,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* --- what is asked for --- */
 
@@ -27,6 +28,7 @@ enum conform_as {
 struct conform_options {
     const char *volfile;            /* as the user wrote it; "-" was copied to a file before */
     const char *directory;          /* where scratch directories go: --directory, else $TMPDIR, else /tmp */
+    const char *scratch;            /* one of ours that they go into instead, or NULL */
     const char *only;               /* a glob of case names, with @(a|b) and the like, or NULL: all */
     unsigned as;                    /* CONFORM_AS_*: those that are wanted and possible */
     uint64_t seed;                  /* --seed, else made up; whoever uses it prints it */
@@ -55,11 +57,15 @@ char *conform_scratch (const struct conform_options *options);
 void conform_scratch_remove (const char *path);
 
 /* keeper.c: unmounts what is below path, and removes it, when this process ends without having done so, even killed; until
- * conform_keeper_end, by which path should be gone. The other processes of ours mustn't keep its descriptor: they exec, or
- * close all. NULL if it can't be; takes NULL. */
+ * conform_keeper_end, by which path should be gone. A process of ours that keeps its descriptor holds that up: it execs, closes all, or
+ * leaves. NULL if it can't be; all take NULL. */
 struct conform_keeper;
 struct conform_keeper *conform_keeper_start (const char *path);
 void conform_keeper_end (struct conform_keeper *keeper);
+/* In a process that forked: the keeper is not this one's. */
+void conform_keeper_leave (const struct conform_keeper *keeper);
+/* In a process that forked and works in path: it ends as soon as its parent does, and the keeper waits for both. */
+void conform_die_with (pid_t parent);
 /* lazy: at once, whoever uses it. */
 void conform_unmount (const char *path, bool lazy);
 

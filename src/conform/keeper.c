@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,4 +109,19 @@ conform_keeper_end (struct conform_keeper *keeper)
     close (keeper->end);
     waitpid (keeper->pid, NULL, 0);
     g_free (keeper);
+}
+
+void
+conform_keeper_leave (const struct conform_keeper *keeper)
+{
+    if (keeper)
+        close (keeper->end);
+}
+
+void
+conform_die_with (pid_t parent)
+{
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid () != parent) /* it has ended before that */
+        _exit (1);
 }

@@ -84,11 +84,12 @@ conform_repeat (const struct conform_options *options, const char *case_name, co
 char *
 conform_scratch (const struct conform_options *options)
 {
-    char *path = g_build_filename (options->directory, "windlass-conform.XXXXXX", NULL);
+    const char *above = options->scratch ? options->scratch : options->directory;
+    char *path = g_build_filename (above, "windlass-conform.XXXXXX", NULL);
 
     if (g_mkdtemp (path) && chmod (path, 0755) == 0)
         return path;
-    fprintf (stderr, "windlass conform: can't make a directory below '%s': %s\n", options->directory, g_strerror (errno));
+    fprintf (stderr, "windlass conform: can't make a directory below '%s': %s\n", above, g_strerror (errno));
     g_free (path);
     return NULL;
 }

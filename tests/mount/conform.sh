@@ -53,7 +53,7 @@ expect "each is counted" "$(awk '/^ok/ { n += $5 } END { print n }' <<<"$out")" 
 
 # However it ends, nothing stays: neither a mount, nor a daemon, nor what it has written.
 for signal in INT TERM KILL; do
-    "$WINDLASS" conform --mount --directory "$TEST_DIR" --case '@(paths|rename)/*' "$VOL" >/dev/null &
+    env --default-signal=INT "$WINDLASS" conform --mount --directory "$TEST_DIR" --case '@(paths|rename)/*' "$VOL" >/dev/null &
     pid=$!
     wait_until "grep -q '$TEST_DIR/windlass-conform' /proc/self/mountinfo"
     daemons=$(cat windlass-conform.*/pid)

@@ -3,6 +3,7 @@
 #include "conform/history/history.h"
 #include "core/random.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,27 +113,40 @@ run_seed (const struct conform_options *options, struct conform_report *report, 
     return r;
 }
 
-int
-conform_histories (const struct conform_options *options, struct conform_report *report)
+static int
+run_seeds (const struct conform_options *options, struct conform_report *report)
 {
     struct history_abilities abilities;
-    int r = 0;
+    int r = history_probe (options, &abilities);
 
-    if (options->list) {
-        printf ("history\n");
-        return 0;
-    }
-    if (!conform_wanted (options, "history"))
-        return 0;
-    if (options->history)
-        return run_file (options, report);
-    if (options->histories == 0)
-        return 0;
-    r = history_probe (options, &abilities);
     g_autofree char *group = g_strdup_printf ("histories from seed %" G_GUINT64_FORMAT, options->seed);
     conform_group (report, group);
     for (unsigned i = 0; i < options->histories && r == 0; i++)
         r = run_seed (options, report, options->seed + i, &abilities);
     conform_group_end (report);
     return MIN (r, 0);
+}
+
+/* Each has a scratch directory below one that has a keeper: a keeper for each would cost as much as the history. */
+int
+conform_histories (const struct conform_options *options, struct conform_report *report)
+{
+    struct conform_options kept = *options;
+    g_autofree char *scratch = NULL;
+    struct conform_keeper *keeper;
+    int r;
+
+    if (options->list)
+        printf ("history\n");
+    if (options->list || !conform_wanted (options, "history") || (!options->history && options->histories == 0))
+        return 0;
+    scratch = conform_scratch (options);
+    if (!scratch)
+        return -EIO;
+    keeper = conform_keeper_start (scratch);
+    kept.scratch = scratch;
+    r = options->history ? run_file (&kept, report) : run_seeds (&kept, report);
+    conform_scratch_remove (scratch);
+    conform_keeper_end (keeper);
+    return r;
 }

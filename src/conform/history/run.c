@@ -289,6 +289,7 @@ history_run (const struct conform_options *options, const struct history *histor
 {
     const struct papers papers = { paper (), paper (), paper () };
     g_autofree char *scratch = conform_scratch (options);
+    const pid_t self = getpid ();
     pid_t pid;
     int r;
 
@@ -296,8 +297,10 @@ history_run (const struct conform_options *options, const struct history *histor
         return -EIO;
     fflush (NULL);
     pid = fork ();
-    if (pid == 0)
+    if (pid == 0) {
+        conform_die_with (self);
         child (options, history, scratch, &papers);
+    }
     r = pid < 0 ? -errno : parent (pid, &papers, ret_verdict);
     conform_scratch_remove (scratch);
     return r;

@@ -77,6 +77,7 @@ struct run {
     struct conform_report *report;
     GArray *cases;
     char *scratch;
+    struct conform_keeper *keeper; /* of scratch */
     const struct variant *group;
     GHashTable *told;    /* failures that were printed; set of keys */
     unsigned more;       /* that weren't, in this group */
@@ -149,6 +150,7 @@ run_line (struct run *run, char *line)
 static int
 run_child (struct run *run)
 {
+    const pid_t self = getpid ();
     int fds[2];
     pid_t pid;
 
@@ -160,6 +162,7 @@ run_child (struct run *run)
         return -errno;
     if (pid == 0) {
         close (fds[0]);
+        conform_die_with (self);
         worker_run (run->options, run->cases, run->next, fds[1], run->scratch);
     }
     close (fds[1]);
@@ -220,6 +223,7 @@ run_begin (struct run *run)
     run->scratch = conform_scratch (run->options);
     if (!run->scratch)
         return -EIO;
+    run->keeper = conform_keeper_start (run->scratch);
     stack = g_build_filename (run->scratch, "stack", NULL);
     bare = g_build_filename (run->scratch, "bare", NULL);
     return mkdir (stack, 0755) < 0 || mkdir (bare, 0755) < 0 ? -errno : 0;
@@ -241,6 +245,7 @@ conform_in_process (const struct conform_options *options, struct conform_report
         run_group_end (&run);
         if (run.scratch)
             conform_scratch_remove (run.scratch);
+        conform_keeper_end (run.keeper);
     }
     g_hash_table_unref (run.told);
     g_array_unref (run.cases);

@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #define RESTARTS_MAX 5 /* of the daemon, before the rest isn't worth the time */
@@ -306,19 +305,29 @@ list_cases (const struct conform_options *options)
     }
 }
 
-/* All of it for one actor, with a daemon of his own. */
-static int
-run_actor (const struct conform_options *options, struct conform_report *report, const struct actor *actor)
+/* A daemon for one actor. NULL after a message. */
+static struct stage *
+stage_begin (const struct conform_options *options)
 {
-    struct mount_run run = { .options = options, .report = report, .stage = stage_new (options) };
-    int r = run.stage ? stage_mount (run.stage) : -EINVAL;
+    struct stage *stage = stage_new (options);
 
-    if (r == 0) {
-        run_as (&run, actor);
-        run_end (&run);
-    }
-    stage_free (run.stage);
-    return r;
+    if (stage && stage_mount (stage) < 0)
+        g_clear_pointer (&stage, stage_free);
+    return stage;
+}
+
+/* All of it for one actor, on the stage, which is freed. */
+static int
+run_actor (const struct conform_options *options, struct conform_report *report, const struct actor *actor, struct stage *stage)
+{
+    struct mount_run run = { .options = options, .report = report, .stage = stage };
+
+    if (!stage)
+        return -EINVAL;
+    run_as (&run, actor);
+    run_end (&run);
+    stage_free (stage);
+    return 0;
 }
 
 /* --- side by side --------------------------------------------------------------------------- */
@@ -336,16 +345,16 @@ struct counts {
 };
 
 static void
-beside_main (const struct beside *beside, int to, const struct conform_options *options, const struct actor *actor)
+beside_main (const struct beside *beside, int to, const struct conform_options *options, const struct actor *actor, pid_t parent)
 {
     struct conform_report report;
     struct counts counts;
 
-    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    conform_die_with (parent);
     dup2 (fileno (beside->said), STDOUT_FILENO);
     conform_report_init (&report, options->verbose);
     report.terminal = false;
-    counts.r = run_actor (options, &report, actor);
+    counts.r = run_actor (options, &report, actor, stage_begin (options));
     conform_group_end (&report);
     fflush (NULL);
     g_hash_table_destroy (report.group_skipped);
@@ -355,17 +364,20 @@ beside_main (const struct beside *beside, int to, const struct conform_options *
     exit (0); /* not _exit: a leak is to be found here as well */
 }
 
-/* 0, or a negative errno after a message. */
+/* 0, or a negative errno after a message. ours: the stage of who stays. */
 static int
-beside_start (struct beside *beside, const struct conform_options *options, const struct actor *actor)
+beside_start (struct beside *beside, const struct conform_options *options, const struct actor *actor, const struct stage *ours)
 {
+    const pid_t self = getpid ();
     int ends[2] = { -1, -1 };
 
     fflush (NULL);
     beside->said = tmpfile ();
     beside->pid = beside->said && pipe2 (ends, O_CLOEXEC) == 0 ? fork () : -1;
-    if (beside->pid == 0)
-        beside_main (beside, ends[1], options, actor);
+    if (beside->pid == 0) {
+        stage_leave (ours);
+        beside_main (beside, ends[1], options, actor, self);
+    }
     if (beside->pid < 0)
         fprintf (stderr, "windlass conform: can't start another process: %s\n", g_strerror (errno));
     close (ends[1]);
@@ -405,6 +417,7 @@ conform_mount (const struct conform_options *options, struct conform_report *rep
     const struct actor root = { "root", 0, 0, true };
     const struct actor user = geteuid () == 0 ? (struct actor){ "user", 65534, 65534, true }
                                               : (struct actor){ "user", geteuid (), getegid (), false };
+    struct stage *stage;
     struct beside beside;
     int r, r_beside;
 
@@ -412,12 +425,15 @@ conform_mount (const struct conform_options *options, struct conform_report *rep
         list_cases (options);
         return 0;
     }
-    if (options->as != (CONFORM_AS_ROOT | CONFORM_AS_USER))
-        return run_actor (options, report, options->as & CONFORM_AS_ROOT ? &root : &user);
-    r = beside_start (&beside, options, &user);
-    if (r < 0)
+    stage = stage_begin (options);
+    if (!stage || options->as != (CONFORM_AS_ROOT | CONFORM_AS_USER))
+        return run_actor (options, report, options->as & CONFORM_AS_ROOT ? &root : &user, stage);
+    r = beside_start (&beside, options, &user, stage); /* so that what can't be mounted is told once */
+    if (r < 0) {
+        stage_free (stage);
         return r;
-    r = run_actor (options, report, &root);
+    }
+    r = run_actor (options, report, &root, stage);
     r_beside = beside_end (&beside, report);
     return r < 0 ? r : r_beside;
 }

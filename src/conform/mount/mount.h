@@ -148,6 +148,7 @@ struct stage;
 /* Makes the directories; the daemon isn't running yet. NULL after a message. */
 struct stage *stage_new (const struct conform_options *options);
 void stage_free (struct stage *stage); /* unmounts, removes all; takes NULL */
+void stage_leave (const struct stage *stage); /* in a process that forked: it is the parent's */
 const char *stage_bare (const struct stage *stage);
 const char *stage_mounted (const struct stage *stage);
 /* 0 when the mount works; a negative errno after a message. */

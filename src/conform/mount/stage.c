@@ -172,6 +172,12 @@ stage_free (struct stage *stage)
     g_free (stage);
 }
 
+void
+stage_leave (const struct stage *stage)
+{
+    conform_keeper_leave (stage->keeper);
+}
+
 /* --- the daemon ----------------------------------------------------------------------------- */
 
 /* Its process number, from the file that it locks. */
