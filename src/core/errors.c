@@ -14,6 +14,12 @@ error_name (int number)
     return name ? name : "an unknown error";
 }
 
+bool
+error_is_known (int number)
+{
+    return number > 0 && strerrorname_np (number);
+}
+
 int
 error_of_name (const char *name)
 {

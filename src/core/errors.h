@@ -3,8 +3,11 @@
 #ifndef WINDLASS_CORE_ERRORS_H
 #define WINDLASS_CORE_ERRORS_H
 
+#include <stdbool.h>
+
 /* "EIO"; "an unknown error" for what has no name. It stays. */
 const char *error_name (int number);
+bool error_is_known (int number); /* has it a name? */
 
 /* The number of a name, in any case; 0 when there is none such. */
 int error_of_name (const char *name);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/failures.h"
+#include "core/errors.h"
+#include "core/log.h"
 #include "core/seen.h"
 #include "core/stack.h"
 
@@ -229,6 +231,66 @@ failure_note_frame (const call_frame_t *frame, int op_errno)
 
     add_frame (failure, frame);
     failure_end (failure, frame->root);
+}
+
+/* --- what is no errno ----------------------------------------------------------------------- */
+
+/* Is it the first time that this place answers so? */
+static bool
+odd_is_new (const struct call_site *site)
+{
+    static GHashTable *told; /* set of call_site; failures.lock */
+    bool is_new;
+
+    pthread_mutex_lock (&failures.lock);
+    if (!told)
+        told = g_hash_table_new (NULL, NULL);
+    is_new = g_hash_table_add (told, (void *) site);
+    pthread_mutex_unlock (&failures.lock);
+    return is_new;
+}
+
+static void
+odd_warn (const call_frame_t *frame)
+{
+    const struct call_site *site = frame->unwind_from;
+
+    if (site && odd_is_new (site))
+        log_line (GF_LOG_WARNING, frame->this, site->file, site->line, site->function,
+                  "translator '%s' (%s) answered %s with op_errno %d, which is no errno; it must be a positive one, such as EIO (%d). "
+                  "This is logged once for each place", frame->this->name, frame->this->type, fop_name (frame->op), frame->op_errno, EIO);
+}
+
+static bool odd_below (const call_frame_t *frame);
+
+static bool
+odd_frame (const call_frame_t *frame)
+{
+    if (!is_answered (frame))
+        return false;
+    const bool below = odd_below (frame), odd = frame->failed && !error_is_known (frame->op_errno);
+
+    if (odd && !below)
+        odd_warn (frame);
+    return odd;
+}
+
+/* Who passed on what it was answered is not to blame. */
+static bool
+odd_below (const call_frame_t *frame)
+{
+    bool odd = frame->slot && __atomic_load_n (&frame->wound, __ATOMIC_RELAXED) && odd_frame (frame->slot);
+
+    for (const struct strand *s = frame->root->strands; s; s = s->next)
+        if (s->frames[0].parent == frame && &s->frames[0] != frame->slot)
+            odd |= odd_frame (&s->frames[0]);
+    return odd;
+}
+
+void
+failure_warn_odd (const call_stack_t *root)
+{
+    odd_below (&root->frames[0]);
 }
 
 void

@@ -59,6 +59,9 @@ void failure_note_background (const call_stack_t *root);
 /* The same of one translator's part in a request, and of those below it. */
 void failure_note_frame (const call_frame_t *frame, int op_errno);
 
+/* A request was answered with what is no errno (error_is_known): logs, once for each place, who said so first. */
+void failure_warn_odd (const call_stack_t *root);
+
 void failures_set_level (enum failure_level level);
 enum failure_level failures_level (void);
 void failures_clear (void);

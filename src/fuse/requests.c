@@ -2,6 +2,7 @@
 /* How a request of the kernel becomes a call_stack, and how it is answered. */
 #include "fuse/internal.h"
 
+#include "core/errors.h"
 #include "core/failures.h"
 #include "core/probe.h"
 
@@ -153,7 +154,9 @@ request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call
 
     /* The kernel takes no others, and a failure without a reason must not look like success. */
     if (op_ret < 0)
-        error = op_errno > 0 && op_errno < 1000 ? op_errno : EIO;
+        error = error_is_known (op_errno) ? op_errno : EIO;
+    if (op_ret < 0 && !error_is_known (op_errno))
+        failure_warn_odd (frame->root);
     if (error && failure_is_notable (frame->root->op, error))
         failure_note (frame->root, error, site);
     fuse_reply_err (req, error);

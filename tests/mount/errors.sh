@@ -83,3 +83,12 @@ expect_error 'No such file' cat "$MNT/nothing"
 expect_match "an ordinary one" 'lookup of /nothing failed: ENOENT' "$(errors)"
 expect_error "record is notable, all or swallowed" errors --record none
 expect_error "there are json, clear, record=notable" "$WINDLASS" tell "$MNT" - errors rules
+
+# What is no errno becomes EIO, and the log says, once, who answered so and where.
+odd () { python3 -c 'import os, sys; os.getxattr (sys.argv[1], "user.odd." + sys.argv[2])' "$MNT/file" "$1"; }
+for number in -61 -61 0 4711; do
+    expect_error 'Input/output error' odd "$number"
+done
+said=$(grep 'which is no errno' "$LOG")
+expect_match "who, and where" " W .*errno.c:[0-9]+.*translator 'errno-3' \(test/errno\) answered getxattr with op_errno -61, which is no errno" "$said"
+expect "once" 1 "$(wc -l <<<"$said")"

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Changes EIO of an open to EREMOTEIO, and has each removexattr succeed, whatever came of it. */
+/* Changes EIO of an open to EREMOTEIO, has each removexattr succeed, whatever came of it, and answers getxattr of "user.odd.NUMBER" with
+ * that number for an errno. */
 #include "xlator.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static open_cbk errno_open_cbk;
 
@@ -32,10 +35,19 @@ errno_removexattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_
     STACK_UNWIND (removexattr, frame, 0, 0, xdata);
 }
 
+static void
+errno_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
+{
+    if (name && g_str_has_prefix (name, "user.odd."))
+        STACK_UNWIND (getxattr, frame, -1, atoi (name + strlen ("user.odd.")), NULL, NULL);
+    else
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), getxattr, loc, name, xdata);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "test/errno",
     .about = "changes errors",
     .children = { .min = 1, .max = 1 },
-    .fops = { .open = errno_open, .removexattr = errno_removexattr },
+    .fops = { .open = errno_open, .removexattr = errno_removexattr, .getxattr = errno_getxattr },
 };
