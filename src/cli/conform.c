@@ -192,7 +192,7 @@ conform (struct conform_line *line, int argc, char **argv)
 int
 cli_conform (const struct cli_command *command, int argc, char **argv)
 {
-    struct conform_line line = { .histories = 100, .steps = 30, .clients = 3 };
+    struct conform_line line = { .histories = 3000, .steps = 30, .clients = 3 };
     int status = CLI_USAGE;
 
     if (parse (&line, command, &argc, argv))

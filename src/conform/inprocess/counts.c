@@ -5,10 +5,12 @@
  */
 #include "conform/inprocess/inprocess.h"
 
+#include <string.h>
 
 static const char *const kind_names[AUDIT_KINDS] = { "inode", "fd", "dict", "iobuf", "iobref", "call_stub" };
 
 #define CALLERS 12
+#define SITES 8 /* that took one, or gave one back; beyond, the last is forgotten */
 
 /* One object. */
 struct counted {
@@ -22,6 +24,12 @@ struct counted {
         int direct;         /* the same, of those that it took and gave back itself, not through the core */
     } by[CALLERS];
     unsigned n;
+    struct {
+        const void *caller;
+        const char *type;
+        int taken, given;
+    } sites[SITES];
+    unsigned n_sites;
 };
 
 static struct {
@@ -67,6 +75,22 @@ counted_by (struct counted *counted, const char *type)
     return i;
 }
 
+static void
+counted_site (struct counted *counted, const void *caller, const char *type, int change)
+{
+    unsigned i = 0;
+
+    while (i < counted->n_sites && counted->sites[i].caller != caller)
+        i++;
+    i = MIN (i, SITES - 1);
+    counted->n_sites = MAX (counted->n_sites, i + 1);
+    if (counted->sites[i].caller != caller)
+        memset (&counted->sites[i], 0, sizeof counted->sites[i]);
+    counted->sites[i].caller = caller;
+    counted->sites[i].type = type;
+    *(change > 0 ? &counted->sites[i].taken : &counted->sites[i].given) += 1;
+}
+
 /* The last one is given back, though the program thinks that it has one: a translator gave back what it hadn't. Which, or -1. Itself: whoever has the
  * last reference of a file gives back, through the core, those that the file has. */
 static int
@@ -109,6 +133,8 @@ counts_change_locked (enum audit_kind kind, void *object, int change, const void
     if (change > 0 || (directly && !counted->by[by].caller))
         counted->by[by].caller = caller;
     counted->by[by].direct += directly ? change : 0;
+    if (counted->by[by].type)
+        counted_site (counted, caller, counted->by[by].type, change);
     thief = change < 0 ? counted_stolen (counted) : -1;
     if (thief >= 0) {
         counted->refs++;
@@ -175,6 +201,60 @@ counts_grew (unsigned mark)
     return grew;
 }
 
+/* "rot13_writev (rot13.c:134)" -> how many characters the function's name has. */
+static size_t
+function_length (const char *place)
+{
+    return strcspn (place, " +");
+}
+
+/* How many more a function took than it gave back: one that does both is balanced, and says nothing. */
+static int
+function_balance (const struct counted *counted, const char *type, const char *place)
+{
+    int balance = 0;
+
+    for (unsigned i = 0; i < counted->n_sites; i++) {
+        g_autofree char *other = counted->sites[i].type == type ? place_name (counted->sites[i].caller) : NULL;
+        if (other && function_length (other) == function_length (place) && strncmp (other, place, function_length (place)) == 0)
+            balance += counted->sites[i].taken - counted->sites[i].given;
+    }
+    return balance;
+}
+
+static void
+place_add (GString *out, const char *first, const char *place, int times)
+{
+    if (times == 0)
+        return;
+    g_string_append_printf (out, "%s%s", out->len ? ", and at " : first, place);
+    if (times > 1)
+        g_string_append_printf (out, " %d times", times);
+}
+
+/* Where those were taken that may be missing, and where some of them were given back. */
+static char *
+counted_places (const struct counted *counted, unsigned guilty)
+{
+    const char *type = counted->by[guilty].type;
+    GString *taken = g_string_new (NULL), *given = g_string_new (NULL);
+
+    for (unsigned i = 0; type && i < counted->n_sites; i++) {
+        g_autofree char *place = counted->sites[i].type == type ? place_name (counted->sites[i].caller) : NULL;
+        if (!place || function_balance (counted, type, place) == 0)
+            continue;
+        place_add (taken, "taken at ", place, counted->sites[i].taken);
+        place_add (given, "; given back at ", place, counted->sites[i].given);
+    }
+    if (taken->len == 0) {
+        g_autofree char *last = place_name (counted->by[guilty].caller);
+        g_string_append_printf (taken, "last taken at %s", last);
+    }
+    g_string_append (taken, given->str);
+    g_string_free (given, TRUE);
+    return g_string_free (taken, FALSE);
+}
+
 /* Who has it: the translator that took more than it gave back. */
 static void
 counted_report (const struct counted *counted, unsigned mark)
@@ -185,9 +265,9 @@ counted_report (const struct counted *counted, unsigned mark)
     for (unsigned i = 0; i < counted->n; i++)
         if (counted->by[i].balance > 0 && counted->by[i].type)
             guilty = i;
-    g_autofree char *place = place_name (counted->by[guilty].caller);
+    g_autofree char *places = counted_places (counted, guilty);
     finding_add_type ("reference leaked", counted->by[guilty].type ? counted->by[guilty].type : "unknown",
-                      "%d %s reference%s not released; last taken at %s", n, kind_names[counted->kind], n == 1 ? "" : "s", place);
+                      "%d %s reference%s not released; %s", n, kind_names[counted->kind], n == 1 ? "" : "s", places);
 }
 
 void

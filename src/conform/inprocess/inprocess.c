@@ -205,6 +205,10 @@ run_all (struct run *run)
             return status;
         if (WIFEXITED (status) && WEXITSTATUS (status) == 4)
             return -EINVAL;
+        if (!run->ended && WIFEXITED (status) && WEXITSTATUS (status) == WORKER_SLOW) {
+            conform_skip (run->report, "in-process", "the graph is too slow for the others");
+            break;
+        }
         if (!run->ended)
             run_bad_end (run, status);
         if (run->bad_ends >= BAD_ENDS && run->next < run->cases->len) {

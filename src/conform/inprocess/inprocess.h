@@ -180,6 +180,8 @@ struct crossing {
     enum fop op;
     bool bottom, top;
     const struct call_site *wound; /* where it was asked for */
+    const struct call_site *last_wound; /* the callee's last wind that was answered, or NULL, */
+    const void *last_callback; /* and where that answer went */
     bool closed;             /* its answer was handed on. Atomic */
     int children, open;      /* atomic */
     bool marked;             /* xdata has the kit's key */
@@ -203,6 +205,9 @@ extern struct seen inspect_seen;
 /* After a case: waits until nothing goes on any more, and says what is still owed. Frees the crossings unless some are; then the graph can't be used
  * any more, and this is false. gave_up: the case's own call had no answer, so that nothing more is to be expected. */
 bool inspect_settle (bool gave_up);
+
+/* The case is given up since no answer came in time: says whose, and what could not be done. */
+void inspect_say_slow (const char *what);
 
 /* rules.c */
 void rules_check (struct crossing *crossing, const struct answer *answer, const struct call_site *site);
@@ -276,6 +281,8 @@ int call_make (struct world *world, const struct choice *choice, GString *out);
 bool call_changes (enum fop op);
 
 /* --- worker.c --- */
+
+#define WORKER_SLOW 6 /* its exit status when the graph is too slow for any case */
 
 struct in_case {
     const struct variant *variant;

@@ -209,6 +209,8 @@ inspect_close (struct crossing *crossing, const struct answer *answer, bool mark
         inspect_remember (answer);
         return;
     }
+    parent->last_wound = crossing->wound;
+    parent->last_callback = (const void *) crossing->frame->ret;
     parent->faulty |= crossing->faulty;
     parent->early |= parent->op == crossing->op && crossing->early;
     parent->child_marked |= parent->op == crossing->op && marked;
@@ -268,6 +270,42 @@ inspect_every_cbk (const struct answer *answer)
 
 /* --- after a case --------------------------------------------------------------------------- */
 
+/* Where the translator had it last: in the callback of its last answer, or where it was asked, which is of use where another translator did. */
+static void
+inspect_say_owed (const struct crossing *crossing)
+{
+    g_autofree char *callback = crossing->last_wound ? place_name ((const char *) crossing->last_callback + 1) : NULL;
+
+    if (callback)
+        finding_add ("never answered", crossing->callee, crossing->op, "its wind at %s:%d was answered, to %s, and nothing came of it",
+                     crossing->last_wound->file, crossing->last_wound->line, callback);
+    else if (crossing->parent)
+        finding_add ("never answered", crossing->callee, crossing->op, "it asked nobody, and answered neither; the wind at %s:%d",
+                     crossing->wound->file, crossing->wound->line);
+    else
+        finding_add ("never answered", crossing->callee, crossing->op, "it asked nobody, and answered neither");
+}
+
+void
+inspect_say_slow (const char *what)
+{
+    bool said = false;
+
+    g_mutex_lock (&crossings.lock);
+    for (guint i = 0; crossings.all && i < crossings.all->len; i++) {
+        const struct crossing *crossing = crossings.all->pdata[i];
+
+        if (__atomic_load_n (&crossing->closed, __ATOMIC_ACQUIRE) || __atomic_load_n (&crossing->open, __ATOMIC_ACQUIRE) > 0)
+            continue;
+        finding_add ("too slow", crossing->callee, crossing->op, "%s: it has not answered within 3 s. Make its delay shorter, or its rate higher, "
+                     "with --xlator-option", what);
+        said = true;
+    }
+    g_mutex_unlock (&crossings.lock);
+    if (!said)
+        finding_add_type ("too slow", "the graph", "%s: an answer took longer than 3 s", what);
+}
+
 /* The request's top was answered, or nobody will: who still owes an answer? The deepest of a chain. */
 static bool
 inspect_owed (struct crossing *crossing)
@@ -279,8 +317,7 @@ inspect_owed (struct crossing *crossing)
                      "its own frame, of the wind at %s:%d, has no answer, but the one above has", crossing->wound->file,
                      crossing->wound->line);
     else
-        finding_add ("never answered", crossing->callee, crossing->op, "the wind at %s:%d", crossing->wound->file,
-                     crossing->wound->line);
+        inspect_say_owed (crossing);
     return true;
 }
 

@@ -25,6 +25,7 @@ const struct variant *variant = &variants[0];
 static struct {
     int fd;
     struct world *stack, *bare;
+    bool slow; /* no tree can be made in time */
 } worker;
 
 /* --- what the parent is told ---------------------------------------------------------------- */
@@ -68,8 +69,10 @@ worker_misuse (const struct audit_misuse *misuse)
         xl = FIRST_CHILD (xl);
     if (strcmp (misuse->what, "answered before its child") == 0)
         return;
-    finding_add (misuse->what, xl, misuse->op, "at %s:%d%s%s", site->file, site->line, before ? ", after an answer at " : "",
-                 before ? before->file : "");
+    if (before)
+        finding_add (misuse->what, xl, misuse->op, "at %s:%d, after an answer at %s:%d", site->file, site->line, before->file, before->line);
+    else
+        finding_add (misuse->what, xl, misuse->op, "at %s:%d", site->file, site->line);
 }
 
 static const struct audit worker_audit = {
@@ -159,14 +162,19 @@ case_call (const struct in_case *c)
     return true;
 }
 
-/* Threads of translators may need a moment to give back what they have, longer where others have the processors. */
+/* Threads of translators may need a moment to give back what they have, longer where others have the processors. Where a case has leaked
+ * already the run has failed, and most of those that follow leak as well: they get less. */
 #define LEAK_PATIENCE 500
+#define LEAK_PATIENCE_LATER 20
 
 static bool
 case_leaks (unsigned mark)
 {
-    for (int i = 0; i < LEAK_PATIENCE && counts_grew (mark); i++)
+    static bool leaked;
+
+    for (int i = 0; i < (leaked ? LEAK_PATIENCE_LATER : LEAK_PATIENCE) && counts_grew (mark); i++)
         g_usleep (2000);
+    leaked |= counts_grew (mark);
     return counts_grew (mark);
 }
 
@@ -195,8 +203,11 @@ case_prepare (void)
     world_wants (worker.bare, WANTS_ATTRIBUTES);
     r = world_ready (worker.stack);
     r_bare = world_ready (worker.bare);
-    if (r < 0 && r_bare >= 0)
-        finding_add ("result differs", NULL, FOP_NONE, "the tree could not be made: %s", g_strerror (-r));
+    worker.slow = r == -ETIMEDOUT && r_bare >= 0;
+    if (worker.slow)
+        inspect_say_slow ("no tree could be made");
+    else if (r < 0 && r_bare >= 0)
+        finding_add_type ("no tree", "the graph", "what a case finds there could not be made through it: %s", g_strerror (-r));
     order_settle ();
     counts_mark (1);
     return r >= 0 && r_bare >= 0;
@@ -207,6 +218,7 @@ static bool
 case_run (const struct in_case *c)
 {
     bool usable, answered = true;
+    unsigned before;
 
     variant = &quiet;
     if (case_prepare ()) {
@@ -217,7 +229,12 @@ case_run (const struct in_case *c)
         order_settle ();
         variant = &quiet;
     }
+    if (worker.slow)
+        return false;
+    before = findings_count ();
     usable = inspect_settle (!answered);
+    if (!answered && findings_count () == before)
+        finding_add ("too slow", NULL, c->choice.op, "it was answered, but not within 3 s");
     if (usable)
         case_settle ();
     statics_check (worker.stack->graph);
@@ -275,7 +292,7 @@ worker_run (const struct conform_options *options, GArray *cases, guint from, in
         case_tell (c);
     }
     if (!usable)
-        _exit (5);
+        _exit (worker.slow ? WORKER_SLOW : 5);
     findings_begin ("end", options->seed);
     world_free (worker.stack);
     world_free (worker.bare);
