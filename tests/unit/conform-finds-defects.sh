@@ -87,6 +87,8 @@ pass buf-later straight/setattr lent memory used later: 'bad' \(defects/pass\), 
 pass dict-changed straight/stat lent memory changed: 'bad' \(defects/pass\), stat: a dict
 pass wrong-inode straight/mkdir attributes: 'bad' \(defects/pass\), mkdir: what it made has type
 pass request-leak straight/opendir request never ended: 'bad' \(defects/pass\), opendir
+pass twice-on-rename-error failing/rename answered twice: 'bad' \(defects/pass\), rename
+pass rename-error-swallowed failing/rename result differs: rename
 rot in-place-down straight/writev lent memory changed: 'bad' \(defects/rot\), writev: rot_iovec
 rot in-place-up straight/readv lent memory changed: 'bad' \(defects/rot\), readv: rot_iovec
 rot read-forgotten straight/readv result differs: readv

@@ -40,6 +40,7 @@ struct variant {
     bool plain;     /* nobody above wants attributes that cost something */
     bool interrupt_before, interrupt_held; /* the request is interrupted on its way down, or while its answer waits */
     bool quiet;     /* nothing is protected: to get ready, and to look at what came of it */
+    bool failing;   /* again and again, with one call below failing, each by turns */
     bool pairs;     /* every pair of classes, not only each by itself */
 };
 extern const struct variant variants[]; /* ends with a row without name */
@@ -205,6 +206,11 @@ extern struct seen inspect_seen;
 /* After a case: waits until nothing goes on any more, and says what is still owed. Frees the crossings unless some are; then the graph can't be used
  * any more, and this is false. gave_up: the case's own call had no answer, so that nothing more is to be expected. */
 bool inspect_settle (bool gave_up);
+
+/* The nth call from now on that isn't the case's own fails with EIO, and goes no further; 0: none. And of the last that did: what and whose it was;
+ * NULL if none was reached; g_free it. */
+void inspect_fail (unsigned nth);
+char *inspect_failed (void);
 
 /* The case is given up since no answer came in time: says whose, and what could not be done. */
 void inspect_say_slow (const char *what);

@@ -9,6 +9,7 @@
 #include "core/dirent.h"
 #include "core/stack.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct seen inspect_seen;
@@ -103,6 +104,50 @@ inspect_wind (struct crossing *crossing, const struct call *call, struct loan *l
     call_wind (&loan->call, crossing->callee, crossing);
 }
 
+/* --- a call that fails ---------------------------------------------------------------------- */
+
+static struct {
+    int left;   /* calls until the one that fails, with it. Atomic */
+    char *text; /* what it was; by who decreased left to 0 */
+} failing;
+
+void
+inspect_fail (unsigned nth)
+{
+    g_clear_pointer (&failing.text, g_free);
+    __atomic_store_n (&failing.left, (int) nth, __ATOMIC_RELEASE);
+}
+
+char *
+inspect_failed (void)
+{
+    return __atomic_load_n (&failing.left, __ATOMIC_ACQUIRE) > 0 ? NULL : g_steal_pointer (&failing.text);
+}
+
+/* Of calls that a translator makes, in the case's request or in one of its own. */
+static bool
+inspect_fails (const struct crossing *crossing)
+{
+    const xlator_t *asks = crossing->frame->root->frames[0].this;
+
+    if (__atomic_load_n (&failing.left, __ATOMIC_ACQUIRE) <= 0 || (crossing->top && strcmp (asks->type, "client") == 0))
+        return false;
+    if (__atomic_sub_fetch (&failing.left, 1, __ATOMIC_ACQ_REL) != 0)
+        return false;
+    failing.text = g_strdup_printf ("%s to '%s' (%s), from %s:%d, failed with EIO", fop_name (crossing->op), crossing->callee->name,
+                                    crossing->callee->type, crossing->wound->file, crossing->wound->line);
+    return true;
+}
+
+static void inspect_close (struct crossing *crossing, const struct answer *answer, bool marked);
+
+static void
+inspect_answer_failure (struct crossing *crossing, const struct call *call)
+{
+    inspect_close (crossing, &(struct answer){ .op = call->op, .op_ret = -1, .op_errno = EIO }, false);
+    call_fail (call, EIO);
+}
+
 /* --- down ----------------------------------------------------------------------------------- */
 
 static void
@@ -136,6 +181,10 @@ inspect_every (const struct call *call)
 
     call->frame->local = crossing;
     inspect_call (crossing, call);
+    if (inspect_fails (crossing)) {
+        inspect_answer_failure (crossing, call);
+        return;
+    }
     if (top && variant->interrupt_before)
         stack_interrupt (call->frame->root);
     if (inspect_lightly (call->op)) {

@@ -16,6 +16,7 @@ const struct variant variants[] = {
     { .name = "mixed", .mixed = true },
     { .name = "given", .given = true },
     { .name = "plain", .plain = true },
+    { .name = "failing", .failing = true },
     { .name = "interrupted", .interrupt_before = true },
     { .name = "interrupted-late", .late = true, .interrupt_held = true },
     { 0 },
@@ -140,12 +141,32 @@ compare_answers (const struct in_case *c, GString *stack, GString *bare)
     compare (c, "the answer", stack->str, bare->str);
 }
 
+/* In a variant where one call below fails: which, and, when it was reached, what it was. */
+static struct {
+    unsigned nth;
+    char *reached;
+} failing;
+
+static int
+case_call_stack (const struct in_case *c, GString *out)
+{
+    int r;
+
+    inspect_fail (variant->failing ? failing.nth : 0);
+    r = call_make (worker.stack, &c->choice, out);
+    if (variant->failing)
+        order_settle ();
+    failing.reached = inspect_failed ();
+    inspect_fail (0);
+    return r;
+}
+
 /* false: it has no answer. */
 static bool
 case_call (const struct in_case *c)
 {
     g_autoptr (GString) stack = g_string_new (NULL), bare = g_string_new (NULL);
-    const int r = call_make (worker.stack, &c->choice, stack);
+    const int r = case_call_stack (c, stack);
     const int r_bare = call_make (worker.bare, &c->choice, bare);
     const bool changed = call_changes (c->choice.op) && (r >= 0 || r_bare >= 0);
     const bool interrupted = r == -EINTR && (variant->interrupt_before || variant->interrupt_held);
@@ -154,6 +175,9 @@ case_call (const struct in_case *c)
     worker.bare->dirty |= changed;
     if (interrupted || r == -ETIMEDOUT)
         return r != -ETIMEDOUT;
+    /* Where one below failed, so may it; but a success must be one, unless failures are told later. */
+    if (variant->failing && (r < 0 || graph_touches (worker.stack->graph) & TOUCHES_ANSWERS))
+        return true;
     compare_answers (c, stack, bare);
     order_settle ();
     variant = &quiet;
@@ -215,7 +239,7 @@ case_prepare (void)
 
 /* false: the graph can't be used any more. */
 static bool
-case_run (const struct in_case *c)
+case_run_once (const struct in_case *c)
 {
     bool usable, answered = true;
     unsigned before;
@@ -239,6 +263,33 @@ case_run (const struct in_case *c)
         case_settle ();
     statics_check (worker.stack->graph);
     return usable;
+}
+
+/* More calls than any operation makes below. */
+#define FAILING_MAX 40
+
+static bool
+case_run_failing (const struct in_case *c)
+{
+    for (unsigned nth = 1; nth <= FAILING_MAX; nth++) {
+        const unsigned before = findings_count ();
+        failing.nth = nth;
+        const bool usable = case_run_once (c);
+        g_autofree char *failed = g_steal_pointer (&failing.reached);
+
+        if (findings_count () > before && failed && !findings_by_design (worker.stack->graph))
+            finding_add ("with a failure below", NULL, c->choice.op, "call %u, %s", nth, failed);
+        if (!usable || !failed || findings_count () > before)
+            return usable;
+    }
+    return true;
+}
+
+/* false: the graph can't be used any more. */
+static bool
+case_run (const struct in_case *c)
+{
+    return c->variant->failing ? case_run_failing (c) : case_run_once (c);
 }
 
 static void

@@ -16,7 +16,7 @@ enum defect {
     LOCK_OVER_WIND, LOCK_OVER_UNWIND, RWLOCK_OVER_UNWIND, SWAPPED, STALE_POST, SHORT, NEGATIVE_ERRNO, ERRNO_ON_SUCCESS,
     STATIC_STATE, APPEND_FORGOTTEN, XDATA_DROPPED, XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
     TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE, BYTES_LATER,
-    WORKS_LATER, REQUEST_LEAK,
+    WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED,
 };
 
 typedef struct {
@@ -34,7 +34,7 @@ static const char *const pass_defects[] = {
     "lock-over-wind", "lock-over-unwind", "rwlock-over-unwind", "swapped", "stale-post", "short", "negative-errno", "errno-on-success",
     "static-state", "append-forgotten", "xdata-dropped", "xdata-dropped-up", "offset-truncated", "loc-later", "loc-changed", "local-later",
     "lost-on-interrupt", "twice-on-interrupt", "offset-ignored", "vector-later", "buf-later", "dict-changed", "wrong-inode",
-    "bytes-later", "works-later", "request-leak", NULL,
+    "bytes-later", "works-later", "request-leak", "twice-on-rename-error", "rename-error-swallowed", NULL,
 };
 
 static const struct xlator_option pass_options[] = {
@@ -297,6 +297,31 @@ pass_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     STACK_UNWIND (mkdir, frame, op_ret, op_errno, inode, buf ? &other : NULL, preparent, postparent, xdata);
 }
 
+/* --- rename: what is wrong shows only where it fails below though all is well above ------------------ */
+
+static rename_cbk pass_rename_cbk;
+
+static void
+pass_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags, dict_t *xdata)
+{
+    STACK_WIND (frame, pass_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
+}
+
+static void
+pass_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
+                 struct iatt *preoldparent, struct iatt *postoldparent, struct iatt *prenewparent, struct iatt *postnewparent,
+                 dict_t *xdata)
+{
+    struct iatt nothing = { .ia_type = IA_IFREG };
+
+    if (has (this, TWICE_ON_RENAME_ERROR) && op_errno == EIO)
+        STACK_UNWIND (rename, frame, -1, EIO, NULL, NULL, NULL, NULL, NULL, NULL);
+    if (has (this, RENAME_ERROR_SWALLOWED) && op_errno == EIO)
+        STACK_UNWIND (rename, frame, 0, 0, &nothing, NULL, NULL, NULL, NULL, NULL);
+    else
+        STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent, prenewparent, postnewparent, xdata);
+}
+
 /* --- opendir: work of its own, after the answer, on another thread ---------------------------------- */
 
 static opendir_cbk pass_opendir_cbk;
@@ -407,5 +432,6 @@ const struct xlator_api xlator_api = {
         .readdir = pass_readdir,
         .getxattr = pass_getxattr,
         .mkdir = pass_mkdir,
+        .rename = pass_rename,
     },
 };
