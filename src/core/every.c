@@ -25,12 +25,12 @@ struct answer_stub {
 
 struct op {
     void (*pass) (const struct call *call);
-    void (*wind) (const struct call *call, xlator_t *child, void *cookie);
+    void (*wind) (const struct call *call, xlator_t *child, void *cookie, const struct call_site *site);
     call_stub_t *(*keep) (const struct call *call, bool pass);
     void (*each) (const struct call *call, value_seen *see, void *data);
-    void (*answer_pass) (const struct answer *answer);
+    void (*pass_answer) (const struct answer *answer, const struct call_site *site);
     int (*answer_keep) (const struct answer *answer, void *kept);
-    void (*answer_lend) (const struct answer_stub *stub);
+    void (*answer_lend) (const struct answer_stub *stub, const struct call_site *site);
     void (*answer_drop) (void *kept);
     void (*answer_each) (const struct answer *answer, value_seen *see, void *data);
     size_t kept_size;
@@ -47,9 +47,9 @@ struct op {
 #define SHOW_RET(kind, name) see (KIND_##kind, #name, &rets->name, data);
 
 /* So that arguments are spelled out before the edge counts them. */
-#define WIND(...) STACK_WIND_COOKIE (__VA_ARGS__)
+#define WIND(...) STACK_WIND_AT (__VA_ARGS__)
 #define TAIL(...) STACK_WIND_TAIL (__VA_ARGS__)
-#define UNWIND(...) STACK_UNWIND (__VA_ARGS__)
+#define UNWIND(...) STACK_UNWIND_AT (__VA_ARGS__)
 
 #define DOWN(fop)                                                                                  \
     void every_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))                \
@@ -69,10 +69,11 @@ struct op {
         passed_##fop (call->frame, call->this FOP_ARGS_##fop (OF_ARGS));                           \
     }                                                                                              \
     static fop##_cbk every_##fop##_cbk;                                                            \
-    static void wind_##fop (const struct call *call, xlator_t *child, void *cookie)                \
+    static void wind_##fop (const struct call *call, xlator_t *child, void *cookie,                \
+                            const struct call_site *site)                                          \
     {                                                                                              \
         const struct fop##_call *args = call->args;                                                \
-        WIND (call->frame, every_##fop##_cbk, cookie, child, fop FOP_ARGS_##fop (OF_ARGS));        \
+        WIND (call->frame, every_##fop##_cbk, cookie, site, child, fop FOP_ARGS_##fop (OF_ARGS));  \
     }                                                                                              \
     static call_stub_t *keep_##fop (const struct call *call, bool pass)                            \
     {                                                                                              \
@@ -136,10 +137,10 @@ FOP_LIST (DOWN)
         FOP_RETS_##fop (GET)                                                                       \
         this->api->every_cbk (&answer);                                                            \
     }                                                                                              \
-    static void answer_pass_##fop (const struct answer *answer)                                    \
+    static void answer_pass_##fop (const struct answer *answer, const struct call_site *site)      \
     {                                                                                              \
         const struct fop##_answer *rets = answer->rets;                                            \
-        UNWIND (fop, answer->frame, answer->op_ret, answer->op_errno FOP_RETS_##fop (OF_RETS));    \
+        UNWIND (fop, answer->frame, site, answer->op_ret, answer->op_errno FOP_RETS_##fop (OF_RETS)); \
     }                                                                                              \
     static int answer_keep_##fop (const struct answer *answer, void *to)                           \
     {                                                                                              \
@@ -150,10 +151,10 @@ FOP_LIST (DOWN)
         FOP_RETS_##fop (KEEP)                                                                      \
         return r;                                                                                  \
     }                                                                                              \
-    static void answer_lend_##fop (const struct answer_stub *stub)                                 \
+    static void answer_lend_##fop (const struct answer_stub *stub, const struct call_site *site)   \
     {                                                                                              \
         struct fop##_kept *kept = stub->kept;                                                      \
-        UNWIND (fop, stub->frame, stub->op_ret, stub->op_errno FOP_RETS_##fop (LEND));             \
+        UNWIND (fop, stub->frame, site, stub->op_ret, stub->op_errno FOP_RETS_##fop (LEND));       \
     }                                                                                              \
     static void answer_drop_##fop (void *from)                                                     \
     {                                                                                              \
@@ -183,9 +184,9 @@ call_pass (const struct call *call)
 }
 
 void
-call_wind (const struct call *call, xlator_t *child, void *cookie)
+call_wind_at (const struct call *call, xlator_t *child, void *cookie, const struct call_site *site)
 {
-    ops[call->op].wind (call, child, cookie);
+    ops[call->op].wind (call, child, cookie, site);
 }
 
 void
@@ -268,9 +269,9 @@ call_print (const struct call *call, GString *out)
 }
 
 void
-answer_pass (const struct answer *answer)
+answer_pass_at (const struct answer *answer, const struct call_site *site)
 {
-    ops[answer->op].answer_pass (answer);
+    ops[answer->op].pass_answer (answer, site);
 }
 
 void
@@ -293,9 +294,9 @@ answer_keep (const struct answer *answer)
 }
 
 void
-answer_resume (struct answer_stub *stub)
+answer_resume_at (struct answer_stub *stub, const struct call_site *site)
 {
-    stub->op->answer_lend (stub);
+    stub->op->answer_lend (stub, site);
     answer_stub_destroy (stub);
 }
 

@@ -80,7 +80,8 @@ typedef void every_cbk (const struct answer *answer);
 void call_pass (const struct call *call);
 
 /* On to that child; the answer comes to api->every_cbk, with the cookie. */
-void call_wind (const struct call *call, xlator_t *child, void *cookie);
+#define call_wind(call_, child_, cookie_) call_wind_at (call_, child_, cookie_, CALL_SITE)
+void call_wind_at (const struct call *call, xlator_t *child, void *cookie, const struct call_site *site);
 
 /* Answers with -1 and the errno, which is positive. */
 #define call_fail(call_, op_errno_) call_fail_at (call_, op_errno_, CALL_SITE)
@@ -95,7 +96,8 @@ struct call_stub *call_keep (const struct call *call);
 struct call_stub *call_keep_to_pass (const struct call *call);
 
 /* Up to our parent: op_ret and op_errno as they are in answer, which may have changed them, and what rets has. */
-void answer_pass (const struct answer *answer);
+#define answer_pass(answer_) answer_pass_at (answer_, CALL_SITE)
+void answer_pass_at (const struct answer *answer, const struct call_site *site);
 
 /* Up with -1 and another errno, without anything else. */
 #define answer_fail(answer_, op_errno_) answer_fail_at (answer_, op_errno_, CALL_SITE)
@@ -104,7 +106,8 @@ void answer_fail_at (const struct answer *answer, int op_errno, const struct cal
 /* Sets an answer aside, with references of its own. answer_resume hands it to our parent and frees it. NULL when memory is out. */
 struct answer_stub;
 struct answer_stub *answer_keep (const struct answer *answer);
-void answer_resume (struct answer_stub *stub);
+#define answer_resume(stub_) answer_resume_at (stub_, CALL_SITE)
+void answer_resume_at (struct answer_stub *stub, const struct call_site *site);
 
 /* Frees it without handing it on; the frame is still to be answered. */
 void answer_stub_destroy (struct answer_stub *stub);

@@ -268,14 +268,14 @@ frame_slot_again (call_frame_t *frame)
     })
 
 /* Fills in a frame that was taken. */
-#define FRAME_FILL(next_, to_, ret_, cookie_, op_)                                                 \
+#define FRAME_FILL(next_, to_, ret_, cookie_, op_, site_)                                          \
     do {                                                                                           \
         (next_)->this = (to_);                                                                     \
         (next_)->local = NULL;                                                                     \
         (next_)->cookie = (cookie_);                                                               \
         (next_)->ret = (ret_fn_t) (ret_);                                                          \
         __atomic_store_n (&(next_)->state, (op_), __ATOMIC_RELAXED);                               \
-        (next_)->wind_from = CALL_SITE;                                                            \
+        (next_)->wind_from = (site_);                                                              \
         (next_)->unwind_from = NULL;                                                               \
     } while (0)
 
@@ -312,12 +312,16 @@ frame_slot_again (call_frame_t *frame)
 
 /* The same; cbk_ gets cookie_. */
 #define STACK_WIND_COOKIE(frame_, cbk_, cookie_, child_, fop_, ...)                                \
+    STACK_WIND_AT (frame_, cbk_, cookie_, CALL_SITE, child_, fop_, __VA_ARGS__)
+
+/* The same in the name of another place. */
+#define STACK_WIND_AT(frame_, cbk_, cookie_, site_, child_, fop_, ...)                             \
     do {                                                                                           \
         call_frame_t *const winder_ = (frame_);                                                    \
         const __auto_type route_ = &(child_)->routes.fop_;                                         \
         fop_##_cbk *const ret_ = (cbk_);                                                           \
         call_frame_t *const next_ = FRAME_TAKE (winder_);                                          \
-        FRAME_FILL (next_, route_->to, ret_, cookie_, FOP_##fop_);                                 \
+        FRAME_FILL (next_, route_->to, ret_, cookie_, FOP_##fop_, site_);                          \
         __atomic_load_n (&route_->call, __ATOMIC_RELAXED) (next_, next_->this, __VA_ARGS__);       \
     } while (0)
 

@@ -10,7 +10,7 @@
 #include "core/opset.h"
 #include "core/option.h"
 
-#define XLATOR_ABI 5
+#define XLATOR_ABI 6
 
 /* What a translator may change of a request. Decides, among others, whether the kernel may read and write a file without us. */
 enum {
