@@ -18,9 +18,9 @@ tries () {
     done
 }
 
-# chown, dac_override, dac_read_search, fowner, fsetid, setgid, setuid, linux_immutable, sys_admin, mknod, setfcap
-needed=882002df
-(ulimit -e 40) 2>/dev/null || needed=88a002df # and sys_nice
+# chown, dac_override, dac_read_search, fowner, fsetid, setgid, setuid, linux_immutable, ipc_lock, sys_admin, mknod, setfcap
+needed=882042df
+(ulimit -e 40) 2>/dev/null || needed=88a042df # and sys_nice
 stack test/grab
 mount_volfile "$VOL" -L DEBUG
 expect_ok mkdir "$MNT/umask" # many threads: each unshares its own
