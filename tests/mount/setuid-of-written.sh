@@ -61,7 +61,7 @@ try_all () { # STACK
 for layers in "" encryption/rot-13; do
     # shellcheck disable=SC2086 # none is none
     stack $layers
-    for options in "" --passthrough=off --exclusive --direct-io-mode=on; do
+    for options in "" --exclusive --direct-io-mode=on; do
         # shellcheck disable=SC2086
         mount_volfile "$VOL" -o suid $options
         # rot-13 is its own inverse through the mount: what is copied in is what runs.
