@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PID_FILE_PATIENCE 3000000 /* microseconds */
+#define PID_FILE_PAUSE 20000
+
 static int ready_fd = -1; /* the child's end of the pipe to the parent; one byte in it is success */
 static struct {
     char *path;
@@ -104,18 +107,55 @@ pid_file_fill (int fd)
     return 0;
 }
 
-int
-pid_file_take (const char *path)
+/* Is what was opened still what the path names? Who held it takes it away in the end. */
+static bool
+pid_file_is_there (const char *path, int fd)
+{
+    struct stat by_name, by_fd;
+
+    return lstat (path, &by_name) == 0 && fstat (fd, &by_fd) == 0 && by_name.st_dev == by_fd.st_dev && by_name.st_ino == by_fd.st_ino;
+}
+
+/* The file, locked. -EAGAIN: another has it. */
+static int
+pid_file_open (const char *path)
 {
     int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    int r;
+    int r = 0;
 
     if (fd < 0)
         return -errno;
     if (lockf (fd, F_TLOCK, 0) < 0)
         r = errno == EACCES ? -EAGAIN : -errno;
-    else
-        r = pid_file_fill (fd);
+    else if (!pid_file_is_there (path, fd))
+        r = -EAGAIN;
+    if (r == 0)
+        return fd;
+    close (fd);
+    return r;
+}
+
+/* A daemon ends a moment after its mount is gone, so one that holds the file is waited for. */
+static int
+pid_file_wait (const char *path)
+{
+    int fd = pid_file_open (path);
+
+    for (int i = 0; fd == -EAGAIN && i < PID_FILE_PATIENCE / PID_FILE_PAUSE; i++) {
+        g_usleep (PID_FILE_PAUSE);
+        fd = pid_file_open (path);
+    }
+    return fd;
+}
+
+int
+pid_file_take (const char *path)
+{
+    int fd = pid_file_wait (path), r;
+
+    if (fd < 0)
+        return fd;
+    r = pid_file_fill (fd);
     if (r < 0) {
         close (fd);
         return r;

@@ -33,6 +33,15 @@ for option in -N --debug; do
     expect "its exit status after an unmount" 0 $?
 done
 
+# The daemon of the mount before holds the pid file for a moment longer.
+for i in 1 2 3 4 5 6; do
+    expect_ok "$WINDLASS" -f test.vol -l log -p pid mnt
+    DAEMON=$(cat pid)
+    umount mnt 2>/dev/null || fusermount3 -u mnt
+done
+wait_until "! is_running $DAEMON"
+[ ! -e pid ] || fail "the pid file is left after mounts one after the other"
+
 # Whoever unmounts as soon as it answers finds that it was mounted.
 for i in 1 2 3 4 5 6 7 8; do
     "$WINDLASS" -N -f test.vol -l log -p pid mnt &
