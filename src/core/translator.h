@@ -47,7 +47,8 @@ enum xlator_event {
     XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending */
     XLATOR_CHILD_DOWN,  /* upwards: storage is gone */
     XLATOR_INVALIDATE,  /* upwards, data is a struct invalidation: what is remembered isn't so. On a thread that no request waits for,
-                           since the kernel waits for requests about it, and without a lock; not after XLATOR_ENDING */
+                           since the kernel waits for requests about it, unless it is of INVALIDATE_ATTRIBUTES alone, and without
+                           a lock; not after XLATOR_ENDING */
 };
 
 typedef struct xlator_list {

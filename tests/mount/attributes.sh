@@ -28,3 +28,20 @@ expect_ok chattr +d "$MNT/dir"
 expect "a folder's" "$(flags "$BACK/dir")" "$(flags "$MNT/dir")"
 expect_error 'not permitted|denied' user chattr +i "$MNT/file"
 expect_ok rm "$MNT/file"
+unmount
+
+# Its change time is seen at once by who remembers attributes: the kernel, and md-cache.
+touch "$BACK/file"
+ctime_after_chattr () { # WHERE
+    stat "$MNT/file" >/dev/null
+    sleep 0.02
+    expect_ok chattr +d "$MNT/file"
+    expect "the change time after chattr, $1" "$(stat -c %.9Z "$BACK/file")" "$(stat -c %.9Z "$MNT/file")"
+    expect_ok chattr -d "$MNT/file"
+    unmount
+}
+mount_volfile "$VOL" --exclusive
+ctime_after_chattr "with --exclusive"
+stack performance/md-cache,md-cache-timeout=600
+mount_volfile "$VOL" --attribute-timeout=0
+ctime_after_chattr "with md-cache"

@@ -66,6 +66,17 @@ ioctl_run (int fd, uint32_t cmd, GBytes *in, size_t out_size, GBytes **ret_out)
     return r;
 }
 
+/* The answer brings no attributes, and those who remember some would go on with an old ctime. */
+static void
+ioctl_tell (xlator_t *this, fd_t *fd, uint32_t cmd)
+{
+    struct invalidation changed = { .inode = fd->inode, .what = INVALIDATE_ATTRIBUTES };
+    const struct ioctl_command *command = ioctl_find (cmd);
+
+    if (command && command->in)
+        xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
+}
+
 void
 posix_ioctl (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t cmd, GBytes *in, size_t out_size,
              dict_t *xdata)
@@ -79,6 +90,8 @@ posix_ioctl (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t cmd, GBytes
     if (r >= 0)
         r = ioctl_run (use.fd, cmd, in, out_size, &out);
     posix_use_end (&use);
+    if (r >= 0)
+        ioctl_tell (this, fd, cmd);
     STACK_UNWIND (ioctl, frame, POSIX_RET (r), out, NULL);
     g_clear_pointer (&out, g_bytes_unref);
 }
