@@ -33,14 +33,21 @@ for option in -N --debug; do
     expect "its exit status after an unmount" 0 $?
 done
 
-# The daemon of the mount before holds the pid file for a moment longer.
-for i in 1 2 3 4 5 6; do
-    expect_ok "$WINDLASS" -f test.vol -l log -p pid mnt
-    DAEMON=$(cat pid)
-    umount mnt 2>/dev/null || fusermount3 -u mnt
-done
-wait_until "! is_running $DAEMON"
-[ ! -e pid ] || fail "the pid file is left after mounts one after the other"
+# The daemon of the mount before holds the pid file for a moment longer, and then takes it away.
+python3 -c '
+import fcntl, os, time
+file = open("pid", "w")
+fcntl.lockf(file, fcntl.LOCK_EX)
+open("held", "w").close()
+time.sleep(0.5)
+os.unlink("pid")
+file.close()' &
+wait_until '[ -e held ]'
+expect_ok "$WINDLASS" -f test.vol -l log -p pid mnt
+DAEMON=$(cat pid)
+wait
+unmount
+[ ! -e pid ] || fail "the pid file is left after it was waited for"
 
 # Whoever unmounts as soon as it answers finds that it was mounted.
 for i in 1 2 3 4 5 6 7 8; do
