@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The words of -o, as mount(8) and fstab give them. */
 #include "fuzz.h"
+#include "cli/cli.h"
 
 #include "daemon/daemon.h"
 
 #include <errno.h>
+
+/* The program itself is not part of this one. */
+const struct cli_command cli_commands[] = { { NULL, NULL, NULL, NULL } };
 
 /* Words put together are the text again, but for a comma at its end. */
 static void

@@ -68,7 +68,7 @@ check () {
     expect_match "$file: an option of the graph" '^      posix \(storage/posix\) 0x[0-9a-f]+  directory=' "$(part 'xl graph')"
     for with in '' ' --age'; do
         expect_match "$file: the request$with" '^request [0-9]+ writev /folder/stuck, [0-9.]+ s old, pid [0-9]+' "$(part "xl frames$with")"
-        expect_match "$file: who wound it" 'writev at delay-gen-2 .*, wound by fuse_write at file.c:[0-9]+, answer to fuse_writev_cbk$' \
+        expect_match "$file: who wound it" 'writev at delay-gen-2 .*, wound by fuse_write at write.c:[0-9]+, answer to fuse_writev_cbk$' \
             "$(part "xl frames$with")"
         expect_match "$file: its arguments" 'fd=0x.*\{/folder/stuck, .*vector=.*\{10 bytes: "some bytes"\}, count=1, offset=0, flags=0' \
             "$(part "xl frames$with")"
@@ -84,7 +84,7 @@ check () {
         "$(sed -n '/^=== xl fd/,/^=== printer/p' "$file" | grep -c '^inode 0x[0-9a-f]*: /folder/stuck$')"
     expect_match "$file: the root" '^inode 0x[0-9a-f]+: /$' "$(part 'xl inode 1')"
     expect_match "$file: an fd" '^fd 0x[0-9a-f]+: /folder/stuck, flags 0' "$(part 'xl fd 0x.*')"
-    expect_match "$file: a frame" '^  answer to fuse_writev_cbk at file.c:[0-9]+$' "$(part 'xl frame 0x.*')"
+    expect_match "$file: a frame" '^  answer to fuse_writev_cbk at write.c:[0-9]+$' "$(part 'xl frame 0x.*')"
     expect_match "$file: who is above" '^  above +fuse$' "$(part 'xl frame 0x.*')"
     expect_match "$file: a frame, printed" '^\$[0-9]+ = writev fuse -> delay-gen-2 \(waits\) = \{root = ' "$(part 'printer frame')"
     expect_match "$file: a gfid, printed" '^\$[0-9]+ = [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' "$(part 'printer gfid')"

@@ -25,7 +25,7 @@ number=$(sed -n 's/.* 0-rot-13-2: \([0-9]*\): writev fuse -> rot-13-2: .*/\1/p' 
 [ -n "$number" ] || fail "no writev at rot-13-2"
 expect "the way of a write" "fuse -> rot-13-2,rot-13-2 -> pass-1,pass-1 -> posix,pass-1 <- posix,rot-13-2 <- pass-1,fuse <- rot-13-2" \
     "$(sed -n "s/.* T \[.*: $number: writev \(.*\): .*/\1/p" "$LOG" | paste -sd,)"
-expect_match "a write" " T \[file.c:[0-9]+:fuse_write\] 0-rot-13-2: $number: writev " "$(cat "$LOG")"
+expect_match "a write" " T \[write.c:[0-9]+:fuse_write\] 0-rot-13-2: $number: writev " "$(cat "$LOG")"
 expect_match "its arguments" " $number: .* fd=0x[0-9a-f]+ \{gfid=[0-9a-f-]{36} .*\}, count=1, offset=0, flags=" "$(cat "$LOG")"
 expect_match "its answer" "0-posix: $number: writev pass-1 <- posix: op_ret=6" "$(cat "$LOG")"
 expect_match "an error's" 'lookup .* <- posix: op_ret=-1, op_errno=2 \(No such file or directory\)' "$(cat "$LOG")"

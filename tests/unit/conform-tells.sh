@@ -37,7 +37,7 @@ found () {
 # The place that is to blame is named, not one of the kit or the core.
 found twice-on-success straight/stat 'answered twice: .*at .*pass.c:[0-9]+, after an answer at .*pass.c:[0-9]+$'
 found never-on-success straight/stat 'never answered: .*its wind at .*pass.c:[0-9]+ was answered, to pass_stat_cbk \(pass.c:'
-found inode-leak straight/stat 'reference leaked: defects/pass: 1 of an inode, taken at pass_stat \(pass.c:[0-9]+\)$'
+found inode-leak straight/stat 'reference leaked: defects/pass: 1 inode reference not released; taken at pass_stat \(pass.c:[0-9]+\)$'
 # What only shows where a call below fails, and which that was.
 found twice-on-rename-error failing/rename 'answered twice: .*rename: at .*pass.c:'
 found rename-error-swallowed failing/rename 'with a failure below: rename: call 1, rename to .posix. \(storage/posix\), from .*pass.c:[0-9]+, failed with EIO'
