@@ -195,11 +195,12 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
         return;
     slow_request_moves (size);
     frame->root->lk_owner = fi->lock_owner;
+    const bool takes = !fi->writepage && takes_privileges (frame, fd->inode);
     if (fi->writepage)
         slow_own_write_begins (frame->this->private, keep (frame, fd, fi, vector, offset));
-    else if (takes_privileges (frame, fd->inode) || fi->flags & O_DIRECT)
+    else if (takes || fi->flags & O_DIRECT)
         (void) keep (frame, fd, fi, vector, offset);
-    if (!fi->writepage && takes_privileges (frame, fd->inode))
+    if (takes)
         take_privileges (frame, fd->inode);
     else
         STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, fd, &vector, 1, offset,
