@@ -54,10 +54,10 @@ pass never-on-error straight/mkdir/loc=file never answered: 'bad' \(defects/pass
 pass early late/fstat answered before its child: 'bad' \(defects/pass\), fstat
 pass wrong-frame straight/stat answered another's frame: 'bad' \(defects/pass\), stat
 pass other-frame straight/writev (answered twice|never answered): 'bad' \(defects/pass\), fstat
-pass fd-leak straight/fstat reference leaked: defects/pass: 1 fd reference not released; last taken at pass_fstat
-pass inode-leak straight/stat reference leaked: defects/pass: 1 inode reference not released; last taken at pass_stat
-pass dict-leak straight/getxattr reference leaked: defects/pass: 1 dict reference not released; last taken at pass_getxattr_cbk
-pass stub-leak straight/stat reference leaked: defects/pass: 1 call_stub reference not released; last taken at pass_stat
+pass fd-leak straight/fstat reference leaked: defects/pass: 1 fd reference not released; taken at pass_fstat
+pass inode-leak straight/stat reference leaked: defects/pass: 1 inode reference not released; taken at pass_stat
+pass dict-leak straight/getxattr reference leaked: defects/pass: 1 dict reference not released; taken at pass_getxattr_cbk
+pass stub-leak straight/stat reference leaked: defects/pass: 1 call_stub reference not released; taken at pass_stat
 pass iobref-leak straight/writev reference leaked: .*(defects/pass).*iobref
 pass fd-stolen straight/fstat reference given back twice: defects/pass: one fd reference too many, by pass_fstat
 pass dict-stolen straight/stat reference given back twice: .*dict
@@ -92,7 +92,7 @@ pass rename-error-swallowed failing/rename result differs: rename
 rot in-place-down straight/writev lent memory changed: 'bad' \(defects/rot\), writev: rot_iovec
 rot in-place-up straight/readv lent memory changed: 'bad' \(defects/rot\), readv: rot_iovec
 rot read-forgotten straight/readv result differs: readv
-rot copy-leak straight/writev reference leaked: defects/rot: 1 iobref reference not released; last taken at rot_writev
+rot copy-leak straight/writev reference leaked: defects/rot: 1 iobref reference not released; taken at rot_writev
 rot copy-dropped straight/writev reference given back twice: .*iobref
 rot fails-with-bytes straight/readv answer of a failure: 'bad' \(defects/rot\), readv
 two order */access result differs: access
