@@ -313,6 +313,7 @@ src_windlass_SOURCES = \
     %D%/cli/top.c \
     %D%/cli/top.h \
     %D%/cli/trace.c \
+    %D%/conform/allow.c \
     %D%/conform/conform.h \
     %D%/conform/history/answered.c \
     %D%/conform/history/apply-names.c \

@@ -16,7 +16,7 @@ struct conform_line {
     char *directory, *only, *as;
     gboolean mount, in_process, list, verbose, by_design, man;
     gint histories, steps, clients, faults;
-    char *seed, *history;
+    char *seed, *history, *allow;
     char *copy; /* of the standard input */
     struct conform_keeper *keeper; /* of copy */
 };
@@ -53,6 +53,7 @@ parse (struct conform_line *line, const struct cli_command *command, int *argc, 
         { "clients", 0, 0, G_OPTION_ARG_INT, &line->clients, "how many clients it has", "N" },
         { "faults", 0, 0, G_OPTION_ARG_INT, &line->faults, "let so many of 1000 calls of storage fail", "N" },
         { "history", 0, 0, G_OPTION_ARG_FILENAME, &line->history, "only the history in this file", "FILE" },
+        { "allow", 0, 0, G_OPTION_ARG_FILENAME, &line->allow, "what a translator does by design, and may differ", "FILE" },
         { "by-design", 0, 0, G_OPTION_ARG_NONE, &line->by_design, "print what differs by design", NULL },
         { "man", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &line->man, "the same in roff", NULL },
         { 0 },
@@ -186,7 +187,13 @@ conform (struct conform_line *line, int argc, char **argv)
             return CLI_FAILED;
         options.volfile = line->copy;
     }
-    return run (line, &options);
+    options.allow = line->allow;
+    options.allowed = line->allow ? conform_allow_read (line->allow) : NULL;
+    if (line->allow && !options.allowed)
+        return CLI_USAGE;
+    const int status = run (line, &options);
+    g_clear_pointer (&options.allowed, g_ptr_array_unref);
+    return status;
 }
 
 int
@@ -205,6 +212,7 @@ cli_conform (const struct cli_command *command, int argc, char **argv)
     g_free (line.only);
     g_free (line.seed);
     g_free (line.history);
+    g_free (line.allow);
     g_free (line.as);
     g_strfreev (line.daemon);
     cli_graph_clear (&line.graph);

@@ -7,6 +7,7 @@
  *   inprocess/          operations on the graph itself, without the kernel
  *   history/            random histories of operations
  *   keeper.c            what is left behind by a run that was killed goes as well
+ *   allow.c             what an author says that differs by design
  *   report.c            counting and saying how each case went
  */
 #ifndef WINDLASS_CONFORM_CONFORM_H
@@ -30,6 +31,8 @@ struct conform_options {
     const char *directory;          /* where scratch directories go: --directory, else $TMPDIR, else /tmp */
     const char *scratch;            /* one of ours that they go into instead, or NULL */
     const char *only;               /* a glob of case names, with @(a|b) and the like, or NULL: all */
+    const char *allow;              /* --allow: the file, for a command that repeats, or NULL, */
+    GPtrArray *allowed;             /* and what it says: allow.c */
     unsigned as;                    /* CONFORM_AS_*: those that are wanted and possible */
     uint64_t seed;                  /* --seed, else made up; whoever uses it prints it */
     unsigned histories;             /* --histories, else a default */
@@ -68,6 +71,15 @@ void conform_keeper_leave (const struct conform_keeper *keeper);
 void conform_die_with (pid_t parent);
 /* lazy: at once, whoever uses it. */
 void conform_unmount (const char *path, bool lazy);
+
+/* --- what an author allows: allow.c --- */
+
+/* NULL after a message. */
+GPtrArray *conform_allow_read (const char *path);
+/* Why a line that a case says may differ, or NULL. */
+const char *conform_allowed (const struct conform_options *options, const char *case_name, const char *line);
+/* The text without such lines; *why becomes the reason where there was one. g_free it. */
+char *conform_without_allowed (const struct conform_options *options, const char *case_name, const char *text, const char **why);
 
 /* --- how it went: report.c --- */
 

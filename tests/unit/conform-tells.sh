@@ -48,3 +48,20 @@ printf 'volume slow\n type debug/delay-gen\n option delay-percentage 100\n optio
 out=$(conform --in-process slow.vol) && fail "a slow graph passes"
 expect_match "who is slow" "too slow: 'slow' \\(debug/delay-gen\\), .*: no tree could be made: it has not answered within 3 s" "$out"
 expect_match "the others" '0 passed, 1 failed, 1 skipped' "$out"
+
+# What an author allows differs by design, in the process and in histories, and what he doesn't still fails.
+printf 'volume posix\n type storage/posix\n option directory /nowhere\nend-volume\n' >bad.vol
+printf 'volume bad\n type defects/pass\n option defect offset-ignored\n subvolumes posix\nend-volume\n' >>bad.vol
+printf '# reads\ncase in-process/*/readv/offset=4095\nline vector: *\nwhy  it reads from the start\n\ncase history\nline *: readv *\nwhy  so do histories\n' >allow
+printf 'case x\nline y\n' >half
+printf 'case x\nlines y\n' >wrong
+out=$(conform --in-process --case 'in-process/straight/readv/offset=4095' bad.vol) && fail "it passes without --allow"
+expect_match "it would be told" 'result differs: readv' "$out"
+out=$(conform --in-process --allow allow --case 'in-process/straight/readv/offset=409[5-7]' bad.vol) && fail "what isn't allowed passes"
+expect_match "one is allowed" '^0 passed, 2 failed, 0 skipped, 1 differ by design$' "$out"
+out=$(conform --allow allow --case history --histories 50 --seed 1 bad.vol) || fail "histories fail where it is allowed: $out"
+expect_match "they go on" '^[0-9]+ passed, 0 failed, 0 skipped, [1-9][0-9]* differ by design$' "$out"
+out=$(conform --allow allow --in-process --case 'in-process/straight/readv/offset=4096' bad.vol)
+expect_match "the command that repeats it" 'repeat: .* --allow allow' "$out"
+expect_error "half:1:1: this paragraph has no 'why'" conform --allow half posix.vol
+expect_error "wrong:2:1: 'lines y': a line is 'case GLOB'" conform --allow wrong posix.vol

@@ -174,6 +174,7 @@ struct verdict {
     char *text;    /* what is wrong, lines */
     char *log;     /* what happened, lines: the same for the same history */
     unsigned seen; /* how many operations were judged */
+    const char *by_design; /* why what is wrong is right after all, as --allow says, or NULL */
 };
 
 /* Runs it in a child, whose end, however it comes about, is a verdict. 0, or a negative errno after a message when it could not

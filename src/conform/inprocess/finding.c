@@ -103,13 +103,16 @@ findings_count (void)
 }
 
 const char *
-findings_by_design (const struct graph *graph)
+findings_by_design (const struct conform_options *options, const struct graph *graph)
 {
     const char *reason = NULL;
 
     g_mutex_lock (&findings.lock);
-    for (guint i = 0; i < findings.keys->len && (reason || i == 0); i++)
+    for (guint i = 0; i < findings.keys->len && (reason || i == 0); i++) {
         reason = inprocess_by_design (graph, findings.name, findings.keys->pdata[i]);
+        if (!reason)
+            reason = conform_allowed (options, findings.name, findings.texts->pdata[i]);
+    }
     g_mutex_unlock (&findings.lock);
     return reason;
 }

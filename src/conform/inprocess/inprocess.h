@@ -66,7 +66,7 @@ const char *finding_case (void);
 /* Why a finding of this key is none in such a graph, or NULL. */
 const char *inprocess_by_design (const struct graph *graph, const char *case_name, const char *key);
 /* The same of all that was found in the case: NULL unless each has a reason. Before findings_end. */
-const char *findings_by_design (const struct graph *graph);
+const char *findings_by_design (const struct conform_options *options, const struct graph *graph);
 
 /* --- place.c --- */
 

@@ -26,6 +26,8 @@ const struct variant *variant = &variants[0];
 static struct {
     int fd;
     struct world *stack, *bare;
+    const struct conform_options *options;
+    const char *allowed; /* why something differed in this case that may, or NULL */
     bool slow; /* no tree can be made in time */
 } worker;
 
@@ -107,7 +109,11 @@ compare (const struct in_case *c, const char *what, const char *stack, const cha
 {
     if (strcmp (stack, bare) == 0)
         return;
-    g_autofree char *lines = difference (stack, bare);
+    g_autofree char *stack_rest = conform_without_allowed (worker.options, c->name, stack, &worker.allowed);
+    g_autofree char *bare_rest = conform_without_allowed (worker.options, c->name, bare, &worker.allowed);
+    if (strcmp (stack_rest, bare_rest) == 0)
+        return;
+    g_autofree char *lines = difference (stack_rest, bare_rest);
     finding_add ("result differs", NULL, c->choice.op, "%s is not that of storage/posix alone%s", what, lines);
 }
 
@@ -277,7 +283,7 @@ case_run_failing (const struct in_case *c)
         const bool usable = case_run_once (c);
         g_autofree char *failed = g_steal_pointer (&failing.reached);
 
-        if (findings_count () > before && failed && !findings_by_design (worker.stack->graph))
+        if (findings_count () > before && failed && !findings_by_design (worker.options, worker.stack->graph))
             finding_add ("with a failure below", NULL, c->choice.op, "call %u, %s", nth, failed);
         if (!usable || !failed || findings_count () > before)
             return usable;
@@ -295,13 +301,15 @@ case_run (const struct in_case *c)
 static void
 case_tell (const struct in_case *c)
 {
-    const char *reason = findings_by_design (worker.stack->graph);
+    const char *reason = findings_by_design (worker.options, worker.stack->graph);
     g_autofree char *key = NULL, *text = findings_end (&key);
 
     if (reason)
         tell ('D', key, reason);
     else if (text)
         tell ('F', key, text);
+    else if (worker.allowed)
+        tell ('D', NULL, worker.allowed);
     else
         tell ('P', NULL, NULL);
 }
@@ -315,6 +323,7 @@ worker_start (const struct conform_options *options, int fd, const char *scratch
     g_autofree char *bare = g_build_filename (scratch, "bare", NULL);
 
     worker.fd = fd;
+    worker.options = options;
     log_open (log);
     mallopt (M_PERTURB, 0xa5); /* what was freed isn't what it was */
     audit = &worker_audit;
@@ -339,6 +348,7 @@ worker_run (const struct conform_options *options, GArray *cases, guint from, in
 
         tell ('S', NULL, NULL);
         findings_begin (c->name, options->seed);
+        worker.allowed = NULL;
         usable = case_run (c);
         case_tell (c);
     }

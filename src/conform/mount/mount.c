@@ -78,6 +78,8 @@ verdict_line (struct verdict *verdict, const char *where, const char *line)
 {
     const char *reason = by_design_reason (verdict->run->stage, verdict->run->actor, verdict->name, line);
 
+    if (!reason)
+        reason = conform_allowed (verdict->run->options, verdict->name, line);
     if (reason)
         verdict->reason = reason;
     else
