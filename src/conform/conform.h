@@ -58,6 +58,8 @@ char *conform_repeat (const struct conform_options *options, const char *case_na
  * after a message. */
 char *conform_scratch (const struct conform_options *options);
 void conform_scratch_remove (const char *path);
+/* Whether it is gone; without a message. */
+bool conform_scratch_try_remove (const char *path);
 
 /* keeper.c: unmounts what is below path, and removes it, when this process ends without having done so, even killed; until
  * conform_keeper_end, by which path should be gone. A process of ours that keeps its descriptor holds that up: it execs, closes all, or

@@ -5,6 +5,8 @@
  */
 #include "conform/conform.h"
 
+#include "core/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #define KEPT_FD 3
+#define PATIENCE INT64_C (5000000000) /* ns */
 
 struct conform_keeper {
     pid_t pid;
@@ -56,6 +59,21 @@ unmount_below (const char *path)
     }
 }
 
+/* A daemon that was being started goes on for a moment: it makes files, and mounts, where there is a directory left. */
+static void
+clear_away (const char *path)
+{
+    const int64_t until = clock_now () + PATIENCE;
+
+    do {
+        unmount_below (path);
+        if (conform_scratch_try_remove (path))
+            return;
+        g_usleep (20000);
+    } while (clock_now () < until);
+    conform_scratch_remove (path);
+}
+
 /* Signals to end are for the others: its own end is theirs. */
 static void
 keeper_main (const char *path, int begin)
@@ -70,10 +88,8 @@ keeper_main (const char *path, int begin)
     close_range (KEPT_FD + 1, ~0U, 0);
     while (read (KEPT_FD, &byte, 1) < 0 && errno == EINTR)
         ;
-    if (access (path, F_OK) == 0) {
-        unmount_below (path);
-        conform_scratch_remove (path);
-    }
+    if (access (path, F_OK) == 0)
+        clear_away (path);
     _exit (0);
 }
 

@@ -96,8 +96,8 @@ conform_scratch (const struct conform_options *options)
 }
 
 /* fts, since trees here may be deeper than any path, and closed to who made them. */
-void
-conform_scratch_remove (const char *path)
+bool
+conform_scratch_try_remove (const char *path)
 {
     char *const paths[] = { (char *) path, NULL };
     FTS *tree = fts_open (paths, FTS_PHYSICAL | FTS_XDEV, NULL);
@@ -115,6 +115,12 @@ conform_scratch_remove (const char *path)
     }
     if (tree)
         fts_close (tree);
-    if (access (path, F_OK) == 0)
+    return access (path, F_OK) < 0;
+}
+
+void
+conform_scratch_remove (const char *path)
+{
+    if (!conform_scratch_try_remove (path))
         fprintf (stderr, "windlass conform: '%s' could not be removed\n", path);
 }
