@@ -16,8 +16,8 @@ attempt_is_due (const struct attempt *attempt)
     return G_LIKELY (due == 0) || clock_now () >= due;
 }
 
-const char *
-attempt_limit (int error)
+static const char *
+limit_of (int error)
 {
     switch (error) {
     case ENOMEM: return "RLIMIT_MEMLOCK (ulimit -l), which counts the io_urings of all mounts of a user, or the machine's memory";
@@ -28,16 +28,23 @@ attempt_limit (int error)
     }
 }
 
+char *
+attempt_reason (int error)
+{
+    const char *limit = limit_of (error);
+
+    return g_strconcat (g_strerror (error), limit ? ". What limits it is " : NULL, limit, NULL);
+}
+
 static void
 say (xlator_t *this, int r, unsigned failed, const char *what)
 {
-    const char *limit = attempt_limit (-r);
+    g_autofree char *reason = attempt_reason (-r);
 
     if (r == 0)
         gf_log (this, GF_LOG_WARNING, "a %s could be started again, after %u failures", what, failed);
     else
-        gf_log (this, GF_LOG_WARNING, "can't start a %s: %s%s%s; going on with those there are, and trying again after a second at the earliest", what,
-                g_strerror (-r), limit ? ". What limits it is " : "", limit ? limit : "");
+        gf_log (this, GF_LOG_WARNING, "can't start a %s: %s; going on with those there are, and trying again after a second at the earliest", what, reason);
 }
 
 int

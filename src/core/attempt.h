@@ -22,7 +22,7 @@ bool attempt_is_due (const struct attempt *attempt);
  * reason, and the next success with the number of failures before it. what: "thread of the pool 'x'"; this may be NULL. Returns r. */
 int attempt_ended (struct attempt *attempt, xlator_t *this, int r, const char *format, ...) G_GNUC_PRINTF (4, 5);
 
-/* The limit that makes a start fail with that errno, as a user can look it up; NULL where there is none. Static. */
-const char *attempt_limit (int error);
+/* What that errno means for a start, with the limit that may be the reason where there is one, as a user can look it up. g_free it. */
+char *attempt_reason (int error);
 
 #endif

@@ -26,7 +26,6 @@ ring_trim (struct ring_worker *worker)
     const struct ring_queue *queue = worker->queue;
     const unsigned n = __atomic_load_n (&queue->n_entries, __ATOMIC_ACQUIRE);
 
-    worker->large = 0;
     for (unsigned i = 0; i < n && !uring_has (&worker->uring); i++) {
         struct ring_entry *entry = queue->entries[i];
 
@@ -34,6 +33,7 @@ ring_trim (struct ring_worker *worker)
             continue;
         madvise (entry->payload + SMALL, MAX_PAYLOAD - SMALL, MADV_DONTNEED);
         entry->touched = false;
+        worker->large--;
     }
 }
 

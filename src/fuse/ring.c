@@ -160,19 +160,11 @@ ring_new (struct bridge *bridge, int *ret_error)
     return NULL;
 }
 
-static const char *
-why_failed (int error)
-{
-    const char *limit = attempt_limit (error);
-    g_autofree char *text = g_strdup_printf ("%s%s%s", g_strerror (error), limit ? ". What limits it is " : "", limit ? limit : "");
-
-    return g_intern_string (text);
-}
-
 int
 ring_prepare (struct bridge *bridge, char **ret_error)
 {
     const bool required = bridge->settings.io_uring == IO_URING_REQUIRED;
+    g_autofree char *failed = NULL;
     const char *why = NULL;
     int r = 0;
 
@@ -185,7 +177,8 @@ ring_prepare (struct bridge *bridge, char **ret_error)
         bridge->ring = ring_new (bridge, &r);
     if (bridge->ring)
         return 0;
-    bridge->no_ring = why ? why : why_failed (-r);
+    failed = why ? NULL : attempt_reason (-r);
+    bridge->no_ring = why ? why : g_intern_string (failed);
     if (required) {
         *ret_error = g_strdup_printf ("option 'io-uring' is required, and there is none: %s", bridge->no_ring);
         return -ENOTSUP;
