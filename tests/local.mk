@@ -255,6 +255,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/graph-picture.sh \
     %D%/mount/hard-links.sh \
     %D%/mount/hostile-names.sh \
+    %D%/mount/idle-memory.sh \
     %D%/mount/idmapped.sh \
     %D%/mount/inflight-stuck.sh \
     %D%/mount/inflight.sh \

@@ -85,14 +85,6 @@ depot_give (struct iobuf *iobuf)
     return given;
 }
 
-void
-iobuf_trim (void)
-{
-    for (unsigned c = 0; c < CLASSES; c++)
-        for (struct iobuf *iobuf = depot_take (c); iobuf; iobuf = depot_take (c))
-            iobuf_free (iobuf);
-}
-
 static void
 cache_drop (void *unused)
 {
@@ -106,6 +98,15 @@ cache_drop (void *unused)
     }
     while (cache.n_refs)
         g_free (cache.refs[--cache.n_refs]);
+}
+
+void
+iobuf_trim (void)
+{
+    cache_drop (NULL);
+    for (unsigned c = 0; c < CLASSES; c++)
+        for (struct iobuf *iobuf = depot_take (c); iobuf; iobuf = depot_take (c))
+            iobuf_free (iobuf);
 }
 
 static void __attribute__ ((constructor))

@@ -2,6 +2,8 @@
 /* Requests that come through a ring, and their answers. */
 #include "fuse/ring.h"
 
+#include "core/depot.h"
+
 #include <linux/fuse.h>
 #include <sys/mman.h>
 
@@ -33,8 +35,10 @@ ring_trim (struct ring_worker *worker)
             continue;
         madvise (entry->payload + SMALL, MAX_PAYLOAD - SMALL, MADV_DONTNEED);
         entry->touched = false;
-        worker->large--;
     }
+    worker->untidy = uring_has (&worker->uring);
+    iobref_unref (g_steal_pointer (&worker->reader.iobref));
+    iobuf_trim ();
 }
 
 static void
@@ -116,6 +120,7 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
     buf.size = entry_assemble (entry, &request);
     buf.mem = request;
     entry->touched |= entry->header->ent.payload_size > SMALL;
+    worker->untidy |= entry->touched;
     if (buf.size == 0) {
         gf_log (&bridge->xlator, GF_LOG_WARNING, "a request through io_uring is none, or there is no memory for it");
         entry_answer (entry, -EIO, 0);

@@ -152,7 +152,7 @@ worker_put (struct ring_worker *worker, struct ring_entry *entry, enum ring_comm
         (void) uring_submit (&worker->uring);
     uring_put (&worker->uring, command, &submission, command == RING_REGISTER ? entry->where : NULL, entry);
     __atomic_store_n (&entry->giver, worker, __ATOMIC_RELAXED);
-    worker->large += entry->touched ? 1 : 0;
+    worker->untidy |= entry->touched;
     worker->idle++;
 }
 
@@ -296,7 +296,6 @@ worker_take (struct ring_worker *worker)
             continue; /* it was woken */
         worker->idle--;
         __atomic_store_n (&entry->giver, NULL, __ATOMIC_RELAXED);
-        worker->large -= entry->touched ? 1 : 0;
         if (r == 0)
             worker_handle (worker, entry);
         else if (r == -EAGAIN || r == -EINTR)
@@ -335,7 +334,7 @@ worker_wait (struct ring_worker *worker)
     int r;
 
     __atomic_add_fetch (&queue->waiting, one, __ATOMIC_SEQ_CST);
-    r = uring_wait (&worker->uring, worker->large ? IN_VAIN : 0);
+    r = uring_wait (&worker->uring, worker->untidy ? IN_VAIN : 0);
     __atomic_sub_fetch (&queue->waiting, one, __ATOMIC_SEQ_CST);
     if (r == -ETIME) {
         ring_trim (worker);

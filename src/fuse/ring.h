@@ -52,7 +52,7 @@ struct ring_worker {
     struct ring_entry *mine; /* that one, when it is answered, until it is given to the kernel; atomic */
     uint64_t goes_on;     /* ticks_now of when it began what isn't that request's, with the answer still here; 0; its own */
     unsigned idle;        /* entries that the kernel has; the worker's own */
-    unsigned large;       /* of those, with much memory; the worker's own */
+    bool untidy;          /* it, or an entry that it gave to the kernel, holds much memory; the same */
     bool over;            /* it has given them back; the same */
     int wake;             /* an eventfd */
     bool rests;           /* queue->lock: among queue->resting */
@@ -154,7 +154,7 @@ bool ring_is_nudge (const struct ring_entry *entry);
 
 /* The kernel has put a request into entry: this worker handles it. */
 void ring_handle (struct ring_worker *worker, struct ring_entry *entry);
-/* This worker has waited in vain for a while: the memory of its entries goes back to the system. */
+/* This worker has waited in vain for a while: its memory, and that of its entries, goes back to the system. */
 void ring_trim (struct ring_worker *worker);
 
 #endif
