@@ -241,7 +241,6 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ring.h \
     %D%/fuse/session.c \
     %D%/fuse/slow.c \
-    %D%/fuse/spare-flush.c \
     %D%/fuse/stop.c \
     %D%/fuse/trim.c \
     %D%/fuse/uring.c \

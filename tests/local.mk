@@ -356,7 +356,10 @@ dist_noinst_DATA += \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
     %D%/mount/programs/in-trouble.py \
+    %D%/mount/programs/lockers.py \
     %D%/mount/programs/many-open.py \
+    %D%/mount/programs/random-locks.py \
+    %D%/mount/programs/record-locks.py \
     %D%/mount/programs/openmetrics.py \
     %D%/mount/replay-lib.sh \
     %D%/mount/setuid-of-written.sh \

@@ -75,12 +75,13 @@ grow_and_shrink (void *data, void *unused)
     resize (anchor, SMALL);
 }
 
-/* malloc_trim first: it puts together what is free. */
+/* malloc_trim first: it puts together what is free. Under the lock: below a sanitizer's malloc the library's own is initialized by the first
+ * call, which two threads must not make at once. */
 void
 heaps_trim (void)
 {
-    malloc_trim (0);
     pthread_mutex_lock (&lock);
+    malloc_trim (0);
     g_list_foreach (anchors, grow_and_shrink, NULL);
     pthread_mutex_unlock (&lock);
 }

@@ -67,8 +67,11 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     if (file)
         g_string_append_printf (out, "%s (kernel-writeback-cache)\n", bridge->writeback ? "the kernel collects writes and sends them later"
                                                                                    : "each write comes here at once");
-    if (file && bridge->lazy_flush)
-        g_string_append (out, "a file that was only read is closed without a flush, as only storage would see it (always-flush)\n");
+    if (file)
+        g_string_append_printf (out, "%s (lock-forwarding)\n", settings->lock_forwarding
+                                ? "locks come here, and storage takes them in the directory" : "the kernel keeps locks, those of this mount alone");
+    if (file && bridge->spares_flush)
+        g_string_append (out, "a file that was only read is closed without a flush, as only storage would see it\n");
     if (settings->read_only)
         g_string_append (out, "nothing may be changed (read-only)\n");
 }

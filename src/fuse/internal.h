@@ -43,7 +43,7 @@ struct bridge_settings {
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
     int acl; /* of acl_values: ask acl_of */
     int passthrough; /* PASSTHROUGH_* */
-    bool read_only, writeback, auto_invalidation, readdirp, always_flush, idmapped, exclusive, follow_callers;
+    bool read_only, writeback, auto_invalidation, readdirp, lock_forwarding, idmapped, exclusive, follow_callers;
     int64_t gid_timeout, stuck_after, in_place; /* nanoseconds */
     bool measure; /* of src/daemon */
     int64_t lru_limit;
@@ -110,13 +110,12 @@ struct bridge {
     bool is_root;          /* the daemon is: storage refuses root nothing */
     bool for_others;       /* it was asked that others than who mounts may use it */
     bool idmapped;         /* it may be mounted again with other ids: then requests hardly ever say whose they are */
-    bool keep_cache, direct_io, writeback, lazy_flush; /* of every open; set before the kernel's first request */
+    bool keep_cache, direct_io, writeback, spares_flush; /* of every open; set before the kernel's first request */
     struct init_flags init; /* used by one thread at a time: before INIT is answered there is no other request */
     bool session_up;        /* INIT was answered; atomic */
     unsigned proto_minor;   /* of the protocol that was agreed on; set before that */
     unsigned n_forgotten;   /* inodes, ever; atomic */
     struct groups_cache *groups;
-    struct spare *spare;
     struct passthrough *passthrough;
     struct ring *ring;      /* NULL: none; set before the first thread, freed after the last */
     const char *no_ring;    /* why requests don't come through one; set before the kernel's first request */
@@ -413,18 +412,6 @@ bridge_of (fuse_req_t req)
 {
     return fuse_req_userdata (req);
 }
-
-/* --- spare-flush.c: files whose closing we aren't told of --- */
-struct spare;
-struct spare *spare_new (void);
-/* Joins the thread, if there is one. */
-void spare_free (struct spare *spare);
-/* May the kernel be spared the flush of a file that was opened like this? */
-bool spare_allowed (struct bridge *bridge, const fd_t *fd, int flags);
-/* owner, of the process pid, locks through fd. */
-void spare_note_lock (struct bridge *bridge, fd_t *fd, uint64_t owner, pid_t pid);
-/* fd was closed for good: what was locked through it, and not flushed, goes. */
-void spare_release (struct bridge *bridge, fd_t *fd);
 
 /* --- passthrough.c: files that the kernel reads and writes itself --- */
 struct passthrough *passthrough_new (void);

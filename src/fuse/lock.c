@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests about locks. */
+/* Requests about locks, which come with lock-forwarding alone: without it the kernel keeps them. */
 #include "fuse/internal.h"
 
 #include <fcntl.h>
@@ -63,8 +63,6 @@ fuse_setlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fl
     if (!fd)
         return;
     frame->root->lk_owner = fi->lock_owner;
-    if (lock.l_type != F_UNLCK)
-        spare_note_lock (bridge_of (req), fd, fi->lock_owner, lock.l_pid);
     STACK_WIND (frame, fuse_setlk_cbk, FIRST_CHILD (frame->this), lk, fd, sleep ? F_SETLKW : F_SETLK, &lock, NULL);
 }
 

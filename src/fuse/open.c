@@ -181,10 +181,8 @@ fuse_release (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     fd_t *fd = fd_of (fi);
 
-    if (fd) {
-        spare_release (bridge_of (req), fd);
+    if (fd)
         request_fd_release (bridge_of (req), fd);
-    }
     fuse_reply_err (req, 0);
 }
 

@@ -63,7 +63,7 @@ want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
     bridge->init.wanted |= FUSE_HANDLE_KILLPRIV_V2;
 }
 
-/* Only storage would see a flush: nothing above it waits for one. */
+/* Only storage would see a flush, which it needs to end the locks of the process that closes. */
 static bool
 flush_is_storage_only (const struct bridge *bridge)
 {
@@ -103,7 +103,8 @@ session_init (void *userdata, struct fuse_conn_info *conn)
      * between is of no use. */
     want (conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
     want (conn, FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_EXPORT_SUPPORT, true);
-    want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR, true);
+    want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, settings->lock_forwarding);
+    want (conn, FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR, true);
     want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
     /* The umask travels with a request, so that a default ACL can stand in for it. */
     want (conn, FUSE_CAP_DONT_MASK, true);
@@ -125,7 +126,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     bridge->checks_all = bridge->checked && conn->want & FUSE_CAP_POSIX_ACL;
     bridge->is_root = geteuid () == 0;
     bridge->direct_io = choice_of (settings->direct_io) == CHOICE_ON;
-    bridge->lazy_flush = !settings->always_flush && flush_is_storage_only (bridge);
+    bridge->spares_flush = !settings->lock_forwarding && flush_is_storage_only (bridge);
     if (bridge->direct_io)
         bridge->init.wanted |= FLAG_DIRECT_IO_ALLOW_MMAP;
     bridge->keep_cache = keep == CHOICE_ON || (keep == CHOICE_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
@@ -282,7 +283,6 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     thread_cond_init (&bridge->needed);
     pthread_mutex_init (&bridge->fds_lock, NULL);
     bridge->fds = g_hash_table_new (NULL, NULL);
-    bridge->spare = spare_new ();
     trim_begin (bridge);
     bridge->passthrough = passthrough_new ();
 }

@@ -197,11 +197,6 @@ bridge_stop (struct bridge *bridge)
     if (!connection_is_gone (bridge))
         bridge_unmount (bridge);
     stopped = loop_stop (bridge, PATIENCE);
-    if (stopped) {
-        /* Not g_clear_pointer, which clears first: its thread looks there until it is joined. */
-        spare_free (bridge->spare);
-        bridge->spare = NULL;
-    }
     wait_for_answers (bridge);
     if (!stopped || !all_is_answered ())
         bridge->stuck = true;
@@ -248,8 +243,6 @@ bridge_free (struct bridge *bridge)
     if (bridge->session)
         session_end (bridge->session);
     groups_cache_free (bridge->groups);
-    if (bridge->spare)
-        spare_free (bridge->spare);
     passthrough_free (bridge->passthrough);
     g_hash_table_destroy (bridge->fds);
     pthread_mutex_destroy (&bridge->fds_lock);

@@ -359,7 +359,7 @@ mount_and_run (struct graph *graph, uint8_t how)
 {
     const char *options[] = { "reader-thread-count=1", "stuck-after=0", "in-place-limit=3600", "io-uring=off", how & 1 ? "kernel-writeback-cache=on" : "acl=on",
                               how & 2 ? "read-only=on" : "read-only=off", how & 4 ? "negative-timeout=1" : "acl=off",
-                              how & 8 ? "always-flush=on" : "direct-io-mode=on", NULL };
+                              how & 8 ? "lock-forwarding=on" : "direct-io-mode=on", NULL };
     g_autofree char *error = NULL;
     struct bridge *bridge = bridge_new (graph, "/nowhere", options, NULL, &error);
 

@@ -49,28 +49,7 @@ kill $hung $delayed
 wait
 wait_until '[ "$("$WINDLASS" inflight "$MNT")" = "no request waits" ]'
 
-# Locks, of others in the mount and behind it.
 expect_ok "$WINDLASS" fault "$MNT" --clear
-python3 -c 'import fcntl, time, sys
-f = open (sys.argv[1], "r+"); fcntl.lockf (f, fcntl.LOCK_EX, 10, 5); print ("has", flush = True); time.sleep (1000)' "$MNT/dir/file" >has &
-holder=$!
-wait_until 'grep -q has has'
-python3 -c 'import fcntl, sys
-f = open (sys.argv[1], "r+"); fcntl.lockf (f, fcntl.LOCK_EX)' "$MNT/dir/file" &
-waiter=$!
-inflight "waits for: a record lock to write, bytes 0 to the end, which is held by python3 \($holder\)" >/dev/null
-kill $holder $waiter
-wait
-wait_until '[ "$("$WINDLASS" inflight "$MNT")" = "no request waits" ]'
-flock "$BACK/dir/file" sleep 1000 &
-holder=$!
-wait_until '! flock -n "$BACK/dir/file" true'
-flock "$MNT/dir/file" true &
-waiter=$!
-inflight "waits for: a lock of the whole file \(flock\) to write, which is held by flock \($holder\)" >/dev/null
-wait_until "pgrep -P $holder >/dev/null"
-kill "$(pgrep -P $holder)"
-wait
 expect_error "there are json and older" "$WINDLASS" tell "$MNT" - inflight rules
 expect_error "windlass inflight: --older must be" "$WINDLASS" inflight "$MNT" --older tomorrow
 expect_error "'$BACK' is not a mount point" "$WINDLASS" inflight "$BACK"

@@ -8,7 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 need_command git sqlite3 tar flock taskset python3
 need_io_uring
-lock=$PROGRAMS/lock
 
 # first COMMAND...: on one processor, so with one queue.
 first () {
@@ -88,22 +87,6 @@ for thread in threads: thread.start ()
 for thread in threads: thread.join ()
 sys.exit (len (failed))
 END
-
-# Many who wait for a lock, all callers of one processor: who has it gets to give it back, one is interrupted, the others get it.
-echo text >"$MNT/file"
-exec 6>"$MNT/file"
-flock 6
-for i in {1..40}; do first "$lock" flock read wait "$MNT/file" </dev/null >"got$i" & done
-first sh -c "$lock flock write wait '$MNT/file' </dev/null >interrupted & echo \$! >waiter; wait"  &
-wait_until '[ "$("$WINDLASS" inflight "$MNT" | grep -c "^request.* flock")" = 41 ]'
-expect "others are served" 1 "$(first cat "$MNT/repo/fuse/trim.c" | grep -c SPDX)"
-wait_until '[ -s waiter ]'
-kill -INT "$(cat waiter)"
-wait_until 'grep -q EINTR interrupted'
-flock -u 6 # all have the descriptor
-exec 6>&-
-wait
-expect "who got it" 40 "$(cat got* | grep -c got)"
 
 # Reloaded, and stopped, in the midst of it.
 tar -C "$SOURCE_DIR/src" -cf core.tar core

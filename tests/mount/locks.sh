@@ -1,9 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Locks hold between processes on the mount and on the bare directory, end with their owner, and can be interrupted.
+# The locks of a mount are those of the bare directory: whose they are, what ends them, who waits, and what a circle of waiters is told. With
+# lock-forwarding they hold between the mount and the directory, too, and windlass inflight names who holds what is waited for.
 # builds: tsan debug
+# through: device
+# timeout: 600
+# longer
 . "$(dirname "$0")/lib.sh"
-lock=$PROGRAMS/lock
+need_command python3
+programs=$SOURCE_DIR/tests/mount/programs lock=$PROGRAMS/lock
 
 # hold KIND TYPE FILE: another process keeps a lock until released.
 hold () {
@@ -21,9 +26,32 @@ release () {
 try () {
     "$lock" "$1" "$2" try "$3" </dev/null
 }
+waits () {
+    wait_until '"$WINDLASS" inflight "$MNT" | grep -Eq "waits for: '"$1"'"'
+}
+
+# --- each process's locks, as in the bare directory ---
+
+mkdir bare
+waiters=$(amount 100 1000) calls=$(amount 4000 20000)
+python3 "$programs/record-locks.py" bare $waiters >wanted || fail "on the bare directory: $(tail -n 5 wanted)"
+seed=$RANDOM
+for volfile in posix rot-13 client-stack; do
+    sed "s|/srv/export|$BACK|" "$SOURCE_DIR/volfiles/$volfile.vol" >"$VOL"
+    for forwarding in off on; do
+        what="$volfile.vol, lock-forwarding $forwarding"
+        mount_volfile "$VOL" --lock-forwarding=$forwarding
+        python3 "$programs/record-locks.py" "$MNT" $waiters >got || fail "$what: $(tail -n 5 got)"
+        diff wanted got >differences || fail "$what, the bare directory's and the mount's: $(head -n 20 differences)"
+        python3 "$programs/random-locks.py" bare "$MNT" $seed $calls $([ $forwarding = off ] || echo records) || fail "$what"
+        unmount
+    done
+done
+
+# --- forwarded, between the mount and the bare directory ---
 
 stack encryption/rot-13
-mount_volfile "$VOL"
+mount_volfile "$VOL" --lock-forwarding=on
 echo text >"$MNT/file"
 for kind in fcntl ofd flock; do
     for sides in "$MNT $MNT" "$MNT $BACK" "$BACK $MNT"; do
@@ -43,9 +71,8 @@ for kind in fcntl ofd flock; do
     waiter=$!
     "$lock" $kind write wait "$MNT/file" </dev/null >waited &
     second=$!
-    wait_until "[ \$(wc -l <'/proc/$waiter/stack') -gt 2 ] && grep -q fuse '/proc/$waiter/stack' '/proc/$second/stack'"
-    # It may be opening the file still, and wait only then.
-    wait_until "! kill -INT $waiter 2>/dev/null"
+    wait_until '[ "$("$WINDLASS" inflight "$MNT" | grep -c "waits for: a .*lock")" = 2 ]'
+    kill -INT $waiter
     wait $waiter
     expect "$kind: interrupted" EINTR "$(cat interrupted)"
     expect "$kind: the other waits still" "" "$(cat waited)"
@@ -55,3 +82,37 @@ for kind in fcntl ofd flock; do
     expect "$kind: after the holder died" got "$(cat waited)"
     exec 5>&-
 done
+
+# --- who holds what is waited for: a process, though a thread of it has locked ---
+
+python3 -c 'import fcntl, threading, time, sys
+f = open (sys.argv[1], "r+")
+thread = threading.Thread (target = fcntl.lockf, args = (f, fcntl.LOCK_EX, 10, 5))
+thread.start (); thread.join (); print ("has", flush = True); time.sleep (1000)' "$MNT/file" >has &
+holder=$!
+wait_until 'grep -q has has'
+python3 -c 'import fcntl, sys; fcntl.lockf (open (sys.argv[1], "r+"), fcntl.LOCK_EX)' "$MNT/file" &
+waiter=$!
+waits "a record lock to write, bytes 0 to the end, which is held by python3 \\($holder\\)"
+kill $holder $waiter
+wait
+flock "$BACK/file" sleep 1000 &
+holder=$!
+wait_until '! flock -n "$BACK/file" true'
+flock "$MNT/file" true &
+waits "a lock of the whole file \\(flock\\) to write, which is held by flock \\($holder\\)"
+wait_until "pgrep -P $holder >/dev/null"
+kill "$(pgrep -P $holder)"
+wait
+expect "in the end" "no request waits" "$("$WINDLASS" inflight "$MNT")"
+unmount
+
+# --- what they are for the conformance kit ---
+
+out=$("$WINDLASS" conform --mount --as root --directory "$TEST_DIR" --case "$(amount 'locks/[!af]*' 'locks/*')" "$VOL" -- --lock-forwarding=on) || fail "$out"
+expect_match "the kit" '^[0-9]+ passed, 0 failed, 0 skipped, [0-9]+ differ by design$' "$out"
+
+# --- through an io_uring, whose entries waiters would use up ---
+
+expect_error "option 'io-uring' is required, and there is none: each caller that waits for a lock would keep one" \
+    "$WINDLASS" -f "$VOL" --io-uring=required --lock-forwarding=on "$MNT"

@@ -42,9 +42,15 @@ in_the_way (const struct lock_range *held, const struct lock_range *wanted)
     return (held->write || wanted->write) && held->first <= wanted->last && held->last >= wanted->first;
 }
 
-/* Does that file description hold one? */
 static bool
-description_is_in_the_way (int fd, const struct lock_range *wanted)
+is_the_same (const struct lock_range *held, const struct lock_range *wanted)
+{
+    return held->write == wanted->write && held->first == wanted->first && held->last == wanted->last;
+}
+
+/* Does that file description hold a lock that compares so with range? */
+static bool
+description_holds (int fd, bool (*compare) (const struct lock_range *held, const struct lock_range *range), const struct lock_range *range)
 {
     g_autofree char *path = g_strdup_printf ("/proc/self/fdinfo/%d", fd), *text = NULL;
     struct held_lock lock;
@@ -53,8 +59,46 @@ description_is_in_the_way (int fd, const struct lock_range *wanted)
     if (!g_file_get_contents (path, &text, NULL, NULL))
         return false;
     for (const char *line = strstr (text, "lock:"); line && !found; line = strstr (line + 1, "lock:"))
-        found = lock_parse (line + strlen ("lock:"), &lock) && in_the_way (&lock.range, wanted);
+        found = lock_parse (line + strlen ("lock:"), &lock) && compare (&lock.range, range);
     return found;
+}
+
+pid_t
+posix_lock_process (struct posix_locks *locks, struct lock_range held)
+{
+    GHashTableIter iter;
+    gpointer value;
+    uint64_t first = UINT64_MAX;
+    pid_t pid = -1;
+
+    pthread_mutex_lock (&locks->lock);
+    g_hash_table_iter_init (&iter, locks->by_owner);
+    while (g_hash_table_iter_next (&iter, NULL, &value)) {
+        const struct lock_owner *owner = value;
+
+        if (owner->number >= first || !description_holds (owner->fd, is_the_same, &held))
+            continue;
+        first = owner->number;
+        pid = owner->pid;
+    }
+    pthread_mutex_unlock (&locks->lock);
+    return pid;
+}
+
+bool
+posix_locks_held_against (struct posix_inode *pi, uint64_t id, const struct lock_range *wanted)
+{
+    struct posix_locks *locks = __atomic_load_n (&pi->locks, __ATOMIC_ACQUIRE);
+    const struct lock_owner *owner;
+    bool held;
+
+    if (!locks)
+        return false;
+    pthread_mutex_lock (&locks->lock);
+    owner = g_hash_table_lookup (locks->by_owner, &id);
+    held = owner && __atomic_load_n (&owner->was_granted, __ATOMIC_RELAXED) && description_holds (owner->fd, in_the_way, wanted);
+    pthread_mutex_unlock (&locks->lock);
+    return held;
 }
 
 /* "cat (4711)" */
@@ -116,7 +160,7 @@ posix_locks_tell (struct posix_inode *pi, const struct lock_range *wanted, uint6
     while (!found && g_hash_table_iter_next (&iter, NULL, &value)) {
         const struct lock_owner *owner = value;
 
-        if (owner->owner == id || !description_is_in_the_way (owner->fd, wanted))
+        if (owner->id == id || !description_holds (owner->fd, in_the_way, wanted))
             continue;
         g_string_append (out, ", which is held by ");
         append_process (out, owner->pid);

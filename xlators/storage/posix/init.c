@@ -171,6 +171,7 @@ posix_init (xlator_t *this)
     priv->mount_fd = -1;
     pthread_mutex_init (&priv->reserve.lock, NULL);
     posix_waiters_init (&priv->waiters);
+    posix_wanted_init (&priv->wanted);
     posix_descriptors_init (&priv->descriptors);
     priv->pool = pool_new ("disk", POSIX_READERS_MAX);
     posix_cache_init (&priv->cache, init_cache_limit (priv));
@@ -206,6 +207,7 @@ posix_fini (xlator_t *this)
     pool_free (priv->pool);
     posix_waiters_down (&priv->waiters);
     posix_waiters_destroy (&priv->waiters);
+    posix_wanted_destroy (&priv->wanted);
     g_clear_pointer (&priv->watch, posix_watch_free);
     posix_cache_destroy (&priv->cache);
     posix_descriptors_destroy (&priv->descriptors);

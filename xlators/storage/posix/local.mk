@@ -14,6 +14,7 @@ xlators_storage_posix_so_SOURCES = \
     %D%/fd-ops.c \
     %D%/handle.c \
     %D%/holders.c \
+    %D%/deadlock.c \
     %D%/identity.c \
     %D%/init.c \
     %D%/inode-ops.c \

@@ -5,8 +5,8 @@
  *
  *   posix_inode.locks --by_owner--> lock_owner { descriptor }
  *
- * They conflict with each other and with what other programs lock in the directory itself; the system looks
- * for no deadlocks among them. Closing a file drops what its owner has locked, by any descriptor, as POSIX
+ * They conflict with each other and with what other programs lock in the directory itself. The system looks
+ * for no deadlocks among them, so deadlock.c does. Closing a file drops what its owner has locked, by any descriptor, as POSIX
  * has it. flock belongs to the open file: it is taken on its own descriptor, which it gets if it has none.
  */
 #include "lock.h"
@@ -101,7 +101,7 @@ lock_error (int r)
 
 /* The owner of frame, made if need be, with a reference. */
 static int
-owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t *fd,
+owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t *fd, const struct gf_flock *lock,
            struct lock_owner **ret_owner)
 {
     uint64_t id = frame->root->lk_owner;
@@ -113,19 +113,30 @@ owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t 
         if (r < 0)
             return r;
         owner = g_new0 (struct lock_owner, 1);
-        *owner = (struct lock_owner){ .refs = 1, .owner = id, .pid = frame->root->pid, .fd = r };
+        *owner = (struct lock_owner){ .refs = 1, .id = id, .pid = lock->l_pid, .fd = r };
         pthread_mutex_lock (&locks->lock);
         known = g_hash_table_lookup (locks->by_owner, &id);
         if (known) {
             owner_unref (owner);
             owner = owner_ref (known);
         } else {
-            g_hash_table_insert (locks->by_owner, &owner->owner, owner_ref (owner));
+            owner->number = locks->n_owners++;
+            g_hash_table_insert (locks->by_owner, &owner->id, owner_ref (owner));
         }
         pthread_mutex_unlock (&locks->lock);
     }
     *ret_owner = owner;
     return 0;
+}
+
+static int
+owner_lock (struct lock_owner *owner, int cmd, struct flock *flock)
+{
+    const int r = posix_result (fcntl (owner->fd, cmd, flock));
+
+    if (r == 0 && flock->l_type != F_UNLCK)
+        __atomic_store_n (&owner->was_granted, true, __ATOMIC_RELAXED);
+    return r;
 }
 
 void
@@ -185,30 +196,11 @@ flock_of (const struct gf_flock *lock)
                            .l_len = lock->l_len };
 }
 
-/* Whose lock is in the way? For locks of ours the system says only that there is one: the owner from whose
- * place nothing is in the way has it. -1: several share it. */
-static pid_t
-lock_holder (struct posix_locks *locks, const struct flock *found)
+static struct lock_range
+range_of (const struct gf_flock *lock)
 {
-    GHashTableIter iter;
-    gpointer value;
-    pid_t pid = -1;
-
-    if (found->l_pid > 0 || !locks)
-        return found->l_pid;
-    pthread_mutex_lock (&locks->lock);
-    g_hash_table_iter_init (&iter, locks->by_owner);
-    while (pid < 0 && g_hash_table_iter_next (&iter, NULL, &value)) {
-        const struct lock_owner *owner = value;
-        struct flock probe = *found;
-
-        probe.l_type = F_WRLCK;
-        probe.l_pid = 0;
-        if (fcntl (owner->fd, F_OFD_GETLK, &probe) == 0 && probe.l_type == F_UNLCK)
-            pid = owner->pid;
-    }
-    pthread_mutex_unlock (&locks->lock);
-    return pid;
+    return (struct lock_range){ .write = lock->l_type == F_WRLCK, .first = lock->l_start,
+                                .last = lock->l_len ? lock->l_start + lock->l_len - 1 : INT64_MAX };
 }
 
 static int
@@ -231,7 +223,7 @@ lock_query (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *p
     lock->l_whence = flock.l_whence;
     lock->l_start = flock.l_start;
     lock->l_len = flock.l_len;
-    lock->l_pid = lock_holder (locks, &flock);
+    lock->l_pid = flock.l_pid > 0 || !locks ? flock.l_pid : posix_lock_process (locks, range_of (lock));
     return 0;
 }
 
@@ -242,8 +234,8 @@ lock_check (const struct posix_fd *pfd, int cmd, const struct gf_flock *lock)
 
     if (!lock || (cmd != F_GETLK && cmd != F_SETLK && cmd != F_SETLKW))
         return -EINVAL;
-    if (lock->l_whence != SEEK_SET && lock->l_whence != SEEK_END)
-        return -EINVAL; /* a description's own place means nothing to others */
+    if (lock->l_whence != SEEK_SET)
+        return -EINVAL; /* an open file's position means nothing here; the kernel has made the range absolute */
     if (lock->l_type != F_RDLCK && lock->l_type != F_WRLCK && lock->l_type != F_UNLCK)
         return -EINVAL;
     if (cmd == F_GETLK)
@@ -254,14 +246,6 @@ lock_check (const struct posix_fd *pfd, int cmd, const struct gf_flock *lock)
 }
 
 /* --- waiting -------------------------------------------------------------------------------- */
-
-struct lock_wait {
-    fd_t *fd;
-    struct posix_inode *pi;   /* of fd */
-    struct lock_owner *owner; /* of lk */
-    struct gf_flock lock;     /* of lk */
-    int real, operation;      /* of flock */
-};
 
 static void
 lock_wait_free (struct lock_wait *wait)
@@ -277,7 +261,7 @@ lk_wait (void *data)
     struct lock_wait *wait = data;
     struct flock flock = flock_of (&wait->lock);
 
-    return posix_result (fcntl (wait->owner->fd, F_OFD_SETLKW, &flock));
+    return owner_lock (wait->owner, F_OFD_SETLKW, &flock);
 }
 
 static void
@@ -285,6 +269,7 @@ lk_answer (call_frame_t *frame, void *data, int r)
 {
     struct lock_wait *wait = data;
 
+    posix_wanted_remove (&posix_priv (frame->this)->wanted, wait);
     STACK_UNWIND (lk, frame, POSIX_RET (r), r < 0 ? NULL : &wait->lock, NULL);
     lock_wait_free (wait);
 }
@@ -308,16 +293,14 @@ static void
 lk_tell (const void *data, GString *out)
 {
     const struct lock_wait *wait = data;
-    const int64_t first = wait->lock.l_start, last = wait->lock.l_len ? first + wait->lock.l_len - 1 : INT64_MAX;
-    const struct lock_range range = { wait->lock.l_type == F_WRLCK, first, last };
+    const struct lock_range *range = &wait->range;
 
-    g_string_append_printf (out, "a record lock to %s, bytes %" G_GINT64_FORMAT " to ", range.write ? "write" : "read", first);
-    if (wait->lock.l_len)
-        g_string_append_printf (out, "%" G_GINT64_FORMAT, last);
+    g_string_append_printf (out, "a record lock to %s, bytes %" G_GINT64_FORMAT " to ", range->write ? "write" : "read", range->first);
+    if (range->last < INT64_MAX)
+        g_string_append_printf (out, "%" G_GINT64_FORMAT, range->last);
     else
         g_string_append (out, "the end");
-    if (wait->lock.l_whence == SEEK_SET)
-        posix_locks_tell (wait->pi, &range, wait->owner->owner, out);
+    posix_locks_tell (wait->pi, range, wait->owner->id, out);
 }
 
 static void
@@ -332,6 +315,27 @@ flock_tell (const void *data, GString *out)
 
 /* --- lk ------------------------------------------------------------------------------------- */
 
+/* -EINPROGRESS, as it will be answered later, or another negative errno. */
+static int
+lock_wait_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi, struct lock_owner *owner,
+                 const struct gf_flock *lock)
+{
+    struct posix_wanted *wanted = &posix_priv (this)->wanted;
+    struct lock_wait *wait = g_new0 (struct lock_wait, 1);
+    int r;
+
+    *wait = (struct lock_wait){ .fd = fd_ref (fd), .pi = pi, .owner = owner_ref (owner), .lock = *lock, .range = range_of (lock) };
+    r = posix_wanted_add (wanted, wait);
+    if (r == 0) {
+        r = posix_wait (frame, lk_wait, lk_tell, lk_answer, wait);
+        if (r == 0)
+            return -EINPROGRESS;
+        posix_wanted_remove (wanted, wait);
+    }
+    lock_wait_free (wait);
+    return r;
+}
+
 /* 0, -EINPROGRESS when it will be answered later, or another negative errno. */
 static int
 lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi, const struct posix_fd *pfd,
@@ -340,29 +344,21 @@ lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
     struct posix_locks *locks = locks_get (pi, lock->l_type != F_UNLCK);
     struct lock_owner *owner = NULL;
     struct flock flock = flock_of (lock);
-    struct lock_wait *wait;
     int r;
 
     if (!locks)
         return 0;
     if (lock->l_type == F_UNLCK && !(owner = owner_find (locks, frame->root->lk_owner)))
         return 0;
-    r = owner ? 0 : lock_error (owner_get (frame, this, locks, fd, &owner));
+    r = owner ? 0 : lock_error (owner_get (frame, this, locks, fd, lock, &owner));
     if (r < 0)
         return r;
     if (lock->l_type != F_UNLCK)
         owner_note_via (locks, owner, pfd);
-    r = posix_result (fcntl (owner->fd, F_OFD_SETLK, &flock));
-    if (cmd != F_SETLKW || (r != -EAGAIN && r != -EACCES)) {
-        owner_unref (owner);
-        return r;
-    }
-    wait = g_new0 (struct lock_wait, 1);
-    *wait = (struct lock_wait){ .fd = fd_ref (fd), .pi = pi, .owner = owner, .lock = *lock };
-    r = posix_wait (frame, lk_wait, lk_tell, lk_answer, wait);
-    if (r == 0)
-        return -EINPROGRESS;
-    lock_wait_free (wait);
+    r = owner_lock (owner, F_OFD_SETLK, &flock);
+    if (cmd == F_SETLKW && (r == -EAGAIN || r == -EACCES))
+        r = lock_wait_begin (frame, this, fd, pi, owner, lock);
+    owner_unref (owner);
     return r;
 }
 

@@ -7,7 +7,7 @@
  *                        +--locks--> owners    +-- cache.ring: at most `limit` open ones
  *   fd_t ----ctx--> posix_fd { a real descriptor, unless these run short; for a directory what was read ahead }
  *
- * Locks, in order: posix_fd.lock; waiters.lock; posix_locks.lock; cache.lock; reserve.lock, descriptors.lock and watch.lock are leaves.
+ * Locks, in order: posix_fd.lock; waiters.lock; wanted.lock; posix_locks.lock; cache.lock; reserve.lock, descriptors.lock and watch.lock are leaves.
  */
 #ifndef STORAGE_POSIX_H
 #define STORAGE_POSIX_H
@@ -103,6 +103,12 @@ struct posix_waiters {
     bool down;       /* nobody may wait any more; lock */
 };
 
+/* The waits for record locks, in which deadlock.c looks for circles. */
+struct posix_wanted {
+    pthread_mutex_t lock;
+    GPtrArray *list; /* struct lock_wait; lock */
+};
+
 struct posix_reserve {
     pthread_mutex_t lock;
     struct option_share share; /* lock, once running */
@@ -136,6 +142,7 @@ typedef struct posix_private {
     struct posix_cache cache;
     struct posix_descriptors descriptors;
     struct posix_waiters waiters;
+    struct posix_wanted wanted;
     struct posix_reserve reserve;
     struct posix_watch *watch; /* NULL: off. Constant */
     struct pool *pool;         /* what waits for the disk, where the thread that asks can't: data-ops.c. Constant */
@@ -436,6 +443,8 @@ void posix_locks_drop (struct posix_inode *pi, uint64_t owner);
 /* It is closed for good: so go what was locked through it alone. */
 void posix_locks_drop_via (struct posix_inode *pi, const struct posix_fd *pfd);
 void posix_locks_free (struct posix_locks *locks); /* takes NULL */
+void posix_wanted_init (struct posix_wanted *wanted);
+void posix_wanted_destroy (struct posix_wanted *wanted);
 
 /* --- wait.c --------------------------------------------------------------------------------- */
 
