@@ -112,21 +112,19 @@ truncate_wind (call_frame_t *frame)
 }
 
 /*
- * Asked to set nothing. Either somebody is about to write, and the kernel has seen setuid or setgid, which go with it: were they left
- * until the write takes them away, it would believe in them for as long as it may use attributes. Or it is chown (path, -1, -1),
- * which takes them away as well, but not for everybody: storage knows whether it does for the caller. With the writeback cache that
- * one alone has a ctime.
+ * Asked to set nothing. Either it is chown (path, -1, -1), or the caller is about to write, and the kernel has seen setuid or setgid, which go
+ * with a write: if they stayed until the write takes them away, the kernel would believe in them for as long as it may use attributes. The two requests are
+ * the same, and who writes need not be allowed to chown. So it is done as chown, and nothing_is_refused says what becomes of a refusal. With
+ * the writeback cache chown alone has a ctime.
  */
 static uint32_t
-valid_of_nothing (call_frame_t *frame, int to_set)
+valid_of_nothing (call_frame_t *frame)
 {
-    struct bridge *bridge = frame->this->private;
+    const struct bridge *bridge = frame->this->private;
     struct fuse_local *local = frame->local;
 
     if (bridge->idmapped) /* the kernel takes them away itself */
         return 0;
-    if (to_set == 0 && request_fd_to_write (bridge, local->inode))
-        return frame->root->uid != 0 ? IATT_KILL_PRIV : 0;
     local->attributes.ia_uid = (uid_t) -1;
     local->attributes.ia_gid = (gid_t) -1;
     return IATT_UID | IATT_GID;
@@ -147,7 +145,7 @@ fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struc
     iatt_of_stat (&local->attributes, st);
     local->valid = valid_of (to_set);
     if ((to_set & ~FUSE_SET_ATTR_CTIME) == 0)
-        local->valid = valid_of_nothing (frame, to_set);
+        local->valid = valid_of_nothing (frame);
     if (local->valid & IATT_SIZE) {
         /* Whoever truncates clears setuid, setgid and capabilities with it. */
         local->valid &= ~(IATT_SIZE | IATT_KILL_PRIV);
@@ -157,12 +155,23 @@ fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struc
     setattr_wind (frame);
 }
 
+static void
+attributes_wind (call_frame_t *frame)
+{
+    const struct fuse_local *local = frame->local;
+    g_auto (loc_t) loc = { .inode = local->inode };
+
+    if (local->fd)
+        STACK_WIND (frame, fuse_fstat_cbk, FIRST_CHILD (frame->this), fstat, local->fd, NULL);
+    else
+        STACK_WIND (frame, fuse_stat_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
+}
+
 /* The kernel wants attributes, which not every truncate gives. */
 static void
 truncate_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *postbuf)
 {
     const struct fuse_local *local = frame->local;
-    g_auto (loc_t) loc = { .inode = local->inode };
 
     if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
@@ -170,10 +179,8 @@ truncate_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt 
         setattr_wind (frame);
     else if (postbuf)
         request_attr (frame, postbuf);
-    else if (local->fd)
-        STACK_WIND (frame, fuse_fstat_cbk, FIRST_CHILD (frame->this), fstat, local->fd, NULL);
     else
-        STACK_WIND (frame, fuse_stat_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
+        attributes_wind (frame);
 }
 
 static void
@@ -203,11 +210,27 @@ times_are_the_kernels (call_frame_t *frame, int op_errno)
     return op_errno == EPERM && bridge->writeback && bridge->checked && !(local->wound & ~(TIMES | IATT_KILL_PRIV));
 }
 
+/* A caller that may not chown the file may still be about to write to it, while it is open to write: then the write takes setuid away
+ * (write.c), and nothing is done now. Not so where the kernel writes the file itself, since no write would come. */
+static bool
+nothing_is_refused (call_frame_t *frame, int op_errno)
+{
+    struct bridge *bridge = frame->this->private;
+    const struct fuse_local *local = frame->local;
+
+    return op_errno == EPERM && local->wound == (IATT_UID | IATT_GID) && local->attributes.ia_uid == (uid_t) -1
+           && request_fd_to_write (bridge, local->inode) && !passthrough_has (bridge, local->inode);
+}
+
 static void
 setattr_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *statpost)
 {
     struct fuse_local *local = frame->local;
 
+    if (op_ret < 0 && nothing_is_refused (frame, op_errno)) {
+        attributes_wind (frame);
+        return;
+    }
     if (op_ret >= 0 || !times_are_the_kernels (frame, op_errno) || request_acts_as_daemon (frame)) {
         stat_done (frame, op_ret, op_errno, statpost);
         return;

@@ -79,6 +79,31 @@ fuse_seek_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     stack_done (frame->root);
 }
 
+/* --- changes that are no writes ------------------------------------------------------------------- */
+
+static void
+keep_changed (call_frame_t *frame, fd_t *fd)
+{
+    request_local (frame, NULL, NULL)->fd = fd_ref (fd);
+}
+
+/* Storage has taken setuid away, if the caller's change does that. */
+static void
+forget_changed (call_frame_t *frame)
+{
+    const struct fuse_local *local = frame->local;
+
+    write_forget_mode (frame->this->private, local->fd->inode);
+}
+
+static void
+changed_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
+{
+    if (op_ret >= 0)
+        forget_changed (frame);
+    request_err (frame, op_ret, op_errno);
+}
+
 /* Holes and zeros have operations of their own. */
 static void
 fuse_fallocate (fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length, struct fuse_file_info *fi)
@@ -90,6 +115,7 @@ fuse_fallocate (fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t le
 
     if (!fd)
         return;
+    keep_changed (frame, fd);
     if (hole)
         STACK_WIND (frame, fuse_discard_cbk, FIRST_CHILD (frame->this), discard, fd, offset, length, NULL);
     else if (zero)
@@ -102,21 +128,21 @@ static void
 fuse_fallocate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                     struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
-    request_err (frame, op_ret, op_errno);
+    changed_done (frame, op_ret, op_errno);
 }
 
 static void
 fuse_discard_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                   struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
-    request_err (frame, op_ret, op_errno);
+    changed_done (frame, op_ret, op_errno);
 }
 
 static void
 fuse_zerofill_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                    struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
-    request_err (frame, op_ret, op_errno);
+    changed_done (frame, op_ret, op_errno);
 }
 
 static void
@@ -129,11 +155,15 @@ fuse_copy_file_range (fuse_req_t req, fuse_ino_t ino_in, off_t off_in, struct fu
     fd_t *from = frame ? request_fd (frame, fi_in) : NULL;
     fd_t *to = from ? request_fd (frame, fi_out) : NULL;
 
-    if (to && (ino_in ^ ino_out) & INODE_REALM)
+    if (!to)
+        return;
+    if ((ino_in ^ ino_out) & INODE_REALM) {
         request_err (frame, -1, EXDEV);
-    else if (to)
-        STACK_WIND (frame, fuse_copy_file_range_cbk, FIRST_CHILD (frame->this), copy_file_range, from, off_in, to,
-                    off_out, part, flags, NULL);
+        return;
+    }
+    keep_changed (frame, to);
+    STACK_WIND (frame, fuse_copy_file_range_cbk, FIRST_CHILD (frame->this), copy_file_range, from, off_in, to, off_out, part,
+                flags, NULL);
 }
 
 static void
@@ -144,6 +174,7 @@ fuse_copy_file_range_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int
         request_err (frame, op_ret, op_errno);
         return;
     }
+    forget_changed (frame);
     fuse_reply_write (request_answer (frame), op_ret);
     stack_done (frame->root);
 }

@@ -266,6 +266,8 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
     *ret_who = NULL;
     if (flags & (O_APPEND | O_DIRECT))
         return "by the daemon, as it may be told later not to append, or to use the page cache";
+    if ((flags & O_ACCMODE) != O_RDONLY && write_is_privileged (fd->inode))
+        return "by the daemon, as a write takes setuid away";
     if ((flags & O_ACCMODE) != O_RDONLY && passed->as_root != (frame->root->uid == 0))
         return passed->as_root ? "by the daemon, as root had it opened first" : "by the daemon, as a user had it opened before root";
     if (passed->opens > 1)
@@ -367,6 +369,21 @@ passthrough_release (struct bridge *bridge, const fd_t *fd)
     /* What was written through a map moved times that the kernel may remember for ever. */
     if (bridge->settings.exclusive && (fd->flags & O_ACCMODE) != O_RDONLY)
         fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (fd->inode), -1, 0);
+}
+
+bool
+passthrough_has (struct bridge *bridge, const inode_t *inode)
+{
+    struct passthrough *all = bridge->passthrough;
+    const unsigned shard = shard_of (inode);
+    const struct passed *known;
+    bool has;
+
+    pthread_mutex_lock (&all->shards[shard].lock);
+    known = g_hash_table_lookup (all->shards[shard].files, inode);
+    has = known && known->id;
+    pthread_mutex_unlock (&all->shards[shard].lock);
+    return has;
 }
 
 /* --- both ways at a time ------------------------------------------------------------------------ */

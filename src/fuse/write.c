@@ -78,10 +78,16 @@ write_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iatt
         __atomic_add_fetch (&inode->told_of_privileges, 1, __ATOMIC_SEQ_CST);
 }
 
+bool
+write_is_privileged (const inode_t *inode)
+{
+    return __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST) != 0;
+}
+
 static bool
 takes_privileges (const call_frame_t *frame, const inode_t *inode)
 {
-    return G_UNLIKELY (__atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST) != 0)
+    return G_UNLIKELY (write_is_privileged (inode))
            && (frame->root->uid != 0 || request_is_anonymous (frame->root->top));
 }
 

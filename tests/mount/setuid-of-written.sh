@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A user who writes to a setuid program of root's takes setuid away, however the write comes: ls and execve(2) see it as soon as the write has
-# returned, and what the user wrote doesn't run as root.
+# returned, and what the user wrote doesn't run as root. A stranger, who may not write to it, takes nothing away, though others have it open to write.
 . "$(dirname "$0")/lib.sh"
 need_root
-need_command setpriv dd
+need_command setpriv dd python3
 
 as () {
     setpriv --reuid 1001 --regid 1001 --clear-groups "$@"
@@ -57,6 +57,26 @@ try_all () { # STACK
     expect "the mode after root's write, $1" 4777 "$(stat -c %a "$MNT/p")"
 }
 
+# try_stranger HOW: chown (program, -1, -1) by a user, while root or its owner has it open to write.
+try_stranger () {
+    local mode
+    for mode in 4755 2755; do
+        cp "$program" "$MNT/p"
+        [ "$1" = after ] || exec 8>>"$MNT/p"
+        chmod $mode "$MNT/p"
+        [ "$1" = before ] || exec 8>>"$MNT/p"
+        # Where the kernel writes the file itself it is EPERM, as in the bare directory; else nothing happens, and nobody is told.
+        as /usr/bin/python3 -c 'import os, sys; os.chown (sys.argv[1], -1, -1)' "$MNT/p" 2>/dev/null
+        expect "the mode after a stranger's chown, $1" $mode "$(stat -c %a "$MNT/p")"
+        echo >&8
+        expect "the mode after root's write, $1" $mode "$(stat -c %a "$MNT/p")"
+        as sh -c "echo >>'$MNT/p'" 2>/dev/null && fail "a stranger writes"
+        exec 8>&-
+        /usr/bin/python3 -c 'import os, sys; os.chown (sys.argv[1], -1, -1)' "$MNT/p"
+        expect "the mode after root's chown, $1" 755 "$(stat -c %a "$MNT/p")"
+    done
+}
+
 : >probe && dd if=/dev/zero of=probe bs=4096 count=1 oflag=direct status=none 2>/dev/null || skip "needs O_DIRECT on the file system of $TEST_DIR"
 for layers in "" encryption/rot-13; do
     # shellcheck disable=SC2086 # none is none
@@ -69,4 +89,12 @@ for layers in "" encryption/rot-13; do
         unmount
         rm -f "$BACK"/*
     done
+    for PASSTHROUGH in off auto; do
+        mount_volfile "$VOL"
+        try_stranger before
+        try_stranger after
+        unmount
+        rm -f "$BACK"/*
+    done
+    PASSTHROUGH=off
 done

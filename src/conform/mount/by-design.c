@@ -31,9 +31,13 @@ static const struct by_design rows[] = {
       " with EOPNOTSUPP, before it looks at the range" },
     { "offsets/@(lseek|sendfile) at 2^@(50|62|63-1)", "@(SEEK_*|sendfile*)", ALWAYS, NULL,
       "the kernel lets a file of a mount be 2^63-1 bytes long until it is written; the limit of the file system counts then" },
-    { "privileges/chown to nobody?( by another)", "@(chown: @(0|EPERM)|file: f *)", ALWAYS, NULL,
-      "the kernel tells chown (path, -1, -1) of a file that is open to write like a write that is about to come: nobody is asked"
-      " whether he may" },
+    { "privileges/chown to nobody by another", "chown: @(0|EPERM)", ALWAYS, NULL,
+      "the kernel tells chown (path, -1, -1) of a file that is open to write like a write that is about to come: it succeeds, and changes"
+      " nothing" },
+    { "privileges/@(write|fallocate|punch a hole|copy_file_range|sendfile) by another",
+      "@(write|fallocate|punch|copy_file_range|sendfile|file): @(EPERM|[0-9]*|f *)", ALWAYS, NULL,
+      "a file that became setuid after it was opened, and that the kernel writes itself (passthrough), is not written by a process that may"
+      " not chown it: the kernel asks for setuid to be taken away as a stranger's chown (path, -1, -1) would" },
     { "times/chown to nobody", "file: atime 0, mtime 0, ctime [01];*", ALWAYS, NULL,
       "the kernel tells chown (path, -1, -1) of a file that is open to write like a write that is about to come, which changes"
       " no time yet" },
