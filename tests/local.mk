@@ -362,6 +362,7 @@ dist_noinst_DATA += \
     %D%/mount/programs/record-locks.py \
     %D%/mount/programs/openmetrics.py \
     %D%/mount/replay-lib.sh \
+    %D%/mount/closed-directories.sh \
     %D%/mount/setuid-of-written.sh \
     %D%/mount/watch-lib.sh \
     %D%/mount/replay.py \

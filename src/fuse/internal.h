@@ -153,6 +153,8 @@ enum decides acl_of (int value);
 
 /* --- rights.c: who decides --- */
 
+/* The kernel asks for each name of a path. 0, or -EINVAL and what is wrong with that: an option says otherwise. */
+int bridge_remember_no_names (struct bridge *bridge, char **ret_error);
 /* With acl=translator: the kernel checks nothing and remembers no names. 0, or -EINVAL and what is wrong with that. */
 int bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, char **ret_error);
 

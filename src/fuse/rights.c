@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * --acl=translator: system/posix-acl decides what callers may do, and the kernel asks for everything.
+ * Mounts on which the kernel checks nothing: with no_default_permissions storage decides what callers may do, with --acl=translator
+ * system/posix-acl does.
  *
- * It then walks through directories that it remembers without asking who may, so it must remember no names. And what is above the
- * translator must not answer by itself: it would answer those who may not ask.
+ * The kernel then goes through directories that it remembers without asking, so where several users come it must remember no names. And
+ * what is above the deciding translator must not answer by itself: it would answer callers that may not ask.
  */
 #include "fuse/internal.h"
 
@@ -38,12 +39,21 @@ forget_at_once (struct bridge *bridge, const char *key, double *timeout, char **
 
         if (strcmp (setting->option->key[0], key) != 0 || setting->by == SET_BY_DEFAULT || *timeout == 0)
             continue;
-        *ret_error = g_strdup_printf ("mount/fuse: option '%s' must be 0 with 'acl=translator', got '%s': the kernel would use names that it "
-                                      "remembers without asking who may", key, setting->text);
+        *ret_error = g_strdup_printf ("mount/fuse: option '%s' must be 0 with %s, got '%s': the kernel would use names that it "
+                                      "remembers without asking who may", key, acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR
+                                      ? "'acl=translator'" : "no_default_permissions, where several users use the mount", setting->text);
         return -EINVAL;
     }
     *timeout = 0;
     return 0;
+}
+
+int
+bridge_remember_no_names (struct bridge *bridge, char **ret_error)
+{
+    const int r = forget_at_once (bridge, "entry-timeout", &bridge->settings.entry_timeout, ret_error);
+
+    return r == 0 ? forget_at_once (bridge, "negative-timeout", &bridge->settings.negative_timeout, ret_error) : r;
 }
 
 int
@@ -52,7 +62,6 @@ bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, cha
     const struct graph *graph = bridge->graph;
     const xlator_t *above, *decider = find_decider (graph, &above);
     char *error = NULL;
-    int r;
 
     if (default_permissions)
         error = g_strdup ("mount/fuse: option 'acl=translator' and the mount option default_permissions contradict each other: either the "
@@ -69,6 +78,5 @@ bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, cha
         return -EINVAL;
     }
     bridge->checked = false;
-    r = forget_at_once (bridge, "entry-timeout", &bridge->settings.entry_timeout, ret_error);
-    return r == 0 ? forget_at_once (bridge, "negative-timeout", &bridge->settings.negative_timeout, ret_error) : r;
+    return bridge_remember_no_names (bridge, ret_error);
 }

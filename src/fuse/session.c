@@ -180,6 +180,14 @@ has_option (const char *options, const char *name)
     return false;
 }
 
+/* All users may come there, and not only who mounts it, or root. */
+static bool
+is_for_all (const char *options)
+{
+    return has_option (options, "allow_other")
+           || (geteuid () == 0 && !has_option (options, "allow_root") && !has_option (options, "no_allow_other"));
+}
+
 /* What -o gave, and what it didn't. */
 static char *
 session_options (struct bridge *bridge, const char *given)
@@ -193,7 +201,7 @@ session_options (struct bridge *bridge, const char *given)
     }
     if (!has_option (given, "subtype"))
         g_string_append (out, ",subtype=windlass");
-    if (!has_option (given, "allow_other") && !has_option (given, "allow_root") && !has_option (given, "no_allow_other") && geteuid () == 0)
+    if (is_for_all (given) && !has_option (given, "allow_other"))
         g_string_append (out, ",allow_other");
     if (bridge->settings.read_only && !has_option (given, "ro"))
         g_string_append (out, ",ro");
@@ -303,6 +311,8 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
         if (acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR)
             r = bridge_leave_to_translator (bridge, has_option (mount_options, "default_permissions"), ret_error);
     }
+    if (r == 0 && !bridge->checked && is_for_all (mount_options))
+        r = bridge_remember_no_names (bridge, ret_error);
     if (r == 0) {
         if (bridge->settings.idmapped && !bridge->checked) {
             *ret_error = g_strdup ("option 'idmapped-mounts' needs default_permissions: the kernel has to check rights");
