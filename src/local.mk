@@ -56,6 +56,7 @@ src_libcore_a_SOURCES = \
     %D%/core/process.c \
     %D%/core/quick.c \
     %D%/core/random.c \
+    %D%/core/ours.c \
     %D%/core/rundir.c \
     %D%/core/scheduler.c \
     %D%/core/scheduler.h \
@@ -144,6 +145,7 @@ pkgincludecore_HEADERS = \
     %D%/core/process.h \
     %D%/core/quick.h \
     %D%/core/random.h \
+    %D%/core/ours.h \
     %D%/core/rundir.h \
     %D%/core/shared.h \
     %D%/core/stub.h \

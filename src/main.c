@@ -7,6 +7,7 @@
  *   wait for a signal, or for the unmount                  the main thread; fuse-N and fuse-ring-N answer the kernel
  */
 #include "cli/cli.h"
+#include "core/ours.h"
 #include "core/thread.h"
 #include "daemon/daemon.h"
 #include "trace/probes.h"
@@ -114,7 +115,7 @@ take_pid_file (struct program *program)
         return 0;
     folder = missing_folder (path, r);
     error = r == -EAGAIN ? g_strdup_printf ("pid file '%s' is in use by another process", path)
-                         : g_strdup_printf ("pid file '%s': %s%s", path, g_strerror (-r), folder);
+                         : g_strdup_printf ("pid file '%s': %s%s", path, r == -EPERM || r == -ELOOP ? NOT_OURS : g_strerror (-r), folder);
     return fail (error);
 }
 
@@ -128,7 +129,7 @@ open_log (struct program *program)
     if (r < 0) {
         folder = missing_folder (options->log_file, r);
         error = g_strdup_printf ("log file '%s': %s%s", options->log_file,
-                                 r == -EPERM ? "it must not be another user's file or link" : g_strerror (-r), folder);
+                                 r == -EPERM ? NOT_OURS : g_strerror (-r), folder);
         return fail (error);
     }
     log_set_level (options->level);

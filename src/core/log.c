@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/log.h"
+#include "core/ours.h"
 #include "core/translator.h"
 
 #include <errno.h>
@@ -37,33 +38,13 @@ static const struct {
     [GF_LOG_TRACE] = { "TRACE", 'T' },
 };
 
-/* In a folder that others may write to, such as /tmp, the name may be there already, as a link to where we may write and they
- * may not, as a pipe that waits, or as a file that they read: so it has to be ours, or root's. Where a link of
- * ours or root's leads, such as /dev/stdout, is up to us. */
-static bool
-log_is_ours (const struct stat *st)
-{
-    return st->st_uid == 0 || st->st_uid == geteuid () || S_ISCHR (st->st_mode);
-}
-
 static int
 log_open_file (const char *path)
 {
-    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    struct stat st;
-    bool there = lstat (path, &st) == 0, link = there && S_ISLNK (st.st_mode);
-    int fd;
+    const int fd = open_ours (path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 
-    if (there && !log_is_ours (&st))
-        return -EPERM;
-    fd = open (path, flags | (link ? 0 : O_NOFOLLOW), 0600);
-    if (fd < 0)
-        return -errno;
-    if (!link && (fstat (fd, &st) < 0 || !log_is_ours (&st))) {
-        close (fd);
-        return -EPERM;
-    }
-    fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) & ~O_NONBLOCK);
+    if (fd >= 0)
+        fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) & ~O_NONBLOCK);
     return fd;
 }
 

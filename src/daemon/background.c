@@ -2,6 +2,8 @@
 /* Into the background, and not before it works. */
 #include "daemon/daemon.h"
 
+#include "core/ours.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,7 +104,7 @@ pid_file_fill (int fd)
     char text[32];
     int size = snprintf (text, sizeof text, "%d\n", getpid ());
 
-    if (ftruncate (fd, 0) < 0 || pwrite (fd, text, size, 0) != size)
+    if (ftruncate (fd, 0) < 0 || fchmod (fd, 0644) < 0 || pwrite (fd, text, size, 0) != size)
         return errno ? -errno : -EIO;
     return 0;
 }
@@ -120,11 +122,11 @@ pid_file_is_there (const char *path, int fd)
 static int
 pid_file_open (const char *path)
 {
-    int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    const int fd = open_ours (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
     int r = 0;
 
     if (fd < 0)
-        return -errno;
+        return fd;
     if (lockf (fd, F_TLOCK, 0) < 0)
         r = errno == EACCES ? -EAGAIN : -errno;
     else if (!pid_file_is_there (path, fd))

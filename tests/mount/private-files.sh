@@ -23,15 +23,19 @@ mkdir -m 777 public
 echo precious >victim
 chmod 600 victim
 as ln -s ../victim public/link
-as sh -c ': >public/theirs; mkfifo public/fifo'
-for name in link theirs fifo; do
-    expect_match "a log that is another's $name" "log file '.*public/$name': it must not be another user's file or link" \
+as sh -c ': >public/theirs; chmod 666 public/theirs; mkfifo public/fifo'
+ln victim public/second # as a user may, where the kernel protects no hard links
+for name in link theirs fifo second; do
+    expect_match "a log that is another's $name" "log file '.*public/$name': it must not be another user's file or link, nor have a second name" \
         "$(attempt "public/$name")"
+    expect_error "pid file '.*public/$name': it must not be another user's file or link, nor have a second name" \
+        "$WINDLASS" -f "$VOL" -l "$LOG" -p "public/$name" "$MNT"
 done
-expect "what the link leads to" precious "$(cat victim)"
-as ln -s ../victim public/pid
-expect_error 'pid file' "$WINDLASS" -f "$VOL" -l "$LOG" -p public/pid "$MNT"
-expect "what the link leads to" precious "$(cat victim)"
+expect "what the links lead to" precious "$(cat victim)"
+: >pid # for all to write to
+mount_volfile "$VOL"
+expect "who may write to the pid file" 644 "$(stat -c %a pid)"
+unmount
 : >elsewhere
 chown 1001 elsewhere
 ln -s "$TEST_DIR/elsewhere" own-link
