@@ -15,7 +15,7 @@
 static int
 lock (struct client *client, fd_t *fd, uint64_t owner, int cmd, short type, off_t start, off_t len)
 {
-    struct gf_flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len };
+    struct gf_flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len, .l_pid = owner == 1 ? 4711 : 0 };
 
     client->lk_owner = owner;
     return sync_lk (client, fd, cmd, &range, NULL, NULL);
@@ -48,9 +48,11 @@ START_TEST (owners_lock_each_other_out)
     ck_assert_int_eq (found.l_type, F_WRLCK);
     ck_assert_int_eq (found.l_start, 0);
     ck_assert_int_eq (found.l_len, 15);
-    ck_assert_int_eq (found.l_pid, getpid ());
+    ck_assert_int_eq (found.l_pid, 4711);
     found = lock_in_the_way (&w, fd, 1, 3, 1);
     ck_assert_int_eq (found.l_type, F_UNLCK);
+    found = lock_in_the_way (&w, fd, 1, 20, 1);
+    ck_assert_int_eq (found.l_pid, getpid ()); /* 2 has named no process */
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_UNLCK, 12, 0), 0);
     ck_assert_int_eq (lock (w.client, fd, 2, F_SETLK, F_RDLCK, 12, 1), 0);
     w.client->lk_owner = 1;

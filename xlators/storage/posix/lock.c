@@ -113,7 +113,8 @@ owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t 
         if (r < 0)
             return r;
         owner = g_new0 (struct lock_owner, 1);
-        *owner = (struct lock_owner){ .refs = 1, .id = id, .pid = lock->l_pid, .fd = r };
+        *owner = (struct lock_owner){ .refs = 1, .id = id, .pid = lock->l_pid > 0 ? lock->l_pid : frame->root->pid,
+                                       .fd = r };
         pthread_mutex_lock (&locks->lock);
         known = g_hash_table_lookup (locks->by_owner, &id);
         if (known) {
