@@ -41,8 +41,8 @@ count_descriptors (void)
 }
 
 /* And what windlass counts calls them. */
-enum { REQUESTS, INODES, REMEMBERED, OPEN, TIMERS, DESCRIPTORS, THREADS, RSS, VALUES };
-static const char *const keys[VALUES] = { "requests", "inodes", "remembered", "open", "timers", "descriptors", "threads", "rss" };
+enum { REQUESTS, INODES, REMEMBERED, OPEN, TIMERS, DESCRIPTORS, IO_URING, THREADS, RSS, VALUES };
+static const char *const keys[VALUES] = { "requests", "inodes", "remembered", "open", "timers", "descriptors", "io_uring", "threads", "rss" };
 
 static void
 values_of (const struct running *running, struct metrics_value *ret_values)
@@ -54,6 +54,7 @@ values_of (const struct running *running, struct metrics_value *ret_values)
         [OPEN] = { "open_files", NULL, "files and directories that are open", 0 },
         [TIMERS] = { "timers", NULL, "calls that wait for their time", 0 },
         [DESCRIPTORS] = { "descriptors", NULL, "descriptors that the daemon has open", 0 },
+        [IO_URING] = { "io_uring", NULL, "1 while requests come through io_uring, 0 while they are read from the device", 0 },
         [THREADS] = { "threads", NULL, "threads of the daemon", 0 },
         [RSS] = { "resident_memory", "bytes", "memory of the daemon", 0 },
     };
@@ -68,6 +69,7 @@ values_of (const struct running *running, struct metrics_value *ret_values)
     ret_values[OPEN].value = bridge_count_open (running->bridge);
     ret_values[TIMERS].value = timer_count ();
     ret_values[DESCRIPTORS].value = count_descriptors ();
+    ret_values[IO_URING].value = bridge_uses_io_uring (running->bridge);
     if (!g_file_get_contents ("/proc/self/status", &status, NULL, NULL))
         return;
     ret_values[THREADS].value = status_number (status, "\nThreads:\t");

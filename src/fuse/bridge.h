@@ -51,6 +51,9 @@ void bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString 
 /* How many files and directories the kernel has open. Any thread. */
 unsigned bridge_count_open (struct bridge *bridge);
 
+/* Do requests come through io_uring? No until the kernel has agreed to it. */
+bool bridge_uses_io_uring (const struct bridge *bridge);
+
 /* Calls fn for each of them, under a lock that an open and a release take: it must be short. */
 void bridge_foreach_open (struct bridge *bridge, void (*fn) (fd_t *fd, void *data), void *data);
 

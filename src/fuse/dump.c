@@ -65,8 +65,10 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                 "size or time changes (auto-invalidation)\n", bridge->keep_cache ? "stay" : "go",
                                 settings->auto_invalidation ? "go" : "stay");
     if (file)
-        g_string_append_printf (out, "%s (kernel-writeback-cache)\n", bridge->writeback ? "the kernel collects writes and sends them later"
-                                                                                   : "each write comes here at once");
+        g_string_append_printf (out, "%s (kernel-writeback-cache)\n", bridge->writeback
+                                ? "the kernel collects writes and sends them later; those that neither fsync nor close has sent are lost with the daemon"
+                                : "each write comes here at once; if the kernel collected them, small ones would be faster, and lost with the daemon "
+                                  "until fsync or close");
     if (file)
         g_string_append_printf (out, "%s (lock-forwarding)\n", settings->lock_forwarding
                                 ? "locks come here, and storage takes them in the directory" : "the kernel keeps locks, those of this mount alone");

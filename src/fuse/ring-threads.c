@@ -53,6 +53,10 @@ ring_start (struct bridge *bridge)
 void
 ring_go (struct bridge *bridge)
 {
+    const struct ring *ring = bridge->ring;
+
+    gf_log (&bridge->xlator, GF_LOG_INFO, "requests come through io_uring: a queue for each of %u processors, with up to %u requests at once",
+            ring->n_queues, ring->depth);
     __atomic_store_n (&bridge->ring->used, true, __ATOMIC_RELEASE);
     set_go (bridge, RING_GOES);
 }

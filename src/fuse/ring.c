@@ -195,6 +195,12 @@ ring_is_used (const struct bridge *bridge)
     return bridge->ring && __atomic_load_n (&bridge->ring->used, __ATOMIC_ACQUIRE);
 }
 
+bool
+bridge_uses_io_uring (const struct bridge *bridge)
+{
+    return ring_is_used (bridge);
+}
+
 void
 ring_end (struct bridge *bridge)
 {

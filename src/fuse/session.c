@@ -196,8 +196,9 @@ session_options (struct bridge *bridge, const char *given)
     GString *out = g_string_new (given);
 
     if (!has_option (given, "fsname")) {
+        /* Not the path alone: df (1) takes a source that is a file for that file, and shows the mount instead of its file system. */
         g_autofree char *source = escape (strcmp (path, "-") == 0 ? "stdin" : path);
-        g_string_append_printf (out, ",fsname=%s", source);
+        g_string_append_printf (out, ",fsname=windlass:%s", source);
     }
     if (!has_option (given, "subtype"))
         g_string_append (out, ",subtype=windlass");

@@ -27,6 +27,22 @@ expect_error 'usage' sh "$helper" "$VOL"
 expect_match "a fake mount" "$VOL.*$MNT" "$(sh "$helper" "$VOL" "$MNT" -fv)"
 ! is_mounted || fail "it is mounted, although that was fake"
 
+# Made read-only and back, also where mount(8) would use calls that FUSE refuses.
+expect_ok sh "$helper" "$VOL" "$MNT" -o "log-file=$LOG,pid-file=$TEST_DIR/pid"
+DAEMON=$(cat pid)
+options () {
+    awk -v at="$MNT" '$5 == at { print $6, $NF }' /proc/self/mountinfo
+}
+expect_ok sh "$helper" "$VOL" "$MNT" -o remount,ro
+expect_match "read-only" '^ro,.* ro,' "$(options)"
+expect_error 'Read-only' touch "$MNT/new"
+expect_ok sh "$helper" "$VOL" "$MNT" -o remount,rw,nosuid,allow_other # the last is as it was
+expect_match "writable again" '^rw,nosuid,.* rw,' "$(options)"
+expect_ok touch "$MNT/new"
+expect_error "remount can't change 'attribute-timeout=5' of '$MNT'" sh "$helper" "$VOL" "$MNT" -o remount,ro,attribute-timeout=5
+expect_match "after a remount that was refused" '^rw,' "$(options)"
+unmount
+
 # By mount(8) itself, where /sbin may have one more file in a mount namespace of its own.
 need_command unshare mount findmnt
 cat >in-namespace <<END

@@ -166,7 +166,7 @@ trouble_little_memory () {
 trouble_caches_dropped () {
     local end=$((SECONDS + $1))
     while [ $SECONDS -lt $end ]; do
-        [ "$(id -u)" != 0 ] || mount -i -o remount,rw "$mnt"
+        [ "$(id -u)" != 0 ] || env LIBMOUNT_FORCE_MOUNT2=always mount -i -o remount,rw "$mnt"
         sleep 0.3
     done
 }
