@@ -48,6 +48,28 @@ done
 
 need_root
 need_command python3
+
+# Removed files that are open take a descriptor each. When these are used up, removing fails, and the requests that fail don't wait one after the other.
+stack
+(ulimit -n 64 && mount_volfile "$VOL") || exit 1
+DAEMON=$(cat pid)
+said=$(python3 - "$MNT" <<'END'
+import os, sys, time
+paths = [os.path.join (sys.argv[1], f"removed-{i}") for i in range (150)]
+files = [open (path, "w") for path in paths]
+begin, failed = time.monotonic (), 0
+for path in paths:
+    try:
+        os.unlink (path)
+    except OSError:
+        failed += 1
+print ("many fail" if failed > 50 else failed, "at once" if time.monotonic () - begin < failed / 2 else "slowly")
+END
+)
+[ "$said" = "many fail at once" ] || [ "$said" = "0 slowly" ] || fail "removing open files: $said"
+unmount
+rm -f "$BACK"/removed-* "$LOG"
+
 dumped () {
     sed -n "s/^$1 = //p" "$MNT/.meta/graphs/active/posix/private"
 }

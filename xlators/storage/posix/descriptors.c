@@ -17,6 +17,7 @@
 #define ROOM_EVICTED 64        /* descriptors closed at once when there are too many */
 #define ROOM_ATTEMPTS 200
 #define ROOM_PERIOD 5000000    /* nanoseconds; not all that makes room tells */
+#define ROOM_NONE 1000000000   /* nanoseconds for which nobody waits after a wait in vain */
 
 /* What a file is opened again with: neither is it made once more, nor cut off; and where somebody has a lease it waits. */
 #define BRIEF_FLAGS (O_ACCMODE | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME | O_LARGEFILE)
@@ -72,20 +73,33 @@ room_wait (struct posix_descriptors *all)
     pthread_mutex_unlock (&all->lock);
 }
 
+/* Did a request wait a moment ago until it gave up? Then those that have descriptors are no requests, and keep them. */
+static bool
+room_is_hopeless (const struct posix_descriptors *all)
+{
+    const int64_t in_vain = __atomic_load_n (&all->in_vain, __ATOMIC_RELAXED);
+
+    return in_vain != 0 && clock_now () - in_vain < ROOM_NONE;
+}
+
 /* Where open files keep theirs there is nothing to wait for. */
 bool
 posix_make_room (xlator_t *this, int error, int attempt)
 {
     posix_private_t *priv = posix_priv (this);
+    struct posix_descriptors *all = &priv->descriptors;
 
-    if ((error != EMFILE && error != ENFILE) || attempt >= ROOM_ATTEMPTS)
+    if (error != EMFILE && error != ENFILE)
         return false;
     if (posix_cache_evict (&priv->cache, ROOM_EVICTED) > 0)
         return true;
-    if (priv->descriptors.many == G_MAXINT)
+    if (all->many == G_MAXINT || room_is_hopeless (all))
         return false;
-    room_wait (&priv->descriptors);
-    return true;
+    if (attempt < ROOM_ATTEMPTS)
+        room_wait (all);
+    else
+        __atomic_store_n (&all->in_vain, clock_now (), __ATOMIC_RELAXED);
+    return attempt < ROOM_ATTEMPTS;
 }
 
 int

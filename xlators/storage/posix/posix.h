@@ -89,6 +89,7 @@ struct posix_descriptors {
     unsigned files;  /* open files that have none; atomic */
     uint64_t opened; /* how often one was opened for a request; atomic */
     bool said_many, said_full; /* atomic */
+    int64_t in_vain; /* clock_now of when a request gave up waiting for one; atomic */
     pthread_mutex_t lock;
     pthread_cond_t closed;     /* one was; lock */
     unsigned waiting;          /* who waits for that; atomic */
