@@ -103,6 +103,7 @@ test_modules = \
     tests/xlators/test/meet.so \
     tests/xlators/test/needs.so \
     tests/xlators/test/never.so \
+    tests/xlators/test/mislocks.so \
     tests/xlators/test/noappend.so \
     tests/xlators/test/noobject.so \
     tests/xlators/test/online.so \

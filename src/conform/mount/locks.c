@@ -2,6 +2,7 @@
 /* Record locks, open file description locks and flock: who keeps whom out, and when they end. */
 #include "conform/mount/themes.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/time.h>
@@ -155,6 +156,58 @@ run_fork (const struct mount_case *c)
     TELL ("hold", take (fd, way, F_WRLCK, 0, 0));
     child_end (child_start (keep_by_fork, GINT_TO_POINTER (fd)));
     another (way);
+}
+
+/* --- whose it is: a process's, whichever thread takes it, until that process closes the file --- */
+
+static void *
+take_all (void *data)
+{
+    TELL ("a thread holds", take (GPOINTER_TO_INT (data), RECORD, F_WRLCK, 0, 0));
+    return NULL;
+}
+
+static void
+run_thread (const struct mount_case *c)
+{
+    static const struct mount_case all = { .b = RECORD, .c = 7 };
+    const int fd = make_file ("file", "0123456789");
+    pthread_t thread;
+
+    NEED (-pthread_create (&thread, NULL, take_all, GINT_TO_POINTER (fd)));
+    NEED (-pthread_join (thread, NULL));
+    child_end (child_start (want, (void *) &all));
+    TELL ("the first thread gives it up", take (fd, RECORD, F_UNLCK, 0, 0));
+    child_end (child_start (want, (void *) &all));
+}
+
+static void
+wait_for_end (void *data)
+{
+    const int *ends = data;
+    char byte;
+
+    close (ends[1]);
+    NEED (read (ends[0], &byte, 1));
+}
+
+/* A child keeps the descriptor. */
+static void
+run_parent_closes (const struct mount_case *c)
+{
+    const int fd = make_file ("file", "0123456789");
+    int ends[2];
+    pid_t child;
+
+    NEED (pipe (ends));
+    TELL ("hold", take (fd, RECORD, F_WRLCK, 0, 0));
+    child = child_start (wait_for_end, ends);
+    another (RECORD);
+    close (fd);
+    say ("the parent closed it");
+    another (RECORD);
+    close (ends[1]);
+    child_end (child);
 }
 
 /* Parts of a lock are given up, changed, and joined. */
@@ -350,6 +403,8 @@ locks_cases (GPtrArray *list)
         case_add (list, run_interrupted, way, 0, 0, 0, "locks/%s, waiting is interrupted", way_names[way]);
         case_add (list, run_granted, way, 0, 0, 0, "locks/%s, whoever waits gets it", way_names[way]);
     }
+    case_add (list, run_thread, 0, 0, 0, 0, "locks/record of a thread");
+    case_add (list, run_parent_closes, 0, 0, 0, 0, "locks/record, the parent closes and the child doesn't");
     case_add (list, run_split, 0, 0, 0, 0, "locks/parts");
     case_add (list, run_wrong, 0, 0, 0, 0, "locks/wrong arguments");
     case_add (list, run_flock_changes, 0, 0, 0, 0, "locks/flock changes");
