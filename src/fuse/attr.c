@@ -114,16 +114,19 @@ truncate_wind (call_frame_t *frame)
 /*
  * Asked to set nothing. Either it is chown (path, -1, -1), or the caller is about to write, and the kernel has seen setuid or setgid, which go
  * with a write: if they stayed until the write takes them away, the kernel would believe in them for as long as it may use attributes. The two requests are
- * the same, and who writes need not be allowed to chown. So it is done as chown, and nothing_is_refused says what becomes of a refusal. With
- * the writeback cache chown alone has a ctime.
+ * the same, and who writes need not be allowed to chown. So it is done as chown, and nothing_is_refused says what becomes of a refusal. Not
+ * for root, whose writes leave setuid, and are told because of file capabilities, which the kernel takes away itself. With the writeback cache
+ * chown alone has a ctime.
  */
 static uint32_t
-valid_of_nothing (call_frame_t *frame)
+valid_of_nothing (call_frame_t *frame, int to_set)
 {
-    const struct bridge *bridge = frame->this->private;
+    struct bridge *bridge = frame->this->private;
     struct fuse_local *local = frame->local;
 
     if (bridge->idmapped) /* the kernel takes them away itself */
+        return 0;
+    if (to_set == 0 && frame->root->uid == 0 && request_fd_to_write (bridge, local->inode))
         return 0;
     local->attributes.ia_uid = (uid_t) -1;
     local->attributes.ia_gid = (gid_t) -1;
@@ -145,7 +148,7 @@ fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struc
     iatt_of_stat (&local->attributes, st);
     local->valid = valid_of (to_set);
     if ((to_set & ~FUSE_SET_ATTR_CTIME) == 0)
-        local->valid = valid_of_nothing (frame);
+        local->valid = valid_of_nothing (frame, to_set);
     if (local->valid & IATT_SIZE) {
         /* Whoever truncates clears setuid, setgid and capabilities with it. */
         local->valid &= ~(IATT_SIZE | IATT_KILL_PRIV);
@@ -219,7 +222,7 @@ nothing_is_refused (call_frame_t *frame, int op_errno)
     const struct fuse_local *local = frame->local;
 
     return op_errno == EPERM && local->wound == (IATT_UID | IATT_GID) && local->attributes.ia_uid == (uid_t) -1
-           && request_fd_to_write (bridge, local->inode) && !passthrough_has (bridge, local->inode);
+           && request_fd_to_write (bridge, local->inode) && !passthrough_writes (bridge, local->inode);
 }
 
 static void

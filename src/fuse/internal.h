@@ -422,8 +422,8 @@ void passthrough_free (struct passthrough *all); /* takes NULL */
 void passthrough_negotiate (struct bridge *bridge, struct fuse_conn_info *conn);
 /* fd is about to be answered, and fi filled in but for that: the rest of it. passthrough_release has to follow. */
 void passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi);
-/* Does the kernel read and write the inode itself, for any that have it open? */
-bool passthrough_has (struct bridge *bridge, const inode_t *inode);
+/* Does the kernel write the inode itself, for one of those that have it open? */
+bool passthrough_writes (struct bridge *bridge, const inode_t *inode);
 /* The kernel has it open no more, or never had. */
 void passthrough_release (struct bridge *bridge, const fd_t *fd);
 /* What is read with fi gets into the kernel's page cache, while others write past it: once it was answered, the kernel is to forget it. */

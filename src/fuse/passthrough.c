@@ -40,6 +40,7 @@ struct passed {
     unsigned opens; /* at least as many as the kernel has */
     bool as_root;   /* the kernel writes as root, and not as a user */
     bool mixed;     /* somebody has it open who comes here all the same */
+    bool written;   /* the kernel writes it for one that has or had it open */
 };
 
 #define SHARDS 16
@@ -317,15 +318,17 @@ note_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, int flags)
 
 /* passthrough_open has it open, so it is there. */
 static void
-note_mixed (struct passthrough *all, const fd_t *fd)
+note_way (struct passthrough *all, const fd_t *fd, bool mixed, bool written)
 {
     const unsigned shard = shard_of (fd->inode);
     struct passed *known;
 
-    __atomic_store_n (&all->any_mixed, true, __ATOMIC_RELAXED);
+    if (mixed)
+        __atomic_store_n (&all->any_mixed, true, __ATOMIC_RELAXED);
     pthread_mutex_lock (&all->shards[shard].lock);
     known = g_hash_table_lookup (all->shards[shard].files, fd->inode);
-    known->mixed = true;
+    known->mixed |= mixed;
+    known->written |= written;
     pthread_mutex_unlock (&all->shards[shard].lock);
 }
 
@@ -342,7 +345,9 @@ passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct f
         if (__atomic_load_n (&all->any, __ATOMIC_RELAXED))
             fi->keep_cache = 0; /* it may have been written past these pages */
     } else if (answer_passed (bridge, &now, frame, fd, fi)) {
-        note_mixed (all, fd);
+        note_way (all, fd, true, false);
+    } else if ((fi->flags & O_ACCMODE) != O_RDONLY) {
+        note_way (all, fd, false, true);
     }
 }
 
@@ -372,18 +377,18 @@ passthrough_release (struct bridge *bridge, const fd_t *fd)
 }
 
 bool
-passthrough_has (struct bridge *bridge, const inode_t *inode)
+passthrough_writes (struct bridge *bridge, const inode_t *inode)
 {
     struct passthrough *all = bridge->passthrough;
     const unsigned shard = shard_of (inode);
     const struct passed *known;
-    bool has;
+    bool writes;
 
     pthread_mutex_lock (&all->shards[shard].lock);
     known = g_hash_table_lookup (all->shards[shard].files, inode);
-    has = known && known->id;
+    writes = known && known->written;
     pthread_mutex_unlock (&all->shards[shard].lock);
-    return has;
+    return writes;
 }
 
 /* --- both ways at a time ------------------------------------------------------------------------ */

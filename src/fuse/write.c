@@ -84,11 +84,13 @@ write_is_privileged (const inode_t *inode)
     return __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST) != 0;
 }
 
+/* Where the kernel doesn't say who writes, it takes them away before a write through the page cache, and knows whether that is root's. Before a
+ * direct write, which alone has a lock owner, it doesn't. */
 static bool
-takes_privileges (const call_frame_t *frame, const inode_t *inode)
+takes_privileges (const call_frame_t *frame, const inode_t *inode, const struct fuse_file_info *fi)
 {
-    return G_UNLIKELY (write_is_privileged (inode))
-           && (frame->root->uid != 0 || request_is_anonymous (frame->root->top));
+    return G_UNLIKELY (write_is_privileged (inode)) && !fi->writepage
+           && (request_is_anonymous (frame->root->top) ? fi->lock_owner != 0 : frame->root->uid != 0);
 }
 
 /* Told meanwhile, by another request, means told again. */
@@ -201,7 +203,7 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
         return;
     slow_request_moves (size);
     frame->root->lk_owner = fi->lock_owner;
-    const bool takes = !fi->writepage && takes_privileges (frame, fd->inode);
+    const bool takes = takes_privileges (frame, fd->inode, fi);
     if (fi->writepage)
         slow_own_write_begins (frame->this->private, keep (frame, fd, fi, vector, offset));
     else if (takes || fi->flags & O_DIRECT)

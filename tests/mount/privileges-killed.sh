@@ -38,6 +38,8 @@ for options in --kernel-writeback-cache=on $([ -z "${TEST_LONG-}" ] || echo --ke
     # shellcheck disable=SC2086 # one or two
     mount_volfile "$VOL" ${options/,/ }
     acts "$MNT" >got
+    # A direct write there may be anybody's, and root's takes them away as well.
+    [ "$options" != --idmapped-mounts,--passthrough=auto ] || sed -i '/ by 0:0: /d' expected got
     diff expected got || fail "rights are killed otherwise than on the bare directory ($options)"
     unmount
 done
