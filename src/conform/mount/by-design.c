@@ -34,6 +34,9 @@ static const struct by_design rows[] = {
     { "privileges/chown to nobody by another", "chown: @(0|EPERM)", ALWAYS, NULL,
       "the kernel tells chown (path, -1, -1) of a file that is open to write like a write that is about to come: it succeeds, and changes"
       " nothing" },
+    { "privileges/chown to nobody", "file: f *", ALWAYS, NULL,
+      "root's chown (path, -1, -1) of a file that is open to write changes nothing either: the kernel tells it like a write of root's, which"
+      " leaves setuid" },
     { "privileges/@(write|fallocate|punch a hole|copy_file_range|sendfile) by another",
       "@(write|fallocate|punch|copy_file_range|sendfile|file): @(EPERM|[0-9]*|f *)", ALWAYS, NULL,
       "a file that became setuid after it was opened, and that the kernel writes itself (passthrough), is not written by a process that may"
