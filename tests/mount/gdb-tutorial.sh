@@ -34,7 +34,7 @@ run
 echo \n=== arguments\n
 info args
 p vector[0]
-printf "DATA %.8s", (char *) vector[0].iov_base
+p *(char (*)[8]) vector[0].iov_base
 echo \n=== rotation\n
 python step_to(["rot13_bytes", "rot13_iovec"])
 echo \n=== wind\n
@@ -68,7 +68,7 @@ for argument in frame this fd vector count offset iobref; do
 done
 expect_match "the thread's name, as README has it" "^Thread [0-9]+ \"$serves\" hit Breakpoint 1" "$(cat gdb.out)"
 expect_match "vector[0]" 'iov_base = 0x[0-9a-f]+, iov_len = 8' "$(part arguments)"
-expect_match "the data" '^DATA goodbye$' "$(part arguments)"
+expect_match "the data" '= "goodbye.n"$' "$(part arguments)"
 expect_match "steps into the rotation" '^MET .*rot13_(iovec|bytes)$' "$(part rotation)"
 expect_match "steps over STACK_WIND" '^MET .*posix_writev$' "$(part wind)"
 expect_match "steps over STACK_UNWIND" '^MET .*posix_[a-z_]* rot13_writev_cbk$' "$(part unwind)"
