@@ -211,7 +211,8 @@ def many():
         if pids[-1] == 0:
             waiter(os.path.join(folder, case.file), theirs)
     os.close(theirs)
-    lockers.wait_until(lambda: all(lockers.waits(pid) for pid in pids))
+    for pid in pids:
+        lockers.wait_until(lambda pid=pid: lockers.waits(pid))
     for pid in pids[::4]:
         os.kill(pid, signal.SIGKILL)
     killed = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids[::4]]
