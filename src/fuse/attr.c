@@ -114,7 +114,7 @@ truncate_wind (call_frame_t *frame)
 /*
  * Asked to set nothing. Either it is chown (path, -1, -1), or the caller is about to write, and the kernel has seen setuid or setgid, which go
  * with a write: if they stayed until the write takes them away, the kernel would believe in them for as long as it may use attributes. The two requests are
- * the same, and who writes need not be allowed to chown. So it is done as chown, and nothing_is_refused says what becomes of a refusal. Not
+ * the same, and a caller that writes need not be allowed to chown. So it is done as chown, and nothing_is_refused says what becomes of a refusal. Not
  * for root, whose writes leave setuid, and are told because of file capabilities, which the kernel takes away itself. With the writeback cache
  * chown alone has a ctime.
  */

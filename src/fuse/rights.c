@@ -40,7 +40,7 @@ forget_at_once (struct bridge *bridge, const char *key, double *timeout, char **
         if (strcmp (setting->option->key[0], key) != 0 || setting->by == SET_BY_DEFAULT || *timeout == 0)
             continue;
         *ret_error = g_strdup_printf ("mount/fuse: option '%s' must be 0 with %s, got '%s': the kernel would use names that it "
-                                      "remembers without asking who may", key, acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR
+                                      "remembers without asking whether the caller may", key, acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR
                                       ? "'acl=translator'" : "no_default_permissions, where several users use the mount", setting->text);
         return -EINVAL;
     }

@@ -180,7 +180,7 @@ has_option (const char *options, const char *name)
     return false;
 }
 
-/* All users may come there, and not only who mounts it, or root. */
+/* All users may come there, and not only the user that mounts it, or root. */
 static bool
 is_for_all (const char *options)
 {
