@@ -270,7 +270,6 @@ void ring_go (struct bridge *bridge);
 void ring_refuse (struct bridge *bridge, const char *why);
 /* What a thread of it does. */
 void ring_run (struct reader *reader);
-bool ring_is_used (const struct bridge *bridge);
 /* For loop_stop, under bridge->lock and after it. */
 void ring_signal_locked (struct bridge *bridge, int signal_number);
 /* The mount is gone: no answer matters any more. */

@@ -141,7 +141,7 @@ loop_replace_locked (struct bridge *bridge, unsigned more)
 static unsigned
 waiting_most (const struct bridge *bridge)
 {
-    return MIN (ring_is_used (bridge) ? 1 : WAITING_MAX, bridge->most);
+    return MIN (bridge_uses_io_uring (bridge) ? 1 : WAITING_MAX, bridge->most);
 }
 
 static bool
@@ -239,7 +239,7 @@ is_aside (const struct bridge *bridge, const struct fuse_buf *buf)
 {
     const uint32_t opcode = ((const struct fuse_in_header *) buf->mem)->opcode;
 
-    return ring_is_used (bridge) && (opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET || opcode == FUSE_INTERRUPT);
+    return bridge_uses_io_uring (bridge) && (opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET || opcode == FUSE_INTERRUPT);
 }
 
 /* What the kernel forgets comes one by one to who is quick, and each wakes a thread: a moment later it is many in one request. An
@@ -283,7 +283,7 @@ reader_loop (struct reader *reader)
             reader_call (bridge);
         if (follows)
             place_taken (&reader->place, ((const struct fuse_in_header *) buf.mem)->pid);
-        if (ring_is_used (bridge))
+        if (bridge_uses_io_uring (bridge))
             ring_interrupt (bridge, buf.mem, n);
         loop_lend (reader->iobref);
         fuse_session_process_buf (bridge->session, &buf);

@@ -190,15 +190,9 @@ ring_prepare (struct bridge *bridge, char **ret_error)
 }
 
 bool
-ring_is_used (const struct bridge *bridge)
-{
-    return bridge->ring && __atomic_load_n (&bridge->ring->used, __ATOMIC_ACQUIRE);
-}
-
-bool
 bridge_uses_io_uring (const struct bridge *bridge)
 {
-    return ring_is_used (bridge);
+    return bridge->ring && __atomic_load_n (&bridge->ring->used, __ATOMIC_ACQUIRE);
 }
 
 void
@@ -215,7 +209,7 @@ ring_describe (const struct bridge *bridge, GString *out)
 {
     const struct ring *ring = bridge->ring;
 
-    if (ring_is_used (bridge))
+    if (bridge_uses_io_uring (bridge))
         g_string_append_printf (out, "requests come through io_uring: a queue for each of %u processors, with up to %u requests at once "
                                 "(io-uring-queue-depth) and threads %s (io-uring-pinned)\n", ring->n_queues, ring->depth,
                                 ring->pinned ? "that stay there" : "that run anywhere");
@@ -245,8 +239,8 @@ ring_dump (const struct bridge *bridge, GString *out)
 {
     const struct ring *ring = bridge->ring;
 
-    g_string_append_printf (out, "io_uring=%s\n", ring_is_used (bridge) ? "on" : "off");
-    if (ring_is_used (bridge))
+    g_string_append_printf (out, "io_uring=%s\n", bridge_uses_io_uring (bridge) ? "on" : "off");
+    if (bridge_uses_io_uring (bridge))
         dump_queues (ring, out);
     else if (bridge->no_ring)
         g_string_append_printf (out, "no_io_uring=%s\n", bridge->no_ring);
