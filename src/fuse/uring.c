@@ -108,7 +108,10 @@ uring_take (struct uring *uring, void **ret_data, int *ret_result)
         return false;
     *ret_data = io_uring_cqe_get_data (cqe);
     *ret_result = cqe->res;
+    const bool watches = cqe->flags & IORING_CQE_F_MORE;
     io_uring_cqe_seen (&uring->io, cqe);
+    if (!*ret_data && !watches) /* the kernel ends a poll whose completion found no room */
+        uring_watch (uring);
     return true;
 }
 
