@@ -12,12 +12,9 @@ src_libcore_a_SOURCES = \
     %D%/core/clock.c \
     %D%/core/dentry.c \
     %D%/core/depot.h \
-    %D%/core/crowd.c \
     %D%/core/dict.c \
     %D%/core/dirent.c \
     %D%/core/errors.c \
-    %D%/core/elsewhere.c \
-    %D%/core/elsewhere.h \
     %D%/core/every.c \
     %D%/core/failures.c \
     %D%/core/failures.h \
@@ -36,6 +33,8 @@ src_libcore_a_SOURCES = \
     %D%/core/json.c \
     %D%/core/json.h \
     %D%/core/keep.h \
+    %D%/core/limit.c \
+    %D%/core/limited.c \
     %D%/core/line.c \
     %D%/core/line.h \
     %D%/core/loc.c \
@@ -45,16 +44,13 @@ src_libcore_a_SOURCES = \
     %D%/core/option.c \
     %D%/core/passthrough.c \
     %D%/core/passthrough.h \
-    %D%/core/patience.c \
     %D%/core/pieces.c \
-    %D%/core/pool.c \
     %D%/core/print.c \
     %D%/core/print.h \
     %D%/core/priority.c \
     %D%/core/probe.c \
     %D%/core/probe.h \
     %D%/core/process.c \
-    %D%/core/quick.c \
     %D%/core/random.c \
     %D%/core/ours.c \
     %D%/core/rundir.c \
@@ -73,10 +69,13 @@ src_libcore_a_SOURCES = \
     %D%/core/ticks.c \
     %D%/core/timer.c \
     %D%/core/translator.c \
+    %D%/core/turns.c \
+    %D%/core/turns.h \
     %D%/core/waiting.c \
     %D%/core/watch.c \
     %D%/core/watchdog.c \
     %D%/core/watchdog.h \
+    %D%/core/work.c \
     %D%/trace/assemble.c \
     %D%/trace/assemble.h \
     %D%/trace/busy.c \
@@ -133,17 +132,15 @@ pkgincludecore_HEADERS = \
     %D%/core/iobuf.h \
     %D%/core/json.h \
     %D%/core/kinds.h \
+    %D%/core/limit.h \
     %D%/core/loc.h \
     %D%/core/log.h \
     %D%/core/lru.h \
     %D%/core/opset.h \
     %D%/core/option.h \
-    %D%/core/patience.h \
     %D%/core/pieces.h \
-    %D%/core/pool.h \
     %D%/core/priority.h \
     %D%/core/process.h \
-    %D%/core/quick.h \
     %D%/core/random.h \
     %D%/core/ours.h \
     %D%/core/rundir.h \
@@ -156,7 +153,8 @@ pkgincludecore_HEADERS = \
     %D%/core/timer.h \
     %D%/core/translator.h \
     %D%/core/undef.h \
-    %D%/core/watch.h
+    %D%/core/watch.h \
+    %D%/core/work.h
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = src/windlass.pc
 
@@ -223,8 +221,10 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/groups.c \
     %D%/fuse/init-flags.c \
     %D%/fuse/internal.h \
+    %D%/fuse/interrupt.c \
     %D%/fuse/invalidate.c \
     %D%/fuse/ioctl.c \
+    %D%/fuse/limits.c \
     %D%/fuse/lock.c \
     %D%/fuse/loop.c \
     %D%/fuse/names.c \
@@ -242,7 +242,6 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ring.c \
     %D%/fuse/ring.h \
     %D%/fuse/session.c \
-    %D%/fuse/slow.c \
     %D%/fuse/stop.c \
     %D%/fuse/trim.c \
     %D%/fuse/uring.c \

@@ -11,7 +11,6 @@ check_PROGRAMS += tests/unit/all tests/graph/all
 endif
 tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h \
     %D%/unit/test_control.c \
-    %D%/unit/test_crowd.c \
     %D%/unit/test_data.c \
     %D%/unit/test_every.c \
     %D%/unit/test_frame.c \
@@ -22,7 +21,6 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h \
     %D%/unit/test_numbers.c \
     %D%/unit/test_option.c \
     %D%/unit/test_place.c \
-    %D%/unit/test_pool.c \
     %D%/unit/test_rules.c \
     %D%/unit/test_scheduler.c \
     %D%/unit/test_thread.c \
@@ -31,18 +29,19 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h \
     %D%/unit/test_trace_history.c \
     %D%/unit/test_volfile.c \
     %D%/unit/test_watch.c \
+    %D%/unit/test_work.c \
     xlators/debug/fault/parse.c \
     xlators/debug/fault/rules.c \
     xlators/debug/trace/history.c \
     xlators/debug/trace/lines.c
 tests_unit_all_LDADD = $(test_ldadd)
 tests_graph_all_SOURCES = %D%/program.c %D%/program.h %D%/graph/flow.h %D%/graph/posix_world.h %D%/graph/write_behind_world.h \
-    %D%/graph/test_elsewhere.c \
     %D%/graph/test_fault.c \
     %D%/graph/test_functions.c \
     %D%/graph/test_io_stats.c \
     %D%/graph/test_io_threads.c \
     %D%/graph/test_io_threads_waits.c \
+    %D%/graph/test_limit.c \
     %D%/graph/test_load.c \
     %D%/graph/test_posix.c \
     %D%/graph/test_posix_acl.c \
@@ -256,6 +255,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/graph-picture.sh \
     %D%/mount/hard-links.sh \
     %D%/mount/hostile-names.sh \
+    %D%/mount/hung-reads.sh \
     %D%/mount/idle-memory.sh \
     %D%/mount/idmapped.sh \
     %D%/mount/inflight-stuck.sh \

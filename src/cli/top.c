@@ -311,10 +311,11 @@ void
 top_title (const struct top *top, GString *out)
 {
     const char *in_flight = g_hash_table_lookup (top->now->values, "requests_in_flight");
+    const char *waiting = g_hash_table_lookup (top->now->values, "requests_waiting");
     g_autofree char *mountpoint = clean (top->mountpoint);
 
-    g_string_append_printf (out, "windlass top: %s, %.1f s, %s requests in flight%s", mountpoint, top_seconds (top),
-                            in_flight ? in_flight : "?", strcmp (top->now->measuring, "leased") == 0 ? ", measured for this" : "");
+    g_string_append_printf (out, "windlass top: %s, %.1f s, %s requests in flight, %s wait for their turn%s", mountpoint, top_seconds (top),
+                            in_flight ? in_flight : "?", waiting ? waiting : "?", strcmp (top->now->measuring, "leased") == 0 ? ", measured for this" : "");
 }
 
 void

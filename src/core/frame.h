@@ -136,6 +136,7 @@ struct call_stack {
     gid_t *groups;
     int (*find_groups) (call_stack_t *root);
     void *top; /* of the one who made the request: the kernel's request, a waiting client */
+    uint64_t top_number; /* what the kernel calls it */
 
     bool interrupted; /* lock */
     bool checked; /* the caller was looked at, by who made this or by a translator that checks, on the way down: he may search the directory of a name, and

@@ -108,12 +108,13 @@ process_gives_up (pid_t thread)
     return waiting & ~status_number (status, "\nSigBlk:", 16) & ~status_number (status, "\nSigIgn:", 16) & ~harmless;
 }
 
+/* The kernel gives each thread of a process that a signal ends a SIGKILL of its own. */
 bool
-process_is_running (pid_t thread)
+process_is_dying (pid_t thread)
 {
     g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
 
-    return status && strstr (status, "\nState:\tR");
+    return status && status_number (status, "\nSigPnd:", 16) & bit_of (SIGKILL);
 }
 
 bool

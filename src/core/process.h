@@ -26,8 +26,8 @@ bool process_is_idle_class (pid_t thread, int64_t now);
  * expect those never to make an open or a stat fail. Yes where it isn't known. */
 bool process_gives_up (pid_t thread);
 
-/* It has a processor or is in line for one, and waits for nothing else. false where it isn't known. */
-bool process_is_running (pid_t thread);
+/* It is being killed, or ends by another signal. false where it isn't known. */
+bool process_is_dying (pid_t thread);
 
 /* valgrind(1) runs this process: its preloaded library is in the environment. */
 bool process_is_under_valgrind (void);

@@ -289,6 +289,7 @@ stack_forget_caller (call_stack_t *root)
     root->groups = NULL;
     root->find_groups = NULL;
     root->top = NULL;
+    root->top_number = 0;
     root->lk_owner = 0;
     root->about = root->caused_by = 0;
     root->interrupted = false;

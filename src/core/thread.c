@@ -31,20 +31,10 @@ struct start {
 };
 
 __thread pid_t thread_id;
-__thread bool thread_hurries;
+__thread bool thread_may_not_block;
 __thread void (*thread_before_other) (void);
 
-int64_t
-thread_ran (void)
-{
-    struct timespec ran;
-
-    if (scheduler_on || clock_gettime (CLOCK_THREAD_CPUTIME_ID, &ran) < 0)
-        return 0;
-    return ran.tv_sec * INT64_C (1000000000) + ran.tv_nsec;
-}
-
-#define IDLE_MAX 256
+#define IDLE_MAX 2048
 
 static pid_t idle_threads[IDLE_MAX]; /* atomic; 0: nobody */
 

@@ -32,15 +32,12 @@ int thread_come_first (int nice);
 /* The system's number of this thread; 0 for one that was neither started nor adopted here. */
 extern __thread pid_t thread_id;
 
-/* This thread takes requests, and others wait for the next ones while it does one: so what may wait for a device is for another thread to do. */
-extern __thread bool thread_hurries;
+/* No other thread takes requests, or calls timers, while this one is blocked: what may block is for core/work. */
+extern __thread bool thread_may_not_block;
 
 /* What this thread does before it begins or takes up another request than the one it is at, or NULL: it has an answer that goes out when it is
  * done with that one. */
 extern __thread void (*thread_before_other) (void);
-
-/* How long this thread has had a processor, in nanoseconds since it began; 0 where a scheduler makes up the time. A system call. */
-int64_t thread_ran (void);
 
 /* This thread waits for work, and has none; or no longer. For reports: at most a few threads do it, and where they park. */
 void thread_set_idle (bool idle);

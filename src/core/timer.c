@@ -56,6 +56,7 @@ timer_take_locked (void)
 static void *
 timer_run (void *unused)
 {
+    thread_may_not_block = true;
     pthread_mutex_lock (&timers.lock);
     while (true) {
         core_timer_t *timer = timer_take_locked ();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Routes: where a wind lands. Events: what translators tell each other along the graph. */
 #include "core/translator.h"
-#include "core/elsewhere.h"
+#include "core/limit.h"
 #include "core/fops-rows.h"
 #include "core/frame.h"
 #include "core/stack.h"
@@ -72,8 +72,8 @@ xlator_route_locked (xlator_t *xl)
     {                                                                                              \
         const bool passes = below && (xl->pass_through || !xlator_does (xl, xl->api->fops.name, FOP_##name)); \
         name##_fop *call = passes ? below->name.call : watched ? watched_##name : xlator_own_##name (xl); \
-        if (xl->elsewhere && !quick_is (&xl->elsewhere->quick, FOP_##name))                        \
-            call = elsewhere_##name;                                                               \
+        if (xl->limits)                                                                            \
+            call = limited_##name;                                                                 \
         set_once (&xl->routes.name.to, passes ? below->name.to : xl);                              \
         __atomic_store_n (&xl->routes.name.call, call, __ATOMIC_RELAXED);                          \
     }

@@ -179,7 +179,7 @@ struct xlator {
     unsigned watchers;   /* who watches winds to it: core/watch.c. Atomic */
     struct xlator_routes routes; /* where a wind to this translator lands */
     struct counters *numbers;    /* what trace/numbers.c counted, or NULL. Atomic; set once */
-    struct elsewhere *elsewhere; /* winds to it that are slow go to other threads: core/elsewhere.h; or NULL. Set before the first one */
+    struct limits *limits; /* of winds to it: core/limit.h; or NULL. Set before the first one */
 };
 
 #define FIRST_CHILD(this_) ((this_)->children->xlator)

@@ -3,6 +3,7 @@
  * What a request waits for. A translator that sets calls aside says it itself (dumpops.waits_for). Else it is what the thread does
  * that took the request last: which system call it is in, and on what, as /proc/self/task has it. No file system is asked.
  */
+#include "core/limit.h"
 #include "core/line.h"
 #include "core/seen.h"
 #include "core/thread.h"
@@ -202,7 +203,8 @@ seen_waits_for (const struct seen_request *seen, const struct seen_frame *frame,
     struct newer newer = { .than = seen };
     const gsize since = out->len;
 
-    if (frame->xl->api && frame->xl->ready && frame->xl->api->dumpops.waits_for)
+    limit_waits_for (frame->frame, out);
+    if (out->len == since && frame->xl->api && frame->xl->ready && frame->xl->api->dumpops.waits_for)
         frame->xl->api->dumpops.waits_for (frame->xl, frame->frame, out);
     if (out->len > since)
         return;

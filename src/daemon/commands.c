@@ -122,6 +122,15 @@ command_graph (void *data, GBytes *input, GString *answer)
     return 0;
 }
 
+static int
+command_limits (void *data, GBytes *input, GString *answer)
+{
+    const struct running *running = data;
+    g_auto (GStrv) words = command_words (input);
+
+    return bridge_set_limits (running->bridge, words, answer);
+}
+
 const struct control_command running_commands[] = {
     { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, bytes of memory, and the process",
       running_counts },
@@ -129,6 +138,7 @@ const struct control_command running_commands[] = {
     { "explain", "print what each translator does with a file; input: its path from the root of the mount", command_explain },
     { "graph", "print the graph with the options that are in force", command_graph },
     { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS", command_inflight },
+    { "limits", "print how many requests run at a time; input: data-limit=N, name-limit=N, sync-limit=N", command_limits },
     { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },
     { "stats", "what was counted and timed, as OpenMetrics (or json); on and off start and stop it", running_stats },
     { "timeline", "start or stop to record whole requests, or clear what was recorded", running_timeline },

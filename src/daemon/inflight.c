@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/limit.h"
 #include "core/line.h"
 #include "core/seen.h"
 
@@ -187,6 +188,8 @@ inflight_append (GString *out, int64_t older, bool json)
         g_string_append_printf (out, "and %u more, younger ones\n", more);
     else if (shown == 0)
         g_string_append (out, "no request waits\n");
+    if (!json)
+        limit_list (out);
 }
 
 int

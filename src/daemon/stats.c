@@ -6,6 +6,7 @@
 #include "daemon/daemon.h"
 
 #include "core/frame.h"
+#include "core/limit.h"
 #include "core/timer.h"
 #include "trace/busy.h"
 #include "trace/metrics.h"
@@ -41,14 +42,15 @@ count_descriptors (void)
 }
 
 /* And what windlass counts calls them. */
-enum { REQUESTS, INODES, REMEMBERED, OPEN, TIMERS, DESCRIPTORS, IO_URING, THREADS, RSS, VALUES };
-static const char *const keys[VALUES] = { "requests", "inodes", "remembered", "open", "timers", "descriptors", "io_uring", "threads", "rss" };
+enum { REQUESTS, WAITING, INODES, REMEMBERED, OPEN, TIMERS, DESCRIPTORS, IO_URING, THREADS, RSS, VALUES };
+static const char *const keys[VALUES] = { "requests", "waiting", "inodes", "remembered", "open", "timers", "descriptors", "io_uring", "threads", "rss" };
 
 static void
 values_of (const struct running *running, struct metrics_value *ret_values)
 {
     static const struct metrics_value rows[VALUES + 1] = {
         [REQUESTS] = { "requests_in_flight", NULL, "requests that were not answered yet", 0 },
+        [WAITING] = { "requests_waiting", NULL, "those of them that wait for their turn, as many run as a limit allows", 0 },
         [INODES] = { "inodes", NULL, "inodes in memory", 0 },
         [REMEMBERED] = { "inodes_remembered", NULL, "inodes of those that nobody refers to", 0 },
         [OPEN] = { "open_files", NULL, "files and directories that are open", 0 },
@@ -64,6 +66,7 @@ values_of (const struct running *running, struct metrics_value *ret_values)
     memcpy (ret_values, rows, sizeof rows);
     itable_counts (running->graph->itable, &known, &forgotten);
     ret_values[REQUESTS].value = stack_count ();
+    ret_values[WAITING].value = limit_count_waiting ();
     ret_values[INODES].value = known;
     ret_values[REMEMBERED].value = forgotten;
     ret_values[OPEN].value = bridge_count_open (running->bridge);

@@ -48,6 +48,10 @@ int bridge_passthrough_check (struct bridge *bridge, char **ret_error);
 /* A line, or two: does the kernel read and write the file by itself, and who or what decided? inode may be NULL. */
 void bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString *out);
 
+/* How many operations of each class run at a time: words are "data-limit=8" and the like, NULL at the end; without any nothing changes. Appends how it is then. 0; or
+ * -EINVAL, what is wrong, and nothing has changed. */
+int bridge_set_limits (struct bridge *bridge, char *const *words, GString *answer);
+
 /* How many files and directories the kernel has open. Any thread. */
 unsigned bridge_count_open (struct bridge *bridge);
 

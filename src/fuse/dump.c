@@ -43,7 +43,7 @@ bridge_dump (xlator_t *this, GString *out)
     g_string_append_printf (out, "readers=%u\nreaders_waiting=%u\nreaders_parked=%u\n", readers,
                             __atomic_load_n (&bridge->idle, __ATOMIC_RELAXED), __atomic_load_n (&bridge->parked, __ATOMIC_RELAXED));
     g_string_append_printf (out, "threads_failed=%u\n", __atomic_load_n (&bridge->starts.total, __ATOMIC_RELAXED));
-    slow_dump (bridge, out);
+    limits_dump (bridge, out);
     g_string_append_printf (out, "open=%u\n", bridge_count_open (bridge));
 }
 
@@ -58,6 +58,7 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     g_string_append_printf (out, "the kernel keeps its attributes for %g s (attribute-timeout) and its name for %g s (entry-timeout)\n",
                             settings->attribute_timeout, settings->entry_timeout);
     ring_describe (bridge, out);
+    limits_explain (bridge, out);
     if (file && bridge->direct_io)
         g_string_append (out, "reads and writes go past the kernel's page cache (direct-io-mode)\n");
     else if (file)

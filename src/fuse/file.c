@@ -19,7 +19,6 @@ fuse_read (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fus
 
     if (!fd)
         return;
-    slow_request_moves (size);
     frame->root->lk_owner = fi->lock_owner;
     if (G_UNLIKELY (passthrough_is_stale_soon (bridge_of (req), fd, fi)))
         request_local (frame, NULL, NULL)->inode = inode_ref (fd->inode);

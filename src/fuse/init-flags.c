@@ -190,4 +190,13 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
     return n;
 }
 
+void
+answer_early (struct bridge *bridge, uint64_t number, int error)
+{
+    struct fuse_out_header header = { .len = sizeof header, .error = -error, .unique = number };
+    struct iovec iov = { &header, sizeof header };
+
+    (void) device_writev (fuse_session_fd (bridge->session), &iov, 1, bridge); /* it may have been answered just now */
+}
+
 const struct fuse_custom_io init_flags_io = { .read = device_read, .writev = device_writev };

@@ -10,8 +10,10 @@
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
-#include "core/elsewhere.h"
+#include "core/attempt.h"
 #include "core/iobuf.h"
+#include "core/limit.h"
+#include "core/work.h"
 #include "fuse/bridge.h"
 #include "fuse/place.h"
 #include "xlator.h"
@@ -38,13 +40,17 @@ enum decides { DECIDES_KERNEL, DECIDES_KERNEL_BY_MODE, DECIDES_TRANSLATOR };
 /* Whether requests come through io_uring: in the order of the option's values. */
 enum io_uring_mode { IO_URING_AUTO, IO_URING_OFF, IO_URING_REQUIRED };
 
+/* Operations with a limit of their own. */
+enum limit_class { LIMIT_DATA, LIMIT_NAMES, LIMIT_SYNC, LIMIT_CLASSES };
+
 struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
     int acl; /* of acl_values: ask acl_of */
     int passthrough; /* PASSTHROUGH_* */
     bool read_only, writeback, auto_invalidation, readdirp, lock_forwarding, idmapped, exclusive, follow_callers;
-    int64_t gid_timeout, stuck_after, in_place; /* nanoseconds */
+    int64_t gid_timeout, stuck_after; /* nanoseconds */
+    int limits[LIMIT_CLASSES]; /* 0: as many as the processors are worth */
     bool measure; /* of src/daemon */
     int64_t lru_limit;
     uint64_t read_ahead; /* bytes */
@@ -63,18 +69,8 @@ struct init_flags {
 
 struct groups_cache;
 
-/* What a thread that serves requests does. Its own, but others look how long it takes. */
-struct serving {
-    const call_stack_t *root; /* the request that it began last, or NULL. Atomic */
-    uint64_t since;           /* ticks_now of when; 0: it was answered, or is another thread's. Atomic */
-    struct moving moving;     /* of that request. Its own, but for behind */
-    pid_t thread;             /* atomic; 0: nobody yet */
-    char apart[80];           /* no two on a cache line */
-};
-
 /* One thread that reads requests and winds them. */
 struct reader {
-    struct serving serving;
     struct bridge *bridge;
     pthread_t thread;
     struct place place;
@@ -88,8 +84,6 @@ struct reader {
 enum bridge_state { BRIDGE_WAITING, BRIDGE_READY, BRIDGE_OVER };
 
 struct fuse_local;
-
-#define OWN_WRITES 64
 
 struct bridge {
     xlator_t xlator;
@@ -126,15 +120,9 @@ struct bridge {
     void *done_data;
     unsigned idle;    /* readers that wait for a request; atomic */
     unsigned parked;  /* readers that aren't needed now; atomic, changed under lock */
-    unsigned most;    /* how many readers there may be that aren't stuck; constant, once they run */
-    unsigned crowd;   /* of more, some would wait for a processor (core/crowd.h); as constant */
-    unsigned limit;   /* how many readers there may be; lock, once they run */
-    int64_t replaced; /* when some were stuck last: clock_now; lock */
-    bool full;        /* there are as many as there may be; atomic */
-    bool looking;     /* slow.c's timer will look at them; atomic, cleared under lock */
-    int64_t look_every; /* ns; lock */
-    struct elsewhere *elsewhere; /* what is slow: slow.c. Constant */
-    unsigned own_writes[OWN_WRITES]; /* of the kernel's, that are under way; by file, some of which share one. Atomic */
+    int64_t grown;    /* clock_now of when a reader was added last; lock */
+    struct limits limits; /* of winds to the graph: limits.c. Constant */
+    struct limit *classes[LIMIT_CLASSES]; /* the same; constant */
     bool stopping;    /* atomic */
     bool stuck;       /* it stopped, but not all of it did */
     pthread_mutex_t lock; /* guards what follows; a leaf */
@@ -142,6 +130,7 @@ struct bridge {
     pthread_cond_t needed; /* for who is parked */
     enum bridge_state state;
     struct attempt starts; /* of threads, with what each needs */
+    unsigned timers; /* that will come: the bridge ends after them */
     unsigned n_readers, n_running; /* those of readers; these and those of the ring */
     struct reader readers[READERS_MAX]; /* whose running is set; others are free */
 };
@@ -177,10 +166,14 @@ void bridge_invalidate (struct bridge *bridge, const struct invalidation *gone);
 void bridge_dump (xlator_t *this, GString *out);
 
 /* --- loop.c: the threads --- */
+/* A timer that knows the bridge will come; it has come, and is done. No lock is held. */
+void bridge_timer_begins (struct bridge *bridge);
+void bridge_timer_ends (struct bridge *bridge);
 void loop_set_state (struct bridge *bridge, enum bridge_state state);
-/* The buffer of the request that this thread handles; and what it is, for one that wasn't read. */
+/* The buffer of the request that this thread handles, and the number that it has in its header; sets them. */
 struct iobref *loop_iobref (void);
-void loop_lend (struct iobref *iobref);
+uint64_t loop_number (void);
+void loop_lend (struct iobref *iobref, uint64_t number);
 /* Sees to it that reader->iobref is a buffer that nobody else uses. false: there is no memory. */
 bool loop_buffer (struct reader *reader);
 /* A thread of the ring, counted with the others. Under bridge->lock. 0, or a negative errno. */
@@ -188,76 +181,21 @@ int loop_start_locked (struct reader *reader, const char *name);
 /* Makes the threads end after what they do now; whether they all did within so many nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);
 
-/* As many may be there as options say, and so many more; one more comes, if there is none that waits. */
-void loop_replace_locked (struct bridge *bridge, unsigned more);
+/* --- limits.c: how many operations run at a time --- */
+void limits_begin (struct bridge *bridge);
+/* No request comes any more: waits until that time of clock_now for those that wait or run elsewhere. Returns whether none is left. */
+bool limits_stop (struct bridge *bridge, int64_t until);
+void limits_end (struct bridge *bridge);
+void limits_dump (const struct bridge *bridge, GString *out);
+void limits_explain (const struct bridge *bridge, GString *out);
 
-/* --- slow.c: that nobody waits for somebody else's request --- */
-extern __thread struct serving *serving;
+/* --- interrupt.c: callers that don't wait any more --- */
 
-/* This thread takes requests: a reader, or (NULL) one of the library's. */
-struct serving *slow_serve (struct serving *of_reader);
-void slow_note (struct bridge *bridge, const call_stack_t *root, const struct serving *self);
-/* No thread waits for a request, and there are as many as may be. Under bridge->lock. */
-void slow_look_locked (struct bridge *bridge);
-void slow_begin (struct bridge *bridge);
-/* Whether who serves there is in one request for so long that he is stuck; then its operation is slow from now on. */
-bool slow_is_stuck (struct bridge *bridge, const struct serving *one);
-/* No request is taken any more: waits for those elsewhere. Under bridge->lock, which it lets go meanwhile. */
-bool slow_stop_locked (struct bridge *bridge, int64_t until);
-void slow_dump (struct bridge *bridge, GString *out);
+/* Answers a request that is under way with that errno, by the number that its reader knows it by. What is answered to it later goes nowhere. In init-flags.c. */
+void answer_early (struct bridge *bridge, uint64_t number, int error);
 
-static inline void
-slow_request_begins (struct bridge *bridge, const call_stack_t *root)
-{
-    struct serving *self = serving;
-
-    if (G_UNLIKELY (!self))
-        self = slow_serve (NULL);
-    __atomic_store_n (&self->root, root, __ATOMIC_RELAXED);
-    self->moving.ran = 0;
-    if (G_UNLIKELY (root && quick_is_close (&bridge->elsewhere->quick, root->op)))
-        quick_moving (&self->moving);
-    __atomic_store_n (&self->moving.behind, false, __ATOMIC_RELAXED);
-    __atomic_store_n (&self->since, ticks_now (), __ATOMIC_RELEASE);
-}
-
-#define MUCH 32768 /* bytes; to move less takes no longer than in-place-limit's default */
-
-/* The request that began last is for so many bytes. To ask what the thread did so far may itself cost it the processor. */
-static inline void
-slow_request_moves (size_t size)
-{
-    if (size < MUCH)
-        return;
-    quick_moving (&serving->moving);
-    __atomic_store_n (&serving->since, ticks_now (), __ATOMIC_RELEASE);
-}
-
-/* Writes of the kernel's own come many at a time, and those of one file wait for each other in storage. That one begins; ends. */
-void slow_own_write_begins (struct bridge *bridge, struct fuse_local *local);
-void slow_own_write_ends (struct bridge *bridge, const struct fuse_local *local);
-
-/* It does nothing for any request. Should it answer that one later, between two others, that took it no time. */
-static inline void
-slow_thread_is_free (void)
-{
-    __atomic_store_n (&serving->root, NULL, __ATOMIC_RELAXED);
-    __atomic_store_n (&serving->since, 0, __ATOMIC_RELAXED);
-}
-
-/* It is answered: by the thread that took it, if that did it all itself. */
-static inline void
-slow_request_ends (struct bridge *bridge, const call_stack_t *root)
-{
-    struct serving *self = serving;
-
-    if (G_UNLIKELY (!self) || self->root != root) {
-        elsewhere_answers ();
-        return;
-    }
-    slow_note (bridge, root, self);
-    __atomic_store_n (&self->root, NULL, __ATOMIC_RELAXED);
-}
+/* The library's function for an interrupt of the request whose root that is. */
+void interrupt_request (fuse_req_t req, void *root);
 
 /* --- ring.c, ring-threads.c: requests through io_uring --- */
 
@@ -274,8 +212,6 @@ void ring_run (struct reader *reader);
 void ring_signal_locked (struct bridge *bridge, int signal_number);
 /* The mount is gone: no answer matters any more. */
 void ring_gone_locked (struct bridge *bridge);
-/* Others take the place of those that are stuck. How many are, and how many are in a request at all. */
-unsigned ring_replace_locked (struct bridge *bridge, unsigned *ret_busy);
 void ring_join (struct bridge *bridge);
 void ring_end (struct bridge *bridge);
 /* Is this an answer to one of its requests? Then it goes back there. As writev does. */
@@ -320,13 +256,14 @@ struct fuse_local {
     size_t size; /* readdir, getxattr: of the kernel's buffer */
     struct iobref *iobref; /* with a reference: a write of the kernel's own, */
     struct iovec rest;     /* what of it isn't written yet, */
-    off_t offset;          /* and where that goes; */
-    bool behind;           /* others of that file were under way */
+    off_t offset;          /* and where that goes */
     char text[];
 };
 
 /* A new request about that inode, or about a name in it; NULL when it was refused and answered. frame->local isn't set. */
 call_frame_t *request_begin (fuse_req_t req, fuse_ino_t about, enum fop op);
+/* Would it change something? */
+bool request_modifies (enum fop op);
 /* The kernel didn't say who asks: it has checked what that one may do. */
 bool request_is_anonymous (fuse_req_t req);
 /* Whose ids what is wound next is done with: the caller's, unless the kernel asks on its own account, or has checked that the

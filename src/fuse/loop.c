@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The threads that read requests from /dev/fuse: fuse-0, fuse-1, ...; those of an io_uring are fuse-ring-N, in ring-threads.c.
- * Each takes one from the kernel, winds it, and comes back for the
- * next. A few wait, since the kernel then finds one that last ran where the caller runs; more would only be cold, so the
- * rest is parked. When the last that waited has got something to do, one that is parked is called, or a new one starts.
- * Those that took the place of others that were stuck (slow.c) end when they weren't needed for a while.
+ * Each takes one from the kernel, runs it to storage and back, and comes back for the next. A few wait, since the kernel then finds one that last ran
+ * where the caller runs; more would only be cold, so the rest is parked. The last that waits, on taking a request, calls one that is parked, or starts
+ * one; where it can't, it leaves to core/work what may block. Those that aren't needed for a while end.
  */
 #include "fuse/internal.h"
 
-#include "core/crowd.h"
 #include "core/watchdog.h"
 
 #include <linux/fuse.h>
@@ -20,13 +18,15 @@
 /* Ends a thread's wait for a request. */
 #define SIGNAL_WAKE (SIGRTMIN + 1)
 
-#define WAITING_MAX 4
+#define WAITING 4 /* one more than reader-thread-count: it takes the next request, and the others wait meanwhile */
 #define GATHER 2000 /* microseconds */
-#define REPLACED_KEEP INT64_C (10000000000) /* ns from when one was stuck last; as long as core/pool.c keeps its threads */
+#define KEEP INT64_C (10000000000) /* ns after one was added last, for which those beyond the waiting ones stay */
 
 #define CRASH_STACK (64 * 1024)
 
-static __thread struct iobref *lent; /* of the request that this thread handles */
+/* Of the request that this thread handles. */
+static __thread struct iobref *lent;
+static __thread uint64_t number;
 
 struct iobref *
 loop_iobref (void)
@@ -34,10 +34,34 @@ loop_iobref (void)
     return lent;
 }
 
+uint64_t
+loop_number (void)
+{
+    return number;
+}
+
 void
-loop_lend (struct iobref *iobref)
+loop_lend (struct iobref *iobref, uint64_t number_)
 {
     lent = iobref;
+    number = number_;
+}
+
+void
+bridge_timer_begins (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->lock);
+    bridge->timers++;
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+void
+bridge_timer_ends (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->lock);
+    bridge->timers--;
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
 }
 
 void
@@ -117,31 +141,19 @@ reader_start_locked (struct bridge *bridge)
 static bool
 reader_add_locked (struct bridge *bridge)
 {
-    const unsigned before = bridge->n_readers;
-
-    if (bridge->n_readers < bridge->limit && !bridge->stopping && attempt_is_due (&bridge->starts))
-        (void) attempt_ended (&bridge->starts, &bridge->xlator, reader_start_locked (bridge), "thread for requests");
-    if (bridge->n_readers >= bridge->limit)
-        __atomic_store_n (&bridge->full, true, __ATOMIC_RELAXED);
-    return bridge->n_readers > before;
-}
-
-void
-loop_replace_locked (struct bridge *bridge, unsigned more)
-{
-    bridge->limit = MIN (bridge->most + more, READERS_MAX);
-    __atomic_store_n (&bridge->full, bridge->n_readers >= bridge->limit, __ATOMIC_RELAXED);
-    if (more)
-        bridge->replaced = clock_now ();
-    if (more && __atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) == 0)
-        reader_add_locked (bridge);
+    if (bridge->n_readers == READERS_MAX || bridge->stopping || !attempt_is_due (&bridge->starts))
+        return false;
+    bridge->grown = clock_now ();
+    return attempt_ended (&bridge->starts, &bridge->xlator, reader_start_locked (bridge), "thread for requests") == 0;
 }
 
 /* With a ring hardly anything is read: what the kernel forgets, and interrupts. */
 static unsigned
 waiting_most (const struct bridge *bridge)
 {
-    return MIN (bridge_uses_io_uring (bridge) ? 1 : WAITING_MAX, bridge->most);
+    if (bridge_uses_io_uring (bridge))
+        return 1;
+    return bridge->settings.reader_threads ? (unsigned) bridge->settings.reader_threads + 1 : WAITING;
 }
 
 static bool
@@ -164,7 +176,6 @@ wait_begins (struct bridge *bridge)
     return true;
 }
 
-/* One less, and no more than are left may be there, until one is stuck again. */
 static void
 reader_leave_locked (struct reader *reader)
 {
@@ -172,8 +183,7 @@ reader_leave_locked (struct reader *reader)
 
     iobref_unref (g_steal_pointer (&reader->iobref));
     reader->running = false;
-    bridge->limit = --bridge->n_readers;
-    __atomic_store_n (&bridge->full, true, __ATOMIC_RELAXED);
+    bridge->n_readers--;
     bridge->n_running--;
     pthread_detach (reader->thread);
 }
@@ -182,12 +192,12 @@ reader_leave_locked (struct reader *reader)
 static bool
 wait_to_be_needed_locked (struct bridge *bridge)
 {
-    if (bridge->n_readers <= bridge->most) {
+    if (bridge->n_readers <= waiting_most (bridge)) {
         pthread_cond_wait (&bridge->needed, &bridge->lock);
         return false;
     }
-    return thread_cond_wait_until (&bridge->needed, &bridge->lock, bridge->replaced + REPLACED_KEEP) == -ETIMEDOUT
-           && bridge->n_readers > bridge->most && enough_wait (bridge)
+    return thread_cond_wait_until (&bridge->needed, &bridge->lock, bridge->grown + KEEP) == -ETIMEDOUT
+           && bridge->n_readers > waiting_most (bridge) && enough_wait (bridge)
            && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE);
 }
 
@@ -211,26 +221,18 @@ reader_park (struct reader *reader)
     return !leaves;
 }
 
-/* Nobody waits any more. Whoever parks counts himself before he looks whether he is needed: he is seen here, or sees that
- * nobody waits. */
-static void
+/* No reader waits any more. A reader that parks counts itself before it looks whether it is needed: it is seen here, or sees that none waits. Whether one will
+ * wait. */
+static bool
 reader_call (struct bridge *bridge)
 {
-    if (__atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) == 0) {
-        const bool full = __atomic_load_n (&bridge->full, __ATOMIC_RELAXED);
+    bool called;
 
-        if (full && __atomic_load_n (&bridge->looking, __ATOMIC_SEQ_CST))
-            return;
-        pthread_mutex_lock (&bridge->lock);
-        /* There may be as many as may be by now, and this is the last of them: who was just added is quick. */
-        if (full || !reader_add_locked (bridge))
-            slow_look_locked (bridge);
-        pthread_mutex_unlock (&bridge->lock);
-        return;
-    }
     pthread_mutex_lock (&bridge->lock);
+    called = __atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) > 0 || reader_add_locked (bridge);
     pthread_cond_signal (&bridge->needed);
     pthread_mutex_unlock (&bridge->lock);
+    return called;
 }
 
 /* With a ring, nothing is read that anybody waits for, or that could keep its thread. */
@@ -279,17 +281,15 @@ reader_loop (struct reader *reader)
             continue;
         }
         const bool aside = is_aside (bridge, &buf);
-        if (idle == 0 && !aside)
-            reader_call (bridge);
+        thread_may_not_block = idle == 0 && !aside && !reader_call (bridge);
         if (follows)
             place_taken (&reader->place, ((const struct fuse_in_header *) buf.mem)->pid);
         if (bridge_uses_io_uring (bridge))
             ring_interrupt (bridge, buf.mem, n);
-        loop_lend (reader->iobref);
+        loop_lend (reader->iobref, ((const struct fuse_in_header *) buf.mem)->unique);
         fuse_session_process_buf (bridge->session, &buf);
         if (follows)
             place_answered (&reader->place);
-        slow_thread_is_free ();
         if (aside)
             let_gather (bridge);
     }
@@ -345,7 +345,6 @@ reader_run (void *data)
     sigset_t wake;
     bool ours = true;
 
-    slow_serve (&reader->serving);
     crash_stack_begin (&crash_stack);
     sigemptyset (&wake);
     sigaddset (&wake, SIGNAL_WAKE);
@@ -378,15 +377,6 @@ wake_up (int signal_number)
 {
 }
 
-/* More that compute would only wait for each other, each with a megabyte that no cache has any more. */
-static unsigned
-readers_most (const struct bridge *bridge)
-{
-    if (bridge->settings.reader_threads)
-        return (unsigned) bridge->settings.reader_threads;
-    return CLAMP (bridge->crowd, WAITING_MAX, READERS_MAX);
-}
-
 int
 bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
 {
@@ -396,13 +386,10 @@ bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
     sigaction (SIGNAL_WAKE, &action, NULL);
     bridge->done = done;
     bridge->done_data = data;
-    bridge->crowd = CROWD_IN_LINE * g_get_num_processors ();
-    bridge->limit = bridge->most = readers_most (bridge);
     pthread_mutex_lock (&bridge->lock);
     r = reader_start_locked (bridge);
-    for (unsigned i = 1; r == 0 && i < MIN (bridge->limit, WAITING_MAX); i++)
+    for (unsigned i = 1; r == 0 && i < waiting_most (bridge); i++)
         r = reader_start_locked (bridge);
-    __atomic_store_n (&bridge->full, bridge->n_readers == bridge->limit, __ATOMIC_RELAXED);
     pthread_mutex_unlock (&bridge->lock);
     if (r == 0)
         watchdog_set (bridge->settings.stuck_after);
@@ -432,7 +419,7 @@ report_left (const struct bridge *bridge, unsigned running, int64_t patience)
     if (running > 0)
         gf_log (&bridge->xlator, GF_LOG_WARNING, "%u of the threads that take requests didn't end within %d s", running, s);
     else
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "threads for what is slow (slow-N) didn't end within %d s", s);
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "operations on other threads (work-N) didn't end within %d s", s);
 }
 
 bool
@@ -445,9 +432,12 @@ loop_stop (struct bridge *bridge, int64_t patience)
     __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE);
     pthread_cond_broadcast (&bridge->needed);
     pthread_cond_broadcast (&bridge->changed);
-    stopped = loop_wake_locked (bridge, clock_now () + patience) && slow_stop_locked (bridge, clock_now () + patience);
+    stopped = loop_wake_locked (bridge, clock_now () + patience);
     running = bridge->n_running;
+    while (bridge->timers)
+        thread_cond_wait (&bridge->changed, &bridge->lock);
     pthread_mutex_unlock (&bridge->lock);
+    stopped = stopped && limits_stop (bridge, clock_now () + patience);
     if (!stopped) {
         report_left (bridge, running, patience);
         return false;

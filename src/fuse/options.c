@@ -31,6 +31,9 @@ static const char *const io_uring_values[] = { "auto", "off", "required", NULL }
 #define EXCLUSIVE "exclusive"
 
 #define FIELD(field_) OPTION_FIELD (struct bridge_settings, field_)
+#define LIMIT(key_, class_, what_)                                                                 \
+    { .key = { key_ }, .type = OPTION_INT, FIELD (limits[class_]), .value = "0", .min = 0, .max = LIMIT_MOST, \
+      .help = "how many " what_ " that began within the last half millisecond may run at a time; 0: two for each processor" }
 #define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
 
 const struct xlator_option bridge_options[] = {
@@ -81,14 +84,15 @@ const struct xlator_option bridge_options[] = {
     { .key = { "congestion-threshold" }, .type = OPTION_INT, FIELD (congestion_threshold), .value = "48", .min = 12,
       .max = 65535, .help = "at how many such requests the kernel treats the mount as congested" },
     { .key = { "reader-thread-count" }, .type = OPTION_INT, FIELD (reader_threads), .value = "0", .min = 0,
-      .max = READERS_MAX, .help = "how many threads may handle requests; they start as they are needed, and one that is stuck in a request doesn't count; 0: two for each processor, at least four; with io_uring eight" },
-    { .key = { "in-place-limit" }, .type = OPTION_TIME, FIELD (in_place), .value = "50us", .min = 0, .max = 3600,
-      .help = "operations that blocked for less than this run in the reader thread, slower ones in a pool; 0: all in the pool" },
+      .max = READERS_MAX - 1, .help = "how many threads wait for requests while others serve; more start as they are needed; 0: three" },
+    LIMIT ("data-limit", LIMIT_DATA, "reads, writes and the like"),
+    LIMIT ("name-limit", LIMIT_NAMES, "operations on names, attributes and locks"),
+    LIMIT ("sync-limit", LIMIT_SYNC, "fsync"),
     { .key = { "follow-callers" }, .type = OPTION_BOOL, FIELD (follow_callers), .value = "off",
       .help = "run the threads that handle requests on the caller's processor where no other thread has to wake up first; needs to see callers in /proc" },
     { .key = { "io-uring" }, .type = OPTION_ENUM, FIELD (io_uring), .value = "auto", .values = io_uring_values,
       .help = "take requests from the kernel through io_uring, if the kernel can; required: refuse to mount without it" },
-    { .key = { "io-uring-queue-depth" }, .type = OPTION_INT, FIELD (io_uring_depth), .value = "256", .min = 2, .max = 4096,
+    { .key = { "io-uring-queue-depth" }, .type = OPTION_INT, FIELD (io_uring_depth), .value = "1024", .min = 2, .max = 4096,
       .help = "how many requests of one processor's callers may be under way through io_uring; memory is taken only for those under way" },
     { .key = { "io-uring-pinned" }, .type = OPTION_BOOL, FIELD (io_uring_pinned), .value = "on",
       .help = "keep the thread that takes the requests of one processor's callers on that processor" },

@@ -412,15 +412,15 @@ passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct f
 }
 
 struct stale {
-    struct pool_job job;
+    struct work_item work;
     struct bridge *bridge;
     inode_t *inode;
 };
 
 static void
-forget_stale (struct pool_job *job)
+forget_stale (struct work_item *work)
 {
-    struct stale *stale = (struct stale *) job;
+    struct stale *stale = (struct stale *) work;
 
     fuse_lowlevel_notify_inval_inode (stale->bridge->session, inode_nodeid (stale->inode), 0, 0);
     inode_unref (stale->inode);
@@ -434,7 +434,7 @@ passthrough_forget_pages (struct bridge *bridge, inode_t *inode)
     struct stale *stale = g_new (struct stale, 1);
 
     *stale = (struct stale){ { .run = forget_stale }, bridge, inode_ref (inode) };
-    pool_put (bridge->elsewhere->pool, &stale->job);
+    work_put (&stale->work);
 }
 
 /* --- what is told ------------------------------------------------------------------------------- */

@@ -13,14 +13,8 @@
 
 #define UNKNOWN_ID ((uid_t) -1) /* of an idmapped mount */
 
-static void
-request_interrupt (fuse_req_t req, void *root)
-{
-    stack_interrupt (root);
-}
-
-static bool
-op_modifies (enum fop op)
+bool
+request_modifies (enum fop op)
 {
     switch (op) {
     case FOP_mknod: case FOP_mkdir: case FOP_unlink: case FOP_rmdir: case FOP_symlink: case FOP_rename: case FOP_link:
@@ -43,7 +37,7 @@ op_makes (enum fop op)
 static int
 request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about, enum fop op)
 {
-    if (G_UNLIKELY (bridge->settings.read_only) && op_modifies (op) && !(about & INODE_REALM))
+    if (G_UNLIKELY (bridge->settings.read_only) && request_modifies (op) && !(about & INODE_REALM))
         return EROFS;
     if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID) && (op_makes (op) || !bridge->idmapped))
         return EOVERFLOW;
@@ -105,8 +99,8 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->find_groups = groups_find;
     root->about = about;
     root->top = req;
-    slow_request_begins (bridge_of (req), about & INODE_REALM ? NULL : root); /* .meta's own are none of the graph's */
-    fuse_req_interrupt_func (req, request_interrupt, root);
+    root->top_number = loop_number ();
+    fuse_req_interrupt_func (req, interrupt_request, root);
     return &root->frames[0];
 }
 
@@ -140,7 +134,6 @@ request_answer (call_frame_t *frame)
 {
     fuse_req_t req = frame->root->top;
 
-    slow_request_ends (bridge_of (req), frame->root);
     /* Waits for an interrupt on another thread that looks at root right now. */
     fuse_req_interrupt_func (req, NULL, NULL);
     return req;

@@ -61,21 +61,16 @@ request_number (const struct ring_entry *entry, uint64_t unique)
            | (unique & ((1ULL << RING_ENTRY_SHIFT) - 1));
 }
 
-/* Where the payload of the request is to be: where it is, unless it is that of a write, which a translator may keep for longer than the
- * kernel lets it stay. NULL: there is no memory. */
+/* Room for the payload of the request: not where the kernel put it, as an entry goes back when its request is answered, while a translator may keep what a
+ * write brought, and one whose caller was killed goes on (interrupt.c). NULL: there is no memory. */
 static char *
-payload_for (struct ring_entry *entry, const struct fuse_in_header *in, size_t size)
+payload_for (struct ring_entry *entry, size_t size)
 {
     struct reader *reader = &entry->lender->reader;
-    char *buffer;
 
-    if (in->opcode != FUSE_WRITE)
-        return entry->payload;
     if (!loop_buffer (reader))
         return NULL;
-    loop_lend (reader->iobref);
-    buffer = (char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET;
-    return memcpy (buffer, entry->payload, size);
+    return memcpy ((char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET, entry->payload, size);
 }
 
 /* Puts the request together as it would have been read: header, what is of fixed size, and the payload. Its size, or 0 for what can't
@@ -96,10 +91,12 @@ entry_assemble (struct ring_entry *entry, char **ret_request)
     fixed = in.len - sizeof in - payload;
     if (fixed > sizeof entry->header->op_in)
         return 0;
-    to = payload_for (entry, &in, payload);
+    to = payload_for (entry, payload);
     if (!to)
         return 0;
     in.unique = request_number (entry, in.unique);
+    __atomic_store_n (&entry->open, in.unique, __ATOMIC_RELEASE);
+    loop_lend (entry->lender->reader.iobref, in.unique);
     *ret_request = to - fixed - sizeof in;
     memcpy (*ret_request, &in, sizeof in);
     memcpy (to - fixed, entry->header->op_in, fixed);
@@ -113,6 +110,7 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
     struct fuse_buf buf = { 0 };
     char *request = NULL;
 
+    __atomic_store_n (&worker->busy, true, __ATOMIC_RELAXED);
     entry->lender = worker;
     worker->at = entry;
     __atomic_add_fetch (&entry->queue->in_use, 1, __ATOMIC_RELAXED);
@@ -131,7 +129,7 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
         return;
     }
     fuse_session_process_buf (bridge->session, &buf);
-    slow_thread_is_free ();
+    __atomic_store_n (&worker->busy, false, __ATOMIC_RELAXED);
 }
 
 static struct ring_entry *
@@ -156,8 +154,13 @@ ring_answer (struct bridge *bridge, const struct iovec *iov, int count)
     const struct fuse_out_header *header = iov[0].iov_base;
     struct ring_entry *entry = entry_of (bridge, header->unique);
     const size_t size = iov_length (iov + 1, count - 1);
+    uint64_t number = header->unique;
     int error = header->error;
 
+    if (!__atomic_compare_exchange_n (&entry->open, &number, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        errno = ENOENT;
+        return -1;
+    }
     if (size > MAX_PAYLOAD)
         error = -EIO;
     else

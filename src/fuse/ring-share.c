@@ -3,7 +3,7 @@
  * Which worker gives an answered entry to the kernel. The one that answered it while it was at that request does so itself, along with
  * its wait for the next. What is answered elsewhere goes to a worker that has no entry, the one that took it if that rests; is there none,
  * to a new one. So each has one entry at most, and one that hangs keeps none that a request could come to. Where more is answered
- * elsewhere at a time than there may be workers, one has several; what comes to it is handled by another that has none.
+ * elsewhere at a time than there may be workers, one has several, and leaves to core/work what may block.
  */
 #include "fuse/ring.h"
 
@@ -80,7 +80,7 @@ ring_leave (struct ring_worker *worker)
     bool leaves;
 
     pthread_mutex_lock (&queue->lock);
-    leaves = __atomic_load_n (&queue->in_use, __ATOMIC_ACQUIRE) == 0 && !queue->taken;
+    leaves = __atomic_load_n (&queue->in_use, __ATOMIC_ACQUIRE) == 0;
     if (leaves && worker->rests)
         (void) resting_locked (queue, worker);
     pthread_mutex_unlock (&queue->lock);
@@ -88,25 +88,24 @@ ring_leave (struct ring_worker *worker)
 }
 
 /* Whoever comes to wait looks under the lock whether another one does, and rests if so: he is seen here, or sees that nobody waits. */
-void
+bool
 ring_call (struct ring_queue *queue)
 {
     struct bridge *bridge = queue->ring->bridge;
     struct ring_worker *worker;
+    bool added;
 
     pthread_mutex_lock (&queue->lock);
     worker = resting_locked (queue, NULL);
     pthread_mutex_unlock (&queue->lock);
     if (worker) {
         wake (worker);
-        return;
+        return true;
     }
-    if (__atomic_load_n (&queue->full, __ATOMIC_RELAXED) && __atomic_load_n (&bridge->looking, __ATOMIC_SEQ_CST))
-        return;
     pthread_mutex_lock (&bridge->lock);
-    (void) ring_worker_add_locked (queue, queue->ring->limit + queue->stuck);
-    slow_look_locked (bridge);
+    added = ring_worker_add_locked (queue, RING_WORKERS_MAX);
     pthread_mutex_unlock (&bridge->lock);
+    return added;
 }
 
 /* --- what is answered elsewhere --- */
@@ -119,7 +118,7 @@ least_busy_locked (struct ring_queue *queue, struct ring_worker *otherwise, unsi
 
     *ret_busy = 0;
     for (unsigned i = 0; i < queue->n_workers; i++)
-        if (__atomic_load_n (&queue->workers[i]->reader.serving.since, __ATOMIC_RELAXED) != 0)
+        if (__atomic_load_n (&queue->workers[i]->busy, __ATOMIC_RELAXED))
             ++*ret_busy;
         else if (!found)
             found = queue->workers[i];
@@ -172,71 +171,101 @@ share (struct ring_entry *entry)
 
 /* --- what is answered before its thread is done ---------------------------------------------------- */
 
-/* As in core/quick.h: where that took long lately, no answer waits for it. Trying it again costs a seventeenth. */
-#define LATE_FOR 16
-#define LATE_MOST INT64_C (2000000000) /* ns */
-
 static struct ring_entry *
 steal_mine (struct ring_worker *worker)
 {
     return __atomic_exchange_n (&worker->mine, NULL, __ATOMIC_ACQ_REL);
 }
 
-void
-ring_steal_locked (struct ring_worker *worker)
-{
-    struct ring_entry *entry = steal_mine (worker);
+/* An answer waits for what its thread does afterwards, since most often that is quick, and to leave it to another worker costs more. Where it took LATE, no answer
+ * of the queue waits for sixteen times as long; one that waits for LOOK is taken away by a timer, which comes only while there may be one. */
+#define LATE INT64_C (50000)  /* ns */
+#define LOOK INT64_C (1000000) /* ns */
+#define LATE_FOR 16
+#define LATE_MOST INT64_C (2000000000) /* ns */
 
-    if (entry && !share_with_resting (entry))
-        share_with_new_locked (worker->queue, worker);
+static void look (void *data);
+
+static void
+ring_look (struct ring *ring)
+{
+    if (__atomic_load_n (&ring->looking, __ATOMIC_SEQ_CST) || __atomic_exchange_n (&ring->looking, true, __ATOMIC_SEQ_CST))
+        return;
+    bridge_timer_begins (ring->bridge);
+    timer_after (LOOK, look, ring);
 }
 
-static uint64_t
-patience_of (const struct ring_queue *queue)
+static void
+late_since (struct ring_worker *worker, uint64_t begin, uint64_t now)
 {
-    return __atomic_load_n (&queue->ring->bridge->elsewhere->quick.limit, __ATOMIC_RELAXED);
+    const uint64_t took = ticks_between (begin, now);
+
+    if (took >= ticks_of_ns (LATE))
+        __atomic_store_n (&worker->queue->late_until, now + MIN (took * LATE_FOR, ticks_of_ns (LATE_MOST)), __ATOMIC_RELAXED);
 }
 
-/* This thread has something to do that isn't its request's, which is answered. What hangs in that is looked for, like any other. */
+/* Whether its answer waits. */
+static bool
+look_at (struct ring_worker *worker)
+{
+    const uint64_t since = __atomic_load_n (&worker->goes_on, __ATOMIC_RELAXED), now = ticks_now ();
+    struct ring_entry *entry;
+
+    if (!since || ticks_between (since, now) < ticks_of_ns (LOOK))
+        return since;
+    entry = steal_mine (worker);
+    late_since (worker, since, now);
+    if (entry)
+        share (entry);
+    return false;
+}
+
+static void
+look (void *data)
+{
+    struct ring *ring = data;
+    struct bridge *bridge = ring->bridge;
+    bool any = false;
+
+    __atomic_store_n (&ring->looking, false, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < ring->n_queues; i++)
+        for (unsigned j = 0; j < __atomic_load_n (&ring->queues[i].n_workers, __ATOMIC_ACQUIRE); j++)
+            any |= look_at (ring->queues[i].workers[j]);
+    if (any)
+        ring_look (ring);
+    bridge_timer_ends (bridge);
+}
+
+/* This thread has something to do that isn't its request's, which is answered. */
 static void
 goes_on (void)
 {
     struct ring_worker *self = ring_self;
-    struct bridge *bridge = self->reader.bridge;
     const uint64_t now = ticks_now ();
     struct ring_entry *entry = NULL;
 
     thread_before_other = NULL;
-    if (patience_of (self->queue) == 0 || now < __atomic_load_n (&self->queue->late_until, __ATOMIC_RELAXED))
+    if (now < __atomic_load_n (&self->queue->late_until, __ATOMIC_RELAXED))
         entry = steal_mine (self);
     else
-        self->goes_on = now;
-    if (entry) {
+        __atomic_store_n (&self->goes_on, now, __ATOMIC_SEQ_CST);
+    if (entry)
         share (entry);
-    } else if (!__atomic_load_n (&bridge->looking, __ATOMIC_SEQ_CST)) {
-        pthread_mutex_lock (&bridge->lock);
-        slow_look_locked (bridge);
-        pthread_mutex_unlock (&bridge->lock);
-    }
-}
-
-static void
-note_late (struct ring_worker *worker)
-{
-    const uint64_t now = ticks_now (), took = ticks_between (worker->goes_on, now);
-
-    worker->goes_on = 0;
-    if (took >= patience_of (worker->queue))
-        __atomic_store_n (&worker->queue->late_until, now + MIN (took * LATE_FOR, ticks_of_ns (LATE_MOST)), __ATOMIC_RELAXED);
+    else
+        ring_look (self->queue->ring);
 }
 
 struct ring_entry *
 ring_take_mine (struct ring_worker *worker)
 {
+    const uint64_t since = __atomic_load_n (&worker->goes_on, __ATOMIC_RELAXED);
+
     thread_before_other = NULL;
     worker->at = NULL;
-    if (G_UNLIKELY (worker->goes_on))
-        note_late (worker);
+    if (G_UNLIKELY (since)) {
+        __atomic_store_n (&worker->goes_on, 0, __ATOMIC_RELAXED);
+        late_since (worker, since, ticks_now ());
+    }
     return __atomic_load_n (&worker->mine, __ATOMIC_RELAXED) ? steal_mine (worker) : NULL;
 }
 
@@ -251,46 +280,6 @@ ring_give (struct ring_entry *entry)
     }
     __atomic_store_n (&self->mine, entry, __ATOMIC_RELEASE);
     thread_before_other = goes_on;
-}
-
-/* --- what has to be handled elsewhere --------------------------------------------------------------- */
-
-struct ring_entry *
-ring_take_taken (struct ring_queue *queue)
-{
-    struct ring_entry *entry;
-
-    if (G_LIKELY (!__atomic_load_n (&queue->taken, __ATOMIC_RELAXED)))
-        return NULL;
-    pthread_mutex_lock (&queue->lock);
-    entry = queue->taken;
-    if (entry)
-        __atomic_store_n (&queue->taken, g_steal_pointer (&entry->next), __ATOMIC_RELAXED);
-    pthread_mutex_unlock (&queue->lock);
-    return entry;
-}
-
-struct ring_entry *
-ring_hand_on (struct ring_worker *worker, struct ring_entry *entry)
-{
-    struct ring_queue *queue = worker->queue;
-    struct bridge *bridge = queue->ring->bridge;
-    struct ring_worker *other;
-    bool added;
-
-    pthread_mutex_lock (&queue->lock);
-    entry->next = queue->taken;
-    __atomic_store_n (&queue->taken, entry, __ATOMIC_RELAXED);
-    other = resting_locked (queue, NULL);
-    pthread_mutex_unlock (&queue->lock);
-    if (other) {
-        wake (other);
-        return NULL;
-    }
-    pthread_mutex_lock (&bridge->lock);
-    added = ring_worker_add_locked (queue, RING_WORKERS_MAX);
-    pthread_mutex_unlock (&bridge->lock);
-    return added ? NULL : ring_take_taken (queue);
 }
 
 struct ring_entry *

@@ -97,7 +97,9 @@ worker_new_locked (struct ring_queue *queue)
     if (r < 0)
         ring_worker_free (worker);
     else
-        queue->workers[queue->n_workers++] = worker;
+        queue->workers[queue->n_workers] = worker;
+    if (r == 0)
+        __atomic_store_n (&queue->n_workers, queue->n_workers + 1, __ATOMIC_RELEASE);
     return r;
 }
 
@@ -106,41 +108,9 @@ ring_worker_add_locked (struct ring_queue *queue, unsigned most)
 {
     struct bridge *bridge = queue->ring->bridge;
 
-    __atomic_store_n (&queue->full, queue->n_workers + 1 >= most, __ATOMIC_RELAXED);
     if (queue->n_workers >= MIN (most, RING_WORKERS_MAX) || bridge->stopping || !attempt_is_due (&bridge->starts))
         return false;
     return attempt_ended (&bridge->starts, &bridge->xlator, worker_new_locked (queue), "thread with an io_uring for requests") == 0;
-}
-
-/* Workers that are stuck count no more, so that others take their place. */
-static unsigned
-queue_replace_locked (struct ring_queue *queue, unsigned *busy)
-{
-    queue->stuck = 0;
-    for (unsigned i = 0; i < queue->n_workers; i++) {
-        if (__atomic_load_n (&queue->workers[i]->reader.serving.since, __ATOMIC_RELAXED) != 0)
-            ++*busy;
-        if (slow_is_stuck (queue->ring->bridge, &queue->workers[i]->reader.serving)) {
-            queue->stuck++;
-            ring_steal_locked (queue->workers[i]);
-        }
-    }
-    __atomic_store_n (&queue->full, queue->n_workers >= queue->ring->limit + queue->stuck, __ATOMIC_RELAXED);
-    if (queue->stuck && __atomic_load_n (&queue->waiting, __ATOMIC_SEQ_CST) == 0)
-        (void) ring_worker_add_locked (queue, queue->ring->limit + queue->stuck);
-    return queue->stuck;
-}
-
-unsigned
-ring_replace_locked (struct bridge *bridge, unsigned *ret_busy)
-{
-    struct ring *ring = bridge->ring;
-    unsigned stuck = 0;
-
-    *ret_busy = 0;
-    for (unsigned i = 0; ring && ring->n_workers > 0 && i < ring->n_queues; i++)
-        stuck += queue_replace_locked (&ring->queues[i], ret_busy);
-    return stuck;
 }
 
 /* --- what a worker gives to the kernel --- */
@@ -251,30 +221,25 @@ entry_is_gone (struct ring_worker *worker, const struct ring_entry *entry, int r
     ring->bridge->done (ring->bridge->done_data);
 }
 
+/* While it is blocked another worker waits, and the kernel has no entry of its own to put a request into. */
+static bool
+may_block (struct ring_worker *worker, const struct ring_entry *entry)
+{
+    struct ring_queue *queue = worker->queue;
+    const bool waits = __atomic_load_n (&queue->waiting, __ATOMIC_SEQ_CST) > 0 || ring_is_nudge (entry) || ring_call (queue);
+
+    return waits && worker->idle == 0;
+}
+
 static void
 worker_handle (struct ring_worker *worker, struct ring_entry *entry)
 {
-    struct ring_queue *queue = worker->queue;
     struct ring_entry *const mine = ring_take_mine (worker);
 
     if (G_UNLIKELY (mine)) /* it had two */
         ring_give (mine);
-    if (__atomic_load_n (&queue->waiting, __ATOMIC_SEQ_CST) == 0 && !ring_is_nudge (entry))
-        ring_call (queue);
-    if (G_UNLIKELY (worker->idle > 0))
-        entry = ring_hand_on (worker, entry);
-    if (entry)
-        ring_handle (worker, entry);
-}
-
-/* What came to a worker that couldn't. */
-static void
-worker_take_over (struct ring_worker *worker)
-{
-    struct ring_entry *entry = worker->idle > 0 || __atomic_load_n (&worker->mine, __ATOMIC_RELAXED) ? NULL : ring_take_taken (worker->queue);
-
-    if (entry)
-        ring_handle (worker, entry);
+    thread_may_not_block = !may_block (worker, entry);
+    ring_handle (worker, entry);
 }
 
 static bool
@@ -363,7 +328,6 @@ ring_run (struct reader *reader)
     r = uring_begin (&worker->uring);
     if (r == 0)
         uring_watch (&worker->uring);
-    worker_take_over (worker);
     do {
         if (r == 0)
             r = worker_wait (worker);
@@ -374,8 +338,7 @@ ring_run (struct reader *reader)
             break;
         }
         worker_take (worker);
-        worker_take_over (worker);
-    } while (!may_leave (worker));
+        } while (!may_leave (worker));
     ring_self = NULL;
 }
 

@@ -144,7 +144,6 @@ ring_new (struct bridge *bridge, int *ret_error)
     ring->bridge = bridge;
     ring->n_queues = MIN (count_processors (), RING_QUEUES_MAX);
     ring->depth = MIN ((unsigned) bridge->settings.io_uring_depth, RING_ENTRIES_MAX);
-    ring->limit = bridge->settings.reader_threads ? (unsigned) bridge->settings.reader_threads : RING_WORKERS;
     ring->pinned = bridge->settings.io_uring_pinned;
     ring->queues = g_new0 (struct ring_queue, ring->n_queues);
     for (unsigned i = 0; i < ring->n_queues; i++) {

@@ -38,6 +38,7 @@ struct ring_entry {
     char *payload;              /* MAX_PAYLOAD bytes, the kernel's as well; ENTRY_HEADERS before them are the library's */
     struct iovec where[2];      /* those two */
     uint64_t unique;            /* the kernel's number of the request; of who handles it */
+    uint64_t open;              /* our number of it, until it is answered, then 0; atomic: whoever takes it answers */
     uint64_t commit_id;         /* the same */
     enum ring_command command;  /* the last that was put in; the worker's */
     struct ring_worker *giver;  /* gave it to the kernel and has had nothing by it since; atomic */
@@ -50,7 +51,8 @@ struct ring_worker {
     struct uring uring;   /* the worker's own */
     struct ring_entry *at;   /* whose request it is at; its own */
     struct ring_entry *mine; /* that one, when it is answered, until it is given to the kernel; atomic */
-    uint64_t goes_on;     /* ticks_now of when it began what isn't that request's, with the answer still here; 0; its own */
+    bool busy;            /* with a request; atomic */
+    uint64_t goes_on;     /* ticks_now of when it began what isn't that request's, with the answer still here; 0; atomic */
     unsigned idle;        /* entries that the kernel has; the worker's own */
     bool untidy;          /* it, or an entry that it gave to the kernel, holds much memory; the same */
     bool over;            /* it has given them back; the same */
@@ -59,8 +61,7 @@ struct ring_worker {
     struct ring_worker *next; /* the same */
 };
 
-#define RING_WORKERS 8 /* of a queue, without those that are stuck, where options don't say */
-#define RING_WORKERS_MAX 128
+#define RING_WORKERS_MAX 64 /* of a queue */
 
 struct ring_queue {
     struct ring *ring;
@@ -70,14 +71,11 @@ struct ring_queue {
     uint64_t late_until; /* ticks_now until which answers don't wait for what their threads do afterwards; atomic */
     unsigned registered; /* entries since the first; atomic */
     unsigned drained; /* how many those were when the kernel had no request but those it gave out; atomic */
-    bool full;        /* there are as many workers as there may be; atomic */
     bool crowded;     /* no more workers may be added for what is answered: one takes all; atomic */
     pthread_mutex_t lock; /* a leaf */
     struct ring_entry *answered;  /* lock: elsewhere, and no worker has taken it yet */
-    struct ring_entry *taken;     /* lock, read without: a request that came to a worker with more entries, for one with none */
     struct ring_worker *resting;  /* lock: without an entry */
-    unsigned stuck;   /* bridge->lock: workers that others take the place of */
-    unsigned n_workers; /* the same */
+    unsigned n_workers; /* bridge->lock */
     struct ring_worker *workers[RING_WORKERS_MAX]; /* the same */
     unsigned n_entries; /* atomic, changed under bridge->lock */
     struct ring_entry **entries; /* ring->depth at most */
@@ -87,10 +85,11 @@ enum ring_go { RING_WAITS, RING_GOES, RING_DOESNT };
 
 struct ring {
     struct bridge *bridge;
-    unsigned n_queues, depth, limit; /* limit: of the workers of a queue that aren't stuck */
+    unsigned n_queues, depth;
     bool pinned;
     bool used;          /* the kernel sends requests here; atomic */
     bool gone;          /* the mount is; atomic */
+    bool looking;       /* a timer looks for answers that wait; atomic */
     bool broken;        /* it was said that it doesn't take an entry; atomic */
     enum ring_go go;    /* bridge->lock; announced by bridge->changed */
     unsigned n_workers; /* bridge->lock: of all queues */
@@ -131,18 +130,13 @@ struct ring_entry *ring_take_mine (struct ring_worker *worker);
 /* What the worker, which has none or may have more than one, is to give to the kernel; linked. NULL: nothing, and with *ret_rests not
  * even a new one, since others wait; then it is called when it is needed. */
 struct ring_entry *ring_take_answered (struct ring_worker *worker, bool *ret_rests);
-/* The worker is stuck: what it answered before doesn't wait for it. Under bridge->lock. */
-void ring_steal_locked (struct ring_worker *worker);
-/* A request came to a worker that has other entries, where more may come: one without any handles it. NULL, or one that it has to handle itself. */
-struct ring_entry *ring_hand_on (struct ring_worker *worker, struct ring_entry *entry);
-struct ring_entry *ring_take_taken (struct ring_queue *queue);
 /* There is no room for a new entry. */
 void ring_rest (struct ring_worker *worker);
 /* The mount ends: whether the worker may, too. Not while somebody waits for an answer, which takes a worker to give it to the kernel; and from
  * then on nobody calls it for that. */
 bool ring_leave (struct ring_worker *worker);
-/* Nobody waits for the queue's next request. */
-void ring_call (struct ring_queue *queue);
+/* No worker waits for the queue's next request. Whether one will. */
+bool ring_call (struct ring_queue *queue);
 
 /* --- ring-nudge.c --- */
 

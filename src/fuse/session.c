@@ -322,7 +322,7 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     }
     if (r == 0) {
         bridge->groups = groups_cache_new (bridge->settings.gid_timeout);
-        slow_begin (bridge);
+        limits_begin (bridge);
         all = session_options (bridge, mount_options);
         r = session_make (bridge, all, ret_error);
     }

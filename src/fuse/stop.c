@@ -236,7 +236,7 @@ bridge_free (struct bridge *bridge)
     if (!bridge || bridge->stuck)
         return;
     bridge_stop (bridge);
-    elsewhere_free (bridge->elsewhere);
+    limits_end (bridge);
     trim_end (bridge);
     bridge->graph->top->parents = NULL;
     ring_end (bridge);

@@ -8,7 +8,7 @@
  */
 #include "fuse/internal.h"
 
-#include "core/pool.h"
+#include "core/work.h"
 
 #include <fcntl.h>
 
@@ -145,7 +145,7 @@ write_may_keep (inode_t *inode)
 }
 
 struct past {
-    struct pool_job job;
+    struct work_item work;
     call_frame_t *frame;
     size_t written;
 };
@@ -158,9 +158,9 @@ answer (call_frame_t *frame, size_t written)
 }
 
 static void
-forget_and_answer (struct pool_job *job)
+forget_and_answer (struct work_item *work)
 {
-    struct past *past = (struct past *) job;
+    struct past *past = (struct past *) work;
     call_frame_t *frame = past->frame;
     const struct fuse_local *local = frame->local;
     const struct bridge *bridge = frame->this->private;
@@ -174,7 +174,6 @@ forget_and_answer (struct pool_job *job)
 static bool
 pages_are_stale (call_frame_t *frame, size_t written)
 {
-    struct bridge *bridge = frame->this->private;
     struct fuse_local *local = frame->local;
     struct past *past;
 
@@ -185,7 +184,7 @@ pages_are_stale (call_frame_t *frame, size_t written)
         return false;
     past = g_new (struct past, 1);
     *past = (struct past){ { .run = forget_and_answer }, frame, written };
-    pool_put (bridge->elsewhere->pool, &past->job);
+    work_put (&past->work);
     return true;
 }
 
@@ -201,12 +200,9 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
 
     if (!fd)
         return;
-    slow_request_moves (size);
     frame->root->lk_owner = fi->lock_owner;
     const bool takes = takes_privileges (frame, fd->inode, fi);
-    if (fi->writepage)
-        slow_own_write_begins (frame->this->private, keep (frame, fd, fi, vector, offset));
-    else if (takes || fi->flags & O_DIRECT)
+    if (fi->writepage || takes || fi->flags & O_DIRECT)
         (void) keep (frame, fd, fi, vector, offset);
     if (takes)
         take_privileges (frame, fd->inode);
@@ -222,7 +218,6 @@ own_write_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
 
     if (op_ret > 0 && goes_on (frame, op_ret))
         return;
-    slow_own_write_ends (frame->this->private, local);
     if (op_ret <= 0) /* to ask again could go on for ever */
         request_err (frame, -1, op_ret == 0 ? EIO : op_errno);
     else

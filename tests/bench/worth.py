@@ -18,7 +18,7 @@ ASK_NAMES = ["--entry-timeout=0", "--attribute-timeout=0"]
 KNOW_NAMES = ["--entry-timeout=3600", "--attribute-timeout=3600"]
 ASK_DATA = ["--direct-io-mode=on"]
 # One thread that takes requests and does them itself.
-ALONE = ["--reader-thread-count=1", "--io-uring=off", "--in-place-limit=1"]
+ALONE = ["--reader-thread-count=1", "--io-uring=off"]
 DELAY = ("debug/delay-gen", {"delay-percentage": "100%", "delay-duration": "1000"})
 SLOWER = ("debug/delay-gen", {**DELAY[1], "delay-duration": "10000"})
 BLOCKING = ("debug/delay-gen", {**DELAY[1], "block": "on"})

@@ -336,11 +336,6 @@ static const struct fuse_custom_io device = { .read = device_read, .writev = dev
 
 /* --- one mount ----------------------------------------------------------------------------------- */
 
-static void
-done (void *data)
-{
-}
-
 /* A descriptor that says that the other side is gone. */
 static int
 dead_end (void)
@@ -352,12 +347,28 @@ dead_end (void)
     return ends[1];
 }
 
-/* The first byte says with which options. The device and the storage here are one thread's: so what is slow stays there,
- * and there is no ring. */
+/* As a reader of the bridge does, but there is no other: so the order is the input's. */
+static void
+serve (struct bridge *bridge)
+{
+    struct reader reader = { .bridge = bridge };
+    struct fuse_buf buf = { 0 };
+
+    while (!fuse_session_exited (bridge->session) && loop_buffer (&reader)) {
+        buf = (struct fuse_buf){ .mem = (char *) reader.iobref->bufs[0]->ptr + PAYLOAD_OFFSET - WRITE_HEADER };
+        if (fuse_session_receive_buf (bridge->session, &buf) <= 0)
+            break;
+        loop_lend (reader.iobref, ((const struct fuse_in_header *) buf.mem)->unique);
+        fuse_session_process_buf (bridge->session, &buf);
+    }
+    iobref_unref (reader.iobref);
+}
+
+/* The first byte says with which options. The device and the storage here are one thread's, so there is no ring. */
 static void
 mount_and_run (struct graph *graph, uint8_t how)
 {
-    const char *options[] = { "reader-thread-count=1", "stuck-after=0", "in-place-limit=3600", "io-uring=off", how & 1 ? "kernel-writeback-cache=on" : "acl=on",
+    const char *options[] = { "stuck-after=0", "io-uring=off", how & 1 ? "kernel-writeback-cache=on" : "acl=on",
                               how & 2 ? "read-only=on" : "read-only=off", how & 4 ? "negative-timeout=1" : "acl=off",
                               how & 8 ? "lock-forwarding=on" : "direct-io-mode=on", NULL };
     g_autofree char *error = NULL;
@@ -365,11 +376,7 @@ mount_and_run (struct graph *graph, uint8_t how)
 
     g_assert (bridge && fuse_session_custom_io (bridge->session, &device, dead_end ()) == 0);
     bridge->mounted = true;
-    g_assert (bridge_start (bridge, done, NULL) == 0);
-    pthread_mutex_lock (&bridge->lock);
-    while (bridge->state != BRIDGE_OVER)
-        pthread_cond_wait (&bridge->changed, &bridge->lock);
-    pthread_mutex_unlock (&bridge->lock);
+    serve (bridge);
     bridge_stop (bridge);
     g_assert (!bridge_is_stuck (bridge));
     g_assert_cmpuint (stack_count (), ==, 0);

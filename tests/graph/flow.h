@@ -4,6 +4,7 @@
 #define TESTS_FLOW_H
 
 #include "core/clock.h"
+#include "core/limit.h"
 #include "core/log.h"
 #include "core/stack.h"
 #include "core/stub.h"
@@ -17,7 +18,6 @@
     "option delay-duration " duration "\noption enable readv\nsubvolumes posix\n"
 /* Until let_go. */
 #define HELD BLOCKING ("3600000000")
-#define HANDED_OVER "option in-place-limit 0\n"
 #define MS INT64_C (1000000)
 
 /* --- requests on the way --------------------------------------------------------------------- */
@@ -31,6 +31,7 @@ struct asked {
     bool here;     /* flow->lock: the thread that asked was told */
     char by[16];   /* flow->lock: the name of the one that was */
     call_stack_t *root;
+    uint64_t unique; /* its number */
 };
 
 struct flow {
@@ -58,6 +59,7 @@ flow_begin (const char *options)
     flow->sender = pthread_self ();
     while (number (flow, "current_low_priority_threads") > 0)
         g_usleep (100);
+    thread_may_not_block = true; /* so that it can ask for many that are blocked */
     return flow;
 }
 
@@ -81,6 +83,7 @@ static G_GNUC_UNUSED void
 flow_end (struct flow *flow)
 {
     flow_wait (flow, 0);
+    thread_may_not_block = false;
     fd_unref (flow->fd);
     world_end (&flow->w);
     ck_assert_uint_eq (flow->twice, 0);
@@ -137,13 +140,14 @@ ask_begin (struct flow *flow, struct asked *asked, pid_t pid, enum fop op)
 {
     call_stack_t *root = stack_new (&flow->w.client->xlator);
 
-    *asked = (struct asked){ .flow = flow, .pid = pid, .root = root };
+    *asked = (struct asked){ .flow = flow, .pid = pid, .root = root, .unique = root->unique };
     root->op = op;
     root->uid = geteuid ();
     root->gid = getegid ();
     root->pid = pid;
     pthread_mutex_lock (&flow->lock);
     flow->sent++;
+    pthread_cond_broadcast (&flow->changed);
     pthread_mutex_unlock (&flow->lock);
     return &root->frames[0];
 }
@@ -182,19 +186,14 @@ ask_lk (struct flow *flow, struct asked *asked, int cmd, short type)
     STACK_WIND_COOKIE (frame, lk_answer, asked, flow->w.graph->top, lk, flow->fd, cmd, &lock, NULL);
 }
 
-/* A thread: all of 400 that have no answer yet. */
+/* A thread: all of 400, while others answer them. A number is of one request for ever, so that none is hit that took the memory of another. */
 static G_GNUC_UNUSED void *
-interrupt_all (void *data)
+cancel_all (void *data)
 {
     struct asked *asked = data;
-    struct flow *flow = asked->flow;
 
-    for (unsigned i = 0; i < 400; i++) {
-        pthread_mutex_lock (&flow->lock);
-        if (asked[i].turn == 0)
-            stack_interrupt (asked[i].root);
-        pthread_mutex_unlock (&flow->lock);
-    }
+    for (unsigned i = 0; i < 400; i++)
+        (void) limit_cancel (asked[i].unique);
     return NULL;
 }
 

@@ -21,7 +21,7 @@ stack () { # NAME TYPE[:OPTION VALUE]...: storage, and each on top of the one be
     done
 }
 
-all=performance/io-threads:in-place-limit\ 0
+all=performance/io-threads
 stack plain performance/io-threads
 stack all "$all"
 stack twice "$all" "$all"

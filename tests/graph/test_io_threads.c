@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* performance/io-threads: who goes first, how threads come and go, and that everything is answered once. */
+/* performance/io-threads: who goes first, what waits for whom, and that everything is answered once. */
 #include "flow.h"
 
 /* --- parallel ---------------------------------------------------------------------------------- */
@@ -10,7 +10,7 @@
 
 START_TEST (sixteen_readers_wait_for_the_disk_at_once)
 {
-    struct flow *flow = flow_begin (MEETING ("16") IOT (HANDED_OVER));
+    struct flow *flow = flow_begin (MEETING ("16") IOT (""));
     struct asked asked[16];
 
     for (unsigned i = 0; i < 16; i++)
@@ -26,7 +26,7 @@ END_TEST
 
 START_TEST (one_process_with_many_keeps_no_other_waiting)
 {
-    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\n"));
+    struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
     struct asked many[64], one;
 
     for (unsigned i = 0; i < 64; i++)
@@ -42,7 +42,7 @@ END_TEST
 
 START_TEST (looking_comes_before_reading)
 {
-    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\n"));
+    struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
     struct asked reads[20], stat;
 
     for (unsigned i = 0; i < 20; i++)
@@ -55,26 +55,9 @@ START_TEST (looking_comes_before_reading)
 }
 END_TEST
 
-START_TEST (reading_still_gets_its_turn_among_those_who_look)
-{
-    struct flow *flow = flow_begin (BLOCKING ("1000") IOT (HANDED_OVER "option thread-count 1\n"));
-    struct asked reads[1], stats[60], read;
-
-    ask_read (flow, &reads[0], 1001); /* keeps the thread */
-    for (unsigned i = 0; i < 30; i++)
-        ask_stat (flow, &stats[i], 1002);
-    ask_read (flow, &read, 1001);
-    for (unsigned i = 30; i < 60; i++)
-        ask_stat (flow, &stats[i], 1002);
-    flow_wait (flow, 0);
-    ck_assert_uint_lt (read.turn, stats[59].turn - 20);
-    flow_end (flow);
-}
-END_TEST
-
 START_TEST (the_least_go_at_their_rate_and_hold_nobody_up)
 {
-    struct flow *flow = flow_begin (BLOCKING ("0") IOT (HANDED_OVER "option least-rate-limit 100\noption least-prio-threads 4\n"));
+    struct flow *flow = flow_begin (BLOCKING ("0") IOT ("option least-rate-limit 100\noption least-prio-threads 4\n"));
     struct asked least[30], other;
     const int64_t begin = clock_now ();
 
@@ -84,14 +67,14 @@ START_TEST (the_least_go_at_their_rate_and_hold_nobody_up)
     flow_wait (flow, 0);
     ck_assert_int_ge (clock_now () - begin, 150 * MS); /* eleven at once, nineteen each 10 ms later */
     ck_assert_uint_lt (other.turn, 25);
-    ck_assert_int_eq (number (flow, "least_priority_taken"), 30);
+    ck_assert_int_eq (number (flow, "least_priority_waited"), 30);
     flow_end (flow);
 }
 END_TEST
 
 START_TEST (what_a_call_waits_for_is_told)
 {
-    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\n"));
+    struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
     g_autoptr (GString) out = g_string_new (NULL), explained = g_string_new (NULL);
     struct asked asked[4];
     xlator_t *top = flow->w.graph->top;
@@ -99,11 +82,11 @@ START_TEST (what_a_call_waits_for_is_told)
     for (unsigned i = 0; i < 4; i++)
         ask_read (flow, &asked[i], 1001);
     wait_for (flow, "low_priority_queue_length", 3);
-    top->api->dumpops.waits_for (top, &asked[3].root->frames[1], out);
-    ck_assert_str_eq (out->str, "its turn: third in the low queue, 1 of 1 threads busy");
+    limit_waits_for (&asked[3].root->frames[1], out);
+    ck_assert_str_eq (out->str, "one of 1 operations of low priority (low-prio-threads), 2 before it");
     top->api->dumpops.explain (top, "/f", flow->fd->inode, explained);
-    ck_assert_ptr_nonnull (strstr (explained->str, "up to 1 threads (thread-count)"));
-    ck_assert_ptr_nonnull (strstr (explained->str, "3 calls wait"));
+    ck_assert_ptr_nonnull (strstr (explained->str, "1 on its bytes (low-prio-threads)"));
+    ck_assert_ptr_nonnull (strstr (explained->str, "3 wait for their turn"));
     let_go (flow);
     flow_end (flow);
 }
@@ -111,56 +94,34 @@ END_TEST
 
 /* --- in place -------------------------------------------------------------------------------------- */
 
-START_TEST (what_is_quick_stays_and_what_is_slow_is_handed_over)
+START_TEST (a_thread_that_may_block_runs_what_it_brings)
 {
-    struct flow *flow = flow_begin (BLOCKING ("2000") IOT ("option in-place-limit 500us\n"));
+    struct flow *flow = flow_begin (BLOCKING ("2000") IOT (""));
     struct asked asked;
-    unsigned here = 0;
 
-    while (here < 100) { /* one that the machine held up has others handed over for a while */
-        ask_stat (flow, &asked, 1001);
-        flow_wait (flow, 0);
-        here += asked.here;
-    }
+    thread_may_not_block = false;
     for (unsigned i = 0; i < 10; i++) {
         ask_read (flow, &asked, 1001);
         flow_wait (flow, 0);
-        ck_assert (!asked.here);
+        ck_assert (asked.here);
     }
-    ck_assert_int_eq (number (flow, "in_place"), here);
     flow_end (flow);
 }
 END_TEST
 
-/* --- threads come and go ----------------------------------------------------------------------------- */
-
-START_TEST (threads_come_as_calls_wait_and_go_when_they_rest)
-{
-    struct flow *flow = flow_begin (MEETING ("5") IOT (HANDED_OVER "option idle-time 1\noption thread-count 6\n"));
-    struct asked asked[5];
-
-    for (unsigned i = 0; i < 5; i++)
-        ask_read (flow, &asked[i], 1001);
-    flow_wait (flow, 0);
-    for (unsigned i = 0; i < 5; i++)
-        ck_assert_int_eq (asked[i].r, 4); /* five threads met */
-    wait_for (flow, "current_threads_count", 1);
-    ask_read (flow, &asked[0], 1001);
-    flow_end (flow);
-}
-END_TEST
+/* --- options change ---------------------------------------------------------------------------------- */
 
 static void
-reconfigure (struct flow *flow, int threads, int low, double in_place)
+reconfigure (struct flow *flow, int threads, int low)
 {
     xlator_t *top = flow->w.graph->top;
     g_autofree void *private = g_malloc0 (top->api->priv_size);
     g_autofree char *many = g_strdup_printf ("%d", threads), *few = g_strdup_printf ("%d", low);
-    g_autofree char *place = g_strdup_printf ("%gus", in_place);
-    const char *const settings[][2] = { { "thread-count", many }, { "low-prio-threads", few }, { "in-place-limit", place } };
+    const char *const settings[][2] = { { "thread-count", many }, { "low-prio-threads", few } };
 
     for (const struct xlator_option *option = top->api->options; option->key[0]; option++)
-        ck_assert_int_eq (option_parse (option, option->value, (char *) private + option->offset, NULL), 0);
+        if (!option->inert)
+            ck_assert_int_eq (option_parse (option, option->value, (char *) private + option->offset, NULL), 0);
     for (unsigned i = 0; i < G_N_ELEMENTS (settings); i++) {
         const struct xlator_option *option = option_find (top->api->options, settings[i][0]);
         ck_assert_int_eq (option_parse (option, settings[i][1], (char *) private + option->offset, NULL), 0);
@@ -170,50 +131,48 @@ reconfigure (struct flow *flow, int threads, int low, double in_place)
 
 START_TEST (options_change_under_load_and_all_is_answered)
 {
-    struct flow *flow = flow_begin (BLOCKING ("200") IOT (HANDED_OVER));
+    struct flow *flow = flow_begin (BLOCKING ("200") IOT (""));
     static const int counts[] = { 1, 64, 2, 16, 1, 64, 3, 1 };
     struct asked *asked = g_new0 (struct asked, 8 * 200);
 
     for (unsigned round = 0; round < 8; round++) {
         for (unsigned i = 0; i < 200; i++)
             ask_read (flow, &asked[round * 200 + i], 1000 + i % 7);
-        reconfigure (flow, counts[round], MAX (counts[round] / 2, 1), round % 3 == 2 ? 100 : 0);
+        reconfigure (flow, counts[round], MAX (counts[round] / 2, 1));
         flow_wait (flow, 150);
     }
     flow_wait (flow, 0);
     for (unsigned i = 0; i < 8 * 200; i++)
         ck_assert_int_eq (asked[i].r, 4);
-    wait_for (flow, "current_threads_count", 1);
+    wait_for (flow, "current_threads_count", 0);
     g_free (asked);
     flow_end (flow);
 }
 END_TEST
 
-START_TEST (a_stuck_queue_is_told_and_gets_one_more_thread)
+START_TEST (a_stuck_priority_is_told_and_one_more_may_run)
 {
-    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option thread-count 1\noption watchdog-secs 1\n"));
+    struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\noption watchdog-secs 1\n"));
     g_autofree char *log = world_path (&flow->w, "log"), *text = NULL;
     struct asked asked[3];
 
     ck_assert_int_eq (log_open (log), 0);
     for (unsigned i = 0; i < 3; i++)
         ask_read (flow, &asked[i], 1001);
-    wait_for (flow, "current_threads_count", 2);
-    ck_assert_int_eq (number (flow, "raised_by"), 1);
+    wait_for (flow, "current_low_priority_threads", 2);
+    ck_assert_int_eq (number (flow, "max_low_priority_threads"), 2);
     let_go (flow);
     flow_wait (flow, 0);
     log_close ();
     ck_assert (g_file_get_contents (log, &text, NULL, NULL));
-    ck_assert_ptr_nonnull (strstr (text, "no call of the low queue went on for 1."));
-    ck_assert_ptr_nonnull (strstr (text, "1 of 1 threads are there: iot-0 readv of process 1001 for "));
-    ck_assert_ptr_nonnull (strstr (text, "from now on there may be 2"));
+    ck_assert_ptr_nonnull (strstr (text, "no call of low priority that waits went on for 1 s; 2 wait; from now on 2 may run at a time (watchdog-secs)"));
     flow_end (flow);
 }
 END_TEST
 
 START_TEST (the_end_of_the_graph_waits_for_all_and_loses_nothing)
 {
-    struct flow *flow = flow_begin (BLOCKING ("2000") IOT (HANDED_OVER "option thread-count 3\noption least-rate-limit 1\n"));
+    struct flow *flow = flow_begin (BLOCKING ("2000") IOT ("option thread-count 3\noption least-rate-limit 1\n"));
     struct asked asked[60];
 
     for (unsigned i = 0; i < 60; i++)
@@ -231,7 +190,7 @@ END_TEST
 
 START_TEST (root_may_ask_how_long_the_queues_are)
 {
-    struct flow *flow = flow_begin (HELD IOT (HANDED_OVER "option low-prio-threads 1\n"));
+    struct flow *flow = flow_begin (HELD IOT ("option low-prio-threads 1\n"));
     struct asked asked[4];
     loc_t loc = { .inode = flow->w.root };
     struct getxattr_reply reply;
@@ -261,13 +220,11 @@ TEST_PROGRAM (test_io_threads)
     tcase_add_test (tcase, sixteen_readers_wait_for_the_disk_at_once);
     tcase_add_test (tcase, one_process_with_many_keeps_no_other_waiting);
     tcase_add_test (tcase, looking_comes_before_reading);
-    tcase_add_test (tcase, reading_still_gets_its_turn_among_those_who_look);
     tcase_add_test (tcase, the_least_go_at_their_rate_and_hold_nobody_up);
     tcase_add_test (tcase, what_a_call_waits_for_is_told);
-    tcase_add_test (tcase, what_is_quick_stays_and_what_is_slow_is_handed_over);
-    tcase_add_test (tcase, threads_come_as_calls_wait_and_go_when_they_rest);
+    tcase_add_test (tcase, a_thread_that_may_block_runs_what_it_brings);
     tcase_add_test (tcase, options_change_under_load_and_all_is_answered);
-    tcase_add_test (tcase, a_stuck_queue_is_told_and_gets_one_more_thread);
+    tcase_add_test (tcase, a_stuck_priority_is_told_and_one_more_may_run);
     tcase_add_test (tcase, the_end_of_the_graph_waits_for_all_and_loses_nothing);
     tcase_add_test (tcase, root_may_ask_how_long_the_queues_are);
     suite_add_tcase (suite, tcase);

@@ -107,31 +107,6 @@ START_TEST (each_file_keeps_its_bytes)
 }
 END_TEST
 
-/* Who may not wait has another thread read what isn't in memory, with a descriptor of its own. */
-START_TEST (a_cold_file_is_read_elsewhere)
-{
-    struct crowded c = crowded_begin (world_modes[0], O_RDWR);
-
-    for (int i = 0; i < FILES && !c.w.by_name; i++) {
-        g_autofree char *text = g_strdup_printf ("file %d", i), *name = g_strdup_printf ("f%d", i), *path = world_path (&c.w, name);
-        int fd;
-
-        ck_assert_int_eq (world_write (&c.w, c.fds[i], text, 0), (int) strlen (text));
-        ck_assert_int_eq (sync_fsync (c.w.client, c.fds[i], 0, NULL, NULL), 0);
-        fd = open (path, O_RDONLY);
-        ck_assert_int_eq (posix_fadvise (fd, 0, 0, POSIX_FADV_DONTNEED), 0);
-        close (fd);
-    }
-    thread_hurries = true;
-    for (int i = 0; i < FILES && !c.w.by_name; i++) {
-        g_autofree char *text = g_strdup_printf ("file %d", i);
-        expect_text (&c.w, c.fds[i], text);
-    }
-    thread_hurries = false;
-    crowded_end (&c);
-}
-END_TEST
-
 /* Inodes leave an eighth, however many are looked at. */
 START_TEST (inodes_leave_room)
 {
@@ -415,7 +390,6 @@ TEST_PROGRAM (test_posix_few)
     tcase_add_loop_test (tcase, threads_share_files_without_descriptors, 2, WORLD_MODES);
     if (geteuid () == 0) {
         tcase_add_test (tcase, rights_are_those_of_the_open);
-        tcase_add_test (tcase, a_cold_file_is_read_elsewhere);
         tcase_add_test (tcase, inodes_leave_room);
         tcase_add_test (tcase, locks_last);
         tcase_add_test (tcase, room_is_used_when_there_is_some);

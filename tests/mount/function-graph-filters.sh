@@ -7,7 +7,7 @@
 . "$(dirname "$0")/trace-lib.sh"
 need_function_graph
 stack encryption/rot-13 debug/delay-gen,delay-duration=1000,delay-percentage=100,enable=writev
-mount_volfile "$VOL" --in-place-limit=3600 # what is slow on a busy machine would be below another thread
+mount_volfile "$VOL"
 
 # traced FILE OPTION...: the same work, under that filter.
 traced () {

@@ -8,7 +8,7 @@ need_function_graph
 need_command gdb
 ulimit -c 0
 stack encryption/rot-13 test/oops
-mount_volfile "$VOL" --in-place-limit=3600 # what is slow on a busy machine would be below another thread
+mount_volfile "$VOL"
 
 cat >script <<END
 set pagination off
@@ -55,7 +55,7 @@ kill %1
 wait
 unmount
 rm -f "$LOG" pid
-mount_volfile "$VOL" --in-place-limit=3600 # what is slow on a busy machine would be below another thread
+mount_volfile "$VOL"
 expect_ok "$WINDLASS" trace start "$MNT"
 expect_error 'not connected|connection abort' mkdir "$MNT/oops"
 wait_until "! is_running $DAEMON"

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/trace-lib.sh"
 need_function_graph
 stack encryption/rot-13
-mount_volfile "$VOL" --in-place-limit=3600 # what is slow on a busy machine would be below another thread
+mount_volfile "$VOL"
 
 # worker N: until there is a file called stop; what is wrong goes to wrong.N, how much it did to done.N.
 worker () {

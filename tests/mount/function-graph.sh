@@ -6,7 +6,7 @@
 . "$(dirname "$0")/trace-lib.sh"
 need_function_graph
 stack encryption/rot-13
-mount_volfile "$VOL" --in-place-limit=3600 # what is slow on a busy machine would be below another thread
+mount_volfile "$VOL"
 
 # Nothing was traced yet.
 expect_error "windlass trace: .*no trace was started; begin one with: windlass trace start $MNT\$" "$WINDLASS" trace cat "$MNT"

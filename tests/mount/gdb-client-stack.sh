@@ -68,4 +68,3 @@ walk () { # OPTION...
 }
 
 walk
-[ -z "${TEST_LONG-}" ] || walk --in-place-limit=0

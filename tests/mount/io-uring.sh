@@ -42,12 +42,11 @@ nice_of () { # NAMES: of the daemon's threads that are called so
 }
 stack
 for haste in 0 7; do
-    mount_volfile "$VOL" --io-uring=required --io-uring-haste=$haste --in-place-limit=0
+    mount_volfile "$VOL" --io-uring=required --io-uring-haste=$haste
     echo text >"$MNT/file"
     wanted=$(nice -n -$haste nice 2>/dev/null)
     # One that has just begun has its maker's name for a moment.
     wait_until '[ "$(nice_of "fuse-ring-.*")" = "$wanted" ]'
-    wait_until '[ "$(nice_of "slow-.*")" = "$(nice)" ]'
     unmount
 done
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/io-threads: requests go on in threads of its own, the more urgent ones first. io-threads.h lists its files.
+ * performance/io-threads: limits of how many operations run below at a time, by priority. io-threads.h lists its files.
  */
 #include "io-threads.h"
 
 #include <limits.h>
 
-/* How many threads may be busy with calls of one queue. */
+/* How many calls of one priority may run at a time. */
 #define LIMIT(name_, place_, value_, what_)                                                        \
     {                                                                                              \
         .key = { name_ "-prio-threads" },                                                          \
@@ -16,7 +16,7 @@
         .min = 1,                                                                                  \
         .max = IOT_THREADS_MAX,                                                                    \
         .online = true,                                                                            \
-        .help = "how many threads may be busy with " what_,                                        \
+        .help = "how many calls may run at a time that are " what_,                                        \
     }
 
 static const struct xlator_option iot_options[] = {
@@ -28,19 +28,19 @@ static const struct xlator_option iot_options[] = {
         .min = 1,
         .max = IOT_THREADS_MAX,
         .online = true,
-        .help = "how many threads there may be; they come as calls wait",
+        .help = "how many calls of any one priority may run at a time at most",
     },
-    LIMIT ("high", IOT_HIGH, "16", "looking: lookup, stat, open, readdir and the like"),
-    LIMIT ("normal", IOT_NORMAL, "16", "names, attributes and locks: create, rename, setattr, getxattr and the like"),
-    LIMIT ("low", IOT_LOW, "16", "bytes: reading, writing, fsync, truncate and the like"),
-    LIMIT ("least", IOT_LEAST, "1", "what processes ask that run with ionice -c idle"),
+    LIMIT ("high", IOT_HIGH, "16", "of high priority: lookup, stat, open, readdir and the like"),
+    LIMIT ("normal", IOT_NORMAL, "16", "of normal priority: create, rename, setattr, getxattr, locks and the like"),
+    LIMIT ("low", IOT_LOW, "16", "of low priority: read, write, fsync, truncate and the like"),
+    LIMIT ("least", IOT_LEAST, "1", "of least priority: those of processes that run with ionice -c idle"),
     {
         .key = { "enable-least-priority" },
         .type = OPTION_BOOL,
         OPTION_FIELD (iot_private_t, least),
         .value = "on",
         .online = true,
-        .help = "what processes ask that run with ionice -c idle comes last",
+        .help = "count calls of processes that run with ionice -c idle apart, as of least priority",
     },
     {
         .key = { "least-rate-limit" },
@@ -50,16 +50,13 @@ static const struct xlator_option iot_options[] = {
         .min = 0,
         .max = INT_MAX,
         .online = true,
-        .help = "how many calls of the least priority go on in a second; 0: any number",
+        .help = "how many calls of least priority begin in a second; 0: any number",
     },
     {
         .key = { "idle-time" },
         .type = OPTION_INT,
-        OPTION_FIELD (iot_private_t, idle_seconds),
-        .value = "120",
-        .min = 1,
-        .max = INT_MAX,
-        .help = "so many seconds after its last call a thread goes; one stays",
+        .inert = true,
+        .help = "has no effect: there are no threads of its own that could end",
     },
     {
         .key = { "watchdog-secs" },
@@ -69,85 +66,78 @@ static const struct xlator_option iot_options[] = {
         .min = 0,
         .max = INT_MAX,
         .online = true,
-        .help = "when calls wait and none went on for so many seconds, the log says what is stuck, and one more thread may come; 0: nobody "
-                "looks",
+        .help = "where calls of a priority wait and none went on for so many seconds, the log says so, and one more may run; 0: it is not looked",
     },
     {
         .key = { "cleanup-disconnected-reqs" },
         .type = OPTION_BOOL,
-        OPTION_FIELD (iot_private_t, cleanup),
-        .value = "off",
-        .online = true,
-        .help = "a call that changes nothing, and whose process has ended while it was in a queue, isn't done",
-    },
-    {
-        .key = { "in-place-limit" },
-        .type = OPTION_TIME,
-        OPTION_FIELD (iot_private_t, in_place),
-        .value = "50us",
-        .min = 0,
-        .max = 1,
-        .online = true,
-        .help = "operations that took less than this run in the thread that brought them while no call waits in a queue, slower ones "
-                "in the pool; 0: all in the pool",
+        .inert = true,
+        .help = "has no effect: a call that waits is always dropped when its caller is killed",
     },
     {},
 };
 
+unsigned
+iot_most_locked (const iot_private_t *priv, enum iot_priority priority)
+{
+    return (unsigned) MIN (priv->limits[priority], priv->threads);
+}
+
 static int
 iot_init (xlator_t *this)
 {
+    static const char *const kinds[IOT_PRIORITIES] = { "operations of high priority", "operations of normal priority",
+                                                       "operations of low priority", "operations of least priority" };
+    static const char *const options[IOT_PRIORITIES] = { "high-prio-threads", "normal-prio-threads", "low-prio-threads", "least-prio-threads" };
     iot_private_t *priv = this->private;
 
     pthread_mutex_init (&priv->lock, NULL);
     thread_cond_init (&priv->changed);
-    iot_queues_init (priv);
-    iot_pools_init (priv);
-    iot_place_init (priv);
+    for (unsigned i = 0; i < IOT_PRIORITIES; i++)
+        priv->of[i] = limit_new (kinds[i], options[i], iot_most_locked (priv, i), 0, 0);
+    limit_set_rate (priv->of[IOT_LEAST], (unsigned) priv->least_rate);
+    pthread_mutex_lock (&priv->lock);
+    iot_watch_locked (this);
+    pthread_mutex_unlock (&priv->lock);
     return 0;
 }
 
-/* Threads beyond a lower number go as soon as they have no call; for a higher one they come as calls wait. */
+/* What runs beyond a lower number goes on; what may run by a higher one begins. */
 static int
 iot_reconfigure (xlator_t *this, const void *new_private)
 {
     iot_private_t *priv = this->private;
     const iot_private_t *to = new_private;
+    unsigned most[IOT_PRIORITIES];
 
     pthread_mutex_lock (&priv->lock);
     priv->threads = to->threads;
-    for (unsigned i = 0; i < IOT_PRIORITIES; i++)
+    for (unsigned i = 0; i < IOT_PRIORITIES; i++) {
         priv->limits[i] = to->limits[i];
-    if (priv->least_rate != to->least_rate)
-        priv->least_next = 0;
+        most[i] = iot_most_locked (priv, i);
+    }
     priv->least_rate = to->least_rate;
     priv->watchdog_seconds = to->watchdog_seconds;
-    priv->in_place = to->in_place;
     __atomic_store_n (&priv->least, to->least, __ATOMIC_RELAXED);
-    __atomic_store_n (&priv->cleanup, to->cleanup, __ATOMIC_RELAXED);
-    iot_place_set_locked (priv);
-    if (iot_length_locked (priv))
-        iot_watch_locked (this);
+    iot_watch_locked (this);
     pthread_mutex_unlock (&priv->lock);
-    iot_wake (this);
+    for (unsigned i = 0; i < IOT_PRIORITIES; i++)
+        limit_set (priv->of[i], most[i]);
+    limit_set_rate (priv->of[IOT_LEAST], (unsigned) to->least_rate);
     return 0;
 }
 
-/* What is in queues goes on; from ENDING on no rate holds it back. Who waits for a lock goes on when storage gives up. */
+/* What waits goes on; from ENDING on no rate holds it back. */
 static void
 iot_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     iot_private_t *priv = this->private;
 
-    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN) {
-        __atomic_store_n (&priv->ending, true, __ATOMIC_RELAXED);
-        iot_wake (this);
-    }
-    if (event == XLATOR_PARENT_DOWN)
-        iot_drain (priv);
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+        limit_set_rate (priv->of[IOT_LEAST], 0);
+    for (unsigned i = 0; i < IOT_PRIORITIES && event == XLATOR_PARENT_DOWN; i++)
+        (void) limit_drain (priv->of[i], -1);
     xlator_pass_on (this, event, data);
-    if (event == XLATOR_PARENT_DOWN)
-        iot_stop (priv);
 }
 
 static void
@@ -155,9 +145,9 @@ iot_fini (xlator_t *this)
 {
     iot_private_t *priv = this->private;
 
-    iot_stop (priv);
     iot_unwatch (priv);
-    iot_queues_free (priv);
+    for (unsigned i = 0; i < IOT_PRIORITIES; i++)
+        limit_free (priv->of[i]);
     pthread_cond_destroy (&priv->changed);
     pthread_mutex_destroy (&priv->lock);
 }
@@ -165,7 +155,7 @@ iot_fini (xlator_t *this)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/io-threads",
-    .about = "has requests go on in threads of its own, the more urgent ones first",
+    .about = "limits how many operations run below at a time, by priority",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_ERRORS,
     .priv_size = sizeof (iot_private_t),
@@ -176,5 +166,5 @@ const struct xlator_api xlator_api = {
     .notify = iot_notify,
     .every = iot_every,
     .forwards = OPSET_ALL,
-    .dumpops = { .priv = iot_dump, .waits_for = iot_waits_for, .explain = iot_explain },
+    .dumpops = { .priv = iot_dump, .explain = iot_explain },
 };

@@ -6,9 +6,6 @@ xlators_performance_io_threads_so_SOURCES = \
     %D%/fops.c \
     %D%/io-threads.c \
     %D%/io-threads.h \
-    %D%/place.c \
-    %D%/pool.c \
-    %D%/queue.c \
     %D%/stuck.c
 xlators_performance_io_threads_so_CPPFLAGS = $(module_cpp)
 xlators_performance_io_threads_so_CFLAGS = $(module_cflags)

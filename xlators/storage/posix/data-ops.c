@@ -10,39 +10,28 @@
 #endif
 
 #define DATA_MAX (64 << 20)          /* in one read or write */
-#define DATA_COLD_AFTER 4           /* misses in a row; */
-#define DATA_COLD_TRY 8             /* from then on one in so many is tried */
 #define DATA_COPY_MAX (1 << 30)      /* in one copy_file_range */
 #define DATA_COPY_CHUNK (1 << 20)    /* where it is done by reading and writing */
 #define DATA_COPY_SLOWLY_MAX (16 << 20)
 
-/* Reads until size or the end of the file; way is RWF_NOWAIT or 0. How many bytes, or a negative errno: with RWF_NOWAIT -EAGAIN where some
- * of it isn't in memory. */
+/* Reads until size or the end of the file. How many bytes, or a negative errno. */
 static ssize_t
-data_read_way (int fd, void *buf, size_t size, off_t offset, int way)
+data_read (int fd, void *buf, size_t size, off_t offset)
 {
     size_t done = 0;
 
     while (done < size) {
-        const struct iovec rest = { (char *) buf + done, size - done };
-        ssize_t n = way ? preadv2 (fd, &rest, 1, offset + (off_t) done, way)
-                        : pread (fd, rest.iov_base, rest.iov_len, offset + (off_t) done);
+        ssize_t n = pread (fd, (char *) buf + done, size - done, offset + (off_t) done);
 
         if (n == 0)
             break;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return done > 0 && !way ? (ssize_t) done : -errno;
+            return done > 0 ? (ssize_t) done : -errno;
         done += (size_t) n;
     }
     return (ssize_t) done;
-}
-
-static ssize_t
-data_read (int fd, void *buf, size_t size, off_t offset)
-{
-    return data_read_way (fd, buf, size, offset, 0);
 }
 
 /* What O_DIRECT doesn't allow is done without, when an option asked for it, or the caller who did has taken it back since with
@@ -59,45 +48,6 @@ data_without_direct (xlator_t *this, const struct posix_use *use, uint32_t flags
     return fd < 0 ? -1 : fd;
 }
 
-/* After some reads in a row that weren't in memory only some are tried: to find out has the system ask the disk, which takes a while, too. */
-static bool
-data_is_cold (struct posix_fd *pfd)
-{
-    const unsigned misses = __atomic_load_n (&pfd->misses, __ATOMIC_RELAXED);
-
-    if (misses < DATA_COLD_AFTER)
-        return false;
-    __atomic_store_n (&pfd->misses, misses + 1, __ATOMIC_RELAXED);
-    return misses % DATA_COLD_TRY != 0;
-}
-
-static void
-data_note_found (struct posix_fd *pfd, bool found)
-{
-    const unsigned misses = __atomic_load_n (&pfd->misses, __ATOMIC_RELAXED);
-
-    if (misses > 0 || !found)
-        __atomic_store_n (&pfd->misses, found ? 0 : misses + 1, __ATOMIC_RELAXED);
-}
-
-/* For a thread that may not wait: -EAGAIN is what another has to do. Where the file system can't tell, it is as if it were all in memory;
- * the bridge finds out soon when that is slow. */
-static ssize_t
-data_read_hurrying (const struct posix_use *use, void *buf, size_t size, off_t offset)
-{
-    struct posix_fd *pfd = use->pfd;
-    ssize_t n = -EOPNOTSUPP;
-
-    if (!__atomic_load_n (&pfd->waits, __ATOMIC_RELAXED))
-        n = data_read_way (use->fd, buf, size, offset, RWF_NOWAIT);
-    if (n != -EOPNOTSUPP) {
-        data_note_found (pfd, n != -EAGAIN);
-        return n;
-    }
-    __atomic_store_n (&pfd->waits, true, __ATOMIC_RELAXED);
-    return data_read (use->fd, buf, size, offset);
-}
-
 static ssize_t
 data_readv (xlator_t *this, const struct posix_use *use, size_t size, off_t offset, uint32_t flags, struct iobref *iobref,
             struct iovec *ret_iov)
@@ -108,12 +58,10 @@ data_readv (xlator_t *this, const struct posix_use *use, size_t size, off_t offs
 
     if (size > DATA_MAX || offset < 0)
         return -EINVAL;
-    if (thread_hurries && ((use->pfd->flags & O_DIRECT) || posix_priv (this)->o_direct || data_is_cold (use->pfd)))
-        return -EAGAIN;
     iobuf = iobuf_new (size);
     if (!iobuf)
         return -ENOMEM;
-    n = thread_hurries ? data_read_hurrying (use, iobuf->ptr, size, offset) : data_read (use->fd, iobuf->ptr, size, offset);
+    n = data_read (use->fd, iobuf->ptr, size, offset);
     if (n == -EINVAL && (other = data_without_direct (this, use, flags)) >= 0) {
         n = data_read (other, iobuf->ptr, size, offset);
         close (other);
@@ -133,49 +81,6 @@ data_attributes (xlator_t *this, const struct posix_use *use, struct iatt *ret_b
     return (this->wants_above & WANTS_DATA_ATTRIBUTES) && posix_iatt (use->fd, &use->pfd->gfid, ret_buf) == 0;
 }
 
-/* A read that waits for the disk. */
-struct data_late {
-    struct patience patience;
-    struct pool_job job;
-    struct pool *pool;
-    call_stub_t *stub;
-};
-
-static bool
-data_take_back (struct patience *patience)
-{
-    struct data_late *late = (struct data_late *) patience;
-
-    return pool_take_back (late->pool, &late->job);
-}
-
-static void
-data_read_late (struct pool_job *job)
-{
-    struct data_late *late = (struct data_late *) ((char *) job - offsetof (struct data_late, job));
-    call_stub_t *stub = late->stub;
-
-    if (patience_end (&late->patience))
-        g_free (late);
-    call_resume (stub);
-}
-
-/* This thread was told -EAGAIN. */
-static void
-data_read_elsewhere (xlator_t *this, call_frame_t *frame, call_stub_t *stub)
-{
-    struct data_late *late;
-
-    if (!stub) {
-        frame_fail (frame, ENOMEM);
-        return;
-    }
-    late = g_new (struct data_late, 1);
-    *late = (struct data_late){ .job = { .run = data_read_late }, .pool = posix_priv (this)->pool, .stub = stub };
-    patience_begin (&late->patience, stub, data_take_back);
-    pool_put (late->pool, &late->job);
-}
-
 void
 posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
              dict_t *xdata)
@@ -191,11 +96,6 @@ posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
         n = data_readv (this, &use, size, offset, flags, iobref, &iov);
     known = n >= 0 && data_attributes (this, &use, &buf);
     posix_use_end (&use);
-    if (n == -EAGAIN && thread_hurries) {
-        iobref_unref (iobref);
-        data_read_elsewhere (this, frame, fop_readv_stub (frame, posix_readv, fd, size, offset, flags, xdata));
-        return;
-    }
     STACK_UNWIND (readv, frame, POSIX_RET (n), n < 0 ? NULL : &iov, n < 0 ? 0 : 1, known ? &buf : NULL,
                   n < 0 ? NULL : iobref, NULL);
     iobref_unref (iobref);

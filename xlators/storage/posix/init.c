@@ -173,7 +173,6 @@ posix_init (xlator_t *this)
     posix_waiters_init (&priv->waiters);
     posix_wanted_init (&priv->wanted);
     posix_descriptors_init (&priv->descriptors);
-    priv->pool = pool_new ("disk", POSIX_READERS_MAX);
     posix_cache_init (&priv->cache, init_cache_limit (priv));
     posix_reserve_set (priv, priv->reserve_option);
     priv->ready = true;
@@ -204,7 +203,6 @@ posix_fini (xlator_t *this)
     if (!priv->ready)
         return;
     priv->ready = false;
-    pool_free (priv->pool);
     posix_waiters_down (&priv->waiters);
     posix_waiters_destroy (&priv->waiters);
     posix_wanted_destroy (&priv->wanted);

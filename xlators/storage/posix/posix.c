@@ -182,7 +182,7 @@ posix_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* Who waits for a lock must not outlive the graph, nor who has answered a read and still holds the file. */
+/* A thread that waits for a lock must not outlive the graph. */
 static void
 posix_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -192,10 +192,8 @@ posix_notify (xlator_t *this, enum xlator_event event, void *data)
         posix_watch_start (priv->watch);
     if (priv->watch && (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN))
         posix_watch_stop (priv->watch);
-    if (event == XLATOR_PARENT_DOWN) {
+    if (event == XLATOR_PARENT_DOWN)
         posix_waiters_down (&priv->waiters);
-        pool_wait (priv->pool, -1);
-    }
     xlator_pass_on (this, event, data);
 }
 

@@ -24,7 +24,6 @@
 
 #define POSIX_INODE_MAGIC 0x70696e6fu
 #define POSIX_FD_MAGIC 0x70666473u
-#define POSIX_READERS_MAX 128 /* threads that wait for the disk, in the place of those that asked */
 #define POSIX_HANDLE_MAX 128 /* MAX_HANDLE_SZ of the kernel */
 #define POSIX_GFID_XATTR "trusted.gfid"
 
@@ -146,7 +145,6 @@ typedef struct posix_private {
     struct posix_wanted wanted;
     struct posix_reserve reserve;
     struct posix_watch *watch; /* NULL: off. Constant */
-    struct pool *pool;         /* what waits for the disk, where the thread that asks can't: data-ops.c. Constant */
 } posix_private_t;
 
 /* What we keep with an open file or directory. */
@@ -157,8 +155,6 @@ struct posix_fd {
     int again;       /* without one: with which flags a request opens it. Constant */
     int late;        /* what closing one of these failed with, for the next flush; atomic */
     bool wanders;    /* it was without one: the next may stand elsewhere in a directory. Constant */
-    bool waits;      /* its file system can't say whether a read would; atomic */
-    unsigned misses; /* reads in a row that weren't in memory; atomic */
     gfid_t gfid;
     struct posix_fd *next_open; /* of pi; cache.lock */
     struct posix_inode *pi;     /* in whose list of open files this is, or NULL */

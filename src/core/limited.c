@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What routes have in the place of a fop of a graph's top whose operations have limits. */
+#include "core/fops-rows.h"
+#include "core/frame.h"
+#include "core/limit.h"
+#include "core/translator.h"
+#include "core/watch.h"
+
+/* Routes lead down first children. */
+static struct limit *
+limit_of (const xlator_t *this, enum fop op)
+{
+    while (!this->limits)
+        this = this->parents->xlator;
+    return this->limits->of[op];
+}
+
+/* this implements the operation, or watches it. */
+#define DECLARE(kind, name) , C_##kind name
+#define NAME(kind, name) , name
+#define LIMITED(name)                                                                              \
+    name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
+    void UNTRACED limited_##name (call_frame_t *frame, xlator_t *this FOP_ARGS_##name (DECLARE))   \
+    {                                                                                              \
+        struct limit *const limit = limit_of (this, FOP_##name);                                   \
+        name##_fop *fn = __atomic_load_n (&this->watchers, __ATOMIC_RELAXED) ? watched_##name      \
+                                                                            : xlator_own_##name (this); \
+        struct limit_turn turn;                                                                    \
+                                                                                                   \
+        if (G_LIKELY (limit_enter (limit, &turn))) {                                               \
+            fn (frame, this FOP_ARGS_##name (NAME));                                               \
+            limit_leave (&turn);                                                                   \
+        } else {                                                                                   \
+            limit_wait (limit, frame, fop_##name##_stub (frame, fn FOP_ARGS_##name (NAME)));       \
+        }                                                                                          \
+    }
+FOP_LIST (LIMITED)

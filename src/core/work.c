@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/work.h"
+#include "core/attempt.h"
+#include "core/clock.h"
+#include "core/thread.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define REST INT64_C (10000000000) /* ns without work after which a thread ends */
+
+struct worker {
+    unsigned number;  /* constant */
+    pthread_t thread; /* the starting thread's, until it is joined */
+    pthread_cond_t called;
+    bool rests;          /* lock; among pool.resting */
+    struct worker *next; /* lock; in resting or ended */
+};
+
+static struct {
+    pthread_mutex_t lock;    /* guards all but starts; a leaf */
+    pthread_cond_t changed;  /* no work is left, or a thread ended */
+    unsigned users;
+    struct work_item *first, **last;
+    unsigned waiting, busy;  /* work without a thread; threads with work */
+    unsigned threads, awaited; /* all threads; those that were called or started and haven't looked for work yet */
+    struct worker *workers[WORK_THREADS];
+    struct worker *resting;  /* the one that rested last first */
+    struct worker *ended;    /* to be joined */
+    bool ending;
+    struct attempt starts;   /* of threads */
+} pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .last = &pool.first };
+
+static void __attribute__ ((constructor))
+pool_init (void)
+{
+    thread_cond_init (&pool.changed);
+}
+
+/* --- what a thread does ----------------------------------------------------------------------- */
+
+static struct work_item *
+take_locked (void)
+{
+    struct work_item *work = pool.first;
+
+    if (!work)
+        return NULL;
+    pool.first = work->next;
+    if (!pool.first)
+        pool.last = &pool.first;
+    pool.waiting--;
+    return work;
+}
+
+static void
+work_locked (void)
+{
+    struct work_item *work;
+
+    while ((work = take_locked ())) {
+        pool.busy++;
+        pthread_mutex_unlock (&pool.lock);
+        work->run (work);
+        pthread_mutex_lock (&pool.lock);
+        if (--pool.busy == 0 && !pool.first)
+            thread_cond_broadcast (&pool.changed);
+    }
+}
+
+static void
+unlink_resting_locked (struct worker *worker)
+{
+    struct worker **at = &pool.resting;
+
+    while (*at != worker)
+        at = &(*at)->next;
+    *at = worker->next;
+}
+
+/* False: no work came for so long that the thread ends. */
+static bool
+rest_locked (struct worker *worker)
+{
+    const int64_t until = clock_now () + REST;
+    int r = 0;
+
+    worker->rests = true;
+    worker->next = pool.resting;
+    pool.resting = worker;
+    thread_set_idle (true);
+    while (worker->rests && r == 0)
+        r = thread_cond_wait_until (&worker->called, &pool.lock, until);
+    thread_set_idle (false);
+    if (worker->rests) {
+        unlink_resting_locked (worker);
+        return false;
+    }
+    pool.awaited--;
+    return true;
+}
+
+static void
+leave_locked (struct worker *worker)
+{
+    pool.workers[worker->number] = NULL;
+    pool.threads--;
+}
+
+static void *
+worker_run (void *data)
+{
+    struct worker *worker = data;
+
+    pthread_mutex_lock (&pool.lock);
+    pool.awaited--;
+    do
+        work_locked ();
+    while (!pool.ending && rest_locked (worker));
+    leave_locked (worker);
+    worker->next = pool.ended;
+    pool.ended = worker;
+    thread_cond_broadcast (&pool.changed);
+    pthread_mutex_unlock (&pool.lock);
+    return NULL;
+}
+
+/* --- calling one ------------------------------------------------------------------------------ */
+
+static void
+worker_free (struct worker *worker)
+{
+    pthread_cond_destroy (&worker->called);
+    g_free (worker);
+}
+
+static struct worker *
+worker_new_locked (void)
+{
+    struct worker *worker = g_new0 (struct worker, 1);
+
+    while (pool.workers[worker->number])
+        worker->number++;
+    pool.workers[worker->number] = worker;
+    thread_cond_init (&worker->called);
+    pool.threads++;
+    pool.awaited++;
+    return worker;
+}
+
+static void
+call_resting_locked (void)
+{
+    struct worker *worker = pool.resting;
+
+    pool.resting = worker->next;
+    pool.awaited++;
+    worker->rests = false;
+    thread_cond_signal (&worker->called);
+}
+
+/* Calls a thread for what waits. A worker that is to be started, or NULL. */
+static struct worker *
+call_locked (void)
+{
+    if (pool.waiting <= pool.awaited)
+        return NULL;
+    if (!pool.resting)
+        return pool.threads < WORK_THREADS ? worker_new_locked () : NULL;
+    call_resting_locked ();
+    return NULL;
+}
+
+static void
+join_ended (void)
+{
+    struct worker *worker;
+
+    pthread_mutex_lock (&pool.lock);
+    while ((worker = pool.ended)) {
+        pool.ended = worker->next;
+        pthread_mutex_unlock (&pool.lock);
+        thread_join (worker->thread);
+        worker_free (worker);
+        pthread_mutex_lock (&pool.lock);
+    }
+    pthread_mutex_unlock (&pool.lock);
+}
+
+/* With no thread at all, the calling one does the work. */
+static void
+not_started (struct worker *worker)
+{
+    pthread_mutex_lock (&pool.lock);
+    pool.awaited--;
+    leave_locked (worker);
+    if (pool.threads == 0)
+        work_locked ();
+    pthread_mutex_unlock (&pool.lock);
+    worker_free (worker);
+}
+
+static void
+start (struct worker *worker)
+{
+    char name[16];
+    int r = -EAGAIN;
+
+    snprintf (name, sizeof name, "work-%u", worker->number);
+    join_ended ();
+    if (attempt_is_due (&pool.starts))
+        r = attempt_ended (&pool.starts, NULL, thread_new (&worker->thread, name, worker_run, worker), "thread for operations (%s)", name);
+    if (r < 0)
+        not_started (worker);
+}
+
+void
+work_put (struct work_item *work)
+{
+    struct worker *fresh;
+
+    work->next = NULL;
+    pthread_mutex_lock (&pool.lock);
+    *pool.last = work;
+    pool.last = &work->next;
+    pool.waiting++;
+    fresh = call_locked ();
+    pthread_mutex_unlock (&pool.lock);
+    if (fresh)
+        start (fresh);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+struct work_numbers
+work_count (void)
+{
+    struct work_numbers numbers;
+
+    pthread_mutex_lock (&pool.lock);
+    numbers = (struct work_numbers){ pool.waiting, pool.busy, pool.threads };
+    pthread_mutex_unlock (&pool.lock);
+    return numbers;
+}
+
+static bool
+wait_locked (int64_t until)
+{
+    int r = 0;
+
+    while ((pool.waiting || pool.busy) && r == 0) {
+        if (until < 0)
+            thread_cond_wait (&pool.changed, &pool.lock);
+        else
+            r = thread_cond_wait_until (&pool.changed, &pool.lock, until);
+    }
+    return !pool.waiting && !pool.busy;
+}
+
+bool
+work_wait (int64_t until)
+{
+    bool done;
+
+    pthread_mutex_lock (&pool.lock);
+    done = wait_locked (until);
+    pthread_mutex_unlock (&pool.lock);
+    return done;
+}
+
+void
+work_use (void)
+{
+    pthread_mutex_lock (&pool.lock);
+    pool.users++;
+    pthread_mutex_unlock (&pool.lock);
+}
+
+void
+work_leave (void)
+{
+    pthread_mutex_lock (&pool.lock);
+    if (--pool.users == 0) {
+        wait_locked (-1);
+        pool.ending = true;
+        while (pool.resting)
+            call_resting_locked ();
+        while (pool.threads > 0)
+            thread_cond_wait (&pool.changed, &pool.lock);
+        pool.ending = false;
+    }
+    pthread_mutex_unlock (&pool.lock);
+    join_ended ();
+}
