@@ -49,26 +49,46 @@ done
 need_root
 need_command python3
 
-# Removed files that are open take a descriptor each. When these are used up, removing fails, and the requests that fail don't wait one after the other.
+# A removed file that is open takes one descriptor. When these are used up, removing fails, and the requests that fail don't wait one after the other.
 stack
-(ulimit -n 64 && mount_volfile "$VOL") || exit 1
-DAEMON=$(cat pid)
-said=$(python3 - "$MNT" <<'END'
+for files in 40 150; do
+    (ulimit -n 64 && mount_volfile "$VOL") || exit 1
+    DAEMON=$(cat pid)
+    said=$(python3 - "$MNT" $files <<'END'
 import os, sys, time
-paths = [os.path.join (sys.argv[1], f"removed-{i}") for i in range (150)]
-files = [open (path, "w") for path in paths]
-begin, failed = time.monotonic (), 0
-for path in paths:
+paths = [os.path.join (sys.argv[1], f"removed-{i}") for i in range (int (sys.argv[2]))]
+files = [open (path, "w+") for path in paths]
+begin, removed = time.monotonic (), []
+for path, file in zip (paths, files):
     try:
         os.unlink (path)
+        removed.append (file)
     except OSError:
-        failed += 1
-print ("many fail" if failed > 50 else failed, "at once" if time.monotonic () - begin < failed / 2 else "slowly")
+        pass
+failed = len (files) - len (removed)
+slowly = time.monotonic () - begin >= max (failed / 2, 1)
+for file in removed:
+    file.write (file.name)
+    file.flush ()
+    file.seek (0)
+    if os.stat (file.fileno ()).st_nlink != 0 or file.read () != file.name:
+        print ("wrong", file.name)
+# Closed, one is still there for a descriptor that stands for it, and can be opened again.
+kept = removed.pop (0)
+path = os.open (f"/proc/self/fd/{kept.fileno ()}", os.O_PATH)
+kept.close ()
+removed.pop ().close ()
+time.sleep (0.5)
+with open (f"/proc/self/fd/{path}") as again:
+    if os.stat (path).st_nlink != 0 or again.read () != kept.name:
+        print ("it is gone")
+print ("many fail" if failed > 50 else failed, "slowly" if slowly else "at once")
 END
 )
-[ "$said" = "many fail at once" ] || [ "$said" = "0 slowly" ] || fail "removing open files: $said"
-unmount
-rm -f "$BACK"/removed-* "$LOG"
+    [ "$said" = "0 at once" ] || [ "$said" = "many fail at once" -a $files = 150 ] || fail "removing $files open files: $said"
+    unmount
+    rm -f "$BACK"/removed-* "$LOG"
+done
 
 dumped () {
     sed -n "s/^$1 = //p" "$MNT/.meta/graphs/active/posix/private"
