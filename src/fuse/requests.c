@@ -103,6 +103,7 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->umask = ctx->umask;
     root->checked = bridge->checks_all || (root->uid == 0 && bridge->is_root);
     root->find_groups = groups_find;
+    root->times = bridge->times;
     root->about = about;
     root->top = req;
     slow_request_begins (bridge_of (req), about & INODE_REALM ? NULL : root); /* .meta's own are none of the graph's */

@@ -79,3 +79,26 @@ if grep -q '^kernel passthrough: yes' <<<"$("$WINDLASS" explain "$MNT/file")"; t
     expect "times in the directory of a mapped file that the kernel writes itself" "moved stayed stayed" "$(moved "$BACK")"
     expect "times in the mount of the same" moved "$(moved "$MNT" | cut -d ' ' -f 3)"
 fi
+unmount
+
+# In a mount with ro or noatime reading moves no access time in the directory, whoever owns the file, as in a bind mount.
+mkdir "$BACK/sub"
+echo text >"$BACK/read"
+chown -R 1234 "$BACK/sub" "$BACK/read"
+stack
+for graph in "" performance/open-behind performance/quick-read features/utime,noatime=off; do
+    stack $graph
+    for options in ro noatime rw; do
+        mount_volfile "$VOL" -o "$options"
+        touch -a -d 2001-01-01 "$BACK/sub" "$BACK/read"
+        cat "$MNT/read" >/dev/null
+        ls "$MNT/sub"
+        expected=stay
+        [ $options != rw ] || [ "$graph" = performance/quick-read ] || expected=move
+        moved=stay
+        [ "$(stat -c %X "$BACK/read")" = 978307200 ] || moved=move
+        expect "access times with $options below '$graph'" $expected $moved
+        [ $options = rw ] || expect "a directory's with $options below '$graph'" 978307200 "$(stat -c %X "$BACK/sub")"
+        unmount
+    done
+done

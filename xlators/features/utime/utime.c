@@ -50,8 +50,9 @@ static void
 utime_stamp (call_frame_t *frame, xlator_t *this)
 {
     const utime_private_t *priv = this->private;
+    const unsigned before = __atomic_load_n (&frame->root->times, __ATOMIC_RELAXED);
 
-    __atomic_store_n (&frame->root->times, __atomic_load_n (&priv->times, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n (&frame->root->times, (before & TIMES_NOT_OF_READING) | __atomic_load_n (&priv->times, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 static void
