@@ -295,6 +295,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/permissions.sh \
     %D%/mount/private-files.sh \
     %D%/mount/private-mount.sh \
+    %D%/mount/protected.sh \
     %D%/mount/privileges-dropped.sh \
     %D%/mount/posix-acl.sh \
     %D%/mount/power-cut-sqlite.sh \
