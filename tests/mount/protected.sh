@@ -77,4 +77,12 @@ for values in "0 0 0 0" "1 1 1 1" "2 2 1 1"; do
         done
         unmount
     done
+    # A translator that decides hears of hard links alone.
+    stack system/posix-acl
+    mount_volfile "$VOL" --acl=translator
+    attempts "$MNT" >got
+    expect "hard links with $values, acl=translator" "$(grep -E '^[0-9]+ link [a-z]+,? ' <<<"$bare" | grep -v O_CREAT)" \
+        "$(grep -E '^[0-9]+ link [a-z]+,? ' got | grep -v O_CREAT)"
+    expect_match "a file with $values, acl=translator" '1777 regular O_CREAT ok' "$(cat got)"
+    unmount
 done
