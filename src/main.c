@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "core/ours.h"
 #include "core/thread.h"
+#include "core/timer.h"
 #include "daemon/daemon.h"
 #include "trace/probes.h"
 #include "trace/numbers.h"
@@ -206,9 +207,11 @@ start (struct program *program)
     /* Here, because threads have the capabilities of who starts them. */
     if (options->confine)
         confine_capabilities ();
-    r = graph_activate (program->graph);
+    r = timers_start ();
+    if (r == 0)
+        r = graph_activate (program->graph);
     if (r < 0)
-        return 1; /* it said why */
+        return 1; /* both say why */
     probes_begin (program->graph->xlators);
     program->bridge = bridge_new (program->graph, program->mountpoint, (const char *const *) options->bridge->pdata,
                                   options->kernel->str, &error);

@@ -9,12 +9,13 @@ test_ldadd = $(whole_objects) $(CHECK_LIBS) $(whole_libs)
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/all tests/graph/all
 endif
-tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h \
+tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no-threads.h \
     %D%/unit/test_control.c \
     %D%/unit/test_data.c \
     %D%/unit/test_every.c \
     %D%/unit/test_frame.c \
     %D%/unit/test_heaps.c \
+    %D%/unit/test_held.c \
     %D%/unit/test_histogram.c \
     %D%/unit/test_inode.c \
     %D%/unit/test_lru.c \
@@ -294,6 +295,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/permissions.sh \
     %D%/mount/private-files.sh \
     %D%/mount/private-mount.sh \
+    %D%/mount/protected.sh \
     %D%/mount/privileges-dropped.sh \
     %D%/mount/posix-acl.sh \
     %D%/mount/power-cut-sqlite.sh \

@@ -22,6 +22,8 @@ struct audit {
      * be given back. Called with locks held (itable.lock), so it takes only a leaf. */
     bool (*count) (enum audit_kind kind, void *object, int change, const void *caller);
     void (*misuse) (const struct audit_misuse *misuse);
+    /* An fd (or inode) ends, with which the translator keeps something, and it has no callback that would be told: release, releasedir or forget. */
+    void (*context_left) (const xlator_t *xlator, const char *callback, const void *ctx);
     /* Memory of a frame's local, zeroed; and it is over. */
     void *(*local_new) (xlator_t *owner, size_t size);
     void (*local_gone) (void *local);

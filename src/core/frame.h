@@ -107,7 +107,7 @@ struct interrupt_watch {
 struct stack_local; /* a piece of frame_local_new's memory */
 struct strand;      /* frames for those that wind more than once */
 
-/* What features/utime has storage do about the times of files. */
+/* What storage shall do about the times of files: features/utime says it, and the bridge for the mount options ro and noatime. */
 enum {
     TIMES_OF_REQUEST = 1 << 0,   /* what a change moves on, or sets to "now", gets the request's ctime */
     TIMES_NOT_OF_READING = 1 << 1, /* reading what is opened moves no atime */
@@ -123,8 +123,7 @@ struct call_stack {
     mode_t umask;
     uint64_t lk_owner;
     struct timespec ctime; /* when it came, time of day */
-    unsigned times;        /* TIMES_*: what storage shall do about times. Whoever sets it does
-                              so in each operation that looks at it. Atomic */
+    unsigned times;        /* TIMES_*. A translator that sets it does so in each operation that looks at it. Atomic */
     int64_t begin;         /* the same, clock_now, to a few milliseconds */
     uint64_t reported;     /* the number of the last request here that the watchdog spoke of; its own */
     pid_t thread;          /* who took it up last: thread_id, 0 when that isn't known. Atomic */
@@ -170,6 +169,7 @@ struct stack_caller {
     pid_t pid;
     mode_t umask;
     bool checked;
+    unsigned times; /* TIMES_NOT_OF_READING, or 0 */
     uint64_t lk_owner, about, caused_by; /* as in the request; caused_by is its number */
     int ngroups;
     gid_t groups[];

@@ -95,21 +95,36 @@ held_work (void *data)
     return NULL;
 }
 
-/* One more when all are busy; with none at all there is nobody to go on, and that is the end of the program. */
+/* Of the timers' thread: there is no worker, and none could be started. */
+static void
+held_work_off (void *data)
+{
+    struct held_calls *calls = data;
+    struct held *one;
+
+    pthread_mutex_lock (&calls->lock);
+    while (calls->n_workers == 0 && (one = g_queue_pop_head (&calls->ready))) {
+        pthread_mutex_unlock (&calls->lock);
+        held_go_on (one);
+        pthread_mutex_lock (&calls->lock);
+    }
+    if (__atomic_sub_fetch (&calls->timers, 1, __ATOMIC_ACQ_REL) == 0)
+        thread_cond_broadcast (&calls->quiet);
+    pthread_mutex_unlock (&calls->lock);
+}
+
+/* Starts one more worker when all are busy. As long as none could be started, the timers' thread goes on with the calls. */
 static void
 held_wake_worker_locked (struct held_calls *calls)
 {
-    int r;
-
-    if (calls->idle >= calls->ready.length || calls->n_workers == WORKERS_MAX || !attempt_is_due (&calls->starts)) {
-        thread_cond_signal (&calls->work);
-        return;
-    }
-    r = attempt_ended (&calls->starts, NULL, thread_new (&calls->workers[calls->n_workers], "held", held_work, calls), "thread for calls that were held back");
-    if (r == 0)
+    if (calls->idle < calls->ready.length && calls->n_workers < WORKERS_MAX && attempt_is_due (&calls->starts)
+        && attempt_ended (&calls->starts, NULL, thread_new (&calls->workers[calls->n_workers], "held", held_work, calls),
+                          "thread for calls that were held back") == 0)
         calls->n_workers++;
-    else if (calls->n_workers == 0)
-        g_error ("can't start a thread for calls that were held back: %s", g_strerror (-r));
+    if (calls->n_workers == 0) {
+        __atomic_add_fetch (&calls->timers, 1, __ATOMIC_RELAXED);
+        timer_after (0, held_work_off, calls);
+    }
     thread_cond_signal (&calls->work);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Calls that are held back without a thread that waits: for a time, until somebody lets them go, until whoever asked is
- * interrupted, or until the graph ends. Then one of a few threads goes on with them; not the timers' own, since what is below may
- * take its time.
+ * interrupted, or until the graph ends. Then one of a few threads goes on with them. The timers' thread does so only while no other
+ * could be started: what is below may take its time.
  *
  *   held_add (priv->held, call_keep_to_pass (call), 100 * 1000000, NULL);
  */

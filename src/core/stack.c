@@ -146,6 +146,7 @@ stack_new_like (xlator_t *this, const call_frame_t *frame)
     root->checked = from->checked;
     root->lk_owner = from->lk_owner;
     root->ctime = from->ctime;
+    root->times = __atomic_load_n (&from->times, __ATOMIC_RELAXED);
     root->about = from->about;
     root->caused_by = from->unique;
     if (from->ngroups >= 0) {
@@ -167,6 +168,7 @@ stack_caller_new (call_stack_t *root)
     struct stack_caller *caller = g_malloc (sizeof *caller + n * sizeof (gid_t));
 
     *caller = (struct stack_caller){ .uid = root->uid, .gid = root->gid, .pid = root->pid, .umask = root->umask,
+                                     .times = __atomic_load_n (&root->times, __ATOMIC_RELAXED) & TIMES_NOT_OF_READING,
                                      .checked = root->checked, .lk_owner = root->lk_owner, .about = root->about,
                                      .caused_by = root->unique, .ngroups = n };
     if (n > 0) /* groups may be NULL */
@@ -184,6 +186,7 @@ stack_new_as (xlator_t *this, const struct stack_caller *caller)
     root->pid = caller->pid;
     root->umask = caller->umask;
     root->checked = caller->checked;
+    root->times = caller->times;
     root->lk_owner = caller->lk_owner;
     root->about = caller->about;
     root->caused_by = caller->caused_by;

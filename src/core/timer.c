@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/timer.h"
+#include "core/attempt.h"
 #include "core/clock.h"
 #include "core/scheduler.h"
 #include "core/thread.h"
@@ -21,6 +22,7 @@ static struct {
     GSequence *queue;     /* the next first; lock */
     uint64_t number;      /* lock */
     bool running;         /* lock */
+    struct attempt start; /* of the thread */
 } timers = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int
@@ -70,22 +72,37 @@ timer_run (void *unused)
     return NULL;
 }
 
-/* The thread starts with the first timer and stays: a program without any has none. */
-static void
+/* The thread starts with the first timer, or by timers_start, and stays: a program that needs no timer has none. */
+static int
 timers_start_locked (void)
 {
     pthread_t thread;
+    int r;
 
     if (!timers.queue)
         timers.queue = g_sequence_new (NULL);
     if (timers.running || scheduler_on)
-        return;
+        return 0;
+    if (!attempt_is_due (&timers.start))
+        return -EAGAIN;
     thread_cond_init (&timers.changed);
-    int r = thread_new (&thread, "timer", timer_run, NULL);
+    r = attempt_ended (&timers.start, NULL, thread_new (&thread, "timer", timer_run, NULL), "thread for timers");
     if (r < 0)
-        g_error ("can't start the timer's thread: %s", g_strerror (-r));
+        return r;
     pthread_detach (thread);
     timers.running = true;
+    return 0;
+}
+
+int
+timers_start (void)
+{
+    int r;
+
+    pthread_mutex_lock (&timers.lock);
+    r = timers_start_locked ();
+    pthread_mutex_unlock (&timers.lock);
+    return r;
 }
 
 core_timer_t *
@@ -97,7 +114,7 @@ timer_after (int64_t nanoseconds, void (*fn) (void *data), void *data)
     timer->fn = fn;
     timer->data = data;
     pthread_mutex_lock (&timers.lock);
-    timers_start_locked ();
+    (void) timers_start_locked (); /* if that failed, the next timer tries again */
     timer->number = timers.number++;
     timer->place = g_sequence_insert_sorted (timers.queue, timer, timer_compare, NULL);
     if (timers.running && !scheduler_on && timer->place == g_sequence_get_begin_iter (timers.queue))

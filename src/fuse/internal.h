@@ -101,6 +101,7 @@ struct bridge {
     bool mounted;
     bool checked;          /* the kernel checks rights before it asks (default_permissions) */
     bool checks_all;       /* and looks at ACLs too, so that storage would refuse nobody whom it lets pass. Set before the first request */
+    unsigned times;        /* root->times of each request: TIMES_NOT_OF_READING, if it is mounted with ro or noatime. Constant */
     bool is_root;          /* the daemon is: storage refuses root nothing */
     bool for_others;       /* it was asked that others than who mounts may use it */
     bool idmapped;         /* it may be mounted again with other ids: then requests hardly ever say whose they are */

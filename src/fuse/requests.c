@@ -97,6 +97,7 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->umask = ctx->umask;
     root->checked = bridge->checks_all || (root->uid == 0 && bridge->is_root);
     root->find_groups = groups_find;
+    root->times = bridge->times;
     root->about = about;
     root->top = req;
     root->top_number = loop_number ();

@@ -324,6 +324,7 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
         bridge->groups = groups_cache_new (bridge->settings.gid_timeout);
         limits_begin (bridge);
         all = session_options (bridge, mount_options);
+        bridge->times = has_option (all, "ro") || has_option (all, "noatime") ? TIMES_NOT_OF_READING : 0;
         r = session_make (bridge, all, ret_error);
     }
     if (r < 0)

@@ -2,6 +2,8 @@
 /* A loaded graph comes to life, children first, and ends, parents first. */
 #include "graph/internal.h"
 
+#include "core/audit.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -15,8 +17,12 @@ graph_forget (inode_t *inode, void *data)
     for (guint i = 0; i < graph->xlators->len; i++) {
         xlator_t *xl = graph->xlators->pdata[i];
 
-        if (xl->ready && xl->api->cbks.forget && inode_ctx_get (inode, xl))
+        if (!xl->ready || xl->inode_slot < 0 || !inode_ctx_get (inode, xl))
+            continue;
+        if (xl->api->cbks.forget)
             xl->api->cbks.forget (xl, inode);
+        else if (G_UNLIKELY (audit) && audit->context_left)
+            audit->context_left (xl, "forget", inode_ctx_get (inode, xl));
     }
 }
 
@@ -34,6 +40,8 @@ graph_release (fd_t *fd, void *data)
             cbks->releasedir (xl, fd);
         else if (cbks && !directory && cbks->release)
             cbks->release (xl, fd);
+        else if (G_UNLIKELY (audit) && audit->context_left && cbks && xl->fd_slot >= 0 && fd_ctx_get (fd, xl))
+            audit->context_left (xl, directory ? "releasedir" : "release", fd_ctx_get (fd, xl));
     }
 }
 

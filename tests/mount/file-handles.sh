@@ -21,3 +21,70 @@ mkdir "$MNT/again"
 expect_match "after a rename within" '^one.renamed: one$' "$("$PROGRAMS/handles" "$MNT" one.renamed)"
 expect "what is in the directory" "again dir gone one.renamed.renamed three.renamed two.renamed" \
     "$(ls "$BACK" | paste -sd' ')"
+unmount
+
+# Beyond lru-limit a handle of what the kernel forgot is stale. It never opens another file, also when the inode's number in the mount, or in the
+# directory, is another file's by then.
+need_command python3
+rm -rf "${BACK:?}"/*
+mount_volfile "$VOL" --lru-limit=16
+said=$(python3 - "$MNT" <<'EOF'
+import ctypes, errno, os, sys
+libc = ctypes.CDLL (None, use_errno=True)
+os.chdir (sys.argv[1])
+top = os.open (".", os.O_RDONLY | os.O_DIRECTORY)
+
+class Handle (ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint), ("type", ctypes.c_int), ("bytes", ctypes.c_char * 128)]
+
+def handle_of (name):
+    handle, mount = Handle (128), ctypes.c_int ()
+    if libc.name_to_handle_at (top, name.encode (), ctypes.byref (handle), ctypes.byref (mount), 0) < 0:
+        raise OSError (ctypes.get_errno (), name)
+    return handle
+
+def forget ():
+    with open ("/proc/sys/vm/drop_caches", "w") as drop:
+        drop.write ("2")
+
+def make (name):
+    with open (name, "w") as file:
+        file.write (name)
+
+names = [f"file-{i}" for i in range (400)]
+for name in names:
+    make (name)
+handles = [handle_of (name) for name in names]
+counts = {"opened": 0, "stale": 0}
+
+def look (removed):
+    forget ()
+    for i, handle in enumerate (handles):
+        fd = libc.open_by_handle_at (top, ctypes.byref (handle), os.O_RDONLY)
+        if fd < 0:
+            if ctypes.get_errno () != errno.ESTALE:
+                print (names[i], os.strerror (ctypes.get_errno ()))
+            counts["stale"] += 1
+            continue
+        text = os.read (fd, 100).decode ()
+        os.close (fd)
+        if text != names[i] or i in removed:
+            print (names[i], "opened", text)
+        counts["opened"] += 1
+
+look (())
+# Others take the numbers of what is forgotten and of what is gone.
+removed = set (range (0, 400, 2))
+for i in removed:
+    os.unlink (names[i])
+for i in range (400):
+    make (f"other-{i}")
+look (removed)
+print ("some opened" if counts["opened"] else counts, "some stale" if counts["stale"] > 400 else counts)
+# Found by its name again, a file is open to its handle again or stale.
+for name in os.listdir ("."):
+    os.stat (name)
+look (removed)
+EOF
+)
+expect "handles beyond lru-limit" "some opened some stale" "$said"

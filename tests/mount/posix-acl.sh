@@ -68,6 +68,7 @@ for write in "echo >>'$MNT/dir/capable'" "truncate -s 100 '$MNT/dir/capable'" "f
 done
 capable
 expect_error 'Operation not permitted' as 1003 setfattr -x security.capability "$MNT/dir/capable"
+expect_error 'Operation not permitted' as 1003 setfattr -n security.capability "$MNT/dir/capable"
 
 # --- super-uid, while it is mounted
 chmod 600 "$BACK/dir/file"

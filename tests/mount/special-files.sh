@@ -59,3 +59,17 @@ stack
 mount_volfile "$VOL" -o dev
 try_all "what the kernel checks"
 kill "$server"
+
+# What the kernel refuses itself: attributes of a pipe, and modes of fallocate that FUSE doesn't have.
+expect "attributes of a pipe" ENOTTY "$(python3 - "$MNT/pipe" <<'EOF'
+import errno, fcntl, os, sys
+try:
+    print (fcntl.ioctl (os.open (sys.argv[1], os.O_RDONLY | os.O_NONBLOCK), 0x80086601, bytes (8))) # FS_IOC_GETFLAGS
+except OSError as error:
+    print (errno.errorcode[error.errno])
+EOF
+)"
+head -c 64K /dev/zero >"$MNT/long"
+for mode in --collapse-range --insert-range; do
+    expect_error 'not supported' fallocate $mode --offset 4096 --length 4096 "$MNT/long"
+done

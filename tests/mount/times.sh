@@ -38,3 +38,67 @@ cp -p "$BACK/file" keep
 cp -p keep "$MNT/kept"
 unmount
 expect "a copy's time with the writeback cache" "$(stat -c %.9Y keep)" "$(stat -c %.9Y "$BACK/kept")"
+
+# A store through a shared mapping, of which the kernel tells nobody: moved WHERE HOW says whether the time of the file there moved by the store, by
+# msync, and by close.
+moved () {
+    python3 - "$MNT/mapped" "$1/mapped" <<'EOF'
+import mmap, os, sys, time
+with open (sys.argv[1], "w+b") as file:
+    file.truncate (4096)
+    map = mmap.mmap (file.fileno (), 4096)
+    times = [os.stat (sys.argv[2]).st_mtime_ns]
+    def look ():
+        times.append (os.stat (sys.argv[2]).st_mtime_ns)
+        time.sleep (0.02)
+    time.sleep (0.02)
+    map[0] = 65
+    look ()
+    map.flush ()
+    look ()
+    map.close ()
+time.sleep (0.2) # close tells storage late
+look ()
+print (*["moved" if after > before else "stayed" for before, after in zip (times, times[1:])])
+EOF
+}
+mount_volfile "$VOL"
+expect "times of a mapped file" "stayed moved stayed" "$(moved "$MNT")"
+unmount
+mount_volfile "$VOL" --kernel-writeback-cache=on
+expect "times of a mapped file with the writeback cache" "moved stayed stayed" "$(moved "$MNT")"
+# Data that the kernel still holds is data.
+expect "data and hole" "4096 8192" "$(python3 -c 'import os, sys
+fd = os.open (sys.argv[1], os.O_CREAT | os.O_RDWR)
+os.pwrite (fd, b"x", 8191)
+print (os.lseek (fd, 4096, os.SEEK_DATA), os.lseek (fd, 4096, os.SEEK_HOLE))' "$MNT/holes")"
+unmount
+need_root
+PASSTHROUGH=auto mount_volfile "$VOL" --exclusive
+if grep -q '^kernel passthrough: yes' <<<"$("$WINDLASS" explain "$MNT/file")"; then
+    expect "times in the directory of a mapped file that the kernel writes itself" "moved stayed stayed" "$(moved "$BACK")"
+    expect "times in the mount of the same" moved "$(moved "$MNT" | cut -d ' ' -f 3)"
+fi
+unmount
+
+# In a mount with ro or noatime reading moves no access time in the directory, whoever owns the file, as in a bind mount.
+mkdir "$BACK/sub"
+echo text >"$BACK/read"
+chown -R 1234 "$BACK/sub" "$BACK/read"
+stack
+for graph in "" performance/open-behind performance/quick-read features/utime,noatime=off; do
+    stack $graph
+    for options in ro noatime rw; do
+        mount_volfile "$VOL" -o "$options"
+        touch -a -d 2001-01-01 "$BACK/sub" "$BACK/read"
+        cat "$MNT/read" >/dev/null
+        ls "$MNT/sub"
+        expected=stay
+        [ $options != rw ] || [ "$graph" = performance/quick-read ] || expected=move
+        moved=stay
+        [ "$(stat -c %X "$BACK/read")" = 978307200 ] || moved=move
+        expect "access times with $options below '$graph'" $expected $moved
+        [ $options = rw ] || expect "a directory's with $options below '$graph'" 978307200 "$(stat -c %X "$BACK/sub")"
+        unmount
+    done
+done

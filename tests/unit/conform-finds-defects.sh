@@ -68,7 +68,7 @@ pass rwlock-over-unwind straight/stat lock held: 'bad' .*the read lock that pass
 pass swapped straight/writev* attributes: 'bad' \(defects/pass\), writev
 pass stale-post straight/writev/* attributes: 'bad' \(defects/pass\), writev: size
 pass short straight/writev result differs: writev
-pass negative-errno straight/mkdir/loc=file errno: 'bad' \(defects/pass\), mkdir: it failed with op_errno -
+pass negative-errno straight/mkdir/loc=file negative errno: 'bad' \(defects/pass\), mkdir: it failed with op_errno -E[A-Z]
 pass errno-on-success straight/stat errno: 'bad' \(defects/pass\), stat: it succeeded
 pass static-state straight/stat static variable changed: defects/pass: 'requests'
 pass append-forgotten straight/writev/fd=append result differs: writev
@@ -88,6 +88,7 @@ pass dict-changed straight/stat lent memory changed: 'bad' \(defects/pass\), sta
 pass wrong-inode straight/mkdir attributes: 'bad' \(defects/pass\), mkdir: what it made has type
 pass request-leak straight/opendir request never ended: 'bad' \(defects/pass\), opendir
 pass twice-on-rename-error failing/rename answered twice: 'bad' \(defects/pass\), rename
+pass context-kept straight/open context never freed: defects/pass: 'bad' keeps something with an open file
 pass rename-error-swallowed failing/rename result differs: rename
 rot in-place-down straight/writev lent memory changed: 'bad' \(defects/rot\), writev: rot_iovec
 rot in-place-up straight/readv lent memory changed: 'bad' \(defects/rot\), readv: rot_iovec

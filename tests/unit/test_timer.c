@@ -5,6 +5,8 @@
 #include "core/timer.h"
 
 #include "../program.h"
+#include "no-threads.h"
+#include <errno.h>
 #include <glib.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -103,6 +105,23 @@ START_TEST (a_thousand_at_once_are_all_called)
 }
 END_TEST
 
+START_TEST (without_a_thread_a_timer_waits_for_the_next_that_gets_one)
+{
+    threads_forbid ();
+    ck_assert_int_eq (timers_start (), -EAGAIN);
+    timer_after (0, note, "a");
+    ck_assert_uint_eq (timer_count (), 1);
+    threads_allow ();
+    timer_after (0, note, "b"); /* too early to try again */
+    ck_assert_uint_eq (timer_count (), 2);
+    g_usleep (1100000);
+    timer_after (0, note, "c");
+    wait_for (3);
+    ck_assert_str_eq (seen.called->str, "abc");
+    ck_assert_int_eq (timers_start (), 0);
+}
+END_TEST
+
 static void
 begin (void)
 {
@@ -125,6 +144,7 @@ TEST_PROGRAM (test_timer)
     tcase_add_test (tcase, none_is_called_too_early);
     tcase_add_test (tcase, one_that_was_taken_back_is_not_called);
     tcase_add_test (tcase, a_thousand_at_once_are_all_called);
+    tcase_add_test (tcase, without_a_thread_a_timer_waits_for_the_next_that_gets_one);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

@@ -3,6 +3,7 @@
 #include "conform/inprocess/inprocess.h"
 
 #include "core/dirent.h"
+#include "core/errors.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -31,9 +32,13 @@ check_errno (const struct rule *rule)
 {
     const struct answer *answer = rule->answer;
 
-    if (answer->op_ret < 0 && (answer->op_errno <= 0 || answer->op_errno > 4095))
+    if (answer->op_ret < 0 && answer->op_errno < 0)
+        broken (rule, "negative errno", "it failed with op_errno -%s; an op_errno is positive", error_name (-answer->op_errno));
+    else if (answer->op_ret < 0 && (answer->op_errno == 0 || answer->op_errno > 4095))
         broken (rule, "errno", "it failed with op_errno %d, which is no errno", answer->op_errno);
-    if (answer->op_ret < -1)
+    if (answer->op_ret < -1 && error_is_known (-answer->op_ret))
+        broken (rule, "negative errno", "op_ret is -%s; a failure is -1, and op_errno says which", error_name (-answer->op_ret));
+    else if (answer->op_ret < -1)
         broken (rule, "errno", "op_ret is %d; a failure is -1", answer->op_ret);
     if (answer->op_ret >= 0 && answer->op_errno != 0)
         broken (rule, "errno", "it succeeded (op_ret %d) with op_errno %d", answer->op_ret, answer->op_errno);

@@ -78,9 +78,21 @@ worker_misuse (const struct audit_misuse *misuse)
         finding_add (misuse->what, xl, misuse->op, "at %s:%d", site->file, site->line);
 }
 
+/* Numbers may be kept as well, and need no end. */
+#define SMALLEST_POINTER 65536
+
+static void
+worker_context_left (const xlator_t *xlator, const char *callback, const void *ctx)
+{
+    if ((uintptr_t) ctx >= SMALLEST_POINTER)
+        finding_add_type ("context never freed", xlator->type, "'%s' keeps something with %s, and has no %s, which would free it", xlator->name,
+                          strcmp (callback, "forget") == 0 ? "an inode" : strcmp (callback, "release") == 0 ? "an open file" : "an open directory", callback);
+}
+
 static const struct audit worker_audit = {
     .count = counts_change,
     .misuse = worker_misuse,
+    .context_left = worker_context_left,
     .local_new = local_new,
     .local_gone = local_gone,
 };

@@ -16,7 +16,7 @@ enum defect {
     LOCK_OVER_WIND, LOCK_OVER_UNWIND, RWLOCK_OVER_UNWIND, SWAPPED, STALE_POST, SHORT, NEGATIVE_ERRNO, ERRNO_ON_SUCCESS,
     STATIC_STATE, APPEND_FORGOTTEN, XDATA_DROPPED, XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
     TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE, BYTES_LATER,
-    WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED,
+    WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED, CONTEXT_KEPT,
 };
 
 typedef struct {
@@ -34,7 +34,7 @@ static const char *const pass_defects[] = {
     "lock-over-wind", "lock-over-unwind", "rwlock-over-unwind", "swapped", "stale-post", "short", "negative-errno", "errno-on-success",
     "static-state", "append-forgotten", "xdata-dropped", "xdata-dropped-up", "offset-truncated", "loc-later", "loc-changed", "local-later",
     "lost-on-interrupt", "twice-on-interrupt", "offset-ignored", "vector-later", "buf-later", "dict-changed", "wrong-inode",
-    "bytes-later", "works-later", "request-leak", "twice-on-rename-error", "rename-error-swallowed", NULL,
+    "bytes-later", "works-later", "request-leak", "twice-on-rename-error", "rename-error-swallowed", "context-kept", NULL,
 };
 
 static const struct xlator_option pass_options[] = {
@@ -234,9 +234,20 @@ pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 
 /* --- open, readv, readdir, getxattr, mkdir -------------------------------------------------------- */
 
+/* Freed by nothing: there is no release. */
+static void
+pass_keep (xlator_t *this, fd_t *fd)
+{
+    static char kept[16];
+
+    if (has (this, CONTEXT_KEPT))
+        fd_ctx_set (fd, this, kept);
+}
+
 static void
 pass_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
 {
+    pass_keep (this, fd);
     if (has (this, APPEND_FORGOTTEN))
         flags &= ~(uint32_t) O_APPEND;
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), open, loc, flags, fd, xdata);
@@ -421,6 +432,7 @@ const struct xlator_api xlator_api = {
     .children = { .min = 1, .max = 1 },
     .priv_size = sizeof (pass_private_t),
     .options = pass_options,
+    .wants = WANTS_FD,
     .init = pass_init,
     .fops = {
         .stat = pass_stat,

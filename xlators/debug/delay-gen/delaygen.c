@@ -41,7 +41,7 @@ static const struct xlator_option delaygen_options[] = {
         OPTION_FIELD (delaygen_private_t, percentage),
         .value = "10%",
         .online = true,
-        .help = "how many of the requests take longer",
+        .help = "the part of the requests that take longer",
     },
     {
         .key = { "delay-duration" },
@@ -68,7 +68,7 @@ static const struct xlator_option delaygen_options[] = {
         OPTION_FIELD (delaygen_private_t, block),
         .value = "off",
         .online = true,
-        .help = "the thread that asks waits, as for a disk; off: a timer has the request go on, and no thread waits",
+        .help = "the calling thread waits, as for a disk; off: a timer resumes the request, and no thread waits",
     },
     {
         .key = { "seed" },

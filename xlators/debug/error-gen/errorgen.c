@@ -47,7 +47,7 @@ static const struct xlator_option errorgen_options[] = {
         .type = OPTION_PERCENT,
         OPTION_FIELD (errorgen_private_t, failure),
         .online = true,
-        .help = "how many of the requests fail, such as 10%; none unless it is given",
+        .help = "the part of the requests that fail, such as 10%; none unless it is given",
     },
     {
         .key = { "error-no" },
@@ -55,7 +55,7 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, error_no),
         .check = errorgen_check_error,
         .online = true,
-        .help = "what they fail with: the name of an error, such as EIO; or " SHORT_WRITE ", with which writes write half of "
+        .help = "the error that they fail with, by its name, such as EIO; or " SHORT_WRITE ", with which writes write half of "
                 "what they should; by default one that the operation may really have",
     },
     {
@@ -99,7 +99,7 @@ static const struct xlator_option errorgen_options[] = {
         .min = -1,
         .max = UINT32_MAX,
         .online = true,
-        .help = "only requests of this user fail, by number; -1: anybody's",
+        .help = "only requests of the user with this number fail; -1: of any user",
     },
     {
         .key = { "seed" },

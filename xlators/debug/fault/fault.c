@@ -23,7 +23,7 @@ static const struct xlator_option fault_options[] = {
         OPTION_FIELD (fault_private_t, file),
         .check = fault_check_rules,
         .online = true,
-        .help = "the file with the rules at the beginning; none unless it is given",
+        .help = "the file with the rules at the start; none unless it is given",
     },
     {
         .key = { "seed" },

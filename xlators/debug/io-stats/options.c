@@ -37,7 +37,7 @@ const struct xlator_option io_stats_options[] = {
         OPTION_FIELD (io_stats_private_t, allow_passthrough),
         .value = "off",
         .online = true,
-        .help = "let the kernel read and write files by itself, so that of those only opens are counted, once more as PASSTHROUGH",
+        .help = "let the kernel read and write files itself (passthrough); then only their opens are counted, also as PASSTHROUGH",
     },
     {
         .key = { "dump-fd-stats" },
@@ -55,7 +55,7 @@ const struct xlator_option io_stats_options[] = {
         .min = 0,
         .max = 3600,
         .online = true,
-        .help = "write a dump every so many seconds; 0: never",
+        .help = "seconds between two dumps; 0: none is written",
     },
     {
         .key = { "ios-dump-format" },
@@ -64,7 +64,7 @@ const struct xlator_option io_stats_options[] = {
         .value = "json",
         .values = formats,
         .online = true,
-        .help = "what those dumps look like: JSON, text, a key=value in each line, or single requests alone",
+        .help = "the format of those dumps: JSON, text, a key=value in each line, or single requests alone",
     },
     {
         .key = { "ios-sample-interval" },
@@ -74,7 +74,7 @@ const struct xlator_option io_stats_options[] = {
         .min = 0,
         .max = 65535,
         .online = true,
-        .help = "keep every so many-th request for the next dump, with its time, latency and caller; 0: none",
+        .help = "keep one request of so many for the next dump, with its time, latency and caller; 0: none",
     },
     {
         .key = { "ios-sample-buf-size" },
@@ -84,19 +84,19 @@ const struct xlator_option io_stats_options[] = {
         .min = 1024,
         .max = 1048576,
         .online = true,
-        .help = "how many of them are kept at most",
+        .help = "the largest number of requests that are kept",
     },
     {
         .key = { "unique-id" },
         .type = OPTION_STRING,
         OPTION_FIELD (io_stats_private_t, unique_id),
-        .help = "what the names of dumps end with; by default the name of the volume",
+        .help = "the end of the name of each dump; by default the name of the volume",
     },
     {
         .key = { "volume-id" },
         .type = OPTION_STRING,
         OPTION_FIELD (io_stats_private_t, volume_id),
-        .help = "is in each JSON dump, for whoever collects them",
+        .help = "a text that each JSON dump contains, for the program that collects dumps",
     },
     INERT_INT ("ios-dnscache-ttl-sec", 1, 259200, "does nothing here: there are no host names"),
     INERT_ENUM ("client-log-level", levels),

@@ -19,7 +19,7 @@ static const char *const fsync_values[] = { "by-model", "file", "file-and-names"
 
 static const struct xlator_option power_cut_options[] = {
     { .key = { "model" }, ENUM (model, models), .value = "posix",
-      .help = "what is durable when, and what a cut may lose: no more than POSIX promises, what ext4 does "
+      .help = "which changes are durable when, and which a cut may lose: no more than POSIX promises, what ext4 does "
               "with data=ordered, or nothing, to see what a test says then" },
     { .key = { "data" }, ENUM (data, data_values), .value = "by-model",
       .help = "which bytes that aren't durable a cut loses: all, each block of 4 KiB or each sector of 512 "
@@ -40,7 +40,7 @@ static const struct xlator_option power_cut_options[] = {
       .help = "with names ordered: after how many changes of names, on average, the journal is written "
               "though nobody asked for it" },
     { .key = { "memory-limit" }, .type = OPTION_SIZE, OPTION_FIELD (power_cut_private_t, memory_limit), .value = "64MB",
-      .help = "how much old content is kept in memory; what is more is kept in a temporary file" },
+      .help = "how much old content is kept in memory; more goes to a temporary file" },
     { .key = { "seed" }, .type = OPTION_STRING, OPTION_FIELD (power_cut_private_t, seed_text),
       .check = chance_seed_check,
       .help = "the number that decides what happens by chance; another one each time if it isn't set" },

@@ -29,7 +29,7 @@ static const struct xlator_option utime_options[] = {
         OPTION_FIELD (utime_private_t, noatime),
         .value = "on",
         .online = true,
-        .help = "reading what is opened from now on moves no atime; off: it does as the file system's own mount has it",
+        .help = "reading files and directories that are opened from now on moves no atime; off: it moves as the mount options of the file system say",
     },
     {
         .key = { "set-times" },
@@ -38,7 +38,7 @@ static const struct xlator_option utime_options[] = {
         .value = "auto",
         .values = utime_set_values,
         .online = true,
-        .help = "what is changed gets the time of the request in place of the moment at which it was done; auto: where "
+        .help = "a changed file gets the time of the request, not that at which storage changed it; auto: where "
                 "several storages are below, which would have several moments",
     },
     {},
@@ -50,8 +50,9 @@ static void
 utime_stamp (call_frame_t *frame, xlator_t *this)
 {
     const utime_private_t *priv = this->private;
+    const unsigned before = __atomic_load_n (&frame->root->times, __ATOMIC_RELAXED);
 
-    __atomic_store_n (&frame->root->times, __atomic_load_n (&priv->times, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n (&frame->root->times, (before & TIMES_NOT_OF_READING) | __atomic_load_n (&priv->times, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 static void

@@ -16,7 +16,7 @@ static const struct xlator_option ioc_options[] = {
         .max = -1,
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory all pages together take; those that were used longest ago go first",
+        .help = "how much memory all pages may take; the page that was used longest ago is dropped first",
     },
     {
         .key = { "cache-timeout", "force-revalidate-timeout" },
@@ -26,7 +26,7 @@ static const struct xlator_option ioc_options[] = {
         .min = 0,
         .max = 60,
         .online = true,
-        .help = "after so many seconds the file is looked at again; what changes behind the mount is seen after that",
+        .help = "for how many seconds a file's pages are served without looking at it again; a change behind the mount is seen after that",
     },
     {
         .key = { "min-file-size" },

@@ -25,10 +25,10 @@ static const struct xlator_option mdc_options[] = {
         .value = "on",
         .online = true,
         .inert = true,
-        .help = "whoever is above looks at times and sizes by himself",
+        .help = "the kernel and translators above compare times and sizes themselves",
     },
-    BOOLEAN ("force-readdirp", force_readdirp, "on", "whoever lists a directory has the attributes of all that is in it fetched as well"),
-    BOOLEAN ("md-cache-statfs", statfs, "off", "how much is free is remembered too, until the next change of any file"),
+    BOOLEAN ("force-readdirp", force_readdirp, "on", "listing a directory fetches the attributes of all entries as well"),
+    BOOLEAN ("md-cache-statfs", statfs, "off", "the answer of statfs is remembered too, until the next change of any file"),
     {
         .key = { "xattr-cache-list" },
         .type = OPTION_STRING,

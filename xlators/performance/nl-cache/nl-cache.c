@@ -9,7 +9,7 @@ static const struct xlator_option nlc_options[] = {
         OPTION_FIELD (nlc_private_t, timeout),
         .value = "60",
         .online = true,
-        .help = "after which storage is asked again; for so long what somebody makes behind the mount may not be seen",
+        .help = "for how long a name is remembered; a file that is made behind the mount is seen after that",
     },
     {
         .key = { "nl-cache-limit" },
@@ -18,7 +18,7 @@ static const struct xlator_option nlc_options[] = {
         .value = "131072",
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory names may take; what was asked for longest ago goes first",
+        .help = "how much memory names may take; the name that was looked up longest ago is dropped first",
     },
     {
         .key = { "nl-cache-positive-entry" },
@@ -26,7 +26,7 @@ static const struct xlator_option nlc_options[] = {
         OPTION_FIELD (nlc_private_t, positive),
         .value = "off",
         .online = true,
-        .help = "names that are there are remembered too: in a directory that was made through the mount no other is looked for, and "
+        .help = "existing names are remembered too: in a directory that was made through the mount no other is looked for, and "
                 "glusterfs.get_real_filename is answered",
     },
     {

@@ -11,7 +11,7 @@ static const struct xlator_option ob_options[] = {
         OPTION_FIELD (ob_private_t, lazy),
         .value = "yes",
         .online = true,
-        .help = "an open is sent when something needs it, or never; no: it is sent as soon as it was answered",
+        .help = "an open is sent when a later request needs it, or never; no: it is sent as soon as it was answered",
     },
     {
         .key = { "read-after-open" },
@@ -19,7 +19,7 @@ static const struct xlator_option ob_options[] = {
         .value = "yes",
         .online = true,
         .inert = true,
-        .help = "a read always waits for the open: nothing below reads what nobody was let in to",
+        .help = "a read always waits for the open: storage reads no file that the caller has not opened",
     },
     {
         .key = { "use-anonymous-fd" },

@@ -21,7 +21,7 @@ static const struct xlator_option qr_options[] = {
         .value = "128MB",
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory all of them may take; what wasn't read for longest goes first",
+        .help = "how much memory all files may take; the file that was not read for longest is dropped first",
     },
     {
         .key = { "cache-timeout" },
@@ -31,7 +31,7 @@ static const struct xlator_option qr_options[] = {
         .min = 0,
         .max = 31536000,
         .online = true,
-        .help = "so many seconds after storage was last asked about it a file is served from memory; a change behind the mount is seen by then",
+        .help = "for how many seconds after storage was asked a file is served from memory; a change behind the mount is seen after that",
     },
     {
         .key = { "priority" },
@@ -46,7 +46,7 @@ static const struct xlator_option qr_options[] = {
         .value = "off",
         .online = true,
         .inert = true,
-        .help = "what is told from below to have changed is always forgotten",
+        .help = "a file of which a translator below tells a change is always forgotten",
     },
     {
         .key = { "ctime-invalidation" },
@@ -54,7 +54,7 @@ static const struct xlator_option qr_options[] = {
         .value = "off",
         .online = true,
         .inert = true,
-        .help = "a file whose time of change differs is always read again",
+        .help = "a file whose change time differs is always read again",
     },
     {
         .key = { "quick-read" },

@@ -15,7 +15,7 @@ static const struct xlator_option ra_options[] = {
         .min = 1,
         .max = RA_COUNT_MAX,
         .online = true,
-        .help = "how many pages are asked for at most before they are read, of each open file; 4 in GlusterFS",
+        .help = "how many pages of each open file are read ahead at most; 4 in GlusterFS",
     },
     {
         .key = { "page-size" },
@@ -25,7 +25,7 @@ static const struct xlator_option ra_options[] = {
         .min = 4 << 10,
         .max = 64 << 20,
         .online = true,
-        .help = "how much is asked for at once",
+        .help = "the size of a page",
     },
     {
         .key = { "memory-limit" },
@@ -35,7 +35,7 @@ static const struct xlator_option ra_options[] = {
         .min = 64 << 10,
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory the pages of all files take together; what has no room is read when it is asked for",
+        .help = "how much memory the pages of all files may take; beyond that none are read ahead",
     },
     {
         .key = { "page-timeout" },
@@ -45,7 +45,7 @@ static const struct xlator_option ra_options[] = {
         .min = 0,
         .max = 60,
         .online = true,
-        .help = "for how long what was read ahead may be served: what changes behind the mount is seen after that; 0: nothing is "
+        .help = "for how long a page may be served; a change behind the mount is seen after that; 0: nothing is "
                 "read ahead",
     },
     {
@@ -53,7 +53,7 @@ static const struct xlator_option ra_options[] = {
         .type = OPTION_BOOL,
         OPTION_FIELD (ra_private_t, force_atime),
         .value = "off",
-        .help = "each read is followed by one of a byte below, so that the time of access is that of the read and not of what was read "
+        .help = "each read is followed by one of a byte below, so that the access time is that of the read, not that of reading "
                 "ahead",
     },
     {

@@ -13,7 +13,7 @@ static const struct xlator_option rda_options[] = {
         .min = 4 << 10,
         .max = 128 << 10,
         .online = true,
-        .help = "how much is asked for at a time",
+        .help = "how many bytes of entries a request reads ahead",
     },
     {
         .key = { "rda-low-wmark" },
@@ -22,7 +22,7 @@ static const struct xlator_option rda_options[] = {
         .value = "4096",
         .max = 10 << 20,
         .online = true,
-        .help = "with less than this of a directory at hand, and more on the way, a reader waits for that",
+        .help = "a reader waits for entries under way while fewer bytes than this have arrived",
     },
     {
         .key = { "rda-high-wmark" },
@@ -31,7 +31,7 @@ static const struct xlator_option rda_options[] = {
         .value = "128KB",
         .max = 100 << 20,
         .online = true,
-        .help = "with this much of a directory at hand no more is read ahead",
+        .help = "how many bytes of a directory are read ahead at most",
     },
     {
         .key = { "rda-cache-limit" },
@@ -40,7 +40,7 @@ static const struct xlator_option rda_options[] = {
         .value = "10MB",
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory what was read ahead of all directories may take; 0: nothing is read ahead",
+        .help = "how much memory the entries of all directories may take; 0: none are read ahead",
     },
     {
         .key = { "rda-cache-timeout" },
@@ -49,7 +49,7 @@ static const struct xlator_option rda_options[] = {
         .value = "1",
         .max = 600,
         .online = true,
-        .help = "what was read ahead longer ago than this is read again; 0: always",
+        .help = "entries that were read ahead longer ago than this are read again; 0: always",
     },
     {
         .key = { "parallel-readdir" },

@@ -17,7 +17,7 @@ static const struct xlator_option wb_options[] = {
         .value = "auto",
         .values = flush_choices,
         .online = true,
-        .help = "whether close returns before what was written is done, and an error that comes later goes to whoever asks next, with fsync or "
+        .help = "close returns before the writes are done, and a later error is told to the next caller of fsync or "
                 "close; auto is off where all storage below is local (storage/...), so that close tells of errors, and on elsewhere. On in "
                 "GlusterFS",
     },
@@ -29,7 +29,7 @@ static const struct xlator_option wb_options[] = {
         .min = 512 << 10,
         .max = 1 << 30,
         .online = true,
-        .help = "how much of one file may be answered and not yet done; what is written beyond waits for room",
+        .help = "how many bytes of a file may be answered and not yet written below; a write beyond that waits for room",
     },
     {
         .key = { "memory-limit" },
@@ -39,7 +39,7 @@ static const struct xlator_option wb_options[] = {
         .min = 1 << 20,
         .max = 64.0 * (1 << 30),
         .online = true,
-        .help = "how much memory may be held for what isn't done yet, of all files together",
+        .help = "how much memory the writes of all files that aren't done yet may take",
     },
     {
         .key = { "aggregate-size" },
@@ -47,7 +47,7 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, aggregate),
         .value = "128KB",
         .at_most = "cache-size",
-        .help = "writes that follow each other become one of up to this size; at most cache-size",
+        .help = "consecutive writes become one of up to this size; at most cache-size",
     },
     {
         .key = { "trickling-writes" },
@@ -55,7 +55,7 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, trickling),
         .value = "on",
         .online = true,
-        .help = "a small write goes when nothing else of the file is on its way; off: it waits for others that make it a large one, "
+        .help = "a small write is sent when no other write of the file is under way; off: it waits until others make it a large one, "
                 "for up to a second",
     },
     {
@@ -64,7 +64,7 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, strict_direct),
         .value = "off",
         .online = true,
-        .help = "what is written with O_DIRECT is answered when it is done",
+        .help = "a write with O_DIRECT is answered when it is done",
     },
     {
         .key = { "strict-write-ordering" },
@@ -72,14 +72,14 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, strict_order),
         .value = "off",
         .online = true,
-        .help = "writes to a file go one after the other, also where they don't overlap",
+        .help = "writes to a file are sent one after the other, also where they don't overlap",
     },
     {
         .key = { "resync-failed-syncs-after-fsync" },
         .type = OPTION_BOOL,
         .value = "off",
         .inert = true,
-        .help = "a write that failed is not tried again: what was answered before it is told of that",
+        .help = "a failed write is not tried again, and the next call that reports errors reports it",
     },
     {
         .key = { "write-behind" },

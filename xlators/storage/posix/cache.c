@@ -173,55 +173,143 @@ posix_cache_opened (struct posix_cache *cache, struct posix_inode *pi, struct po
     pthread_mutex_unlock (&cache->lock);
 }
 
-void
-posix_cache_released (struct posix_cache *cache, struct posix_fd *pfd)
+static int
+fd_of (const struct posix_fd *pfd)
 {
-    pthread_mutex_lock (&cache->lock);
-    if (pfd->pi) {
-        struct posix_fd **link = &pfd->pi->open;
-        while (*link != pfd)
-            link = &(*link)->next_open;
-        *link = pfd->next_open;
-    }
-    pthread_mutex_unlock (&cache->lock);
+    return __atomic_load_n (&pfd->fd, __ATOMIC_ACQUIRE);
+}
+
+/* An open file with a descriptor of its own, which stays until it is released; or NULL. */
+static struct posix_fd *
+cache_owner_locked (const struct posix_inode *pi)
+{
+    struct posix_fd *pfd = pi->open;
+
+    while (pfd && fd_of (pfd) < 0)
+        pfd = pfd->next_open;
+    return pfd;
 }
 
 int
 posix_cache_copy_open (struct posix_cache *cache, struct posix_inode *pi)
 {
+    const struct posix_fd *owner;
     int fd = -ENOENT;
 
     pthread_mutex_lock (&cache->lock);
-    if (pi->open) {
-        fd = fcntl (pi->open->fd, F_DUPFD_CLOEXEC, 0);
+    owner = cache_owner_locked (pi);
+    if (owner) {
+        fd = fcntl (fd_of (owner), F_DUPFD_CLOEXEC, 0);
         fd = fd < 0 ? -errno : fd;
     }
     pthread_mutex_unlock (&cache->lock);
     return fd;
 }
 
-bool
-posix_cache_is_open (struct posix_cache *cache, const struct posix_inode *pi)
+enum posix_holders
+posix_cache_holders (struct posix_cache *cache, const struct posix_inode *pi)
 {
-    bool open;
+    enum posix_holders holders;
 
     pthread_mutex_lock (&cache->lock);
-    open = pi->open != NULL;
+    holders = !pi->open ? HOLDERS_NONE : cache_owner_locked (pi) ? HOLDERS_OWN : HOLDERS_BRIEF;
     pthread_mutex_unlock (&cache->lock);
-    return open;
+    return holders;
 }
 
 /* Kept ones leave the ring, with a pin that nobody gives back. */
+static void
+cache_keep_locked (struct posix_cache *cache, struct posix_inode *pi)
+{
+    if (pi->kept)
+        return;
+    pi->kept = true;
+    __atomic_add_fetch (&pi->state, 1, __ATOMIC_RELAXED);
+    cache_remove_locked (cache, pi);
+}
+
 void
 posix_cache_keep (struct posix_cache *cache, struct posix_inode *pi)
 {
     pthread_mutex_lock (&cache->lock);
-    if (!pi->kept) {
-        pi->kept = true;
-        __atomic_add_fetch (&pi->state, 1, __ATOMIC_RELAXED);
-        cache_remove_locked (cache, pi);
+    cache_keep_locked (cache, pi);
+    pthread_mutex_unlock (&cache->lock);
+}
+
+void
+posix_cache_keep_nameless (struct posix_cache *cache, struct posix_inode *pi)
+{
+    pthread_mutex_lock (&cache->lock);
+    if (cache_owner_locked (pi))
+        __atomic_store_n (&pi->nameless, true, __ATOMIC_RELAXED);
+    else if (__atomic_load_n (&pi->state, __ATOMIC_RELAXED) > 0)
+        cache_keep_locked (cache, pi);
+    pthread_mutex_unlock (&cache->lock);
+}
+
+/* Whether pfd's descriptor alone keeps pi, which has no name that leads back to it. */
+static bool
+cache_needs_locked (const struct posix_inode *pi, const struct posix_fd *pfd)
+{
+    const int fd = fd_of (pfd);
+    struct stat st;
+
+    if (!pi->nameless || pi->kept || fd < 0 || cache_owner_locked (pi))
+        return false;
+    return !pi->by_handle || fstat (fd, &st) < 0 || st.st_nlink == 0;
+}
+
+/* pi, which is closed, gets pfd's descriptor, and keeps it. */
+static void
+cache_hand_over_locked (struct posix_cache *cache, struct posix_inode *pi, struct posix_fd *pfd)
+{
+    pi->fd = fd_of (pfd);
+    pi->kept = true;
+    pfd->left = true;
+    if (cache->watch)
+        posix_watch_mark (cache->watch, pi, pi->fd);
+    __atomic_store_n (&pi->state, 1, __ATOMIC_RELEASE);
+}
+
+bool
+posix_cache_borrow (struct posix_cache *cache, struct posix_inode *pi)
+{
+    struct posix_fd *owner;
+    bool pinned;
+
+    pthread_mutex_lock (&cache->lock);
+    owner = cache_owner_locked (pi);
+    if (pi->nameless && owner && pi->state == POSIX_CLOSED)
+        cache_hand_over_locked (cache, pi, owner);
+    pinned = pi->kept && posix_cache_pin (pi);
+    pthread_mutex_unlock (&cache->lock);
+    return pinned;
+}
+
+bool
+posix_cache_released (struct posix_cache *cache, struct posix_fd *pfd)
+{
+    struct posix_inode *pi;
+    struct posix_fd **link;
+
+    pthread_mutex_lock (&cache->lock);
+    pi = pfd->pi;
+    if (pi) {
+        link = &pi->open;
+        while (*link != pfd)
+            link = &(*link)->next_open;
+        *link = pfd->next_open;
+        if (cache_needs_locked (pi, pfd)) {
+            if (posix_cache_pin (pi)) {
+                cache_keep_locked (cache, pi);
+                posix_cache_unpin (pi);
+            } else {
+                cache_hand_over_locked (cache, pi, pfd);
+            }
+        }
     }
     pthread_mutex_unlock (&cache->lock);
+    return pfd->left;
 }
 
 void

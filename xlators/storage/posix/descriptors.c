@@ -136,20 +136,20 @@ close_late (int fd)
     return close (fd) == 0 || errno == EINTR ? 0 : errno;
 }
 
-void
+bool
 posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd)
 {
     posix_private_t *priv = posix_priv (this);
     struct posix_descriptors *all = &priv->descriptors;
-    const int flags = fcntl (pfd->fd, F_GETFL);
+    const int own = pfd->fd, flags = fcntl (own, F_GETFL);
 
     if (!pi || !pi->by_handle || flags < 0 || !brief_can_be (this, pi, flags & BRIEF_FLAGS))
-        return;
+        return false;
     pfd->again = flags & BRIEF_FLAGS;
     pfd->wanders = true;
-    posix_cache_opened (&priv->cache, pi, pfd);
-    pfd->late = close_late (pfd->fd);
     pfd->fd = -1;
+    posix_cache_opened (&priv->cache, pi, pfd); /* before: an unlink meanwhile keeps the inode */
+    pfd->late = close_late (own);
     __atomic_add_fetch (&all->files, 1, __ATOMIC_RELAXED);
     room_made (all);
     posix_cache_shrink (&priv->cache, ROOM_EVICTED);
@@ -157,6 +157,7 @@ posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd)
         gf_log (this, GF_LOG_INFO,
                 "so many files are open that descriptors run short (the process may have %d: RLIMIT_NOFILE; ulimit -n, or LimitNOFILE of "
                 "systemd): more of them are opened anew for each request, which takes longer; this is said once", all->limit);
+    return true;
 }
 
 void

@@ -3,6 +3,7 @@
 #include "posix.h"
 
 #include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/vfs.h>
 
 #define FD_OPEN_FLAGS                                                                              \
@@ -43,10 +44,8 @@ posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *
     pfd->flags = flags;
     pfd->gfid = *gfid;
     pthread_mutex_init (&pfd->lock, NULL);
-    if (pi && !pi->by_handle)
+    if (pi && !(G_UNLIKELY (real >= priv->descriptors.many) && posix_brief_begin (this, pi, pfd)))
         posix_cache_opened (&priv->cache, pi, pfd);
-    if (G_UNLIKELY (real >= priv->descriptors.many))
-        posix_brief_begin (this, pi, pfd);
     fd_ctx_set (fd, this, pfd);
 }
 
@@ -60,9 +59,11 @@ posix_release (xlator_t *this, fd_t *fd)
         return;
     if (pi)
         posix_locks_drop_via (pi, pfd);
-    posix_cache_released (&posix_priv (this)->cache, pfd);
     fd_ctx_set (fd, this, NULL);
-    posix_brief_end (posix_priv (this), pfd);
+    if (posix_cache_released (&posix_priv (this)->cache, pfd))
+        flock (pfd->fd, LOCK_UN);
+    else
+        posix_brief_end (posix_priv (this), pfd);
     pthread_mutex_destroy (&pfd->lock);
     g_free (pfd->buf);
     pfd->magic = 0;
@@ -155,15 +156,15 @@ posix_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t
     STACK_UNWIND (opendir, frame, POSIX_RET (r), r < 0 ? NULL : fd, NULL);
 }
 
-/* A new file was opened as real, which is taken over: what is it? Its O_PATH descriptor is opened later,
- * unless only its name, which nobody knows yet, would lead back to it. */
+/* A new file was opened as real, which is taken over: what is it? Its O_PATH descriptor is opened later, unless only its name, which isn't known yet,
+ * would lead back to it, or it has no name and real may be closed before it is released. */
 static int
 fd_adopt (xlator_t *this, struct itable *table, inode_t *given, int real, bool nameless, struct posix_found *found)
 {
     struct posix_ident ident;
     int r = posix_identify (this, real, &ident, &found->buf);
 
-    if (r == 0 && ident.by_handle && !nameless) {
+    if (r == 0 && ident.by_handle && !(nameless && real >= posix_priv (this)->descriptors.many)) {
         r = posix_adopt_closed (this, table, given, real, &ident, found);
     } else if (r == 0) {
         r = posix_openat (this, AT_FDCWD, posix_path_of (real).text, O_PATH, 0);
@@ -172,7 +173,7 @@ fd_adopt (xlator_t *this, struct itable *table, inode_t *given, int real, bool n
     }
     if (r < 0)
         close (real);
-    else if (nameless)
+    else if (nameless && found->pin.pi)
         posix_cache_keep (&posix_priv (this)->cache, found->pin.pi);
     return r;
 }
@@ -299,6 +300,7 @@ fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, m
         return r;
     posix_stamp_new (frame, this, real, &found->buf);
     fd_made (this, fd, real, flags, found);
+    posix_cache_keep_nameless (&posix_priv (this)->cache, posix_inode_get (this, found->inode));
     return 0;
 }
 

@@ -247,10 +247,12 @@ posix_pin (xlator_t *this, inode_t *inode, struct posix_pin *ret_pin)
         __atomic_add_fetch (&priv->cache.hits, 1, __ATOMIC_RELAXED);
     } else {
         __atomic_add_fetch (&priv->cache.misses, 1, __ATOMIC_RELAXED);
-        fd = pi->by_handle ? posix_handle_open (this, pi, O_PATH) : handle_find (this, inode, pi);
-        if (fd < 0)
-            return fd;
-        posix_cache_insert (&priv->cache, pi, fd);
+        if (!__atomic_load_n (&pi->nameless, __ATOMIC_RELAXED) || !posix_cache_borrow (&priv->cache, pi)) {
+            fd = pi->by_handle ? posix_handle_open (this, pi, O_PATH) : handle_find (this, inode, pi);
+            if (fd < 0)
+                return fd;
+            posix_cache_insert (&priv->cache, pi, fd);
+        }
     }
     *ret_pin = (struct posix_pin){ pi, pi->fd };
     return 0;

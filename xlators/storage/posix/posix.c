@@ -13,7 +13,7 @@ static const struct xlator_option options[] = {
       .type = OPTION_PATH,
       FIELD (directory),
       .required = true,
-      .help = "the directory whose files these are; it must exist, and is left as it is" },
+      .help = "the directory whose files the mount shows; it must exist, and nothing is added to it" },
     { .key = { "gfid" },
       .type = OPTION_ENUM,
       FIELD (gfid_mode),
@@ -44,7 +44,7 @@ static const struct xlator_option options[] = {
       FIELD (watch_mode),
       .value = "off",
       .values = watch_modes,
-      .help = "how what others change in the directory is noticed at once, so that nobody above remembers what isn't so; filesystem: by "
+      .help = "how changes by other programs in the directory are noticed at once, so that no cache above keeps what has changed; filesystem: by "
               "watching all of the file system, which takes root; inodes: by watching each file and directory that is known; auto: the "
               "first of these that works" },
     { .key = { "o-direct" },
@@ -57,13 +57,13 @@ static const struct xlator_option options[] = {
       .type = OPTION_BOOL,
       FIELD (export_statfs_size),
       .value = "on",
-      .help = "show the file system's real size and what is free, else zeros" },
+      .help = "show the file system's size and free space; off: zeros" },
     { .key = { "reserve" },
       .type = OPTION_PERCENT_OR_SIZE,
       FIELD (reserve_option),
       .value = "0",
       .online = true,
-      .help = "room to keep free: with less, what would need more fails with ENOSPC. 1 in GlusterFS; none "
+      .help = "space to keep free: with less, requests that need more fail with ENOSPC. 1 in GlusterFS; none "
               "here, as the "
               "directory is one's own" },
     { .key = { "brick-uid" },
@@ -79,7 +79,7 @@ static const struct xlator_option options[] = {
       .value = "-1",
       .min = -1,
       .max = 4294967294.0,
-      .help = "make this group the directory's at the start; -1 leaves it" },
+      .help = "make this group the directory's group at the start; -1 leaves it" },
     { .key = { "force-create-mode" },
       .type = OPTION_INT,
       FIELD (force_create_mode),

@@ -45,10 +45,11 @@ struct posix_inode {
     uint8_t handle_size;    /* 0: the file system has none */
     bool by_handle : 1;     /* it may be opened again by its handle */
     bool kept;              /* its descriptor stays until forget; cache.lock */
+    bool nameless;          /* it may have lost its last name; an open file keeps it, whose descriptor is left to it; atomic, set under cache.lock */
     uint64_t dev, ino;
     gfid_t gfid;
     struct posix_locks *locks; /* atomic; NULL until there is one */
-    struct posix_fd *open;     /* where a name alone leads back to it: its open files; else those without a descriptor; cache.lock */
+    struct posix_fd *open;     /* its open files and directories; cache.lock */
     unsigned char handle[];
 };
 
@@ -154,6 +155,7 @@ struct posix_fd {
     uint32_t flags;
     int again;       /* without one: with which flags a request opens it. Constant */
     int late;        /* what closing one of these failed with, for the next flush; atomic */
+    bool left;       /* the inode has fd too, and closes it; cache.lock */
     bool wanders;    /* it was without one: the next may stand elsewhere in a directory. Constant */
     gfid_t gfid;
     struct posix_fd *next_open; /* of pi; cache.lock */
@@ -237,15 +239,27 @@ void posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int 
 
 /* The descriptor stays until forget. The caller has it pinned. */
 void posix_cache_keep (struct posix_cache *cache, struct posix_inode *pi);
+
+/* The same for an inode that may have lost its last name. Where one of its open files has a descriptor, that one keeps the inode until it is released,
+ * and the inode needs none; else the caller has it pinned. */
+void posix_cache_keep_nameless (struct posix_cache *cache, struct posix_inode *pi);
 void posix_cache_forget (struct posix_cache *cache, struct posix_inode *pi);
 
-/* An open file may lose its last name, and must still be found: pfd is one of pi's from now on, or no more. */
+/* pfd is one of pi's open files from now on. */
 void posix_cache_opened (struct posix_cache *cache, struct posix_inode *pi, struct posix_fd *pfd);
-void posix_cache_released (struct posix_cache *cache, struct posix_fd *pfd);
 
-/* A copy of a descriptor of one of pi's open files, each of which has one. -ENOENT when there is none. */
+/* pfd is none any more. true: its descriptor is left to the inode, which has no name and lives by it. */
+bool posix_cache_released (struct posix_cache *cache, struct posix_fd *pfd);
+
+/* Pins a nameless inode by the descriptor of one of its open files, which both of them have from then on. false: there is none. */
+bool posix_cache_borrow (struct posix_cache *cache, struct posix_inode *pi);
+
+/* A copy of a descriptor of one of pi's open files. -ENOENT when none has one. */
 int posix_cache_copy_open (struct posix_cache *cache, struct posix_inode *pi);
-bool posix_cache_is_open (struct posix_cache *cache, const struct posix_inode *pi);
+
+/* Which open files pi has. */
+enum posix_holders { HOLDERS_NONE, HOLDERS_BRIEF, HOLDERS_OWN }; /* none; some, all without a descriptor; one at least that has its own */
+enum posix_holders posix_cache_holders (struct posix_cache *cache, const struct posix_inode *pi);
 
 /* Closes at most n that nobody uses; how many. */
 unsigned posix_cache_evict (struct posix_cache *cache, unsigned n);
@@ -388,8 +402,9 @@ bool posix_make_room (xlator_t *this, int error, int attempt);
 /* What to answer then, as a negative errno. */
 int posix_open_failed (xlator_t *this, int error);
 
-/* pfd, of which nobody knows yet, is one of pi's, and descriptors run short: its own is closed, where it can be had again. */
-void posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd);
+/* pfd, which no other thread knows yet, is one of pi's, and descriptors run short. If its own can be had again, it is closed, and pfd is among pi's open
+ * files; else false. */
+bool posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd);
 void posix_brief_end (posix_private_t *priv, const struct posix_fd *pfd); /* it is released */
 
 int posix_use_brief (xlator_t *this, fd_t *fd, struct posix_use *use);

@@ -1,30 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What takes names away: unlink, rmdir, rename. An inode may be in use when its last name goes, as an open
- * file or somebody's working directory: its descriptor is then kept until it is forgotten. */
+/* What takes names away: unlink, rmdir, rename. An inode may be in use when its last name goes, as an open file or a process's working
+ * directory. The descriptor of an open file keeps it then, or else its own, until it is forgotten. */
 #include "posix.h"
 
-/* An inode that is about to lose a name; without a reference, so not for longer than the call. 0, or a negative errno where whoever
- * has it open without a descriptor would lose the file. */
+/* Whether all that have the inode open have no descriptor: then it needs one of its own when its last name goes. */
+static bool
+remove_needs_own (xlator_t *this, const struct posix_inode *pi)
+{
+    return pi && pi->by_handle && posix_cache_holders (&posix_priv (this)->cache, pi) == HOLDERS_BRIEF;
+}
+
+/* An inode that is about to lose a name; without a reference, so not for longer than the call. 0, or a negative errno where those that have it open
+ * would lose the file, or where the descriptor that it needs is one of those left for requests. */
 static int
 remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
 {
     struct posix_inode *pi = posix_inode_get (this, inode);
     int r = inode ? posix_pin (this, inode, pin) : 0;
-
-    if (r == 0)
-        return 0;
-    *pin = (struct posix_pin){ 0 }; /* it's gone already, or never was */
-    return r != -ESTALE && pi && pi->by_handle && posix_cache_is_open (&posix_priv (this)->cache, pi) ? r : 0;
-}
-
-/* Its name is gone. */
-static void
-remove_keep (xlator_t *this, struct posix_pin *pin)
-{
     struct stat st;
 
-    if (pin->pi && (!pin->pi->by_handle || fstat (pin->fd, &st) < 0 || st.st_nlink == 0))
-        posix_cache_keep (&posix_priv (this)->cache, pin->pi);
+    if (r < 0) {
+        *pin = (struct posix_pin){ 0 }; /* it's gone already, or never was */
+        return r != -ESTALE && remove_needs_own (this, pi) ? r : 0;
+    }
+    if (pin->pi && pin->fd >= posix_priv (this)->cache.most && remove_needs_own (this, pi) && fstat (pin->fd, &st) == 0 && st.st_nlink == 1)
+        return posix_open_failed (this, EMFILE);
+    return 0;
+}
+
+/* A name of the inode is gone. Without a descriptor it isn't known whether it was the last one. */
+static void
+remove_keep (xlator_t *this, inode_t *inode, const struct posix_pin *pin)
+{
+    struct posix_inode *pi = posix_inode_get (this, inode);
+    struct stat st;
+
+    if (pi && (!pin->pi || !pi->by_handle || fstat (pin->fd, &st) < 0 || st.st_nlink == 0))
+        posix_cache_keep_nameless (&posix_priv (this)->cache, pi);
 }
 
 static int
@@ -38,7 +50,7 @@ remove_entry (call_frame_t *frame, xlator_t *this, loc_t *loc, int flags, struct
     if (r == 0)
         r = posix_result (unlinkat (pin.fd, loc->name, flags));
     if (r == 0)
-        remove_keep (this, &victim);
+        remove_keep (this, loc->inode, &victim);
     posix_dir_after (this, &pin, change);
     return r;
 }
@@ -114,7 +126,7 @@ rename_entry (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
     if (r < 0)
         return r;
     if (!(flags & RENAME_EXCHANGE) && victim->pin.pi != found->pin.pi)
-        remove_keep (this, &victim->pin);
+        remove_keep (this, newloc->inode, &victim->pin);
     r = rename_found (this, oldloc, newloc, newpin.fd, found);
     posix_dir_after (this, &oldpin, oldchange);
     posix_dir_after (this, &newpin, newchange);

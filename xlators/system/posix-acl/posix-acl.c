@@ -16,7 +16,7 @@ static const struct xlator_option posix_acl_options[] = {
         .min = 0,
         .max = UINT32_MAX - 1,
         .online = true,
-        .help = "the number of a user who may do everything, as root may anyway",
+        .help = "the number of a user who may do everything; root may in any case",
     },
     {
         .key = { "timeout" },
@@ -26,7 +26,7 @@ static const struct xlator_option posix_acl_options[] = {
         .min = 0,
         .max = 86400,
         .online = true,
-        .help = "for how long owner, mode and ACL of a file are remembered; a change through the mount is seen at once, one behind it after this",
+        .help = "for how long owner, mode and ACL of a file are remembered; a change through the mount is seen at once, a change behind it after this time",
     },
     {},
 };
