@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- *   held_add -> waiting --timer, release, interrupt, stop--> ready -> a worker: go_on
+ *   held_add -> waiting --timer, release, interrupt, stop--> core/work: go_on
  *
  * Who ends the waiting of a call is decided under the lock: the first takes it out of the list. A timer and an interrupt may
  * come too late, so each has a reference of its own.
  */
 #include "core/held.h"
-#include "core/attempt.h"
 #include "core/clock.h"
 #include "core/frame.h"
 #include "core/thread.h"
 #include "core/timer.h"
+#include "core/work.h"
 
 #include <errno.h>
 
-#define WORKERS_MAX 8
-
 struct held {
+    struct work_item work; /* first */
     int refs; /* atomic */
     struct held_calls *calls;
     call_stub_t *stub;
@@ -31,13 +30,11 @@ struct held {
 struct held_calls {
     void (*go_on) (call_stub_t *stub, enum held_end why, void *data);
     pthread_mutex_t lock;
-    pthread_cond_t work, quiet;
-    GQueue waiting, ready;          /* lock; of struct held */
-    pthread_t workers[WORKERS_MAX]; /* lock, until held_free */
-    unsigned n_workers, idle, busy; /* lock */
-    struct attempt starts;          /* of threads */
+    pthread_cond_t quiet;           /* nothing is going on, or no timer will come */
+    GQueue waiting;                 /* lock; of struct held */
+    unsigned going;                 /* lock: how many were taken out of there and haven't gone on */
     unsigned timers;                /* atomic: how many will still come; down to 0 under the lock */
-    bool stopped, ending;           /* lock: holds none any more; workers shall end */
+    bool stopped;                   /* lock: holds none any more */
 };
 
 static void
@@ -54,78 +51,20 @@ held_ref (struct held *one)
     return one;
 }
 
-/* --- workers ------------------------------------------------------------------------------------ */
-
-/* Nobody may interrupt it from here on: the frame will soon be somebody else's. */
+/* By core/work. Nobody may interrupt it from here on: the frame will soon be somebody else's. */
 static void
-held_go_on (struct held *one)
+held_go_on (struct work_item *work)
 {
+    struct held *one = (struct held *) work;
+    struct held_calls *calls = one->calls;
+
     stack_off_interrupt (call_stub_frame (one->stub)->root, &one->interrupt);
-    one->calls->go_on (one->stub, one->why, one->data);
+    calls->go_on (one->stub, one->why, one->data);
     held_unref (one);
-}
-
-static void *
-held_work (void *data)
-{
-    struct held_calls *calls = data;
-    struct held *one;
-
     pthread_mutex_lock (&calls->lock);
-    while (true) {
-        one = g_queue_pop_head (&calls->ready);
-        if (one) {
-            calls->busy++;
-            pthread_mutex_unlock (&calls->lock);
-            held_go_on (one);
-            pthread_mutex_lock (&calls->lock);
-            calls->busy--;
-        } else if (calls->ending) {
-            break;
-        } else {
-            thread_cond_broadcast (&calls->quiet);
-            calls->idle++;
-            thread_set_idle (true);
-            thread_cond_wait (&calls->work, &calls->lock);
-            thread_set_idle (false);
-            calls->idle--;
-        }
-    }
-    pthread_mutex_unlock (&calls->lock);
-    return NULL;
-}
-
-/* Of the timers' thread: there is no worker, and none could be started. */
-static void
-held_work_off (void *data)
-{
-    struct held_calls *calls = data;
-    struct held *one;
-
-    pthread_mutex_lock (&calls->lock);
-    while (calls->n_workers == 0 && (one = g_queue_pop_head (&calls->ready))) {
-        pthread_mutex_unlock (&calls->lock);
-        held_go_on (one);
-        pthread_mutex_lock (&calls->lock);
-    }
-    if (__atomic_sub_fetch (&calls->timers, 1, __ATOMIC_ACQ_REL) == 0)
+    if (--calls->going == 0)
         thread_cond_broadcast (&calls->quiet);
     pthread_mutex_unlock (&calls->lock);
-}
-
-/* Starts one more worker when all are busy. As long as none could be started, the timers' thread goes on with the calls. */
-static void
-held_wake_worker_locked (struct held_calls *calls)
-{
-    if (calls->idle < calls->ready.length && calls->n_workers < WORKERS_MAX && attempt_is_due (&calls->starts)
-        && attempt_ended (&calls->starts, NULL, thread_new (&calls->workers[calls->n_workers], "held", held_work, calls),
-                          "thread for calls that were held back") == 0)
-        calls->n_workers++;
-    if (calls->n_workers == 0) {
-        __atomic_add_fetch (&calls->timers, 1, __ATOMIC_RELAXED);
-        timer_after (0, held_work_off, calls);
-    }
-    thread_cond_signal (&calls->work);
 }
 
 /* --- the end of waiting ------------------------------------------------------------------------- */
@@ -142,8 +81,9 @@ held_take_locked (struct held *one, enum held_end why)
         __atomic_sub_fetch (&calls->timers, 1, __ATOMIC_ACQ_REL);
         held_unref (one);
     }
-    g_queue_push_tail (&calls->ready, one);
-    held_wake_worker_locked (calls);
+    calls->going++;
+    one->work.run = held_go_on;
+    work_put (&one->work);
 }
 
 /* Of a timer, which had a reference. */
@@ -199,8 +139,8 @@ held_new (void (*go_on) (call_stub_t *stub, enum held_end why, void *data))
 
     calls->go_on = go_on;
     pthread_mutex_init (&calls->lock, NULL);
-    thread_cond_init (&calls->work);
     thread_cond_init (&calls->quiet);
+    work_use ();
     return calls;
 }
 
@@ -309,7 +249,7 @@ void
 held_wait (struct held_calls *calls)
 {
     pthread_mutex_lock (&calls->lock);
-    while (calls->ready.length || calls->busy || __atomic_load_n (&calls->timers, __ATOMIC_ACQUIRE))
+    while (calls->going || __atomic_load_n (&calls->timers, __ATOMIC_ACQUIRE))
         thread_cond_wait (&calls->quiet, &calls->lock);
     pthread_mutex_unlock (&calls->lock);
 }
@@ -321,13 +261,7 @@ held_free (struct held_calls *calls)
         return;
     held_stop (calls);
     held_wait (calls);
-    pthread_mutex_lock (&calls->lock);
-    calls->ending = true;
-    thread_cond_broadcast (&calls->work);
-    pthread_mutex_unlock (&calls->lock);
-    for (unsigned i = 0; i < calls->n_workers; i++)
-        thread_join (calls->workers[i]);
-    pthread_cond_destroy (&calls->work);
+    work_leave ();
     pthread_cond_destroy (&calls->quiet);
     pthread_mutex_destroy (&calls->lock);
     g_free (calls);

@@ -3,6 +3,7 @@
 #include "core/attempt.h"
 #include "core/clock.h"
 #include "core/thread.h"
+#include "core/timer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ static struct {
     struct worker *resting;  /* the one that rested last first */
     struct worker *ended;    /* to be joined */
     bool ending;
+    bool helped;             /* a timer comes and does the work */
     struct attempt starts;   /* of threads */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .last = &pool.first };
 
@@ -187,17 +189,31 @@ join_ended (void)
     pthread_mutex_unlock (&pool.lock);
 }
 
-/* With no thread at all, the calling one does the work. */
+static void
+work_off (void *unused)
+{
+    pthread_mutex_lock (&pool.lock);
+    work_locked ();
+    pool.helped = false;
+    thread_cond_broadcast (&pool.changed);
+    pthread_mutex_unlock (&pool.lock);
+}
+
+/* With no thread at all, that of the timers does the work: it may be blocked by it, but what brought the work may hold a lock. */
 static void
 not_started (struct worker *worker)
 {
+    bool help;
+
     pthread_mutex_lock (&pool.lock);
     pool.awaited--;
     leave_locked (worker);
-    if (pool.threads == 0)
-        work_locked ();
+    help = pool.threads == 0 && !pool.helped;
+    pool.helped |= help;
     pthread_mutex_unlock (&pool.lock);
     worker_free (worker);
+    if (help)
+        timer_after (0, work_off, NULL);
 }
 
 static void
@@ -248,13 +264,13 @@ wait_locked (int64_t until)
 {
     int r = 0;
 
-    while ((pool.waiting || pool.busy) && r == 0) {
+    while ((pool.waiting || pool.busy || pool.helped) && r == 0) {
         if (until < 0)
             thread_cond_wait (&pool.changed, &pool.lock);
         else
             r = thread_cond_wait_until (&pool.changed, &pool.lock, until);
     }
-    return !pool.waiting && !pool.busy;
+    return !pool.waiting && !pool.busy && !pool.helped;
 }
 
 bool

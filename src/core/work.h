@@ -21,8 +21,8 @@ struct work_item {
 void work_use (void);
 void work_leave (void);
 
-/* Has work->run called once, without a lock held: by a thread of the pool; by the calling one if there is none and none can be started. In the order in which
- * it came. Between work_use and work_leave. */
+/* Has work->run called once, without a lock held, by a thread of the pool; by that of the timers if there is none and none can be started. In the order in which
+ * it came. Between work_use and work_leave; under any lock but a timer's. */
 void work_put (struct work_item *work);
 
 /* Waits until there is no work, or until that time of clock_now (-1: for ever). Returns whether there is none. */

@@ -25,8 +25,8 @@ expect "nothing is left beside it" out.json "$(ls | grep out)"
 text=$(timeline cat "$MNT")
 expect_match "the columns" '^#    began         took   columns: start, duration \(us\)$' "$text"
 expect_match "the write" '^request [0-9]+: writev /dir/file, offset 0, 6 bytes, process [0-9]+, uid 0, at' "$text"
-expect_match "its way" ' {4}rot-13-2: writev = 6 \(answered on held\)$' "$text"
-expect_match "its way below" ' {8}posix: writev = 6 \(on held\)$' "$text"
+expect_match "its way" ' {4}rot-13-2: writev = 6 \(answered on work-0\)$' "$text"
+expect_match "its way below" ' {8}posix: writev = 6 \(on work-0\)$' "$text"
 expect_match "what is missing" 'posix: lookup = -1 ENOENT$' "$text"
 expect_match "a name that would end a line" '/dir/"new" \\$' "$text"
 ms=$(sed -n '/: writev /,/^$/s/^ *[0-9.]* *\([0-9]*\)\.[0-9]*  fuse (.*/\1/p' <<<"$text")
