@@ -112,6 +112,32 @@ on_disk xfs on readers moved
 on_disk btrfs auto all switched moved
 on_disk btrfs on all switched moved
 
+# Where translators see all of it, and where nothing is passed.
+# seen OPTION... -- TYPE...
+seen () {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    stack "$@"
+    mount_volfile "$VOL" "${options[@]}"
+    expect_ok "$PROGRAMS/direct" shared "$MNT/shared"
+    head -c 10007 /dev/urandom >odd
+    expect_ok dd if=odd of="$MNT/odd" bs=4096 oflag=direct
+    expect "what dd wrote, ${options[*]} $*" "" "$(cmp odd "$MNT/odd" 2>&1)"
+    unmount
+    rm "$BACK"/*
+}
+if disk ext4; then
+    seen -- encryption/rot-13
+    seen --passthrough=off --
+    seen --direct-io-mode=on --
+    seen -- performance/write-behind performance/io-cache performance/read-ahead
+    umount "$BACK"
+fi
+
 # Without O_DIRECT, open(2) says so, whoever would have read and written it.
 for choice in auto on; do
     disk ramfs || continue
