@@ -3,6 +3,7 @@
 # Files opened with O_DIRECT: the kernel reads and writes them itself where nobody can tell, or where passthrough-direct says so; they answer as in the bare
 # directory, past the page cache, whoever else has them open in another way, and whatever fcntl(2) makes of O_DIRECT later.
 # builds: release debug
+# timeout: 300
 # longer
 . "$(dirname "$0")/lib.sh"
 need_root
