@@ -71,6 +71,7 @@ tests_bench_traced_LDADD = $(test_ldadd)
 # What scripts in tests/mount run on a mount. They know nothing of Windlass, and no sanitizer watches them.
 mount_programs = \
     tests/mount/programs/async-direct \
+    tests/mount/programs/direct \
     tests/mount/programs/handles \
     tests/mount/programs/idmap \
     tests/mount/programs/kv \
@@ -291,6 +292,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/open-behind.sh \
     %D%/mount/nl-cache.sh \
     %D%/mount/passthrough.sh \
+    %D%/mount/passthrough-direct.sh \
     %D%/mount/passthrough-refused.sh \
     %D%/mount/permissions.sh \
     %D%/mount/private-files.sh \

@@ -48,6 +48,7 @@ struct bridge_settings {
     int direct_io, keep_cache; /* of choice_values: ask choice_of */
     int acl; /* of acl_values: ask acl_of */
     int passthrough; /* PASSTHROUGH_* */
+    int passthrough_direct; /* of choice_values */
     bool read_only, writeback, auto_invalidation, readdirp, lock_forwarding, idmapped, exclusive, follow_callers;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     int limits[LIMIT_CLASSES]; /* 0: as many as the processors are worth */

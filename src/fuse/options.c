@@ -63,6 +63,8 @@ const struct xlator_option bridge_options[] = {
       .help = "have the kernel check POSIX ACLs; translator: it checks nothing, and system/posix-acl decides, which has to be in the graph" },
     { .key = { "passthrough" }, .type = OPTION_ENUM, FIELD (passthrough), .value = "auto", .values = passthrough_values,
       .help = "let the kernel read and write the files of storage itself where no translator has to see it (Linux 6.9, root); required: refuse to mount where that can't be" },
+    { .key = { "passthrough-direct" }, .type = OPTION_ENUM, FIELD (passthrough_direct), .value = "auto", .values = choice_values,
+      .help = "whether passthrough is for files that are opened with O_DIRECT too; auto: where the file system takes direct reads and writes that aren't aligned (tmpfs, btrfs); on: elsewhere as well, but for who only writes: read and write then stay direct when fcntl takes O_DIRECT away, and fail with EINVAL if they aren't aligned" },
     { .key = { "idmapped-mounts" }, .type = OPTION_BOOL, FIELD (idmapped), .value = "off",
       .help = "let root mount it elsewhere with other user and group ids; then only the kernel checks permissions, perhaps on cached attributes" },
     { .key = { "lock-forwarding" }, .type = OPTION_BOOL, FIELD (lock_forwarding), .value = "off",

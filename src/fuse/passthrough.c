@@ -8,10 +8,12 @@
  *
  *   inode --files--> passed { cached }              every open like that, whatever the graph would allow by now
  *                    passed { backing id, as whom } every open names it. Who may not write as that one (a user as root, or the other way), or
- *                                                   wants what could be taken away from his descriptor later (O_APPEND, O_DIRECT), or must be
- *                                                   seen by a translator by now, reads and writes through us all the same: FOPEN_DIRECT_IO
+ *                                                   wants what could be taken away from his descriptor later (O_APPEND; O_DIRECT, where that
+ *                                                   makes a difference), or must be seen by a translator by now, reads and writes through us
+ *                                                   all the same: FOPEN_DIRECT_IO
  *
- * The kernel opens the backing file anew for each open, with the flags of that open, so the descriptor that is lent may be any.
+ * The kernel opens the backing file anew for each open, with the flags of that open, so the descriptor that is lent may be any. It keeps those flags: of
+ * read(2) and write(2) the backing file's O_APPEND and O_DIRECT count, whatever fcntl(2) has made of the caller's descriptor since.
  */
 #include "fuse/internal.h"
 
@@ -20,8 +22,10 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/fuse.h>
+#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* What linux/fuse.h has since Linux 6.9; older headers do as well. */
@@ -255,8 +259,31 @@ decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int fl
     return passed;
 }
 
-/* The kernel knows nothing of what fcntl(2) takes away from a descriptor later, once it has opened the backing file with it; and
- * it writes as whoever came first, which decides what becomes of setuid and of reserved space. */
+/* Does the file system take direct reads and writes of any offset, length and address? tmpfs has them all in memory, and btrfs does those that it can't do
+ * through its page cache. Others refuse them. */
+static int
+takes_any_direct (int descriptor, void *data)
+{
+    struct statfs fs;
+
+    return fstatfs (descriptor, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+}
+
+/* May the kernel go on with direct reads and writes when the caller has taken O_DIRECT away with fcntl(2)? Where any will do, nobody can tell. Where
+ * they have to be aligned, what isn't fails then; who writes only is the one who does so with what is left at the end, as dd does. */
+static bool
+passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags, xlator_t *storage)
+{
+    const enum choice choice = choice_of (bridge->settings.passthrough_direct);
+
+    if (choice == CHOICE_OFF)
+        return false;
+    if (choice == CHOICE_ON && (flags & O_ACCMODE) != O_WRONLY)
+        return true;
+    return storage->api->passthrough.lend (storage, frame, inode, takes_any_direct, NULL) > 0;
+}
+
+/* The kernel writes as whoever came first, which decides what becomes of setuid and of reserved space. */
 static const char *
 must_come_here (const struct bridge *bridge, const struct passed *passed, call_frame_t *frame, const fd_t *fd, int flags,
                 xlator_t **ret_who)
@@ -265,15 +292,19 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
     xlator_t *storage;
 
     *ret_who = NULL;
-    if (flags & (O_APPEND | O_DIRECT))
-        return "by the daemon, as it may be told later not to append, or to use the page cache";
+    if (flags & O_APPEND)
+        return "by the daemon, as it may be told later not to append";
     if ((flags & O_ACCMODE) != O_RDONLY && write_is_privileged (fd->inode))
         return "by the daemon, as a write takes setuid away";
     if ((flags & O_ACCMODE) != O_RDONLY && passed->as_root != (frame->root->uid == 0))
         return passed->as_root ? "by the daemon, as root had it opened first" : "by the daemon, as a user had it opened before root";
-    if (passed->opens > 1)
+    if (passed->opens > 1 || flags & O_DIRECT)
         *ret_who = passthrough_in_the_way (bridge->graph->top, fd->inode, &why, &storage);
-    return *ret_who ? why : NULL;
+    if (*ret_who)
+        return why;
+    return flags & O_DIRECT && !passes_direct (bridge, frame, fd->inode, flags, storage)
+               ? "by the daemon, as it may be told later to use the page cache (passthrough-direct)"
+               : NULL;
 }
 
 /* Whether reads and writes come here all the same. */

@@ -5,9 +5,10 @@ import statistics
 
 import figures
 import report
-from peers import AS_HP, BARE, GLUSTERFS, GLUSTERFS_STACK, PASS, PASS_URING, ROT13, STACK, URING, WINDLASS
+from peers import AS_HP, BARE, GLUSTERFS, GLUSTERFS_STACK, HP_SEES, PASS, PASS_URING, ROT13, STACK, URING, WINDLASS
 
 DATA = ["write 1M", "read 1M cold", "read 1M again", "random read 4K", "write 4K"]
+DIRECT = ["read 4K x1", "read 4K x4", "write 4K x1", "write 4K x4", "read 128K", "write 128K"]
 NAMES = ["getattr", "no name", "create", "open-read", "rename", "unlink", "stat cold"]
 
 
@@ -22,6 +23,9 @@ AIMS = [
     Aim("passthrough: data as in the bare directory", DATA, [(PASS, BARE), (PASS_URING, BARE)], 0.9),
     Aim("data touched: rot-13 as passthrough_ll, no writeback", DATA, [(ROT13 + "-classic", "ll"), (ROT13, "ll")], 0.9),
     Aim("data touched: rot-13 as passthrough_ll, writeback", DATA, [(ROT13 + "-wb", "ll-wb")], 0.9),
+    Aim("O_DIRECT: as passthrough_hp", DIRECT, [(PASS, "hp"), (PASS_URING, "hp-uring")], 0.95),
+    Aim("O_DIRECT: rot-13 as passthrough_hp without passthrough", DIRECT, [(ROT13 + "-classic", HP_SEES), (ROT13, HP_SEES + "-uring")], 0.95),
+    Aim("O_DIRECT: the client's stack, the same", DIRECT, [(STACK + "-classic", HP_SEES), (STACK, HP_SEES + "-uring")], 0.7),
     Aim("names: io_uring as passthrough_hp with io_uring", NAMES, [(URING, "hp-uring"), (PASS_URING, "hp-uring")], 1),
     Aim("names: the same, as little promised", NAMES, [(AS_HP, "hp-uring")], 1),
     Aim("names: GlusterFS", NAMES, [(WINDLASS, GLUSTERFS)], 2, 5),

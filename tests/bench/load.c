@@ -6,7 +6,7 @@
  *
  * prints the number of operations, the nanoseconds they took, and the nanoseconds of CPU it used for them. The
  * files are DIRECTORY/dNNN/fNNNNNN, PER_FOLDER in each folder; that of the data works is DIRECTORY/data; a chain is
- * DIRECTORY/cNNN/d/d/.../f, SIZE folders below each other. With CLIENTS each of so many processes does its share of COUNT,
+ * DIRECTORY/cNNN/d/d/.../f, SIZE folders below each other. A direct work opens its file with O_DIRECT. With CLIENTS each of so many processes does its share of COUNT,
  * all at once.
  */
 #include <dirent.h>
@@ -247,6 +247,13 @@ data_open (struct load *load)
 }
 
 static void
+data_open_direct (struct load *load)
+{
+    load->fd = open ("data", O_RDWR | O_DIRECT);
+    check (load->fd, "cannot open with O_DIRECT", "data");
+}
+
+static void
 data_create (struct load *load)
 {
     load->fd = open ("data", O_CREAT | O_TRUNC | O_WRONLY, 0644);
@@ -357,6 +364,10 @@ static const struct work {
     { "readers", data_open, readers_one },
     { "random-write", data_open, random_write_one },
     { "random-read", data_open, random_read_one },
+    { "direct-write", data_open_direct, write_one },
+    { "direct-read", data_open_direct, read_one },
+    { "direct-random-write", data_open_direct, random_write_one },
+    { "direct-random-read", data_open_direct, random_read_one },
 };
 
 static const struct work *
@@ -501,7 +512,7 @@ main (int argc, char **argv)
                          .per_folder = argc > 5 ? number_read (argv[5], UINT32_MAX) : 1000,
                          .fd = -1 };
 
-    load.buf = malloc (load.size + 1);
+    load.buf = aligned_alloc (BLOCK, (load.size + BLOCK) / BLOCK * BLOCK);
     memset (load.buf, 'x', load.size);
     check (chdir (argv[2]), "cannot change to", argv[2]);
     if (clients > 1)

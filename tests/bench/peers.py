@@ -16,6 +16,7 @@ ROT13 = "windlass+rot13"
 BARE = "bare"
 STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"  # volfiles/client-stack.vol, the same for both
 GLUSTERFS = "glusterfs"
+HP_SEES = "hp-nopass"  # all reads and writes come to it
 
 
 class Unusable(Exception):
@@ -105,6 +106,8 @@ PEERS = [
     (GLUSTERFS_STACK, glusterfs_stack_command, [], (NEEDS_GLUSTERFS,)),
     ("hp", hp_command, [], (NEEDS_HP,)),
     ("hp-uring", hp_command, ["-o", "io_uring"], (NEEDS_HP, NEEDS_URING)),
+    (HP_SEES, hp_command, ["--nopassthrough"], (NEEDS_HP,)),
+    (HP_SEES + "-uring", hp_command, ["--nopassthrough", "-o", "io_uring"], (NEEDS_HP, NEEDS_URING)),
     ("ll", ll_command, ["-o", "cache=auto"], (NEEDS_LL,)),
     ("ll-uring", ll_command, ["-o", "cache=auto,io_uring"], (NEEDS_LL, NEEDS_URING)),
     ("ll-wb", ll_command, ["-o", "cache=always,writeback"], (NEEDS_LL,)),

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What size costs: translators, clients, files, depth of directories. Curves, in rounds in which all peers take turns."""
+"""What size costs: translators, clients, files, depth of directories, clients of dbench. Curves, in rounds in which all peers take turns."""
 
+import ctypes
 import os
+import re
 import shutil
+import statistics
+import subprocess
+import time
 
 from peers import BARE, CLASSIC, GLUSTERFS, URING, WINDLASS, Peer, Unusable, glusterfs_command, windlass_command
 
@@ -17,6 +22,8 @@ class Sizes:
         self.clients = [1, 4] if quick else [1, 2, 4, 8, 16, 32, 64]
         self.files = [1000, 10000] if quick else [1000, 10000, 100000, 1000000]
         self.depth = [1, 8] if quick else [1, 2, 4, 8, 16, 32, 64]
+        self.dbench = [1, 4] if quick else [1, 4, 16, 64]
+        self.seconds = 2 if quick else 5
         self.calls = 2000 if quick else 10000
         self.chains = 50 if quick else 200
 
@@ -164,9 +171,60 @@ def depth_of(peer, bench, curves, sizes, levels):
         curves.add(f"depth-{chart}", "directories above the file", f"us for one {chart} stat", peer.name, levels, microseconds(answer))
 
 
+# --- dbench -------------------------------------------------------------------------------------
+
+LOAD_FILE = "/usr/share/dbench/client.txt"
+
+
+def dbench(bench, curves, peers, sizes, number):
+    if not shutil.which("dbench") or not os.path.exists(LOAD_FILE):
+        bench.say("dbench: left out, it isn't installed")
+        return
+    for peer in curves.each("dbench", peers, number):
+        curves.tried("dbench", peer, dbench_of, curves, sizes)
+
+
+def dbench_of(peer, curves, sizes):
+    """It says how long its slowest call took, and no more: what one in a hundred takes is measured beside it, of a getattr that nobody may answer from
+    a cache."""
+    for count in sizes.dbench:
+        peer.start(False)
+        folder = os.path.join(peer.mnt, "dbench")
+        os.mkdir(folder)
+        command = ["dbench", "-t", str(sizes.seconds), "-c", LOAD_FILE, "-D", folder, str(count)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
+            late = late_getattr(folder, running)
+            said = running.stdout.read()
+        found = re.search(r"^Throughput ([0-9.]+) MB/sec.*max_latency=([0-9.]+) ms", said, re.M)
+        if not found:
+            raise Unusable(f"dbench: {said.strip()[-200:]}")
+        for chart, y_label, value in (("dbench", "MB a second, all together", float(found.group(1))),
+                                      ("dbench-slowest", "ms of the slowest call", float(found.group(2))),
+                                      ("dbench-getattr", "us of the 99th of 100 getattrs beside them", late)):
+            curves.add(chart, "clients of dbench, all CPUs", y_label, peer.name, count, value)
+        peer.stop()
+        remove(peer)
+
+
+def late_getattr(folder, running):
+    """Microseconds; of one each two milliseconds while that runs."""
+    at_empty_path, force_sync, basic_stats = 0x1000, 0x2000, 0x7ff
+    libc, answer, took = ctypes.CDLL(None), ctypes.create_string_buffer(256), []
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        while running.poll() is None:
+            begin = time.perf_counter_ns()
+            libc.statx(directory, b"", at_empty_path | force_sync, basic_stats, answer)
+            took.append((time.perf_counter_ns() - begin) / 1000)
+            time.sleep(0.002)
+    finally:
+        os.close(directory)
+    return statistics.quantiles(took, n=100)[98] if len(took) > 1 else 0
+
+
 # --- all of it ----------------------------------------------------------------------------------
 
-CHARTS = {"translators": translators, "clients": clients, "files": files, "depth": depth}
+CHARTS = {"translators": translators, "clients": clients, "files": files, "depth": depth, "dbench": dbench}
 
 
 def measure(bench, figures, peers, charts, rounds, quick):

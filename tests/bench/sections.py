@@ -16,6 +16,8 @@ class Sizes:
         self.calls = 1000 if quick else 5000
         self.megabytes = 32 if quick else 256
         self.blocks = 2048 if quick else 8192  # powers of 2
+        self.direct = 4096 if quick else 32768  # the same
+        self.records = 20000 if quick else 200000
         self.listed = 5000 if quick else LIST_FILES
         self.tree = 300 if quick else 1500
         self.objects = 8 if quick else 48
@@ -69,6 +71,19 @@ def data(peer, run, sizes):
     os.unlink(os.path.join(peer.mnt, "data"))
 
 
+def direct(peer, run, sizes):
+    """As databases, virtual machines and tests of disks do it, alone and four at a time. In memory there is no disk to wait for: it is the way there
+    that is measured. The file is made behind the mount, and as large as the blocks of one row reach."""
+    large, mebibyte = 128 << 10, 1 << 20
+    run.bench.load("write", peer.back, sizes.direct * 4096 // mebibyte, mebibyte)
+    for name, work in (("read", "direct-random-read"), ("write", "direct-random-write")):
+        for clients in (1, 4):
+            yield f"{name} 4K x{clients}", run(work, sizes.direct, 4096, clients=clients)
+    yield "read 128K", run("direct-read", sizes.direct // 32, large)
+    yield "write 128K", run("direct-write", sizes.direct // 32, large)
+    os.unlink(os.path.join(peer.back, "data"))
+
+
 # --- what people do -----------------------------------------------------------------------------
 
 def source_tree(bench):
@@ -118,7 +133,7 @@ class Command:
 
 
 def work(peer, run, sizes):
-    """Files a second, and objects a second."""
+    """Files a second, objects a second, and records that RocksDB adds to a new database, where db_bench is installed."""
     command, tar, files = Command(run), source_tree(run.bench), sizes.tree + sizes.objects + 1
     git = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "safe.directory=*"]
     yield "untar", command(files, "tar", "-xf", tar)
@@ -131,8 +146,11 @@ def work(peer, run, sizes):
     yield "git again", command(files, *git, "status", folder="tree")
     yield "make -j", command(sizes.objects, "make", "-s", "-j", str(os.cpu_count()), folder="tree")
     yield "rm -r", command(files, "rm", "-r", "tree")
+    if shutil.which("db_bench"):
+        yield "fillseq", command(sizes.records, "db_bench", "--benchmarks=fillseq", "--db=records", f"--num={sizes.records}")
+        shutil.rmtree(os.path.join(peer.mnt, "records"))
 
 
-COMPARED = {"meta": meta, "readdir": readdir, "data": data, "work": work}
+COMPARED = {"meta": meta, "readdir": readdir, "data": data, "direct": direct, "work": work}
 # What waits for several processes at once says little on one CPU.
 NOT_PINNED = ["work"]

@@ -14,13 +14,14 @@ bench () {
         fail "$(tail -n 20 "$TEST_DIR/progress" "$TEST_DIR/said")"
 }
 
-bench --quick --peers bare,windlass --only data,translators,clients,depth --out "$TEST_DIR/out"
+bench --quick --peers bare,windlass --only data,direct,translators,clients,depth --out "$TEST_DIR/out"
 report=$(cat "$TEST_DIR/out/report.txt")
 expect_match "the machine" "Linux $(uname -r)" "$report"
 expect_match "how busy it was" 'others used [0-9.]+ % of a CPU' "$report"
 expect_match "a table of what was measured" '^windlass( +[0-9,]+){6}$' "$(sed -n '/^data, one CPU: op/,/^data, one CPU: as/p' <<<"$report")"
+expect_match "a table of what was measured directly" '^windlass( +[0-9,]+){6}$' "$(sed -n '/^direct, all CPUs: op/,/^direct, all CPUs: as/p' <<<"$report")"
 expect_match "what one translator more costs" '^windlass .* -?[0-9]+ ns$' "$report"
-for picture in data translators-getattr clients-open depth-cold; do
+for picture in data direct translators-getattr clients-open depth-cold; do
     python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse (sys.argv[1])' "$TEST_DIR/out/$picture.svg" ||
         fail "$picture.svg isn't well formed"
 done
