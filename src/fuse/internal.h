@@ -105,6 +105,7 @@ struct bridge {
     unsigned times;        /* root->times of each request: TIMES_NOT_OF_READING, if it is mounted with ro or noatime. Constant */
     bool is_root;          /* the daemon is: storage refuses root nothing */
     bool for_others;       /* it was asked that others than who mounts may use it */
+    bool direct_opens;     /* a file that is opened with O_DIRECT has the kernel's direct I/O: writes side by side, and no thread between a caller and his answer */
     bool idmapped;         /* it may be mounted again with other ids: then requests hardly ever say whose they are */
     bool keep_cache, direct_io, writeback, spares_flush; /* of every open; set before the kernel's first request */
     struct init_flags init; /* used by one thread at a time: before INIT is answered there is no other request */

@@ -293,7 +293,7 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
         return;
     }
     fi->keep_cache = bridge->keep_cache && !hidden && write_may_keep (fd->inode);
-    fi->direct_io = bridge->direct_io || hidden;
+    fi->direct_io = bridge->direct_io || hidden || (bridge->direct_opens && fi->flags & O_DIRECT);
     fi->noflush = bridge->spares_flush && ((fi->flags & O_ACCMODE) == O_RDONLY || fd->closes_silently);
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
     fi->parallel_direct_writes = 1;

@@ -127,7 +127,8 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     bridge->is_root = geteuid () == 0;
     bridge->direct_io = choice_of (settings->direct_io) == CHOICE_ON;
     bridge->spares_flush = !settings->lock_forwarding && flush_is_storage_only (bridge);
-    if (bridge->direct_io)
+    bridge->direct_opens = !bridge->writeback && bridge->init.offered & FLAG_DIRECT_IO_ALLOW_MMAP;
+    if (bridge->direct_io || bridge->direct_opens)
         bridge->init.wanted |= FLAG_DIRECT_IO_ALLOW_MMAP;
     bridge->keep_cache = keep == CHOICE_ON || (keep == CHOICE_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
 }

@@ -177,7 +177,7 @@ pages_are_stale (call_frame_t *frame, size_t written)
     struct fuse_local *local = frame->local;
     struct past *past;
 
-    if (!(local->fi.flags & O_DIRECT))
+    if (!((local->fi.flags | local->fd->flags) & O_DIRECT))
         return false;
     __atomic_store_n (&local->fd->inode->written_past, true, __ATOMIC_SEQ_CST);
     if (__atomic_load_n (&local->fd->inode->cached_opens, __ATOMIC_SEQ_CST) == 0)
@@ -202,7 +202,7 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
         return;
     frame->root->lk_owner = fi->lock_owner;
     const bool takes = takes_privileges (frame, fd->inode, fi);
-    if (fi->writepage || takes || fi->flags & O_DIRECT)
+    if (fi->writepage || takes || (fi->flags | fd->flags) & O_DIRECT)
         (void) keep (frame, fd, fi, vector, offset);
     if (takes)
         take_privileges (frame, fd->inode);
