@@ -121,7 +121,11 @@ direct (void)
     must (a < 0 || reads (b, PAGE - 2, "dd"));
     must (pwrite (b, "bb", 2, 0) == 2);
     must (a < 0 || (pread (a, page, PAGE, 0) == PAGE && memcmp (page, "bbd", 3) == 0));
-    must (a < 0 || (fcntl (a, F_SETFL, 0) == 0 && pwrite (a, "tail", 4, PAGE) == 4)); /* as dd does at the end */
+    if (a >= 0) { /* as dd does at the end; opened to write alone, as what is passed stays direct */
+        close (a);
+        a = open ("direct", O_WRONLY | O_DIRECT);
+        must (fcntl (a, F_SETFL, 0) == 0 && pwrite (a, "tail", 4, PAGE) == 4);
+    }
     must (a < 0 || reads (b, PAGE - 1, "dtail"));
     must (fcntl (b, F_SETFL, O_DIRECT) == 0 || errno == EINVAL);
     free (page);
