@@ -136,6 +136,8 @@ struct call_stack {
     int (*find_groups) (call_stack_t *root);
     void *top; /* of the one who made the request: the kernel's request, a waiting client */
     uint64_t top_number; /* what the kernel calls it */
+    inode_t *lent_inodes[2]; /* that the kernel keeps while it waits for the answer; NULL where there is none. An earlier answer takes references before */
+    fd_t *lent_fds[2];       /* the same */
 
     bool interrupted; /* lock */
     bool checked; /* the caller was looked at, by who made this or by a translator that checks, on the way down: he may search the directory of a name, and

@@ -83,12 +83,12 @@ slot_inherit (struct limit *limit, struct limit_turn *turn, unsigned most)
 {
     uint64_t since;
 
-    if (limit->age == 0 || __atomic_load_n (&limit->old, __ATOMIC_RELAXED) >= limit->most_old)
+    if (limit->age == 0 || __atomic_load_n (&limit->old, __ATOMIC_SEQ_CST) >= limit->most_old)
         return false;
     turn->slot = oldest_slot (limit, most, turn->since, &since);
     if (ticks_between (since, turn->since) < limit->age || !slot_swap (&limit->slots[turn->slot], since, turn->since))
         return false;
-    __atomic_add_fetch (&limit->old, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch (&limit->old, 1, __ATOMIC_SEQ_CST);
     return true;
 }
 
@@ -109,7 +109,7 @@ static void
 slot_leave (const struct limit_turn *turn)
 {
     if (!slot_swap (&turn->limit->slots[turn->slot], turn->since, 0))
-        __atomic_sub_fetch (&turn->limit->old, 1, __ATOMIC_RELAXED);
+        __atomic_sub_fetch (&turn->limit->old, 1, __ATOMIC_SEQ_CST);
 }
 
 /* --- what waits --------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ next_time_locked (struct limit *limit)
 
     if (limit->rate && limit->next > clock_now ())
         return limit->next;
-    if (limit->age == 0 || __atomic_load_n (&limit->old, __ATOMIC_RELAXED) >= limit->most_old)
+    if (limit->age == 0 || __atomic_load_n (&limit->old, __ATOMIC_SEQ_CST) >= limit->most_old)
         return 0;
     oldest_slot (limit, __atomic_load_n (&limit->most, __ATOMIC_RELAXED), now, &since);
     return clock_now () + (int64_t) ticks_to_ns (limit->age - MIN (ticks_between (since, now), limit->age));

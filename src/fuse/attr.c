@@ -22,7 +22,7 @@ fuse_getattr (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     call_frame_t *frame = request_begin (req, ino, fd ? FOP_fstat : FOP_stat);
     g_auto (loc_t) loc = { 0 };
 
-    if (!frame || !request_loc_inode (frame, &loc, ino))
+    if (!frame || !(fd ? request_fd (frame, fi) != NULL : request_loc_inode (frame, &loc, ino)))
         return;
     if (fd)
         STACK_WIND (frame, fuse_fstat_cbk, FIRST_CHILD (frame->this), fstat, fd, NULL);
@@ -329,7 +329,7 @@ fuse_statx (fuse_req_t req, fuse_ino_t ino, int flags, int mask, struct fuse_fil
     call_frame_t *frame = request_begin (req, ino, fd ? FOP_fstat : FOP_stat);
     g_auto (loc_t) loc = { 0 };
 
-    if (!frame || !request_loc_inode (frame, &loc, ino))
+    if (!frame || !(fd ? request_fd (frame, fi) != NULL : request_loc_inode (frame, &loc, ino)))
         return;
     if (fd)
         STACK_WIND (frame, fuse_fstatx_cbk, FIRST_CHILD (frame->this), fstat, fd, NULL);

@@ -12,11 +12,15 @@
 #define AGAIN INT64_C (100000000) /* ns */
 
 struct interruption {
+    struct work_item work; /* first */
     struct bridge *bridge;
     uint64_t unique; /* of the request */
     uint64_t number; /* the kernel's */
     pid_t pid;
-    bool may_answer; /* before it is done */
+    inode_t *inodes[2]; /* with references: what the kernel lent until its answer */
+    fd_t *fds[2];       /* the same */
+    bool may_answer;    /* before it is done */
+    bool answered;
     unsigned looks;
 };
 
@@ -42,36 +46,44 @@ is_under_way (const struct interruption *one)
     return search.found;
 }
 
+/* By core/work: to close a file may take its time. */
 static void
-interruption_free (struct interruption *one)
+interruption_free (struct work_item *work)
 {
+    struct interruption *one = (struct interruption *) work;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->inodes); i++)
+        inode_unref (one->inodes[i]);
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->fds); i++)
+        fd_unref (one->fds[i]);
     bridge_timer_ends (one->bridge);
     g_free (one);
 }
 
-/* Whether nothing is left to do. */
-static bool
-end_wait (const struct interruption *one)
+static void
+end_wait (struct interruption *one)
 {
-    if (__atomic_load_n (&one->bridge->stopping, __ATOMIC_ACQUIRE) || !is_under_way (one))
-        return true;
     if (process_gives_up (one->pid) && limit_cancel (one->unique))
-        return true;
-    if (one->looks == 0 || !one->may_answer || !process_is_dying (one->pid))
-        return false;
-    answer_early (one->bridge, one->number, EINTR);
-    return true;
+        one->answered = true;
+    else if (one->looks > 0 && one->may_answer && process_is_dying (one->pid)) {
+        answer_early (one->bridge, one->number, EINTR);
+        one->answered = true;
+    }
 }
 
+/* Until the request is over, since it uses what the kernel had lent. */
 static void
 look (void *data)
 {
     struct interruption *one = data;
 
-    if (end_wait (one)) {
-        interruption_free (one);
+    if (!is_under_way (one)) {
+        one->work.run = interruption_free;
+        work_put (&one->work);
         return;
     }
+    if (!one->answered && !__atomic_load_n (&one->bridge->stopping, __ATOMIC_ACQUIRE))
+        end_wait (one);
     one->looks++;
     timer_after (AGAIN, look, one);
 }
@@ -86,6 +98,10 @@ interrupt_request (fuse_req_t req, void *data)
 
     *one = (struct interruption){ .bridge = bridge, .unique = root->unique, .number = root->top_number, .pid = root->pid,
                                   .may_answer = !bridge->settings.exclusive || !request_modifies (root->op) };
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->inodes); i++)
+        one->inodes[i] = root->lent_inodes[i] ? inode_ref (root->lent_inodes[i]) : NULL;
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->fds); i++)
+        one->fds[i] = root->lent_fds[i] ? fd_ref (root->lent_fds[i]) : NULL;
     stack_interrupt (root);
     bridge_timer_begins (bridge);
     timer_after (0, look, one);

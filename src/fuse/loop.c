@@ -425,6 +425,7 @@ report_left (const struct bridge *bridge, unsigned running, int64_t patience)
 bool
 loop_stop (struct bridge *bridge, int64_t patience)
 {
+    const int64_t until = clock_now () + patience;
     unsigned running;
     bool stopped;
 
@@ -432,12 +433,12 @@ loop_stop (struct bridge *bridge, int64_t patience)
     __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE);
     pthread_cond_broadcast (&bridge->needed);
     pthread_cond_broadcast (&bridge->changed);
-    stopped = loop_wake_locked (bridge, clock_now () + patience);
+    stopped = loop_wake_locked (bridge, until);
     running = bridge->n_running;
-    while (bridge->timers)
-        thread_cond_wait (&bridge->changed, &bridge->lock);
+    while (stopped && bridge->timers)
+        stopped = thread_cond_wait_until (&bridge->changed, &bridge->lock, until) == 0;
     pthread_mutex_unlock (&bridge->lock);
-    stopped = stopped && limits_stop (bridge, clock_now () + patience);
+    stopped = stopped && limits_stop (bridge, until);
     if (!stopped) {
         report_left (bridge, running, patience);
         return false;

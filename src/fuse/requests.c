@@ -101,7 +101,8 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->about = about;
     root->top = req;
     root->top_number = loop_number ();
-    fuse_req_interrupt_func (req, interrupt_request, root);
+    root->lent_inodes[0] = root->lent_inodes[1] = NULL;
+    root->lent_fds[0] = root->lent_fds[1] = NULL;
     return &root->frames[0];
 }
 
@@ -352,6 +353,21 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     stack_done (frame->root);
 }
 
+/* From here on it can be interrupted: what the kernel lends is known, of a request with two inodes or files at the second time. */
+static void
+lend_inode (call_stack_t *root, inode_t *inode)
+{
+    root->lent_inodes[root->lent_inodes[0] ? 1 : 0] = inode;
+    fuse_req_interrupt_func (root->top, interrupt_request, root);
+}
+
+static void
+lend_fd (call_stack_t *root, fd_t *fd)
+{
+    root->lent_fds[root->lent_fds[0] ? 1 : 0] = fd;
+    fuse_req_interrupt_func (root->top, interrupt_request, root);
+}
+
 /* The number may be of the graph that the request isn't for: of a link, or a rename, from one to the other. */
 static int
 unknown_error (const call_frame_t *frame, fuse_ino_t ino)
@@ -369,6 +385,7 @@ request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino)
         return false;
     }
     *ret_loc = (loc_t){ .inode = inode };
+    lend_inode (frame->root, inode);
     return true;
 }
 
@@ -394,6 +411,7 @@ request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const
         return false;
     }
     *ret_loc = (loc_t){ .parent = inode, .name = name };
+    lend_inode (frame->root, inode);
     return true;
 }
 
@@ -410,7 +428,9 @@ request_fd (call_frame_t *frame, const struct fuse_file_info *fi)
 {
     fd_t *fd = fd_of (fi);
 
-    if (!fd)
+    if (fd)
+        lend_fd (frame->root, fd);
+    else
         request_err (frame, -1, EBADF);
     return fd;
 }

@@ -108,7 +108,7 @@ ring_worker_add_locked (struct ring_queue *queue, unsigned most)
 {
     struct bridge *bridge = queue->ring->bridge;
 
-    if (queue->n_workers >= MIN (most, RING_WORKERS_MAX) || bridge->stopping || !attempt_is_due (&bridge->starts))
+    if (queue->n_workers >= MIN (most, RING_WORKERS_MAX) || queue->ring->n_workers >= queue->ring->most_workers || bridge->stopping || !attempt_is_due (&bridge->starts))
         return false;
     return attempt_ended (&bridge->starts, &bridge->xlator, worker_new_locked (queue), "thread with an io_uring for requests") == 0;
 }

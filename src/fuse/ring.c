@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define SWITCH "/sys/module/fuse/parameters/enable_uring"
@@ -135,6 +136,17 @@ ring_free (struct ring *ring)
     g_free (ring);
 }
 
+/* Each takes two descriptors: together an eighth of what the process may have, and storage the rest. */
+static unsigned
+workers_most (unsigned n_queues)
+{
+    struct rlimit limit;
+
+    if (getrlimit (RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return G_MAXUINT;
+    return (unsigned) MAX (limit.rlim_cur / 16, n_queues);
+}
+
 static struct ring *
 ring_new (struct bridge *bridge, int *ret_error)
 {
@@ -144,6 +156,7 @@ ring_new (struct bridge *bridge, int *ret_error)
     ring->bridge = bridge;
     ring->n_queues = MIN (count_processors (), RING_QUEUES_MAX);
     ring->depth = MIN ((unsigned) bridge->settings.io_uring_depth, RING_ENTRIES_MAX);
+    ring->most_workers = workers_most (ring->n_queues);
     ring->pinned = bridge->settings.io_uring_pinned;
     ring->queues = g_new0 (struct ring_queue, ring->n_queues);
     for (unsigned i = 0; i < ring->n_queues; i++) {

@@ -85,7 +85,7 @@ enum ring_go { RING_WAITS, RING_GOES, RING_DOESNT };
 
 struct ring {
     struct bridge *bridge;
-    unsigned n_queues, depth;
+    unsigned n_queues, depth, most_workers;
     bool pinned;
     bool used;          /* the kernel sends requests here; atomic */
     bool gone;          /* the mount is; atomic */
