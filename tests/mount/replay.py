@@ -165,7 +165,7 @@ class Replay:
                 self.open.remove(begun)
             command, expected = self.here(command), [self.here(line) for line in expected]
             if re.match(r"(RUN=gdb|gdb) ", command):
-                gdb = 'gdb -nx -q -iex "set width 0"'
+                gdb = 'gdb -nx -q -iex "set width 0" -iex "set print entry-values no"'  # which an optimised build has
                 self.gdb = Gdb(re.sub("^RUN=gdb", "RUN='%s'" % gdb, command) if command.startswith("RUN") else
                                re.sub("^gdb", gdb, command))
                 begun = None
