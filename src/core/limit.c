@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Each that counts has a slot, which holds when it began. A thread takes a free one, or that of an operation which is old by now; whoever finds
- * something else in its slot at the end was old. So the path of a request takes no lock.
+ * An operation that counts has a slot, which holds when it began. The next one takes a free slot, or that of an operation which is old by now; an operation that
+ * finds something else in its slot at its end was old. So the path of a request takes no lock.
  */
 #include "core/limit.h"
 #include "core/frame.h"
@@ -19,7 +19,7 @@ struct limit {
     unsigned most_old;         /* constant */
     unsigned most;             /* atomic */
     unsigned old;              /* atomic: those without a slot */
-    unsigned held_up;          /* atomic, changed under lock: those that wait, and one more while there is a rate. 0: whoever comes may look for a slot */
+    unsigned held_up;          /* atomic, changed under lock: those that wait, and one more while there is a rate. 0: the next one may look for a slot at once */
     unsigned away;             /* atomic: those that core/work has */
     uint64_t slots[LIMIT_MOST]; /* atomic; 0: free */
 
@@ -48,7 +48,7 @@ struct waiter {
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* outside of a limit's own */
 static GSList *all;                                          /* all_lock */
 
-/* This thread runs what waited: others that it might run are for core/work, so that no stack grows without end. */
+/* This thread runs operations that waited: further ones are for core/work, so that its stack doesn't grow without end. */
 static __thread bool running_waiters;
 
 /* --- slots ------------------------------------------------------------------------------------ */

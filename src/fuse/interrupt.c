@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Callers that don't wait any more: the kernel sends an interrupt when a signal comes to one. A request that waits for its turn (core/limit.h) is answered EINTR at
- * once, and not done. One that hangs below is answered EINTR when its caller is being killed, who could not end otherwise; what is done by then is answered
- * to nobody, as the kernel says to that answer.
+ * once, and not done. One that hangs below is answered EINTR when its caller is being killed, and could not end otherwise; its own answer
+ * comes too late, and the kernel refuses it.
  *
  * The interrupt comes under the library's lock, where nothing can be answered, so a timer does the rest. The kernel tells of one signal for
- * each request, which may have been a tick when a deadly one comes later: so from the first on it is looked again and again.
+ * each request, which may have been a tick when a deadly one comes later: so the timer comes again until the request is over.
  */
 #include "fuse/internal.h"
 

@@ -45,7 +45,7 @@ for how in "${ways[@]}"; do
     # shellcheck disable=SC2086 # words
     mount_volfile "$VOL" $how --attribute-timeout=0 --entry-timeout=0 --direct-io-mode=on
     readers_hang 64
-    [ "$(($(number readers) + $(number work_threads)))" -le 72 ] || fail "$(number readers) threads take requests, $(number work_threads) run others"
+    [ "$(($(number readers) + $(number work_threads)))" -le 128 ] || fail "$(number readers) threads take requests, $(number work_threads) run others"
     all_go
 done
 
