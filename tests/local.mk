@@ -250,6 +250,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/debugging-d.sh \
     %D%/mount/direct-writes-seen.sh \
     %D%/mount/few-io-urings.sh \
+    %D%/mount/few-threads.sh \
     %D%/mount/gdb-commands.sh \
     %D%/mount/gdb-tutorial.sh \
     %D%/mount/gdb-wind.sh \

@@ -17,6 +17,7 @@ struct limit {
     const char *kind, *option; /* constant */
     uint64_t age;              /* ticks; constant */
     unsigned most_old;         /* constant */
+    bool run_anyway;           /* constant, once operations come */
     unsigned most;             /* atomic */
     unsigned old;              /* atomic: those without a slot */
     unsigned held_up;          /* atomic, changed under lock: those that wait, and one more while there is a rate. 0: the next one may look for a slot at once */
@@ -39,9 +40,11 @@ struct waiter {
     struct work_item work;
     struct limit_turn turn;
     call_stub_t *stub;
+    pid_t process;
     int64_t since; /* clock_now */
 };
 
+#define NO_THREAD INT64_C (1000000000) /* ns until a thread is tried for again: core/attempt.h */
 #define RATE_BURST INT64_C (100000000) /* ns of its rate that may begin at once, after a pause */
 
 /* All that there are: an interrupt doesn't know where its request is. */
@@ -227,16 +230,41 @@ run_away (struct work_item *work)
     pthread_mutex_unlock (&limit->lock);
 }
 
+/* There is no thread for it, so it waits for one, or for one that runs to end. */
+static void
+take_back (struct limit *limit, struct waiter *waiter)
+{
+    slot_leave (&waiter->turn);
+    pthread_mutex_lock (&limit->lock);
+    turns_put_first (&limit->turns, &waiter->entry, waiter->process);
+    count_locked (limit, 1);
+    if (!limit->timer && !limit->looking)
+        limit->timer = timer_after (NO_THREAD, look, limit);
+    pthread_mutex_unlock (&limit->lock);
+}
+
+static bool
+send_one_away (struct limit *limit, struct waiter *waiter)
+{
+    __atomic_add_fetch (&limit->away, 1, __ATOMIC_RELAXED);
+    waiter->work.run = run_away;
+    if (work_try (&waiter->work))
+        return true;
+    __atomic_sub_fetch (&limit->away, 1, __ATOMIC_RELAXED);
+    if (limit->run_anyway)
+        waiter_run (waiter);
+    else
+        take_back (limit, waiter);
+    return limit->run_anyway;
+}
+
 static void
 send_away (struct limit *limit)
 {
     struct waiter *waiter;
 
-    while ((waiter = next_waiter (limit))) {
-        __atomic_add_fetch (&limit->away, 1, __ATOMIC_RELAXED);
-        waiter->work.run = run_away;
-        work_put (&waiter->work);
-    }
+    while ((waiter = next_waiter (limit)) && send_one_away (limit, waiter))
+        continue;
 }
 
 static void
@@ -251,7 +279,10 @@ look (void *data)
     send_away (limit);
     pthread_mutex_lock (&limit->lock);
     limit->looking = false;
-    watch_locked (limit);
+    if (limit->turns.length && work_is_short ())
+        limit->timer = timer_after (NO_THREAD, look, limit);
+    else
+        watch_locked (limit);
     thread_cond_broadcast (&limit->changed);
     pthread_mutex_unlock (&limit->lock);
 }
@@ -289,7 +320,6 @@ void
 limit_wait (struct limit *limit, call_frame_t *frame, call_stub_t *stub)
 {
     struct waiter *waiter;
-    pid_t process;
 
     if (!stub) {
         frame_fail (frame, ENOMEM);
@@ -298,9 +328,9 @@ limit_wait (struct limit *limit, call_frame_t *frame, call_stub_t *stub)
     waiter = g_new0 (struct waiter, 1);
     waiter->stub = stub;
     waiter->since = clock_now ();
-    process = process_of_thread (frame->root->pid, waiter->since);
+    waiter->process = process_of_thread (frame->root->pid, waiter->since);
     pthread_mutex_lock (&limit->lock);
-    turns_put (&limit->turns, &waiter->entry, process);
+    turns_put (&limit->turns, &waiter->entry, waiter->process);
     limit->waited++;
     count_locked (limit, 1);
     pthread_mutex_unlock (&limit->lock);
@@ -426,6 +456,12 @@ limit_free (struct limit *limit)
     pthread_mutex_destroy (&limit->lock);
     g_free (limit);
     work_leave ();
+}
+
+void
+limit_run_anyway (struct limit *limit)
+{
+    limit->run_anyway = true;
 }
 
 void

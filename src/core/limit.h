@@ -39,6 +39,9 @@ struct limit *limit_new (const char *kind, const char *option, unsigned most, in
 /* Nothing runs or waits any more but what core/work is at, for which it waits. Takes NULL. */
 void limit_free (struct limit *limit);
 
+/* Where no thread can be had for an operation, it runs in the one that brings it, although that may not block; else it waits until one can. Before the first. */
+void limit_run_anyway (struct limit *limit);
+
 /* Another number, 1 to LIMIT_MOST. What runs goes on, and what may now run begins. */
 void limit_set (struct limit *limit, unsigned most);
 

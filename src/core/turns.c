@@ -47,6 +47,17 @@ turns_put (struct turns *turns, struct turns_entry *entry, pid_t process)
 }
 
 void
+turns_put_first (struct turns *turns, struct turns_entry *entry, pid_t process)
+{
+    entry->client = client_of (turns, process);
+    entry->place = (GList){ .data = entry };
+    g_queue_push_head_link (&entry->client->entries, &entry->place);
+    g_queue_unlink (&turns->clients, &entry->client->place);
+    g_queue_push_head_link (&turns->clients, &entry->client->place);
+    turns->length++;
+}
+
+void
 turns_remove (struct turns *turns, struct turns_entry *entry)
 {
     struct turns_client *client = g_steal_pointer (&entry->client);

@@ -27,6 +27,9 @@ void turns_clear (struct turns *turns); /* empty by now */
 /* At the end of what that process has here. */
 void turns_put (struct turns *turns, struct turns_entry *entry, pid_t process);
 
+/* Back to where it was taken from: before all others. */
+void turns_put_first (struct turns *turns, struct turns_entry *entry, pid_t process);
+
 /* The entry whose turn it is, taken out; NULL when there is none. */
 struct turns_entry *turns_take (struct turns *turns);
 void turns_remove (struct turns *turns, struct turns_entry *entry);

@@ -190,33 +190,16 @@ join_ended (void)
 }
 
 static void
-work_off (void *unused)
-{
-    pthread_mutex_lock (&pool.lock);
-    work_locked ();
-    pool.helped = false;
-    thread_cond_broadcast (&pool.changed);
-    pthread_mutex_unlock (&pool.lock);
-}
-
-/* With no thread at all, that of the timers does the work: it may be blocked by it, but what brought the work may hold a lock. */
-static void
 not_started (struct worker *worker)
 {
-    bool help;
-
     pthread_mutex_lock (&pool.lock);
     pool.awaited--;
     leave_locked (worker);
-    help = pool.threads == 0 && !pool.helped;
-    pool.helped |= help;
     pthread_mutex_unlock (&pool.lock);
     worker_free (worker);
-    if (help)
-        timer_after (0, work_off, NULL);
 }
 
-static void
+static bool
 start (struct worker *worker)
 {
     char name[16];
@@ -228,6 +211,82 @@ start (struct worker *worker)
         r = attempt_ended (&pool.starts, NULL, thread_new (&worker->thread, name, worker_run, worker), "thread for operations (%s)", name);
     if (r < 0)
         not_started (worker);
+    return r == 0;
+}
+
+static void
+put_locked (struct work_item *work)
+{
+    work->next = NULL;
+    *pool.last = work;
+    pool.last = &work->next;
+    pool.waiting++;
+}
+
+static bool
+is_short_locked (void)
+{
+    return !pool.resting && (pool.threads == WORK_THREADS || !attempt_is_due (&pool.starts));
+}
+
+bool
+work_is_short (void)
+{
+    bool is;
+
+    pthread_mutex_lock (&pool.lock);
+    is = is_short_locked ();
+    pthread_mutex_unlock (&pool.lock);
+    return is;
+}
+
+bool
+work_try (struct work_item *work)
+{
+    struct worker *fresh = NULL;
+    bool can;
+
+    pthread_mutex_lock (&pool.lock);
+    can = !is_short_locked ();
+    if (can && !pool.resting)
+        fresh = worker_new_locked ();
+    if (can && !fresh) {
+        put_locked (work);
+        call_resting_locked ();
+    }
+    pthread_mutex_unlock (&pool.lock);
+    if (!fresh || !start (fresh))
+        return can && !fresh;
+    pthread_mutex_lock (&pool.lock);
+    put_locked (work);
+    if (pool.waiting > pool.awaited && pool.resting) /* it found nothing, and rests */
+        call_resting_locked ();
+    pthread_mutex_unlock (&pool.lock);
+    return true;
+}
+
+static void
+work_off (void *unused)
+{
+    pthread_mutex_lock (&pool.lock);
+    work_locked ();
+    pool.helped = false;
+    thread_cond_broadcast (&pool.changed);
+    pthread_mutex_unlock (&pool.lock);
+}
+
+/* With no thread at all, that of the timers does the work: it may be blocked by it, but what brought the work may hold a lock. */
+static void
+help (void)
+{
+    bool needed;
+
+    pthread_mutex_lock (&pool.lock);
+    needed = pool.threads == 0 && !pool.helped;
+    pool.helped |= needed;
+    pthread_mutex_unlock (&pool.lock);
+    if (needed)
+        timer_after (0, work_off, NULL);
 }
 
 void
@@ -235,15 +294,12 @@ work_put (struct work_item *work)
 {
     struct worker *fresh;
 
-    work->next = NULL;
     pthread_mutex_lock (&pool.lock);
-    *pool.last = work;
-    pool.last = &work->next;
-    pool.waiting++;
+    put_locked (work);
     fresh = call_locked ();
     pthread_mutex_unlock (&pool.lock);
-    if (fresh)
-        start (fresh);
+    if (fresh && !start (fresh))
+        help ();
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */

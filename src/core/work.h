@@ -25,6 +25,13 @@ void work_leave (void);
  * it came. Between work_use and work_leave; under any lock but a timer's. */
 void work_put (struct work_item *work);
 
+/* The same, if a thread rests or can be started; else it is not put, and false returned. For what may be blocked for ever, and had better wait than block the
+ * timers' thread. */
+bool work_try (struct work_item *work);
+
+/* No thread rests, and none can be started just now. */
+bool work_is_short (void);
+
 /* Waits until there is no work, or until that time of clock_now (-1: for ever). Returns whether there is none. */
 bool work_wait (int64_t until);
 

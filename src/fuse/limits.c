@@ -50,6 +50,7 @@ limits_begin (struct bridge *bridge)
 
     for (unsigned i = 0; i < LIMIT_CLASSES; i++)
         bridge->classes[i] = limit_new (classes[i].kind, classes[i].option, most_of (bridge->settings.limits[i]), AGE, classes[i].old);
+    limit_run_anyway (bridge->classes[LIMIT_NAMES]); /* a getattr is answered, even by the last thread that takes requests */
     for (unsigned op = 0; op < FOP_MAX; op++)
         bridge->limits.of[op] = bridge->classes[class_of (op)];
     top->limits = &bridge->limits;

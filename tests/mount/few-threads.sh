@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A user's daemon that may start no further thread (RLIMIT_NPROC): attributes and names are answered, reads wait until a thread can be had, their callers can
+# be killed, the log names the limit once, and all goes on when there is room again.
+# builds: release debug
+# timeout: 200
+. "$(dirname "$0")/lib.sh"
+need_root
+id games >/dev/null 2>&1 || skip "needs the user games"
+need_command setpriv fusermount3 prlimit
+
+number () { # KEY: of what the bridge tells of itself; as the mount's owner
+    as_games sed -n "s/^$1 = //p" "$MNT/.meta/master/private"
+}
+
+as_games () {
+    setpriv --reuid games --regid games --clear-groups env HOME="$TEST_DIR" "$@"
+}
+
+hang () { # FILE: a reader of the mount's owner
+    as_games cat "$MNT/$1" >/dev/null 2>&1 &
+    readers+=($!)
+}
+
+chmod 755 "$TEST_DIR"
+chown games:games "$BACK" "$MNT"
+for i in {1..40}; do as_games sh -c 'echo text >"$0"' "$BACK/file$i"; done
+stack debug/delay-gen,delay-percentage=100%,block=on,enable=readv,delay-duration=3600000000
+: >"$LOG" && chmod 666 "$LOG"
+as_games "$WINDLASS" -f "$VOL" -l "$LOG" -p "$BACK/pid" --attribute-timeout=0 --entry-timeout=0 --direct-io-mode=on "$MNT" 2>err || fail "no mount: $(cat err)"
+DAEMON=$(cat "$BACK/pid")
+readers=()
+hang file1
+wait_until '[ "$(number data_old)" = 1 ]'
+as_games prlimit --pid "$DAEMON" --nproc=1: # the soft limit
+for i in {2..30}; do hang "file$i"; done
+wait_until '[ "$(number data_waiting)" -gt 0 ]'
+for i in {31..35}; do
+    as_games stat "$MNT/file$i" >/dev/null || fail "stat fails"
+    as_games touch "$MNT/new$i" || fail "a file can't be made"
+done
+expect "the log says it once of the threads that take requests" 1 "$(grep -c "can't start a thread .*for requests: .*RLIMIT_NPROC" "$LOG")"
+expect "and once of those that run them" 1 "$(grep -c "can't start a thread for operations .*RLIMIT_NPROC" "$LOG")"
+
+# A reader can be killed, be it that it waits for a thread or hangs.
+kill "${readers[-1]}"
+wait_until "! is_running ${readers[-1]}"
+
+# Room again: all reads begin.
+as_games prlimit --pid "$DAEMON" --nproc=1000:
+wait_until '[ "$(number data_waiting)" = 0 ] && [ "$(number data_old)" -ge 29 ]'
+kill -KILL "${readers[@]}" 2>/dev/null
+wait 2>/dev/null
+kill "$DAEMON"
+wait_until "! is_running $DAEMON"
+DAEMON=''
