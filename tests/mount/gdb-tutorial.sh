@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The classic tutorial's session in gdb: a write is stepped through, from rot13_writev down to posix and back.
 # timeout: 300
+# builds: release only
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command gdb

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # ./windlass runs what was built, by itself and under other commands, whose words may be quoted.
+# builds: release only
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command valgrind strace gdb
