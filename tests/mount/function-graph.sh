@@ -48,7 +48,7 @@ expect_ok "$WINDLASS" trace stop "$MNT"
 
 # What is wrong is said, and changes nothing.
 expect_error "no function is called 'rot13_wirtev'.*did you mean 'rot13_writev'" "$WINDLASS" trace start "$MNT" --function rot13_wirtev
-expect_error "no function is called 'nothing_\*'" "$WINDLASS" trace start "$MNT" --function 'rot13_*' --function 'nothing_*'
+expect_error "no function is called 'no_such_\*'" "$WINDLASS" trace start "$MNT" --function 'rot13_*' --function 'no_such_*'
 expect_error "'min' must be .*, got 'soon'" "$WINDLASS" trace start "$MNT" --min soon
 expect_error "'buffer' must be 64KB to 1GB, got '1KB'" "$WINDLASS" trace start "$MNT" --buffer 1KB
 expect_error "'$BACK' is not a mount point" "$WINDLASS" trace start "$BACK"
