@@ -326,6 +326,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/stats.sh \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
+    %D%/mount/ten-mounts.sh \
     %D%/mount/timeline-errors.sh \
     %D%/mount/timeline-load.sh \
     %D%/mount/timeline-under-way.sh \
