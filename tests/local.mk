@@ -167,7 +167,7 @@ EXTRA_DIST += \
     %D%/bench/worth.py
 # Hours of mixed load with everything going wrong: make soak [SECONDS=N] [SEED=N]; and make kills [TIMES=N].
 TIMES = 1000
-soak kills orders bench: soak-programs
+soak kills orders bench kernels: soak-programs
 soak-programs:
 	$(MAKE) all
 	$(MAKE) check-programs
@@ -181,7 +181,10 @@ orders:
 # A table and pictures of all that is compared, in bench-out: make bench [BENCH="--quick"]. About an hour; of a release build.
 bench:
 	$(srcdir)/%D%/bench/run --windlass $(abs_builddir)/windlass --out $(abs_builddir)/bench-out $(BENCH)
-.PHONY: soak kills orders bench soak-programs
+# On kernels that the machine doesn't run: make kernels [KERNELS="SUITE... PACKAGE.deb..."]. A quarter of an hour for each; of a release build.
+kernels:
+	BUILD_DIR=$(abs_builddir) $(srcdir)/%D%/kernels/run $(KERNELS)
+.PHONY: soak kills orders bench kernels soak-programs
 
 dist_noinst_SCRIPTS += \
     %D%/run \
@@ -197,6 +200,9 @@ dist_noinst_SCRIPTS += \
     %D%/graph/histories.sh \
     %D%/graph/orders.sh \
     %D%/orders/run \
+    %D%/kernels/guest \
+    %D%/kernels/init \
+    %D%/kernels/run \
     %D%/soak/kills \
     %D%/soak/run \
     %D%/unit/completion.sh \
