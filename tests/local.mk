@@ -181,7 +181,7 @@ orders:
 # A table and pictures of all that is compared, in bench-out: make bench [BENCH="--quick"]. About an hour; of a release build.
 bench:
 	$(srcdir)/%D%/bench/run --windlass $(abs_builddir)/windlass --out $(abs_builddir)/bench-out $(BENCH)
-# On kernels that the machine doesn't run: make kernels [KERNELS="SUITE... PACKAGE.deb..."]. A quarter of an hour for each; of a release build.
+# On kernels that the machine doesn't run: make kernels [KERNELS="SUITE... PACKAGE.deb..."]. Ten minutes for each; of a release build.
 kernels:
 	BUILD_DIR=$(abs_builddir) $(srcdir)/%D%/kernels/run $(KERNELS)
 .PHONY: soak kills orders bench kernels soak-programs
