@@ -51,7 +51,7 @@ held_ref (struct held *one)
     return one;
 }
 
-/* By core/work. Nobody may interrupt it from here on: the frame will soon be somebody else's. */
+/* By core/work. No interrupt may find it from here on: the frame will soon be another request's. */
 static void
 held_go_on (struct work_item *work)
 {

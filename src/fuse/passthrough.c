@@ -269,8 +269,8 @@ takes_any_direct (int descriptor, void *data)
     return fstatfs (descriptor, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
 }
 
-/* May the kernel go on with direct reads and writes when the caller has taken O_DIRECT away with fcntl(2)? Where any will do, nobody can tell. Where
- * they have to be aligned, what isn't fails then; who writes only is the one who does so with what is left at the end, as dd does. */
+/* May the kernel go on with direct reads and writes when the caller has taken O_DIRECT away with fcntl(2)? Where any will do, that makes no difference. Where
+ * they have to be aligned, what isn't fails then: a program that opens to write alone does that with what is left at the end, as dd does. */
 static bool
 passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags, xlator_t *storage)
 {
