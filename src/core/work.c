@@ -14,17 +14,17 @@ struct worker {
     unsigned number;  /* constant */
     pthread_t thread; /* the starting thread's, until it is joined */
     pthread_cond_t called;
-    bool rests;          /* lock; among pool.resting */
-    struct worker *next; /* lock; in resting or ended */
+    struct work_item *work; /* lock; what it is to run next. NULL: it rests, or has begun */
+    struct worker *next;    /* lock; in resting or ended */
 };
 
 static struct {
     pthread_mutex_t lock;    /* guards all but starts; a leaf */
     pthread_cond_t changed;  /* no work is left, or a thread ended */
     unsigned users;
-    struct work_item *first, **last;
-    unsigned waiting, busy;  /* work without a thread; threads with work */
-    unsigned threads, awaited; /* all threads; those that were called or started and haven't looked for work yet */
+    struct work_item *first, **last; /* for which there was no thread */
+    unsigned waiting, busy;  /* work without a thread; work that has one */
+    unsigned threads;
     struct worker *workers[WORK_THREADS];
     struct worker *resting;  /* the one that rested last first */
     struct worker *ended;    /* to be joined */
@@ -52,16 +52,15 @@ take_locked (void)
     if (!pool.first)
         pool.last = &pool.first;
     pool.waiting--;
+    pool.busy++;
     return work;
 }
 
+/* work, which counts as busy, and what waits. */
 static void
-work_locked (void)
+work_locked (struct work_item *work)
 {
-    struct work_item *work;
-
-    while ((work = take_locked ())) {
-        pool.busy++;
+    for (; work; work = take_locked ()) {
         pthread_mutex_unlock (&pool.lock);
         work->run (work);
         pthread_mutex_lock (&pool.lock);
@@ -87,19 +86,15 @@ rest_locked (struct worker *worker)
     const int64_t until = clock_now () + REST;
     int r = 0;
 
-    worker->rests = true;
     worker->next = pool.resting;
     pool.resting = worker;
     thread_set_idle (true);
-    while (worker->rests && r == 0)
+    while (!worker->work && !pool.ending && r == 0)
         r = thread_cond_wait_until (&worker->called, &pool.lock, until);
     thread_set_idle (false);
-    if (worker->rests) {
+    if (!worker->work)
         unlink_resting_locked (worker);
-        return false;
-    }
-    pool.awaited--;
-    return true;
+    return worker->work != NULL;
 }
 
 static void
@@ -115,9 +110,8 @@ worker_run (void *data)
     struct worker *worker = data;
 
     pthread_mutex_lock (&pool.lock);
-    pool.awaited--;
     do
-        work_locked ();
+        work_locked (g_steal_pointer (&worker->work));
     while (!pool.ending && rest_locked (worker));
     leave_locked (worker);
     worker->next = pool.ended;
@@ -146,31 +140,34 @@ worker_new_locked (void)
     pool.workers[worker->number] = worker;
     thread_cond_init (&worker->called);
     pool.threads++;
-    pool.awaited++;
     return worker;
 }
 
-static void
-call_resting_locked (void)
+static bool
+is_short_locked (void)
+{
+    return !pool.resting && (pool.threads == WORK_THREADS || !attempt_is_due (&pool.starts));
+}
+
+/* Gives the work to a thread that rests, or to a new one, which is *ret_fresh and to be started. False: there is none. No other work comes between the
+ * thread and this one: it might never end. */
+static bool
+give_locked (struct work_item *work, struct worker **ret_fresh)
 {
     struct worker *worker = pool.resting;
 
-    pool.resting = worker->next;
-    pool.awaited++;
-    worker->rests = false;
-    thread_cond_signal (&worker->called);
-}
-
-/* Calls a thread for what waits. A worker that is to be started, or NULL. */
-static struct worker *
-call_locked (void)
-{
-    if (pool.waiting <= pool.awaited)
-        return NULL;
-    if (!pool.resting)
-        return pool.threads < WORK_THREADS ? worker_new_locked () : NULL;
-    call_resting_locked ();
-    return NULL;
+    *ret_fresh = NULL;
+    if (is_short_locked ())
+        return false;
+    if (worker) {
+        pool.resting = worker->next;
+        thread_cond_signal (&worker->called);
+    } else {
+        *ret_fresh = worker = worker_new_locked ();
+    }
+    worker->work = work;
+    pool.busy++;
+    return true;
 }
 
 static void
@@ -193,7 +190,8 @@ static void
 not_started (struct worker *worker)
 {
     pthread_mutex_lock (&pool.lock);
-    pool.awaited--;
+    if (--pool.busy == 0 && !pool.first)
+        thread_cond_broadcast (&pool.changed);
     leave_locked (worker);
     pthread_mutex_unlock (&pool.lock);
     worker_free (worker);
@@ -223,12 +221,6 @@ put_locked (struct work_item *work)
     pool.waiting++;
 }
 
-static bool
-is_short_locked (void)
-{
-    return !pool.resting && (pool.threads == WORK_THREADS || !attempt_is_due (&pool.starts));
-}
-
 bool
 work_is_short (void)
 {
@@ -243,33 +235,20 @@ work_is_short (void)
 bool
 work_try (struct work_item *work)
 {
-    struct worker *fresh = NULL;
-    bool can;
+    struct worker *fresh;
+    bool given;
 
     pthread_mutex_lock (&pool.lock);
-    can = !is_short_locked ();
-    if (can && !pool.resting)
-        fresh = worker_new_locked ();
-    if (can && !fresh) {
-        put_locked (work);
-        call_resting_locked ();
-    }
+    given = give_locked (work, &fresh);
     pthread_mutex_unlock (&pool.lock);
-    if (!fresh || !start (fresh))
-        return can && !fresh;
-    pthread_mutex_lock (&pool.lock);
-    put_locked (work);
-    if (pool.waiting > pool.awaited && pool.resting) /* it found nothing, and rests */
-        call_resting_locked ();
-    pthread_mutex_unlock (&pool.lock);
-    return true;
+    return given && (!fresh || start (fresh));
 }
 
 static void
 work_off (void *unused)
 {
     pthread_mutex_lock (&pool.lock);
-    work_locked ();
+    work_locked (take_locked ());
     pool.helped = false;
     thread_cond_broadcast (&pool.changed);
     pthread_mutex_unlock (&pool.lock);
@@ -292,14 +271,17 @@ help (void)
 void
 work_put (struct work_item *work)
 {
-    struct worker *fresh;
-
+    if (work_try (work))
+        return;
     pthread_mutex_lock (&pool.lock);
-    put_locked (work);
-    fresh = call_locked ();
+    if (pool.resting) {
+        struct worker *fresh;
+        give_locked (work, &fresh);
+    } else {
+        put_locked (work);
+    }
     pthread_mutex_unlock (&pool.lock);
-    if (fresh && !start (fresh))
-        help ();
+    help ();
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */
@@ -355,8 +337,8 @@ work_leave (void)
     if (--pool.users == 0) {
         wait_locked (-1);
         pool.ending = true;
-        while (pool.resting)
-            call_resting_locked ();
+        for (struct worker *at = pool.resting; at; at = at->next)
+            thread_cond_signal (&at->called);
         while (pool.threads > 0)
             thread_cond_wait (&pool.changed, &pool.lock);
         pool.ending = false;

@@ -63,7 +63,7 @@ END_TEST
 static void *
 bring (void *unused)
 {
-    put (2000);
+    put (100);
     return NULL;
 }
 
@@ -78,7 +78,41 @@ START_TEST (each_is_done_once_whichever_thread_brings_it)
     for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
         thread_join (threads[i]);
     ck_assert (work_wait (-1));
-    ck_assert_uint_eq (meeting.done, 8000);
+    ck_assert_uint_eq (meeting.done, 400);
+    work_leave ();
+}
+END_TEST
+
+/* Items that all must be there at a time, some put and some tried. */
+static void *
+bring_blocked (void *unused)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        struct work_item *work = g_new (struct work_item, 1);
+
+        *work = (struct work_item){ .run = meet };
+        if (i % 2 || !work_try (work))
+            work_put (work);
+    }
+    return NULL;
+}
+
+START_TEST (what_is_blocked_never_keeps_the_thread_of_another)
+{
+    pthread_t threads[4];
+
+    work_use ();
+    meeting.meet = 10 * G_N_ELEMENTS (threads);
+    for (unsigned round = 0; round < 20; round++) {
+        meeting.met = false;
+        meeting.done = 0;
+        for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+            ck_assert_int_eq (thread_new (&threads[i], "bring", bring_blocked, NULL), 0);
+        for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+            thread_join (threads[i]);
+        ck_assert_msg (work_wait (clock_now () + 20000 * MS), "in round %u %u of %u have no thread", round, work_count ().waiting, meeting.meet);
+        ck_assert_uint_eq (meeting.done, meeting.meet);
+    }
     work_leave ();
 }
 END_TEST
@@ -106,6 +140,7 @@ TEST_PROGRAM (test_work)
     tcase_set_timeout (tcase, 60);
     tcase_add_test (tcase, a_thread_comes_for_each_that_is_blocked);
     tcase_add_test (tcase, each_is_done_once_whichever_thread_brings_it);
+    tcase_add_test (tcase, what_is_blocked_never_keeps_the_thread_of_another);
     tcase_add_test (tcase, the_last_user_waits_for_all_and_another_may_come);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
