@@ -66,7 +66,7 @@ CLEANFILES += $(man_MANS)
 man_make = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
     if test '$(BUILD_NAME)' = tsan && setarch -R true 2>/dev/null; then fixed='setarch -R'; else fixed=; fi && \
     $(AWK) -v version='$(PACKAGE_VERSION)' \
-        -v windlass="ASAN_OPTIONS=detect_leaks=0 WINDLASS_XLATOR_PATH=xlators $$fixed src/windlass$(EXEEXT)" \
+        -v windlass="ASAN_OPTIONS=detect_leaks=0 WINDLASS_XLATOR_PATH=xlators $$fixed $(EMULATOR) src/windlass$(EXEEXT)" \
         -v sbindir='$(sbindir)' -v pkgdatadir='$(pkgdatadir)' \
         -v probes="$(AWK) -f $(srcdir)/%D%/probes.awk $(srcdir)/src/fops.def" \
         -v operations="$(AWK) -f $(srcdir)/src/core/fops-man.awk $(srcdir)/src/core/kinds.h $(srcdir)/src/fops.def" \

@@ -206,6 +206,7 @@ dist_noinst_SCRIPTS += \
     %D%/soak/kills \
     %D%/soak/run \
     %D%/unit/completion.sh \
+    %D%/unit/arm64.sh \
     %D%/unit/conform-finds-defects.sh \
     %D%/unit/conform-in-process.sh \
     %D%/unit/conform-tells.sh \
