@@ -207,6 +207,8 @@ dist_noinst_SCRIPTS += \
     %D%/soak/run \
     %D%/unit/completion.sh \
     %D%/unit/arm64.sh \
+    %D%/unit/ppc64el.sh \
+    %D%/unit/processor.sh \
     %D%/unit/conform-finds-defects.sh \
     %D%/unit/conform-in-process.sh \
     %D%/unit/conform-tells.sh \

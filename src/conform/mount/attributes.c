@@ -126,7 +126,7 @@ run_statx (const struct mount_case *c)
 
             TELL ("statx", statx (AT_FDCWD, "file", ways[way], wanted[i], &st));
             say ("all that was asked: %d, mode %o, size %llu, links %u", (st.stx_mask & wanted[i] & STATX_BASIC_STATS)
-                     == (wanted[i] & STATX_BASIC_STATS), st.stx_mode, st.stx_size, st.stx_nlink);
+                     == (wanted[i] & STATX_BASIC_STATS), st.stx_mode, (unsigned long long) st.stx_size, st.stx_nlink);
         }
     }
     TELL ("both ways at once", statx (AT_FDCWD, "file", AT_STATX_FORCE_SYNC | AT_STATX_DONT_SYNC, 0, &(struct statx){ 0 }));
