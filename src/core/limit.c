@@ -230,7 +230,19 @@ run_away (struct work_item *work)
     pthread_mutex_unlock (&limit->lock);
 }
 
-/* There is no thread for it, so it waits for one, or for one that runs to end. */
+/* Does no operation run at whose end the next would begin? */
+static bool
+is_idle (const struct limit *limit)
+{
+    const unsigned most = __atomic_load_n (&limit->most, __ATOMIC_RELAXED);
+
+    for (unsigned i = 0; i < most; i++)
+        if (__atomic_load_n (&limit->slots[i], __ATOMIC_SEQ_CST))
+            return false;
+    return __atomic_load_n (&limit->old, __ATOMIC_SEQ_CST) == 0;
+}
+
+/* There is no thread for it, so it waits for one, or for an operation that runs to end. */
 static void
 take_back (struct limit *limit, struct waiter *waiter)
 {
@@ -238,8 +250,10 @@ take_back (struct limit *limit, struct waiter *waiter)
     pthread_mutex_lock (&limit->lock);
     turns_put_first (&limit->turns, &waiter->entry, waiter->process);
     count_locked (limit, 1);
+    if (limit->timer && is_idle (limit) && timer_cancel (limit->timer))
+        limit->timer = NULL;
     if (!limit->timer && !limit->looking)
-        limit->timer = timer_after (NO_THREAD, look, limit);
+        limit->timer = timer_after (is_idle (limit) ? 0 : NO_THREAD, look, limit);
     pthread_mutex_unlock (&limit->lock);
 }
 
@@ -277,6 +291,9 @@ look (void *data)
     limit->looking = true;
     pthread_mutex_unlock (&limit->lock);
     send_away (limit);
+    /* Without a thread, and without an operation at whose end the next would begin: this thread may be blocked by it, but no other one would come. */
+    if (is_idle (limit))
+        run_waiters (limit);
     pthread_mutex_lock (&limit->lock);
     limit->looking = false;
     if (limit->turns.length && work_is_short ())

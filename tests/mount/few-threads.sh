@@ -54,3 +54,34 @@ wait 2>/dev/null
 kill "$DAEMON"
 wait_until "! is_running $DAEMON"
 DAEMON=''
+
+# On quick storage nothing waits for a thread: where no operation runs at whose end the next would begin, one begins all the same.
+stack
+: >"$LOG"
+as_games "$WINDLASS" -f "$VOL" -l "$LOG" -p "$BACK/pid" "$MNT" 2>err || fail "no mount: $(cat err)"
+DAEMON=$(cat "$BACK/pid")
+as_games prlimit --pid "$DAEMON" --nproc=1:
+cat >"$TEST_DIR/write.py" <<'PY'
+import os, sys, threading, time
+def work(name):
+    for _ in range(amount):
+        with open(name, "wb") as file:
+            file.write(bytes(5000))
+        with open(name, "rb") as file:
+            assert len(file.read()) == 5000
+        os.unlink(name)
+        done.append(name)
+done, amount = [], 50
+threads = [threading.Thread(target=work, args=(f"{sys.argv[1]}/by{i}",), daemon=True) for i in range(20)]
+for thread in threads:
+    thread.start()
+until = time.monotonic() + 60
+for thread in threads:
+    thread.join(max(0, until - time.monotonic()))
+print(len(done), flush=True)
+os._exit(0)  # also where some hang
+PY
+expect "rounds of 20 writers" 1000 "$(as_games /usr/bin/python3 "$TEST_DIR/write.py" "$MNT")"
+kill "$DAEMON"
+wait_until "! is_running $DAEMON"
+DAEMON=''
