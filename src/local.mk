@@ -336,6 +336,7 @@ src_windlass_SOURCES = \
     %D%/conform/history/wind.c \
     %D%/conform/inprocess/call.c \
     %D%/conform/inprocess/classes.c \
+    %D%/conform/inprocess/keys.c \
     %D%/conform/inprocess/counts.c \
     %D%/conform/inprocess/dump.c \
     %D%/conform/inprocess/fault.c \

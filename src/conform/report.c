@@ -19,8 +19,9 @@ conform_report_end (struct conform_report *report)
 {
     conform_group_end (report);
     g_hash_table_destroy (report->group_skipped);
-    printf ("%u passed, %u failed, %u skipped, %u differ by design\n", report->passed, report->failed, report->skipped,
-            report->by_design);
+    if (report->passed + report->failed + report->skipped + report->by_design > 0)
+        printf ("%u passed, %u failed, %u skipped, %u differ by design\n", report->passed, report->failed, report->skipped,
+                report->by_design);
     return report->failed ? 1 : 0;
 }
 

@@ -31,6 +31,15 @@ choices_of_pair (GArray *choices, enum fop op, const char *a, const char *b)
 }
 
 static void
+choices_of_values (GArray *choices, enum fop op, const char *arg, const struct value *v)
+{
+    for (; v && v->name; v++) {
+        const struct choice choice = { op, 1, { arg }, { v } };
+        g_array_append_val (choices, choice);
+    }
+}
+
+static void
 choices_of (GArray *choices, enum fop op, bool pairs)
 {
     const struct choice usual = { .op = op };
@@ -38,10 +47,9 @@ choices_of (GArray *choices, enum fop op, bool pairs)
     g_array_append_val (choices, usual);
     for (const char *const *a = arg_names[op]; *a; a++) {
         const struct value *v = classes_of (op, *a);
-        for (; v && v->name && (++v)->name;) {
-            const struct choice choice = { op, 1, { *a }, { v } };
-            g_array_append_val (choices, choice);
-        }
+        choices_of_values (choices, op, *a, v && v->name ? v + 1 : NULL);
+        if (!pairs && (strcmp (*a, "name") == 0 || strcmp (*a, "dict") == 0))
+            choices_of_values (choices, op, *a, keys_all ());
         for (const char *const *b = a + 1; pairs && *b; b++)
             if (strcmp (*b, "xdata") != 0)
                 choices_of_pair (choices, op, *a, *b);

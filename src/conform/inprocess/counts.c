@@ -45,10 +45,12 @@ counts_mute (bool mute)
     muted += mute ? 1 : -1;
 }
 
-/* Where a translator called from, if one did: directly, or through a few functions of the core, which have frame pointers. */
+/* Where a translator called from, if one did: directly, or through a few functions of the core. Where the
+ * return address lies beside a frame pointer is known of two processors; backtrace(3) finds it on each, by unwind tables. */
 static const void *
 counts_caller (const void *caller)
 {
+#if defined __x86_64__ || defined __aarch64__
     void **frame = __builtin_frame_address (0);
 
     for (int i = 0; i < 12 && frame && !((uintptr_t) frame & 7); i++) {
@@ -59,6 +61,11 @@ counts_caller (const void *caller)
         frame = frame[0];
     }
     return caller;
+#else
+    const void *place = place_in_stack ();
+
+    return place ? place : caller;
+#endif
 }
 
 static unsigned
@@ -255,20 +262,39 @@ counted_places (const struct counted *counted, unsigned guilty)
     return g_string_free (taken, FALSE);
 }
 
-/* Who has it: the translator that took more than it gave back. */
-static void
-counted_report (const struct counted *counted, unsigned mark)
+/* In counted->by: the translator that took more than it gave back. */
+static unsigned
+counted_guilty (const struct counted *counted)
 {
-    const int n = counted->refs - counted->marked[mark];
     unsigned guilty = 0;
 
     for (unsigned i = 0; i < counted->n; i++)
         if (counted->by[i].balance > 0 && counted->by[i].type)
             guilty = i;
+    return guilty;
+}
+
+/* Is it a translator's own leak? An inode that one keeps has the core and storage keep what belongs to it: those follow from it. */
+static bool
+counted_is_cause (const struct counted *counted)
+{
+    const char *type = counted->by[counted_guilty (counted)].type;
+
+    return type && strcmp (type, "storage/posix") != 0;
+}
+
+static void
+counted_report (const struct counted *counted, unsigned mark)
+{
+    const int n = counted->refs - counted->marked[mark];
+    const unsigned guilty = counted_guilty (counted);
     g_autofree char *places = counted_places (counted, guilty);
+
     finding_add_type ("reference leaked", counted->by[guilty].type ? counted->by[guilty].type : "unknown",
                       "%d %s reference%s not released; %s", n, kind_names[counted->kind], n == 1 ? "" : "s", places);
 }
+
+#define REPORTED_MAX 8
 
 void
 counts_report (unsigned mark)
@@ -276,6 +302,7 @@ counts_report (unsigned mark)
     g_autoptr (GArray) grown = g_array_new (FALSE, FALSE, sizeof (struct counted));
     GHashTableIter iter;
     gpointer counted;
+    bool has_cause = false;
 
     g_mutex_lock (&counts.lock);
     g_hash_table_iter_init (&iter, counts.all);
@@ -283,6 +310,11 @@ counts_report (unsigned mark)
         if (((struct counted *) counted)->refs > ((struct counted *) counted)->marked[mark])
             g_array_append_vals (grown, counted, 1);
     g_mutex_unlock (&counts.lock);
-    for (guint i = 0; i < grown->len && i < 8; i++)
-        counted_report (&g_array_index (grown, struct counted, i), mark);
+    for (guint i = 0; i < grown->len; i++)
+        has_cause |= counted_is_cause (&g_array_index (grown, struct counted, i));
+    for (guint i = 0, told = 0; i < grown->len && told < REPORTED_MAX; i++)
+        if (!has_cause || counted_is_cause (&g_array_index (grown, struct counted, i))) {
+            counted_report (&g_array_index (grown, struct counted, i), mark);
+            told++;
+        }
 }

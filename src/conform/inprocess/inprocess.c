@@ -236,9 +236,11 @@ run_begin (struct run *run)
 int
 conform_in_process (const struct conform_options *options, struct conform_report *report)
 {
-    struct run run = { .options = options, .report = report, .cases = cases_all (options) };
+    struct run run = { .options = options, .report = report };
     int r = 0;
 
+    keys_learn (options);
+    run.cases = cases_all (options);
     run.told = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
     for (guint i = 0; options->list && i < run.cases->len; i++)
         printf ("%s\n", g_array_index (run.cases, struct in_case, i).name);

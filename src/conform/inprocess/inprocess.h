@@ -268,6 +268,15 @@ enum { TEXT_LONG = 1 };
 /* The classes of an operation's argument, the usual one first, ends with one without name; NULL: it follows from others. */
 const struct value *classes_of (enum fop op, const char *arg);
 
+/* --- keys.c --- */
+
+/* Looks for names of extended attributes in the modules of the volfile's translators. What is wrong with the volfile is for others to say. */
+void keys_learn (const struct conform_options *options);
+/* Classes of a name, ends with one without name. */
+const struct value *keys_all (void);
+/* Is it one of them? The answer for it may differ from storage's. */
+bool key_is_own (const struct value *value);
+
 /* --- call.c --- */
 
 /* Which class each argument of a call has; those not named have their first. */

@@ -16,7 +16,7 @@ enum defect {
     LOCK_OVER_WIND, LOCK_OVER_UNWIND, RWLOCK_OVER_UNWIND, SWAPPED, STALE_POST, SHORT, NEGATIVE_ERRNO, ERRNO_ON_SUCCESS,
     STATIC_STATE, APPEND_FORGOTTEN, XDATA_DROPPED, XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
     TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE, BYTES_LATER,
-    WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED, CONTEXT_KEPT,
+    WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED, CONTEXT_KEPT, OWN_KEY_ERRNO,
 };
 
 typedef struct {
@@ -34,7 +34,8 @@ static const char *const pass_defects[] = {
     "lock-over-wind", "lock-over-unwind", "rwlock-over-unwind", "swapped", "stale-post", "short", "negative-errno", "errno-on-success",
     "static-state", "append-forgotten", "xdata-dropped", "xdata-dropped-up", "offset-truncated", "loc-later", "loc-changed", "local-later",
     "lost-on-interrupt", "twice-on-interrupt", "offset-ignored", "vector-later", "buf-later", "dict-changed", "wrong-inode",
-    "bytes-later", "works-later", "request-leak", "twice-on-rename-error", "rename-error-swallowed", "context-kept", NULL,
+    "bytes-later", "works-later", "request-leak", "twice-on-rename-error", "rename-error-swallowed", "context-kept",
+    "own-key-errno", NULL,
 };
 
 static const struct xlator_option pass_options[] = {
@@ -272,6 +273,10 @@ static getxattr_cbk pass_getxattr_cbk;
 static void
 pass_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
 {
+    if (has (this, OWN_KEY_ERRNO) && name && strcmp (name, "user.windlass.defect") == 0) {
+        STACK_UNWIND (getxattr, frame, -1, -ENODATA, NULL, NULL);
+        return;
+    }
     STACK_WIND (frame, pass_getxattr_cbk, FIRST_CHILD (this), getxattr, loc, name, xdata);
 }
 
