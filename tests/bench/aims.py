@@ -5,18 +5,30 @@ import statistics
 
 import figures
 import report
-from peers import AS_HP, BARE, GLUSTERFS, GLUSTERFS_STACK, HP_SEES, PASS, PASS_URING, ROT13, STACK, URING, WINDLASS
+from peers import (AS_HP, BARE, EXCLUSIVE, GLUSTERFS, GLUSTERFS_STACK, HP_SEES, PASS, PASS_URING, ROT13, STACK, STACK_WITHOUT, URING,
+                   WINDLASS)
 
 DATA = ["write 1M", "read 1M cold", "read 1M again", "random read 4K", "write 4K"]
 DIRECT = ["read 4K x1", "read 4K x4", "write 4K x1", "write 4K x4", "read 128K", "write 128K"]
 NAMES = ["getattr", "no name", "create", "open-read", "rename", "unlink", "stat cold"]
 
 
-class Aim:
-    """who against whom: pairs of names of which the first is taken that was measured; least of each row, or of their median."""
+DBENCH, LISTING = ["dbench"], ["listing"]
+# The charts of scale.py that have an aim, their row here, and whether less is better.
+CHARTS = {"dbench": (DBENCH[0], False), "dbench-listing": (LISTING[0], True)}
+CLIENTS = "4"
 
-    def __init__(self, name, rows, pairs, least, of_median=None):
-        self.name, self.rows, self.pairs, self.least, self.of_median = name, rows, pairs, least, of_median
+
+def daemon_ratio(mine, other):
+    """Of the daemons' CPU time: 2 where mine takes half of it."""
+    return other.cpu()[0] / max(mine.cpu()[0], 0.01) if mine and other else None
+
+
+class Aim:
+    """Each pair of names: the first is compared with the second. Each row has to reach the least, and their median of_median. ratio: of what."""
+
+    def __init__(self, name, rows, pairs, least, of_median=None, ratio=figures.ratio):
+        self.name, self.rows, self.pairs, self.least, self.of_median, self.ratio = name, rows, pairs, least, of_median, ratio
 
 
 AIMS = [
@@ -26,6 +38,17 @@ AIMS = [
     Aim("O_DIRECT: as passthrough_hp", DIRECT, [(PASS, "hp"), (PASS_URING, "hp-uring")], 0.95),
     Aim("O_DIRECT: rot-13 as passthrough_hp without passthrough", DIRECT, [(ROT13 + "-classic", HP_SEES), (ROT13, HP_SEES + "-uring")], 0.95),
     Aim("O_DIRECT: the client's stack, the same", DIRECT, [(STACK + "-classic", HP_SEES), (STACK, HP_SEES + "-uring")], 0.7),
+    Aim("O_DIRECT: the daemon's CPU time, passed", DIRECT[:1], [(PASS_URING, HP_SEES + "-uring")], 20, ratio=daemon_ratio),
+    Aim("O_DIRECT: the daemon's CPU time, rot-13", DIRECT[:1], [(ROT13, HP_SEES + "-uring")], 0.9, ratio=daemon_ratio),
+    Aim("O_DIRECT: the daemon's CPU time, the client's stack", DIRECT[:1], [(STACK, HP_SEES + "-uring")], 0.6, ratio=daemon_ratio),
+    Aim("dbench: as passthrough_hp", DBENCH, [(WINDLASS, "hp-uring")], 0.75),
+    Aim("dbench: exclusive as passthrough_hp", DBENCH, [(EXCLUSIVE, "hp-uring")], 1.05),
+    Aim("dbench: rot-13, exclusive, writeback", DBENCH, [(ROT13 + "-exclusive-wb", HP_SEES + "-uring")], 0.95),
+    Aim("dbench: what io-threads costs the client's stack", DBENCH, [(STACK, STACK_WITHOUT)], 0.95),
+    Aim("dbench: the client's stack without it", DBENCH, [(STACK_WITHOUT, WINDLASS)], 0.9),
+    Aim("dbench: the client's stack, exclusive, writeback", DBENCH, [(STACK + "-exclusive-wb", HP_SEES + "-uring")], 0.7),
+    Aim("dbench: listing a small directory", LISTING, [(WINDLASS, "hp-uring"), (STACK, "hp-uring")], 0.64),
+    Aim("RocksDB: appends of 100 bytes", ["fillseq"], [(ROT13, BARE), (STACK, BARE)], 0.11),
     Aim("names: io_uring as passthrough_hp with io_uring", NAMES, [(URING, "hp-uring"), (PASS_URING, "hp-uring")], 1),
     Aim("names: the same, as little promised", NAMES, [(AS_HP, "hp-uring")], 1),
     Aim("names: GlusterFS", NAMES, [(WINDLASS, GLUSTERFS)], 2, 5),
@@ -38,10 +61,22 @@ def ratios_of(rows, aim, pair):
     found = {}
     for row in aim.rows or rows:
         cells = figures.cells(rows, row) if row in rows else {}
-        value = figures.ratio(cells.get(pair[0]), cells.get(pair[1]))
+        value = aim.ratio(cells.get(pair[0]), cells.get(pair[1]))
         if value is not None:
             found[row] = value
     return found
+
+
+def of_charts(curves):
+    """{row: {peer: cell}} of those of CHARTS that were measured, as what is compared has it: more is better."""
+    rows = {}
+    for chart, (row, less_is_better) in CHARTS.items():
+        for peer, points in curves.get(chart, {"lines": {}})["lines"].items():
+            values = [value for value in points.get(CLIENTS, []) if value]
+            if values:
+                rates = [1 / value if less_is_better else value for value in values]
+                rows.setdefault(row, {})[peer] = {"rates": rates, "daemon": [0], "client": [0]}
+    return {f"{CLIENTS} clients": rows} if rows else {}
 
 
 def judged(compared):
@@ -64,10 +99,10 @@ def memory_lines(rows):
                    "reached" if kept <= 1.1 else "above"]
 
 
-def print_aims(compared, memory):
+def print_aims(compared, curves, memory):
     lines = [["", "", "", "least", "median", "aim", ""]]
     short = []
-    for aim, title, pair, found, reached in judged(compared):
+    for aim, title, pair, found, reached in judged({**compared, **of_charts(curves)}):
         wanted = f"{aim.least}" + (f", median {aim.of_median}" if aim.of_median else "")
         lines.append([aim.name, title, f"{pair[0]} / {pair[1]}", f"{min(found.values()):.2f}",
                       f"{statistics.median(found.values()):.2f}", wanted, "reached" if reached else "below"])
@@ -76,7 +111,7 @@ def print_aims(compared, memory):
             short.append(f"{pair[0]} / {pair[1]}, {title}: {', '.join(below)}")
     lines += memory_lines(memory)
     if len(lines) > 1:
-        print("\nthe aims: rates of one as a part of another's\n")
+        print("\nthe aims: what one reaches as a part of what another does\n")
         print("\n".join(report.table(lines)))
     if short:
         print("\nbelow the least:\n" + "\n".join("  " + line for line in short))

@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -14,7 +15,9 @@ CLASSIC, PASS, URING, PASS_URING = "windlass-classic", "windlass-pass", "windlas
 AS_HP = "windlass-as-hp"
 ROT13 = "windlass+rot13"
 BARE = "bare"
+EXCLUSIVE = "windlass-exclusive"
 STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"  # volfiles/client-stack.vol, the same for both
+STACK_WITHOUT = STACK + "-without-io-threads"
 GLUSTERFS = "glusterfs"
 HP_SEES = "hp-nopass"  # all reads and writes come to it
 
@@ -51,6 +54,17 @@ def stack_command(peer):
     return [peer.bench.windlass, "-N", "-f", stack_volfile(peer), "-l", peer.path("log"), *peer.options, peer.mnt]
 
 
+def stack_without_command(peer):
+    """The same stack, in which the translator above io-threads stands on the one below it."""
+    command = stack_command(peer)
+    with open(peer.path("x.vol"), encoding="ascii") as file:
+        text = file.read()
+    text = re.sub(r"volume io-threads\n.*?end-volume\n", "", text, flags=re.S).replace("subvolumes io-threads", "subvolumes md-cache")
+    with open(peer.path("x.vol"), "w", encoding="ascii") as file:
+        file.write(text)
+    return command
+
+
 def bindfs_command(peer):
     return ["bindfs", "-f", *peer.options, peer.back, peer.mnt]
 
@@ -80,6 +94,8 @@ def fast(passthrough, uring):
 # What a peer takes: options that this build of the program may not have yet, FUSE over io_uring, a program.
 NEEDS_FAST, NEEDS_URING, NEEDS_HP, NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS = "fast", "uring", "hp", "ll", "bindfs", "glusterfs"
 
+EXCLUSIVE_WB = ["--exclusive", "--kernel-writeback-cache=on"]
+
 # Name, how it is started, its options, what it takes. Attributes and names are good for a second, which is the default of GlusterFS
 # and Windlass; passthrough_hp's are for a day, and that can't be changed. Nor does it have the kernel check rights, so that a new name costs it
 # a getattr of the directory less. windlass-as-hp promises no more than that.
@@ -94,10 +110,14 @@ PEERS = [
     (PASS_URING, windlass_command, fast("required", "required"), (NEEDS_FAST, NEEDS_URING)),
     (AS_HP, windlass_command, [*fast("required", "required"), "--entry-timeout=86400", "--attribute-timeout=86400",
                                "-o", "no_allow_other,no_default_permissions"], (NEEDS_FAST, NEEDS_URING)),
+    (EXCLUSIVE, windlass_command, ["--exclusive"], ()),
     (ROT13, rot13_command, [], ()),
     (ROT13 + "-classic", rot13_command, fast("off", "off"), (NEEDS_FAST,)),
     (ROT13 + "-wb", rot13_command, ["--kernel-writeback-cache=on"], ()),
+    (ROT13 + "-exclusive-wb", rot13_command, EXCLUSIVE_WB, ()),
     (STACK, stack_command, [], ()),
+    (STACK_WITHOUT, stack_without_command, [], ()),
+    (STACK + "-exclusive-wb", stack_command, EXCLUSIVE_WB, ()),
     (STACK + "-classic", stack_command, fast("off", "off"), (NEEDS_FAST,)),
     ("bindfs", bindfs_command, [], (NEEDS_BINDFS,)),
     ("bindfs-mt", bindfs_command, ["--multithreaded", "-o", "attr_timeout=1,entry_timeout=1,big_writes,max_write=131072"],

@@ -9,9 +9,11 @@ import statistics
 import subprocess
 import time
 
-from peers import BARE, CLASSIC, GLUSTERFS, URING, WINDLASS, Peer, Unusable, glusterfs_command, windlass_command
+from peers import (BARE, CLASSIC, EXCLUSIVE, GLUSTERFS, GLUSTERFS_STACK, HP_SEES, ROT13, STACK, STACK_WITHOUT, URING, WINDLASS, Peer, Unusable,
+                   glusterfs_command, windlass_command)
 
 PEERS = [BARE, WINDLASS, CLASSIC, URING, GLUSTERFS, "hp-uring", "ll-uring", "bindfs-mt"]
+PEERS_OF_DBENCH = [*PEERS, EXCLUSIVE, ROT13, ROT13 + "-exclusive-wb", STACK, STACK_WITHOUT, STACK + "-exclusive-wb", GLUSTERFS_STACK, HP_SEES + "-uring"]
 SLOW_FROM = 100000  # files: only Windlass and the bare directory are asked for more, the others take minutes
 KIND = "debug/io-stats"  # acts on every operation, and GlusterFS has it too
 
@@ -200,10 +202,17 @@ def dbench_of(peer, curves, sizes):
             raise Unusable(f"dbench: {said.strip()[-200:]}")
         for chart, y_label, value in (("dbench", "MB a second, all together", float(found.group(1))),
                                       ("dbench-slowest", "ms of the slowest call", float(found.group(2))),
+                                      ("dbench-listing", "us for a listing, on average", listing_of(said)),
                                       ("dbench-getattr", "us of the 99th of 100 getattrs beside them", late)):
             curves.add(chart, "clients of dbench, all CPUs", y_label, peer.name, count, value)
         peer.stop()
         remove(peer)
+
+
+def listing_of(said):
+    """Microseconds of dbench's Find, which lists a directory of some twenty names. Its table: operation, count, average and most milliseconds."""
+    averages = re.findall(r"^\s*Find\s+\d+\s+([0-9.]+)", said, re.M)
+    return float(averages[-1]) * 1000 if averages else 0
 
 
 def late_getattr(folder, running):
@@ -228,10 +237,11 @@ CHARTS = {"translators": translators, "clients": clients, "files": files, "depth
 
 
 def measure(bench, figures, peers, charts, rounds, quick):
-    peers, curves, sizes = [peer for peer in peers if peer.name in PEERS], Curves(bench, figures), Sizes(quick)
+    curves, sizes = Curves(bench, figures), Sizes(quick)
     for number in range(rounds):
         for chart in charts:
-            CHARTS[chart](bench, curves, peers, sizes, number)
+            names = PEERS_OF_DBENCH if chart == "dbench" else PEERS
+            CHARTS[chart](bench, curves, [peer for peer in peers if peer.name in names], sizes, number)
 
 
 def slope(points):
