@@ -96,7 +96,7 @@ void cli_print_safely (FILE *file, const char *text);
 GBytes *cli_read (const struct cli_command *command, const char *path);
 
 /* Says what is wrong with the arguments. CLI_USAGE. */
-int cli_usage (const struct cli_command *command, const char *what);
+int cli_usage (const struct cli_command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* For a command whose first argument is one of verbs (NULL at the end): CLI_OK if word is one; else CLI_USAGE after a message with all,
  * their list for people. word NULL: there is none. */

@@ -66,7 +66,7 @@ parse (struct conform_line *line, const struct cli_command *command, int *argc, 
 static int
 usage (const char *text)
 {
-    fprintf (stderr, "windlass conform: %s; see 'windlass conform --help'\n", text);
+    fprintf (stderr, "windlass conform: %s%s see 'windlass conform --help'\n", text, g_str_has_suffix (text, "?") ? "" : ";");
     return CLI_USAGE;
 }
 
@@ -83,27 +83,55 @@ who (const struct conform_line *line)
     return strcmp (line->as, "user") == 0 ? CONFORM_AS_USER : 0;
 }
 
-/* What histories shall be like. NULL, or what is wrong. */
-static const char *
-histories (const struct conform_line *line, struct conform_options *options)
+/* NULL, or what is wrong. g_free it. */
+static char *
+number_refused (const char *option, int value, int least, int most)
+{
+    return value < least || value > most ? g_strdup_printf ("--%s must be %d to %d, got %d", option, least, most, value) : NULL;
+}
+
+static char *
+seed_read (const char *text, uint64_t *ret_seed)
 {
     char *end = NULL;
 
-    if (line->histories < 0 || line->histories > 1000000)
-        return "--histories must be 0 to 1000000";
-    if (line->steps < 1 || line->steps > 1000)
-        return "--steps must be 1 to 1000";
-    if (line->clients < 1 || line->clients > 8)
-        return "--clients must be 1 to 8";
-    if (line->faults < 0 || line->faults > 1000)
-        return "--faults must be 0 to 1000";
+    *ret_seed = text ? g_ascii_strtoull (text, &end, 10) : random_seed () % 1000000000;
+    return text && (!g_ascii_isdigit (*text) || *end) ? g_strdup_printf ("--seed must be a number, got '%s'", text) : NULL;
+}
+
+/* What histories shall be like. NULL, or what is wrong. */
+static char *
+histories (const struct conform_line *line, struct conform_options *options)
+{
+    char *refused = number_refused ("histories", line->histories, 0, 1000000);
+
+    if (!refused)
+        refused = number_refused ("steps", line->steps, 1, 1000);
+    if (!refused)
+        refused = number_refused ("clients", line->clients, 1, 8);
+    if (!refused)
+        refused = number_refused ("faults", line->faults, 0, 1000);
+    if (!refused)
+        refused = seed_read (line->seed, &options->seed);
     options->histories = (unsigned) line->histories;
     options->steps = (unsigned) line->steps;
     options->clients = (unsigned) line->clients;
     options->faults = (unsigned) line->faults;
     options->history = line->history;
-    options->seed = line->seed ? g_ascii_strtoull (line->seed, &end, 10) : random_seed () % 1000000000;
-    return line->seed && (!g_ascii_isdigit (*line->seed) || *end) ? "--seed must be a number" : NULL;
+    return refused;
+}
+
+/* Whose requests there are, and how many volfiles. NULL, or what is wrong. */
+static char *
+refused_words (const struct conform_line *line, const struct conform_options *options, int argc)
+{
+    if (!options->as && strcmp (line->as, "root") == 0)
+        return g_strdup ("--as root: only root can");
+    if (!options->as)
+        return g_strdup_printf ("--as must be root or user, got '%s'", line->as);
+    if (argc < 2 && !line->list)
+        return g_strdup ("which volfile?");
+    return argc > 2 ? g_strdup_printf ("one volfile is wanted, got %d", argc - 1) : NULL;
 }
 
 /* --- running -------------------------------------------------------------------------------- */
@@ -175,12 +203,11 @@ conform (struct conform_line *line, int argc, char **argv)
         conform_print_by_design (line->man);
         return CLI_OK;
     }
-    if (histories (line, &options))
-        return usage (histories (line, &options));
-    if (!options.as)
-        return usage (line->as && strcmp (line->as, "root") == 0 ? "--as root: only root can" : "--as is root or user");
-    if (argc != 2 && !(argc == 1 && line->list))
-        return usage ("one volfile is wanted");
+    g_autofree char *refused = histories (line, &options);
+    if (!refused)
+        refused = refused_words (line, &options, argc);
+    if (refused)
+        return usage (refused);
     options.volfile = argv[1];
     if (argc == 2 && strcmp (argv[1], "-") == 0 && !line->list) {
         if (!copy_input (line))

@@ -5,12 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NAME_WIDTH 28
+
 /* --- the list ------------------------------------------------------------------------------- */
 
 static void
 help_line (const char *name, const char *about)
 {
-    printf ("  %-28s %s\n", name, about);
+    if (strlen (name) > NAME_WIDTH)
+        printf ("  %s\n  %*s %s\n", name, NAME_WIDTH, "", about);
+    else
+        printf ("  %-*s %s\n", NAME_WIDTH, name, about);
 }
 
 static void

@@ -25,11 +25,8 @@ cli_inflight (const struct cli_command *command, int argc, char **argv)
         return CLI_USAGE;
     if (argc != 2)
         return cli_usage (command, argc < 2 ? "which mount point?" : "one mount point is wanted");
-    if (older && option_parse (&older_option, older, &nanoseconds, &allowed) < 0) {
-        g_autofree char *what = g_strdup_printf ("--older %s, got '%s'", allowed, older);
-
-        return cli_usage (command, what);
-    }
+    if (older && option_parse (&older_option, older, &nanoseconds, &allowed) < 0)
+        return cli_usage (command, "--older %s, got '%s'", allowed, older);
     text = g_strdup_printf ("older=%" G_GINT64_FORMAT "\n%s", nanoseconds, json ? "json\n" : "");
     input = g_bytes_new (text, strlen (text));
     return cli_call (command, argv[1], NULL, "inflight", input);

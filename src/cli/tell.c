@@ -91,8 +91,14 @@ cli_read (const struct cli_command *command, const char *path)
 }
 
 int
-cli_usage (const struct cli_command *command, const char *what)
+cli_usage (const struct cli_command *command, const char *format, ...)
 {
+    g_autofree char *what = NULL;
+    va_list args;
+
+    va_start (args, format);
+    what = g_strdup_vprintf (format, args);
+    va_end (args);
     fprintf (stderr, "windlass %s: %s%s usage: windlass %s %s\n", command->name, what, g_str_has_suffix (what, "?") ? "" : ";",
              command->name, command->arguments);
     return CLI_USAGE;
@@ -102,17 +108,16 @@ int
 cli_check_verb (const struct cli_command *command, const char *const *verbs, const char *all, const char *word)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
-    g_autofree char *question = g_strconcat (all, "?", NULL), *suggestion = NULL, *text = NULL;
+    g_autofree char *suggestion = NULL;
 
     if (!word)
-        return cli_usage (command, question);
+        return cli_usage (command, "%s?", all);
     if (g_strv_contains (verbs, word))
         return CLI_OK;
     for (const char *const *verb = verbs; *verb; verb++)
         g_ptr_array_add (names, (char *) *verb);
     suggestion = suggest_text (suggest_near (word, names));
-    text = g_strdup_printf ("%s must come first, got '%s'%s", all, word, suggestion);
-    return cli_usage (command, text);
+    return cli_usage (command, "%s must come first, got '%s'%s", all, word, suggestion);
 }
 
 /* --- each ----------------------------------------------------------------------------------- */

@@ -315,7 +315,7 @@ top_title (const struct top *top, GString *out)
     g_autofree char *mountpoint = clean (top->mountpoint);
 
     g_string_append_printf (out, "windlass top: %s, %.1f s, %s requests in flight, %s wait for their turn%s", mountpoint, top_seconds (top),
-                            in_flight ? in_flight : "?", waiting ? waiting : "?", strcmp (top->now->measuring, "leased") == 0 ? ", measured for this" : "");
+                            in_flight ? in_flight : "?", waiting ? waiting : "?", strcmp (top->now->measuring, "leased") == 0 ? ", measured only while top runs" : "");
 }
 
 void
@@ -491,9 +491,9 @@ cli_top (const struct cli_command *command, int argc, char **argv)
     if (argc != 2)
         return cli_usage (command, argc < 2 ? "which mount point?" : "one mount point is wanted");
     if (rounds == 0 || rounds < -1)
-        return cli_usage (command, "--count must be 1 or more");
+        return cli_usage (command, "--count must be 1 or more, got %" G_GINT64_FORMAT, rounds);
     if (!(interval >= 0.1 && interval <= INTERVAL_MAX))
-        return cli_usage (command, "--interval must be 0.1 to 45 seconds");
+        return cli_usage (command, "--interval must be 0.1 to 45 seconds, got %g", interval);
     top.mountpoint = argv[1];
     top.interval = interval;
     top.rounds = rounds;

@@ -10,8 +10,12 @@ const char *
 error_name (int number)
 {
     const char *name = number > 0 ? strerrorname_np (number) : NULL;
+    char text[24];
 
-    return name ? name : "an unknown error";
+    if (name)
+        return name;
+    g_snprintf (text, sizeof text, "errno %d", number);
+    return number > -ERRORS_END && number < ERRORS_END ? g_intern_string (text) : "an unknown error";
 }
 
 bool

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* "EIO"; "an unknown error" for what has no name. It stays. */
+/* "EIO"; "errno -5" where there is no such error, and "an unknown error" beyond 4095. The text stays valid. */
 const char *error_name (int number);
 bool error_is_known (int number); /* has it a name? */
 

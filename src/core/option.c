@@ -352,6 +352,12 @@ option_parse (const struct xlator_option *option, const char *text, void *field,
     return 0;
 }
 
+char *
+option_purpose (const struct xlator_option *option)
+{
+    return option->help ? g_strdup_printf (" (%s: %s)", option->key[0], option->help) : g_strdup ("");
+}
+
 void
 option_clear (const struct xlator_option *options, void *private)
 {
@@ -393,6 +399,8 @@ option_bound_text (const struct xlator_option *option, double bound)
 
     if (size)
         return option_size_text (bound >= 0x1p64 ? UINT64_MAX : bound > 0 ? (uint64_t) bound : 0);
+    if (option->type == OPTION_INT && option->value && option->value[0] == '0' && option->value[1])
+        return g_strdup_printf ("%#o", (unsigned) bound); /* a mode, whose default is written so as well */
     if (fabs (bound) < 1e15 && bound == trunc (bound))
         g_snprintf (digits, sizeof digits, "%.0f", bound);
     else

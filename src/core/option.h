@@ -65,6 +65,9 @@ void option_clear (const struct xlator_option *options, void *private);
 /* The row that has key as its name or alias, or NULL. */
 const struct xlator_option *option_find (const struct xlator_option *options, const char *key);
 
+/* " (KEY: HELP)", or "": what a message about a value that is refused ends with. g_free it. */
+char *option_purpose (const struct xlator_option *option);
+
 /* "on or off", "4KB to 1GB", "one of a, b, c": what a row allows. g_free it. */
 char *option_allowed (const struct xlator_option *option);
 const char *option_type_name (enum option_type type);

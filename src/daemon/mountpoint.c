@@ -221,7 +221,7 @@ mountpoint_notice (const struct graph *graph, const char *mountpoint)
         const char *dir = storage_of (xl);
 
         if (dir && holds (&st, dir))
-            fprintf (stderr, "windlass: notice: volume '%s': directory '%s' is in there too: while it is mounted, that name is not the "
-                     "directory's (%s:%d)\n", xl->name, dir, graph->volfile->path, xl->line);
+            fprintf (stderr, "windlass: notice: volume '%s': directory '%s' lies in the mount point: while it is mounted, that path shows "
+                     "the mount (%s:%d)\n", xl->name, dir, graph->volfile->path, xl->line);
     }
 }

@@ -44,7 +44,9 @@ options_add_bridge (struct program_options *options, const char *key, const char
         return -EINVAL;
     }
     if (option_parse (row, value ? value : "on", NULL, &allowed) < 0) {
-        *ret_error = g_strdup_printf ("option '%s' %s, got '%s'; it says %s", key, allowed, value, row->help);
+        g_autofree char *purpose = option_purpose (row);
+
+        *ret_error = g_strdup_printf ("option '%s' %s, got '%s'%s", key, allowed, value, purpose);
         return -EINVAL;
     }
     if (strcmp (row->key[0], "lru-limit") == 0)

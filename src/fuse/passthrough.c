@@ -501,7 +501,7 @@ explain_open (const struct bridge *bridge, inode_t *inode, GString *out)
     g_autofree char *times = known.opens == 1 ? g_strdup ("once") : g_strdup_printf ("%u times", known.opens);
 
     if (known.id)
-        g_string_append_printf (out, "yes, open %s by passthrough until its last close, written as %s", times, known.as_root ? "root" : "a user");
+        g_string_append_printf (out, "yes, open %s by passthrough until its last close, with the rights of %s", times, known.as_root ? "root" : "a user");
     else
         g_string_append_printf (out, "no, open %s through the page cache until its last close", times);
     g_string_append (out, "; later opens: ");

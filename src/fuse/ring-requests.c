@@ -120,7 +120,7 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
     entry->touched |= entry->header->ent.payload_size > SMALL;
     worker->untidy |= entry->touched;
     if (buf.size == 0) {
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "a request through io_uring is none, or there is no memory for it");
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "a request through io_uring is malformed, or there is no memory for it");
         entry_answer (entry, -EIO, 0);
         return;
     }

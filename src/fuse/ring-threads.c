@@ -331,14 +331,13 @@ ring_run (struct reader *reader)
     do {
         if (r == 0)
             r = worker_wait (worker);
-
         if (r < 0) {
             gf_log (&bridge->xlator, GF_LOG_ERROR, "can't wait for requests of processor %u: %s; unmounting", worker->queue->number, g_strerror (-r));
             bridge->done (bridge->done_data);
             break;
         }
         worker_take (worker);
-        } while (!may_leave (worker));
+    } while (!may_leave (worker));
     ring_self = NULL;
 }
 

@@ -194,7 +194,7 @@ ring_prepare (struct bridge *bridge, char **ret_error)
     failed = why ? NULL : attempt_reason (-r);
     bridge->no_ring = why ? why : g_intern_string (failed);
     if (required) {
-        *ret_error = g_strdup_printf ("option 'io-uring' is required, and there is none: %s", bridge->no_ring);
+        *ret_error = g_strdup_printf ("option 'io-uring' is required, but not to be had: %s", bridge->no_ring);
         return -ENOTSUP;
     }
     gf_log (&bridge->xlator, why ? GF_LOG_INFO : GF_LOG_WARNING, "no io_uring: %s", bridge->no_ring);

@@ -51,22 +51,7 @@ lexer_skip_line (struct lexer *lexer)
         lexer->at++;
 }
 
-static void
-lexer_skip_space (struct lexer *lexer)
-{
-    while (lexer->at < lexer->end) {
-        if (*lexer->at == '#') {
-            lexer_skip_line (lexer);
-        } else if (!lexer_is_space (*lexer->at)) {
-            return;
-        } else if (*lexer->at++ == '\n') {
-            lexer->line++;
-            lexer->line_start = lexer->at;
-        }
-    }
-}
-
-/* How many bytes a space takes that looks like one and doesn't separate words, such as U+00A0; 0: there is none. */
+/* How many bytes a space takes that looks like one but isn't allowed, such as U+00A0; 0: there is none. */
 static size_t
 odd_space (const char *at, const char *end)
 {
@@ -77,16 +62,41 @@ odd_space (const char *at, const char *end)
     return g_utf8_next_char (at) - at;
 }
 
-/* Said once for a word. */
+/* It is skipped as an ordinary one would be: what follows is read as it was meant, and is no second error. */
 static void
-lexer_odd_space (struct lexer *lexer, struct token *token, size_t size)
+lexer_odd_spaces (struct lexer *lexer)
 {
-    if (!token->bad)
-        problem_error (lexer->volfile, lexer_place (lexer), NULL,
-                       "a space that doesn't separate words (U+%04X): write an ordinary one, or the whole word in quotes",
-                       (unsigned) g_utf8_get_char (lexer->at));
-    token->bad = true;
-    lexer->at += size;
+    size_t size;
+
+    problem_error (lexer->volfile, lexer_place (lexer), NULL,
+                   "a space that doesn't separate words (U+%04X): write an ordinary one, or the whole word in quotes",
+                   (unsigned) g_utf8_get_char (lexer->at));
+    while (lexer->at < lexer->end && (size = odd_space (lexer->at, lexer->end)) > 0)
+        lexer->at += size;
+}
+
+/* Also at the end. */
+static bool
+lexer_at_space (const struct lexer *lexer)
+{
+    return lexer->at == lexer->end || lexer_is_space (*lexer->at) || odd_space (lexer->at, lexer->end) > 0;
+}
+
+static void
+lexer_skip_space (struct lexer *lexer)
+{
+    while (lexer->at < lexer->end) {
+        if (*lexer->at == '#') {
+            lexer_skip_line (lexer);
+        } else if (odd_space (lexer->at, lexer->end) > 0) {
+            lexer_odd_spaces (lexer);
+        } else if (!lexer_is_space (*lexer->at)) {
+            return;
+        } else if (*lexer->at++ == '\n') {
+            lexer->line++;
+            lexer->line_start = lexer->at;
+        }
+    }
 }
 
 /* Skips `command` with what it encloses, or the rest of the line when it has no end. */
@@ -128,12 +138,8 @@ lexer_quoted (struct lexer *lexer, struct token *token, GString *word)
 static void
 lexer_bare (struct lexer *lexer, struct token *token, GString *word)
 {
-    while (lexer->at < lexer->end && !lexer_is_space (*lexer->at) && *lexer->at != '"') {
-        const size_t odd = odd_space (lexer->at, lexer->end);
-
-        if (odd) {
-            lexer_odd_space (lexer, token, odd);
-        } else if (*lexer->at == '`') {
+    while (!lexer_at_space (lexer) && *lexer->at != '"') {
+        if (*lexer->at == '`') {
             lexer_backtick (lexer, token);
         } else if (*lexer->at == '\\') {
             if (!token->bad)
@@ -191,7 +197,7 @@ lexer_next (struct lexer *lexer, struct token *ret_token)
         lexer_quoted (lexer, ret_token, word);
     else
         lexer_bare (lexer, ret_token, word);
-    if (lexer->at < lexer->end && !lexer_is_space (*lexer->at) && !(quoted && *lexer->at == '#'))
+    if (!lexer_at_space (lexer) && !(quoted && *lexer->at == '#'))
         lexer_glued (lexer, ret_token);
     ret_token->text = g_string_free (word, FALSE);
     if (!quoted && !ret_token->bad)

@@ -58,7 +58,7 @@ module_check_dirs (const char *const *dirs, char **ret_error)
     for (; dirs && *dirs; dirs++)
         if (**dirs && !g_file_test (*dirs, G_FILE_TEST_IS_DIR)) {
             *ret_error = g_strdup_printf ("option 'xlator-dir' must be a directory, got '%s', which %s", *dirs,
-                                          g_file_test (*dirs, G_FILE_TEST_EXISTS) ? "is none" : "is missing");
+                                          g_file_test (*dirs, G_FILE_TEST_EXISTS) ? "is not a directory" : "is missing");
             return -ENOENT;
         }
     return 0;

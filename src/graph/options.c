@@ -301,7 +301,7 @@ setting_apply (struct volfile *volfile, xlator_t *xl, const struct option_settin
 {
     const struct xlator_option *row = setting->option;
     g_autoptr (GPtrArray) values = g_ptr_array_new ();
-    g_autofree char *allowed = NULL, *suggestion = NULL;
+    g_autofree char *allowed = NULL, *suggestion = NULL, *purpose = option_purpose (row);
 
     if (option_parse (row, setting->text, (char *) xl->private + row->offset, &allowed) == 0) {
         if (row->type == OPTION_XLATOR)
@@ -311,18 +311,17 @@ setting_apply (struct volfile *volfile, xlator_t *xl, const struct option_settin
     for (size_t i = 0; row->values && row->values[i]; i++)
         g_ptr_array_add (values, (char *) row->values[i]);
     suggestion = suggest_text (suggest_near (setting->text, values));
-    problem_error (volfile, setting_place (setting), xl->name, "option '%s' %s, got '%s'%s", row->key[0],
-                   allowed, setting->text, suggestion);
+    problem_error (volfile, setting_place (setting), xl->name, "option '%s' %s, got '%s'%s%s", row->key[0], allowed,
+                   setting->text, suggestion, purpose);
 }
 
 static void
 setting_missing (struct volfile *volfile, const xlator_t *xl, const struct xlator_option *row)
 {
-    g_autofree char *allowed = option_allowed (row);
+    g_autofree char *allowed = option_allowed (row), *purpose = option_purpose (row);
 
     problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
-                   "option '%s' is missing: must be given, %s%s%s", row->key[0], allowed,
-                   row->help ? "; it is " : "", row->help ? row->help : "");
+                   "option '%s' is missing: must be given, %s%s", row->key[0], allowed, purpose);
 }
 
 /* Both rows' places are said: either may be the one that has to go. */

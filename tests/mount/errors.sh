@@ -81,7 +81,7 @@ expect_match "who didn't" "then:      'errno-3' \(test/errno\) made success of E
 errors --record all >/dev/null
 expect_error 'No such file' cat "$MNT/nothing"
 expect_match "an ordinary one" 'lookup of /nothing failed: ENOENT' "$(errors)"
-expect_error "record is notable, all or swallowed" errors --record none
+expect_error "--record must be notable, all or swallowed, got 'none'" errors --record none
 expect_error "there are json, clear, record=notable" "$WINDLASS" tell "$MNT" - errors rules
 
 # What is no errno becomes EIO, and the log says, once, who answered so and where.

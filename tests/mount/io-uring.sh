@@ -27,7 +27,7 @@ if [ "$(id -u)" = 0 ]; then
     echo N >switch
     # shellcheck disable=SC2016 # the inner shell expands them
     in_switched_off='mount --bind switch /sys/module/fuse/parameters/enable_uring && shift && "$@"'
-    expect_error "option 'io-uring' is required, and there is none: the kernel's switch is off: as root, 'echo Y > /sys/module/fuse" \
+    expect_error "option 'io-uring' is required, but not to be had: the kernel's switch is off: as root, 'echo Y > /sys/module/fuse" \
         unshare -m sh -c "$in_switched_off" sh - "$WINDLASS" -f "$VOL" -l "$LOG" --io-uring=required "$MNT"
     ! is_mounted || fail "it is mounted all the same"
     expect_ok unshare -m --propagation slave sh -c "$in_switched_off"' && grep -q fuse /proc/self/mountinfo && umount "$0"' \

@@ -125,5 +125,5 @@ done
 
 # --- through an io_uring, whose entries waiters would use up ---
 
-expect_error "option 'io-uring' is required, and there is none: each caller that waits for a lock would keep one" \
+expect_error "option 'io-uring' is required, but not to be had: each caller that waits for a lock would keep one" \
     "$WINDLASS" -f "$VOL" --io-uring=required --lock-forwarding=on "$MNT"

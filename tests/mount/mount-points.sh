@@ -37,7 +37,7 @@ sed "s,$BACK,$MNT/export," "$VOL" >inside.vol
 "$WINDLASS" -f inside.vol -l "$LOG" -p pid "$MNT" >out 2>&1 || fail "$(cat out)"
 DAEMON=$(cat pid)
 expect_match "a mount point that isn't empty" "^windlass: notice: mount point '$MNT' is not empty; what is in it can't be seen" "$(cat out)"
-expect_match "an export inside" "^windlass: notice: volume 'posix': directory '$MNT/export' is in there too: .*\\(inside.vol:1\\)" "$(cat out)"
+expect_match "an export inside" "^windlass: notice: volume 'posix': directory '$MNT/export' lies in the mount point: .*\\(inside.vol:1\\)" "$(cat out)"
 touch "$MNT/file"
 unmount
 expect "what is in the export" file "$(ls "$MNT/export")"

@@ -30,7 +30,7 @@ expect "what was written without the daemon" 01234567abc "$(cat "$BACK/file")"
 expect "its size in the mount" 11 "$(stat -c %s "$MNT/file")"
 exec 3<>"$MNT/file"
 wait_until 'why file | grep -q "open once"' # the kernel tells of the one before later than close(2) returns
-expect_match "an open file" '^yes, open once by passthrough until its last close, written as root; later opens: yes: no translator' "$(why file)"
+expect_match "an open file" '^yes, open once by passthrough until its last close, with the rights of root; later opens: yes: no translator' "$(why file)"
 exec 3>&-
 expect_match "the log" "kernel passthrough of '/file': yes" "$(cat "$LOG")"
 expect_ok "$PROGRAMS/passed" "$MNT"

@@ -39,9 +39,9 @@ usage "got 'strat'; did you mean 'start'\? usage:" timeline strat "$MNT"
 usage "start, stop or cat must come first, got 'strat'; did you mean 'start'\? usage:" trace strat
 usage "which mount point\? usage:" timeline start
 usage "which volfile\? usage:" check
-usage "attribute-timeout' must be 0 to .*, got '10parsecs'; it says for how many seconds" -f "$VOL" --attribute-timeout=10parsecs "$MNT"
+usage "attribute-timeout' must be 0 to .*, got '10parsecs' \(attribute-timeout: for how many seconds" -f "$VOL" --attribute-timeout=10parsecs "$MNT"
 usage "'xlator-dir' must be a directory, got '/nonexist', which is missing" -f "$VOL" --xlator-dir=/nonexist "$MNT"
-usage "'xlator-dir' must be a directory, got '$VOL', which is none" -f "$VOL" -o xlator-dir="$VOL" "$MNT"
+usage "'xlator-dir' must be a directory, got '$VOL', which is not a directory" -f "$VOL" -o xlator-dir="$VOL" "$MNT"
 usage "'xlator-dir' must be a directory, got '/nonexist'" check --xlator-dir=/nonexist "$VOL"
 ! is_mounted || fail "it is mounted"
 

@@ -251,7 +251,7 @@ acl_take (xlator_t *this, const dict_t *dict, struct acl **ret_acl)
         return bytes && *ret_acl ? ACL_THERE : ACL_NONE;
     g_clear_pointer (ret_acl, acl_unref);
     if (__atomic_add_fetch (&priv->malformed, 1, __ATOMIC_RELAXED) == 1)
-        gf_log (this, GF_LOG_WARNING, "the subvolume told an ACL of %zu bytes that is none: nobody but the owner and root gets to such a file; "
+        gf_log (this, GF_LOG_WARNING, "the subvolume answered an invalid ACL of %zu bytes: nobody but the owner and root gets to such a file; "
                 "others aren't logged", size);
     return ACL_BAD;
 }

@@ -83,7 +83,7 @@ explain_rights (const struct acl_view *view, GString *out)
     if (view->state == ACL_THERE && view->mode & 070)
         explain_acl (view, out);
     else if (view->state == ACL_BAD)
-        g_string_append (out, "everybody else: nothing, since what the subvolume gave as its ACL is none\n");
+        g_string_append (out, "everybody else: nothing, since the subvolume answered an invalid ACL\n");
     else
         explain_mode (view, out);
     if (view->state == ACL_UNKNOWN && view->mode & 070)
