@@ -316,25 +316,32 @@ crash_stack_end (struct crash_stack *stack)
     g_free (stack->mine.ss_sp);
 }
 
-/* As the mount does. */
+/* The first reader that finds the mount gone says so: another one may hang below for ever. */
+static void
+mount_is_gone (struct bridge *bridge)
+{
+    if (__atomic_exchange_n (&bridge->stopping, true, __ATOMIC_ACQ_REL))
+        return;
+    pthread_mutex_lock (&bridge->lock);
+    ring_gone_locked (bridge);
+    pthread_cond_broadcast (&bridge->needed);
+    pthread_mutex_unlock (&bridge->lock);
+    bridge->done (bridge->done_data);
+}
+
 static void
 reader_end (struct reader *reader)
 {
     struct bridge *bridge = reader->bridge;
-    bool last;
 
     iobref_unref (g_steal_pointer (&reader->iobref));
+    if (!reader->in_ring)
+        mount_is_gone (bridge);
     pthread_mutex_lock (&bridge->lock);
-    if (!reader->in_ring && !__atomic_exchange_n (&bridge->stopping, true, __ATOMIC_ACQ_REL))
-        ring_gone_locked (bridge); /* the mount is, for all of us */
-    pthread_cond_broadcast (&bridge->needed);
-    last = --bridge->n_running == 0;
-    if (last)
+    if (--bridge->n_running == 0)
         bridge->state = BRIDGE_OVER;
     pthread_cond_broadcast (&bridge->changed);
     pthread_mutex_unlock (&bridge->lock);
-    if (last)
-        bridge->done (bridge->done_data);
 }
 
 static void *
@@ -396,15 +403,23 @@ bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
     return r;
 }
 
-/* A signal that comes between a thread's look at `stopping` and its read is lost, so it is repeated. */
+static void
+signal_all_locked (struct bridge *bridge)
+{
+    for (unsigned i = 0; i < READERS_MAX; i++)
+        if (bridge->readers[i].running)
+            pthread_kill (bridge->readers[i].thread, SIGNAL_WAKE);
+    ring_signal_locked (bridge, SIGNAL_WAKE);
+}
+
+/* Where the mount is gone the threads end by themselves, and a signal might interrupt what they do below. One that comes between a thread's look at
+ * `stopping` and its read is lost, so it is repeated. */
 static bool
 loop_wake_locked (struct bridge *bridge, int64_t until)
 {
-    while (bridge->n_running > 0 && clock_now () < until) {
-        for (unsigned i = 0; i < READERS_MAX; i++)
-            if (bridge->readers[i].running)
-                pthread_kill (bridge->readers[i].thread, SIGNAL_WAKE);
-        ring_signal_locked (bridge, SIGNAL_WAKE);
+    for (bool waited = false; bridge->n_running > 0 && clock_now () < until; waited = true) {
+        if (waited)
+            signal_all_locked (bridge);
         thread_cond_wait_until (&bridge->changed, &bridge->lock, clock_now () + 20000000);
     }
     return bridge->n_running == 0;

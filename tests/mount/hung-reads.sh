@@ -104,3 +104,18 @@ python3 readers.py "$MNT/file1" "$many" &
 wait_until 60 '[ "$(number data_waiting)" -gt 0 ]'
 end_mount
 wait
+
+# --- it was unmounted, and one hangs on ---
+
+for how in '' -f; do
+    mount_hanging
+    cat "$MNT/file1" >/dev/null 2>&1 &
+    wait_until '[ "$(delayed)" = 1 ]'
+    kill -KILL $!
+    wait $! 2>/dev/null
+    umount $how "$MNT" || fail "it can't be unmounted ($how)"
+    wait_until 30 "! is_running $DAEMON"
+    expect_match "why it ends" 'was unmounted, shutting down' "$(cat "$LOG")"
+    expect_no_match "nothing was left unanswered" 'unanswered' "$(cat "$LOG")"
+    DAEMON=''
+done
