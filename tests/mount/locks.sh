@@ -53,6 +53,19 @@ done
 stack encryption/rot-13
 mount_volfile "$VOL" --lock-forwarding=on
 echo text >"$MNT/file"
+# The kernel numbers the next open file as one that was just closed, and the daemon may see the lock of that one first.
+python3 - "$MNT/file" <<'PY' || fail "an open file's locks can't be taken"
+import fcntl, os, struct, sys
+F_OFD_SETLK = 37
+for i in range(3000):
+    fd = os.open(sys.argv[1], os.O_RDWR)
+    try:
+        fcntl.fcntl(fd, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, i % 5, 1, 0))
+    except BlockingIOError:
+        pass  # the file of before is released a moment later
+    os.close(fd)
+PY
+wait_until '[ "$(try ofd write "$MNT/file")" = got ]' # all of them end with their files
 for kind in fcntl ofd flock; do
     for sides in "$MNT $MNT" "$MNT $BACK" "$BACK $MNT"; do
         hold $kind write "${sides% *}/file"

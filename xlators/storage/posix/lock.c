@@ -29,6 +29,7 @@ owner_unref (gpointer data)
     if (!owner || __atomic_sub_fetch (&owner->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     close (owner->fd);
+    g_hash_table_unref (owner->via);
     g_free (owner);
 }
 
@@ -114,7 +115,7 @@ owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t 
             return r;
         owner = g_new0 (struct lock_owner, 1);
         *owner = (struct lock_owner){ .refs = 1, .id = id, .pid = lock->l_pid > 0 ? lock->l_pid : frame->root->pid,
-                                       .fd = r };
+                                       .fd = r, .via = g_hash_table_new (NULL, NULL) };
         pthread_mutex_lock (&locks->lock);
         known = g_hash_table_lookup (locks->by_owner, &id);
         if (known) {
@@ -149,23 +150,22 @@ posix_locks_drop (struct posix_inode *pi, uint64_t id)
 
     if (!locks)
         return;
-    owner = owner_find (locks, id);
-    if (!owner)
-        return;
-    /* Somebody may still wait on this descriptor: what he gets then goes with the last reference. */
+    /* Unlocked before it goes, or another thread of the process would meet these locks as a new owner. A caller may still wait on this descriptor: what
+     * it gets then goes with the last reference. */
     pthread_mutex_lock (&locks->lock);
-    g_hash_table_remove (locks->by_owner, &id);
+    owner = g_hash_table_lookup (locks->by_owner, &id);
+    if (owner) {
+        fcntl (owner->fd, F_OFD_SETLK, &all);
+        g_hash_table_remove (locks->by_owner, &id);
+    }
     pthread_mutex_unlock (&locks->lock);
-    fcntl (owner->fd, F_OFD_SETLK, &all);
-    owner_unref (owner);
 }
 
 static void
 owner_note_via (struct posix_locks *locks, struct lock_owner *owner, const struct posix_fd *pfd)
 {
     pthread_mutex_lock (&locks->lock);
-    owner->via_several |= owner->via && owner->via != pfd;
-    owner->via = pfd;
+    g_hash_table_add (owner->via, (gpointer) pfd);
     pthread_mutex_unlock (&locks->lock);
 }
 
@@ -174,10 +174,11 @@ owner_is_via (gpointer id, gpointer value, gpointer pfd)
 {
     const struct lock_owner *owner = value;
 
-    return owner->via == pfd && !owner->via_several;
+    return g_hash_table_remove (owner->via, pfd) && g_hash_table_size (owner->via) == 0;
 }
 
-/* An open file description's locks belong to nobody who flushes: their owner is the open file itself. */
+/* An open file description's locks belong to nobody who flushes: their owner is the open file itself, and ends with it. It
+ * has several where the kernel gives its number to another one before the release of the first comes: then it ends with the last. */
 void
 posix_locks_drop_via (struct posix_inode *pi, const struct posix_fd *pfd)
 {

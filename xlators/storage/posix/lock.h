@@ -13,8 +13,7 @@ struct lock_owner {
     uint64_t number; /* in the order in which owners came; posix_locks.lock */
     int fd;
     bool was_granted;           /* a lock, at any time. Atomic */
-    const struct posix_fd *via; /* what it locked through; posix_locks.lock */
-    bool via_several;           /* posix_locks.lock */
+    GHashTable *via;            /* the open files that it locked through; posix_locks.lock */
 };
 
 struct posix_locks {
