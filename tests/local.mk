@@ -228,6 +228,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/broken-translators.sh \
     %D%/mount/cached-pages.sh \
     %D%/mount/caches-in-trouble.sh \
+    %D%/mount/capabilities-of-strangers.sh \
     %D%/mount/caller-rights.sh \
     %D%/mount/compile.sh \
     %D%/mount/conform-client-stack.sh \

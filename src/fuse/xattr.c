@@ -10,6 +10,8 @@ static setattr_cbk fuse_kill_privileges_cbk;
 static getxattr_cbk fuse_getxattr_cbk;
 static getxattr_cbk fuse_listxattr_cbk;
 static removexattr_cbk fuse_removexattr_cbk;
+static stat_cbk fuse_capability_owner_cbk;
+static access_cbk fuse_capability_access_cbk;
 
 static void
 fuse_setxattr (fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
@@ -136,14 +138,64 @@ fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
     xattr_reply (frame, names->str, names->len);
 }
 
+/*
+ * The kernel removes a file's capabilities by itself before it asks for a write, truncate or chown, and so before it is known whether the caller may do
+ * that. Storage takes them away with the change itself, as the caller. So they are removed for one that may write to the file or owns it, and for a write
+ * that the kernel keeps in its cache; else the kernel is told that they are gone, and what it asks for next decides.
+ */
+static bool
+is_killed_by_kernel (fuse_req_t req, const call_frame_t *frame, const char *name)
+{
+    return strcmp (name, XATTR_NAME_CAPS) == 0 && frame->root->uid != 0 && !request_is_anonymous (req);
+}
+
+static void
+capability_wind (call_frame_t *frame)
+{
+    g_auto (loc_t) loc = { .inode = inode_ref (((const struct fuse_local *) frame->local)->inode) };
+
+    STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc, XATTR_NAME_CAPS, NULL);
+}
+
+static void
+fuse_capability_owner_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+{
+    g_auto (loc_t) loc = { .inode = inode_ref (((const struct fuse_local *) frame->local)->inode) };
+
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else if (buf->ia_uid == frame->root->uid)
+        capability_wind (frame);
+    else
+        STACK_WIND (frame, fuse_capability_access_cbk, FIRST_CHILD (frame->this), access, &loc, W_OK, NULL);
+}
+
+static void
+fuse_capability_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+{
+    struct bridge *bridge = frame->this->private;
+    const struct fuse_local *local = frame->local;
+
+    if (op_ret >= 0 || (bridge->writeback && request_fd_to_write (bridge, local->inode)))
+        capability_wind (frame);
+    else
+        request_err (frame, 0, 0);
+}
+
 static void
 fuse_removexattr (fuse_req_t req, fuse_ino_t ino, const char *name)
 {
     call_frame_t *frame = request_begin (req, ino, FOP_removexattr);
     g_auto (loc_t) loc = { 0 };
 
-    if (frame && request_loc_inode (frame, &loc, ino))
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    if (!is_killed_by_kernel (req, frame, name)) {
         STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc, name, NULL);
+        return;
+    }
+    request_local (frame, NULL, NULL)->inode = inode_ref (loc.inode);
+    STACK_WIND (frame, fuse_capability_owner_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
 }
 
 static void
