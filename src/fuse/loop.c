@@ -320,13 +320,16 @@ crash_stack_end (struct crash_stack *stack)
 static void
 mount_is_gone (struct bridge *bridge)
 {
-    if (__atomic_exchange_n (&bridge->stopping, true, __ATOMIC_ACQ_REL))
-        return;
+    bool known;
+
     pthread_mutex_lock (&bridge->lock);
-    ring_gone_locked (bridge);
+    known = __atomic_exchange_n (&bridge->stopping, true, __ATOMIC_ACQ_REL);
+    if (!known)
+        ring_gone_locked (bridge);
     pthread_cond_broadcast (&bridge->needed);
     pthread_mutex_unlock (&bridge->lock);
-    bridge->done (bridge->done_data);
+    if (!known)
+        bridge->done (bridge->done_data);
 }
 
 static void

@@ -99,6 +99,22 @@ START_TEST (a_synchronous_write_tells_itself)
 }
 END_TEST
 
+/* Which storage may refuse, as it has to be aligned to its disk's blocks. */
+START_TEST (a_misaligned_direct_write_tells_itself)
+{
+    struct world w = begin (OVER_FAULT (""), "writev times 1 -> error EINVAL");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR | O_DIRECT, 0644);
+
+    if (w.r == 0) {
+        ck_assert_int_eq (put (&w, fd, 'a', 100, 3), -EINVAL);
+        ck_assert_int_eq (put (&w, fd, 'a', PAGE, 0), PAGE);
+        ck_assert_int_eq (do_fsync (&w, fd), 0);
+    }
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
 /* Each goes down as who wrote: writes of two users don't become one, and only one's fail. */
 START_TEST (each_goes_as_who_wrote)
 {
@@ -208,6 +224,7 @@ TEST_PROGRAM (test_write_behind_errors)
     tcase_add_test (tcase, what_nobody_asked_for_is_counted);
     tcase_add_test (tcase, close_waits_where_there_were_locks);
     tcase_add_loop_test (tcase, a_synchronous_write_tells_itself, 0, G_N_ELEMENTS (sync_flags));
+    tcase_add_test (tcase, a_misaligned_direct_write_tells_itself);
     tcase_add_test (tcase, each_goes_as_who_wrote);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

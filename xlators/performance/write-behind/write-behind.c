@@ -340,8 +340,8 @@ wb_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     }
     g_string_append_printf (out, "answers writes to it before they are done, until %s wait (window-size), and puts those that follow "
                             "each other together, up to %s (aggregate-size)\n", window, aggregate);
-    g_string_append_printf (out, "not with O_SYNC or O_DSYNC%s\n",
-                            WB_OPTION (this, strict_direct) ? ", nor with O_DIRECT (strict-O_DIRECT)" : "");
+    g_string_append_printf (out, "not with O_SYNC or O_DSYNC, nor with O_DIRECT%s\n",
+                            WB_OPTION (this, strict_direct) ? " (strict-O_DIRECT)" : " where it isn't aligned to 4 KiB");
     g_string_append_printf (out, "%s (flush-behind)\n", WB_OPTION (this, flush_behind)
                             ? "a close returns before they are done" : "a close waits until they are done, and tells of their errors");
     if (wbi)

@@ -6,6 +6,9 @@
 #define EARLY_END_MAX ((off_t) 2 << 40)
 #define EARLY_SIZE_MAX (16 << 20)
 
+/* A multiple of each block of a disk: what direct I/O has to be aligned to. */
+#define DIRECT_BLOCK 4096
+
 static writev_cbk wb_write_cbk;
 static writev_cbk wb_through_cbk;
 static writev_fop wb_writev_again;
@@ -19,6 +22,8 @@ is_early (const xlator_t *this, const struct writev_call *call, size_t size)
     const uint32_t flags = call->fd->flags | (call->flags & ~WRITE_AT_OFFSET);
     const uint32_t waits = O_SYNC | O_DSYNC | (WB_OPTION (this, strict_direct) ? O_DIRECT : 0);
 
+    if (flags & O_DIRECT && (call->offset % DIRECT_BLOCK || size % DIRECT_BLOCK))
+        return false; /* storage may refuse it */
     if (flags & waits || (call->fd->flags & O_ACCMODE) == O_RDONLY)
         return false;
     if (!call->fd->inode || call->fd->inode->ia_type != IA_IFREG || call->count < 1)
