@@ -7,6 +7,7 @@
  *   wait for a signal, or for the unmount                  the main thread; fuse-N and fuse-ring-N answer the kernel
  */
 #include "cli/cli.h"
+#include "core/attempt.h"
 #include "core/ours.h"
 #include "core/thread.h"
 #include "core/timer.h"
@@ -149,12 +150,23 @@ fail_logged (const char *text)
 }
 
 static int
+fail_to_start (const char *what, int r)
+{
+    g_autofree char *reason = attempt_reason (-r);
+
+    gf_log (NULL, GF_LOG_ERROR, "can't start a %s: %s", what, reason);
+    return 1;
+}
+
+static int
 set_up (struct program *program)
 {
     int r = program->options.no_daemon ? 0 : background_begin ();
 
-    if (r < 0)
-        return fail (g_strerror (-r));
+    if (r < 0) {
+        g_autofree char *reason = attempt_reason (-r), *error = g_strdup_printf ("can't start a process in the background: %s", reason);
+        return fail (error);
+    }
     if (take_pid_file (program) || open_log (program))
         return 1;
     /* Before there are threads, which keep the folder they start in. */
@@ -208,10 +220,10 @@ start (struct program *program)
     if (options->confine)
         confine_capabilities ();
     r = timers_start ();
-    if (r == 0)
-        r = graph_activate (program->graph);
     if (r < 0)
-        return 1; /* both say why */
+        return fail_to_start ("thread for timers", r);
+    if (graph_activate (program->graph) < 0)
+        return 1; /* it says why */
     probes_begin (program->graph->xlators);
     program->bridge = bridge_new (program->graph, program->mountpoint, (const char *const *) options->bridge->pdata,
                                   options->kernel->str, &error);
@@ -224,8 +236,9 @@ start (struct program *program)
     if (options->confine)
         confine_system_calls ();
     r = bridge_start (program->bridge, unmounted, program);
-    if (r == 0)
-        r = bridge_wait_ready (program->bridge);
+    if (r < 0)
+        return fail_to_start ("thread for requests", r);
+    r = bridge_wait_ready (program->bridge);
     if (r == 0 && bridge_passthrough_check (program->bridge, &error) < 0)
         return fail_logged (error);
     if (r < 0) {
@@ -276,16 +289,28 @@ run (struct program *program)
     }
 }
 
+/* The end of a user's mount, where RLIMIT_NPROC allows no process that unmounts. */
+static void
+become_fusermount (const char *mountpoint)
+{
+    execlp ("fusermount3", "fusermount3", "-uqz", "--", mountpoint, NULL);
+}
+
 static void
 stop (struct program *program)
 {
+    bool left;
+
     control_stop (program->control);
     if (program->bridge)
         bridge_stop (program->bridge);
+    left = program->bridge && bridge_is_left (program->bridge);
     if (program->bridge && bridge_is_stuck (program->bridge)) {
         /* Threads are still in the translators' hands: nothing can be taken from under them. */
         gf_log (NULL, GF_LOG_ERROR, "gone with requests unanswered");
         pid_file_drop ();
+        if (left)
+            become_fusermount (program->mountpoint);
         _exit (1);
     }
     timeline_end ();
@@ -300,6 +325,8 @@ stop (struct program *program)
     graph_free (program->graph);
     pid_file_drop ();
     log_close ();
+    if (left)
+        become_fusermount (program->mountpoint);
     g_free (program->mountpoint);
 }
 

@@ -128,6 +128,7 @@ struct bridge {
     struct limit *classes[LIMIT_CLASSES]; /* the same; constant */
     bool stopping;    /* atomic */
     bool stuck;       /* it stopped, but not all of it did */
+    bool left;        /* it stopped, but is mounted: no process could be started that unmounts */
     pthread_mutex_t lock; /* guards what follows; a leaf */
     pthread_cond_t changed;
     pthread_cond_t needed; /* for who is parked */

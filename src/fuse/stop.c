@@ -38,11 +38,12 @@ static int
 fusermount (const char *mountpoint, bool lazy)
 {
     const char *argv[] = { "fusermount3", lazy ? "-uqz" : "-uq", "--", mountpoint, NULL };
-    int status;
+    int status, r;
     pid_t pid;
 
-    if (posix_spawnp (&pid, argv[0], NULL, NULL, (char **) argv, environ) != 0)
-        return -ENOENT;
+    r = posix_spawnp (&pid, argv[0], NULL, NULL, (char **) argv, environ);
+    if (r != 0)
+        return -r;
     while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
         continue;
     return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EBUSY;
@@ -119,8 +120,8 @@ unmounter_wait (struct unmounter *unmounter)
     return r;
 }
 
-/* Unmounts while the readers still answer. */
-static void
+/* Unmounts while the readers still answer. 0, or a negative errno. */
+static int
 bridge_unmount (struct bridge *bridge)
 {
     struct unmounter *unmounter = g_new0 (struct unmounter, 1);
@@ -137,9 +138,20 @@ bridge_unmount (struct bridge *bridge)
     } else {
         unmounter_free (unmounter);
     }
-    /* Whatever was in the way, nobody shall find a mount without its daemon. */
-    if (r < 0 && unmount (bridge->mountpoint, true) < 0)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "can't unmount '%s': %s", bridge->mountpoint, g_strerror (-r));
+    return r < 0 ? unmount (bridge->mountpoint, true) : 0;
+}
+
+/* Whatever was in the way, nobody shall find a mount without its daemon. Threads that ended leave room for fusermount3 (RLIMIT_NPROC); where they
+ * leave none, it can take the place of this process. */
+static void
+bridge_unmount_again (struct bridge *bridge)
+{
+    const int r = unmount (bridge->mountpoint, true);
+
+    bridge->left = r == -EAGAIN;
+    if (r < 0 && !bridge->left)
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "can't unmount '%s': %s; 'fusermount3 -u %s' does", bridge->mountpoint, g_strerror (-r),
+                bridge->mountpoint);
 }
 
 static void
@@ -190,13 +202,15 @@ void
 bridge_stop (struct bridge *bridge)
 {
     bool stopped;
+    int r;
 
     if (!bridge->mounted)
         return;
     xlator_notify (bridge->graph->top, XLATOR_ENDING, NULL);
-    if (!connection_is_gone (bridge))
-        bridge_unmount (bridge);
+    r = connection_is_gone (bridge) ? 0 : bridge_unmount (bridge);
     stopped = loop_stop (bridge, PATIENCE);
+    if (r < 0)
+        bridge_unmount_again (bridge);
     wait_for_answers (bridge);
     if (!stopped || !all_is_answered ())
         bridge->stuck = true;
@@ -204,6 +218,12 @@ bridge_stop (struct bridge *bridge)
         forget_all (bridge);
     trim_end (bridge); /* before its graph goes */
     bridge->mounted = false;
+}
+
+bool
+bridge_is_left (const struct bridge *bridge)
+{
+    return bridge->left;
 }
 
 bool

@@ -13,6 +13,10 @@ number () { # KEY: of what the bridge tells of itself; as the mount's owner
     as_games sed -n "s/^$1 = //p" "$MNT/.meta/master/private"
 }
 
+is_mounted () { # also without its daemon
+    grep -q " $MNT " /proc/self/mounts
+}
+
 as_games () {
     setpriv --reuid games --regid games --clear-groups env HOME="$TEST_DIR" "$@"
 }
@@ -85,3 +89,16 @@ expect "rounds of 20 writers" 1000 "$(as_games /usr/bin/python3 "$TEST_DIR/write
 kill "$DAEMON"
 wait_until "! is_running $DAEMON"
 DAEMON=''
+
+# However few there may be from the beginning: a mount that works, or none, and the reason.
+for most in 1 2 3 4 5 6 7 8; do
+    if as_games bash -c "ulimit -u $most; exec \"\$@\"" - "$WINDLASS" -f "$VOL" -l "$LOG" -p "$BACK/pid" "$MNT" 2>err; then
+        as_games stat "$MNT/file1" >/dev/null || fail "ulimit -u $most: the mount doesn't work"
+        kill "$(cat "$BACK/pid")"
+        wait_until '! is_mounted'
+        wait_until '! [ -e "$BACK/pid" ]'
+    else
+        expect_match "ulimit -u $most: why there is no mount" 'RLIMIT_NPROC|fusermount3' "$(cat err)"
+        ! is_mounted || fail "ulimit -u $most: a mount without its daemon is left"
+    fi
+done
