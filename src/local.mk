@@ -420,6 +420,10 @@ src/mount.windlass: %D%/mount.windlass.in Makefile
 	$(AM_V_GEN)$(SED) 's|[@]sbindir@|$(sbindir)|g' $(srcdir)/%D%/mount.windlass.in >$@.new && \
 	chmod +x $@.new && mv $@.new $@
 
+# The kernel calls the type fuse.windlass, by which mount(8) looks for the helper when a mount is remounted.
+install-exec-hook:
+	ln -sf mount.windlass '$(DESTDIR)$(mounthelperdir)/mount.fuse.windlass'
+
 # --- bpftrace --------------------------------------------------------------------------------------
 
 bpftracedir = $(pkgdatadir)/bpftrace
@@ -455,4 +459,5 @@ install-data-local:
 	case '$(gdbautoloaddir)' in /usr/share/gdb/auto-load) ;; *) \
 	    $(MKDIR_P) '$(DESTDIR)$(sbindir)' && ln -sfr '$(DESTDIR)$(gdb_loader).py' '$(DESTDIR)$(gdb_link)' ;; esac
 uninstall-hook:
+	rm -f '$(DESTDIR)$(mounthelperdir)/mount.fuse.windlass'
 	rm -rf '$(DESTDIR)$(gdb_loader)' '$(DESTDIR)$(gdb_loader).py' '$(DESTDIR)$(gdb_link)'

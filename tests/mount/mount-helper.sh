@@ -49,9 +49,12 @@ cat >in-namespace <<END
 mkdir -p upper work
 mount -t tmpfs none work && mkdir work/u work/w &&
 mount -t overlay -o lowerdir=/sbin,upperdir=work/u,workdir=work/w none /sbin &&
-printf '#!/bin/sh\nWINDLASS=$WINDLASS exec sh $helper "\$@"\n' >/sbin/mount.windlass && chmod +x /sbin/mount.windlass || exit 77
+printf '#!/bin/sh\nWINDLASS=$WINDLASS exec sh $helper "\$@"\n' >/sbin/mount.windlass && chmod +x /sbin/mount.windlass &&
+ln -s mount.windlass /sbin/mount.fuse.windlass || exit 77
 mount -t windlass -o log-file=$LOG,pid-file=$TEST_DIR/pid "$VOL" "$MNT" || exit 1
-cat "$MNT/file" && findmnt -no FSTYPE,SOURCE "$MNT" && umount "$MNT"
+cat "$MNT/file" && findmnt -no FSTYPE,SOURCE "$MNT" || exit 1
+mount -o remount,ro "$MNT" || exit 1
+! touch "$MNT/refused" 2>/dev/null && mount -o remount,rw "$MNT" && touch "$MNT/done" && umount "$MNT"
 END
 # Where the root is no mount of its own, as under chroot, there is none to be had.
 unshare -m --propagation slave true 2>/dev/null || skip "needs a mount namespace with propagation of its own"
