@@ -31,6 +31,7 @@ debug* | tsan* | release)
 esac
 compare "posix alone" '*'
 compare "with the kernel's writeback cache" "@($some|$rights)" -- --kernel-writeback-cache=on
+compare "for mounts with other ids" "@(@(paths|xattrs)/*|$rights)" -- --idmapped-mounts
 compare "past the kernel's page cache" "$some" -- --direct-io-mode=on
 compare "without caches, with one thread" "$some" -- --attribute-timeout=0 --entry-timeout=0 --use-readdirp=off \
     --reader-thread-count=1 --fopen-keep-cache=off
