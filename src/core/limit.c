@@ -234,9 +234,7 @@ run_away (struct work_item *work)
 static bool
 is_idle (const struct limit *limit)
 {
-    const unsigned most = __atomic_load_n (&limit->most, __ATOMIC_RELAXED);
-
-    for (unsigned i = 0; i < most; i++)
+    for (unsigned i = 0; i < LIMIT_MOST; i++)
         if (__atomic_load_n (&limit->slots[i], __ATOMIC_SEQ_CST))
             return false;
     return __atomic_load_n (&limit->old, __ATOMIC_SEQ_CST) == 0;
