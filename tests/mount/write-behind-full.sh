@@ -30,6 +30,7 @@ head -c 3000000 /dev/urandom >large
 fill
 expect "bytes that are neither those written nor a hole's" '' "$(cmp -l -n "$size" "$MNT/large" large | awk '$2 != 0' | head)"
 rm "$MNT/large" "$MNT/copy"
+wait_until '[ "$(stat -f -c %f "$BACK")" -ge 400 ]' # the kernel tells the daemon of the last close a moment later
 head -c 1000000 large >"$MNT/small" || fail "there is room again"
 expect_ok cmp -n 1000000 large "$BACK/small"
 expect "writes that aren't done" 0 "$(counter unfinished 1)"
