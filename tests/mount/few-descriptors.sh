@@ -95,6 +95,44 @@ END
     rm -f "$BACK"/removed-* "$LOG"
 done
 
+# Each locker takes one as well, if storage has to know of it: some get none, and others than lockers don't notice.
+(ulimit -n $limit && mount_volfile "$VOL" --lock-forwarding=on) || exit 1
+DAEMON=$(cat pid)
+said=$(python3 - "$MNT" 100 <<'END'
+import errno, fcntl, os, sys
+path, pipes, failed = os.path.join (sys.argv[1], "locked"), [], 0
+open (path, "w").close ()
+for i in range (int (sys.argv[2])):
+    (said, say), (wait, go) = os.pipe (), os.pipe ()
+    if os.fork () == 0:
+        file = open (path, "r+")
+        try:
+            fcntl.lockf (file, fcntl.LOCK_EX, 1, i)
+            os.write (say, b"0")
+        except OSError as error:
+            os.write (say, b"1" if error.errno == errno.ENOLCK else b"2")
+        os.close (go)
+        os.read (wait, 1)
+        os._exit (0)
+    os.close (say)
+    os.close (wait)
+    pipes.append (go)
+    answer = int (os.read (said, 1))
+    os.close (said)
+    failed += answer != 0
+    if answer == 2:
+        print ("another error than ENOLCK")
+for i in range (20):
+    name = os.path.join (sys.argv[1], f"beside-{i}")
+    with open (name, "w") as file:
+        file.write (name)
+    os.unlink (name)
+print ("some fail" if 0 < failed < 100 else failed)
+END
+)
+expect "lockers, and files beside them" "some fail" "$said"
+unmount
+
 dumped () {
     sed -n "s/^$1 = //p" "$MNT/.meta/graphs/active/posix/private"
 }

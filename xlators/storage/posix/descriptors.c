@@ -116,6 +116,14 @@ posix_open_failed (xlator_t *this, int error)
     return -ENFILE; /* EMFILE would be the user's own limit */
 }
 
+bool
+posix_descriptor_may_last (const posix_private_t *priv, int fd)
+{
+    const int limit = priv->descriptors.limit;
+
+    return limit == 0 || fd < limit - limit / 8;
+}
+
 /* --- files without a descriptor of their own -------------------------------------------------- */
 
 /* Now, as the daemon? Where an attribute of the file or a server forbids it, it keeps what it has. */
@@ -233,6 +241,8 @@ posix_fd_own (xlator_t *this, fd_t *fd)
 
     if (r < 0)
         return r;
+    if (use.brief && !posix_descriptor_may_last (posix_priv (this), use.fd))
+        return -ENFILE;
     if (use.brief && brief_settle (use.brief, use.pfd, use.fd))
         use.brief = NULL;
     return posix_fd_lasting (use.pfd);

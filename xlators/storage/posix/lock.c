@@ -90,7 +90,10 @@ owner_open (xlator_t *this, fd_t *fd)
     r = -EBADF;
     for (size_t i = 0; i < G_N_ELEMENTS (modes) && r < 0 && r != -ENFILE; i++)
         r = posix_openat (this, AT_FDCWD, path.text, modes[i] | O_NONBLOCK | O_NOCTTY, 0);
-    return r;
+    if (r < 0 || posix_descriptor_may_last (posix_priv (this), r))
+        return r;
+    close (r);
+    return -ENFILE;
 }
 
 /* What a lock needs lasts, and there may be none left. */

@@ -401,6 +401,8 @@ bool posix_make_room (xlator_t *this, int error, int attempt);
 
 /* What to answer then, as a negative errno. */
 int posix_open_failed (xlator_t *this, int error);
+/* May it stay for long, such as that of a lock? The last eighth of all is for requests. */
+bool posix_descriptor_may_last (const posix_private_t *priv, int fd);
 
 /* pfd, which no other thread knows yet, is one of pi's, and descriptors run short. If its own can be had again, it is closed, and pfd is among pi's open
  * files; else false. */

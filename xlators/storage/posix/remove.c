@@ -23,7 +23,7 @@ remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
         *pin = (struct posix_pin){ 0 }; /* it's gone already, or never was */
         return r != -ESTALE && remove_needs_own (this, pi) ? r : 0;
     }
-    if (pin->pi && pin->fd >= posix_priv (this)->cache.most && remove_needs_own (this, pi) && fstat (pin->fd, &st) == 0 && st.st_nlink == 1)
+    if (pin->pi && !posix_descriptor_may_last (posix_priv (this), pin->fd) && remove_needs_own (this, pi) && fstat (pin->fd, &st) == 0 && st.st_nlink == 1)
         return posix_open_failed (this, EMFILE);
     return 0;
 }
