@@ -289,13 +289,6 @@ run (struct program *program)
     }
 }
 
-/* The end of a user's mount, where RLIMIT_NPROC allows no process that unmounts. */
-static void
-become_fusermount (const char *mountpoint)
-{
-    execlp ("fusermount3", "fusermount3", "-uqz", "--", mountpoint, NULL);
-}
-
 static void
 stop (struct program *program)
 {
@@ -310,7 +303,7 @@ stop (struct program *program)
         gf_log (NULL, GF_LOG_ERROR, "gone with requests unanswered");
         pid_file_drop ();
         if (left)
-            become_fusermount (program->mountpoint);
+            bridge_become_unmount (program->mountpoint);
         _exit (1);
     }
     timeline_end ();
@@ -326,7 +319,7 @@ stop (struct program *program)
     pid_file_drop ();
     log_close ();
     if (left)
-        become_fusermount (program->mountpoint);
+        bridge_become_unmount (program->mountpoint);
     g_free (program->mountpoint);
 }
 

@@ -67,8 +67,9 @@ void bridge_stop (struct bridge *bridge);
 /* Some request was never answered: its memory and thread are still in use, so the graph can't be freed.
  * bridge_free does nothing then. */
 bool bridge_is_stuck (const struct bridge *bridge);
-/* It is still mounted, since no process could be started for fusermount3: the caller has to become it when all else is done. */
+/* It is still mounted, since no process could be started for fusermount3 (RLIMIT_NPROC): this one has to become it when all else is done. */
 bool bridge_is_left (const struct bridge *bridge);
+void bridge_become_unmount (const char *mountpoint);
 void bridge_free (struct bridge *bridge);
 
 /* The words of a list of mount options, between commas without a backslash before them; backslashes stay.

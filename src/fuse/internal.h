@@ -182,6 +182,8 @@ void loop_lend (struct iobref *iobref, uint64_t number);
 bool loop_buffer (struct reader *reader);
 /* A thread of the ring, counted with the others. Under bridge->lock. 0, or a negative errno. */
 int loop_start_locked (struct reader *reader, const char *name);
+/* Will the kernel send no request any more? */
+bool bridge_connection_is_gone (const struct bridge *bridge);
 /* Makes the threads end after what they do now; whether they all did within so many nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);
 

@@ -415,13 +415,15 @@ signal_all_locked (struct bridge *bridge)
     ring_signal_locked (bridge, SIGNAL_WAKE);
 }
 
-/* Where the mount is gone the threads end by themselves, and a signal might interrupt what they do below. One that comes between a thread's look at
- * `stopping` and its read is lost, so it is repeated. */
+/* Where the mount is gone no thread waits for the kernel, and a signal could only interrupt what one does below. Where files are still open they do
+ * wait. A signal that comes between a thread's look at `stopping` and its read is lost, so it is repeated. */
 static bool
 loop_wake_locked (struct bridge *bridge, int64_t until)
 {
-    for (bool waited = false; bridge->n_running > 0 && clock_now () < until; waited = true) {
-        if (waited)
+    while (bridge->n_running > 0 && clock_now () < until) {
+        if (bridge_connection_is_gone (bridge))
+            ring_gone_locked (bridge);
+        else
             signal_all_locked (bridge);
         thread_cond_wait_until (&bridge->changed, &bridge->lock, clock_now () + 20000000);
     }

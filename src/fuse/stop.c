@@ -26,22 +26,24 @@ struct unmounter {
     char *mountpoint;
 };
 
-static bool
-connection_is_gone (struct bridge *bridge)
+bool
+bridge_connection_is_gone (const struct bridge *bridge)
 {
     struct pollfd fd = { .fd = fuse_session_fd (bridge->session) };
 
     return poll (&fd, 1, 0) == 1 && fd.revents & POLLERR;
 }
 
+#define FUSERMOUNT(mountpoint, lazy) { "fusermount3", (lazy) ? "-uqz" : "-uq", "--", (char *) (mountpoint), NULL }
+
 static int
 fusermount (const char *mountpoint, bool lazy)
 {
-    const char *argv[] = { "fusermount3", lazy ? "-uqz" : "-uq", "--", mountpoint, NULL };
+    char *argv[] = FUSERMOUNT (mountpoint, lazy);
     int status, r;
     pid_t pid;
 
-    r = posix_spawnp (&pid, argv[0], NULL, NULL, (char **) argv, environ);
+    r = posix_spawnp (&pid, argv[0], NULL, NULL, argv, environ);
     if (r != 0)
         return -r;
     while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
@@ -207,7 +209,7 @@ bridge_stop (struct bridge *bridge)
     if (!bridge->mounted)
         return;
     xlator_notify (bridge->graph->top, XLATOR_ENDING, NULL);
-    r = connection_is_gone (bridge) ? 0 : bridge_unmount (bridge);
+    r = bridge_connection_is_gone (bridge) ? 0 : bridge_unmount (bridge);
     stopped = loop_stop (bridge, PATIENCE);
     if (r < 0)
         bridge_unmount_again (bridge);
@@ -224,6 +226,14 @@ bool
 bridge_is_left (const struct bridge *bridge)
 {
     return bridge->left;
+}
+
+void
+bridge_become_unmount (const char *mountpoint)
+{
+    char *argv[] = FUSERMOUNT (mountpoint, true);
+
+    execvp (argv[0], argv);
 }
 
 bool

@@ -19,7 +19,7 @@ done <<<"$modules"
 
 # Command line tools may; what a mount is made of may not.
 while IFS=: read -r file line text; do
-    grep -q 'fusermount3' "$file" && [[ $text == *posix_spawnp* ]] && continue
+    grep -q 'fusermount3' "$file" && [[ $text == *posix_spawnp* || $text == *"execvp (argv[0], argv)"* ]] && continue
     echo "$file:$line: starts a program: $text"
     status=1
 done < <(grep -nE "(^|[^a-z_])($starts) \(" -r src/core src/graph src/fuse src/daemon src/main.c --include='*.c')
