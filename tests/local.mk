@@ -24,6 +24,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_place.c \
     %D%/unit/test_rules.c \
     %D%/unit/test_scheduler.c \
+    %D%/unit/test_signals.c \
     %D%/unit/test_thread.c \
     %D%/unit/test_timeline.c \
     %D%/unit/test_timer.c \
@@ -31,6 +32,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_volfile.c \
     %D%/unit/test_watch.c \
     %D%/unit/test_work.c \
+    src/daemon/signals.c \
     xlators/debug/fault/parse.c \
     xlators/debug/fault/rules.c \
     xlators/debug/trace/history.c \

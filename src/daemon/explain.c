@@ -219,6 +219,16 @@ append_subject (GString *out, const struct subject *subject)
         g_string_append (out, ": not known to the kernel now; what follows goes by its path\n");
 }
 
+/* Is it the folder of the daemon's own files, or in it? */
+static bool
+is_of_meta (const struct bridge *bridge, const char *path)
+{
+    const char *name = bridge_hidden_name (bridge);
+    const size_t length = name ? strlen (name) : 0;
+
+    return length > 0 && strncmp (path + 1, name, length) == 0 && (path[1 + length] == '/' || path[1 + length] == '\0');
+}
+
 int
 command_explain (void *data, GBytes *input, GString *answer)
 {
@@ -231,6 +241,10 @@ command_explain (void *data, GBytes *input, GString *answer)
     if (*path != '/') {
         g_string_append (answer, "the input must be a path from the root of the mount, such as /dir/file");
         return -EINVAL;
+    }
+    if (is_of_meta (running->bridge, path)) {
+        g_string_append_printf (answer, "%s: the daemon's own (.meta): requests about it reach no translator\n", path);
+        return 0;
     }
     subject.inode = find (running->graph, path);
     append_subject (answer, &subject);

@@ -6,21 +6,28 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib-unix.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-static int ends[2] = { -1, -1 }; /* written by handlers */
+/* Which goes first. One that comes again before it had its turn has come once. */
+static const int events[] = { SIGTERM, SIGINT, EVENT_UNMOUNTED, SIGHUP, SIGUSR1, SIGUSR2 };
+
+static unsigned pending; /* atomic: a bit for each of events */
+static int bell = -1;    /* an eventfd that handlers ring */
 
 void
 signals_post (int event)
 {
-    unsigned char byte = event;
+    const uint64_t one = 1;
     int saved = errno;
 
-    if (write (ends[1], &byte, 1) < 0)
-        (void) errno; /* full: there is enough to do already */
+    for (unsigned i = 0; i < G_N_ELEMENTS (events); i++)
+        if (events[i] == event)
+            __atomic_fetch_or (&pending, 1U << i, __ATOMIC_SEQ_CST);
+    if (write (bell, &one, sizeof one) < 0)
+        (void) errno; /* it has been rung 2^64 - 1 times */
     errno = saved;
 }
 
@@ -43,9 +50,10 @@ wake (gint fd, GIOCondition condition, gpointer data)
 int
 signals_init (void)
 {
-    if (pipe2 (ends, O_CLOEXEC | O_NONBLOCK) < 0)
+    bell = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (bell < 0)
         return -errno;
-    g_unix_fd_add (ends[0], G_IO_IN, wake, NULL);
+    g_unix_fd_add (bell, G_IO_IN, wake, NULL);
     signal (SIGPIPE, SIG_IGN);
     catch (SIGHUP);
     catch (SIGUSR1);
@@ -60,12 +68,27 @@ signals_catch_end (void)
     catch (SIGINT);
 }
 
+/* -1: none is there. */
+static int
+take (void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS (events); i++)
+        if (__atomic_fetch_and (&pending, ~(1U << i), __ATOMIC_SEQ_CST) & 1U << i)
+            return events[i];
+    return -1;
+}
+
 int
 signals_wait (void)
 {
-    unsigned char byte;
+    uint64_t rung;
+    int event;
 
-    while (read (ends[0], &byte, 1) != 1)
+    g_main_context_iteration (NULL, FALSE); /* the control socket has its turn between two signals */
+    while ((event = take ()) < 0) {
         g_main_context_iteration (NULL, TRUE);
-    return byte;
+        if (read (bell, &rung, sizeof rung) < 0)
+            (void) errno; /* something else came */
+    }
+    return event;
 }

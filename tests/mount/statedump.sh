@@ -59,6 +59,12 @@ expect_match "one of them" '^[1-9] \([a-z]+\)$' "$(value_of "$file" xlator.mount
 expect_match "what storage keeps with one" '^[1-9][0-9]*$' "$(value_of "$file" xlator.storage.posix.posix.inodectx.1 ino)"
 expect_match "what it keeps with an open file" '^[0-9]+$' "$(value_of "$file" xlator.storage.posix.posix.fdctx.1 descriptor)"
 
+# Files of .meta are not of the graph that is dumped.
+exec 5<"$MNT/.meta/version" 6<"$MNT/.meta"
+file=$(dump "$run")
+expect "opened files with those in .meta" 3 "$(grep -c '^\[xlator.mount.fuse.fd[.]' "$file")"
+exec 5<&- 6<&-
+
 # Only what is wanted, elsewhere.
 mkdir other
 printf 'all=no\ncallpool=yes\npath=%s\nnonsense=maybe\n' "$TEST_DIR/other" >"$run/windlassdump.$DAEMON.options"

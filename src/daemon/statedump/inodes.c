@@ -58,7 +58,7 @@ append_contexts (GString *out, const struct graph *graph, GArray *entries)
 
 struct files {
     GString *out;
-    GPtrArray *xlators;
+    struct graph *graph;
     bool list, contexts;
     unsigned count;
 };
@@ -74,8 +74,9 @@ append_file (fd_t *fd, void *data)
     if (files->list)
         g_string_append_printf (files->out, "\n[xlator.mount.fuse.fd.%u]\ngfid=%s\nflags=0%o\npid=%d\nref=%d\n", files->count,
                                 gfid_text (&fd->inode->gfid, gfid), fd->flags, fd->pid, __atomic_load_n (&fd->refs, __ATOMIC_RELAXED));
-    for (guint x = 0; files->contexts && x < files->xlators->len; x++) {
-        xlator_t *xl = files->xlators->pdata[x];
+    /* Of a file in .meta, which is another graph's, these translators know nothing. */
+    for (guint x = 0; files->contexts && fd->data == files->graph && x < files->graph->xlators->len; x++) {
+        xlator_t *xl = files->graph->xlators->pdata[x];
         g_autofree char *section = dump_section_of (xl);
 
         if (!xl->ready || !xl->api->dumpops.fdctx)
@@ -89,7 +90,7 @@ void
 dump_inodes (GString *out, const struct running *running, const struct dump_wanted *wanted)
 {
     struct graph *graph = running->graph;
-    struct files files = { out, graph->xlators, wanted->fd, wanted->fdctx, 0 };
+    struct files files = { out, graph, wanted->fd, wanted->fdctx, 0 };
     g_autoptr (GArray) entries = NULL;
 
     if (wanted->inode || wanted->inodectx)
