@@ -279,7 +279,7 @@ posix_cache_borrow (struct posix_cache *cache, struct posix_inode *pi)
 
     pthread_mutex_lock (&cache->lock);
     owner = cache_owner_locked (pi);
-    if (pi->nameless && owner && pi->state == POSIX_CLOSED)
+    if (pi->nameless && owner && __atomic_load_n (&pi->state, __ATOMIC_RELAXED) == POSIX_CLOSED)
         cache_hand_over_locked (cache, pi, owner);
     pinned = pi->kept && posix_cache_pin (pi);
     pthread_mutex_unlock (&cache->lock);
