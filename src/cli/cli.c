@@ -12,7 +12,7 @@ const struct cli_command cli_commands[] = {
     { "check", "FILE...", "check volfiles without mounting them", cli_check },
     { "conform", "VOLFILE", "compare a graph with a bare directory", cli_conform },
     { "counts", "MOUNTPOINT", "how many requests, inodes, open files, threads a mount has, and its process", cli_tell_daemon },
-    { "errors", "MOUNTPOINT [--json|--clear|--record WHICH]", "what failed last on a mount, who said so first, and what others made of it", cli_errors },
+    { "errors", "MOUNTPOINT [--json|--clear|--record WHICH]", "what failed last on a mount, which translator said so first, and what others made of it", cli_errors },
     { "explain", "PATH", "what each translator of a mount does with a file", cli_explain },
     { "fault", "MOUNTPOINT FILE|--clear|--show|--release [NAME]", "make operations of a mount fail, as rules say", cli_fault },
     { "graph", "FILE|MOUNTPOINT", "print the graph of a volfile or a mount, as text or as a picture", cli_draw },

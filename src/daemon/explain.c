@@ -243,7 +243,7 @@ command_explain (void *data, GBytes *input, GString *answer)
         return -EINVAL;
     }
     if (is_of_meta (running->bridge, path)) {
-        g_string_append_printf (answer, "%s: the daemon's own (.meta): requests about it reach no translator\n", path);
+        g_string_append_printf (answer, "%s: the daemon's own: requests about it reach no translator\n", path);
         return 0;
     }
     subject.inode = find (running->graph, path);

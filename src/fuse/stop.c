@@ -143,7 +143,7 @@ bridge_unmount (struct bridge *bridge)
     return r < 0 ? unmount (bridge->mountpoint, true) : 0;
 }
 
-/* Whatever was in the way, nobody shall find a mount without its daemon. Threads that ended leave room for fusermount3 (RLIMIT_NPROC); where they
+/* The daemon leaves no mount behind, whatever was in the way. Threads that ended leave room for fusermount3 (RLIMIT_NPROC); where they
  * leave none, it can take the place of this process. */
 static void
 bridge_unmount_again (struct bridge *bridge)

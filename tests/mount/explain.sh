@@ -49,7 +49,7 @@ expect_match "a name for a terminal" '^/new\\x0aline: a file' "$("$WINDLASS" exp
 expect_error "'$MNT/none': No such file" "$WINDLASS" explain "$MNT/none"
 expect_error "'$BACK/dir' is not in a Windlass mount" "$WINDLASS" explain "$BACK/dir"
 expect_error "which file" "$WINDLASS" explain
-expect "of the daemon's own" "/.meta/version: the daemon's own (.meta): requests about it reach no translator" "$("$WINDLASS" explain "$MNT/.meta/version")"
+expect "of the daemon's own" "/.meta/version: the daemon's own: requests about it reach no translator" "$("$WINDLASS" explain "$MNT/.meta/version")"
 
 # It hangs: what is known is said.
 echo 'lookup -> hang' >hang

@@ -180,7 +180,7 @@ owner_is_via (gpointer id, gpointer value, gpointer pfd)
     return g_hash_table_remove (owner->via, pfd) && g_hash_table_size (owner->via) == 0;
 }
 
-/* An open file description's locks belong to nobody who flushes: their owner is the open file itself, and ends with it. It
+/* The kernel flushes for processes, not for an open file description: the owner of its locks is the open file itself, and ends with it. It
  * has several where the kernel gives its number to another one before the release of the first comes: then it ends with the last. */
 void
 posix_locks_drop_via (struct posix_inode *pi, const struct posix_fd *pfd)
