@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Pages. Each is made from %D%/NAME.N.in and has a line here. Where it says so, the built program prints a section of it.
+# Pages. Each is made from %D%/NAME.N.in and has a line here. The built program prints the sections
+# for which the source has a placeholder: %D%/page.awk.
 
 man_MANS = \
     man/man5/volfile.5 \
@@ -57,19 +58,26 @@ man_sources = \
     %D%/windlass-meta.7.in \
     %D%/windlass-probes.7.in \
     %D%/windlass.8.in
-EXTRA_DIST += $(man_sources) %D%/page.awk %D%/probes.awk src/core/fops-man.awk
+EXTRA_DIST += $(man_sources) %D%/page.awk %D%/probes.awk src/core/table/fops-man.awk
 dist_noinst_DATA += HACKING
 CLEANFILES += $(man_MANS)
 
-# The program prints options, so pages are made last. A sanitizer has nothing to look for in that, and that of threads
-# may want a fixed layout of addresses.
+# Pages are made last, since the program prints their options. The leak sanitizer is turned off for
+# that, and the thread sanitizer may need a fixed layout of addresses.
+man_program = src/windlass$(EXEEXT)
+man_table = $(srcdir)/src/core/table
+man_operations = $(AWK) -f $(man_table)/fops-man.awk $(man_table)/value-kinds.h \
+    $(srcdir)/src/fops.def
 man_make = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
-    if test '$(BUILD_NAME)' = tsan && setarch -R true 2>/dev/null; then fixed='setarch -R'; else fixed=; fi && \
+    if test '$(BUILD_NAME)' = tsan && setarch -R true 2>/dev/null; then \
+        fixed='setarch -R'; else fixed=; fi && \
+    quiet='ASAN_OPTIONS=detect_leaks=0' && \
     $(AWK) -v version='$(PACKAGE_VERSION)' \
-        -v windlass="ASAN_OPTIONS=detect_leaks=0 WINDLASS_XLATOR_PATH=xlators $$fixed $(EMULATOR) src/windlass$(EXEEXT)" \
+        -v windlass="$$quiet WINDLASS_XLATOR_PATH=xlators $$fixed $(EMULATOR) $(man_program)" \
+        -v conform="$$quiet $$fixed $(EMULATOR) src/windlass-conform$(EXEEXT)" \
         -v sbindir='$(sbindir)' -v pkgdatadir='$(pkgdatadir)' \
         -v probes="$(AWK) -f $(srcdir)/%D%/probes.awk $(srcdir)/src/fops.def" \
-        -v operations="$(AWK) -f $(srcdir)/src/core/fops-man.awk $(srcdir)/src/core/kinds.h $(srcdir)/src/fops.def" \
+        -v operations="$(man_operations)" \
         -f $(srcdir)/%D%/page.awk $< >$@.new && mv $@.new $@
 
 man/man5/%.5: %D%/%.5.in %D%/page.awk
@@ -80,7 +88,7 @@ man/man8/%.8: %D%/%.8.in %D%/page.awk
 	$(man_make)
 
 man/man7/windlass-probes.7: %D%/probes.awk src/fops.def
-man/man7/fops.7: src/core/fops-man.awk src/core/kinds.h src/fops.def
+man/man7/fops.7: src/core/table/fops-man.awk src/core/table/value-kinds.h src/fops.def
 man/man7/debug-power-cut.7: src/windlass$(EXEEXT) xlators/debug/power-cut.so
 man/man7/debug-delay-gen.7: src/windlass$(EXEEXT) xlators/debug/delay-gen.so
 man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.so
@@ -101,5 +109,5 @@ man/man7/performance-io-threads.7: src/windlass$(EXEEXT) xlators/performance/io-
 man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.so
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.so
 man/man7/system-posix-acl.7: src/windlass$(EXEEXT) xlators/system/posix-acl.so
-man/man8/windlass-conform.8: src/windlass$(EXEEXT)
+man/man8/windlass-conform.8: src/windlass-conform$(EXEEXT)
 man/man8/windlass.8: src/windlass$(EXEEXT)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Makes a manual page of its source, NAME.N.in. Lines that are one of these stand for something else:
+# Makes a manual page of its source, NAME.N.in. A line that is one of these is replaced:
 #
-#   @OPTIONS TYPE@   what `windlass help --man TYPE` prints, without its heading (-v windlass=COMMAND)
-#   @BY-DESIGN@      what `windlass conform --man` prints
+#   @OPTIONS TYPE@   the output of `windlass help --man TYPE`, without its heading
+#                    (-v windlass=COMMAND)
+#   @BY-DESIGN@      the output of the conformance kit with --man (-v conform=COMMAND)
 #   @OPERATIONS@     the section made from fops.def (-v operations=COMMAND)
 #   @PROBES@         the operations that have probes (-v probes=COMMAND)
 #
-# and @VERSION@, @SBINDIR@ and @PKGDATADIR@ within a line for the version and folders (-v version=TEXT and so on).
-# Text between requests, in lines of at most 80 bytes.
+# Within a line @VERSION@, @SBINDIR@ and @PKGDATADIR@ are replaced by the version and the folders
+# (-v version=TEXT and so on).
+
+# Prints text between requests in lines of at most 80 bytes.
 function put(line,    at) {
     if (line ~ /^\.(nf|TS)/) literal = 1
     if (line ~ /^\.(fi|TE)/) literal = 0
@@ -40,7 +43,12 @@ function run(command, what,    line, lines, since) {
     }
 }
 /^@OPTIONS .*@$/   { sub (/@$/, "", $2); run(windlass " help --man " $2, "options"); next }
-/^@BY-DESIGN@$/    { run(windlass " conform --man", "by-design"); next }
+/^@BY-DESIGN@$/    { run(conform " --man", "by-design"); next }
 /^@OPERATIONS@$/   { run(operations, "operations"); next }
 /^@PROBES@$/       { run(probes, "probes"); next }
-                   { gsub (/@VERSION@/, version); gsub (/@SBINDIR@/, sbindir); gsub (/@PKGDATADIR@/, pkgdatadir); put($0) }
+{
+    gsub (/@VERSION@/, version)
+    gsub (/@SBINDIR@/, sbindir)
+    gsub (/@PKGDATADIR@/, pkgdatadir)
+    put($0)
+}

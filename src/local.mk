@@ -5,156 +5,173 @@
 
 noinst_LIBRARIES += src/libcore.a
 src_libcore_a_SOURCES = \
-    %D%/core/attempt.c \
-    %D%/core/audit.c \
-    %D%/core/audit.h \
-    %D%/core/chance.c \
-    %D%/core/clock.c \
-    %D%/core/dentry.c \
-    %D%/core/depot.h \
-    %D%/core/dict.c \
-    %D%/core/dirent.c \
-    %D%/core/errors.c \
-    %D%/core/every.c \
-    %D%/core/failures.c \
-    %D%/core/failures.h \
-    %D%/core/fd.c \
-    %D%/core/fops.c \
-    %D%/core/frame.c \
-    %D%/core/gfid.c \
-    %D%/core/heaps.c \
-    %D%/core/heaps.h \
-    %D%/core/held.c \
-    %D%/core/histogram.c \
-    %D%/core/iatt.c \
-    %D%/core/inode.c \
-    %D%/core/iobuf.c \
-    %D%/core/itable.h \
-    %D%/core/json.c \
-    %D%/core/json.h \
-    %D%/core/keep.h \
-    %D%/core/limit.c \
-    %D%/core/limited.c \
-    %D%/core/line.c \
-    %D%/core/line.h \
-    %D%/core/loc.c \
-    %D%/core/log.c \
-    %D%/core/lru.c \
-    %D%/core/opset.c \
-    %D%/core/option.c \
-    %D%/core/passthrough.c \
-    %D%/core/passthrough.h \
-    %D%/core/pieces.c \
-    %D%/core/print.c \
-    %D%/core/print.h \
-    %D%/core/priority.c \
-    %D%/core/probe.c \
-    %D%/core/probe.h \
-    %D%/core/process.c \
-    %D%/core/random.c \
-    %D%/core/ours.c \
-    %D%/core/rundir.c \
-    %D%/core/scheduler.c \
-    %D%/core/scheduler.h \
-    %D%/core/see.h \
-    %D%/core/seen.c \
-    %D%/core/seen.h \
-    %D%/core/slots.c \
-    %D%/core/stack.c \
-    %D%/core/stack.h \
-    %D%/core/stub.c \
-    %D%/core/suggest.c \
-    %D%/core/sync.c \
-    %D%/core/thread.c \
-    %D%/core/ticks.c \
-    %D%/core/timer.c \
-    %D%/core/translator.c \
-    %D%/core/turns.c \
-    %D%/core/turns.h \
-    %D%/core/waiting.c \
-    %D%/core/watch.c \
-    %D%/core/watchdog.c \
-    %D%/core/watchdog.h \
-    %D%/core/work.c \
-    %D%/trace/assemble.c \
-    %D%/trace/assemble.h \
-    %D%/trace/busy.c \
-    %D%/trace/busy.h \
-    %D%/trace/metrics-json.c \
-    %D%/trace/metrics-lines.c \
-    %D%/trace/metrics.h \
-    %D%/trace/numbers.c \
-    %D%/trace/numbers.h \
-    %D%/trace/openmetrics.c \
+    %D%/core/base/audit.c \
+    %D%/core/base/audit.h \
+    %D%/core/base/errors.c \
+    %D%/core/base/gfid.c \
+    %D%/core/base/histogram.c \
+    %D%/core/base/json.c \
+    %D%/core/base/json.h \
+    %D%/core/base/log.c \
+    %D%/core/base/malloc-trim.c \
+    %D%/core/base/malloc-trim.h \
+    %D%/core/base/printable.c \
+    %D%/core/base/printable.h \
+    %D%/core/base/process.c \
+    %D%/core/base/rundir.c \
+    %D%/core/base/safe-open.c \
+    %D%/core/base/sibling.c \
+    %D%/core/base/sibling.h \
+    %D%/core/base/suggest.c \
+    %D%/core/time/attempt.c \
+    %D%/core/time/clock.c \
+    %D%/core/time/random.c \
+    %D%/core/time/scheduler.c \
+    %D%/core/time/scheduler.h \
+    %D%/core/time/seeded-chance.c \
+    %D%/core/time/thread.c \
+    %D%/core/time/ticks.c \
+    %D%/core/time/timer.c \
+    %D%/core/data/answer-vector.c \
+    %D%/core/data/dentry.c \
+    %D%/core/data/dict.c \
+    %D%/core/data/dirent.c \
+    %D%/core/data/fd.c \
+    %D%/core/data/iatt.c \
+    %D%/core/data/inode-numbers.c \
+    %D%/core/data/inode.c \
+    %D%/core/data/iobuf.c \
+    %D%/core/data/itable.h \
+    %D%/core/data/loc.c \
+    %D%/core/data/spare-buffers.h \
+    %D%/core/table/fops.c \
+    %D%/core/table/opset.c \
+    %D%/core/table/print-values.c \
+    %D%/core/table/print-values.h \
+    %D%/core/edge/any-fop.c \
+    %D%/core/edge/call-fields.h \
+    %D%/core/edge/frame.c \
+    %D%/core/edge/option.c \
+    %D%/core/edge/passthrough.c \
+    %D%/core/edge/passthrough.h \
+    %D%/core/edge/stack.c \
+    %D%/core/edge/stack.h \
+    %D%/core/edge/stub.c \
+    %D%/core/edge/sync.c \
+    %D%/core/edge/translator.c \
+    %D%/core/edge/watch.c \
+    %D%/core/work/delayed.c \
+    %D%/core/work/limit.c \
+    %D%/core/work/limited-routes.c \
+    %D%/core/work/turns.c \
+    %D%/core/work/turns.h \
+    %D%/core/work/work.c \
+    %D%/core/cache/cache-weight.c \
+    %D%/core/cache/change-bracket.c \
+    %D%/core/cache/lru.c \
+    %D%/core/cache/pages.c \
+    %D%/core/report/failures.c \
+    %D%/core/report/failures.h \
+    %D%/core/report/probe.c \
+    %D%/core/report/probe.h \
+    %D%/core/report/request-snapshot.c \
+    %D%/core/report/request-snapshot.h \
+    %D%/core/report/wait-reason.c \
+    %D%/core/report/watchdog.c \
+    %D%/core/report/watchdog.h \
+    %D%/trace/metrics/busy.c \
+    %D%/trace/metrics/busy.h \
+    %D%/trace/metrics/json.c \
+    %D%/trace/metrics/lines.c \
+    %D%/trace/metrics/metrics.h \
+    %D%/trace/metrics/numbers.c \
+    %D%/trace/metrics/numbers.h \
+    %D%/trace/metrics/openmetrics.c \
     %D%/trace/probes.c \
     %D%/trace/probes.h \
-    %D%/trace/recording.c \
-    %D%/trace/recording.h \
-    %D%/trace/rings.c \
-    %D%/trace/rings.h \
     %D%/trace/swallowed.c \
     %D%/trace/swallowed.h \
-    %D%/trace/timeline-folded.c \
-    %D%/trace/timeline-json.c \
-    %D%/trace/timeline-text.c \
-    %D%/trace/timeline.c \
-    %D%/trace/timeline.h
+    %D%/trace/timeline/assemble.c \
+    %D%/trace/timeline/assemble.h \
+    %D%/trace/timeline/folded.c \
+    %D%/trace/timeline/json.c \
+    %D%/trace/timeline/recording.c \
+    %D%/trace/timeline/recording.h \
+    %D%/trace/timeline/rings.c \
+    %D%/trace/timeline/rings.h \
+    %D%/trace/timeline/text.c \
+    %D%/trace/timeline/timeline.c \
+    %D%/trace/timeline/timeline.h
 
 # fops.def as macros that can be expanded more than once in one place.
-BUILT_SOURCES = src/core/fops-rows.h
-CLEANFILES += src/core/fops-rows.h
-EXTRA_DIST += %D%/core/fops-rows.awk
-src/core/fops-rows.h: %D%/fops.def %D%/core/fops-rows.awk
-	$(AM_V_GEN)$(MKDIR_P) src/core && \
-	$(AWK) -f $(srcdir)/%D%/core/fops-rows.awk $(srcdir)/%D%/fops.def >$@.new && mv $@.new $@
+BUILT_SOURCES = src/core/table/fops-rows.h
+CLEANFILES += src/core/table/fops-rows.h
+EXTRA_DIST += %D%/core/table/fops-rows.awk
+src/core/table/fops-rows.h: %D%/fops.def %D%/core/table/fops-rows.awk
+	$(AM_V_GEN)$(MKDIR_P) src/core/table && \
+	$(AWK) -f $(srcdir)/%D%/core/table/fops-rows.awk $(srcdir)/%D%/fops.def >$@.new && mv $@.new $@
 
 # What a translator sees, for those built elsewhere.
 pkginclude_HEADERS = %D%/fops.def %D%/xlator.h
-pkgincludecoredir = $(pkgincludedir)/core
-pkgincludecore_HEADERS = \
-    %D%/core/attempt.h \
-    %D%/core/chance.h \
-    %D%/core/changes.h \
-    %D%/core/clock.h \
-    %D%/core/dict.h \
-    %D%/core/dirent.h \
-    %D%/core/errors.h \
-    %D%/core/every.h \
-    %D%/core/fd.h \
-    %D%/core/fops.h \
-    %D%/core/frame.h \
-    %D%/core/gfid.h \
-    %D%/core/held.h \
-    %D%/core/histogram.h \
-    %D%/core/iatt.h \
-    %D%/core/inode.h \
-    %D%/core/invalidate.h \
-    %D%/core/iobuf.h \
-    %D%/core/json.h \
-    %D%/core/kinds.h \
-    %D%/core/limit.h \
-    %D%/core/loc.h \
-    %D%/core/log.h \
-    %D%/core/lru.h \
-    %D%/core/opset.h \
-    %D%/core/option.h \
-    %D%/core/pieces.h \
-    %D%/core/priority.h \
-    %D%/core/process.h \
-    %D%/core/random.h \
-    %D%/core/ours.h \
-    %D%/core/rundir.h \
-    %D%/core/shared.h \
-    %D%/core/stub.h \
-    %D%/core/suggest.h \
-    %D%/core/sync.h \
-    %D%/core/thread.h \
-    %D%/core/ticks.h \
-    %D%/core/timer.h \
-    %D%/core/translator.h \
-    %D%/core/undef.h \
-    %D%/core/watch.h \
-    %D%/core/work.h
+pkgincludebasedir = $(pkgincludedir)/core/base
+pkgincludebase_HEADERS = \
+    %D%/core/base/errors.h \
+    %D%/core/base/gfid.h \
+    %D%/core/base/histogram.h \
+    %D%/core/base/json.h \
+    %D%/core/base/log.h \
+    %D%/core/base/process.h \
+    %D%/core/base/replaceable.h \
+    %D%/core/base/rundir.h \
+    %D%/core/base/safe-open.h \
+    %D%/core/base/suggest.h
+pkgincludetimedir = $(pkgincludedir)/core/time
+pkgincludetime_HEADERS = \
+    %D%/core/time/attempt.h \
+    %D%/core/time/clock.h \
+    %D%/core/time/random.h \
+    %D%/core/time/seeded-chance.h \
+    %D%/core/time/thread.h \
+    %D%/core/time/ticks.h \
+    %D%/core/time/timer.h
+pkgincludedatadir = $(pkgincludedir)/core/data
+pkgincludedata_HEADERS = \
+    %D%/core/data/answer-vector.h \
+    %D%/core/data/dict.h \
+    %D%/core/data/dirent.h \
+    %D%/core/data/fd.h \
+    %D%/core/data/iatt.h \
+    %D%/core/data/inode.h \
+    %D%/core/data/iobuf.h \
+    %D%/core/data/loc.h \
+    %D%/core/data/types.h
+pkgincludetabledir = $(pkgincludedir)/core/table
+pkgincludetable_HEADERS = \
+    %D%/core/table/fops.h \
+    %D%/core/table/opset.h \
+    %D%/core/table/value-kinds.h
+pkgincludeedgedir = $(pkgincludedir)/core/edge
+pkgincludeedge_HEADERS = \
+    %D%/core/edge/any-fop.h \
+    %D%/core/edge/frame.h \
+    %D%/core/edge/invalidate.h \
+    %D%/core/edge/option.h \
+    %D%/core/edge/stub.h \
+    %D%/core/edge/sync.h \
+    %D%/core/edge/translator.h \
+    %D%/core/edge/watch.h
+pkgincludeworkdir = $(pkgincludedir)/core/work
+pkgincludework_HEADERS = \
+    %D%/core/work/delayed.h \
+    %D%/core/work/limit.h \
+    %D%/core/work/work.h
+pkgincludecachedir = $(pkgincludedir)/core/cache
+pkgincludecache_HEADERS = \
+    %D%/core/cache/cache-weight.h \
+    %D%/core/cache/change-bracket.h \
+    %D%/core/cache/change-views.h \
+    %D%/core/cache/lru.h \
+    %D%/core/cache/pages.h
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = src/windlass.pc
 
@@ -212,42 +229,42 @@ src_libmeta_a_SOURCES = \
 noinst_LIBRARIES += src/libbridge.a
 src_libbridge_a_SOURCES = \
     %D%/fuse/about.c \
-    %D%/fuse/attr.c \
     %D%/fuse/bridge.h \
-    %D%/fuse/dir.c \
     %D%/fuse/dump.c \
-    %D%/fuse/entry.c \
-    %D%/fuse/file.c \
     %D%/fuse/groups.c \
     %D%/fuse/init-flags.c \
     %D%/fuse/internal.h \
-    %D%/fuse/interrupt.c \
     %D%/fuse/invalidate.c \
-    %D%/fuse/ioctl.c \
-    %D%/fuse/limits.c \
-    %D%/fuse/lock.c \
-    %D%/fuse/loop.c \
     %D%/fuse/names.c \
-    %D%/fuse/open.c \
+    %D%/fuse/ops/attr.c \
+    %D%/fuse/ops/dir.c \
+    %D%/fuse/ops/entry.c \
+    %D%/fuse/ops/file.c \
+    %D%/fuse/ops/ioctl.c \
+    %D%/fuse/ops/lock.c \
+    %D%/fuse/ops/open.c \
+    %D%/fuse/ops/write.c \
+    %D%/fuse/ops/xattr.c \
     %D%/fuse/options.c \
     %D%/fuse/passthrough.c \
-    %D%/fuse/place.c \
-    %D%/fuse/place.h \
     %D%/fuse/requests.c \
     %D%/fuse/rights.c \
-    %D%/fuse/ring-nudge.c \
-    %D%/fuse/ring-requests.c \
-    %D%/fuse/ring-share.c \
-    %D%/fuse/ring-threads.c \
-    %D%/fuse/ring.c \
-    %D%/fuse/ring.h \
+    %D%/fuse/ring/entries.c \
+    %D%/fuse/ring/nudge.c \
+    %D%/fuse/ring/ring.c \
+    %D%/fuse/ring/ring.h \
+    %D%/fuse/ring/share.c \
+    %D%/fuse/ring/uring.c \
+    %D%/fuse/ring/uring.h \
+    %D%/fuse/ring/workers.c \
     %D%/fuse/session.c \
     %D%/fuse/stop.c \
-    %D%/fuse/trim.c \
-    %D%/fuse/uring.c \
-    %D%/fuse/uring.h \
-    %D%/fuse/write.c \
-    %D%/fuse/xattr.c
+    %D%/fuse/threads/interrupt.c \
+    %D%/fuse/threads/limits.c \
+    %D%/fuse/threads/place.c \
+    %D%/fuse/threads/place.h \
+    %D%/fuse/threads/readers.c \
+    %D%/fuse/trim.c
 
 # --- the function graph ----------------------------------------------------------------------------
 
@@ -256,8 +273,8 @@ untraced_cflags = $(WINDLASS_CFLAGS) $(SANITIZERS)
 
 noinst_LIBRARIES += src/libfunctions.a src/libhooks.a
 src_libfunctions_a_SOURCES = \
-    %D%/trace/calls.c \
-    %D%/trace/calls.h \
+    %D%/trace/functions/calls.c \
+    %D%/trace/functions/calls.h \
     %D%/trace/functions/functions.c \
     %D%/trace/functions/functions.h \
     %D%/trace/functions/gate.c \
@@ -290,6 +307,7 @@ whole_libs = $(FUSE_LIBS) $(URING_LIBS) $(GLIB_LIBS)
 
 sbin_PROGRAMS += src/windlass
 src_windlass_SOURCES = \
+    %D%/cli/arguments.c \
     %D%/cli/check.c \
     %D%/cli/cli.c \
     %D%/cli/cli.h \
@@ -303,9 +321,9 @@ src_windlass_SOURCES = \
     %D%/cli/man.c \
     %D%/cli/numbers.c \
     %D%/cli/numbers.h \
+    %D%/cli/output.c \
     %D%/cli/picture.c \
     %D%/cli/picture.h \
-    %D%/cli/output.c \
     %D%/cli/stats.c \
     %D%/cli/tell.c \
     %D%/cli/timeline.c \
@@ -313,78 +331,6 @@ src_windlass_SOURCES = \
     %D%/cli/top.c \
     %D%/cli/top.h \
     %D%/cli/trace.c \
-    %D%/conform/allow.c \
-    %D%/conform/conform.h \
-    %D%/conform/history/answered.c \
-    %D%/conform/history/apply-names.c \
-    %D%/conform/history/apply.c \
-    %D%/conform/history/check.c \
-    %D%/conform/history/disk.c \
-    %D%/conform/history/drive.c \
-    %D%/conform/history/drive.h \
-    %D%/conform/history/gate.c \
-    %D%/conform/history/histories.c \
-    %D%/conform/history/history.h \
-    %D%/conform/history/late.c \
-    %D%/conform/history/make.c \
-    %D%/conform/history/model.c \
-    %D%/conform/history/model.h \
-    %D%/conform/history/run.c \
-    %D%/conform/history/script.c \
-    %D%/conform/history/seen.c \
-    %D%/conform/history/shrink.c \
-    %D%/conform/history/wind.c \
-    %D%/conform/inprocess/call.c \
-    %D%/conform/inprocess/classes.c \
-    %D%/conform/inprocess/keys.c \
-    %D%/conform/inprocess/counts.c \
-    %D%/conform/inprocess/dump.c \
-    %D%/conform/inprocess/fault.c \
-    %D%/conform/inprocess/finding.c \
-    %D%/conform/inprocess/inprocess.c \
-    %D%/conform/inprocess/inprocess.h \
-    %D%/conform/inprocess/inspect.c \
-    %D%/conform/inprocess/loan.c \
-    %D%/conform/inprocess/locks.c \
-    %D%/conform/inprocess/order.c \
-    %D%/conform/inprocess/place.c \
-    %D%/conform/inprocess/rules.c \
-    %D%/conform/inprocess/statics.c \
-    %D%/conform/inprocess/worker.c \
-    %D%/conform/inprocess/world.c \
-    %D%/conform/keeper.c \
-    %D%/conform/mount/acl.c \
-    %D%/conform/mount/act.c \
-    %D%/conform/mount/attributes.c \
-    %D%/conform/mount/by-design.c \
-    %D%/conform/mount/concurrent.c \
-    %D%/conform/mount/data.c \
-    %D%/conform/mount/diff.c \
-    %D%/conform/mount/directories.c \
-    %D%/conform/mount/links.c \
-    %D%/conform/mount/locks.c \
-    %D%/conform/mount/mapped.c \
-    %D%/conform/mount/mount.c \
-    %D%/conform/mount/mount.h \
-    %D%/conform/mount/offsets.c \
-    %D%/conform/mount/path-calls.c \
-    %D%/conform/mount/paths.c \
-    %D%/conform/mount/paths.h \
-    %D%/conform/mount/permissions.c \
-    %D%/conform/mount/privileges.c \
-    %D%/conform/mount/rename.c \
-    %D%/conform/mount/roles.c \
-    %D%/conform/mount/roles.h \
-    %D%/conform/mount/run.c \
-    %D%/conform/mount/special.c \
-    %D%/conform/mount/stage.c \
-    %D%/conform/mount/themes.c \
-    %D%/conform/mount/themes.h \
-    %D%/conform/mount/times.c \
-    %D%/conform/mount/unlinked.c \
-    %D%/conform/mount/xattrs.c \
-    %D%/conform/report.c \
-    %D%/conform/scratch.c \
     %D%/daemon/background.c \
     %D%/daemon/commands.c \
     %D%/daemon/confine.c \

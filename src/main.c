@@ -2,19 +2,23 @@
 /*
  * windlass -f FILE MOUNTPOINT
  *
- *   options -> volfile, graph -> mount point checks        errors go to the terminal; nothing has happened yet
- *   fork    -> graph_activate -> mount -> INIT answered    the parent waits for this, and its exit status tells
- *   wait for a signal, or for the unmount                  the main thread; fuse-N and fuse-ring-N answer the kernel
+ *   options -> volfile, graph -> mount point checks        errors go to the terminal; nothing has
+ *       happened yet
+ *   fork    -> graph_activate -> mount -> INIT answered    the parent waits for this, and its exit
+ *           status tells
+ *   wait for a signal, or for the unmount                  the main thread; fuse-N and fuse-ring-N
+ *       answer the kernel
  */
 #include "cli/cli.h"
-#include "core/attempt.h"
-#include "core/ours.h"
-#include "core/thread.h"
-#include "core/timer.h"
+#include "core/report/failures.h"
+#include "core/time/attempt.h"
+#include "core/base/safe-open.h"
+#include "core/time/thread.h"
+#include "core/time/timer.h"
 #include "daemon/daemon.h"
 #include "trace/probes.h"
-#include "trace/numbers.h"
-#include "trace/timeline.h"
+#include "trace/metrics/numbers.h"
+#include "trace/timeline/timeline.h"
 #include "meta/meta.h"
 
 #include <errno.h>
@@ -35,7 +39,8 @@ struct program {
     struct control_server *control; /* NULL where it couldn't be had */
 };
 
-/* Not on main's stack, so that a debugger finds the graph in any process and core dump. Others get it as an argument. */
+/* Not on main's stack, so that a debugger finds the graph in any process and core dump. Others get
+ * it as an argument. */
 static struct program the_program;
 
 static int
@@ -68,7 +73,8 @@ check_mountpoint (struct program *program)
     g_autofree char *error = NULL;
 
     program->mountpoint = mountpoint_check (program->options.mountpoint, &error);
-    if (!program->mountpoint || mountpoint_check_storage (program->graph, program->mountpoint, &error) < 0)
+    if (!program->mountpoint
+        || mountpoint_check_storage (program->graph, program->mountpoint, &error) < 0)
         return fail (error);
     mountpoint_notice (program->graph, program->mountpoint);
     return 0;
@@ -85,7 +91,8 @@ choose_log (struct program *program)
     options_resolve (options);
     if (options->log_file && strcmp (options->log_file, "-") == 0)
         return 0;
-    path = options->log_file ? path_absolute (options->log_file) : path_log (program->mountpoint, &error);
+    path = options->log_file ? path_absolute (options->log_file)
+                             : path_log (program->mountpoint, &error);
     if (!path)
         return fail (error);
     g_free (options->log_file);
@@ -95,7 +102,8 @@ choose_log (struct program *program)
 
 /* --- in the background, unless it stays in front --- */
 
-/* Of a file that couldn't be made: the directory that it is to be in, if that is what is missing. */
+/* Of a file that couldn't be made: the directory that it is to be in, if that is what is
+ * missing. */
 static char *
 missing_folder (const char *path, int r)
 {
@@ -109,15 +117,18 @@ missing_folder (const char *path, int r)
 static int
 take_pid_file (struct program *program)
 {
-    g_autofree char *path = program->options.pid_file ? path_absolute (program->options.pid_file) : NULL;
+    g_autofree char *path = program->options.pid_file ? path_absolute (program->options.pid_file)
+                                                      : NULL;
     g_autofree char *error = NULL, *folder = NULL;
     int r = path ? pid_file_take (path) : 0;
 
     if (r == 0)
         return 0;
     folder = missing_folder (path, r);
-    error = r == -EAGAIN ? g_strdup_printf ("pid file '%s' is in use by another process", path)
-                         : g_strdup_printf ("pid file '%s': %s%s", path, r == -EPERM || r == -ELOOP ? NOT_OURS : g_strerror (-r), folder);
+    error = r == -EAGAIN
+              ? g_strdup_printf ("pid file '%s' is in use by another process", path)
+              : g_strdup_printf ("pid file '%s': %s%s", path,
+                                 r == -EPERM || r == -ELOOP ? NOT_OURS : g_strerror (-r), folder);
     return fail (error);
 }
 
@@ -136,8 +147,9 @@ open_log (struct program *program)
     }
     log_set_level (options->level);
     log_set_tee (true);
-    gf_log (NULL, GF_LOG_INFO, "started running version [{arg=windlass}, {version=%s}, {cmdlinestr=%s}]", PACKAGE_VERSION,
-            program->command_line);
+    gf_log (NULL, GF_LOG_INFO,
+            "started running version [{arg=windlass}, {version=%s}, {cmdlinestr=%s}]",
+            PACKAGE_VERSION, program->command_line);
     return 0;
 }
 
@@ -164,7 +176,9 @@ set_up (struct program *program)
     int r = program->options.no_daemon ? 0 : background_begin ();
 
     if (r < 0) {
-        g_autofree char *reason = attempt_reason (-r), *error = g_strdup_printf ("can't start a process in the background: %s", reason);
+        g_autofree char *reason = attempt_reason (-r),
+                        *error = g_strdup_printf ("can't start a process in the background: %s",
+                                                  reason);
         return fail (error);
     }
     if (take_pid_file (program) || open_log (program))
@@ -198,8 +212,10 @@ log_graph (const struct graph *graph)
 static void
 make_meta (struct program *program)
 {
-    const struct meta_of of = { .name = bridge_hidden_name (program->bridge), .graph = program->graph,
-                                .bridge = bridge_xlator (program->bridge), .command_line = program->command_line,
+    const struct meta_of of = { .name = bridge_hidden_name (program->bridge),
+                                .graph = program->graph,
+                                .bridge = bridge_xlator (program->bridge),
+                                .command_line = program->command_line,
                                 .version = PACKAGE_VERSION };
 
     if (!of.name)
@@ -225,7 +241,8 @@ start (struct program *program)
     if (graph_activate (program->graph) < 0)
         return 1; /* it says why */
     probes_begin (program->graph->xlators);
-    program->bridge = bridge_new (program->graph, program->mountpoint, (const char *const *) options->bridge->pdata,
+    program->bridge = bridge_new (program->graph, program->mountpoint,
+                                  (const char *const *) options->bridge->pdata,
                                   options->kernel->str, &error);
     if (!program->bridge)
         return fail_logged (error);
@@ -242,7 +259,8 @@ start (struct program *program)
     if (r == 0 && bridge_passthrough_check (program->bridge, &error) < 0)
         return fail_logged (error);
     if (r < 0) {
-        error = g_strdup_printf ("the kernel and '%s' could not agree: %s", program->mountpoint, g_strerror (-r));
+        error = g_strdup_printf ("the kernel and '%s' could not agree: %s", program->mountpoint,
+                                 g_strerror (-r));
         return fail_logged (error);
     }
     return 0;
@@ -254,12 +272,17 @@ serve_control (struct program *program)
 {
     g_autofree char *error = NULL;
 
-    program->running = (struct running){ program->graph, program->bridge, &program->options, program->mountpoint, 0 };
+    program->running = (struct running){ program->graph, program->bridge, &program->options,
+                                         program->mountpoint, 0 };
     running_measure (&program->running);
-    program->control = control_serve (program->graph, program->mountpoint, running_commands, &program->running, &error);
+    program->control = control_serve (program->graph, program->mountpoint, running_commands,
+                                      &program->running, &error);
     if (!program->control)
-        gf_log (NULL, GF_LOG_WARNING, "no control socket: %s; 'windlass reload', 'windlass counts' and the like will not work with "
-                "this mount", error);
+        gf_log (NULL, GF_LOG_WARNING,
+                "no control socket: %s; 'windlass reload', 'windlass counts' and the like will not "
+                "work with "
+                "this mount",
+                error);
 }
 
 /* Until a signal says so, or it is unmounted. */
@@ -359,7 +382,9 @@ main (int argc, char **argv)
 
     setlocale (LC_ALL, "");
     thread_adopt ("windlass");
-    cli_add_type ("mount/fuse", "the kernel's side of a mount, on top of every graph", bridge_options);
+    stack_background_done = failure_note_background;
+    cli_add_type ("mount/fuse", "the kernel's side of a mount, on top of every graph",
+                  bridge_options);
     status = cli_main (argc, argv, &handled);
     if (handled)
         return status;

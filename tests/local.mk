@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tests/run finds and runs them; here is what has to be compiled. A program is made from the file of its name.
+# tests/run finds and runs the tests; this file compiles them. A program is made from the file of
+# its name.
 
 # What programs that test the program's own parts are linked with.
 test_ldadd = $(whole_objects) $(CHECK_LIBS) $(whole_libs)
 
-# tests/unit/*.c are one program, and so are tests/graph/*.c: tests/program.h. The rules of debug/fault and the history of debug/trace
-# know of no graph, and are tested by themselves.
+# tests/unit/*.c are one program, and so are tests/graph/*.c: tests/program.h. The rules of
+# debug/fault and the history of debug/trace know of no graph, and are tested by themselves.
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/all tests/graph/all
 endif
 tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no-threads.h \
     %D%/unit/test_control.c \
     %D%/unit/test_data.c \
-    %D%/unit/test_every.c \
+    %D%/unit/test_any_fop.c \
     %D%/unit/test_frame.c \
-    %D%/unit/test_heaps.c \
-    %D%/unit/test_held.c \
+    %D%/unit/test_malloc_trim.c \
+    %D%/unit/test_delayed.c \
     %D%/unit/test_histogram.c \
     %D%/unit/test_inode.c \
     %D%/unit/test_lru.c \
@@ -38,7 +39,11 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     xlators/debug/trace/history.c \
     xlators/debug/trace/lines.c
 tests_unit_all_LDADD = $(test_ldadd)
-tests_graph_all_SOURCES = %D%/program.c %D%/program.h %D%/graph/flow.h %D%/graph/posix_world.h %D%/graph/write_behind_world.h \
+tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
+    %D%/graph/flow.h \
+    %D%/graph/posix_world.h \
+    %D%/graph/write_behind_world.h \
+    %D%/graph/test_effects.c \
     %D%/graph/test_fault.c \
     %D%/graph/test_functions.c \
     %D%/graph/test_io_stats.c \
@@ -70,7 +75,8 @@ EXTRA_PROGRAMS = tests/bench/traced
 tests_bench_traced_SOURCES = %D%/bench/traced.c
 tests_bench_traced_LDADD = $(test_ldadd)
 
-# What scripts in tests/mount run on a mount. They know nothing of Windlass, and no sanitizer watches them.
+# Programs that scripts in tests/mount run on a mount. They know nothing of Windlass, and are built
+# without sanitizers.
 mount_programs = \
     tests/mount/programs/async-direct \
     tests/mount/programs/direct \
@@ -136,8 +142,10 @@ include tests/fuzz/local.mk
 
 # What tests/run needs for each kind of test: script, program and replay or fuzz.
 programs: src/mount.windlass
-programs: $(sbin_PROGRAMS) $(xlatordebugexec_PROGRAMS) $(xlatorencryptionexec_PROGRAMS) $(xlatorfeaturesexec_PROGRAMS) $(xlatormetaexec_PROGRAMS)
-programs: $(xlatorperformanceexec_PROGRAMS) $(xlatorstorageexec_PROGRAMS) $(xlatorsystemexec_PROGRAMS)
+programs: $(sbin_PROGRAMS) $(pkglibexec_PROGRAMS) $(xlatordebugexec_PROGRAMS) $(xlatorencryptionexec_PROGRAMS)
+programs: $(xlatorfeaturesexec_PROGRAMS) $(xlatormetaexec_PROGRAMS)
+programs: $(xlatorperformanceexec_PROGRAMS) $(xlatorstorageexec_PROGRAMS)
+programs: $(xlatorsystemexec_PROGRAMS)
 check-script: programs tests/mount/programs/starts $(mount_programs) $(test_modules)
 check-program: check-script $(filter tests/unit/% tests/graph/%,$(check_PROGRAMS))
 check-replay check-fuzz: programs $(filter tests/fuzz/%,$(check_PROGRAMS))
@@ -167,23 +175,29 @@ EXTRA_DIST += \
     %D%/bench/stack.py \
     %D%/bench/translator.c \
     %D%/bench/worth.py
-# Hours of mixed load with everything going wrong: make soak [SECONDS=N] [SEED=N]; and make kills [TIMES=N].
+# Hours of mixed load with every kind of trouble: make soak [SECONDS=N] [SEED=N]; and make kills
+# [TIMES=N].
 TIMES = 1000
 soak kills orders bench kernels: soak-programs
 soak-programs:
 	$(MAKE) all
 	$(MAKE) check-programs
 soak:
-	BUILD_DIR=$(abs_builddir) WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/soak/run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	BUILD_DIR=$(abs_builddir) WINDLASS=$(abs_builddir)/windlass \
+	    $(srcdir)/%D%/soak/run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 kills:
 	WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/soak/kills $(if $(SEED),--seed $(SEED)) $(TIMES)
 # Every translator in ever new orders: make orders [SECONDS=N] [SEED=N].
 orders:
-	WINDLASS=$(abs_builddir)/windlass $(srcdir)/%D%/orders/run --seconds $(SECONDS) --histories 100 $(if $(SEED),--seed $(SEED))
-# A table and pictures of all that is compared, in bench-out: make bench [BENCH="--quick"]. About an hour; of a release build.
+	WINDLASS=$(abs_builddir)/windlass \
+	    $(srcdir)/%D%/orders/run --seconds $(SECONDS) --histories 100 $(if $(SEED),--seed $(SEED))
+# A table and pictures of all comparisons, in bench-out: make bench [BENCH="--quick"]. About an
+# hour; of a release build.
 bench:
-	$(srcdir)/%D%/bench/run --windlass $(abs_builddir)/windlass --out $(abs_builddir)/bench-out $(BENCH)
-# On kernels that the machine doesn't run: make kernels [KERNELS="SUITE... PACKAGE.deb..."]. Ten minutes for each; of a release build.
+	$(srcdir)/%D%/bench/run --windlass $(abs_builddir)/windlass \
+	    --out $(abs_builddir)/bench-out $(BENCH)
+# Kernels that the machine does not run: make kernels [KERNELS="SUITE... PACKAGE.deb..."]. Ten
+# minutes for each; of a release build.
 kernels:
 	BUILD_DIR=$(abs_builddir) $(srcdir)/%D%/kernels/run $(KERNELS)
 .PHONY: soak kills orders bench kernels soak-programs
@@ -363,6 +377,12 @@ dist_noinst_SCRIPTS += \
     %D%/mount/worth.sh \
     %D%/mount/write-behind.sh
 dist_noinst_DATA += \
+    %D%/bench/README \
+    %D%/fuzz/README \
+    %D%/graph/README \
+    %D%/mount/README \
+    %D%/soak/README \
+    %D%/unit/README \
     %D%/soak/loads.sh \
     %D%/soak/troubles.sh \
     %D%/lsan.supp \

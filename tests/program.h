@@ -9,7 +9,8 @@
  *         return suite_run (suite);
  *     }
  *
- * All files of a folder are linked as one program, since linking takes longer than compiling: tests/unit/all test_NAME runs one.
+ * All files of a folder are linked as one program, since linking takes longer than compiling:
+ * tests/unit/all test_NAME runs one.
  */
 #ifndef WINDLASS_TESTS_PROGRAM_H
 #define WINDLASS_TESTS_PROGRAM_H
@@ -19,17 +20,21 @@
 
 struct test_program {
     const char *name;
-    int (*run) (void); /* returns the exit status: 0, 77 if the tests can't run here, with the reason on standard output, or another */
+    int (*run) (void); /* returns the exit status: 0, 77 if the tests can't run here, with the
+                          reason on standard output, or another */
     struct test_program *next;
 };
 
 /* Called before main. */
 void test_program_register (struct test_program *program);
 
-#define TEST_PROGRAM(name_)                                                                                                            \
-    static int name_ (void);                                                                                                           \
-    __attribute__ ((constructor)) static void register_##name_ (void)                                                                  \
-    { static struct test_program program = { #name_, name_, NULL }; test_program_register (&program); }                                \
+#define TEST_PROGRAM(name_)                                                                        \
+    static int name_ (void);                                                                       \
+    __attribute__ ((constructor)) static void register_##name_ (void)                              \
+    {                                                                                              \
+        static struct test_program program = { #name_, name_, NULL };                              \
+        test_program_register (&program);                                                          \
+    }                                                                                              \
     static int name_ (void)
 
 /* How much of it: at_short, or at_long if ./check --long runs the program. */

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A translator is a folder, <category>/<name>, with a local.mk of its own, and a line here.
-# Its module is xlators/<category>/<name>.so, installed as $(pkglibdir)/xlator/<category>/<name>.so. Automake is told that a module is a
-# program, which happens to be linked with -shared: libtool would take as long for each file as the compiler. (The variable of the
-# folder has `exec` in its name, or automake would install modules with the data.)
+# A translator is a folder, <category>/<name>, with a local.mk of its own, and a line here. Its
+# module is xlators/<category>/<name>.so, installed as $(pkglibdir)/xlator/<category>/<name>.so.
+# Automake is told that a module is a program, which happens to be linked with -shared: libtool
+# would take as long for each file as the compiler. (The variable of the folder has `exec` in its
+# name, or automake would install modules with the data.)
 
 # The one folder of headers that a translator is shown, and the one symbol that it shows.
 module_cpp = -D_GNU_SOURCE -I$(top_srcdir)/src $(GLIB_CFLAGS)
 module_cflags = $(AM_CFLAGS) -fPIC
-module_link = $(WINDLASS_LDFLAGS) $(SANITIZERS) -shared -Wl,--version-script=$(top_srcdir)/xlators/module.map
+module_link = $(WINDLASS_LDFLAGS) $(SANITIZERS) -shared \
+    -Wl,--version-script=$(top_srcdir)/xlators/module.map
 EXTRA_DIST += %D%/module.map
 
 # A category with several translators has its folder here.

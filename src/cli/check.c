@@ -12,14 +12,19 @@ warn_of_directory (const struct graph *graph, const xlator_t *xl)
     for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
 
-        if (strcmp (setting->option->key[0], "directory") != 0 || !setting->text || g_file_test (setting->text, G_FILE_TEST_IS_DIR))
+        if (strcmp (setting->option->key[0], "directory") != 0 || !setting->text
+            || g_file_test (setting->text, G_FILE_TEST_IS_DIR))
             continue;
         if (setting->by == SET_BY_VOLFILE)
             fprintf (stderr, "%s:%d:%d: ", graph->volfile->path, setting->line, setting->column);
         else
             fprintf (stderr, "command line: ");
-        fprintf (stderr, "warning: volume '%s': option 'directory' is '%s', which %s here; to mount it, it must be a directory\n", xl->name,
-                 setting->text, g_file_test (setting->text, G_FILE_TEST_EXISTS) ? "is not a directory" : "is missing");
+        fprintf (stderr,
+                 "warning: volume '%s': option 'directory' is '%s', which %s here; to mount it, it "
+                 "must be a directory\n",
+                 xl->name, setting->text,
+                 g_file_test (setting->text, G_FILE_TEST_EXISTS) ? "is not a directory"
+                                                                 : "is missing");
     }
 }
 

@@ -13,8 +13,10 @@ cli_errors (const struct cli_command *command, int argc, char **argv)
         { "json", 0, 0, G_OPTION_ARG_NONE, &json, "for programs", NULL },
         { "clear", 0, 0, G_OPTION_ARG_NONE, &clear, "forget them", NULL },
         { "record", 0, 0, G_OPTION_ARG_STRING, &record,
-          "which are recorded from now on: notable (errors of requests that are not ordinary, such as EIO), all, or swallowed (the notable "
-          "ones, and errors that a translator turned into success)", "WHICH" },
+          "which are recorded from now on: notable (errors of requests that are not ordinary, such "
+          "as EIO), all, or swallowed (the notable "
+          "ones, and errors that a translator turned into success)",
+          "WHICH" },
         { 0 },
     };
     g_autoptr (GString) text = g_string_new (NULL);
@@ -26,7 +28,8 @@ cli_errors (const struct cli_command *command, int argc, char **argv)
         return cli_usage (command, argc < 2 ? "which mount point?" : "one mount point is wanted");
     if (json && (clear || record))
         return cli_usage (command, "--json is for a list");
-    if (record && strcmp (record, "notable") != 0 && strcmp (record, "all") != 0 && strcmp (record, "swallowed") != 0)
+    if (record && strcmp (record, "notable") != 0 && strcmp (record, "all") != 0
+        && strcmp (record, "swallowed") != 0)
         return cli_usage (command, "--record must be notable, all or swallowed, got '%s'", record);
     g_string_append (text, json ? "json\n" : "");
     g_string_append (text, clear ? "clear\n" : "");

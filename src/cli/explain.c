@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass explain: what each translator does with a file. The mount may be stuck, so a child looks the path up, which also has the daemon
- * know it; when that takes too long the daemon is asked for the path as it was given.
+ * windlass explain: what each translator does with a file. The mount may be stuck, so a child looks
+ * the path up, which also has the daemon know it; when that takes too long the daemon is asked for
+ * the path as it was given.
  */
 #include "cli/cli.h"
 #include "control/control.h"
@@ -34,7 +35,8 @@ look_up (const char *path, int out)
     _exit (1);
 }
 
-/* 0 and *ret_real (g_free it), -ETIMEDOUT, or why there is no such path. A child that hangs is killed, which ends its wait. */
+/* 0 and *ret_real (g_free it), -ETIMEDOUT, or why there is no such path. A child that hangs is
+ * killed, which ends its wait. */
 static int
 real_path (const char *path, char **ret_real)
 {
@@ -50,7 +52,8 @@ real_path (const char *path, char **ret_real)
         look_up (path, ends[1]);
     close (ends[1]);
     fd = (struct pollfd){ .fd = ends[0], .events = POLLIN };
-    if (pid > 0 && poll (&fd, 1, PATIENCE) == 1 && read (ends[0], &error, sizeof error) == sizeof error) {
+    if (pid > 0 && poll (&fd, 1, PATIENCE) == 1
+        && read (ends[0], &error, sizeof error) == sizeof error) {
         r = -error;
         if (read (ends[0], real, sizeof real - 1) > 0)
             *ret_real = g_strdup (real);
@@ -96,7 +99,8 @@ cli_explain (const struct cli_command *command, int argc, char **argv)
         return CLI_FAILED;
     }
     if (r == -ETIMEDOUT)
-        fprintf (stderr, "windlass %s: the mount doesn't answer; this is what its daemon knows\n", command->name);
+        fprintf (stderr, "windlass %s: the mount doesn't answer; this is what its daemon knows\n",
+                 command->name);
     path = from_root (rest + strspn (rest, "/"));
     input = g_bytes_new (path, strlen (path));
     return cli_call (command, mountpoint, NULL, "explain", input);

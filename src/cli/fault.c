@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* The name in a line of its own before the text, so that messages can say where a rule is. It is not of the text's lines. */
+/* The name in a line of its own before the text, so that messages can say where a rule is. It is
+ * not of the text's lines. */
 static GBytes *
 rules_read (const struct cli_command *command, const char *path)
 {
@@ -31,10 +32,13 @@ cli_fault (const struct cli_command *command, int argc, char **argv)
     g_autofree char *volume = NULL;
     gboolean clear = FALSE, show = FALSE, release = FALSE;
     const GOptionEntry more[] = {
-        { "volume", 0, 0, G_OPTION_ARG_STRING, &volume, "which volume, where several are of type debug/fault", "NAME" },
+        { "volume", 0, 0, G_OPTION_ARG_STRING, &volume,
+          "which volume, where several are of type debug/fault", "NAME" },
         { "clear", 0, 0, G_OPTION_ARG_NONE, &clear, "take all rules away", NULL },
-        { "show", 0, 0, G_OPTION_ARG_NONE, &show, "print the rules, and how often each was used", NULL },
-        { "release", 0, 0, G_OPTION_ARG_NONE, &release, "let go what a rule holds back: the one named, or all", NULL },
+        { "show", 0, 0, G_OPTION_ARG_NONE, &show, "print the rules, and how often each was used",
+          NULL },
+        { "release", 0, 0, G_OPTION_ARG_NONE, &release,
+          "let go what a rule holds back: the one named, or all", NULL },
         { 0 },
     };
     const char *target, *what;
@@ -64,7 +68,8 @@ cli_power_cut (const struct cli_command *command, int argc, char **argv)
 {
     g_autofree char *volume = NULL;
     const GOptionEntry more[] = {
-        { "volume", 0, 0, G_OPTION_ARG_STRING, &volume, "which volume, where several are of type debug/power-cut", "NAME" },
+        { "volume", 0, 0, G_OPTION_ARG_STRING, &volume,
+          "which volume, where several are of type debug/power-cut", "NAME" },
         { 0 },
     };
 

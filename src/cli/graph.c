@@ -5,7 +5,7 @@
  */
 #include "cli/picture.h"
 #include "control/control.h"
-#include "trace/metrics.h"
+#include "trace/metrics/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,19 +80,24 @@ draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
         picture_svg (seen, title, out);
     cli_print_safely (stdout, out->str);
     if (off)
-        fprintf (stderr, "windlass %s: measuring is off, numbers are from earlier; start with: windlass stats %s --on\n",
+        fprintf (stderr,
+                 "windlass %s: measuring is off, numbers are from earlier; start with: windlass "
+                 "stats %s --on\n",
                  command->name, mountpoint);
     numbers_seen_free (seen);
     return CLI_OK;
 }
 
 static int
-draw (const struct cli_command *command, const struct cli_graph *options, const char *path, bool dot, bool svg)
+draw (const struct cli_command *command, const struct cli_graph *options, const char *path,
+      bool dot, bool svg)
 {
     if (is_mount (path))
-        return dot || svg ? draw_mount (command, path, dot) : cli_call (command, path, NULL, "graph", NULL);
+        return dot || svg ? draw_mount (command, path, dot)
+                          : cli_call (command, path, NULL, "graph", NULL);
     if (strcmp (path, "-") != 0 && g_file_test (path, G_FILE_TEST_IS_DIR)) {
-        fprintf (stderr, "windlass %s: '%s' is neither a volfile nor a mount point of Windlass\n", command->name, path);
+        fprintf (stderr, "windlass %s: '%s' is neither a volfile nor a mount point of Windlass\n",
+                 command->name, path);
         return CLI_FAILED;
     }
     return draw_file (options, path, dot, svg);
@@ -103,7 +108,8 @@ cli_draw (const struct cli_command *command, int argc, char **argv)
 {
     gboolean dot = FALSE, svg = FALSE;
     const GOptionEntry more[] = {
-        { "dot", 0, 0, G_OPTION_ARG_NONE, &dot, "for graphviz: windlass graph --dot FILE | dot -Tsvg", NULL },
+        { "dot", 0, 0, G_OPTION_ARG_NONE, &dot,
+          "for graphviz: windlass graph --dot FILE | dot -Tsvg", NULL },
         { "svg", 0, 0, G_OPTION_ARG_NONE, &svg, "as a picture for browsers", NULL },
         { 0 },
     };
@@ -117,8 +123,11 @@ cli_draw (const struct cli_command *command, int argc, char **argv)
     else if (argc == 2)
         status = draw (command, &options, argv[1], dot, svg);
     else
-        fprintf (stderr, "windlass graph: one volfile or mount point is wanted, got %d; usage: windlass graph [--dot|--svg] "
-                 "FILE|MOUNTPOINT\n", argc - 1);
+        fprintf (stderr,
+                 "windlass graph: one volfile or mount point is wanted, got %d; usage: windlass "
+                 "graph [--dot|--svg] "
+                 "FILE|MOUNTPOINT\n",
+                 argc - 1);
     cli_graph_clear (&options);
     return status;
 }

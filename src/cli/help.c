@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass help [TYPE]: the translators there are, and what one can do, from the rows of its options. */
+/* windlass help [TYPE]: the translators there are, and what one can do, from the rows of its
+ * options. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -107,7 +108,8 @@ help_row (const struct xlator_option *row, bool online)
         printf ("; must be given");
     else if (row->value)
         printf ("; default %s", *row->value ? row->value : "\"\"");
-    printf ("%s%s\n", row->online && online ? "; may change while it is mounted" : "", row->inert ? "; as in GlusterFS, but does nothing here" : "");
+    printf ("%s%s\n", row->online && online ? "; may change while it is mounted" : "",
+            row->inert ? "; as in GlusterFS, but does nothing here" : "");
 }
 
 static void
@@ -164,9 +166,10 @@ cli_help (const struct cli_command *command, int argc, char **argv)
 {
     gboolean man = FALSE, operations = FALSE;
     const GOptionEntry more[] = {
-        { "man", 0, 0, G_OPTION_ARG_NONE, &man, "print the OPTIONS of the type's manual page, in roff",
-          NULL },
-        { "operations", 0, 0, G_OPTION_ARG_NONE, &operations, "print the names of the operations, which --fop takes", NULL },
+        { "man", 0, 0, G_OPTION_ARG_NONE, &man,
+          "print the OPTIONS of the type's manual page, in roff", NULL },
+        { "operations", 0, 0, G_OPTION_ARG_NONE, &operations,
+          "print the names of the operations, which --fop takes", NULL },
         { 0 },
     };
     struct cli_graph options = { 0 };
@@ -183,7 +186,9 @@ cli_help (const struct cli_command *command, int argc, char **argv)
     else if (argc == 2)
         status = help_type (argv[1], dirs, man);
     else
-        fprintf (stderr, "windlass help: one type is wanted, got %d; usage: windlass help [[--man] TYPE | --operations]\n",
+        fprintf (stderr,
+                 "windlass help: one type is wanted, got %d; usage: windlass help [[--man] TYPE | "
+                 "--operations]\n",
                  argc - 1);
     cli_graph_clear (&options);
     return status;

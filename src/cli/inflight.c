@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct xlator_option older_option = { .key = { "older" }, .type = OPTION_TIME, .size = sizeof (int64_t), .min = 0,
-                                                   .max = 1e9 };
+static const struct xlator_option older_option = {
+    .key = { "older" }, .type = OPTION_TIME, .size = sizeof (int64_t), .min = 0, .max = 1e9
+};
 
 int
 cli_inflight (const struct cli_command *command, int argc, char **argv)
@@ -14,7 +15,8 @@ cli_inflight (const struct cli_command *command, int argc, char **argv)
     g_autofree char *older = NULL, *allowed = NULL, *text = NULL;
     gboolean json = FALSE;
     const GOptionEntry more[] = {
-        { "older", 0, 0, G_OPTION_ARG_STRING, &older, "only requests that wait for longer, such as 500ms, 5s or 2min", "TIME" },
+        { "older", 0, 0, G_OPTION_ARG_STRING, &older,
+          "only requests that wait for longer, such as 500ms, 5s or 2min", "TIME" },
         { "json", 0, 0, G_OPTION_ARG_NONE, &json, "for programs", NULL },
         { 0 },
     };

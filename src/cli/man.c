@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text for roff: '\' and '-' would be read as something else anywhere, '.' and ''' at the start of a line. */
+/* Text for roff: '\' and '-' would be read as something else anywhere, '.' and ''' at the start of
+ * a line. */
 static void
 man_put (const char *text, bool line_start)
 {

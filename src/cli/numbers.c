@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/numbers.h"
 #include "control/control.h"
-#include "core/failures.h"
+#include "core/report/failures.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,7 +125,8 @@ read_error (struct seen_fop *fop, const char *line)
 {
     g_auto (GStrv) words = g_strsplit (line, " ", -1);
 
-    if (g_strv_length (words) == 5 && !is_notable (fop->name, (int) MIN (number_of (words[3]), G_MAXINT)))
+    if (g_strv_length (words) == 5
+        && !is_notable (fop->name, (int) MIN (number_of (words[3]), G_MAXINT)))
         fop->ordinary += MIN (number_of (words[4]), fop->failed - fop->ordinary);
 }
 
@@ -161,9 +162,14 @@ read_busy (GPtrArray *rows, const char *line)
     if (g_strv_length (words) != 9)
         return;
     busy = g_new0 (struct seen_busy, 1);
-    *busy = (struct seen_busy){ .name = g_strcompress (words[8]), .key = number_of (words[1]), .count = number_of (words[2]),
-                                .over = number_of (words[3]), .failed = number_of (words[4]), .bytes = number_of (words[5]),
-                                .sum = number_of (words[6]), .max = number_of (words[7]) };
+    *busy = (struct seen_busy){ .name = g_strcompress (words[8]),
+                                .key = number_of (words[1]),
+                                .count = number_of (words[2]),
+                                .over = number_of (words[3]),
+                                .failed = number_of (words[4]),
+                                .bytes = number_of (words[5]),
+                                .sum = number_of (words[6]),
+                                .max = number_of (words[7]) };
     g_ptr_array_add (rows, busy);
 }
 
@@ -231,7 +237,7 @@ numbers_seen_ask (const struct cli_command *command, const char *mountpoint, con
     return numbers_seen_parse (answer->str);
 }
 
-/* --- finding and showing ------------------------------------------------------------------------ */
+/* --- finding and showing ---------------------------------------------------------------------- */
 
 struct seen_xlator *
 numbers_seen_find (const struct seen *seen, const char *name)
@@ -264,7 +270,8 @@ duration_text (uint64_t nanoseconds, char *buffer)
     while (i + 1 < G_N_ELEMENTS (units) && (double) nanoseconds >= 999.5 * units[i].size)
         i++;
     value = (double) nanoseconds / units[i].size;
-    g_snprintf (buffer, 16, "%.*f%s", i && value < 99.95 ? 1 : 0, MIN (value, 999999), units[i].unit);
+    g_snprintf (buffer, 16, "%.*f%s", i && value < 99.95 ? 1 : 0, MIN (value, 999999),
+                units[i].unit);
     return buffer;
 }
 

@@ -12,7 +12,8 @@
 static int
 say (const struct cli_command *command, const char *path, int error)
 {
-    fprintf (stderr, "windlass %s: '%s' can't be written: %s\n", command->name, path, g_strerror (error));
+    fprintf (stderr, "windlass %s: '%s' can't be written: %s\n", command->name, path,
+             g_strerror (error));
     return -1;
 }
 
@@ -51,7 +52,8 @@ open_beside (struct cli_output *output)
 int
 cli_output_open (const struct cli_command *command, const char *path, struct cli_output *ret_output)
 {
-    struct cli_output output = { .file = stdout, .path = g_strdup (path && strcmp (path, "-") != 0 ? path : NULL) };
+    struct cli_output output = { .file = stdout,
+                                 .path = g_strdup (path && strcmp (path, "-") != 0 ? path : NULL) };
     struct stat st;
     int error = 0;
 

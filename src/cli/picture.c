@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The graph in layers: a translator is below all its parents, and in its layer where its parents are on average. An edge says what
- * the one it leads to was asked: how often and how long that took on average. Who is asked by several has the same on each, since it is counted
- * where it is answered; calls of operations that a translator doesn't implement pass it by, and count at the next.
+ * The graph in layers: a translator is below all its parents, and in its layer where its parents
+ * are on average. An edge says what the one it leads to was asked: how often and how long that took
+ * on average. Who is asked by several has the same on each, since it is counted where it is
+ * answered; calls of operations that a translator doesn't implement pass it by, and count at the
+ * next.
  */
 #include "cli/picture.h"
 
@@ -17,10 +19,10 @@
 #define GAP_Y 60
 #define HEAD 40
 
-/* --- what is said ------------------------------------------------------------------------------- */
+/* --- what is said ----------------------------------------------------------------------------- */
 
-/* All operations of a translator together. What failed as every program has it fail all the time is no failure here, as in windlass
- * errors: else nearly all would be red. */
+/* All operations of a translator together. What failed as every program has it fail all the time is
+ * no failure here, as in windlass errors: else nearly all would be red. */
 struct total {
     uint64_t count, failed, sum, own;
 };
@@ -50,7 +52,8 @@ edge_text (const struct seen_xlator *xl)
 
     if (!total.count)
         return g_strdup ("");
-    return g_strdup_printf ("%" G_GUINT64_FORMAT " call%s, %s", total.count, total.count == 1 ? "" : "s",
+    return g_strdup_printf ("%" G_GUINT64_FORMAT " call%s, %s", total.count,
+                            total.count == 1 ? "" : "s",
                             duration_text (total.sum / total.count, buffer));
 }
 
@@ -65,7 +68,8 @@ node_text (const struct seen_xlator *xl)
         return g_strdup ("");
     if (!total.failed)
         return g_strdup_printf ("own %s", duration_text (total.own / total.count, buffer));
-    return g_strdup_printf ("own %s, %" G_GUINT64_FORMAT " failed", duration_text (total.own / total.count, buffer), total.failed);
+    return g_strdup_printf ("own %s, %" G_GUINT64_FORMAT " failed",
+                            duration_text (total.own / total.count, buffer), total.failed);
 }
 
 static bool
@@ -74,7 +78,7 @@ is_child (const struct seen *seen, int number)
     return number >= 0 && (guint) number < seen->xlators->len;
 }
 
-/* --- graphviz ----------------------------------------------------------------------------------- */
+/* --- graphviz --------------------------------------------------------------------------------- */
 
 static void
 dot_escape (GString *out, const char *text)
@@ -100,7 +104,8 @@ dot_node (const struct seen_xlator *xl, guint number, GString *out)
     dot_escape (out, xl->type);
     if (*text)
         g_string_append_printf (out, "\\n%s", text);
-    g_string_append_printf (out, "\"%s];\n", total_of (xl).failed ? ", color=red, fontcolor=red" : "");
+    g_string_append_printf (out, "\"%s];\n",
+                            total_of (xl).failed ? ", color=red, fontcolor=red" : "");
 }
 
 static void
@@ -132,7 +137,7 @@ picture_dot (const struct seen *seen, const char *title, GString *out)
     g_string_append (out, "}\n");
 }
 
-/* --- layout ------------------------------------------------------------------------------------- */
+/* --- layout ----------------------------------------------------------------------------------- */
 
 struct place {
     unsigned layer;
@@ -170,7 +175,8 @@ choose_layers (const struct seen *seen, struct place *places)
     }
 }
 
-/* The average of its parents' middles, which are placed already, and a little more for each later child. */
+/* The average of its parents' middles, which are placed already, and a little more for each later
+ * child. */
 static void
 wish (const struct seen *seen, struct place *places, guint which)
 {
@@ -181,7 +187,8 @@ wish (const struct seen *seen, struct place *places, guint which)
 
         for (guint j = 0; j < xl->children->len; j++)
             if (g_array_index (xl->children, int, j) == (int) which) {
-                sum += places[i].x + places[i].width / 2 + (j - (xl->children->len - 1) / 2.0) * (places[which].width + GAP_X);
+                sum += places[i].x + places[i].width / 2
+                     + (j - (xl->children->len - 1) / 2.0) * (places[which].width + GAP_X);
                 n++;
             }
     }
@@ -249,7 +256,7 @@ lay_out (const struct seen *seen, double *ret_width, double *ret_height)
     return places;
 }
 
-/* --- svg ------------------------------------------------------------------------------------------ */
+/* --- svg -------------------------------------------------------------------------------------- */
 
 /* What XML can't have becomes '?'. */
 static void
@@ -282,7 +289,8 @@ svg_text (GString *out, double x, double y, const char *style, const char *text)
 {
     char at[2][G_ASCII_DTOSTR_BUF_SIZE];
 
-    g_string_append_printf (out, "<text x=\"%s\" y=\"%s\"%s>", coordinate (x, at[0]), coordinate (y, at[1]), style);
+    g_string_append_printf (out, "<text x=\"%s\" y=\"%s\"%s>", coordinate (x, at[0]),
+                            coordinate (y, at[1]), style);
     svg_escape (out, text);
     g_string_append (out, "</text>\n");
 }
@@ -295,9 +303,10 @@ svg_node (const struct seen_xlator *xl, const struct place *place, GString *out)
     g_autofree char *text = node_text (xl);
     char at[3][G_ASCII_DTOSTR_BUF_SIZE];
 
-    g_string_append_printf (out, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%d\" rx=\"4\" class=\"%s\"/>\n",
-                            coordinate (place->x, at[0]), coordinate (place->y, at[1]), coordinate (place->width, at[2]), BOX,
-                            failed ? "failed" : "good");
+    g_string_append_printf (
+        out, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%d\" rx=\"4\" class=\"%s\"/>\n",
+        coordinate (place->x, at[0]), coordinate (place->y, at[1]),
+        coordinate (place->width, at[2]), BOX, failed ? "failed" : "good");
     svg_text (out, middle, place->y + LINE, " font-weight=\"bold\"", xl->name);
     svg_text (out, middle, place->y + 2 * LINE, " class=\"type\"", xl->type);
     svg_text (out, middle, place->y + 3 * LINE, failed ? " class=\"red\"" : "", text);
@@ -310,9 +319,10 @@ svg_edge (double x, double y, const struct place *to, const struct seen_xlator *
     g_autofree char *text = edge_text (xl);
     char at[6][G_ASCII_DTOSTR_BUF_SIZE];
 
-    g_string_append_printf (out, "<path d=\"M %s %s C %s %s, %s %s, %s %s\" marker-end=\"url(#arrow)\"/>\n", coordinate (x, at[0]),
-                            coordinate (y, at[1]), at[0], coordinate (half, at[2]), coordinate (end, at[3]), at[2], at[3],
-                            coordinate (to->y - 2, at[4]));
+    g_string_append_printf (
+        out, "<path d=\"M %s %s C %s %s, %s %s, %s %s\" marker-end=\"url(#arrow)\"/>\n",
+        coordinate (x, at[0]), coordinate (y, at[1]), at[0], coordinate (half, at[2]),
+        coordinate (end, at[3]), at[2], at[3], coordinate (to->y - 2, at[4]));
     if (*text)
         svg_text (out, end, to->y - 12, " class=\"edge\"", text);
 }
@@ -323,14 +333,21 @@ svg_head (const char *title, double width, double height, GString *out)
     const double wide = MAX (width, text_width (title) + 2 * PAD);
     char at[2][G_ASCII_DTOSTR_BUF_SIZE];
 
-    g_string_append_printf (out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
-                            "width=\"%s\" height=\"%s\" font-family=\"monospace\" font-size=\"12\" text-anchor=\"middle\">\n",
-                            coordinate (wide, at[0]), coordinate (height, at[1]));
-    g_string_append (out, "<style>rect { fill: #f4f6f8; stroke: #345; } rect.failed { stroke: #c00; stroke-width: 2; } "
-                     "path { fill: none; stroke: #345; } .red { fill: #c00; } .type { fill: #666; } "
-                     ".edge { fill: #036; stroke: white; stroke-width: 4; paint-order: stroke; }</style>\n"
-                     "<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" "
-                     "orient=\"auto\"><path d=\"M 0 0 L 8 4 L 0 8 z\" style=\"fill: #345\"/></marker></defs>\n");
+    g_string_append_printf (
+        out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
+        "width=\"%s\" height=\"%s\" font-family=\"monospace\" font-size=\"12\" "
+        "text-anchor=\"middle\">\n",
+        coordinate (wide, at[0]), coordinate (height, at[1]));
+    g_string_append (
+        out,
+        "<style>rect { fill: #f4f6f8; stroke: #345; } rect.failed { stroke: #c00; stroke-width: 2; "
+        "} "
+        "path { fill: none; stroke: #345; } .red { fill: #c00; } .type { fill: #666; } "
+        ".edge { fill: #036; stroke: white; stroke-width: 4; paint-order: stroke; }</style>\n"
+        "<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" "
+        "markerHeight=\"8\" "
+        "orient=\"auto\"><path d=\"M 0 0 L 8 4 L 0 8 z\" style=\"fill: #345\"/></marker></defs>\n");
     svg_text (out, PAD, HEAD / 2, " text-anchor=\"start\"", title);
 }
 
@@ -342,7 +359,8 @@ picture_svg (const struct seen *seen, const char *title, GString *out)
 
     svg_head (title, width, height, out);
     if (seen->xlators->len)
-        svg_edge (places[0].x + places[0].width / 2, HEAD, &places[0], seen->xlators->pdata[0], out);
+        svg_edge (places[0].x + places[0].width / 2, HEAD, &places[0], seen->xlators->pdata[0],
+                  out);
     for (guint i = 0; i < seen->xlators->len; i++) {
         const struct seen_xlator *xl = seen->xlators->pdata[i];
 
@@ -350,7 +368,8 @@ picture_svg (const struct seen *seen, const char *title, GString *out)
             const int child = g_array_index (xl->children, int, j);
 
             if (is_child (seen, child))
-                svg_edge (places[i].x + places[i].width / 2, places[i].y + BOX, &places[child], seen->xlators->pdata[child], out);
+                svg_edge (places[i].x + places[i].width / 2, places[i].y + BOX, &places[child],
+                          seen->xlators->pdata[child], out);
         }
     }
     for (guint i = 0; i < seen->xlators->len; i++)

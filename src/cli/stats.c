@@ -7,8 +7,8 @@
  */
 #include "cli/numbers.h"
 #include "control/control.h"
-#include "core/fops.h"
-#include "core/suggest.h"
+#include "core/table/fops.h"
+#include "core/base/suggest.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@
 
 /* --- histograms ----------------------------------------------------------------------------- */
 
-/* A line for each half power of two that has something in it, or lies between two that have: enough to see a shape. */
+/* A line for each half power of two that has something in it, or lies between two that have: enough
+ * to see a shape. */
 struct plot {
     uint64_t low[96], count[96];
     unsigned used;
@@ -38,7 +39,8 @@ plot_fill (struct plot *plot, const struct histogram *histogram)
     unsigned last = 0;
 
     for (unsigned i = 2; i < 90 && plot->used < G_N_ELEMENTS (plot->low); i++) {
-        const uint64_t low = i == 2 ? 0 : half_power (i), to = histogram_count_to (histogram, half_power (i + 1) - 1);
+        const uint64_t low = i == 2 ? 0 : half_power (i),
+                       to = histogram_count_to (histogram, half_power (i + 1) - 1);
 
         begun = begun || to > before;
         if (begun) {
@@ -64,13 +66,14 @@ draw_histogram (const char *title, const struct histogram *histogram, GString *o
     plot_fill (&plot, histogram);
     for (unsigned i = 0; i < plot.used; i++)
         most = MAX (most, plot.count[i]);
-    g_string_append_printf (out, "  %s: mean %s, p50 %s, p90 %s, p99 %s, p99.9 %s, most %s\n", title,
-                            duration_text (histogram_sum (histogram) / histogram_count (histogram), texts[0]),
-                            duration_text (histogram_quantile (histogram, 0.5), texts[1]),
-                            duration_text (histogram_quantile (histogram, 0.9), texts[2]),
-                            duration_text (histogram_quantile (histogram, 0.99), texts[3]),
-                            duration_text (histogram_quantile (histogram, 0.999), texts[4]),
-                            duration_text (histogram_max (histogram), texts[5]));
+    g_string_append_printf (
+        out, "  %s: mean %s, p50 %s, p90 %s, p99 %s, p99.9 %s, most %s\n", title,
+        duration_text (histogram_sum (histogram) / histogram_count (histogram), texts[0]),
+        duration_text (histogram_quantile (histogram, 0.5), texts[1]),
+        duration_text (histogram_quantile (histogram, 0.9), texts[2]),
+        duration_text (histogram_quantile (histogram, 0.99), texts[3]),
+        duration_text (histogram_quantile (histogram, 0.999), texts[4]),
+        duration_text (histogram_max (histogram), texts[5]));
     for (unsigned i = 0; i < plot.used; i++) {
         g_string_append_printf (out, "  %8s |", duration_text (plot.low[i], texts[0]));
         bar_append (out, (double) plot.count[i] / (double) most, BAR);
@@ -81,8 +84,10 @@ draw_histogram (const char *title, const struct histogram *histogram, GString *o
 static void
 draw_fop (const struct seen_xlator *xl, const struct seen_fop *fop, GString *out)
 {
-    g_string_append_printf (out, "%s.%s (%s): %" G_GUINT64_FORMAT " answers, %" G_GUINT64_FORMAT " failed\n", xl->name, fop->name,
-                            xl->type, fop->count, fop->failed);
+    g_string_append_printf (out,
+                            "%s.%s (%s): %" G_GUINT64_FORMAT " answers, %" G_GUINT64_FORMAT
+                            " failed\n",
+                            xl->name, fop->name, xl->type, fop->count, fop->failed);
     draw_histogram ("whole", &fop->whole, out);
     if (histogram_count (&fop->below)) {
         draw_histogram ("own", &fop->own, out);
@@ -94,10 +99,12 @@ draw_fop (const struct seen_xlator *xl, const struct seen_fop *fop, GString *out
 /* --- who is meant --- */
 
 static int
-complain (const struct cli_command *command, const char *kind, const char *word, GPtrArray *candidates)
+complain (const struct cli_command *command, const char *kind, const char *word,
+          GPtrArray *candidates)
 {
     g_autofree char *hint = suggest_text (suggest_near (word, candidates));
-    g_autofree char *text = g_strdup_printf ("windlass %s: there is no %s '%s'%s\n", command->name, kind, word, hint);
+    g_autofree char *text = g_strdup_printf ("windlass %s: there is no %s '%s'%s\n", command->name,
+                                             kind, word, hint);
 
     cli_print_safely (stderr, text);
     return CLI_FAILED;
@@ -119,7 +126,8 @@ no_fop (const struct cli_command *command, const struct seen_xlator *xl, const c
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
     if (fop_of_name (name) != FOP_NONE) {
-        fprintf (stderr, "windlass %s: '%s' was not asked for %s while it was measured\n", command->name, xl->name, name);
+        fprintf (stderr, "windlass %s: '%s' was not asked for %s while it was measured\n",
+                 command->name, xl->name, name);
         return CLI_FAILED;
     }
     for (int op = FOP_NONE + 1; op < FOP_MAX; op++)
@@ -129,7 +137,8 @@ no_fop (const struct cli_command *command, const struct seen_xlator *xl, const c
 
 /* TRANSLATOR or TRANSLATOR.FOP: a name may have dots in it, so the longest that there is counts. */
 static int
-draw_wanted (const struct cli_command *command, const struct seen *seen, const char *wanted, GString *out)
+draw_wanted (const struct cli_command *command, const struct seen *seen, const char *wanted,
+             GString *out)
 {
     const struct seen_xlator *xl = numbers_seen_find (seen, wanted);
     const char *dot = xl ? NULL : strrchr (wanted, '.');
@@ -151,7 +160,10 @@ draw_wanted (const struct cli_command *command, const struct seen *seen, const c
 static void
 say_off (const struct cli_command *command, const char *mountpoint)
 {
-    fprintf (stderr, "windlass %s: measuring is off, numbers are from earlier; start with: windlass stats %s --on\n", command->name, mountpoint);
+    fprintf (stderr,
+             "windlass %s: measuring is off, numbers are from earlier; start with: windlass stats "
+             "%s --on\n",
+             command->name, mountpoint);
 }
 
 static int
@@ -194,7 +206,8 @@ print (const struct cli_command *command, const char *mountpoint, const char *wo
         return CLI_FAILED;
     }
     cli_print_safely (stdout, answer->str);
-    if (strstr (answer->str, "\nwindlass_measuring 0\n") || strstr (answer->str, ",\"measuring\":false,"))
+    if (strstr (answer->str, "\nwindlass_measuring 0\n")
+        || strstr (answer->str, ",\"measuring\":false,"))
         say_off (command, mountpoint);
     return CLI_OK;
 }
@@ -211,10 +224,15 @@ run (const struct cli_command *command, const struct line *line, int argc, char 
     if (argc < 2)
         return cli_usage (command, "which mount point?");
     if (argc > 2 + line->histogram)
-        return cli_usage (command, line->histogram ? "one mount point and one translator are wanted" : "one mount point is wanted");
+        return cli_usage (command, line->histogram ? "one mount point and one translator are wanted"
+                                                   : "one mount point is wanted");
     if (line->histogram)
         return draw (command, argv[1], argc > 2 ? argv[2] : "");
-    return print (command, argv[1], line->on ? "on" : line->off ? "off" : line->json ? "json" : "openmetrics");
+    return print (command, argv[1],
+                  line->on     ? "on"
+                  : line->off  ? "off"
+                  : line->json ? "json"
+                               : "openmetrics");
 }
 
 int

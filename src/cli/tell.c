@@ -8,7 +8,7 @@
  */
 #include "cli/cli.h"
 #include "control/control.h"
-#include "core/suggest.h"
+#include "core/base/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,8 @@ cli_print_safely (FILE *file, const char *text)
 }
 
 int
-cli_call (const struct cli_command *command, const char *mountpoint, const char *target, const char *what, GBytes *input)
+cli_call (const struct cli_command *command, const char *mountpoint, const char *target,
+          const char *what, GBytes *input)
 {
     g_autoptr (GString) answer = g_string_new (NULL);
     g_autofree char *error = NULL;
@@ -52,8 +53,8 @@ cli_call (const struct cli_command *command, const char *mountpoint, const char 
 }
 
 int
-cli_call_pieces (const struct cli_command *command, const char *mountpoint, const char *target, const char *what, GBytes *input,
-                 control_piece_fn *take, void *data)
+cli_call_pieces (const struct cli_command *command, const char *mountpoint, const char *target,
+                 const char *what, GBytes *input, control_piece_fn *take, void *data)
 {
     g_autofree char *error = NULL;
 
@@ -99,13 +100,14 @@ cli_usage (const struct cli_command *command, const char *format, ...)
     va_start (args, format);
     what = g_strdup_vprintf (format, args);
     va_end (args);
-    fprintf (stderr, "windlass %s: %s%s usage: windlass %s %s\n", command->name, what, g_str_has_suffix (what, "?") ? "" : ";",
-             command->name, command->arguments);
+    fprintf (stderr, "windlass %s: %s%s usage: windlass %s %s\n", command->name, what,
+             g_str_has_suffix (what, "?") ? "" : ";", command->name, command->arguments);
     return CLI_USAGE;
 }
 
 int
-cli_check_verb (const struct cli_command *command, const char *const *verbs, const char *all, const char *word)
+cli_check_verb (const struct cli_command *command, const char *const *verbs, const char *all,
+                const char *word)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
     g_autofree char *suggestion = NULL;
@@ -143,7 +145,8 @@ cli_tell (const struct cli_command *command, int argc, char **argv)
     if (argc == 2)
         return cli_call (command, argv[1], NULL, "commands", NULL);
     if (argc != 4 && argc != 5)
-        return cli_usage (command, argc < 2 ? "which mount point?" : "a target and a command are wanted");
+        return cli_usage (command,
+                          argc < 2 ? "which mount point?" : "a target and a command are wanted");
     if (argc == 5) {
         input = cli_read (command, argv[4]);
         if (!input)

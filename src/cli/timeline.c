@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- *   windlass timeline start MOUNTPOINT [--fop ...] [--translator ...] [--min 1ms] [--slowest 20] [--memory 64MB]
+ *   windlass timeline start MOUNTPOINT [--fop ...] [--translator ...] [--min 1ms] [--slowest 20]
+ *       [--memory 64MB]
  *   windlass timeline stop MOUNTPOINT [-o FILE] [--json|--text|--folded]
- *   windlass timeline cat MOUNTPOINT [-o FILE] [--json|--text|--folded]       the same once more, or in another format
+ *   windlass timeline cat MOUNTPOINT [-o FILE] [--json|--text|--folded]       the same once more,
+ *       or in another format
  *   windlass timeline clear MOUNTPOINT
  */
 #include "cli/cli.h"
@@ -103,7 +105,8 @@ take_piece (const char *bytes, size_t size, void *data, char **ret_error)
         cli_print_safely (taker->file, text);
     if (!ferror (taker->file))
         return 0;
-    *ret_error = g_strdup_printf ("'%s' can't be written: %s", taker->path, g_strerror (errno ? errno : EIO));
+    *ret_error = g_strdup_printf ("'%s' can't be written: %s", taker->path,
+                                  g_strerror (errno ? errno : EIO));
     return -EIO;
 }
 
@@ -119,23 +122,27 @@ print_stacks (const struct taker *taker)
     GList *stacks = g_list_sort (g_hash_table_get_keys (taker->stacks), by_text);
 
     for (GList *at = stacks; at; at = at->next) {
-        g_autofree char *line = g_strdup_printf ("%s %" G_GUINT64_FORMAT "\n", (char *) at->data,
-                                                 *(guint64 *) g_hash_table_lookup (taker->stacks, at->data));
+        g_autofree char *line =
+            g_strdup_printf ("%s %" G_GUINT64_FORMAT "\n", (char *) at->data,
+                             *(guint64 *) g_hash_table_lookup (taker->stacks, at->data));
         cli_print_safely (taker->file, line);
     }
     g_list_free (stacks);
 }
 
 static int
-write_recording (const struct cli_command *command, const char *mountpoint, const struct timeline_line *line,
-                 struct cli_output *output)
+write_recording (const struct cli_command *command, const char *mountpoint,
+                 const struct timeline_line *line, struct cli_output *output)
 {
     const bool json = line->json || (line->output && !line->text && !line->folded);
     const char *format = json ? "json" : line->folded ? "folded" : "text";
     g_autoptr (GBytes) input = g_bytes_new (format, strlen (format));
-    g_autoptr (GHashTable) stacks = line->folded ? g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free) : NULL;
-    struct taker taker = { output->file, output->path ? output->path : "the standard output", json, stacks };
-    int status = cli_call_pieces (command, mountpoint, NULL, "timeline-cat", input, take_piece, &taker);
+    g_autoptr (GHashTable) stacks =
+        line->folded ? g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free) : NULL;
+    struct taker taker = { output->file, output->path ? output->path : "the standard output", json,
+                           stacks };
+    int status = cli_call_pieces (command, mountpoint, NULL, "timeline-cat", input, take_piece,
+                                  &taker);
 
     if (status == CLI_OK && stacks)
         print_stacks (&taker);
@@ -157,7 +164,8 @@ tell (const struct cli_command *command, const char *mountpoint, GBytes *input)
     int r;
 
     /* A long recording takes the daemon a while to put in order. */
-    while ((r = control_call (mountpoint, NULL, "timeline", input, answer, &error)) == -EINPROGRESS) {
+    while ((r = control_call (mountpoint, NULL, "timeline", input, answer, &error))
+           == -EINPROGRESS) {
         g_clear_pointer (&error, g_free);
         g_usleep (50000);
     }
@@ -177,7 +185,8 @@ tell_text (const struct cli_command *command, const char *mountpoint, const char
 
 /* The file is opened before anything is ended. */
 static int
-stop_or_cat (const struct cli_command *command, const char *mountpoint, const struct timeline_line *line, bool stops)
+stop_or_cat (const struct cli_command *command, const char *mountpoint,
+             const struct timeline_line *line, bool stops)
 {
     struct cli_output output;
     int status = CLI_OK;
@@ -192,7 +201,8 @@ stop_or_cat (const struct cli_command *command, const char *mountpoint, const st
     }
     status = write_recording (command, mountpoint, line, &output);
     if (status != CLI_OK && stops)
-        fprintf (stderr, "windlass %s: the recording is still there: windlass timeline cat %s\n", command->name, mountpoint);
+        fprintf (stderr, "windlass %s: the recording is still there: windlass timeline cat %s\n",
+                 command->name, mountpoint);
     return status;
 }
 
@@ -200,13 +210,16 @@ static int
 run (const struct cli_command *command, char **argv, const struct timeline_line *line)
 {
     const char *verb = argv[1], *mountpoint = argv[2];
-    const bool filters = line->fop || line->translator || line->min || line->slowest || line->memory;
+    const bool filters = line->fop || line->translator || line->min || line->slowest
+                      || line->memory;
     const bool formats = line->output || line->json || line->text || line->folded;
-    const bool stops = strcmp (verb, "stop") == 0, starts = strcmp (verb, "start") == 0, cats = strcmp (verb, "cat") == 0;
+    const bool stops = strcmp (verb, "stop") == 0, starts = strcmp (verb, "start") == 0,
+               cats = strcmp (verb, "cat") == 0;
     g_autoptr (GBytes) input = NULL;
 
     if (filters && !starts)
-        return cli_usage (command, "--fop, --translator, --min, --slowest and --memory are for start");
+        return cli_usage (command,
+                          "--fop, --translator, --min, --slowest and --memory are for start");
     if (formats && !stops && !cats)
         return cli_usage (command, "-o, --json, --text and --folded are for stop and cat");
     if (line->json + line->text + line->folded > 1)
@@ -223,22 +236,32 @@ cli_timeline (const struct cli_command *command, int argc, char **argv)
     static const char *const verbs[] = { "start", "stop", "cat", "clear", NULL };
     struct timeline_line line = { 0 };
     const GOptionEntry more[] = {
-        { "output", 'o', 0, G_OPTION_ARG_FILENAME, &line.output, "stop, cat: write to this file, as JSON unless told", "FILE" },
-        { "json", 0, 0, G_OPTION_ARG_NONE, &line.json, "stop, cat: for Perfetto and chrome://tracing", NULL },
-        { "text", 0, 0, G_OPTION_ARG_NONE, &line.text, "stop, cat: a tree for each request; without -o the default", NULL },
-        { "folded", 0, 0, G_OPTION_ARG_NONE, &line.folded, "stop, cat: nanoseconds by stack, for flame graphs", NULL },
-        { "fop", 0, 0, G_OPTION_ARG_STRING, &line.fop, "start: only requests with these operations", "OPERATION,..." },
-        { "translator", 0, 0, G_OPTION_ARG_STRING, &line.translator, "start: only requests that come to these", "VOLUME,..." },
-        { "min", 0, 0, G_OPTION_ARG_STRING, &line.min, "start: only requests that take so long", "TIME" },
-        { "slowest", 0, 0, G_OPTION_ARG_STRING, &line.slowest, "start: keep only so many, those that took longest", "NUMBER" },
-        { "memory", 0, 0, G_OPTION_ARG_STRING, &line.memory, "start: as much as the latest requests may take (64MB)", "SIZE" },
+        { "output", 'o', 0, G_OPTION_ARG_FILENAME, &line.output,
+          "stop, cat: write to this file, as JSON unless told", "FILE" },
+        { "json", 0, 0, G_OPTION_ARG_NONE, &line.json,
+          "stop, cat: for Perfetto and chrome://tracing", NULL },
+        { "text", 0, 0, G_OPTION_ARG_NONE, &line.text,
+          "stop, cat: a tree for each request; without -o the default", NULL },
+        { "folded", 0, 0, G_OPTION_ARG_NONE, &line.folded,
+          "stop, cat: nanoseconds by stack, for flame graphs", NULL },
+        { "fop", 0, 0, G_OPTION_ARG_STRING, &line.fop, "start: only requests with these operations",
+          "OPERATION,..." },
+        { "translator", 0, 0, G_OPTION_ARG_STRING, &line.translator,
+          "start: only requests that come to these", "VOLUME,..." },
+        { "min", 0, 0, G_OPTION_ARG_STRING, &line.min, "start: only requests that take so long",
+          "TIME" },
+        { "slowest", 0, 0, G_OPTION_ARG_STRING, &line.slowest,
+          "start: keep only so many, those that took longest", "NUMBER" },
+        { "memory", 0, 0, G_OPTION_ARG_STRING, &line.memory,
+          "start: as much as the latest requests may take (64MB)", "SIZE" },
         { 0 },
     };
     int status;
 
     if (!cli_parse (command, &argc, argv, NULL, more))
         return CLI_USAGE;
-    status = cli_check_verb (command, verbs, "start, stop, cat or clear", argc < 2 ? NULL : argv[1]);
+    status = cli_check_verb (command, verbs, "start, stop, cat or clear",
+                             argc < 2 ? NULL : argv[1]);
     if (status == CLI_OK && argc != 3)
         status = cli_usage (command, argc < 3 ? "which mount point?" : "too many arguments");
     else if (status == CLI_OK)

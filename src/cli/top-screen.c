@@ -71,7 +71,8 @@ append_spark (GString *out, const struct spark *spark)
     for (unsigned i = 0; spark && i < SPARKS; i++)
         most = MAX (most, spark->calls[i]);
     for (unsigned i = 0; most > 0 && i < SPARKS; i++) {
-        const unsigned level = spark->calls[i] > 0 ? 1 + (unsigned) (spark->calls[i] / most * 7) : 0;
+        const unsigned level = spark->calls[i] > 0 ? 1 + (unsigned) (spark->calls[i] / most * 7)
+                                                   : 0;
 
         if (g_get_charset (NULL))
             g_string_append (out, levels[level]);
@@ -123,7 +124,8 @@ draw (const struct screen *screen)
     put (1, "", 0);
     put (2, heading->str, A_REVERSE);
     draw_rows (screen, 3);
-    put (LINES - 1, "t translators  f operations  p paths  o processes  s sort  + - interval  q end", A_DIM);
+    put (LINES - 1,
+         "t translators  f operations  p paths  o processes  s sort  + - interval  q end", A_DIM);
     refresh ();
 }
 
@@ -193,7 +195,8 @@ top_screen (struct top *top)
     bool good = true;
 
     if (!terminal) {
-        fprintf (stderr, "windlass top: this terminal can't be used (TERM); windlass top --batch prints tables\n");
+        fprintf (stderr, "windlass top: this terminal can't be used (TERM); windlass top --batch "
+                         "prints tables\n");
         return CLI_FAILED;
     }
     cbreak ();
@@ -227,7 +230,8 @@ top_screen (struct top *top)
 int
 top_screen (struct top *top)
 {
-    fprintf (stderr, "windlass top: it was built without ncurses; windlass top --batch prints tables\n");
+    fprintf (stderr,
+             "windlass top: it was built without ncurses; windlass top --batch prints tables\n");
     return CLI_FAILED;
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  *   windlass top MOUNTPOINT                                                            live
- *   windlass top MOUNTPOINT --batch [--by VIEW] [--sort COLUMN] [--count N] [--interval S]     tables
+ *   windlass top MOUNTPOINT --batch [--by VIEW] [--sort COLUMN] [--count N] [--interval S]
+ *       tables
  *
- * It measures while it looks: each look renews a lease, which the daemon ends when nobody does, so that nothing is left on by one that was
- * killed.
+ * It measures while it looks: each look renews a lease, which the daemon ends when nobody does, so
+ * that nothing is left on by one that was killed.
  */
 #include "cli/top.h"
 #include "control/control.h"
-#include "core/suggest.h"
-#include "trace/busy.h"
+#include "core/base/suggest.h"
+#include "trace/metrics/busy.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -86,7 +87,8 @@ clean (const char *name)
     for (const char *c = valid; *c; c = g_utf8_next_char (c)) {
         const gunichar u = g_utf8_get_char (c);
 
-        g_string_append_unichar (out, g_unichar_isprint (u) && g_unichar_type (u) != G_UNICODE_FORMAT ? u : '?');
+        g_string_append_unichar (
+            out, g_unichar_isprint (u) && g_unichar_type (u) != G_UNICODE_FORMAT ? u : '?');
     }
     return g_string_free (out, FALSE);
 }
@@ -121,7 +123,8 @@ add_difference (struct difference *into, const struct seen_fop *now, const struc
 
 /* Takes the difference over. share: nanoseconds, until all are known. */
 static void
-add_row (GPtrArray *rows, const char *name, struct difference *difference, uint64_t share, double seconds)
+add_row (GPtrArray *rows, const char *name, struct difference *difference, uint64_t share,
+         double seconds)
 {
     struct top_row *row;
 
@@ -143,14 +146,16 @@ add_row (GPtrArray *rows, const char *name, struct difference *difference, uint6
 static const struct seen_xlator *
 xlator_before (const struct top *top, guint number)
 {
-    return top->before && number < top->before->xlators->len ? top->before->xlators->pdata[number] : NULL;
+    return top->before && number < top->before->xlators->len ? top->before->xlators->pdata[number]
+                                                             : NULL;
 }
 
 static void
 add_translators (const struct top *top, GPtrArray *rows)
 {
     for (guint i = 0; i < top->now->xlators->len; i++) {
-        const struct seen_xlator *now = top->now->xlators->pdata[i], *before = xlator_before (top, i);
+        const struct seen_xlator *now = top->now->xlators->pdata[i],
+                                 *before = xlator_before (top, i);
         struct difference difference = { 0 };
 
         for (guint j = 0; j < now->fops->len; j++) {
@@ -162,14 +167,16 @@ add_translators (const struct top *top, GPtrArray *rows)
     }
 }
 
-/* As the kernel asks: an operation is counted where it comes in, at the topmost translator that was asked for it. */
+/* As the kernel asks: an operation is counted where it comes in, at the topmost translator that was
+ * asked for it. */
 static void
 add_fops (const struct top *top, GPtrArray *rows)
 {
     g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
 
     for (guint i = 0; i < top->now->xlators->len; i++) {
-        const struct seen_xlator *now = top->now->xlators->pdata[i], *before = xlator_before (top, i);
+        const struct seen_xlator *now = top->now->xlators->pdata[i],
+                                 *before = xlator_before (top, i);
 
         for (guint j = 0; j < now->fops->len; j++) {
             const struct seen_fop *fop = now->fops->pdata[j];
@@ -197,7 +204,8 @@ struct busy_sum {
     uint64_t count, failed, bytes, sum, max;
 };
 
-/* A file that was made anew, or a program that ran again and again, is one row: those that are gone are told apart by nothing else. */
+/* A file that was made anew, or a program that ran again and again, is one row: those that are gone
+ * are told apart by nothing else. */
 static char *
 busy_name (const struct seen_busy *busy, enum top_view view)
 {
@@ -241,7 +249,9 @@ add_busy (const struct top *top, enum top_view view, GPtrArray *rows)
     GHashTableIter iter;
     gpointer name, sum;
     const GPtrArray *all = view == TOP_PATHS ? top->now->paths : top->now->processes;
-    const GPtrArray *before_all = !top->before ? NULL : view == TOP_PATHS ? top->before->paths : top->before->processes;
+    const GPtrArray *before_all = !top->before      ? NULL
+                                : view == TOP_PATHS ? top->before->paths
+                                                    : top->before->processes;
 
     for (guint i = 0; i < all->len; i++) {
         static const struct seen_busy none;
@@ -314,8 +324,10 @@ top_title (const struct top *top, GString *out)
     const char *waiting = g_hash_table_lookup (top->now->values, "requests_waiting");
     g_autofree char *mountpoint = clean (top->mountpoint);
 
-    g_string_append_printf (out, "windlass top: %s, %.1f s, %s requests in flight, %s wait for their turn%s", mountpoint, top_seconds (top),
-                            in_flight ? in_flight : "?", waiting ? waiting : "?", strcmp (top->now->measuring, "leased") == 0 ? ", measured only while top runs" : "");
+    g_string_append_printf (
+        out, "windlass top: %s, %.1f s, %s requests in flight, %s wait for their turn%s",
+        mountpoint, top_seconds (top), in_flight ? in_flight : "?", waiting ? waiting : "?",
+        strcmp (top->now->measuring, "leased") == 0 ? ", measured only while top runs" : "");
 }
 
 void
@@ -323,8 +335,10 @@ top_heading (enum top_view view, GString *out)
 {
     const bool busy = view == TOP_PATHS || view == TOP_PROCESSES;
 
-    g_string_append_printf (out, "%-*s %9s %9s %8s %8s %8s  %s", NAME_WIDTH, top_view_names[view], "calls/s", "errors/s", "mean",
-                            busy ? "bytes/s" : "p50", busy ? "longest" : "p99", view == TOP_TRANSLATORS ? "own time" : "time");
+    g_string_append_printf (out, "%-*s %9s %9s %8s %8s %8s  %s", NAME_WIDTH, top_view_names[view],
+                            "calls/s", "errors/s", "mean", busy ? "bytes/s" : "p50",
+                            busy ? "longest" : "p99",
+                            view == TOP_TRANSLATORS ? "own time" : "time");
 }
 
 /* Cut from the left: the end of a path tells more. */
@@ -334,7 +348,8 @@ append_name (GString *out, const char *name)
     const long length = g_utf8_strlen (name, -1);
 
     if (length > NAME_WIDTH)
-        g_string_append_printf (out, "~%s", g_utf8_offset_to_pointer (name, length - NAME_WIDTH + 1));
+        g_string_append_printf (out, "~%s",
+                                g_utf8_offset_to_pointer (name, length - NAME_WIDTH + 1));
     else
         g_string_append_printf (out, "%s%*s", name, (int) (NAME_WIDTH - length), "");
 }
@@ -346,14 +361,16 @@ top_line (const struct top_row *row, enum top_view view, GString *out)
     char texts[3][16];
 
     append_name (out, row->name);
-    g_string_append_printf (out, " %9.1f %9.1f %8s ", row->calls, row->errors, duration_text (row->mean, texts[0]));
+    g_string_append_printf (out, " %9.1f %9.1f %8s ", row->calls, row->errors,
+                            duration_text (row->mean, texts[0]));
     if (busy && row->bytes >= 1e6)
         g_string_append_printf (out, "%7.1fM", row->bytes / 1e6);
     else if (busy)
         g_string_append_printf (out, "%7.1fk", row->bytes / 1e3);
     else
         g_string_append_printf (out, "%8s", duration_text (row->p50, texts[1]));
-    g_string_append_printf (out, " %8s %3.0f%% ", duration_text (row->p99, texts[2]), 100 * row->share);
+    g_string_append_printf (out, " %8s %3.0f%% ", duration_text (row->p99, texts[2]),
+                            100 * row->share);
     bar_append (out, row->share, 10);
 }
 
@@ -391,7 +408,8 @@ print_all (const struct top *top)
 static void
 pause_for (double seconds)
 {
-    struct timespec time = { .tv_sec = (time_t) seconds, .tv_nsec = (long) ((seconds - (double) (time_t) seconds) * 1e9) };
+    struct timespec time = { .tv_sec = (time_t) seconds,
+                             .tv_nsec = (long) ((seconds - (double) (time_t) seconds) * 1e9) };
 
     if (!over)
         nanosleep (&time, NULL);
@@ -415,7 +433,8 @@ batch (struct top *top)
 
 /* One of so many words. -1 after a message. */
 static int
-choose (const struct cli_command *command, const char *option, const char *word, const char *const *words, int n)
+choose (const struct cli_command *command, const char *option, const char *word,
+        const char *const *words, int n)
 {
     g_autoptr (GPtrArray) candidates = g_ptr_array_new ();
     g_autofree char *hint = NULL, *all = NULL;
@@ -429,7 +448,8 @@ choose (const struct cli_command *command, const char *option, const char *word,
     all = g_strjoinv (", ", (char **) candidates->pdata);
     g_ptr_array_remove_index (candidates, candidates->len - 1);
     hint = suggest_text (suggest_near (word, candidates));
-    fprintf (stderr, "windlass %s: --%s must be one of %s, got '%s'%s\n", command->name, option, all, word, hint);
+    fprintf (stderr, "windlass %s: --%s must be one of %s, got '%s'%s\n", command->name, option,
+             all, word, hint);
     return -1;
 }
 
@@ -456,7 +476,8 @@ run (struct top *top, bool wants_batch)
     catch_signals ();
     if (top_look (top)) {
         status = wants_batch || !isatty (STDOUT_FILENO) ? batch (top) : top_screen (top);
-        control_call (top->mountpoint, NULL, "stats", ends, answer, &error); /* if it is gone, so is the lease */
+        /* if it is gone, so is the lease */
+        control_call (top->mountpoint, NULL, "stats", ends, answer, &error);
     }
     numbers_seen_free (top->before);
     numbers_seen_free (top->now);
@@ -471,11 +492,14 @@ cli_top (const struct cli_command *command, int argc, char **argv)
     gint64 rounds = -1;
     g_autofree char *by = NULL, *sort = NULL;
     const GOptionEntry more[] = {
-        { "batch", 'b', 0, G_OPTION_ARG_NONE, &batch, "print tables; also where the output is no terminal", NULL },
+        { "batch", 'b', 0, G_OPTION_ARG_NONE, &batch,
+          "print tables; also where the output is no terminal", NULL },
         { "by", 0, 0, G_OPTION_ARG_STRING, &by, "translator, fop, path or process", "VIEW" },
-        { "sort", 0, 0, G_OPTION_ARG_STRING, &sort, "calls, errors, mean, p99, share or name", "COLUMN" },
+        { "sort", 0, 0, G_OPTION_ARG_STRING, &sort, "calls, errors, mean, p99, share or name",
+          "COLUMN" },
         { "count", 'n', 0, G_OPTION_ARG_INT64, &rounds, "batch: so many times", "N" },
-        { "interval", 'i', 0, G_OPTION_ARG_DOUBLE, &interval, "seconds from one look to the next (1)", "SECONDS" },
+        { "interval", 'i', 0, G_OPTION_ARG_DOUBLE, &interval,
+          "seconds from one look to the next (1)", "SECONDS" },
         { 0 },
     };
     struct top top = { .command = command };

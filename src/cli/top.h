@@ -12,8 +12,10 @@ enum top_sort { SORT_CALLS, SORT_ERRORS, SORT_MEAN, SORT_P99, SORT_SHARE, SORT_N
 struct top_row {
     char *name; /* without what a terminal would act on */
     double calls, errors, bytes; /* each second; bytes: of paths and processes */
-    uint64_t mean, p50, p99;     /* nanoseconds; of paths and processes p50 isn't known, and p99 is the longest since top began */
-    double share;                /* of the time of all rows, 0 to 1: translators' own time, else the whole */
+    uint64_t mean, p50, p99;     /* nanoseconds; of paths and processes p50 isn't known, and p99 is
+                                    the longest since top began */
+    double share;                /* of the time of all rows, 0 to 1: translators' own time, else the
+                                    whole */
 };
 
 struct top {
@@ -33,7 +35,8 @@ extern const char *const top_sort_names[TOP_SORTS];
 /* Looks again, and says that somebody still looks. false after a message. */
 bool top_look (struct top *top);
 
-/* Rows of a view, sorted as top->sort says; those where nothing happened are left out. g_ptr_array_unref it. */
+/* Rows of a view, sorted as top->sort says; those where nothing happened are left out.
+ * g_ptr_array_unref it. */
 GPtrArray *top_rows (const struct top *top, enum top_view view);
 
 /* Seconds between the two looks. */

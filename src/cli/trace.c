@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass trace start|stop|cat MOUNTPOINT: which functions a daemon runs, and how long each takes. */
+/* windlass trace start|stop|cat MOUNTPOINT: which functions a daemon runs, and how long each
+ * takes. */
 #include "cli/cli.h"
-#include "trace/calls.h"
+#include "trace/functions/calls.h"
 
 #include <string.h>
 
@@ -32,7 +33,8 @@ static bool
 line_add (const struct cli_command *command, GString *out, const char *key, const char *value)
 {
     if (value && (strchr (value, '\n') || !*value)) {
-        fprintf (stderr, "windlass %s: '--%s' must be a text without a line's end, got '%s'\n", command->name, key, value);
+        fprintf (stderr, "windlass %s: '--%s' must be a text without a line's end, got '%s'\n",
+                 command->name, key, value);
         return false;
     }
     if (value)
@@ -52,10 +54,12 @@ lines_add (const struct cli_command *command, GString *out, const char *key, cha
 static bool
 ask_lines (const struct cli_command *command, const struct ask *ask, GString *out)
 {
-    return lines_add (command, out, "function", ask->functions) && lines_add (command, out, "translator", ask->translators)
-           && lines_add (command, out, "fop", ask->fops) && lines_add (command, out, "path", ask->paths)
-           && lines_add (command, out, "pid", ask->pids) && line_add (command, out, "min", ask->min)
-           && line_add (command, out, "buffer", ask->buffer);
+    return lines_add (command, out, "function", ask->functions)
+        && lines_add (command, out, "translator", ask->translators)
+        && lines_add (command, out, "fop", ask->fops)
+        && lines_add (command, out, "path", ask->paths)
+        && lines_add (command, out, "pid", ask->pids) && line_add (command, out, "min", ask->min)
+        && line_add (command, out, "buffer", ask->buffer);
 }
 
 /* --- cat --- */
@@ -95,7 +99,8 @@ trace_cat (const struct cli_command *command, const char *mountpoint, const char
 /* --- which of them --- */
 
 static int
-trace_do (const struct cli_command *command, const char *what, const char *mountpoint, const struct ask *ask)
+trace_do (const struct cli_command *command, const char *what, const char *mountpoint,
+          const struct ask *ask)
 {
     g_autoptr (GString) lines = g_string_new (NULL);
     g_autoptr (GBytes) input = NULL;
@@ -119,13 +124,19 @@ cli_trace (const struct cli_command *command, int argc, char **argv)
     static const char *const verbs[] = { "start", "stop", "cat", NULL };
     struct ask ask = { 0 };
     const GOptionEntry more[] = {
-        { "function", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.functions, "only functions of such a name, or without: '!GLOB'", "GLOB" },
-        { "translator", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.translators, "only what is done for a request to this volume", "VOLUME" },
+        { "function", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.functions,
+          "only functions of such a name, or without: '!GLOB'", "GLOB" },
+        { "translator", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.translators,
+          "only what is done for a request to this volume", "VOLUME" },
         { "fop", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.fops, "only for this operation", "NAME" },
-        { "path", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.paths, "only for files of such a path in the mount", "GLOB" },
-        { "pid", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.pids, "only for requests of this process", "N" },
-        { "min", 0, 0, G_OPTION_ARG_STRING, &ask.min, "only calls that take at least so long, as 1ms", "TIME" },
-        { "buffer", 0, 0, G_OPTION_ARG_STRING, &ask.buffer, "memory for each thread, 1MB if not given", "SIZE" },
+        { "path", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.paths,
+          "only for files of such a path in the mount", "GLOB" },
+        { "pid", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.pids, "only for requests of this process",
+          "N" },
+        { "min", 0, 0, G_OPTION_ARG_STRING, &ask.min,
+          "only calls that take at least so long, as 1ms", "TIME" },
+        { "buffer", 0, 0, G_OPTION_ARG_STRING, &ask.buffer,
+          "memory for each thread, 1MB if not given", "SIZE" },
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &ask.output, "cat: print to this file", "FILE" },
         { 0 },
     };

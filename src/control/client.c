@@ -34,13 +34,15 @@ place_find (struct place *place, char **ret_error)
     if (!path)
         return -EINVAL;
     if (!mount_find (mountinfo, path, &place->mount)) {
-        *ret_error = g_strdup_printf ("'%s' is not a mount point%s", place->mountpoint,
-                                      access (path, F_OK) == 0 ? "" : ", and there is nothing of that name");
+        *ret_error =
+            g_strdup_printf ("'%s' is not a mount point%s", place->mountpoint,
+                             access (path, F_OK) == 0 ? "" : ", and there is nothing of that name");
         return -EINVAL;
     }
     if (g_str_has_prefix (place->mount.type, "fuse") && place->mount.user_id >= 0)
         return 0;
-    *ret_error = g_strdup_printf ("'%s' is not a Windlass mount, but one of type '%s'", place->mountpoint, place->mount.type);
+    *ret_error = g_strdup_printf ("'%s' is not a Windlass mount, but one of type '%s'",
+                                  place->mountpoint, place->mount.type);
     return -EINVAL;
 }
 
@@ -75,7 +77,8 @@ is_of_owner (int fd, const struct place *place)
     struct ucred who;
     socklen_t size = sizeof who;
 
-    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == 0 || who.uid == place->mount.user_id);
+    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0
+        && (who.uid == 0 || who.uid == place->mount.user_id);
 }
 
 static char *
@@ -85,23 +88,30 @@ connect_error (const struct place *place, const GPtrArray *paths, int r)
     g_autofree char *all = NULL;
 
     if (r == -EPERM || r == -EACCES)
-        return g_strdup_printf ("not permitted: the daemon of '%s' belongs to user %d, and only that user and root may talk to it",
+        return g_strdup_printf ("not permitted: the daemon of '%s' belongs to user %d, and only "
+                                "that user and root may talk to it",
                                 mountpoint, (int) place->mount.user_id);
     if (r == -ECONNREFUSED)
         return g_strdup_printf ("the daemon of '%s' is gone; mount it again", mountpoint);
     if (r == -EAGAIN || r == -ETIMEDOUT)
-        return g_strdup_printf ("the daemon of '%s' doesn't answer: others talk to it, or it is stopped", mountpoint);
+        return g_strdup_printf (
+            "the daemon of '%s' doesn't answer: others talk to it, or it is stopped", mountpoint);
     if (r != -ENOENT)
-        return g_strdup_printf ("can't talk to the daemon of '%s': %s", mountpoint, g_strerror (-r));
+        return g_strdup_printf ("can't talk to the daemon of '%s': %s", mountpoint,
+                                g_strerror (-r));
     all = g_strjoinv (", ", (char **) paths->pdata);
     if (strcmp (place->mount.type, "fuse.windlass") != 0)
-        return g_strdup_printf ("no Windlass daemon serves '%s', which is mounted with type '%s': there is no socket, looked for %s",
+        return g_strdup_printf ("no Windlass daemon serves '%s', which is mounted with type '%s': "
+                                "there is no socket, looked for %s",
                                 mountpoint, place->mount.type, all);
-    return g_strdup_printf ("the daemon of '%s' can't be reached: it is gone, or could not make its socket, which its log says; looked "
-                            "for %s", mountpoint, all);
+    return g_strdup_printf ("the daemon of '%s' can't be reached: it is gone, or could not make "
+                            "its socket, which its log says; looked "
+                            "for %s",
+                            mountpoint, all);
 }
 
-/* A socket, or a negative errno and *ret_error. What is there, but not for us, says more than what isn't there. */
+/* A socket, or a negative errno and *ret_error. What is there, but not for us, says more than what
+ * isn't there. */
 static int
 daemon_connect (const struct place *place, char **ret_error)
 {
@@ -180,7 +190,9 @@ ask (int fd, const struct place *place, GBytes *request, GString *answer, char *
         r = receive_answer (fd, &status, text, ret_error);
     if (r < 0 && !*ret_error)
         *ret_error = g_strdup_printf ("the daemon of '%s' %s: %s", place->mountpoint,
-                                      r == -ECONNRESET ? "ended before it answered" : "didn't answer", g_strerror (-r));
+                                      r == -ECONNRESET ? "ended before it answered"
+                                                       : "didn't answer",
+                                      g_strerror (-r));
     if (r == 0 && status < 0)
         *ret_error = g_strdup (text->len ? text->str : g_strerror (-status));
     if (r < 0 || status < 0)
@@ -190,10 +202,12 @@ ask (int fd, const struct place *place, GBytes *request, GString *answer, char *
 }
 
 int
-control_call (const char *mountpoint, const char *target, const char *command, GBytes *input, GString *answer, char **ret_error)
+control_call (const char *mountpoint, const char *target, const char *command, GBytes *input,
+              GString *answer, char **ret_error)
 {
     g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0), bytes = NULL;
-    const struct control_request request = { (char *) command, target ? (char *) target : "", input ? input : nothing };
+    const struct control_request request = { (char *) command, target ? (char *) target : "",
+                                             input ? input : nothing };
     struct place place = { .mountpoint = mountpoint };
     int fd, r;
 

@@ -57,11 +57,15 @@ name_volumes (GString *out, const struct graph *graph, const char *type)
 static int
 target_missing (const struct graph *graph, const char *target, GString *answer)
 {
-    g_string_append_printf (answer, "no volume or type '%s' in the graph of '%s'; there are ", target, graph->volfile->path);
+    g_string_append_printf (answer, "no volume or type '%s' in the graph of '%s'; there are ",
+                            target, graph->volfile->path);
     name_volumes (answer, graph, NULL);
     if (strchr (target, '/'))
-        g_string_append_printf (answer, "; to have one, add it to the volfile, for instance as its last lines, and mount again: volume "
-                                "%s type %s subvolumes %s end-volume", strrchr (target, '/') + 1, target, graph->top->name);
+        g_string_append_printf (answer,
+                                "; to have one, add it to the volfile, for instance as its last "
+                                "lines, and mount again: volume "
+                                "%s type %s subvolumes %s end-volume",
+                                strrchr (target, '/') + 1, target, graph->top->name);
     return -ENOENT;
 }
 
@@ -83,7 +87,8 @@ target_find (struct graph *graph, const char *target, xlator_t **ret_xl, GString
     if (n == 0)
         return target_missing (graph, target, answer);
     if (n > 1) {
-        g_string_append_printf (answer, "%u volumes are of type '%s', name one of them: ", n, target);
+        g_string_append_printf (answer, "%u volumes are of type '%s', name one of them: ", n,
+                                target);
         name_volumes (answer, graph, target);
         return -EINVAL;
     }
@@ -106,15 +111,16 @@ run_of_translator (xlator_t *xl, const struct control_request *request, GString 
         g_string_append_printf (answer, "%s%s", comma (answer, since), command->name);
     if (answer->len > since)
         g_string_prepend (answer, "; there are ");
-    g_autofree char *what = g_strdup_printf ("volume '%s' of type '%s' has no %s'%s'", xl->name, xl->type,
-                                             xl->api->commands ? "command " : "commands, so no ", request->command);
+    g_autofree char *what =
+        g_strdup_printf ("volume '%s' of type '%s' has no %s'%s'", xl->name, xl->type,
+                         xl->api->commands ? "command " : "commands, so no ", request->command);
     g_string_prepend (answer, what);
     return -ENOENT;
 }
 
 static int
-run_of_daemon (struct graph *graph, const struct control_command *commands, void *data, const struct control_request *request,
-               GString *answer)
+run_of_daemon (struct graph *graph, const struct control_command *commands, void *data,
+               const struct control_request *request, GString *answer)
 {
     if (strcmp (request->command, "commands") == 0) {
         list_all (answer, graph, commands);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is mounted where, as /proc/self/mountinfo has it: asking about a mount point itself could hang. */
+/* What is mounted where, as /proc/self/mountinfo has it: asking about a mount point itself could
+ * hang. */
 #include "control/control.h"
 
 #include <errno.h>
@@ -24,8 +25,8 @@ user_id_of (const char *options)
     return -1;
 }
 
-/* A line is: id, parent, major:minor, root, mount point, options, optional fields, "-", type, source, options. A blank in
- * a field is \040. */
+/* A line is: id, parent, major:minor, root, mount point, options, optional fields, "-", type,
+ * source, options. A blank in a field is \040. */
 static bool
 line_parse (const char *line, const char *path, struct mount *ret_mount)
 {
@@ -40,7 +41,10 @@ line_parse (const char *line, const char *path, struct mount *ret_mount)
         rest++;
     if (!rest[0] || !rest[1] || !rest[2] || !rest[3])
         return false;
-    *ret_mount = (struct mount){ .major = major, .minor = minor, .type = g_strdup (rest[1]), .source = g_strcompress (rest[2]),
+    *ret_mount = (struct mount){ .major = major,
+                                 .minor = minor,
+                                 .type = g_strdup (rest[1]),
+                                 .source = g_strcompress (rest[2]),
                                  .user_id = user_id_of (rest[3]) };
     return true;
 }
@@ -142,8 +146,8 @@ walk_step (struct walk *walk)
     }
 }
 
-/* The end of the way, or NULL and *ret_error; both NULL: not there yet. Looks before each step whether it would go into a mount
- * of ours. */
+/* The end of the way, or NULL and *ret_error; both NULL: not there yet. Looks before each step
+ * whether it would go into a mount of ours. */
 static char *
 walk_end (const struct walk *walk, const char *mountinfo, char **ret_error)
 {
@@ -152,7 +156,8 @@ walk_end (const struct walk *walk, const char *mountinfo, char **ret_error)
     if (walk->rest[strspn (walk->rest, "/")] == '\0' || is_mount_point (mountinfo, whole, NULL))
         return g_steal_pointer (&whole);
     if (is_mount_point (mountinfo, walk->at, "fuse.windlass"))
-        *ret_error = g_strdup_printf ("'%s' is not a mount point, but in one: '%s'", whole, walk->at);
+        *ret_error = g_strdup_printf ("'%s' is not a mount point, but in one: '%s'", whole,
+                                      walk->at);
     else if (walk->links > LINKS_MAX)
         *ret_error = g_strdup_printf ("'%s': too many symbolic links on the way", whole);
     return NULL;
@@ -167,7 +172,8 @@ mount_path (const char *mountinfo, const char *path, char **ret_error)
 
     *ret_error = NULL;
     if (*path != '/' && !here)
-        *ret_error = g_strdup_printf ("'%s': the current folder is not known: %s", path, g_strerror (errno));
+        *ret_error = g_strdup_printf ("'%s': the current folder is not known: %s", path,
+                                      g_strerror (errno));
     walk.rest = here ? g_strconcat (here, "/", path, NULL) : g_strdup (path);
     free (here);
     while (!end && !*ret_error) {
@@ -196,8 +202,10 @@ mount_around (const char *path, char **ret_rest, char **ret_error)
     bool entered = false, over = false;
 
     *ret_error = NULL;
-    if ((*path != '/' && !here) || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
-        *ret_error = g_strdup_printf ("'%s': the current folder, or /proc/self/mountinfo, can't be had", path);
+    if ((*path != '/' && !here)
+        || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        *ret_error = g_strdup_printf (
+            "'%s': the current folder, or /proc/self/mountinfo, can't be had", path);
     walk.rest = here ? g_strconcat (here, "/", path, NULL) : g_strdup (path);
     free (here);
     while (!*ret_error && !entered && !over) {

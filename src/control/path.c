@@ -47,8 +47,10 @@ dir_check (int fd, const char *dir, char **ret_error)
         return -errno;
     if (st.st_uid == geteuid () && (st.st_mode & 077) == 0)
         return 0;
-    *ret_error = g_strdup_printf ("the folder '%s' must belong to user %u and be open to nobody else, mode 0700; it belongs to user "
-                                  "%u and has mode %04o", dir, geteuid (), st.st_uid, st.st_mode & 07777);
+    *ret_error = g_strdup_printf ("the folder '%s' must belong to user %u and be open to nobody "
+                                  "else, mode 0700; it belongs to user "
+                                  "%u and has mode %04o",
+                                  dir, geteuid (), st.st_uid, st.st_mode & 07777);
     return -EPERM;
 }
 
@@ -57,7 +59,9 @@ int
 control_open_dir (const char *path, char **ret_error)
 {
     g_autofree char *dir = g_path_get_dirname (path);
-    int fd = mkdir (dir, 0700) < 0 && errno != EEXIST ? -1 : open (dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = mkdir (dir, 0700) < 0 && errno != EEXIST
+               ? -1
+               : open (dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int r = fd < 0 ? -errno : dir_check (fd, dir, ret_error);
 
     if (r == 0 && flock (fd, LOCK_EX) < 0)

@@ -16,7 +16,8 @@ control_piece_where (GBytes *input, GBytes **ret_rest)
     const gsize line = end ? (gsize) (end - bytes) : size;
 
     if (ret_rest)
-        *ret_rest = g_bytes_new_from_bytes (input, end ? line + 1 : size, end ? size - line - 1 : 0);
+        *ret_rest = g_bytes_new_from_bytes (input, end ? line + 1 : size,
+                                            end ? size - line - 1 : 0);
     return g_strndup (bytes ? bytes : "", line);
 }
 
@@ -44,14 +45,16 @@ ask_at (const char *where, GBytes *input)
 
 /* Takes a piece apart. Where the next one is, or NULL: this was the last. g_free it. */
 static int
-piece_take (const GString *piece, control_piece_fn *take, void *data, char **ret_next, char **ret_error)
+piece_take (const GString *piece, control_piece_fn *take, void *data, char **ret_next,
+            char **ret_error)
 {
     const char *end = memchr (piece->str, '\n', piece->len);
     int r;
 
     *ret_next = NULL;
     if (!end) {
-        *ret_error = g_strdup ("the daemon's answer is not one in pieces: windlass and the daemon are not of the same release");
+        *ret_error = g_strdup ("the daemon's answer is not one in pieces: windlass and the daemon "
+                               "are not of the same release");
         return -EPROTO;
     }
     r = take (end + 1, piece->str + piece->len - end - 1, data, ret_error);
@@ -61,8 +64,8 @@ piece_take (const GString *piece, control_piece_fn *take, void *data, char **ret
 }
 
 int
-control_call_pieces (const char *mountpoint, const char *target, const char *command, GBytes *input, control_piece_fn *take,
-                     void *data, char **ret_error)
+control_call_pieces (const char *mountpoint, const char *target, const char *command, GBytes *input,
+                     control_piece_fn *take, void *data, char **ret_error)
 {
     char *where = g_strdup ("");
     int r = 0;

@@ -2,8 +2,10 @@
 /*
  * What goes over the socket. Numbers have the most significant byte first.
  *
- *   request   "WLRQ"  version  size of what follows  size of command (2 bytes), of target (2)  command target input
- *   answer    "WLAN"  version  size of what follows  errno, 0 when it was done                  text
+ *   request   "WLRQ"  version  size of what follows  size of command (2 bytes), of target (2)
+ *             command target input
+ *   answer    "WLAN"  version  size of what follows  errno, 0 when it was done
+ *             text
  *
  * A side that speaks another version still understands the first twelve bytes.
  */
@@ -54,10 +56,11 @@ refuse (char **ret_error, int r, const char *format, ...)
     return r;
 }
 
-/* Whether these are all bytes of a message, of max bytes without the header at most. What is wrong is said as soon as it
- * can be seen. */
+/* Whether these are all bytes of a message, of max bytes without the header at most. What is wrong
+ * is said as soon as it can be seen. */
 static int
-header_parse (const guint8 *bytes, size_t size, const char *magic, size_t max, size_t *ret_rest, char **ret_error)
+header_parse (const guint8 *bytes, size_t size, const char *magic, size_t max, size_t *ret_rest,
+              char **ret_error)
 {
     size_t rest;
 
@@ -68,11 +71,15 @@ header_parse (const guint8 *bytes, size_t size, const char *magic, size_t max, s
     if (size < HEADER)
         return -EAGAIN;
     if (number_at (bytes + 4) != VERSION)
-        return refuse (ret_error, -EPROTO, "the message has version %u, must be %u: windlass and the daemon are not of the same "
-                       "release", number_at (bytes + 4), VERSION);
+        return refuse (
+            ret_error, -EPROTO,
+            "the message has version %u, must be %u: windlass and the daemon are not of the same "
+            "release",
+            number_at (bytes + 4), VERSION);
     rest = number_at (bytes + 8);
     if (rest < FIELDS || rest > max)
-        return refuse (ret_error, -EINVAL, "the message has %zu bytes, must be %d to %zu", rest, FIELDS, max);
+        return refuse (ret_error, -EINVAL, "the message has %zu bytes, must be %d to %zu", rest,
+                       FIELDS, max);
     if (size - HEADER < rest)
         return -EAGAIN;
     if (size - HEADER > rest)
@@ -102,24 +109,30 @@ target_is_valid (const char *name, size_t size)
 }
 
 static int
-names_check (const char *command, size_t command_size, const char *target, size_t target_size, char **ret_error)
+names_check (const char *command, size_t command_size, const char *target, size_t target_size,
+             char **ret_error)
 {
     if (!command_is_valid (command, command_size))
-        return refuse (ret_error, -EINVAL, "the command's name must be 1 to %d printable characters without a blank",
+        return refuse (ret_error, -EINVAL,
+                       "the command's name must be 1 to %d printable characters without a blank",
                        CONTROL_NAME_MAX);
     if (!target_is_valid (target, target_size))
-        return refuse (ret_error, -EINVAL, "the name of a volume or type must be at most %d bytes without control characters",
-                       CONTROL_NAME_MAX);
+        return refuse (
+            ret_error, -EINVAL,
+            "the name of a volume or type must be at most %d bytes without control characters",
+            CONTROL_NAME_MAX);
     return 0;
 }
 
 int
-control_parse (const void *bytes, size_t size, struct control_request *ret_request, char **ret_error)
+control_parse (const void *bytes, size_t size, struct control_request *ret_request,
+               char **ret_error)
 {
     const guint8 *fields;
     const char *command, *target;
     size_t rest = 0, command_size, target_size;
-    int r = header_parse (bytes, size, request_magic, CONTROL_REQUEST_MAX - HEADER, &rest, ret_error);
+    int r = header_parse (bytes, size, request_magic, CONTROL_REQUEST_MAX - HEADER, &rest,
+                          ret_error);
 
     if (r < 0)
         return r;
@@ -128,15 +141,16 @@ control_parse (const void *bytes, size_t size, struct control_request *ret_reque
     command_size = fields[0] << 8 | fields[1];
     target_size = fields[2] << 8 | fields[3];
     if (command_size + target_size > rest - FIELDS)
-        return refuse (ret_error, -EINVAL, "the names have %zu bytes, but the message has %zu", command_size + target_size,
-                       rest - FIELDS);
+        return refuse (ret_error, -EINVAL, "the names have %zu bytes, but the message has %zu",
+                       command_size + target_size, rest - FIELDS);
     target = command + command_size;
     r = names_check (command, command_size, target, target_size, ret_error);
     if (r < 0)
         return r;
     ret_request->command = g_strndup (command, command_size);
     ret_request->target = g_strndup (target, target_size);
-    ret_request->input = g_bytes_new (target + target_size, rest - FIELDS - command_size - target_size);
+    ret_request->input = g_bytes_new (target + target_size,
+                                      rest - FIELDS - command_size - target_size);
     return 0;
 }
 
@@ -159,22 +173,24 @@ control_pack (const struct control_request *request, char **ret_error)
     if (names_check (request->command, command_size, request->target, target_size, ret_error) < 0)
         return NULL;
     if (rest > CONTROL_REQUEST_MAX - HEADER) {
-        refuse (ret_error, -EINVAL, "the input has %zu bytes, must be less than %d", g_bytes_get_size (request->input),
-                CONTROL_REQUEST_MAX - HEADER - FIELDS);
+        refuse (ret_error, -EINVAL, "the input has %zu bytes, must be less than %d",
+                g_bytes_get_size (request->input), CONTROL_REQUEST_MAX - HEADER - FIELDS);
         return NULL;
     }
     out = header_new (request_magic, rest);
     g_byte_array_append (out, sizes, sizeof sizes);
     g_byte_array_append (out, (const guint8 *) request->command, command_size);
     g_byte_array_append (out, (const guint8 *) request->target, target_size);
-    g_byte_array_append (out, g_bytes_get_data (request->input, NULL), g_bytes_get_size (request->input));
+    g_byte_array_append (out, g_bytes_get_data (request->input, NULL),
+                         g_bytes_get_size (request->input));
     return g_byte_array_free_to_bytes (out);
 }
 
 /* --- answers --- */
 
 int
-control_parse_answer (const void *bytes, size_t size, int *ret_status, GString *ret_text, char **ret_error)
+control_parse_answer (const void *bytes, size_t size, int *ret_status, GString *ret_text,
+                      char **ret_error)
 {
     const guint8 *fields;
     size_t rest = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The daemon's end of the socket. All of it runs on the main thread, from its main context, and never waits: whoever is slow
- * to ask, or to take the answer, is dropped after a while.
+ * The daemon's end of the socket. All of it runs on the main thread, from its main context, and
+ * never waits: whoever is slow to ask, or to take the answer, is dropped after a while.
  */
 #include "control/control.h"
 
@@ -76,7 +76,8 @@ connection_write (gint fd, GIOCondition condition, gpointer data)
     struct control_server *server = connection->server;
     gsize size;
     const char *bytes = g_bytes_get_data (connection->out, &size);
-    const ssize_t n = send (fd, bytes + connection->sent, size - connection->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = send (fd, bytes + connection->sent, size - connection->sent,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return G_SOURCE_CONTINUE;
@@ -106,7 +107,8 @@ connection_serve (struct connection *connection, const struct control_request *r
     g_autoptr (GString) answer = g_string_new (NULL);
     int r = control_dispatch (server->graph, server->commands, server->data, request, answer);
 
-    gf_log (NULL, GF_LOG_DEBUG, "control: '%s' of '%s': %s", request->command, request->target, r < 0 ? g_strerror (-r) : "done");
+    gf_log (NULL, GF_LOG_DEBUG, "control: '%s' of '%s': %s", request->command, request->target,
+            r < 0 ? g_strerror (-r) : "done");
     connection_answer (connection, r, answer);
 }
 
@@ -155,7 +157,8 @@ may_ask (int fd)
     struct ucred who;
     socklen_t size = sizeof who;
 
-    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == 0 || who.uid == geteuid ());
+    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0
+        && (who.uid == 0 || who.uid == geteuid ());
 }
 
 static void
@@ -172,7 +175,8 @@ connection_begin (struct control_server *server, int fd)
     if (!may_ask (fd)) {
         g_autoptr (GString) text = g_string_new (NULL);
 
-        g_string_printf (text, "not permitted: only root and user %u may talk to this daemon", geteuid ());
+        g_string_printf (text, "not permitted: only root and user %u may talk to this daemon",
+                         geteuid ());
         connection_answer (connection, -EPERM, text);
     }
 }
@@ -189,8 +193,8 @@ server_resume (gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* More than a few wait in the kernel's queue. Out of descriptors, which a busy mount may be, the next try is a second later: the
- * queue would wake us at once. */
+/* More than a few wait in the kernel's queue. Out of descriptors, which a busy mount may be, the
+ * next try is a second later: the queue would wake us at once. */
 static gboolean
 server_accept (gint listening, GIOCondition condition, gpointer data)
 {
@@ -230,7 +234,8 @@ socket_bind (struct control_server *server, char **ret_error)
     strcpy (address.sun_path, server->path);
     unlink (server->path);
     server->fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (server->fd >= 0 && fchmod (server->fd, 0600) == 0 && bind (server->fd, (struct sockaddr *) &address, sizeof address) == 0
+    if (server->fd >= 0 && fchmod (server->fd, 0600) == 0
+        && bind (server->fd, (struct sockaddr *) &address, sizeof address) == 0
         && listen (server->fd, CONNECTIONS_MAX) == 0 && lstat (server->path, &server->file) == 0)
         return 0;
     *ret_error = g_strdup_printf ("'%s': %s", server->path, g_strerror (errno));
@@ -259,7 +264,8 @@ socket_remove (const struct control_server *server)
     if (dir < 0)
         return;
     /* A file system may give the next file the same inode number. */
-    if (lstat (server->path, &st) == 0 && st.st_ino == server->file.st_ino && st.st_ctim.tv_sec == server->file.st_ctim.tv_sec
+    if (lstat (server->path, &st) == 0 && st.st_ino == server->file.st_ino
+        && st.st_ctim.tv_sec == server->file.st_ctim.tv_sec
         && st.st_ctim.tv_nsec == server->file.st_ctim.tv_nsec)
         unlink (server->path);
     close (dir);
@@ -272,7 +278,8 @@ socket_path (const char *mountpoint, char **ret_error)
     g_autoptr (GPtrArray) paths = NULL;
     struct mount mount;
 
-    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL) || !mount_find (mountinfo, mountpoint, &mount)) {
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
+        || !mount_find (mountinfo, mountpoint, &mount)) {
         *ret_error = g_strdup ("the mount is not in /proc/self/mountinfo");
         return NULL;
     }
@@ -283,8 +290,8 @@ socket_path (const char *mountpoint, char **ret_error)
 }
 
 struct control_server *
-control_serve (struct graph *graph, const char *mountpoint, const struct control_command *commands, void *data,
-               char **ret_error)
+control_serve (struct graph *graph, const char *mountpoint, const struct control_command *commands,
+               void *data, char **ret_error)
 {
     struct control_server *server = g_new0 (struct control_server, 1);
 
@@ -301,15 +308,20 @@ control_serve (struct graph *graph, const char *mountpoint, const struct control
     return NULL;
 }
 
-/* An answer still goes out, as far as the kernel takes it at once: it may be to the command that ended us. */
+/* An answer still goes out, as far as the kernel takes it at once: it may be to the command that
+ * ended us. */
 static void
 connection_flush (const struct connection *connection)
 {
     gsize size;
     const char *bytes = connection->out ? g_bytes_get_data (connection->out, &size) : NULL;
 
-    if (bytes && send (connection->fd, bytes + connection->sent, size - connection->sent, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        gf_log (NULL, GF_LOG_DEBUG, "control: an answer was dropped at the end: %s", g_strerror (errno));
+    if (bytes
+        && send (connection->fd, bytes + connection->sent, size - connection->sent,
+                 MSG_NOSIGNAL | MSG_DONTWAIT)
+               < 0)
+        gf_log (NULL, GF_LOG_DEBUG, "control: an answer was dropped at the end: %s",
+                g_strerror (errno));
 }
 
 void

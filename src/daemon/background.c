@@ -2,7 +2,7 @@
 /* Into the background, and not before it works. */
 #include "daemon/daemon.h"
 
-#include "core/ours.h"
+#include "core/base/safe-open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,8 +38,8 @@ parent_wait (pid_t child, int fd)
     while (waitpid (child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (WIFSIGNALED (status)) {
-        fprintf (stderr, "windlass: the daemon was ended by signal %d (%s) before it had mounted\n", WTERMSIG (status),
-                 strsignal (WTERMSIG (status)));
+        fprintf (stderr, "windlass: the daemon was ended by signal %d (%s) before it had mounted\n",
+                 WTERMSIG (status), strsignal (WTERMSIG (status)));
         _exit (1);
     }
     _exit (WIFEXITED (status) && WEXITSTATUS (status) ? WEXITSTATUS (status) : 1);
@@ -115,7 +115,8 @@ pid_file_is_there (const char *path, int fd)
 {
     struct stat by_name, by_fd;
 
-    return lstat (path, &by_name) == 0 && fstat (fd, &by_fd) == 0 && by_name.st_dev == by_fd.st_dev && by_name.st_ino == by_fd.st_ino;
+    return lstat (path, &by_name) == 0 && fstat (fd, &by_fd) == 0 && by_name.st_dev == by_fd.st_dev
+        && by_name.st_ino == by_fd.st_ino;
 }
 
 /* The file, locked. -EAGAIN: another has it. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the daemon itself can be told: windlass reload, windlass counts, windlass tell MOUNTPOINT - COMMAND. */
+/* What the daemon itself can be told: windlass reload, windlass counts, windlass tell MOUNTPOINT -
+ * COMMAND. */
 #include "daemon/daemon.h"
 
-#include "core/frame.h"
-#include "core/line.h"
+#include "core/edge/frame.h"
+#include "core/base/printable.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +15,12 @@
 static int
 refuse_reload (const struct program_options *options, GString *answer)
 {
-    g_string_append_printf (answer, "the volfile '%s' can't be read again: it was not read from a file%s\nnothing was changed\n",
-                            options->volfile, strcmp (options->volfile, "-") == 0 ? ", but from the standard input" : "");
+    g_string_append_printf (answer,
+                            "the volfile '%s' can't be read again: it was not read from a "
+                            "file%s\nnothing was changed\n",
+                            options->volfile,
+                            strcmp (options->volfile, "-") == 0 ? ", but from the standard input"
+                                                                : "");
     return -EINVAL;
 }
 
@@ -29,10 +34,13 @@ reload_check (const struct running *running, GString *answer)
     if (!options->volfile_again)
         return refuse_reload (options, answer);
     if (g_str_has_prefix (options->volfile_again, inside))
-        g_string_append_printf (answer, "the volfile '%s' can't be read again: the mount is over it\n", options->volfile_again);
-    else if (!g_file_test (options->volfile_again, G_FILE_TEST_IS_REGULAR))
-        g_string_append_printf (answer, "the volfile '%s' can't be read again: there is no such file any more\n",
+        g_string_append_printf (answer,
+                                "the volfile '%s' can't be read again: the mount is over it\n",
                                 options->volfile_again);
+    else if (!g_file_test (options->volfile_again, G_FILE_TEST_IS_REGULAR))
+        g_string_append_printf (
+            answer, "the volfile '%s' can't be read again: there is no such file any more\n",
+            options->volfile_again);
     else
         return 0;
     g_string_append (answer, "nothing was changed\n");
@@ -62,7 +70,8 @@ running_hang_up (const struct running *running)
     int r = log_reopen ();
 
     if (r < 0)
-        gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays", g_strerror (-r));
+        gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays",
+                g_strerror (-r));
     /* Whoever rotates logs needs no warning each time that there is no file to read. */
     if (running->options->volfile_again)
         running_reload (running, answer);
@@ -105,9 +114,13 @@ void
 say_command (const struct running *running, const char *what, const char *command, GString *answer)
 {
     g_autofree char *quoted = g_shell_quote (running->mountpoint);
-    const bool plain = running->mountpoint[strspn (running->mountpoint, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/._-+,@:=%")] == '\0';
+    const bool plain =
+        running->mountpoint[strspn (running->mountpoint,
+                                    G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/._-+,@:=%")]
+        == '\0';
 
-    g_string_append_printf (answer, "%s: windlass %s %s", what, command, plain ? running->mountpoint : quoted);
+    g_string_append_printf (answer, "%s: windlass %s %s", what, command,
+                            plain ? running->mountpoint : quoted);
 }
 
 /* --- the rest --- */
@@ -132,18 +145,31 @@ command_limits (void *data, GBytes *input, GString *answer)
 }
 
 const struct control_command running_commands[] = {
-    { "counts", "how many requests, inodes, open files, timers, descriptors and threads there are, bytes of memory, and the process",
+    { "counts",
+      "how many requests, inodes, open files, timers, descriptors and threads there are, bytes of "
+      "memory, and the process",
       running_counts },
-    { "errors", "print the last failures; input: json, clear, record=notable|all|swallowed", command_errors },
-    { "explain", "print what each translator does with a file; input: its path from the root of the mount", command_explain },
+    { "errors", "print the last failures; input: json, clear, record=notable|all|swallowed",
+      command_errors },
+    { "explain",
+      "print what each translator does with a file; input: its path from the root of the mount",
+      command_explain },
     { "graph", "print the graph with the options that are in force", command_graph },
-    { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS", command_inflight },
-    { "limits", "print how many requests run at a time; input: data-limit=N, name-limit=N, sync-limit=N", command_limits },
-    { "reload", "read the volfile again, and take over the options that may change while it is mounted", command_reload },
-    { "stats", "what was counted and timed, as OpenMetrics (or json); on and off start and stop it", running_stats },
-    { "timeline", "start or stop to record whole requests, or clear what was recorded", running_timeline },
+    { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS",
+      command_inflight },
+    { "limits",
+      "print how many requests run at a time; input: data-limit=N, name-limit=N, sync-limit=N",
+      command_limits },
+    { "reload",
+      "read the volfile again, and take over the options that may change while it is mounted",
+      command_reload },
+    { "stats", "what was counted and timed, as OpenMetrics (or json); on and off start and stop it",
+      running_stats },
+    { "timeline", "start or stop to record whole requests, or clear what was recorded",
+      running_timeline },
     { "timeline-cat", "what was recorded, in pieces", running_timeline_cat },
-    { "trace-cat", "what was recorded of functions, in pieces: windlass trace cat", command_trace_cat },
+    { "trace-cat", "what was recorded of functions, in pieces: windlass trace cat",
+      command_trace_cat },
     { "trace-start", "record which functions run: windlass trace start", command_trace_start },
     { "trace-stop", "record no more functions: windlass trace stop", command_trace_stop },
     { NULL, NULL, NULL },

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a daemon of root gives up, so that whoever takes it over through a mistake in it has less in his hands: capabilities
- * that no file operation needs, the right to gain others, and system calls that no file system makes.
+ * What a daemon of root gives up, so that whoever takes it over through a mistake in it has less in
+ * his hands: capabilities that no file operation needs, the right to gain others, and system calls
+ * that no file system makes.
  *
- * A user's daemon has no capabilities to begin with. It keeps the rest: to unmount it has to start fusermount3,
- * which is setuid, and without the right to gain by that the kernel takes no filter from a user.
+ * A user's daemon has no capabilities to begin with. It keeps the rest: to unmount it has to start
+ * fusermount3, which is setuid, and without the right to gain by that the kernel takes no filter
+ * from a user.
  */
-#include "core/process.h"
+#include "core/base/process.h"
 #include "daemon/daemon.h"
 
 #include <errno.h>
@@ -31,12 +33,14 @@
 
 #define BIT(cap_) (1ULL << (cap_))
 
-/* Acting as callers, and as root for a root that calls; and opening by handle, unmounting, trusted.*. CAP_IPC_LOCK
- * frees the io_urings of a daemon from RLIMIT_MEMLOCK, which counts those of all mounts of root together. Not CAP_SYS_RESOURCE,
- * which no change of user takes away: every caller would have been free of quotas. */
-static const uint64_t kept = BIT (CAP_CHOWN) | BIT (CAP_DAC_OVERRIDE) | BIT (CAP_DAC_READ_SEARCH) | BIT (CAP_FOWNER)
-                             | BIT (CAP_FSETID) | BIT (CAP_SETUID) | BIT (CAP_SETGID) | BIT (CAP_MKNOD) | BIT (CAP_SETFCAP)
-                             | BIT (CAP_SYS_ADMIN) | BIT (CAP_LINUX_IMMUTABLE) | BIT (CAP_IPC_LOCK);
+/* Acting as callers, and as root for a root that calls; and opening by handle, unmounting,
+ * trusted.*. CAP_IPC_LOCK frees the io_urings of a daemon from RLIMIT_MEMLOCK, which counts those
+ * of all mounts of root together. Not CAP_SYS_RESOURCE, which no change of user takes away: every
+ * caller would have been free of quotas. */
+static const uint64_t kept = BIT (CAP_CHOWN) | BIT (CAP_DAC_OVERRIDE) | BIT (CAP_DAC_READ_SEARCH)
+                           | BIT (CAP_FOWNER) | BIT (CAP_FSETID) | BIT (CAP_SETUID)
+                           | BIT (CAP_SETGID) | BIT (CAP_MKNOD) | BIT (CAP_SETFCAP)
+                           | BIT (CAP_SYS_ADMIN) | BIT (CAP_LINUX_IMMUTABLE) | BIT (CAP_IPC_LOCK);
 
 /* Where /proc hides others' processes, this shows the groups of callers. */
 static bool
@@ -55,8 +59,8 @@ proc_is_hidden (void)
     return hidden;
 }
 
-/* That threads that take requests can be less nice than others (io-uring-haste): the limit says no more than that; the capability, for who can't
- * raise it, is about other processes as well. */
+/* That threads that take requests can be less nice than others (io-uring-haste): the limit says no
+ * more than that; the capability, for who can't raise it, is about other processes as well. */
 static uint64_t
 kept_for_haste (void)
 {
@@ -75,7 +79,8 @@ capabilities_limit (uint64_t keep)
     if (syscall (SYS_capget, &head, caps) < 0)
         return -errno;
     for (int cap = 0; prctl (PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-        if (!(keep & BIT (cap)) && caps[0].effective & BIT (CAP_SETPCAP) && prctl (PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+        if (!(keep & BIT (cap)) && caps[0].effective & BIT (CAP_SETPCAP)
+            && prctl (PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
             return -errno;
     for (int half = 0; half < 2; half++) {
         caps[half].permitted &= (uint32_t) (keep >> (32 * half));
@@ -92,32 +97,84 @@ confine_capabilities (void)
 
     if (geteuid () != 0)
         return;
-    r = capabilities_limit (kept | kept_for_haste () | (proc_is_hidden () ? BIT (CAP_SYS_PTRACE) : 0));
+    r = capabilities_limit (kept | kept_for_haste ()
+                            | (proc_is_hidden () ? BIT (CAP_SYS_PTRACE) : 0));
     if (r == 0 && (prctl (PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0
                    || prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
         r = -errno;
     if (r < 0)
-        gf_log (NULL, GF_LOG_WARNING, "capabilities that aren't needed can't be given up: %s", g_strerror (-r));
+        gf_log (NULL, GF_LOG_WARNING, "capabilities that aren't needed can't be given up: %s",
+                g_strerror (-r));
     else
-        gf_log (NULL, GF_LOG_DEBUG, "confine: gave up the capabilities that a mount doesn't need, and to gain others");
+        gf_log (NULL, GF_LOG_DEBUG,
+                "confine: gave up the capabilities that a mount doesn't need, and to gain others");
 }
 
 #ifdef HAVE_LIBSECCOMP
 
-/* What takes over other processes, the machine or its mounts, or starts a program. By name: not every system has
- * each of them. */
+/* What takes over other processes, the machine or its mounts, or starts a program. By name: not
+ * every system has each of them. */
 static const char *const refused[] = {
-    "acct", "add_key", "adjtimex", "bpf", "chroot", "clock_adjtime", "clock_settime", "create_module", "delete_module",
-    "execve", "execveat", "finit_module", "fsconfig", "fsmount", "fsopen", "fspick", "init_module", "ioperm", "iopl",
-    "kcmp", "kexec_file_load", "kexec_load", "keyctl", "lookup_dcookie", "migrate_pages", "mount", "mount_setattr",
-    "move_mount", "move_pages", "nfsservctl", "open_tree", "perf_event_open", "pidfd_getfd", "pivot_root",
-    "process_madvise", "process_vm_readv", "process_vm_writev", "ptrace", "quotactl", "quotactl_fd", "reboot", "request_key",
-    "setdomainname", "sethostname", "setns", "settimeofday", "stime", "swapoff", "swapon", "syslog", "umount", "uselib",
-    "userfaultfd", "vhangup", "vm86", "vm86old",
+    "acct",
+    "add_key",
+    "adjtimex",
+    "bpf",
+    "chroot",
+    "clock_adjtime",
+    "clock_settime",
+    "create_module",
+    "delete_module",
+    "execve",
+    "execveat",
+    "finit_module",
+    "fsconfig",
+    "fsmount",
+    "fsopen",
+    "fspick",
+    "init_module",
+    "ioperm",
+    "iopl",
+    "kcmp",
+    "kexec_file_load",
+    "kexec_load",
+    "keyctl",
+    "lookup_dcookie",
+    "migrate_pages",
+    "mount",
+    "mount_setattr",
+    "move_mount",
+    "move_pages",
+    "nfsservctl",
+    "open_tree",
+    "perf_event_open",
+    "pidfd_getfd",
+    "pivot_root",
+    "process_madvise",
+    "process_vm_readv",
+    "process_vm_writev",
+    "ptrace",
+    "quotactl",
+    "quotactl_fd",
+    "reboot",
+    "request_key",
+    "setdomainname",
+    "sethostname",
+    "setns",
+    "settimeofday",
+    "stime",
+    "swapoff",
+    "swapon",
+    "syslog",
+    "umount",
+    "uselib",
+    "userfaultfd",
+    "vhangup",
+    "vm86",
+    "vm86old",
 };
 
-/* A list of what is refused, not of what is allowed: the C library, glib, libfuse and modules of others call more, and
- * other things, with each version. */
+/* A list of what is refused, not of what is allowed: the C library, glib, libfuse and modules of
+ * others call more, and other things, with each version. */
 static int
 system_calls_fill (scmp_filter_ctx filter)
 {
@@ -146,7 +203,8 @@ system_calls_refuse (void)
         r = seccomp_attr_set (filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO (EPERM));
     if (r == 0)
         r = seccomp_attr_set (filter, SCMP_FLTATR_CTL_TSYNC, 1);
-    /* Kernels before 5.16 would otherwise slow down the whole daemon, as if it ran strangers' code. */
+    /* Kernels before 5.16 would otherwise slow down the whole daemon, as if it ran strangers'
+     * code. */
     if (r == 0)
         (void) seccomp_attr_set (filter, SCMP_FLTATR_CTL_SSB, 1);
     if (r == 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The last words of a crash, in the log: which requests were pending, and where it happened. Nothing here takes a lock or
- * allocates; text goes straight to the log's file.
+ * The last words of a crash, in the log: which requests were pending, and where it happened.
+ * Nothing here takes a lock or allocates; text goes straight to the log's file.
  */
 #include "daemon/daemon.h"
 
-#include "core/seen.h"
+#include "core/report/request-snapshot.h"
 
 #include <ctype.h>
 #include <execinfo.h>
@@ -104,7 +104,8 @@ say_frame (const struct seen_frame *frame, unsigned number)
     say ("\n");
 }
 
-/* The translator that has the request now, and how it came there. A path is said where the lock of the names is free. */
+/* The translator that has the request now, and how it came there. A path is said where the lock of
+ * the names is free. */
 static void
 say_request (const call_stack_t *root, void *data)
 {
@@ -177,15 +178,16 @@ act_as_oneself (void)
     prctl (PR_SET_DUMPABLE, dumpable);
 }
 
-/* The default action, which leaves a core, follows the report of the first thread that comes here. Another
- * one waits for that; the same one again crashed in the report. */
+/* The default action, which leaves a core, follows the report of the first thread that comes here.
+ * Another one waits for that; the same one again crashed in the report. */
 static void
 crash (int number, siginfo_t *info, void *context)
 {
     static pid_t reporting; /* atomic */
     pid_t nobody = 0, me = gettid ();
 
-    if (__atomic_compare_exchange_n (&reporting, &nobody, me, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (__atomic_compare_exchange_n (&reporting, &nobody, me, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
         report (number);
     else if (nobody != me)
         sleep (10);
@@ -199,7 +201,8 @@ crash_init (void)
 {
     static char stack[64 * 1024] __attribute__ ((aligned (16)));
     const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof stack };
-    struct sigaction action = { .sa_sigaction = crash, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+    struct sigaction action = { .sa_sigaction = crash,
+                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
     void *frame;
 
     /* Loads what backtrace needs, now that it may. */

@@ -22,7 +22,8 @@ enum {
 
 struct program_options {
     char *volfile, *mountpoint;
-    char *volfile_again; /* its absolute path; NULL: can't be read a second time. Of options_resolve */
+    char *volfile_again; /* its absolute path; NULL: can't be read a second time. Of
+                            options_resolve */
     char *log_file, *log_level, *pid_file, *volume_name;
     char *confine_text; /* auto or off, as it was given; NULL: auto */
     char **xlator_options, **xlator_dirs;
@@ -44,9 +45,10 @@ void options_resolve (struct program_options *options);
 /* What graph_load and graph_reload want; lent from options. */
 struct graph_settings options_of_graph (const struct program_options *options);
 
-/* "key=value" or "key" for a row of the bridge. 0, or -ENOENT when there is no such row, -EINVAL and
- * *ret_error. */
-int options_add_bridge (struct program_options *options, const char *key, const char *value, char **ret_error);
+/* "key=value" or "key" for a row of the bridge. 0, or -ENOENT when there is no such row, -EINVAL
+ * and *ret_error. */
+int options_add_bridge (struct program_options *options, const char *key, const char *value,
+                        char **ret_error);
 
 /* --- mount-options.c: -o --- */
 int mount_options_add (struct program_options *options, const char *text, char **ret_error);
@@ -70,7 +72,8 @@ struct running {
 extern const struct control_command running_commands[];
 
 /* "what: windlass COMMAND MOUNTPOINT", which a shell takes as it is. */
-void say_command (const struct running *running, const char *what, const char *command, GString *answer);
+void
+say_command (const struct running *running, const char *what, const char *command, GString *answer);
 
 /* --- errors.c: the last failures --- */
 int command_errors (void *data, GBytes *input, GString *answer);
@@ -119,7 +122,8 @@ char *path_absolute (const char *path);
 
 /* --- mountpoint.c: may it be mounted there? --- */
 
-/* The real path. NULL, and *ret_error. What a daemon that is gone left mounted there is unmounted. */
+/* The real path. NULL, and *ret_error. What a daemon that is gone left mounted there is
+ * unmounted. */
 char *mountpoint_check (const char *path, char **ret_error);
 
 /* -EINVAL, and *ret_error, when a storage of the graph holds the mount point. */
@@ -130,8 +134,8 @@ void mountpoint_notice (const struct graph *graph, const char *mountpoint);
 
 /* --- background.c: a daemon that says how its start went --- */
 
-/* Forks. In the parent it doesn't return before the child is ready or gone, and then exits. 0 in the child,
- * or a negative errno. */
+/* Forks. In the parent it doesn't return before the child is ready or gone, and then exits. 0 in
+ * the child, or a negative errno. */
 int background_begin (void);
 /* The child works: the parent may go. keep_stderr: the log goes there. */
 void background_ready (bool keep_stderr);
@@ -142,9 +146,11 @@ void pid_file_drop (void);
 
 /* --- confine.c: what a daemon of root gives up; each says at DEBUG what is in force --- */
 
-/* Of this thread and those it starts: before there are others. Only what is needed at no time goes. */
+/* Of this thread and those it starts: before there are others. Only what is needed at no time
+ * goes. */
 void confine_capabilities (void);
-/* Of all threads, once it is mounted: no program can be started and nothing can be mounted any more. */
+/* Of all threads, once it is mounted: no program can be started and nothing can be mounted any
+ * more. */
 void confine_system_calls (void);
 
 /* --- signals.c --- */

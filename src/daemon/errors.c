@@ -2,10 +2,10 @@
 /* windlass errors: the last failures, the newest last. */
 #include "daemon/daemon.h"
 
-#include "core/errors.h"
-#include "core/failures.h"
-#include "core/json.h"
-#include "core/line.h"
+#include "core/base/errors.h"
+#include "core/report/failures.h"
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "trace/swallowed.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ append_time (GString *out, const struct timespec *when)
     g_string_append_printf (out, "%s.%06ld +0000", text, when->tv_nsec / 1000);
 }
 
-/* --- as text ------------------------------------------------------------------------------------ */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 static void
 append_site (GString *out, const struct call_site *site)
@@ -51,7 +51,8 @@ append_step (GString *out, const struct failure_step *step)
     else if (step->op_errno == step->below)
         g_string_append_printf (out, "passed %s on", error_name (step->op_errno));
     else
-        g_string_append_printf (out, "changed %s to %s", error_name (step->below), error_name (step->op_errno));
+        g_string_append_printf (out, "changed %s to %s", error_name (step->below),
+                                error_name (step->op_errno));
     append_site (out, step->site);
     g_string_append_c (out, '\n');
 }
@@ -60,13 +61,15 @@ static void
 append_text (GString *out, const struct failure *failure)
 {
     append_time (out, &failure->last);
-    g_string_append_printf (out, " request %" G_GUINT64_FORMAT ": %s", failure->unique, fop_name (failure->op));
+    g_string_append_printf (out, " request %" G_GUINT64_FORMAT ": %s", failure->unique,
+                            fop_name (failure->op));
     if (*failure->path) {
         g_string_append (out, " of ");
         line_append (out, failure->path, 4096);
     }
     if (failure->op_errno)
-        g_string_append_printf (out, " failed: %s (%s)", error_name (failure->op_errno), g_strerror (failure->op_errno));
+        g_string_append_printf (out, " failed: %s (%s)", error_name (failure->op_errno),
+                                g_strerror (failure->op_errno));
     else
         g_string_append (out, " went well all the same");
     if (failure->times > 1) {
@@ -74,7 +77,8 @@ append_text (GString *out, const struct failure *failure)
         append_time (out, &failure->first);
     }
     if (failure->caused_by)
-        g_string_append_printf (out, "; in the background, caused by request %" G_GUINT64_FORMAT, failure->caused_by);
+        g_string_append_printf (out, "; in the background, caused by request %" G_GUINT64_FORMAT,
+                                failure->caused_by);
     g_string_append_printf (out, "\n    process:   %s, uid %u\n", failure->process, failure->uid);
     for (unsigned i = 0; i < failure->n; i++)
         append_step (out, &failure->steps[i]);
@@ -82,7 +86,7 @@ append_text (GString *out, const struct failure *failure)
         g_string_append_printf (out, "    and %u more translators\n", failure->more);
 }
 
-/* --- as JSON ------------------------------------------------------------------------------------ */
+/* --- as JSON ---------------------------------------------------------------------------------- */
 
 static void
 append_json_error (GString *out, const char *key, int op_errno)
@@ -104,7 +108,8 @@ append_json_step (GString *out, const struct failure_step *step)
     append_json_error (out, "was_answered", step->below);
     g_string_append (out, ", \"file\": ");
     json_append_string (out, step->site ? step->site->file : NULL);
-    g_string_append_printf (out, ", \"line\": %d, \"function\": ", step->site ? step->site->line : 0);
+    g_string_append_printf (out,
+                            ", \"line\": %d, \"function\": ", step->site ? step->site->line : 0);
     json_append_string (out, step->site ? step->site->function : NULL);
     g_string_append_c (out, '}');
 }
@@ -114,8 +119,11 @@ append_json (GString *out, const struct failure *failure)
 {
     g_string_append (out, "{\"time\": \"");
     append_time (out, &failure->last);
-    g_string_append_printf (out, "\", \"times\": %u, \"unique\": %" G_GUINT64_FORMAT ", \"caused_by\": %" G_GUINT64_FORMAT
-                            ", \"fop\": \"%s\", ", failure->times, failure->unique, failure->caused_by, fop_name (failure->op));
+    g_string_append_printf (out,
+                            "\", \"times\": %u, \"unique\": %" G_GUINT64_FORMAT
+                            ", \"caused_by\": %" G_GUINT64_FORMAT ", \"fop\": \"%s\", ",
+                            failure->times, failure->unique, failure->caused_by,
+                            fop_name (failure->op));
     append_json_error (out, "error", failure->op_errno);
     g_string_append (out, ", \"path\": ");
     json_append_string (out, *failure->path ? failure->path : NULL);
@@ -130,7 +138,7 @@ append_json (GString *out, const struct failure *failure)
     g_string_append_printf (out, "], \"more_steps\": %u}", failure->more);
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static void
 append_one (const struct failure *failure, void *data)
@@ -172,9 +180,11 @@ set_record (GPtrArray *xlators, const char *what, GString *answer)
     failures_set_level (all ? FAILURES_ALL : FAILURES_NOTABLE);
     if (swallowed_is_on (xlators) != swallowed)
         swallowed_set (xlators, swallowed);
-    g_string_append_printf (answer, "from now on recorded: %s\n", all ? "all failures of requests"
-                            : swallowed ? "notable failures, also those that a translator turned into success"
-                                        : "notable failures of requests");
+    g_string_append_printf (
+        answer, "from now on recorded: %s\n",
+        all         ? "all failures of requests"
+        : swallowed ? "notable failures, also those that a translator turned into success"
+                    : "notable failures of requests");
     return true;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass explain: what each translator does with a file. What a translator has to say itself is dumpops.explain; the rest the core knows: what
- * it implements and may change, which way requests go, and each option with the place that it comes from. Nothing is asked of the file, which may be
+ * windlass explain: what each translator does with a file. What a translator has to say itself is
+ * dumpops.explain; the rest the core knows: what it implements and may change, which way requests
+ * go, and each option with the place that it comes from. Nothing is asked of the file, which may be
  * what hangs.
  */
 #include "daemon/daemon.h"
 
-#include "core/line.h"
-#include "core/opset.h"
+#include "core/base/printable.h"
+#include "core/table/opset.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,7 +41,7 @@ find (struct graph *graph, const char *path)
     return at;
 }
 
-/* --- options ------------------------------------------------------------------------------------ */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static void
 append_source (GString *out, const struct graph *graph, const struct option_setting *setting)
@@ -50,7 +51,8 @@ append_source (GString *out, const struct graph *graph, const struct option_sett
     else if (setting->by == SET_BY_COMMAND_LINE)
         g_string_append (out, "command line");
     else
-        g_string_append_printf (out, "%s:%d:%d", graph->volfile->path, setting->line, setting->column);
+        g_string_append_printf (out, "%s:%d:%d", graph->volfile->path, setting->line,
+                                setting->column);
 }
 
 static void
@@ -69,7 +71,7 @@ append_options (GString *out, const struct subject *subject, const xlator_t *xl)
     }
 }
 
-/* --- what the core knows of a translator -------------------------------------------------------- */
+/* --- what the core knows of a translator ------------------------------------------------------ */
 
 static opset_t
 implemented (const xlator_t *xl)
@@ -81,12 +83,7 @@ implemented (const xlator_t *xl)
     if (xl->api->every)
         ops = xl->api->every_ops ? xl->api->every_ops : OPSET_ALL;
 #define FOP(name) ops |= xl->api->fops.name ? OPSET_OF (FOP_##name) : 0;
-#define ARG(kind, name)
-#define REPLY(name)
-#define RET(kind, name)
-#define END(name)
 #include "fops.def"
-#include "core/undef.h"
     return ops;
 }
 
@@ -96,7 +93,8 @@ append_part (GString *out, const xlator_t *xl)
     const opset_t ops = implemented (xl);
 
     if (xl->pass_through) {
-        g_string_append (out, "    is passed through: no request comes here (option pass-through)\n");
+        g_string_append (out,
+                         "    is passed through: no request comes here (option pass-through)\n");
         return;
     }
     g_string_append (out, "    takes part in: ");
@@ -106,7 +104,8 @@ append_part (GString *out, const xlator_t *xl)
         opset_print (ops, out);
     else
         g_string_append (out, "no operation");
-    g_string_append (out, ops && ops != OPSET_ALL && xl->children ? "; all others pass by\n" : "\n");
+    g_string_append (out,
+                     ops && ops != OPSET_ALL && xl->children ? "; all others pass by\n" : "\n");
 }
 
 static void
@@ -115,8 +114,11 @@ append_touches (GString *out, unsigned touches)
     static const struct {
         unsigned bit;
         const char *what;
-    } rows[] = { { TOUCHES_DATA, "data" }, { TOUCHES_METADATA, "attributes" }, { TOUCHES_NAMES, "names" },
-                 { TOUCHES_ERRORS, "what fails, or how long it takes" }, { TOUCHES_ANSWERS, "when a write is answered" },
+    } rows[] = { { TOUCHES_DATA, "data" },
+                 { TOUCHES_METADATA, "attributes" },
+                 { TOUCHES_NAMES, "names" },
+                 { TOUCHES_ERRORS, "what fails, or how long it takes" },
+                 { TOUCHES_ANSWERS, "when a write is answered" },
                  { TOUCHES_OPENS, "when an open is answered" } };
     const char *comma = "";
 
@@ -175,7 +177,7 @@ append_xlator (GString *out, const struct subject *subject, xlator_t *xl)
     append_options (out, subject, xl);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void
 append_step (GString *out, const xlator_t *xl)
@@ -199,11 +201,17 @@ append_step (GString *out, const xlator_t *xl)
 static const char *
 kind_of (const inode_t *inode)
 {
-    static const char *const kinds[] = { [IA_IFREG] = "a file", [IA_IFDIR] = "a directory", [IA_IFLNK] = "a symbolic link",
-                                         [IA_IFBLK] = "a block device", [IA_IFCHR] = "a character device", [IA_IFIFO] = "a fifo",
+    static const char *const kinds[] = { [IA_IFREG] = "a file",
+                                         [IA_IFDIR] = "a directory",
+                                         [IA_IFLNK] = "a symbolic link",
+                                         [IA_IFBLK] = "a block device",
+                                         [IA_IFCHR] = "a character device",
+                                         [IA_IFIFO] = "a fifo",
                                          [IA_IFSOCK] = "a socket" };
 
-    return (unsigned) inode->ia_type < G_N_ELEMENTS (kinds) && kinds[inode->ia_type] ? kinds[inode->ia_type] : "something";
+    return (unsigned) inode->ia_type < G_N_ELEMENTS (kinds) && kinds[inode->ia_type]
+             ? kinds[inode->ia_type]
+             : "something";
 }
 
 static void
@@ -213,8 +221,9 @@ append_subject (GString *out, const struct subject *subject)
 
     line_append (out, subject->path, 4096);
     if (subject->inode)
-        g_string_append_printf (out, ": %s, gfid %s, number %" G_GUINT64_FORMAT "\n", kind_of (subject->inode),
-                                gfid_text (&subject->inode->gfid, gfid), inode_nodeid (subject->inode));
+        g_string_append_printf (out, ": %s, gfid %s, number %" G_GUINT64_FORMAT "\n",
+                                kind_of (subject->inode), gfid_text (&subject->inode->gfid, gfid),
+                                inode_nodeid (subject->inode));
     else
         g_string_append (out, ": not known to the kernel now; what follows goes by its path\n");
 }
@@ -226,7 +235,8 @@ is_of_meta (const struct bridge *bridge, const char *path)
     const char *name = bridge_hidden_name (bridge);
     const size_t length = name ? strlen (name) : 0;
 
-    return length > 0 && strncmp (path + 1, name, length) == 0 && (path[1 + length] == '/' || path[1 + length] == '\0');
+    return length > 0 && strncmp (path + 1, name, length) == 0
+        && (path[1 + length] == '/' || path[1 + length] == '\0');
 }
 
 int
@@ -239,11 +249,14 @@ command_explain (void *data, GBytes *input, GString *answer)
     struct subject subject = { running->graph, path, NULL };
 
     if (*path != '/') {
-        g_string_append (answer, "the input must be a path from the root of the mount, such as /dir/file");
+        g_string_append (answer,
+                         "the input must be a path from the root of the mount, such as /dir/file");
         return -EINVAL;
     }
     if (is_of_meta (running->bridge, path)) {
-        g_string_append_printf (answer, "%s: the daemon's own: requests about it reach no translator\n", path);
+        g_string_append_printf (answer,
+                                "%s: the daemon's own: requests about it reach no translator\n",
+                                path);
         return 0;
     }
     subject.inode = find (running->graph, path);

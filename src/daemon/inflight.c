@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass inflight: the requests without an answer, the oldest first. It is for mounts that are stuck, so nothing here waits for a
- * thread that serves requests, and what is answered is bounded: the main thread does it.
+ * windlass inflight: the requests without an answer, the oldest first. It is for mounts that are
+ * stuck, so nothing here waits for a thread that serves requests, and what is answered is bounded:
+ * the main thread does it.
  */
 #include "daemon/daemon.h"
 
-#include "core/clock.h"
-#include "core/json.h"
-#include "core/limit.h"
-#include "core/line.h"
-#include "core/seen.h"
+#include "core/time/clock.h"
+#include "core/base/json.h"
+#include "core/work/limit.h"
+#include "core/base/printable.h"
+#include "core/report/request-snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,20 +42,22 @@ collect (const call_stack_t *root, void *data)
 static int
 by_age (const void *a, const void *b)
 {
-    const int64_t one = ((const struct candidate *) a)->begin, other = ((const struct candidate *) b)->begin;
+    const int64_t one = ((const struct candidate *) a)->begin,
+                  other = ((const struct candidate *) b)->begin;
 
     return (one > other) - (one < other);
 }
 
-/* --- as text ------------------------------------------------------------------------------------ */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 static void
 append_place (GString *out, const struct seen_frame *frame)
 {
     g_string_append_c (out, '\'');
     line_append (out, frame->xl->name, 256);
-    g_string_append_printf (out, "' (%s), asked for %s by %s at %s:%d", frame->xl->type, fop_name (frame->op),
-                            frame->from ? frame->from->function : "?", frame->from ? frame->from->file : "?",
+    g_string_append_printf (out, "' (%s), asked for %s by %s at %s:%d", frame->xl->type,
+                            fop_name (frame->op), frame->from ? frame->from->function : "?",
+                            frame->from ? frame->from->file : "?",
                             frame->from ? frame->from->line : 0);
 }
 
@@ -74,7 +77,8 @@ append_way (GString *out, const struct seen_request *seen)
 static void
 append_text (GString *out, const struct seen_request *seen)
 {
-    g_string_append_printf (out, "request %" G_GUINT64_FORMAT ": %s", seen->unique, fop_name (seen->op));
+    g_string_append_printf (out, "request %" G_GUINT64_FORMAT ": %s", seen->unique,
+                            fop_name (seen->op));
     if (*seen->path) {
         g_string_append (out, " of ");
         line_append (out, seen->path, SEEN_PATH);
@@ -98,7 +102,7 @@ append_text (GString *out, const struct seen_request *seen)
     append_way (out, seen);
 }
 
-/* --- as JSON ------------------------------------------------------------------------------------ */
+/* --- as JSON ---------------------------------------------------------------------------------- */
 
 static void
 append_string (GString *out, const char *key, const char *text)
@@ -135,13 +139,16 @@ append_json (GString *out, const struct seen_request *seen)
     g_autoptr (GString) process = g_string_new (NULL);
 
     process_append (process, seen->pid);
-    g_string_append_printf (out, "{\"unique\": %" G_GUINT64_FORMAT ", \"age\": %.3f, \"fop\": \"%s\", ", seen->unique,
-                            seen->age / 1e9, fop_name (seen->op));
+    g_string_append_printf (out,
+                            "{\"unique\": %" G_GUINT64_FORMAT ", \"age\": %.3f, \"fop\": \"%s\", ",
+                            seen->unique, seen->age / 1e9, fop_name (seen->op));
     append_string (out, "path", *seen->path ? seen->path : NULL);
     g_string_append_printf (out, ", \"pid\": %d, ", seen->pid);
     append_string (out, "process", process->str);
-    g_string_append_printf (out, ", \"uid\": %u, \"gid\": %u, \"caused_by\": %" G_GUINT64_FORMAT ", \"frames\": [", seen->uid,
-                            seen->gid, seen->caused_by);
+    g_string_append_printf (out,
+                            ", \"uid\": %u, \"gid\": %u, \"caused_by\": %" G_GUINT64_FORMAT
+                            ", \"frames\": [",
+                            seen->uid, seen->gid, seen->caused_by);
     for (unsigned i = 0; i < seen->n; i++) {
         if (i)
             g_string_append (out, ", ");
@@ -150,7 +157,7 @@ append_json (GString *out, const struct seen_request *seen)
     g_string_append_printf (out, "], \"more_frames\": %u}", seen->more);
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static unsigned
 append_all (GString *out, const GArray *candidates, bool json)
@@ -159,7 +166,8 @@ append_all (GString *out, const GArray *candidates, bool json)
     unsigned shown = 0;
 
     for (guint i = 0; i < candidates->len && shown < SHOWN_MAX; i++) {
-        if (!stack_see (g_array_index (candidates, struct candidate, i).root, true, &seen) || seen.n == 0)
+        if (!stack_see (g_array_index (candidates, struct candidate, i).root, true, &seen)
+            || seen.n == 0)
             continue;
         if (json && shown)
             g_string_append (out, ",\n");

@@ -2,7 +2,7 @@
 /* The words of -o: the kernel's, those of fstab, and our own. */
 #include "daemon/daemon.h"
 
-#include "core/suggest.h"
+#include "core/base/suggest.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,16 +19,18 @@ static const char *const kernel_words[] = {
 
 /* For mount(8), systemd, or of no meaning to FUSE. */
 static const char *const ignored_words[] = {
-    "defaults", "auto",     "noauto",    "user",        "nouser",     "users",    "owner",     "group",
-    "_netdev",  "nofail",   "comment",   "relatime",    "norelatime", "strictatime", "nostrictatime",
-    "diratime", "nodiratime", "lazytime", "nolazytime", "silent",     "loud",     "mand",      "nomand",
-    "iversion", "noiversion", NULL,
+    "defaults",   "auto",        "noauto",        "user",     "nouser",     "users",
+    "owner",      "group",       "_netdev",       "nofail",   "comment",    "relatime",
+    "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "lazytime",
+    "nolazytime", "silent",      "loud",          "mand",     "nomand",     "iversion",
+    "noiversion", NULL,
 };
 
 static bool
 word_is_ignored (const char *key)
 {
-    return g_strv_contains (ignored_words, key) || g_str_has_prefix (key, "x-") || g_str_has_prefix (key, "X-");
+    return g_strv_contains (ignored_words, key) || g_str_has_prefix (key, "x-")
+        || g_str_has_prefix (key, "X-");
 }
 
 static void
@@ -100,7 +102,8 @@ say_unknown (const char *word, const char *key, char **ret_error)
         g_ptr_array_add (names, (char *) *known);
     suggestion = suggest_text (suggest_near (key, names));
     *ret_error = g_strdup_printf ("-o %s: there is no mount option '%s'%s", word, key,
-                                  *suggestion ? suggestion : "; 'windlass help mount/fuse' lists ours");
+                                  *suggestion ? suggestion
+                                              : "; 'windlass help mount/fuse' lists ours");
 }
 
 static int
@@ -114,7 +117,8 @@ word_add (struct program_options *options, const char *word, char **ret_error)
         return 0;
     if (g_strv_contains (kernel_words, pair[0])) {
         g_string_append_printf (options->kernel, "%s%s", options->kernel->len ? "," : "", word);
-        return strcmp (word, "ro") == 0 ? options_add_bridge (options, "read-only", NULL, ret_error) : 0;
+        return strcmp (word, "ro") == 0 ? options_add_bridge (options, "read-only", NULL, ret_error)
+                                        : 0;
     }
     value = pair[1] ? unescape (pair[1]) : NULL;
     if (strcmp (pair[0], "fuse-mountopts") == 0 && value)

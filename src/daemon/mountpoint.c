@@ -25,7 +25,8 @@ mount_at (const char *path, struct mount *ret_mount)
 {
     g_autofree char *text = NULL;
 
-    return g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL) && mount_find (text, path, ret_mount);
+    return g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL)
+        && mount_find (text, path, ret_mount);
 }
 
 static int
@@ -53,7 +54,8 @@ says_gone (int error)
     return error == ENOTCONN || error == ECONNABORTED;
 }
 
-/* The real path of a folder whose own attributes may be out of reach, because its daemon is gone. */
+/* The real path of a folder whose own attributes may be out of reach, because its daemon is
+ * gone. */
 static char *
 real_path (const char *path)
 {
@@ -69,8 +71,8 @@ real_path (const char *path)
     return real_dir ? g_build_filename (real_dir, name, NULL) : NULL;
 }
 
-/* A daemon that was killed leaves its mount behind, which answers nothing but "Transport endpoint is not
- * connected". Attributes may still be cached, this isn't. */
+/* A daemon that was killed leaves its mount behind, which answers nothing but "Transport endpoint
+ * is not connected". Attributes may still be cached, this isn't. */
 static bool
 daemon_is_gone (const char *path)
 {
@@ -90,11 +92,14 @@ clear_stale (const char *path, char **ret_error)
             return 0;
         r = unmount_stale (path);
         if (r < 0)
-            *ret_error = g_strdup_printf ("mount point '%s': its daemon is gone, and it can't be unmounted: %s", path,
-                                          g_strerror (-r));
+            *ret_error = g_strdup_printf (
+                "mount point '%s': its daemon is gone, and it can't be unmounted: %s", path,
+                g_strerror (-r));
         else
-            fprintf (stderr, "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it was unmounted\n", path,
-                     mount.source);
+            fprintf (stderr,
+                     "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it "
+                     "was unmounted\n",
+                     path, mount.source);
         mount_clear (&mount);
         if (r < 0)
             return r;
@@ -112,7 +117,8 @@ check_not_mounted (const char *path, char **ret_error)
     if (!mount_at (path, &mount))
         return 0;
     if (strcmp (mount.type, "fuse.windlass") == 0) {
-        *ret_error = g_strdup_printf ("mount point '%s' is already mounted (%s)", path, mount.source);
+        *ret_error = g_strdup_printf ("mount point '%s' is already mounted (%s)", path,
+                                      mount.source);
         r = -EBUSY;
     }
     mount_clear (&mount);
@@ -142,8 +148,9 @@ mountpoint_check (const char *path, char **ret_error)
     g_autofree char *real = real_path (path);
 
     if (!real) {
-        *ret_error = errno == ENOENT ? g_strdup_printf ("mount point '%s' does not exist", path)
-                                     : g_strdup_printf ("mount point '%s': %s", path, g_strerror (errno));
+        *ret_error = errno == ENOENT
+                       ? g_strdup_printf ("mount point '%s' does not exist", path)
+                       : g_strdup_printf ("mount point '%s': %s", path, g_strerror (errno));
         return NULL;
     }
     if (clear_stale (real, ret_error) < 0 || check_folder (real, ret_error) < 0)
@@ -173,7 +180,8 @@ holds (const struct stat *dir, const char *path)
 static const char *
 storage_of (const xlator_t *xl)
 {
-    for (guint i = 0; strcmp (xl->type, "storage/posix") == 0 && xl->settings && i < xl->settings->len; i++) {
+    for (guint i = 0;
+         strcmp (xl->type, "storage/posix") == 0 && xl->settings && i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
         if (strcmp (setting->option->key[0], "directory") == 0)
             return setting->text;
@@ -181,8 +189,8 @@ storage_of (const xlator_t *xl)
     return NULL;
 }
 
-/* A storage that holds its own mount point would ask itself for what is in there, and wait for its own
- * answer. */
+/* A storage that holds its own mount point would ask itself for what is in there, and wait for its
+ * own answer. */
 int
 mountpoint_check_storage (const struct graph *graph, const char *mountpoint, char **ret_error)
 {
@@ -193,8 +201,9 @@ mountpoint_check_storage (const struct graph *graph, const char *mountpoint, cha
 
         if (!dir || stat (dir, &st) < 0 || !holds (&st, mountpoint))
             continue;
-        *ret_error = g_strdup_printf ("volume '%s': directory '%s' must not hold its own mount point, '%s' (%s:%d)",
-                                      xl->name, dir, mountpoint, graph->volfile->path, xl->line);
+        *ret_error = g_strdup_printf (
+            "volume '%s': directory '%s' must not hold its own mount point, '%s' (%s:%d)", xl->name,
+            dir, mountpoint, graph->volfile->path, xl->line);
         return -EINVAL;
     }
     return 0;
@@ -215,13 +224,19 @@ mountpoint_notice (const struct graph *graph, const char *mountpoint)
 
     if (is_empty (mountpoint) || stat (mountpoint, &st) < 0)
         return;
-    fprintf (stderr, "windlass: notice: mount point '%s' is not empty; what is in it can't be seen while it is mounted\n", mountpoint);
+    fprintf (stderr,
+             "windlass: notice: mount point '%s' is not empty; what is in it can't be seen while "
+             "it is mounted\n",
+             mountpoint);
     for (guint i = 0; i < graph->xlators->len; i++) {
         const xlator_t *xl = graph->xlators->pdata[i];
         const char *dir = storage_of (xl);
 
         if (dir && holds (&st, dir))
-            fprintf (stderr, "windlass: notice: volume '%s': directory '%s' lies in the mount point: while it is mounted, that path shows "
-                     "the mount (%s:%d)\n", xl->name, dir, graph->volfile->path, xl->line);
+            fprintf (stderr,
+                     "windlass: notice: volume '%s': directory '%s' lies in the mount point: while "
+                     "it is mounted, that path shows "
+                     "the mount (%s:%d)\n",
+                     xl->name, dir, graph->volfile->path, xl->line);
     }
 }

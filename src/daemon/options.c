@@ -3,7 +3,7 @@
 #include "daemon/daemon.h"
 
 #include "cli/cli.h"
-#include "core/suggest.h"
+#include "core/base/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,11 +28,13 @@ option_is_flag (const struct xlator_option *row)
 {
     g_autofree char *allowed = NULL;
 
-    return row->type == OPTION_BOOL || (row->type == OPTION_ENUM && option_parse (row, "on", NULL, &allowed) == 0);
+    return row->type == OPTION_BOOL
+        || (row->type == OPTION_ENUM && option_parse (row, "on", NULL, &allowed) == 0);
 }
 
 int
-options_add_bridge (struct program_options *options, const char *key, const char *value, char **ret_error)
+options_add_bridge (struct program_options *options, const char *key, const char *value,
+                    char **ret_error)
 {
     const struct xlator_option *row = option_find (bridge_options, key);
     g_autofree char *allowed = NULL;
@@ -68,12 +70,13 @@ parse_row (const char *name, const char *value, void *data, GError **error)
     return FALSE;
 }
 
-/* "[on|off|translator]", in brackets if it may be left out: what --help shows, and completion offers. Other words for on and off aren't
- * shown. Never freed. */
+/* "[on|off|translator]", in brackets if it may be left out: what --help shows, and completion
+ * offers. Other words for on and off aren't shown. Never freed. */
 static const char *
 values_shown (const struct xlator_option *row)
 {
-    static const char *const synonyms[] = { "yes", "true", "enable", "1", "no", "false", "disable", "0", NULL };
+    static const char *const synonyms[] = { "yes",   "true",    "enable", "1", "no",
+                                            "false", "disable", "0",      NULL };
     const bool flag = option_is_flag (row);
     g_autoptr (GString) text = g_string_new (NULL);
 
@@ -128,23 +131,34 @@ context_new (struct parsed *parsed)
 {
     struct program_options *o = parsed->options;
     const GOptionEntry entries[] = {
-        { "volfile", 'f', 0, G_OPTION_ARG_FILENAME, &o->volfile, "the volfile; '-' is the standard input", "FILE" },
-        { "options", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->mount_words, "mount options", "OPTION,..." },
-        { "fuse-mountopts", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME_ARRAY, &parsed->mount_words, "", "" },
+        { "volfile", 'f', 0, G_OPTION_ARG_FILENAME, &o->volfile,
+          "the volfile; '-' is the standard input", "FILE" },
+        { "options", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->mount_words, "mount options",
+          "OPTION,..." },
+        { "fuse-mountopts", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME_ARRAY,
+          &parsed->mount_words, "", "" },
         { "no-daemon", 'N', 0, G_OPTION_ARG_NONE, &o->no_daemon, "stay in the foreground", NULL },
         { "debug", 0, 0, G_OPTION_ARG_NONE, &o->debug, "the same as -N -L DEBUG -l -", NULL },
-        { "log-file", 'l', 0, G_OPTION_ARG_FILENAME, &o->log_file, "the log; '-' is the terminal", "FILE" },
+        { "log-file", 'l', 0, G_OPTION_ARG_FILENAME, &o->log_file, "the log; '-' is the terminal",
+          "FILE" },
         { "log-level", 'L', 0, G_OPTION_ARG_FILENAME, &o->log_level, LOG_LEVEL_NAMES, "LEVEL" },
-        { "pid-file", 'p', 0, G_OPTION_ARG_FILENAME, &o->pid_file, "write the number of the process there", "FILE" },
-        { "volume-name", 0, 0, G_OPTION_ARG_FILENAME, &o->volume_name, "the volume at the top of the graph", "VOLUME" },
-        { "xlator-option", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_options, "set an option of a volume",
-          "VOLUME.KEY=VALUE" },
-        { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_dirs, "look for translators here first", "DIR" },
+        { "pid-file", 'p', 0, G_OPTION_ARG_FILENAME, &o->pid_file,
+          "write the number of the process there", "FILE" },
+        { "volume-name", 0, 0, G_OPTION_ARG_FILENAME, &o->volume_name,
+          "the volume at the top of the graph", "VOLUME" },
+        { "xlator-option", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_options,
+          "set an option of a volume", "VOLUME.KEY=VALUE" },
+        { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_dirs,
+          "look for translators here first", "DIR" },
         { "confine", 0, 0, G_OPTION_ARG_FILENAME, &o->confine_text,
-          "give up capabilities and system calls that a mount doesn't need: auto, or off", "auto|off" },
-        { "print-xlatordir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_xlatordir, "print where translators are", NULL },
-        { "print-logdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_logdir, "print where logs are", NULL },
-        { "print-statedumpdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_statedumpdir, "print where state dumps are", NULL },
+          "give up capabilities and system calls that a mount doesn't need: auto, or off",
+          "auto|off" },
+        { "print-xlatordir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_xlatordir,
+          "print where translators are", NULL },
+        { "print-logdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_logdir, "print where logs are",
+          NULL },
+        { "print-statedumpdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_statedumpdir,
+          "print where state dumps are", NULL },
         { "version", 'V', 0, G_OPTION_ARG_NONE, &parsed->version, "print the version", NULL },
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->rest, NULL, NULL },
         { 0 },
@@ -177,13 +191,15 @@ command_meant (char **argv)
 
     for (const struct cli_command *command = cli_commands; command->name; command++)
         g_ptr_array_add (names, (char *) command->name);
-    return suggest_text (argv[0] && argv[1] && *argv[1] != '-' ? suggest_near (argv[1], names) : NULL);
+    return suggest_text (argv[0] && argv[1] && *argv[1] != '-' ? suggest_near (argv[1], names)
+                                                               : NULL);
 }
 
 static bool
 usage_parse (const struct parsed *parsed, const GError *error, char **argv, int *ret_status)
 {
-    g_autofree char *option = suggest_option (error, parsed->names), *command = command_meant (argv);
+    g_autofree char *option = suggest_option (error, parsed->names),
+                    *command = command_meant (argv);
     g_autofree char *text = g_strconcat (error->message, *option ? option : command, NULL);
 
     return usage (text, ret_status);
@@ -204,7 +220,8 @@ print_and_go (const struct parsed *parsed)
         printf ("%s\n", log);
     if (parsed->print_statedumpdir)
         printf ("%s\n", run);
-    return parsed->version || parsed->print_xlatordir || parsed->print_logdir || parsed->print_statedumpdir;
+    return parsed->version || parsed->print_xlatordir || parsed->print_logdir
+        || parsed->print_statedumpdir;
 }
 
 static void
@@ -231,12 +248,14 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
         set_default (&options->log_file, "-");
     }
     if (options->log_level && log_level_parse (options->log_level, &options->level) < 0) {
-        error = g_strdup_printf ("log level must be " LOG_LEVEL_NAMES ", got '%s'", options->log_level);
+        error = g_strdup_printf ("log level must be " LOG_LEVEL_NAMES ", got '%s'",
+                                 options->log_level);
         return usage (error, ret_status);
     }
     options->confine = !options->confine_text || strcmp (options->confine_text, "off") != 0;
     if (options->confine && options->confine_text && strcmp (options->confine_text, "auto") != 0) {
-        error = g_strdup_printf ("option 'confine' must be auto or off, got '%s'", options->confine_text);
+        error = g_strdup_printf ("option 'confine' must be auto or off, got '%s'",
+                                 options->confine_text);
         return usage (error, ret_status);
     }
     if (!options->volfile) {
@@ -257,15 +276,17 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
     return true;
 }
 
-/* --read-only MOUNTPOINT: the library would take the next word for the value of an option that may do
- * without. */
+/* --read-only MOUNTPOINT: the library would take the next word for the value of an option that may
+ * do without. */
 static char **
 with_values (char **argv)
 {
     char **words = g_strdupv (argv);
 
     for (char **word = words; *word && strcmp (*word, "--") != 0; word++) {
-        const struct xlator_option *row = g_str_has_prefix (*word, "--") ? option_find (bridge_options, *word + 2) : NULL;
+        const struct xlator_option *row = g_str_has_prefix (*word, "--")
+                                            ? option_find (bridge_options, *word + 2)
+                                            : NULL;
         char *whole;
         if (!row || !option_is_flag (row))
             continue;
@@ -356,7 +377,8 @@ void
 options_resolve (struct program_options *options)
 {
     g_autofree char *path = path_absolute (options->volfile);
-    const bool passing = strcmp (options->volfile, "-") == 0 || g_str_has_prefix (path, "/dev/") || g_str_has_prefix (path, "/proc/");
+    const bool passing = strcmp (options->volfile, "-") == 0 || g_str_has_prefix (path, "/dev/")
+                      || g_str_has_prefix (path, "/proc/");
 
     make_absolute (options->xlator_dirs);
     resolve_environment ();

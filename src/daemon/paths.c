@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/daemon.h"
 
-#include "core/rundir.h"
+#include "core/base/rundir.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 char *
 path_log_dir (void)
 {
-    return geteuid () == 0 ? g_strdup (DIR_LOG) : g_build_filename (g_get_user_state_dir (), "windlass", NULL);
+    return geteuid () == 0 ? g_strdup (DIR_LOG)
+                           : g_build_filename (g_get_user_state_dir (), "windlass", NULL);
 }
 
 char *
@@ -37,7 +38,8 @@ path_log (const char *mountpoint, char **ret_error)
     name = g_strdup_printf ("%s.log", *mountpoint ? mountpoint : "root");
     g_strdelimit (name, "/", '-');
     if (g_mkdir_with_parents (dir, 0700) < 0) {
-        *ret_error = g_strdup_printf ("can't make the folder '%s' for the log: %s", dir, g_strerror (errno));
+        *ret_error = g_strdup_printf ("can't make the folder '%s' for the log: %s", dir,
+                                      g_strerror (errno));
         return NULL;
     }
     return g_build_filename (dir, name, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Signals come to the main thread, which is not in the way of requests, and serves the default main context while it waits. They aren't blocked, so that Ctrl-C in a
- * debugger still stops the program.
+ * Signals come to the main thread, which is not in the way of requests, and serves the default main
+ * context while it waits. They aren't blocked, so that Ctrl-C in a debugger still stops the
+ * program.
  */
 #include "daemon/daemon.h"
 
@@ -84,7 +85,8 @@ signals_wait (void)
     uint64_t rung;
     int event;
 
-    g_main_context_iteration (NULL, FALSE); /* the control socket has its turn between two signals */
+    g_main_context_iteration (NULL, FALSE); /* the control socket has its turn between two
+                                               signals */
     while ((event = take ()) < 0) {
         g_main_context_iteration (NULL, TRUE);
         if (read (bell, &rung, sizeof rung) < 0)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Numbers, as the daemon hears of them: windlass counts; windlass stats, top and graph, which say in a word what they want
- * (src/cli/numbers.c); SIGUSR2.
+ * Numbers, as the daemon hears of them: windlass counts; windlass stats, top and graph, which say
+ * in a word what they want (src/cli/numbers.c); SIGUSR2.
  */
 #include "daemon/daemon.h"
 
-#include "core/frame.h"
-#include "core/limit.h"
-#include "core/timer.h"
-#include "trace/busy.h"
-#include "trace/metrics.h"
-#include "trace/numbers.h"
+#include "core/edge/frame.h"
+#include "core/work/limit.h"
+#include "core/time/timer.h"
+#include "trace/metrics/busy.h"
+#include "trace/metrics/metrics.h"
+#include "trace/metrics/numbers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,21 +42,39 @@ count_descriptors (void)
 }
 
 /* And what windlass counts calls them. */
-enum { REQUESTS, WAITING, INODES, REMEMBERED, OPEN, TIMERS, DESCRIPTORS, IO_URING, THREADS, RSS, VALUES };
-static const char *const keys[VALUES] = { "requests", "waiting", "inodes", "remembered", "open", "timers", "descriptors", "io_uring", "threads", "rss" };
+enum {
+    REQUESTS,
+    WAITING,
+    INODES,
+    REMEMBERED,
+    OPEN,
+    TIMERS,
+    DESCRIPTORS,
+    IO_URING,
+    THREADS,
+    RSS,
+    VALUES
+};
+static const char *const keys[VALUES] = { "requests", "waiting", "inodes",      "remembered",
+                                          "open",     "timers",  "descriptors", "io_uring",
+                                          "threads",  "rss" };
 
 static void
 values_of (const struct running *running, struct metrics_value *ret_values)
 {
     static const struct metrics_value rows[VALUES + 1] = {
         [REQUESTS] = { "requests_in_flight", NULL, "requests that were not answered yet", 0 },
-        [WAITING] = { "requests_waiting", NULL, "those of them that wait for their turn, as many run as a limit allows", 0 },
+        [WAITING] = { "requests_waiting", NULL,
+                      "those of them that wait for their turn, as many run as a limit allows", 0 },
         [INODES] = { "inodes", NULL, "inodes in memory", 0 },
         [REMEMBERED] = { "inodes_remembered", NULL, "inodes of those that nobody refers to", 0 },
         [OPEN] = { "open_files", NULL, "files and directories that are open", 0 },
         [TIMERS] = { "timers", NULL, "calls that wait for their time", 0 },
         [DESCRIPTORS] = { "descriptors", NULL, "descriptors that the daemon has open", 0 },
-        [IO_URING] = { "io_uring", NULL, "1 while requests come through io_uring, 0 while they are read from the device", 0 },
+        [IO_URING] = { "io_uring", NULL,
+                       "1 while requests come through io_uring, 0 while they are read from the "
+                       "device",
+                       0 },
         [THREADS] = { "threads", NULL, "threads of the daemon", 0 },
         [RSS] = { "resident_memory", "bytes", "memory of the daemon", 0 },
     };
@@ -101,8 +119,11 @@ set_measuring (const struct running *running, bool on, GString *answer)
         return -EALREADY;
     }
     numbers_set (running->graph->xlators, NUMBERS_SET, on);
-    g_string_append_printf (answer, "measuring is %s\n", on ? "on" : numbers_on (running->graph->xlators)
-                            ? "off, but for a windlass top that looks at the moment" : "off; what was counted stays");
+    g_string_append_printf (answer, "measuring is %s\n",
+                            on ? "on"
+                            : numbers_on (running->graph->xlators)
+                                ? "off, but for a windlass top that looks at the moment"
+                                : "off; what was counted stays");
     return 0;
 }
 
@@ -117,7 +138,8 @@ running_measure (const struct running *running)
         g_autofree char *unused = NULL;
 
         if (strcmp (setting->option->key[0], "latency-measurement") == 0 && setting->text)
-            option_parse (&(struct xlator_option){ .type = OPTION_BOOL, .size = sizeof on }, setting->text, &on, &unused);
+            option_parse (&(struct xlator_option){ .type = OPTION_BOOL, .size = sizeof on },
+                          setting->text, &on, &unused);
     }
     if (on)
         numbers_set (running->graph->xlators, NUMBERS_SET, true);
@@ -151,14 +173,16 @@ renew_lease (struct running *running, const char *seconds, GString *answer)
     const guint64 n = g_ascii_strtoull (seconds, &end, 10);
 
     if (!g_ascii_isdigit (*seconds) || *end || n < 1 || n > LEASE_MAX) {
-        g_string_append_printf (answer, "a lease must be 1 to %d seconds, got '%s'", LEASE_MAX, seconds);
+        g_string_append_printf (answer, "a lease must be 1 to %d seconds, got '%s'", LEASE_MAX,
+                                seconds);
         return -EINVAL;
     }
     if (running->lease)
         g_source_remove (running->lease);
     running->lease = g_timeout_add_seconds ((guint) n, lease_ended, running);
     numbers_set (running->graph->xlators, NUMBERS_LEASED, true);
-    busy_set (running->graph->xlators, bridge_xlator (running->bridge), running->graph->itable, true);
+    busy_set (running->graph->xlators, bridge_xlator (running->bridge), running->graph->itable,
+              true);
     return 0;
 }
 
@@ -169,7 +193,8 @@ static char *
 name_of (const struct running *running, enum busy_by by, const struct busy_row *row)
 {
     const uint64_t key = row->key;
-    g_autoptr (inode_t) inode = by == BUSY_PATH ? inode_get_nodeid (running->graph->itable, key) : NULL;
+    g_autoptr (inode_t) inode = by == BUSY_PATH ? inode_get_nodeid (running->graph->itable, key)
+                                                : NULL;
     g_autofree char *file = g_strdup_printf ("/proc/%" G_GUINT64_FORMAT "/comm", key), *comm = NULL;
 
     if (by == BUSY_PATH)
@@ -191,7 +216,8 @@ add_busy (const struct running *running, enum busy_by by, GString *answer)
     for (size_t i = 0; i < n; i++) {
         const struct busy_row *row = &rows[i];
         g_autofree char *name = name_of (running, by, row), *escaped = g_strescape (name, NULL);
-        const uint64_t values[] = { row->key, row->count, row->over, row->failed, row->bytes, row->sum, row->max };
+        const uint64_t values[] = { row->key,   row->count, row->over, row->failed,
+                                    row->bytes, row->sum,   row->max };
 
         g_string_append (answer, by == BUSY_PATH ? "path" : "process");
         for (size_t j = 0; j < G_N_ELEMENTS (values); j++)
@@ -220,7 +246,8 @@ running_stats (void *data, GBytes *input, GString *answer)
 {
     struct running *running = data;
     struct metrics_value values[VALUES + 1];
-    const struct metrics_of of = { running->graph->xlators, running->mountpoint, PACKAGE_VERSION, values };
+    const struct metrics_of of = { running->graph->xlators, running->mountpoint, PACKAGE_VERSION,
+                                   values };
     g_autofree char *word = g_strndup (g_bytes_get_data (input, NULL), g_bytes_get_size (input));
 
     values_of (running, values);
@@ -240,7 +267,9 @@ running_stats (void *data, GBytes *input, GString *answer)
     else if (*word == '\0' || strcmp (word, "openmetrics") == 0)
         metrics_openmetrics (&of, answer);
     else {
-        g_string_append_printf (answer, "stats can be told on, off, openmetrics, json, lines, sums, top SECONDS and top-ends, not '%s'",
+        g_string_append_printf (answer,
+                                "stats can be told on, off, openmetrics, json, lines, sums, top "
+                                "SECONDS and top-ends, not '%s'",
                                 word);
         return -EINVAL;
     }
@@ -253,21 +282,24 @@ void
 running_dump_metrics (const struct running *running)
 {
     struct metrics_value values[VALUES + 1];
-    const struct metrics_of of = { running->graph->xlators, running->mountpoint, PACKAGE_VERSION, values };
+    const struct metrics_of of = { running->graph->xlators, running->mountpoint, PACKAGE_VERSION,
+                                   values };
     g_autofree char *dir = path_run_dir ();
     g_autofree char *path = g_strdup_printf ("%s/windlass.%d.metrics", dir, getpid ());
     g_autoptr (GString) out = g_string_new (NULL), off = g_string_new (NULL);
     g_autoptr (GError) error = NULL;
 
     if (!numbers_on (running->graph->xlators)) {
-        say_command (running, "; measuring is off, numbers are from earlier; start with", "stats", off);
+        say_command (running, "; measuring is off, numbers are from earlier; start with", "stats",
+                     off);
         g_string_append (off, " --on");
     }
     values_of (running, values);
     metrics_openmetrics (&of, out);
     g_mkdir_with_parents (dir, 0700);
     /* Written beside it, and renamed: who collects it sees the old one or the new one. */
-    if (g_file_set_contents_full (path, out->str, (gssize) out->len, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
+    if (g_file_set_contents_full (path, out->str, (gssize) out->len, G_FILE_SET_CONTENTS_CONSISTENT,
+                                  0600, &error))
         gf_log (NULL, GF_LOG_INFO, "metrics written to '%s'%s", path, off->str);
     else
         gf_log (NULL, GF_LOG_ERROR, "can't write the metrics to '%s': %s", path, error->message);

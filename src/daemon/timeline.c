@@ -2,16 +2,17 @@
 /* windlass timeline, as the daemon hears it: "start" and lines of key=value, "stop" or "clear". */
 #include "daemon/daemon.h"
 
-#include "core/suggest.h"
-#include "core/ticks.h"
-#include "trace/timeline.h"
+#include "core/base/suggest.h"
+#include "core/time/ticks.h"
+#include "trace/timeline/timeline.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
 
 #define STILL_RECORDED "a timeline is being recorded; end it first with"
-#define PATIENCE 20000000 /* nanoseconds for which the main thread waits; then whoever asked asks again */
+/* nanoseconds for which the main thread waits; then whoever asked asks again */
+#define PATIENCE 20000000
 
 /* What start is told. */
 struct wishes {
@@ -25,8 +26,16 @@ static const struct xlator_option rows[] = {
     { .key = { "fop" }, .type = OPTION_STRING, OPTION_FIELD (struct wishes, fop) },
     { .key = { "translator" }, .type = OPTION_STRING, OPTION_FIELD (struct wishes, translator) },
     { .key = { "min" }, .type = OPTION_TIME, OPTION_FIELD (struct wishes, min), .max = 86400 },
-    { .key = { "slowest" }, .type = OPTION_INT, OPTION_FIELD (struct wishes, slowest), .min = 1, .max = 100000 },
-    { .key = { "memory" }, .type = OPTION_SIZE, OPTION_FIELD (struct wishes, memory), .min = 1 << 20, .max = (double) (1LL << 30) },
+    { .key = { "slowest" },
+      .type = OPTION_INT,
+      OPTION_FIELD (struct wishes, slowest),
+      .min = 1,
+      .max = 100000 },
+    { .key = { "memory" },
+      .type = OPTION_SIZE,
+      OPTION_FIELD (struct wishes, memory),
+      .min = 1 << 20,
+      .max = (double) (1LL << 30) },
     { .key = { NULL } },
 };
 
@@ -96,11 +105,13 @@ no_volume (const struct graph *graph, const char *word, GString *answer)
         g_ptr_array_add (names, (char *) xl->type);
     }
     suggestion = suggest_text (suggest_near (word, names));
-    g_string_append_printf (answer, "--translator: no volume or type '%s' in the graph%s", word, suggestion);
+    g_string_append_printf (answer, "--translator: no volume or type '%s' in the graph%s", word,
+                            suggestion);
     if (!*suggestion) {
         g_string_append (answer, "; there are ");
         for (guint i = 0; i < graph->xlators->len; i++)
-            g_string_append_printf (answer, "%s%s", i ? ", " : "", ((xlator_t *) graph->xlators->pdata[i])->name);
+            g_string_append_printf (answer, "%s%s", i ? ", " : "",
+                                    ((xlator_t *) graph->xlators->pdata[i])->name);
     }
     return -EINVAL;
 }
@@ -130,7 +141,8 @@ start_with (const struct running *running, const struct wishes *wishes, GString 
     int r;
 
     if (timeline_is_on ()) {
-        say_command (running, "a timeline is being recorded already; end it with", "timeline stop", answer);
+        say_command (running, "a timeline is being recorded already; end it with", "timeline stop",
+                     answer);
         return -EALREADY;
     }
     if (opset_parse (wishes->fop, &settings.fops, &problem) < 0) {
@@ -175,17 +187,22 @@ stop (const struct running *running, GString *answer)
         return r;
     }
     if (r < 0) {
-        say_command (running, "no timeline is being recorded; begin with", "timeline start", answer);
+        say_command (running, "no timeline is being recorded; begin with", "timeline start",
+                     answer);
         return r;
     }
     if (counts.seen > 0 && counts.filtered == counts.seen) {
-        g_string_append_printf (answer, "the filters left none of %" G_GUINT64_FORMAT " requests; the timeline has ended, nothing is "
-                                "written", counts.seen);
+        g_string_append_printf (answer,
+                                "the filters left none of %" G_GUINT64_FORMAT
+                                " requests; the timeline has ended, nothing is "
+                                "written",
+                                counts.seen);
         return -ENODATA;
     }
     g_string_append_printf (answer, "%" G_GUINT64_FORMAT " requests", counts.seen);
     say_count (answer, counts.filtered, "of them left out by filters");
-    say_count (answer, counts.dropped, "of them dropped, the oldest, for want of memory (--memory)");
+    say_count (answer, counts.dropped,
+               "of them dropped, the oldest, for want of memory (--memory)");
     say_count (answer, counts.at_start, "were under way at the start");
     say_count (answer, counts.at_end, "are still under way");
     say_count (answer, counts.lost, "records lost, for which the rings had no room");
@@ -222,7 +239,8 @@ running_timeline (void *data, GBytes *input, GString *answer)
         return stop (running, answer);
     if (lines[0] && strcmp (lines[0], "clear") == 0)
         return clear (running, answer);
-    g_string_append_printf (answer, "a timeline can be told start, stop and clear, not '%s'", lines[0] ? lines[0] : "");
+    g_string_append_printf (answer, "a timeline can be told start, stop and clear, not '%s'",
+                            lines[0] ? lines[0] : "");
     return -EINVAL;
 }
 
@@ -231,7 +249,9 @@ running_timeline (void *data, GBytes *input, GString *answer)
 static int
 format_of (GBytes *rest, enum timeline_format *ret_format, GString *answer)
 {
-    static const char *const names[] = { [TIMELINE_JSON] = "json", [TIMELINE_TEXT] = "text", [TIMELINE_FOLDED] = "folded" };
+    static const char *const names[] = {
+        [TIMELINE_JSON] = "json", [TIMELINE_TEXT] = "text", [TIMELINE_FOLDED] = "folded"
+    };
     gsize size;
     const char *bytes = g_bytes_get_data (rest, &size);
 
@@ -258,7 +278,8 @@ running_timeline_cat (void *data, GBytes *input, GString *answer)
     if (r == 0) {
         r = timeline_print (format, &at, CONTROL_PIECE, answer, &more);
         if (r < 0)
-            say_command (data, r == -EBUSY ? STILL_RECORDED : "there is no recorded timeline; begin with",
+            say_command (data,
+                         r == -EBUSY ? STILL_RECORDED : "there is no recorded timeline; begin with",
                          r == -EBUSY ? "timeline stop" : "timeline start", answer);
     }
     if (r < 0)

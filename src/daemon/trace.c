@@ -8,9 +8,9 @@
  */
 #include "daemon/daemon.h"
 
-#include "core/option.h"
-#include "core/opset.h"
-#include "core/suggest.h"
+#include "core/edge/option.h"
+#include "core/table/opset.h"
+#include "core/base/suggest.h"
 #include "trace/functions/functions.h"
 
 #include <errno.h>
@@ -21,11 +21,17 @@ struct wish {
     const struct running *running;
 };
 
-static const struct xlator_option min_row = { { "min" }, OPTION_TIME, .max = 86400, .size = sizeof (int64_t) };
-static const struct xlator_option pid_row = { { "pid" }, OPTION_INT, .min = 1, .max = INT32_MAX, .size = sizeof (int64_t) };
-static const struct xlator_option buffer_row = {
-    { "buffer" }, OPTION_SIZE, .min = FUNCTIONS_BUFFER_MIN, .max = FUNCTIONS_BUFFER_MAX, .size = sizeof (uint64_t)
+static const struct xlator_option min_row = {
+    { "min" }, OPTION_TIME, .max = 86400, .size = sizeof (int64_t)
 };
+static const struct xlator_option pid_row = {
+    { "pid" }, OPTION_INT, .min = 1, .max = INT32_MAX, .size = sizeof (int64_t)
+};
+static const struct xlator_option buffer_row = { { "buffer" },
+                                                 OPTION_SIZE,
+                                                 .min = FUNCTIONS_BUFFER_MIN,
+                                                 .max = FUNCTIONS_BUFFER_MAX,
+                                                 .size = sizeof (uint64_t) };
 
 static int
 take_value (const struct xlator_option *row, const char *text, void *value, GString *answer)
@@ -86,9 +92,11 @@ take_pid (struct wish *wish, const char *text, GString *answer)
 static int
 check_counts (const struct functions_gate *gate, GString *answer)
 {
-    if (gate->translators->len <= FUNCTIONS_GATE_MAX && gate->paths->len <= FUNCTIONS_GATE_MAX && gate->pids->len <= FUNCTIONS_GATE_MAX)
+    if (gate->translators->len <= FUNCTIONS_GATE_MAX && gate->paths->len <= FUNCTIONS_GATE_MAX
+        && gate->pids->len <= FUNCTIONS_GATE_MAX)
         return 0;
-    g_string_append_printf (answer, "a trace takes at most %d volumes, paths and processes", FUNCTIONS_GATE_MAX);
+    g_string_append_printf (answer, "a trace takes at most %d volumes, paths and processes",
+                            FUNCTIONS_GATE_MAX);
     return -EINVAL;
 }
 
@@ -140,7 +148,9 @@ take_lines (struct wish *wish, GBytes *input, GString *answer)
 int
 command_trace_start (void *data, GBytes *input, GString *answer)
 {
-    struct wish wish = { .functions = { .globs = g_ptr_array_new_with_free_func (g_free), .buffer = 1 << 20 }, .running = data };
+    struct wish wish = { .functions = { .globs = g_ptr_array_new_with_free_func (g_free),
+                                        .buffer = 1 << 20 },
+                         .running = data };
     struct functions_gate *gate = &wish.functions.gate;
     int r;
 

@@ -14,7 +14,13 @@ static bool
 op_names (enum fop op)
 {
     switch (op) {
-    case FOP_lookup: case FOP_mknod: case FOP_mkdir: case FOP_symlink: case FOP_create: case FOP_unlink: case FOP_rmdir:
+    case FOP_lookup:
+    case FOP_mknod:
+    case FOP_mkdir:
+    case FOP_symlink:
+    case FOP_create:
+    case FOP_unlink:
+    case FOP_rmdir:
     case FOP_rename:
         return true;
     default:
@@ -22,7 +28,8 @@ op_names (enum fop op)
     }
 }
 
-/* Is all of it within the request's own memory, which is never unmapped? A local that was too large for that is elsewhere, and may go. */
+/* Is all of it within the request's own memory, which is never unmapped? A local that was too large
+ * for that is elsewhere, and may go. */
 static bool
 is_within (const call_stack_t *root, const void *at, size_t size)
 {
@@ -32,7 +39,8 @@ is_within (const call_stack_t *root, const void *at, size_t size)
            && begin <= root->local_bytes + sizeof root->local_bytes - size;
 }
 
-/* Byte by byte, as another thread may write there. A request whose name hasn't been noted yet has none. */
+/* Byte by byte, as another thread may write there. A request whose name hasn't been noted yet has
+ * none. */
 LOOKS_AT_RUNNING_REQUESTS static void
 copy_name (const call_stack_t *root, const volatile char *from, char *ret_name, size_t size)
 {
@@ -57,6 +65,6 @@ bridge_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_
         copy_name (root, local->name, name, sizeof name);
     if (!root->about)
         return false;
-    return inode_path_of_nodeid (mine ? maker->graph->itable : this->graph->itable, root->about, *name ? name : NULL, may_wait, ret_path,
-                                 size);
+    return inode_path_of_nodeid (mine ? maker->graph->itable : this->graph->itable, root->about,
+                                 *name ? name : NULL, may_wait, ret_path, size);
 }

@@ -18,10 +18,11 @@ dump_session (struct bridge *bridge, GString *out)
     if (!up)
         return;
     g_string_append_printf (out, "proto_minor=%u\n", bridge->proto_minor);
-    g_string_append_printf (out, "direct_io_mode=%s\nfopen_keep_cache=%s\n", choice_text (bridge->direct_io), choice_text (bridge->keep_cache));
+    g_string_append_printf (out, "direct_io_mode=%s\nfopen_keep_cache=%s\n",
+                            choice_text (bridge->direct_io), choice_text (bridge->keep_cache));
     ring_dump (bridge, out);
-    g_string_append_printf (out, "kernel_writeback_cache=%s\nidmapped_mounts=%s\n", choice_text (bridge->writeback),
-                            choice_text (bridge->idmapped));
+    g_string_append_printf (out, "kernel_writeback_cache=%s\nidmapped_mounts=%s\n",
+                            choice_text (bridge->writeback), choice_text (bridge->idmapped));
     passthrough_dump (bridge, out);
 }
 
@@ -35,14 +36,18 @@ bridge_dump (xlator_t *this, GString *out)
     readers = bridge->n_readers;
     pthread_mutex_unlock (&bridge->lock);
     g_string_append_printf (out, "fd=%d\n", fuse_session_fd (bridge->session));
-    g_string_append_printf (out, "volfile=%s\nmount_point=%s\n", bridge->graph->volfile->path, bridge->mountpoint);
+    g_string_append_printf (out, "volfile=%s\nmount_point=%s\n", bridge->graph->volfile->path,
+                            bridge->mountpoint);
     dump_session (bridge, out);
-    g_string_append_printf (out, "entry_timeout=%f\nattribute_timeout=%f\nnegative_timeout=%f\n", bridge->settings.entry_timeout,
-                            bridge->settings.attribute_timeout, bridge->settings.negative_timeout);
+    g_string_append_printf (out, "entry_timeout=%f\nattribute_timeout=%f\nnegative_timeout=%f\n",
+                            bridge->settings.entry_timeout, bridge->settings.attribute_timeout,
+                            bridge->settings.negative_timeout);
     g_string_append_printf (out, "read_only=%s\n", choice_text (bridge->settings.read_only));
     g_string_append_printf (out, "readers=%u\nreaders_waiting=%u\nreaders_parked=%u\n", readers,
-                            __atomic_load_n (&bridge->idle, __ATOMIC_RELAXED), __atomic_load_n (&bridge->parked, __ATOMIC_RELAXED));
-    g_string_append_printf (out, "threads_failed=%u\n", __atomic_load_n (&bridge->starts.total, __ATOMIC_RELAXED));
+                            __atomic_load_n (&bridge->idle, __ATOMIC_RELAXED),
+                            __atomic_load_n (&bridge->parked, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "threads_failed=%u\n",
+                            __atomic_load_n (&bridge->starts.total, __ATOMIC_RELAXED));
     limits_dump (bridge, out);
     g_string_append_printf (out, "open=%u\n", bridge_count_open (bridge));
 }
@@ -55,26 +60,39 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     const struct bridge_settings *settings = &bridge->settings;
     const bool file = !inode || inode->ia_type == IA_IFREG;
 
-    g_string_append_printf (out, "the kernel keeps its attributes for %g s (attribute-timeout) and its name for %g s (entry-timeout)\n",
+    g_string_append_printf (out,
+                            "the kernel keeps its attributes for %g s (attribute-timeout) and its "
+                            "name for %g s (entry-timeout)\n",
                             settings->attribute_timeout, settings->entry_timeout);
     ring_describe (bridge, out);
     limits_explain (bridge, out);
     if (file && bridge->direct_io)
-        g_string_append (out, "reads and writes go past the kernel's page cache (direct-io-mode)\n");
+        g_string_append (out,
+                         "reads and writes go past the kernel's page cache (direct-io-mode)\n");
     else if (file)
-        g_string_append_printf (out, "the kernel caches its pages (direct-io-mode); they %s when it is opened again (fopen-keep-cache), and %s when its "
-                                "size or time changes (auto-invalidation)\n", bridge->keep_cache ? "stay" : "go",
+        g_string_append_printf (out,
+                                "the kernel caches its pages (direct-io-mode); they %s when it is "
+                                "opened again (fopen-keep-cache), and %s when its "
+                                "size or time changes (auto-invalidation)\n",
+                                bridge->keep_cache ? "stay" : "go",
                                 settings->auto_invalidation ? "go" : "stay");
     if (file)
-        g_string_append_printf (out, "%s (kernel-writeback-cache)\n", bridge->writeback
-                                ? "the kernel collects writes and sends them later; those that neither fsync nor close has sent are lost with the daemon"
-                                : "each write comes here at once; if the kernel collected them, small ones would be faster, and lost with the daemon "
-                                  "until fsync or close");
+        g_string_append_printf (out, "%s (kernel-writeback-cache)\n",
+                                bridge->writeback
+                                    ? "the kernel collects writes and sends them later; those that "
+                                      "neither fsync nor close has sent are lost with the daemon"
+                                    : "each write comes here at once; if the kernel collected "
+                                      "them, small ones would be faster, and lost with the daemon "
+                                      "until fsync or close");
     if (file)
-        g_string_append_printf (out, "%s (lock-forwarding)\n", settings->lock_forwarding
-                                ? "locks come here, and storage takes them in the directory" : "the kernel keeps locks, those of this mount alone");
+        g_string_append_printf (out, "%s (lock-forwarding)\n",
+                                settings->lock_forwarding
+                                    ? "locks come here, and storage takes them in the directory"
+                                    : "the kernel keeps locks, those of this mount alone");
     if (file && bridge->spares_flush)
-        g_string_append (out, "a file that was only read is closed without a flush, as only storage would see it\n");
+        g_string_append (
+            out,
+            "a file that was only read is closed without a flush, as only storage would see it\n");
     if (settings->read_only)
         g_string_append (out, "nothing may be changed (read-only)\n");
 }

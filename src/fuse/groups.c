@@ -5,8 +5,8 @@
  */
 #include "fuse/internal.h"
 
-#include "core/process.h"
-#include "core/stack.h"
+#include "core/base/process.h"
+#include "core/edge/stack.h"
 
 #include <stdlib.h>
 
@@ -100,7 +100,8 @@ line_has (const char *status, const char *begin, gid_t number)
     return found;
 }
 
-/* Who asked may be gone, if he didn't wait, and his number be somebody else's, whose groups are none of his. */
+/* Who asked may be gone, if he didn't wait, and his number be somebody else's, whose groups are
+ * none of his. */
 static bool
 is_still (const struct caller *caller, const char *status)
 {
@@ -122,7 +123,8 @@ groups_parse (const struct caller *caller, const char *status)
     return entry;
 }
 
-/* A caller outside our pid namespace has number 0, one that is gone has no file: neither has groups then. */
+/* A caller outside our pid namespace has number 0, one that is gone has no file: neither has groups
+ * then. */
 static struct groups_entry *
 groups_ask (const struct caller *caller)
 {
@@ -159,7 +161,8 @@ groups_remembered (struct groups_cache *cache, call_stack_t *root, const struct 
 int
 groups_find (call_stack_t *root)
 {
-    /* A request that a translator made in the caller's name (stack_new_like) begins with that translator. */
+    /* A request that a translator made in the caller's name (stack_new_like) begins with that
+     * translator. */
     const struct bridge *bridge = root->frames[0].this->graph->top->parents->xlator->private;
     struct groups_cache *cache = bridge->groups;
     const struct caller caller = { root->pid, root->uid, root->gid };

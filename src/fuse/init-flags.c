@@ -2,12 +2,13 @@
 /*
  * What passes between libfuse and the device.
  *
- * libfuse 3.14 knows nothing of FUSE_HANDLE_KILLPRIV_V2, without which the kernel asks for security.capability before
- * each write; and what it knows of FUSE_PARALLEL_DIROPS it keeps to itself. So the kernel's offer is noted
- * as it comes in, and what the library left out is added to its answer.
+ * libfuse 3.14 knows nothing of FUSE_HANDLE_KILLPRIV_V2, without which the kernel asks for
+ * security.capability before each write; and what it knows of FUSE_PARALLEL_DIROPS it keeps to
+ * itself. So the kernel's offer is noted as it comes in, and what the library left out is added to
+ * its answer.
  */
 #include "fuse/internal.h"
-#include "fuse/uring.h"
+#include "fuse/ring/uring.h"
 
 #include <linux/fuse.h>
 #include <string.h>
@@ -19,16 +20,19 @@ note_offer (struct bridge *bridge, const void *buf, size_t size)
     const struct fuse_in_header *header = buf;
     const struct fuse_init_in *init = (const void *) (header + 1);
 
-    if (size < sizeof *header + offsetof (struct fuse_init_in, flags2) || header->opcode != FUSE_INIT)
+    if (size < sizeof *header + offsetof (struct fuse_init_in, flags2)
+        || header->opcode != FUSE_INIT)
         return;
     bridge->init.unique = header->unique;
     bridge->init.offered = init->flags;
-    if (init->flags & FUSE_INIT_EXT && size >= sizeof *header + offsetof (struct fuse_init_in, unused))
+    if (init->flags & FUSE_INIT_EXT
+        && size >= sizeof *header + offsetof (struct fuse_init_in, unused))
         bridge->init.offered |= (uint64_t) init->flags2 << 32;
 }
 
-/* While a mount goes, a request can be taken back from who is just reading it, and then the kernel says "aborted" instead of
- * "no such device". It is the same to us, and the library only knows the latter. */
+/* While a mount goes, a request can be taken back from who is just reading it, and then the kernel
+ * says "aborted" instead of "no such device". It is the same to us, and the library only knows the
+ * latter. */
 static void
 gone_is_gone (ssize_t n)
 {
@@ -59,7 +63,8 @@ write_init (struct bridge *bridge, int fd, const struct iovec *iov)
 {
     struct fuse_out_header header;
     struct fuse_init_out out = { 0 };
-    struct iovec mine[2] = { { &header, sizeof header }, { &out, MIN (iov[1].iov_len, sizeof out) } };
+    struct iovec mine[2] = { { &header, sizeof header },
+                             { &out, MIN (iov[1].iov_len, sizeof out) } };
     const uint64_t added = bridge->init.wanted & bridge->init.offered;
     const uint32_t depth = PASSTHROUGH_DEPTH;
 
@@ -99,8 +104,8 @@ init_flags_backing (struct fuse_file_info *fi, int id)
     backing_id = id;
 }
 
-/* The library before 3.17 leaves the last word of struct fuse_open_out empty, in which the kernel takes the number. It is the end of
- * the answer to an open and to a create. */
+/* The library before 3.17 leaves the last word of struct fuse_open_out empty, in which the kernel
+ * takes the number. It is the end of the answer to an open and to a create. */
 static void
 add_backing (const struct iovec *iov, int count)
 {
@@ -125,7 +130,8 @@ add_backing (const struct iovec *iov, int count)
 
 #endif
 
-/* From the answer on the kernel waits for the ring with all it has to ask: so all that can fail is done before. */
+/* From the answer on the kernel waits for the ring with all it has to ask: so all that can fail is
+ * done before. */
 static void
 ring_offer (struct bridge *bridge)
 {
@@ -151,7 +157,8 @@ answer_init (struct bridge *bridge, int fd, const struct iovec *iov, int count)
 {
     const struct fuse_out_header *header = iov[0].iov_base;
     /* The kernel may have to be asked again, for an older version, before there are flags. */
-    const bool flags = count == 2 && header->error == 0 && iov[1].iov_len > FUSE_COMPAT_INIT_OUT_SIZE;
+    const bool flags = count == 2 && header->error == 0
+                    && iov[1].iov_len > FUSE_COMPAT_INIT_OUT_SIZE;
     ssize_t n;
 
     if (flags)
@@ -166,8 +173,8 @@ answer_init (struct bridge *bridge, int fd, const struct iovec *iov, int count)
     return n;
 }
 
-/* The library prints what goes wrong here, except for ENOENT: the caller is gone. Nor does it matter that
- * the mount is. */
+/* The library prints what goes wrong here, except for ENOENT: the caller is gone. Nor does it
+ * matter that the mount is. */
 static ssize_t
 device_writev (int fd, struct iovec *iov, int count, void *userdata)
 {
@@ -177,14 +184,16 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
     add_backing (iov, count);
     if (ring_has (bridge, iov))
         return ring_answer (bridge, iov, count);
-    if (G_UNLIKELY (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE)) && is_init (bridge, iov))
+    if (G_UNLIKELY (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
+        && is_init (bridge, iov))
         n = answer_init (bridge, fd, iov, count);
     else
         n = writev (fd, iov, count);
     gone_is_gone (n);
     if (n < 0 && errno != ENOENT) {
         if (errno != ENODEV)
-            gf_log (&bridge->xlator, GF_LOG_WARNING, "the kernel refused an answer: %s", g_strerror (errno));
+            gf_log (&bridge->xlator, GF_LOG_WARNING, "the kernel refused an answer: %s",
+                    g_strerror (errno));
         errno = ENOENT;
     }
     return n;
@@ -196,7 +205,8 @@ answer_early (struct bridge *bridge, uint64_t number, int error)
     struct fuse_out_header header = { .len = sizeof header, .error = -error, .unique = number };
     struct iovec iov = { &header, sizeof header };
 
-    (void) device_writev (fuse_session_fd (bridge->session), &iov, 1, bridge); /* it may have been answered just now */
+    /* it may have been answered just now */
+    (void) device_writev (fuse_session_fd (bridge->session), &iov, 1, bridge);
 }
 
 const struct fuse_custom_io init_flags_io = { .read = device_read, .writev = device_writev };

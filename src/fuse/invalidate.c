@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel remembers and is to forget: XLATOR_INVALIDATE, when it has come up through the graph. */
+/* What the kernel remembers and is to forget: XLATOR_INVALIDATE, when it has come up through the
+ * graph. */
 #include "fuse/internal.h"
 
-/* An inode that the kernel doesn't know (any more) is none of its business: it says so, and nobody minds. */
+/* An inode that the kernel doesn't know (any more) is none of its business: it says so, and nobody
+ * minds. */
 static void
 forget_inode (struct bridge *bridge, inode_t *inode, unsigned what)
 {
-    const bool data = what & (INVALIDATE_DATA | INVALIDATE_NAMES); /* what it read of a directory is data to it */
+    /* what it read of a directory is data to it */
+    const bool data = what & (INVALIDATE_DATA | INVALIDATE_NAMES);
 
     if (what & INVALIDATE_ALL)
         fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), data ? 0 : -1, 0);

@@ -45,8 +45,8 @@ fuse_unlink (fuse_req_t req, fuse_ino_t parent, const char *name)
 }
 
 static void
-fuse_unlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                 struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+fuse_unlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
 {
     remove_done (frame, op_ret, op_errno);
 }
@@ -69,8 +69,8 @@ fuse_rmdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 }
 
 static void
-fuse_rename (fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent, const char *new_name,
-             unsigned flags)
+fuse_rename (fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+             const char *new_name, unsigned flags)
 {
     call_frame_t *frame = request_begin (req, parent, FOP_rename);
     g_auto (loc_t) oldloc = { 0 };
@@ -86,10 +86,12 @@ fuse_rename (fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new
     local->valid = flags;
     oldloc.inode = local->inode = inode_grep (oldloc.parent, name);
     newloc.inode = local->other = inode_grep (newloc.parent, new_name);
-    STACK_WIND (frame, fuse_rename_cbk, FIRST_CHILD (frame->this), rename, &oldloc, &newloc, flags, NULL);
+    STACK_WIND (frame, fuse_rename_cbk, FIRST_CHILD (frame->this), rename, &oldloc, &newloc, flags,
+                NULL);
 }
 
-/* inode is what name in parent stands for now, whatever a lookup that came in between has made of its names. */
+/* inode is what name in parent stands for now, whatever a lookup that came in between has made of
+ * its names. */
 static void
 name_again (inode_t *inode, inode_t *parent, const char *name)
 {
@@ -111,9 +113,10 @@ rename_names (const struct fuse_local *local, const struct iatt *moved)
 }
 
 static void
-fuse_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                 struct iatt *buf, struct iatt *preoldparent, struct iatt *postoldparent,
-                 struct iatt *prenewparent, struct iatt *postnewparent, dict_t *xdata)
+fuse_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *buf, struct iatt *preoldparent,
+                 struct iatt *postoldparent, struct iatt *prenewparent, struct iatt *postnewparent,
+                 dict_t *xdata)
 {
     const struct fuse_local *local = frame->local;
 
@@ -141,7 +144,8 @@ fuse_link (fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *ne
 
 static void
 fuse_link_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-               inode_t *inode, struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+               inode_t *inode, struct iatt *buf, struct iatt *preparent, struct iatt *postparent,
+               dict_t *xdata)
 {
     const struct fuse_local *local = frame->local;
 

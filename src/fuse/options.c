@@ -15,9 +15,11 @@ choice_of (int value)
 }
 
 /* A boolean in every spelling, or translator. */
-static const char *const acl_values[] = { "on", "yes", "true", "enable", "1", "off", "no", "false", "disable", "0", "translator", NULL };
+static const char *const acl_values[] = { "on", "yes",   "true",    "enable", "1",          "off",
+                                          "no", "false", "disable", "0",      "translator", NULL };
 
-static const char *const passthrough_values[] = { "auto", "off", "required", NULL }; /* as enum passthrough_choice has them */
+static const char *const passthrough_values[] = { "auto", "off", "required",
+                                                  NULL }; /* as enum passthrough_choice has them */
 
 enum decides
 acl_of (int value)
@@ -31,88 +33,243 @@ static const char *const io_uring_values[] = { "auto", "off", "required", NULL }
 #define EXCLUSIVE "exclusive"
 
 #define FIELD(field_) OPTION_FIELD (struct bridge_settings, field_)
-#define LIMIT(key_, class_, what_)                                                                 \
-    { .key = { key_ }, .type = OPTION_INT, FIELD (limits[class_]), .value = "0", .min = 0, .max = LIMIT_MOST, \
-      .help = "how many " what_ " that began within the last half millisecond may run at a time; 0: two for each processor" }
+#define LIMIT(key_, class_, what_) \
+    { \
+        .key = { key_ }, .type = OPTION_INT, FIELD (limits[class_]), .value = "0", .min = 0, \
+        .max = LIMIT_MOST, \
+        .help = "how many " what_ " that began within the last half millisecond may run at a " \
+                                  "time; 0: two for each processor" \
+    }
 #define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
 
 const struct xlator_option bridge_options[] = {
-    { .key = { "attribute-timeout" }, .type = OPTION_DOUBLE, FIELD (attribute_timeout), .value = "1.0",
-      .min = 0, .max = 4294967295.0, .help = "for how many seconds the kernel may use attributes without asking again" },
-    { .key = { "entry-timeout" }, .type = OPTION_DOUBLE, FIELD (entry_timeout), .value = "1.0",
-      .min = 0, .max = 4294967295.0, .help = "for how many seconds the kernel may use a name without asking again" },
-    { .key = { "negative-timeout" }, .type = OPTION_DOUBLE, FIELD (negative_timeout), .value = "0.0",
-      .min = 0, .max = 4294967295.0, .help = "for how many seconds the kernel may remember that a name does not exist" },
-    { .key = { "direct-io-mode" }, .type = OPTION_ENUM, FIELD (direct_io), .value = "auto", .values = choice_values,
+    { .key = { "attribute-timeout" },
+      .type = OPTION_DOUBLE,
+      FIELD (attribute_timeout),
+      .value = "1.0",
+      .min = 0,
+      .max = 4294967295.0,
+      .help = "for how many seconds the kernel may use attributes without asking again" },
+    { .key = { "entry-timeout" },
+      .type = OPTION_DOUBLE,
+      FIELD (entry_timeout),
+      .value = "1.0",
+      .min = 0,
+      .max = 4294967295.0,
+      .help = "for how many seconds the kernel may use a name without asking again" },
+    { .key = { "negative-timeout" },
+      .type = OPTION_DOUBLE,
+      FIELD (negative_timeout),
+      .value = "0.0",
+      .min = 0,
+      .max = 4294967295.0,
+      .help = "for how many seconds the kernel may remember that a name does not exist" },
+    { .key = { "direct-io-mode" },
+      .type = OPTION_ENUM,
+      FIELD (direct_io),
+      .value = "auto",
+      .values = choice_values,
       .help = "whether reads and writes go past the kernel's page cache; auto is off" },
-    { .key = { "read-only" }, .type = OPTION_BOOL, FIELD (read_only), .value = "off",
+    { .key = { "read-only" },
+      .type = OPTION_BOOL,
+      FIELD (read_only),
+      .value = "off",
       .help = "refuse everything that would change a file or a directory" },
-    { .key = { "fopen-keep-cache" }, .type = OPTION_ENUM, FIELD (keep_cache), .value = "auto", .values = choice_values,
-      .help = "whether cached pages stay valid when a file is opened again; auto is on, if the kernel drops the pages of a changed file itself" },
-    { .key = { "auto-invalidation" }, .type = OPTION_BOOL, FIELD (auto_invalidation), .value = "on",
-      .help = "have the kernel drop a file's cached pages when its size or modification time changes" },
-    { .key = { "kernel-writeback-cache" }, .type = OPTION_BOOL, FIELD (writeback), .value = "off",
-      .help = "let the kernel collect writes and send them later; no other program may change the files in the directory meanwhile" },
-    { .key = { "attr-times-granularity" }, .type = OPTION_INT, FIELD (time_granularity), .value = "0", .min = 0,
-      .max = 1000000000, .help = "nanoseconds to which file times are exact, for the writeback cache; 0 means 1" },
-    { .key = { EXCLUSIVE }, .type = OPTION_BOOL, FIELD (exclusive), .value = "off",
-      .help = "a promise that no other program changes the directory: the kernel then remembers names, also those that don't exist, attributes, listings and data for a day; a change behind the mount isn't seen, and may be overwritten" },
-    { .key = { "use-readdirp" }, .type = OPTION_BOOL, FIELD (readdirp), .value = "yes",
-      .help = "answer attributes along with the names of a directory when the kernel asks for them" },
-    { .key = { "acl" }, .type = OPTION_ENUM, FIELD (acl), .value = "on", .values = acl_values,
-      .help = "have the kernel check POSIX ACLs; translator: it checks nothing, and system/posix-acl decides, which has to be in the graph" },
-    { .key = { "passthrough" }, .type = OPTION_ENUM, FIELD (passthrough), .value = "auto", .values = passthrough_values,
-      .help = "let the kernel read and write the files of storage itself where no translator has to see it (Linux 6.9, root); required: refuse to mount where that can't be" },
-    { .key = { "passthrough-direct" }, .type = OPTION_ENUM, FIELD (passthrough_direct), .value = "on", .values = choice_values,
-      .help = "pass files that are opened with O_DIRECT too, but for those that are opened to write alone; where read and write have to be aligned (ext4, xfs), they have to be after fcntl took O_DIRECT away as well; auto: only where they need not be (tmpfs, btrfs)" },
-    { .key = { "idmapped-mounts" }, .type = OPTION_BOOL, FIELD (idmapped), .value = "off",
-      .help = "let root mount it elsewhere with other user and group ids; then only the kernel checks permissions, perhaps on cached attributes" },
-    { .key = { "lock-forwarding" }, .type = OPTION_BOOL, FIELD (lock_forwarding), .value = "off",
-      .help = "send the record locks and flocks of callers down to storage, which takes them in the directory, where its other users see them; off: the kernel keeps them, and processes on this mount see each other's alone" },
-    { .key = { "gid-timeout" }, .type = OPTION_TIME, FIELD (gid_timeout), .value = "1",
-      .help = "how long a process's supplementary groups are remembered; a dropped group works until this expires" },
-    { .key = { "lru-limit" }, .type = OPTION_INT, FIELD (lru_limit), .value = "1024", .min = 0, .max = 1e12,
-      .help = "how many inodes the daemon keeps after the kernel has forgotten them; file handles of other inodes are stale" },
-    { .key = { "stuck-after" }, .type = OPTION_TIME, FIELD (stuck_after), .value = "30", .min = 0, .max = 86400,
-      .help = "after how long a request without an answer is logged, once, with the translator it is at; 0: never" },
-    { .key = { "latency-measurement", "measure-latency" }, .type = OPTION_BOOL, FIELD (measure), .value = "off",
-      .help = "count and time what translators are asked from the beginning, as windlass stats MOUNTPOINT --on does" },
-    { .key = { "read-ahead" }, .type = OPTION_SIZE, FIELD (read_ahead), .value = "1MB", .min = 0, .max = 1 << 30,
-      .help = "how far the kernel reads ahead, where the daemon may set it; 0: the kernel's own value stays" },
-    { .key = { META_DIR_NAME }, .type = OPTION_STRING, FIELD (meta_dir_name), .value = ".meta", .check = option_check_name,
-      .help = "the directory in the root of the mount that shows what goes on in the daemon, to the owner of the mount and to root; see windlass-meta(7); empty: none" },
-    { .key = { "background-qlen" }, .type = OPTION_INT, FIELD (background_qlen), .value = "64", .min = 16,
-      .max = 65535, .help = "how many requests for which no caller waits, such as read-ahead, the kernel may send at once" },
-    { .key = { "congestion-threshold" }, .type = OPTION_INT, FIELD (congestion_threshold), .value = "48", .min = 12,
-      .max = 65535, .help = "at how many such requests the kernel treats the mount as congested" },
-    { .key = { "reader-thread-count" }, .type = OPTION_INT, FIELD (reader_threads), .value = "0", .min = 0,
-      .max = READERS_MAX - 1, .help = "how many threads wait for requests while others serve; more start as they are needed; 0: three" },
+    { .key = { "fopen-keep-cache" },
+      .type = OPTION_ENUM,
+      FIELD (keep_cache),
+      .value = "auto",
+      .values = choice_values,
+      .help = "whether cached pages stay valid when a file is opened again; auto is on, if the "
+              "kernel drops the pages of a changed file itself" },
+    { .key = { "auto-invalidation" },
+      .type = OPTION_BOOL,
+      FIELD (auto_invalidation),
+      .value = "on",
+      .help =
+          "have the kernel drop a file's cached pages when its size or modification time changes" },
+    { .key = { "kernel-writeback-cache" },
+      .type = OPTION_BOOL,
+      FIELD (writeback),
+      .value = "off",
+      .help = "let the kernel collect writes and send them later; no other program may change the "
+              "files in the directory meanwhile" },
+    { .key = { "attr-times-granularity" },
+      .type = OPTION_INT,
+      FIELD (time_granularity),
+      .value = "0",
+      .min = 0,
+      .max = 1000000000,
+      .help = "nanoseconds to which file times are exact, for the writeback cache; 0 means 1" },
+    { .key = { EXCLUSIVE },
+      .type = OPTION_BOOL,
+      FIELD (exclusive),
+      .value = "off",
+      .help = "a promise that no other program changes the directory: the kernel then remembers "
+              "names, also those that don't exist, attributes, listings and data for a day; a "
+              "change behind the mount isn't seen, and may be overwritten" },
+    { .key = { "use-readdirp" },
+      .type = OPTION_BOOL,
+      FIELD (readdirp),
+      .value = "yes",
+      .help =
+          "answer attributes along with the names of a directory when the kernel asks for them" },
+    { .key = { "acl" },
+      .type = OPTION_ENUM,
+      FIELD (acl),
+      .value = "on",
+      .values = acl_values,
+      .help = "have the kernel check POSIX ACLs; translator: it checks nothing, and "
+              "system/posix-acl decides, which has to be in the graph" },
+    { .key = { "passthrough" },
+      .type = OPTION_ENUM,
+      FIELD (passthrough),
+      .value = "auto",
+      .values = passthrough_values,
+      .help = "let the kernel read and write the files of storage itself where no translator has "
+              "to see it (Linux 6.9, root); required: refuse to mount where that can't be" },
+    { .key = { "passthrough-direct" },
+      .type = OPTION_ENUM,
+      FIELD (passthrough_direct),
+      .value = "on",
+      .values = choice_values,
+      .help =
+          "pass files that are opened with O_DIRECT too, but for those that are opened to write "
+          "alone; where read and write have to be aligned (ext4, xfs), they have to be after fcntl "
+          "took O_DIRECT away as well; auto: only where they need not be (tmpfs, btrfs)" },
+    { .key = { "idmapped-mounts" },
+      .type = OPTION_BOOL,
+      FIELD (idmapped),
+      .value = "off",
+      .help = "let root mount it elsewhere with other user and group ids; then only the kernel "
+              "checks permissions, perhaps on cached attributes" },
+    { .key = { "lock-forwarding" },
+      .type = OPTION_BOOL,
+      FIELD (lock_forwarding),
+      .value = "off",
+      .help = "send the record locks and flocks of callers down to storage, which takes them in "
+              "the directory, where its other users see them; off: the kernel keeps them, and "
+              "processes on this mount see each other's alone" },
+    { .key = { "gid-timeout" },
+      .type = OPTION_TIME,
+      FIELD (gid_timeout),
+      .value = "1",
+      .help = "how long a process's supplementary groups are remembered; a dropped group works "
+              "until this expires" },
+    { .key = { "lru-limit" },
+      .type = OPTION_INT,
+      FIELD (lru_limit),
+      .value = "1024",
+      .min = 0,
+      .max = 1e12,
+      .help = "how many inodes the daemon keeps after the kernel has forgotten them; file handles "
+              "of other inodes are stale" },
+    { .key = { "stuck-after" },
+      .type = OPTION_TIME,
+      FIELD (stuck_after),
+      .value = "30",
+      .min = 0,
+      .max = 86400,
+      .help = "after how long a request without an answer is logged, once, with the translator it "
+              "is at; 0: never" },
+    { .key = { "latency-measurement", "measure-latency" },
+      .type = OPTION_BOOL,
+      FIELD (measure),
+      .value = "off",
+      .help = "count and time what translators are asked from the beginning, as windlass stats "
+              "MOUNTPOINT --on does" },
+    { .key = { "read-ahead" },
+      .type = OPTION_SIZE,
+      FIELD (read_ahead),
+      .value = "1MB",
+      .min = 0,
+      .max = 1 << 30,
+      .help = "how far the kernel reads ahead, where the daemon may set it; 0: the kernel's own "
+              "value stays" },
+    { .key = { META_DIR_NAME },
+      .type = OPTION_STRING,
+      FIELD (meta_dir_name),
+      .value = ".meta",
+      .check = option_check_name,
+      .help = "the directory in the root of the mount that shows what goes on in the daemon, to "
+              "the owner of the mount and to root; see windlass-meta(7); empty: none" },
+    { .key = { "background-qlen" },
+      .type = OPTION_INT,
+      FIELD (background_qlen),
+      .value = "64",
+      .min = 16,
+      .max = 65535,
+      .help = "how many requests for which no caller waits, such as read-ahead, the kernel may "
+              "send at once" },
+    { .key = { "congestion-threshold" },
+      .type = OPTION_INT,
+      FIELD (congestion_threshold),
+      .value = "48",
+      .min = 12,
+      .max = 65535,
+      .help = "at how many such requests the kernel treats the mount as congested" },
+    { .key = { "reader-thread-count" },
+      .type = OPTION_INT,
+      FIELD (reader_threads),
+      .value = "0",
+      .min = 0,
+      .max = READERS_MAX - 1,
+      .help = "how many threads wait for requests while others serve; more start as they are "
+              "needed; 0: three" },
     LIMIT ("data-limit", LIMIT_DATA, "reads, writes and the like"),
     LIMIT ("name-limit", LIMIT_NAMES, "operations on names, attributes and locks"),
     LIMIT ("sync-limit", LIMIT_SYNC, "fsync"),
-    { .key = { "follow-callers" }, .type = OPTION_BOOL, FIELD (follow_callers), .value = "off",
-      .help = "run the threads that handle requests on the caller's processor where no other thread has to wake up first; needs to see callers in /proc" },
-    { .key = { "io-uring" }, .type = OPTION_ENUM, FIELD (io_uring), .value = "auto", .values = io_uring_values,
-      .help = "take requests from the kernel through io_uring, if the kernel can; required: refuse to mount without it" },
-    { .key = { "io-uring-queue-depth" }, .type = OPTION_INT, FIELD (io_uring_depth), .value = "1024", .min = 2, .max = 4096,
-      .help = "how many requests of one processor's callers may be under way through io_uring; memory is taken only for those under way" },
-    { .key = { "io-uring-pinned" }, .type = OPTION_BOOL, FIELD (io_uring_pinned), .value = "on",
-      .help = "keep the thread that takes the requests of one processor's callers on that processor" },
-    { .key = { "io-uring-haste" }, .type = OPTION_INT, FIELD (io_uring_haste), .value = "10", .min = 0, .max = 39,
-      .help = "how far the ring threads' nice value is lowered, so that they get a processor before others do; needs CAP_SYS_NICE" },
+    { .key = { "follow-callers" },
+      .type = OPTION_BOOL,
+      FIELD (follow_callers),
+      .value = "off",
+      .help = "run the threads that handle requests on the caller's processor where no other "
+              "thread has to wake up first; needs to see callers in /proc" },
+    { .key = { "io-uring" },
+      .type = OPTION_ENUM,
+      FIELD (io_uring),
+      .value = "auto",
+      .values = io_uring_values,
+      .help = "take requests from the kernel through io_uring, if the kernel can; required: refuse "
+              "to mount without it" },
+    { .key = { "io-uring-queue-depth" },
+      .type = OPTION_INT,
+      FIELD (io_uring_depth),
+      .value = "1024",
+      .min = 2,
+      .max = 4096,
+      .help = "how many requests of one processor's callers may be under way through io_uring; "
+              "memory is taken only for those under way" },
+    { .key = { "io-uring-pinned" },
+      .type = OPTION_BOOL,
+      FIELD (io_uring_pinned),
+      .value = "on",
+      .help =
+          "keep the thread that takes the requests of one processor's callers on that processor" },
+    { .key = { "io-uring-haste" },
+      .type = OPTION_INT,
+      FIELD (io_uring_haste),
+      .value = "10",
+      .min = 0,
+      .max = 39,
+      .help = "how far the ring threads' nice value is lowered, so that they get a processor "
+              "before others do; needs CAP_SYS_NICE" },
     INERT ("strict-volfile-check", OPTION_BOOL, "for management servers only"),
     INERT ("client-pid", OPTION_INT, "for management servers only"),
     INERT ("uid-map-root", OPTION_INT, "has no effect"),
     INERT ("sync-to-mount", OPTION_BOOL, "has no effect: the program always waits for the mount"),
     INERT ("resolve-gids", OPTION_BOOL, "has no effect: groups are always the process's own"),
-    INERT ("selinux", OPTION_BOOL, "has no effect: security labels are passed on like other extended attributes"),
+    INERT ("selinux", OPTION_BOOL,
+           "has no effect: security labels are passed on like other extended attributes"),
     INERT ("enable-ino32", OPTION_BOOL, "has no effect: inode numbers are those of the storage"),
     INERT ("no-root-squash", OPTION_BOOL, "has no effect: root is never squashed"),
     INERT ("capability", OPTION_BOOL, "has no effect: file capabilities always work"),
     INERT ("event-history", OPTION_BOOL, "has no effect"),
     INERT ("thin-client", OPTION_BOOL, "has no effect"),
-    INERT ("flush-handle-interrupt", OPTION_BOOL, "has no effect: every request can be interrupted"),
-    INERT ("invalidate-limit", OPTION_INT, "has no effect: the kernel alone decides what it forgets"),
+    INERT ("flush-handle-interrupt", OPTION_BOOL,
+           "has no effect: every request can be interrupted"),
+    INERT ("invalidate-limit", OPTION_INT,
+           "has no effect: the kernel alone decides what it forgets"),
     INERT ("fuse-dev-eperm-ratelimit-ns", OPTION_INT, "has no effect"),
     { .key = { NULL } },
 };
@@ -144,7 +301,8 @@ option_note (struct bridge *bridge, const char *pair, char **ret_error)
     setting->text = g_strdup (words[1]);
     setting->by = SET_BY_COMMAND_LINE;
     if (setting->option->inert)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "option '%s' does nothing here: %s", words[0], setting->option->help);
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "option '%s' does nothing here: %s", words[0],
+                setting->option->help);
     return 0;
 }
 
@@ -154,9 +312,13 @@ option_store (struct bridge *bridge, const struct option_setting *setting, char 
     const struct xlator_option *row = setting->option;
     g_autofree char *allowed = NULL;
 
-    if (!setting->text || option_parse (row, setting->text, row->size ? (char *) &bridge->settings + row->offset : NULL, &allowed) == 0)
+    if (!setting->text
+        || option_parse (row, setting->text,
+                         row->size ? (char *)&bridge->settings + row->offset : NULL, &allowed)
+               == 0)
         return 0;
-    *ret_error = g_strdup_printf ("mount/fuse: option '%s' %s, got '%s'", row->key[0], allowed, setting->text);
+    *ret_error = g_strdup_printf ("mount/fuse: option '%s' %s, got '%s'", row->key[0], allowed,
+                                  setting->text);
     return -EINVAL;
 }
 
@@ -184,8 +346,10 @@ meta_name_from_graph (struct bridge *bridge)
 static int
 options_for_exclusive (struct bridge *bridge, char **ret_error)
 {
-    static const char *const values[][2] = { { "attribute-timeout", "86400" }, { "entry-timeout", "86400" },
-                                             { "negative-timeout", "86400" }, { "fopen-keep-cache", "on" },
+    static const char *const values[][2] = { { "attribute-timeout", "86400" },
+                                             { "entry-timeout", "86400" },
+                                             { "negative-timeout", "86400" },
+                                             { "fopen-keep-cache", "on" },
                                              { "auto-invalidation", "off" } };
     int r = 0;
 

@@ -1,23 +1,47 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Kernel passthrough: the answer of an open names the file of the system that the kernel reads and writes itself.
+ * Kernel passthrough: the answer of an open names the file of the system that the kernel reads and
+ * writes itself.
  *
- * The kernel has rules. All that have an inode open at a time share its pages in the kernel, or all go past them to one and the same
- * backing file; whatever else an answer says, open(2) fails with EIO. And that file is written as whoever had it registered. So what
- * was decided is kept with the inode for as long as somebody has it open:
+ * The kernel has rules. All that have an inode open at a time share its pages in the kernel, or all
+ * go past them to one and the same backing file; whatever else an answer says, open(2) fails with
+ * EIO. And that file is written as whoever had it registered. So what was decided is kept with the
+ * inode for as long as somebody has it open:
  *
- *   inode --files--> passed { cached }              every open like that, whatever the graph would allow by now
- *                    passed { backing id, as whom } every open names it. Who may not write as that one (a user as root, or the other way), or
- *                                                   wants what could be taken away from his descriptor later (O_APPEND; O_DIRECT, where that
- *                                                   makes a difference), or must be seen by a translator by now, reads and writes through us
- *                                                   all the same: FOPEN_DIRECT_IO
+ *   inode --files--> passed { cached }               every open does so, whatever the graph allows
+ *                    passed { backing id, as whom }  every open names it
  *
- * The kernel opens the backing file anew for each open, with the flags of that open, so the descriptor that is lent may be any. It keeps those flags: of
- * read(2) and write(2) the backing file's O_APPEND and O_DIRECT count, whatever fcntl(2) has made of the caller's descriptor since.
+ * An open reads and writes through the daemon all the same, with FOPEN_DIRECT_IO, if it may not
+ * write as the registrant (a user as root, or root as a user), if fcntl could take its flags away
+ * (O_APPEND; O_DIRECT, where that makes a difference), or if a translator must see it by now.
+ *
+ * The kernel opens the backing file anew for each open, with the flags of that open, so the
+ * descriptor that is lent may be any. It keeps those flags: of read(2) and write(2) the backing
+ * file's O_APPEND and O_DIRECT count, whatever fcntl(2) has made of the caller's descriptor since.
+ *
+ * The rest of the rules:
+ *
+ * - The kernel hands O_APPEND on to the backing file when fcntl adds it later (BACKING_IOCB_MASK),
+ *   never O_DIRECT, and takes neither away. io_submit(2) and io_uring use the caller's flags. The
+ *   daemon has no say: there is no backing file without O_DIRECT for a caller that opens with it.
+ * - A file opened with O_DIRECT stays direct when that is taken away. tmpfs ignores O_DIRECT and
+ *   btrfs does unaligned parts through its page cache, but ext4 and xfs answer EINVAL, as for the
+ *   last bytes of dd oflag=direct. So a file opened to write alone isn't passed there: the daemon
+ *   writes it, and can change its own descriptor. Databases and virtual machines open to read and
+ *   write and keep O_DIRECT. They are passed (passthrough-direct=on): the daemon takes two to four
+ *   times as long. The kernel holds the inode's lock while it writes to a backing file, so one
+ *   write of a file is under way at a time.
+ * - A program that opens with O_APPEND and takes it away would still append if passed, and would
+ *   write its bytes to the wrong place without an error.
+ * - A descriptor that is given O_DIRECT later reads and writes through the page cache: right, but
+ *   not direct.
+ * - The registrant is the caller without CAP_FSETID and CAP_SYS_RESOURCE, unless it is root.
+ *   RLIMIT_FSIZE is the writer's own.
+ * - libfuse 3.14 has no word for a backing file: init-flags.c writes it into the end of the answer.
  */
 #include "fuse/internal.h"
 
-#include "core/passthrough.h"
+#include "core/edge/passthrough.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -55,7 +79,8 @@ struct passthrough {
         GHashTable *files;    /* inode_t to struct passed; lock */
     } shards[SHARDS];
     bool on;           /* the kernel agreed. Set before the first request */
-    const char *why;   /* it isn't: the end of "kernel passthrough is not used: ". Constant text, set like that */
+    const char *why;   /* it isn't: the end of "kernel passthrough is not used: ". Constant text,
+                          set like that */
     bool any;          /* a file was passed on, ever; atomic */
     bool any_mixed;    /* one was opened in both ways at a time, ever; atomic */
     bool said;         /* that the kernel refused one; atomic */
@@ -85,7 +110,7 @@ passthrough_free (struct passthrough *all)
     g_free (all);
 }
 
-/* --- may it be asked for? ----------------------------------------------------------------------- */
+/* --- may it be asked for? --------------------------------------------------------------------- */
 
 static bool
 is_privileged (void)
@@ -103,11 +128,14 @@ lack_of_ours (const struct bridge *bridge)
     if (bridge->settings.passthrough == PASSTHROUGH_OFF)
         return "it is off (passthrough)";
     if (bridge->settings.writeback)
-        return "the kernel can't collect writes and do them itself as well (kernel-writeback-cache)";
+        return "the kernel can't collect writes and do them itself as well "
+               "(kernel-writeback-cache)";
     if (choice_of (bridge->settings.direct_io) == CHOICE_ON)
         return "reads and writes are to go past the page cache (direct-io-mode)";
-    if (bridge->settings.idmapped) /* there setuid goes when the kernel hands a write on; nobody takes it when it writes itself, as the daemon */
-        return "writes that take rights away have to come here where ids are mapped (idmapped-mounts)";
+    if (bridge->settings.idmapped) /* there setuid goes when the kernel hands a write on; nobody
+                                      takes it when it writes itself, as the daemon */
+        return "writes that take rights away have to come here where ids are mapped "
+               "(idmapped-mounts)";
     if (!is_privileged ())
         return "the kernel takes backing files from root alone (CAP_SYS_ADMIN)";
     return NULL;
@@ -137,7 +165,8 @@ passthrough_negotiate (struct bridge *bridge, struct fuse_conn_info *conn)
 
     all->why = lack_of_ours (bridge);
     if (!all->why && !ask_for_it (bridge, conn))
-        all->why = "the kernel doesn't offer it: that takes Linux 6.9, built with CONFIG_FUSE_PASSTHROUGH";
+        all->why =
+            "the kernel doesn't offer it: that takes Linux 6.9, built with CONFIG_FUSE_PASSTHROUGH";
     all->on = !all->why;
     if (!all->on)
         gf_log (&bridge->xlator, GF_LOG_DEBUG, "kernel passthrough is not used: %s", all->why);
@@ -154,14 +183,16 @@ bridge_passthrough_check (struct bridge *bridge, char **ret_error)
         return 0;
     in_the_way = all->on ? passthrough_in_the_way (bridge->graph->top, NULL, &why, &storage) : NULL;
     if (in_the_way)
-        *ret_error = g_strdup_printf ("kernel passthrough is required (passthrough), but volume '%s' (%s:%d) %s", in_the_way->name,
-                                      bridge->graph->volfile->path, in_the_way->line, why);
+        *ret_error = g_strdup_printf (
+            "kernel passthrough is required (passthrough), but volume '%s' (%s:%d) %s",
+            in_the_way->name, bridge->graph->volfile->path, in_the_way->line, why);
     else if (!all->on)
-        *ret_error = g_strdup_printf ("kernel passthrough is required (passthrough), but %s", all->why);
+        *ret_error = g_strdup_printf ("kernel passthrough is required (passthrough), but %s",
+                                      all->why);
     return *ret_error ? -ENOTSUP : 0;
 }
 
-/* --- a backing file ----------------------------------------------------------------------------- */
+/* --- a backing file --------------------------------------------------------------------------- */
 
 static int
 backing_open (int descriptor, void *data)
@@ -179,21 +210,27 @@ backing_close (const struct bridge *bridge, int id)
     uint32_t number = id;
 
     if (ioctl (fuse_session_fd (bridge->session), BACKING_CLOSE, &number) < 0 && errno != ENODEV)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "the kernel keeps backing file %d: %s", id, g_strerror (errno));
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "the kernel keeps backing file %d: %s", id,
+                g_strerror (errno));
 }
 
 static const char *
 refusal_text (int r)
 {
     switch (r) {
-    case -ELOOP: return "its file system stands on another one already, as overlayfs does, and the kernel stacks no more";
-    case -EPERM: return "the daemon has no CAP_SYS_ADMIN outside its user namespace, or a filter of system calls forbids it";
+    case -ELOOP:
+        return "its file system stands on another one already, as overlayfs does, and the kernel "
+               "stacks no more";
+    case -EPERM:
+        return "the daemon has no CAP_SYS_ADMIN outside its user namespace, or a filter of system "
+               "calls forbids it";
     case -EOPNOTSUPP: return "its file system can't";
     default: return g_strerror (-r);
     }
 }
 
-/* It goes on as without passthrough. At the first time the user hears of it; the files after that may be as many as there are. */
+/* It goes on as without passthrough. At the first time the user hears of it; the files after that
+ * may be as many as there are. */
 static void
 say_refused (struct bridge *bridge, inode_t *inode, int r)
 {
@@ -206,11 +243,15 @@ say_refused (struct bridge *bridge, inode_t *inode, int r)
     if (!log_wants (&bridge->xlator, level))
         return;
     path = inode_path (inode, NULL);
-    gf_log (&bridge->xlator, level, "kernel passthrough was refused for '%s': %s; it is read and written by the daemon%s", path,
-            refusal_text (r), said ? "" : ", and so are others that this happens to, of which nothing is said at this level");
+    gf_log (
+        &bridge->xlator, level,
+        "kernel passthrough was refused for '%s': %s; it is read and written by the daemon%s", path,
+        refusal_text (r),
+        said ? ""
+             : ", and so are others that this happens to, of which nothing is said at this level");
 }
 
-/* --- opens -------------------------------------------------------------------------------------- */
+/* --- opens ------------------------------------------------------------------------------------ */
 
 static unsigned
 shard_of (const inode_t *inode)
@@ -226,12 +267,13 @@ log_decision (const struct bridge *bridge, inode_t *inode, const char *what, con
     if (!log_wants (&bridge->xlator, GF_LOG_DEBUG))
         return;
     path = inode_path (inode, NULL);
-    gf_log (&bridge->xlator, GF_LOG_DEBUG, "kernel passthrough of '%s': %s%s%s%s", path, who ? "no, volume '" : "", who ? who->name : "",
-            who ? "' " : "", what);
+    gf_log (&bridge->xlator, GF_LOG_DEBUG, "kernel passthrough of '%s': %s%s%s%s", path,
+            who ? "no, volume '" : "", who ? who->name : "", who ? "' " : "", what);
 }
 
-/* Nobody has it open. Who appends comes here, see below, and what he spliced from the file would stay in the kernel's page cache, where
- * no write by the kernel itself would change it: so it had better not begin. */
+/* Nobody has it open. Who appends comes here, see below, and what he spliced from the file would
+ * stay in the kernel's page cache, where no write by the kernel itself would change it: so it had
+ * better not begin. */
 static struct passed
 decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags)
 {
@@ -259,20 +301,25 @@ decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int fl
     return passed;
 }
 
-/* Does the file system take direct reads and writes of any offset, length and address? tmpfs has them all in memory, and btrfs does those that it can't do
- * through its page cache. Others refuse them. */
+/* Does the file system take direct reads and writes of any offset, length and address? tmpfs has
+ * them all in memory, and btrfs does those that it can't do through its page cache. Others refuse
+ * them. */
 static int
 takes_any_direct (int descriptor, void *data)
 {
     struct statfs fs;
 
-    return fstatfs (descriptor, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+    return fstatfs (descriptor, &fs) == 0
+        && (fs.f_type == TMPFS_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
 }
 
-/* May the kernel go on with direct reads and writes when the caller has taken O_DIRECT away with fcntl(2)? Where any will do, that makes no difference. Where
- * they have to be aligned, what isn't fails then: a program that opens to write alone does that with what is left at the end, as dd does. */
+/* May the kernel go on with direct reads and writes when the caller has taken O_DIRECT away with
+ * fcntl(2)? Where any will do, that makes no difference. Where they have to be aligned, what isn't
+ * fails then: a program that opens to write alone does that with what is left at the end, as dd
+ * does. */
 static bool
-passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags, xlator_t *storage)
+passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags,
+               xlator_t *storage)
 {
     const enum choice choice = choice_of (bridge->settings.passthrough_direct);
 
@@ -283,10 +330,11 @@ passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode,
     return storage->api->passthrough.lend (storage, frame, inode, takes_any_direct, NULL) > 0;
 }
 
-/* The kernel writes as whoever came first, which decides what becomes of setuid and of reserved space. */
+/* The kernel writes as whoever came first, which decides what becomes of setuid and of reserved
+ * space. */
 static const char *
-must_come_here (const struct bridge *bridge, const struct passed *passed, call_frame_t *frame, const fd_t *fd, int flags,
-                xlator_t **ret_who)
+must_come_here (const struct bridge *bridge, const struct passed *passed, call_frame_t *frame,
+                const fd_t *fd, int flags, xlator_t **ret_who)
 {
     const char *why = NULL;
     xlator_t *storage;
@@ -297,7 +345,8 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
     if ((flags & O_ACCMODE) != O_RDONLY && write_is_privileged (fd->inode))
         return "by the daemon, as a write takes setuid away";
     if ((flags & O_ACCMODE) != O_RDONLY && passed->as_root != (frame->root->uid == 0))
-        return passed->as_root ? "by the daemon, as root had it opened first" : "by the daemon, as a user had it opened before root";
+        return passed->as_root ? "by the daemon, as root had it opened first"
+                               : "by the daemon, as a user had it opened before root";
     if (passed->opens > 1 || flags & O_DIRECT)
         *ret_who = passthrough_in_the_way (bridge->graph->top, fd->inode, &why, &storage);
     if (*ret_who)
@@ -309,7 +358,8 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
 
 /* Whether reads and writes come here all the same. */
 static bool
-answer_passed (struct bridge *bridge, const struct passed *passed, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi)
+answer_passed (struct bridge *bridge, const struct passed *passed, call_frame_t *frame, fd_t *fd,
+               struct fuse_file_info *fi)
 {
     xlator_t *who;
     const char *why = must_come_here (bridge, passed, frame, fd, fi->flags, &who);
@@ -422,9 +472,10 @@ passthrough_writes (struct bridge *bridge, const inode_t *inode)
     return writes;
 }
 
-/* --- both ways at a time ------------------------------------------------------------------------ */
+/* --- both ways at a time ---------------------------------------------------------------------- */
 
-/* What the kernel reads on its own account is for its page cache: sendfile and splice from a descriptor with direct I/O go through that. */
+/* What the kernel reads on its own account is for its page cache: sendfile and splice from a
+ * descriptor with direct I/O go through that. */
 bool
 passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi)
 {
@@ -468,7 +519,7 @@ passthrough_forget_pages (struct bridge *bridge, inode_t *inode)
     work_put (&stale->work);
 }
 
-/* --- what is told ------------------------------------------------------------------------------- */
+/* --- what is told ----------------------------------------------------------------------------- */
 
 void
 passthrough_dump (const struct bridge *bridge, GString *out)
@@ -478,8 +529,10 @@ passthrough_dump (const struct bridge *bridge, GString *out)
     g_string_append_printf (out, "kernel_passthrough=%s\n", all->on ? "on" : "off");
     if (!all->on)
         return;
-    g_string_append_printf (out, "passthrough_opens=%" G_GUINT64_FORMAT "\npassthrough_refused=%u\n",
-                            __atomic_load_n (&all->n_passed, __ATOMIC_RELAXED), __atomic_load_n (&all->refused, __ATOMIC_RELAXED));
+    g_string_append_printf (out,
+                            "passthrough_opens=%" G_GUINT64_FORMAT "\npassthrough_refused=%u\n",
+                            __atomic_load_n (&all->n_passed, __ATOMIC_RELAXED),
+                            __atomic_load_n (&all->refused, __ATOMIC_RELAXED));
 }
 
 /* Of a file that is open: how. false: nobody has it open. */
@@ -498,12 +551,16 @@ explain_open (const struct bridge *bridge, inode_t *inode, GString *out)
     pthread_mutex_unlock (&all->shards[shard].lock);
     if (!found)
         return false;
-    g_autofree char *times = known.opens == 1 ? g_strdup ("once") : g_strdup_printf ("%u times", known.opens);
+    g_autofree char *times = known.opens == 1 ? g_strdup ("once")
+                                              : g_strdup_printf ("%u times", known.opens);
 
     if (known.id)
-        g_string_append_printf (out, "yes, open %s by passthrough until its last close, with the rights of %s", times, known.as_root ? "root" : "a user");
+        g_string_append_printf (
+            out, "yes, open %s by passthrough until its last close, with the rights of %s", times,
+            known.as_root ? "root" : "a user");
     else
-        g_string_append_printf (out, "no, open %s through the page cache until its last close", times);
+        g_string_append_printf (out, "no, open %s through the page cache until its last close",
+                                times);
     g_string_append (out, "; later opens: ");
     return true;
 }
@@ -530,9 +587,11 @@ bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString *out)
     if (in_the_way)
         g_string_append_printf (out, "no, volume '%s' %s\n", in_the_way->name, why);
     else
-        g_string_append_printf (out, "yes%s: no translator has to see what is read and written (passthrough)\n",
-                                is_open ? "" : ", when it is opened");
+        g_string_append_printf (
+            out, "yes%s: no translator has to see what is read and written (passthrough)\n",
+            is_open ? "" : ", when it is opened");
     if (__atomic_load_n (&all->refused, __ATOMIC_RELAXED))
-        g_string_append_printf (out, "kernel passthrough: the kernel refused it %u times; the log says why\n",
-                                __atomic_load_n (&all->refused, __ATOMIC_RELAXED));
+        g_string_append_printf (
+            out, "kernel passthrough: the kernel refused it %u times; the log says why\n",
+            __atomic_load_n (&all->refused, __ATOMIC_RELAXED));
 }

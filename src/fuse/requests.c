@@ -2,9 +2,9 @@
 /* How a request of the kernel becomes a call_stack, and how it is answered. */
 #include "fuse/internal.h"
 
-#include "core/errors.h"
-#include "core/failures.h"
-#include "core/probe.h"
+#include "core/base/errors.h"
+#include "core/report/failures.h"
+#include "core/report/probe.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -16,30 +16,27 @@
 bool
 request_modifies (enum fop op)
 {
-    switch (op) {
-    case FOP_mknod: case FOP_mkdir: case FOP_unlink: case FOP_rmdir: case FOP_symlink: case FOP_rename: case FOP_link:
-    case FOP_truncate: case FOP_ftruncate: case FOP_create: case FOP_tmpfile: case FOP_writev: case FOP_setxattr:
-    case FOP_removexattr: case FOP_setattr: case FOP_fsetattr: case FOP_fallocate: case FOP_discard: case FOP_zerofill:
-    case FOP_copy_file_range:
-        return true;
-    default:
-        return false;
-    }
+    /* Whether an open or an ioctl does, its flags or its command say: ops/open.c, ops/ioctl.c. */
+    return opset_has (OPS_CHANGE & ~(OPSET_OF (FOP_open) | OPSET_OF (FOP_ioctl)), op);
 }
 
 static bool
 op_makes (enum fop op)
 {
-    return op == FOP_mknod || op == FOP_mkdir || op == FOP_symlink || op == FOP_create || op == FOP_tmpfile;
+    return op == FOP_mknod || op == FOP_mkdir || op == FOP_symlink || op == FOP_create
+        || op == FOP_tmpfile;
 }
 
-/* Why a request is refused before it is one, or 0. What is made has an owner; somebody without a number here can't be. */
+/* Why a request is refused before it is one, or 0. What is made has an owner; somebody without a
+ * number here can't be. */
 static int
-request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about, enum fop op)
+request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about,
+                 enum fop op)
 {
     if (G_UNLIKELY (bridge->settings.read_only) && request_modifies (op) && !(about & INODE_REALM))
         return EROFS;
-    if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID) && (op_makes (op) || !bridge->idmapped))
+    if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID)
+        && (op_makes (op) || !bridge->idmapped))
         return EOVERFLOW;
     return 0;
 }
@@ -166,18 +163,25 @@ request_attr (call_frame_t *frame, const struct iatt *iatt)
 
     stat_of_iatt (&st, iatt);
     write_note_mode (bridge_of (req), frame->root->about, iatt);
-    fuse_reply_attr (req, &st, kernel_remembers (bridge_of (req), frame->root->about, bridge_of (req)->settings.attribute_timeout));
+    fuse_reply_attr (req, &st,
+                     kernel_remembers (bridge_of (req), frame->root->about,
+                                       bridge_of (req)->settings.attribute_timeout));
     stack_done (frame->root);
 }
 
 void
-request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode, const struct iatt *iatt)
+request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode,
+                    const struct iatt *iatt)
 {
     memset (ret_entry, 0, sizeof *ret_entry);
     ret_entry->ino = inode ? inode_nodeid (inode) : 0;
     ret_entry->generation = bridge->generation;
-    ret_entry->attr_timeout = kernel_remembers (bridge, ret_entry->ino, bridge->settings.attribute_timeout);
-    ret_entry->entry_timeout = request_is_guarded (bridge, iatt) ? 0 : kernel_remembers (bridge, ret_entry->ino, bridge->settings.entry_timeout);
+    ret_entry->attr_timeout = kernel_remembers (bridge, ret_entry->ino,
+                                                bridge->settings.attribute_timeout);
+    ret_entry->entry_timeout = request_is_guarded (bridge, iatt)
+                                 ? 0
+                                 : kernel_remembers (bridge, ret_entry->ino,
+                                                     bridge->settings.entry_timeout);
     stat_of_iatt (&ret_entry->attr, iatt);
     write_note_mode (bridge, ret_entry->ino, iatt);
 }
@@ -194,7 +198,8 @@ request_link (inode_t *inode, inode_t *parent, const char *name, const struct ia
 }
 
 void
-request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name,
+               const struct iatt *iatt)
 {
     fuse_req_t req = request_answer (frame);
     struct fuse_entry_param entry;
@@ -295,7 +300,8 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
     }
     fi->keep_cache = bridge->keep_cache && !hidden && write_may_keep (fd->inode);
     fi->direct_io = bridge->direct_io || hidden || (bridge->direct_opens && fi->flags & O_DIRECT);
-    fi->noflush = bridge->spares_flush && ((fi->flags & O_ACCMODE) == O_RDONLY || fd->closes_silently);
+    fi->noflush = bridge->spares_flush
+               && ((fi->flags & O_ACCMODE) == O_RDONLY || fd->closes_silently);
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
     fi->parallel_direct_writes = 1;
 #endif
@@ -332,7 +338,8 @@ fd_adopt (fd_t *fd, inode_t *linked)
 }
 
 void
-request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, const char *name,
+                const struct iatt *iatt)
 {
     fuse_req_t req = request_answer (frame);
     struct bridge *bridge = bridge_of (req);
@@ -353,7 +360,8 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     stack_done (frame->root);
 }
 
-/* From here on it can be interrupted: what the kernel lends is known, of a request with two inodes or files at the second time. */
+/* From here on it can be interrupted: what the kernel lends is known, of a request with two inodes
+ * or files at the second time. */
 static void
 lend_inode (call_stack_t *root, inode_t *inode)
 {
@@ -368,7 +376,8 @@ lend_fd (call_stack_t *root, fd_t *fd)
     fuse_req_interrupt_func (root->top, interrupt_request, root);
 }
 
-/* The number may be of the graph that the request isn't for: of a link, or a rename, from one to the other. */
+/* The number may be of the graph that the request isn't for: of a link, or a rename, from one to
+ * the other. */
 static int
 unknown_error (const call_frame_t *frame, fuse_ino_t ino)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Mounts on which the kernel checks nothing: with no_default_permissions storage decides what callers may do, with --acl=translator
- * system/posix-acl does.
+ * Mounts on which the kernel checks nothing: with no_default_permissions storage decides what
+ * callers may do, with --acl=translator system/posix-acl does.
  *
- * The kernel then goes through directories that it remembers without asking, so where several users come it must remember no names. And
- * what is above the deciding translator must not answer by itself: it would answer callers that may not ask.
+ * The kernel then goes through directories that it remembers without asking, so where several users
+ * come it must remember no names. And what is above the deciding translator must not answer by
+ * itself: it would answer callers that may not ask.
  */
 #include "fuse/internal.h"
 
@@ -37,11 +38,18 @@ forget_at_once (struct bridge *bridge, const char *key, double *timeout, char **
     for (guint i = 0; i < settings->len; i++) {
         const struct option_setting *setting = settings->pdata[i];
 
-        if (strcmp (setting->option->key[0], key) != 0 || setting->by == SET_BY_DEFAULT || *timeout == 0)
+        if (strcmp (setting->option->key[0], key) != 0 || setting->by == SET_BY_DEFAULT
+            || *timeout == 0)
             continue;
-        *ret_error = g_strdup_printf ("mount/fuse: option '%s' must be 0 with %s, got '%s': the kernel would use names that it "
-                                      "remembers without asking whether the caller may", key, acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR
-                                      ? "'acl=translator'" : "no_default_permissions, where several users use the mount", setting->text);
+        *ret_error =
+            g_strdup_printf ("mount/fuse: option '%s' must be 0 with %s, got '%s': the kernel "
+                             "would use names that it "
+                             "remembers without asking whether the caller may",
+                             key,
+                             acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR
+                                 ? "'acl=translator'"
+                                 : "no_default_permissions, where several users use the mount",
+                             setting->text);
         return -EINVAL;
     }
     *timeout = 0;
@@ -51,9 +59,12 @@ forget_at_once (struct bridge *bridge, const char *key, double *timeout, char **
 int
 bridge_remember_no_names (struct bridge *bridge, char **ret_error)
 {
-    const int r = forget_at_once (bridge, "entry-timeout", &bridge->settings.entry_timeout, ret_error);
+    const int r = forget_at_once (bridge, "entry-timeout", &bridge->settings.entry_timeout,
+                                  ret_error);
 
-    return r == 0 ? forget_at_once (bridge, "negative-timeout", &bridge->settings.negative_timeout, ret_error) : r;
+    return r == 0 ? forget_at_once (bridge, "negative-timeout", &bridge->settings.negative_timeout,
+                                    ret_error)
+                  : r;
 }
 
 int
@@ -64,15 +75,20 @@ bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, cha
     char *error = NULL;
 
     if (default_permissions)
-        error = g_strdup ("mount/fuse: option 'acl=translator' and the mount option default_permissions contradict each other: either the "
-                               "translator decides or the kernel");
+        error = g_strdup ("mount/fuse: option 'acl=translator' and the mount option "
+                          "default_permissions contradict each other: either the "
+                          "translator decides or the kernel");
     else if (!decider)
-        error = g_strdup_printf ("mount/fuse: option 'acl=translator' needs a volume of type system/posix-acl in '%s', which then decides; "
-                                      "there is none", graph->volfile->path);
+        error = g_strdup_printf ("mount/fuse: option 'acl=translator' needs a volume of type "
+                                 "system/posix-acl in '%s', which then decides; "
+                                 "there is none",
+                                 graph->volfile->path);
     else if (above)
-        error = g_strdup_printf ("%s:%d:%d: volume '%s' (%s) is above '%s', which is to decide with 'acl=translator': it would answer "
-                                      "before anybody was asked", graph->volfile->path, above->line, above->column, above->name, above->type,
-                                      decider->name);
+        error = g_strdup_printf ("%s:%d:%d: volume '%s' (%s) is above '%s', which is to decide "
+                                 "with 'acl=translator': it would answer "
+                                 "before anybody was asked",
+                                 graph->volfile->path, above->line, above->column, above->name,
+                                 above->type, decider->name);
     if (error) {
         *ret_error = error;
         return -EINVAL;

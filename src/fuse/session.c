@@ -2,7 +2,7 @@
 /* The session with the kernel: what is asked of it, and the mount. */
 #include "fuse/internal.h"
 
-#include "core/sync.h"
+#include "core/edge/sync.h"
 
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A translator that won't answer any more ends the mount. One that lost what it had answered has the kernel ask again. */
+/* A translator that won't answer any more ends the mount. One that lost what it had answered has
+ * the kernel ask again. */
 static void
 bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -49,8 +50,8 @@ want (struct fuse_conn_info *conn, unsigned cap, bool on)
         conn->want &= ~cap;
 }
 
-/* The kernel kills setuid, setgid and file capabilities only with our help: storage writes as the caller,
- * and so does it. */
+/* The kernel kills setuid, setgid and file capabilities only with our help: storage writes as the
+ * caller, and so does it. */
 static void
 want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
 {
@@ -76,14 +77,16 @@ flush_is_storage_only (const struct bridge *bridge)
 
 #define FLAG_ALLOW_IDMAP (1ULL << 40) /* of kernel 6.12 */
 
-/* From then on requests say who asks only when something is made, wherever it is mounted: all else is done as ourselves,
- * and setuid and file capabilities are left to the kernel, as root's writes would leave them. */
+/* From then on requests say who asks only when something is made, wherever it is mounted: all else
+ * is done as ourselves, and setuid and file capabilities are left to the kernel, as root's writes
+ * would leave them. */
 static void
 want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
 {
     bridge->idmapped = bridge->settings.idmapped && bridge->init.offered & FLAG_ALLOW_IDMAP;
     if (bridge->settings.idmapped && !bridge->idmapped)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "option 'idmapped-mounts' does nothing: it needs Linux 6.12");
+        gf_log (&bridge->xlator, GF_LOG_WARNING,
+                "option 'idmapped-mounts' does nothing: it needs Linux 6.12");
     if (!bridge->idmapped)
         return;
     bridge->init.wanted |= FLAG_ALLOW_IDMAP;
@@ -99,10 +102,13 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     const struct bridge_settings *settings = &bridge->settings;
     enum choice keep = choice_of (settings->keep_cache);
 
-    /* Replies go out of memory, requests come into the buffers that writes are wound with: a pipe in
-     * between is of no use. */
+    /* Replies go out of memory, requests come into the buffers that writes are wound with: a pipe
+     * in between is of no use. */
     want (conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
-    want (conn, FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_EXPORT_SUPPORT, true);
+    want (conn,
+          FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ATOMIC_O_TRUNC
+              | FUSE_CAP_EXPORT_SUPPORT,
+          true);
     want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, settings->lock_forwarding);
     want (conn, FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR, true);
     want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
@@ -130,7 +136,8 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     bridge->direct_opens = !bridge->writeback && bridge->init.offered & FLAG_DIRECT_IO_ALLOW_MMAP;
     if (bridge->direct_io || bridge->direct_opens)
         bridge->init.wanted |= FLAG_DIRECT_IO_ALLOW_MMAP;
-    bridge->keep_cache = keep == CHOICE_ON || (keep == CHOICE_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
+    bridge->keep_cache = keep == CHOICE_ON
+                      || (keep == CHOICE_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
 }
 
 /* --- making one --- */
@@ -186,7 +193,8 @@ static bool
 is_for_all (const char *options)
 {
     return has_option (options, "allow_other")
-           || (geteuid () == 0 && !has_option (options, "allow_root") && !has_option (options, "no_allow_other"));
+        || (geteuid () == 0 && !has_option (options, "allow_root")
+            && !has_option (options, "no_allow_other"));
 }
 
 /* What -o gave, and what it didn't. */
@@ -197,7 +205,8 @@ session_options (struct bridge *bridge, const char *given)
     GString *out = g_string_new (given);
 
     if (!has_option (given, "fsname")) {
-        /* Not the path alone: df (1) takes a source that is a file for that file, and shows the mount instead of its file system. */
+        /* Not the path alone: df (1) takes a source that is a file for that file, and shows the
+         * mount instead of its file system. */
         g_autofree char *source = escape (strcmp (path, "-") == 0 ? "stdin" : path);
         g_string_append_printf (out, ",fsname=windlass:%s", source);
     }
@@ -207,7 +216,8 @@ session_options (struct bridge *bridge, const char *given)
         g_string_append (out, ",allow_other");
     if (bridge->settings.read_only && !has_option (given, "ro"))
         g_string_append (out, ",ro");
-    /* The library's default, which is the kernel's too: the caller's rights are checked before we are asked. */
+    /* The library's default, which is the kernel's too: the caller's rights are checked before we
+     * are asked. */
     if (bridge->checked && !has_option (given, "default_permissions"))
         g_string_append (out, ",default_permissions");
     if (out->str[0] == ',')
@@ -238,8 +248,10 @@ session_log (enum fuse_log_level level, const char *format, va_list args)
 
     g_strchomp (text);
     if (speaking && level <= FUSE_LOG_WARNING)
-        g_string_append_printf (speaking->libfuse_says, "%s%s", speaking->libfuse_says->len ? "; " : "", text);
-    gf_log (speaking ? &speaking->xlator : NULL, level <= FUSE_LOG_ERR ? GF_LOG_ERROR : GF_LOG_DEBUG, "libfuse: %s", text);
+        g_string_append_printf (speaking->libfuse_says, "%s%s",
+                                speaking->libfuse_says->len ? "; " : "", text);
+    gf_log (speaking ? &speaking->xlator : NULL,
+            level <= FUSE_LOG_ERR ? GF_LOG_ERROR : GF_LOG_DEBUG, "libfuse: %s", text);
 }
 
 static int
@@ -267,7 +279,8 @@ session_make (struct bridge *bridge, const char *options, char **ret_error)
     fuse_opt_free_args (&args);
     if (bridge->session)
         return 0;
-    *ret_error = g_strdup_printf ("can't mount: %s (mount options '%s')", bridge->libfuse_says->str, options);
+    *ret_error = g_strdup_printf ("can't mount: %s (mount options '%s')", bridge->libfuse_says->str,
+                                  options);
     return -EINVAL;
 }
 
@@ -281,10 +294,10 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->child.xlator = graph->top;
     bridge->parent.xlator = &bridge->xlator;
     graph->top->parents = &bridge->parent; /* so that events get here; until bridge_free */
-    bridge->xlator = (xlator_t){ .name = "fuse", .type = "mount/fuse", .children = &bridge->child, .private = bridge,
-                                 .api = &bridge_api, .graph = graph, .inode_slot = -1, .fd_slot = -1,
-                                 .number = -1, .loglevel = GF_LOG_UNSET, .ready = true,
-                                 .settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free) };
+    bridge->xlator = xlator_init ("fuse", &bridge_api, graph, bridge);
+    bridge->xlator.children = &bridge->child;
+    bridge->xlator.ready = true;
+    bridge->xlator.settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
     bridge->realms[0] = bridge->realms[1] = &bridge->xlator;
     bridge->generation = (uint32_t) (now.tv_sec * 16 + now.tv_nsec / 62500000);
     bridge->libfuse_says = g_string_new (NULL);
@@ -298,8 +311,8 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
 }
 
 struct bridge *
-bridge_new (struct graph *graph, const char *mountpoint, const char *const *options, const char *mount_options,
-            char **ret_error)
+bridge_new (struct graph *graph, const char *mountpoint, const char *const *options,
+            const char *mount_options, char **ret_error)
 {
     struct bridge *bridge = g_new0 (struct bridge, 1);
     g_autofree char *all = NULL;
@@ -309,15 +322,19 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     r = bridge_options_read (bridge, options, ret_error);
     if (r == 0) {
         bridge->checked = !has_option (mount_options, "no_default_permissions");
-        bridge->for_others = has_option (mount_options, "allow_other") || has_option (mount_options, "allow_root");
+        bridge->for_others = has_option (mount_options, "allow_other")
+                          || has_option (mount_options, "allow_root");
         if (acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR)
-            r = bridge_leave_to_translator (bridge, has_option (mount_options, "default_permissions"), ret_error);
+            r = bridge_leave_to_translator (bridge,
+                                            has_option (mount_options, "default_permissions"),
+                                            ret_error);
     }
     if (r == 0 && !bridge->checked && is_for_all (mount_options))
         r = bridge_remember_no_names (bridge, ret_error);
     if (r == 0) {
         if (bridge->settings.idmapped && !bridge->checked) {
-            *ret_error = g_strdup ("option 'idmapped-mounts' needs default_permissions: the kernel has to check rights");
+            *ret_error = g_strdup ("option 'idmapped-mounts' needs default_permissions: the kernel "
+                                   "has to check rights");
             r = -EINVAL;
         }
     }
@@ -325,7 +342,8 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
         bridge->groups = groups_cache_new (bridge->settings.gid_timeout);
         limits_begin (bridge);
         all = session_options (bridge, mount_options);
-        bridge->times = has_option (all, "ro") || has_option (all, "noatime") ? TIMES_NOT_OF_READING : 0;
+        bridge->times = has_option (all, "ro") || has_option (all, "noatime") ? TIMES_NOT_OF_READING
+                                                                              : 0;
         r = session_make (bridge, all, ret_error);
     }
     if (r < 0)
@@ -351,15 +369,16 @@ void
 bridge_hide (struct bridge *bridge, struct graph *graph)
 {
     bridge->hidden_child.xlator = graph->top;
-    bridge->hidden = (xlator_t){ .name = "fuse", .type = "mount/fuse", .children = &bridge->hidden_child, .private = bridge,
-                                 .api = &bridge_api, .graph = graph, .inode_slot = -1, .fd_slot = -1, .number = -1,
-                                 .loglevel = GF_LOG_UNSET, .ready = true };
+    bridge->hidden = xlator_init ("fuse", &bridge_api, graph, bridge);
+    bridge->hidden.children = &bridge->hidden_child;
+    bridge->hidden.ready = true;
     bridge->realms[1] = &bridge->hidden;
 }
 
 /* --- mounting --- */
 
-/* The kernel takes less read-ahead than it is told at the start of the session; the rest root may say here. */
+/* The kernel takes less read-ahead than it is told at the start of the session; the rest root may
+ * say here. */
 void
 session_read_ahead (struct bridge *bridge)
 {
@@ -369,17 +388,20 @@ session_read_ahead (struct bridge *bridge)
 
     if (bridge->settings.read_ahead == 0 || geteuid () != 0)
         return;
-    /* This one doesn't ask us. Should it be unmounted already, what is there now is another's, and no root of a mount. */
+    /* This one doesn't ask us. Should it be unmounted already, what is there now is another's, and
+     * no root of a mount. */
     if (statx (AT_FDCWD, bridge->mountpoint, AT_STATX_DONT_SYNC, 0, &stx) < 0
         || !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || stx.stx_dev_major != 0)
         return;
-    snprintf (path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", stx.stx_dev_major, stx.stx_dev_minor);
+    snprintf (path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", stx.stx_dev_major,
+              stx.stx_dev_minor);
     fd = open (path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     snprintf (text, sizeof text, "%" G_GUINT64_FORMAT, bridge->settings.read_ahead >> 10);
     if (write (fd, text, strlen (text)) < 0)
-        gf_log (&bridge->xlator, GF_LOG_DEBUG, "can't write '%s' to '%s': %s", text, path, g_strerror (errno));
+        gf_log (&bridge->xlator, GF_LOG_DEBUG, "can't write '%s' to '%s': %s", text, path,
+                g_strerror (errno));
     close (fd);
 }
 
@@ -399,7 +421,8 @@ root_look_up (struct bridge *bridge, char **ret_error)
     if (r >= 0)
         inode_unref (inode_link (loc.inode, NULL, NULL, &reply.buf));
     else
-        *ret_error = g_strdup_printf ("can't look up the root of '%s': %s", bridge->graph->top->name, g_strerror (-r));
+        *ret_error = g_strdup_printf ("can't look up the root of '%s': %s",
+                                      bridge->graph->top->name, g_strerror (-r));
     lookup_reply_drop (&reply);
     loc_wipe_path (&loc);
     client_free (client);
@@ -418,8 +441,11 @@ hidden_look_up (struct bridge *bridge)
 
     client->patience = 30LL * 1000000000;
     if (sync_lookup (client, &loc, NULL, &reply) >= 0)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "'%s' in the directory can't be reached in the mount: there the name is that of the "
-                "daemon's own directory, which option 'meta-dir-name' can give another name, or none", name);
+        gf_log (
+            &bridge->xlator, GF_LOG_WARNING,
+            "'%s' in the directory can't be reached in the mount: there the name is that of the "
+            "daemon's own directory, which option 'meta-dir-name' can give another name, or none",
+            name);
     lookup_reply_drop (&reply);
     inode_unref (loc.inode);
     loc_wipe_path (&loc);
@@ -432,7 +458,8 @@ mount_remedy (const struct bridge *bridge)
 {
     if (!bridge->for_others || geteuid () == 0)
         return "";
-    return "; -o allow_other and allow_root of a user need a line 'user_allow_other' in /etc/fuse.conf, which root can add; without them "
+    return "; -o allow_other and allow_root of a user need a line 'user_allow_other' in "
+           "/etc/fuse.conf, which root can add; without them "
            "it is mounted for you alone";
 }
 
@@ -451,7 +478,8 @@ bridge_mount (struct bridge *bridge, char **ret_error)
     r = fuse_session_mount (bridge->session, bridge->mountpoint);
     if (r == 0) {
         bridge->mounted = true;
-        r = fuse_session_custom_io (bridge->session, &init_flags_io, fuse_session_fd (bridge->session));
+        r = fuse_session_custom_io (bridge->session, &init_flags_io,
+                                    fuse_session_fd (bridge->session));
     } else {
         r = errno > 0 ? -errno : -EIO;
     }
@@ -459,7 +487,9 @@ bridge_mount (struct bridge *bridge, char **ret_error)
     if (r == 0)
         r = ring_prepare (bridge, ret_error);
     if (r < 0 && !*ret_error)
-        *ret_error = g_strdup_printf ("can't mount '%s' on '%s'%s%s%s", bridge->graph->volfile->path, bridge->mountpoint,
-                                      bridge->libfuse_says->len ? ": " : "", bridge->libfuse_says->str, mount_remedy (bridge));
+        *ret_error = g_strdup_printf ("can't mount '%s' on '%s'%s%s%s",
+                                      bridge->graph->volfile->path, bridge->mountpoint,
+                                      bridge->libfuse_says->len ? ": " : "",
+                                      bridge->libfuse_says->str, mount_remedy (bridge));
     return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How a mount ends: what the kernel still has is written back while we still answer, then it is unmounted, then what
- * is pending may finish. Each step has its time; whoever is stuck is named.
+ * How a mount ends: what the kernel still has is written back while we still answer, then it is
+ * unmounted, then what is pending may finish. Each step has its time; whoever is stuck is named.
  */
 #include "fuse/internal.h"
 
@@ -16,8 +16,8 @@
 
 extern char **environ;
 
-/* Anything that asks the kernel about the mount may have to wait for our own threads: so another thread
- * asks, which can be left alone. */
+/* Anything that asks the kernel about the mount may have to wait for our own threads: so another
+ * thread asks, which can be left alone. */
 struct unmounter {
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t changed;
@@ -34,7 +34,10 @@ bridge_connection_is_gone (const struct bridge *bridge)
     return poll (&fd, 1, 0) == 1 && fd.revents & POLLERR;
 }
 
-#define FUSERMOUNT(mountpoint, lazy) { "fusermount3", (lazy) ? "-uqz" : "-uq", "--", (char *) (mountpoint), NULL }
+#define FUSERMOUNT(mountpoint, lazy) \
+    { \
+        "fusermount3", (lazy) ? "-uqz" : "-uq", "--", (char *) (mountpoint), NULL \
+    }
 
 static int
 fusermount (const char *mountpoint, bool lazy)
@@ -59,8 +62,8 @@ unmount (const char *mountpoint, bool lazy)
     return errno == EPERM && geteuid () != 0 ? fusermount (mountpoint, lazy) : -errno;
 }
 
-/* Files are still open: at least what was written to them is brought down, when nobody can open one any
- * more. */
+/* Files are still open: at least what was written to them is brought down, when nobody can open one
+ * any more. */
 static int
 unmount_busy (const char *mountpoint)
 {
@@ -143,8 +146,8 @@ bridge_unmount (struct bridge *bridge)
     return r < 0 ? unmount (bridge->mountpoint, true) : 0;
 }
 
-/* The daemon leaves no mount behind, whatever was in the way. Threads that ended leave room for fusermount3 (RLIMIT_NPROC); where they
- * leave none, it can take the place of this process. */
+/* The daemon leaves no mount behind, whatever was in the way. Threads that ended leave room for
+ * fusermount3 (RLIMIT_NPROC); where they leave none, it can take the place of this process. */
 static void
 bridge_unmount_again (struct bridge *bridge)
 {
@@ -152,8 +155,8 @@ bridge_unmount_again (struct bridge *bridge)
 
     bridge->left = r == -EAGAIN;
     if (r < 0 && !bridge->left)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "can't unmount '%s': %s; 'fusermount3 -u %s' does", bridge->mountpoint, g_strerror (-r),
-                bridge->mountpoint);
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "can't unmount '%s': %s; 'fusermount3 -u %s' does",
+                bridge->mountpoint, g_strerror (-r), bridge->mountpoint);
 }
 
 static void
@@ -242,9 +245,9 @@ bridge_is_stuck (const struct bridge *bridge)
     return bridge->stuck;
 }
 
-/* The library would unmount once more, by name: somebody else's mount, perhaps. It leaves that when the
- * device reports an error, as a pipe without a reader does. The device itself is closed, and with it what
- * is left of the mount. */
+/* The library would unmount once more, by name: somebody else's mount, perhaps. It leaves that when
+ * the device reports an error, as a pipe without a reader does. The device itself is closed, and
+ * with it what is left of the mount. */
 static void
 session_end (struct fuse_session *session)
 {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory back to the system. The C library keeps what is freed, and the table the numbers of its inodes, which after a walk
- * through a large tree is all that they took. So when the kernel has forgotten many, what is free is given back a while later.
+ * Memory back to the system. The C library keeps what is freed, and the table the numbers of its
+ * inodes, which after a walk through a large tree is all that they took. So when the kernel has
+ * forgotten many, what is free is given back a while later.
  */
 #include "fuse/internal.h"
 
-#include "core/depot.h"
-#include "core/heaps.h"
-#include "core/timer.h"
+#include "core/data/spare-buffers.h"
+#include "core/base/malloc-trim.h"
+#include "core/time/timer.h"
 
 #define MANY 1000
 #define LATER (2LL * 1000000000)
 
-static pthread_mutex_t trim_lock = PTHREAD_MUTEX_INITIALIZER; /* the lock of a table comes after it */
+/* the lock of a table comes after it */
+static pthread_mutex_t trim_lock = PTHREAD_MUTEX_INITIALIZER;
 static GSList *trim_bridges; /* trim_lock */
 static bool trim_is_due;     /* atomic */
 
@@ -35,7 +37,8 @@ trim_end (struct bridge *bridge)
 static void
 trim (void *unused)
 {
-    __atomic_store_n (&trim_is_due, false, __ATOMIC_SEQ_CST); /* who forgets more from now on has to ask again */
+    /* who forgets more from now on has to ask again */
+    __atomic_store_n (&trim_is_due, false, __ATOMIC_SEQ_CST);
     pthread_mutex_lock (&trim_lock);
     for (GSList *at = trim_bridges; at; at = at->next)
         itable_trim (((struct bridge *) at->data)->graph->itable);
@@ -49,6 +52,7 @@ trim_note (struct bridge *bridge, unsigned forgotten)
 {
     unsigned before = __atomic_fetch_add (&bridge->n_forgotten, forgotten, __ATOMIC_RELAXED);
 
-    if (before / MANY != (before + forgotten) / MANY && !__atomic_exchange_n (&trim_is_due, true, __ATOMIC_SEQ_CST))
+    if (before / MANY != (before + forgotten) / MANY
+        && !__atomic_exchange_n (&trim_is_due, true, __ATOMIC_SEQ_CST))
         timer_after (LATER, trim, NULL);
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
-The arguments with which a frame was wound. They are where the request is: on the stack of the thread that works on it, or in the
-call_stub that was made when it was set aside. Stubs are in nobody's list, so memory is searched for those of the frames asked for.
+The arguments with which a frame was wound. They are where the request is: on the stack of the
+thread that works on it, or in the call_stub that was made when it was set aside. No list holds the
+stubs, so memory is searched for those of the given frames.
 """
 
 import re
@@ -9,7 +10,8 @@ import struct
 
 import gdb
 
-from windlass_gdb.base import file_line, function_at, function_name, is_core, op_name, points_to, pointer_to, string_at, type_named
+from windlass_gdb.base import (file_line, function_at, function_name, is_core, op_name, points_to,
+                               pointer_to, string_at, type_named)
 from windlass_gdb.finding import frame_of_value, value_of
 from windlass_gdb.printers import bytes_text, summary
 
@@ -18,7 +20,7 @@ PIECE = 4 << 20      # bytes that are read at once
 MOST = 2 << 30       # bytes of memory that are searched, in all
 
 
-# --- how they look ------------------------------------------------------------------------------------
+# --- how they look --------------------------------------------------------------------------------
 
 def value_text(name, value, arguments):
     """"flags=0101001", "loc=0x7ff... {/a/b ...}"."""
@@ -39,7 +41,8 @@ def pointer_text(name, value, target, arguments):
         return '%s="%s"' % (name, string_at(value))
     if target.tag == "iovec":
         return vector_text(name, value, arguments.get("count"))
-    inside = summary(value.dereference()) if target.code == gdb.TYPE_CODE_STRUCT and target.tag else None
+    inside = (summary(value.dereference())
+              if target.code == gdb.TYPE_CODE_STRUCT and target.tag else None)
     return "%s=0x%x%s" % (name, int(value), " {%s}" % inside if inside else "")
 
 
@@ -61,13 +64,14 @@ def arguments_text(found):
     out = []
     for name, value in found:
         try:
-            out.append(value_text(name, value, by_name) if value is not None else name + "=<optimized out>")
+            out.append(value_text(name, value, by_name)
+                       if value is not None else name + "=<optimized out>")
         except (gdb.error, RuntimeError):
             out.append(name + "=<unreadable>")
     return ", ".join(out)
 
 
-# --- on a stack ---------------------------------------------------------------------------------------
+# --- on a stack -----------------------------------------------------------------------------------
 
 class Place:
     """A function that has a frame as an argument, and which."""
@@ -80,11 +84,13 @@ class Place:
         self.arguments = None
 
     def text(self):
-        return "%s at %s, on thread %d \"%s\"" % (self.function.name, self.where, self.thread.num, self.thread.name or "?")
+        return "%s at %s, on thread %d \"%s\"" % (self.function.name, self.where, self.thread.num,
+                                                  self.thread.name or "?")
 
 
 def is_fop(function, op):
-    """Has it the type of the operation's fop? Each has its own, but for those with the same arguments."""
+    """True if it has the type of the operation's fop. Operations with the same arguments share a
+    type."""
     try:
         return function.type.strip_typedefs() == type_named(op + "_fop").strip_typedefs()
     except Exception:
@@ -93,13 +99,15 @@ def is_fop(function, op):
 
 def handed(gdb_frame, function):
     """Frame, and what it was called with, of a function that was called with a frame; else None."""
-    arguments = [symbol for symbol in gdb_frame.block() if symbol.is_argument] if gdb_frame.block().function == function else []
+    arguments = ([symbol for symbol in gdb_frame.block() if symbol.is_argument]
+                 if gdb_frame.block().function == function else [])
     if not arguments:
         block = gdb_frame.block()
         while block is not None and block.function is None:
             block = block.superblock
         arguments = [symbol for symbol in block if symbol.is_argument] if block is not None else []
-    if not arguments or not any(points_to(arguments[0].type, tag) for tag in ("call_frame", "call", "answer")):
+    if not arguments or not any(points_to(arguments[0].type, tag)
+                                for tag in ("call_frame", "call", "answer")):
         return None
     value = value_of(gdb_frame, arguments[0])
     frame = frame_of_value(value) if value is not None else None
@@ -110,11 +118,13 @@ def places_of_thread(thread):
     gdb_frame, depth = gdb.newest_frame(), 0
     while gdb_frame is not None and depth < DEPTH:
         function = gdb_frame.function()
-        found = handed(gdb_frame, function) if function is not None and gdb_frame.type() == gdb.NORMAL_FRAME else None
+        found = (handed(gdb_frame, function)
+                 if function is not None and gdb_frame.type() == gdb.NORMAL_FRAME else None)
         if found is not None:
             place = Place(thread, gdb_frame, function, found[0])
             if is_fop(function, op_name(found[0]["op"])):
-                place.arguments = arguments_text([(symbol.name, value_of(gdb_frame, symbol)) for symbol in found[1][2:]])
+                place.arguments = arguments_text([(symbol.name, value_of(gdb_frame, symbol))
+                                                  for symbol in found[1][2:]])
             yield place
         gdb_frame, depth = gdb_frame.older(), depth + 1
 
@@ -138,18 +148,20 @@ def all_places():
     return found
 
 
-# --- set aside ----------------------------------------------------------------------------------------
+# --- set aside ------------------------------------------------------------------------------------
 
 def writable_memory():
     """(start, end) of what a process may have allocated."""
     if is_core():
         lines = gdb.execute("maintenance info sections ALLOC LOAD", to_string=True)
-        found = re.findall(r"0x([0-9a-f]+)->0x([0-9a-f]+) at 0x[0-9a-f]+: load\w* ALLOC LOAD(?! READONLY)", lines)
+        found = re.findall(r"0x([0-9a-f]+)->0x([0-9a-f]+) at 0x[0-9a-f]+: "
+                           r"load\w* ALLOC LOAD(?! READONLY)", lines)
         return [(int(a, 16), int(b, 16)) for a, b in found]
     with open("/proc/%d/maps" % gdb.selected_inferior().pid) as maps:
         lines = [line.split() for line in maps]
     return [tuple(int(part, 16) for part in line[0].split("-")) for line in lines
-            if line[1].startswith("rw") and (len(line) < 6 or line[5] == "[heap]" or line[5].startswith("[anon"))]
+            if line[1].startswith("rw")
+            and (len(line) < 6 or line[5] == "[heap]" or line[5].startswith("[anon"))]
 
 
 def words_at(addresses):
@@ -176,15 +188,18 @@ def words_at(addresses):
 
 
 def stub_of(address, frames):
-    """The call_stub there, if it is one: frame and operation belong together, and it would resume that operation."""
+    """The call_stub at the address, if it is one: frame and operation must match, and it must
+    resume that operation."""
     try:
         stub = pointer_to("struct call_stub", address)
         op = op_name(stub["op"])
         frame = frames.get(int(stub["frame"]))
-        if frame is None or int(stub["op"]) != int(frame["op"]) or function_name(stub["resume"]) != op + "_resume":
+        if (frame is None or int(stub["op"]) != int(frame["op"])
+            or function_name(stub["resume"]) != op + "_resume"):
             return None
         function = function_at(stub["resume"])
-        return stub if function is not None and function.symtab.filename.endswith("stub.c") else None
+        return (stub
+                if function is not None and function.symtab.filename.endswith("stub.c") else None)
     except (gdb.error, RuntimeError, AttributeError):
         return None
 
@@ -204,5 +219,6 @@ def stubs_for(frames):
 
 
 def stub_arguments(stub):
-    kept = stub["args"].cast(type_named("struct %s_args" % op_name(stub["op"])).pointer()).dereference()
+    kept = stub["args"].cast(type_named("struct %s_args"
+                                        % op_name(stub["op"])).pointer()).dereference()
     return arguments_text([(field.name, kept[field]) for field in kept.type.fields()])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
-What the other files share: commands whose mistakes are messages, and questions to the debug information. No list of operations,
-fields or constants is kept here or in any file beside: all come from DWARF.
+Shared by the other files: commands whose mistakes are messages, and questions to the debug
+information. No file here keeps a list of operations, fields or constants: all come from DWARF.
 """
 
 import functools
@@ -14,7 +14,8 @@ class Problem(Exception):
 
 
 class Command(gdb.Command):
-    """`xl NAME`: a subclass has name and run (arguments). Whatever goes wrong is one line, never a traceback."""
+    """`xl NAME`: a subclass has name and run (arguments). Any error is one line, never a
+    traceback."""
 
     name = None
 
@@ -31,18 +32,20 @@ class Command(gdb.Command):
         except gdb.GdbError:
             raise
         except Exception as problem:
-            raise gdb.GdbError("xl %s: what is there can't be made sense of: %s" % (self.name, text_of(problem)))
+            raise gdb.GdbError("xl %s: what is there can't be made sense of: %s"
+                               % (self.name, text_of(problem)))
 
 
 class Prefix(gdb.Command):
-    """What gdb shows of translators, requests, inodes and files of Windlass, and how to follow a request."""
+    """Shows translators, requests, inodes and files of Windlass, and follows a request."""
 
     def __init__(self):
         super().__init__("xl", gdb.COMMAND_USER, gdb.COMPLETE_NONE, True)
 
     def invoke(self, argument, from_tty):
         if argument:
-            raise gdb.GdbError("xl: there is no command '%s'; `help xl` lists them" % argument.split()[0])
+            raise gdb.GdbError("xl: there is no command '%s'; `help xl` lists them"
+                               % argument.split()[0])
         gdb.execute("help xl")
 
 
@@ -56,7 +59,7 @@ def text_of(problem):
     return lines[0] if lines else type(problem).__name__
 
 
-# --- the debug information --------------------------------------------------------------------------
+# --- the debug information ------------------------------------------------------------------------
 
 @functools.lru_cache(maxsize=None)
 def type_named(name):
@@ -64,7 +67,8 @@ def type_named(name):
     try:
         return gdb.lookup_type(name)
     except gdb.error:
-        raise Problem("there is no debug information about '%s': this isn't windlass, or it has none" % name)
+        raise Problem("there is no debug information about '%s': this isn't windlass, or it has "
+                      "none" % name)
 
 
 def pointer_to(name, address):
@@ -94,7 +98,8 @@ def offset_of(struct, field):
     for one in type_named(struct).fields():
         if one.name == field:
             return one.bitpos // 8
-    raise Problem("'%s' has no field '%s': these commands and this windlass don't belong together" % (struct, field))
+    raise Problem("'%s' has no field '%s': these commands and this windlass don't belong together"
+                  % (struct, field))
 
 
 def has_field(value_or_type, field):
@@ -106,7 +111,8 @@ def has_field(value_or_type, field):
 
 
 def file_static(function, name):
-    """The static variable of that name in the file that has the (global) function; None where there is none."""
+    """The static variable of that name in the file of the (global) function; None where there is
+    none."""
     symbol = gdb.lookup_global_symbol(function)
     if symbol is None or symbol.symtab is None:
         return None
@@ -157,12 +163,13 @@ def forget_types(event):
 gdb.events.new_objfile.connect(forget_types)
 gdb.events.clear_objfiles.connect(forget_types)
 
-# --- the process ------------------------------------------------------------------------------------
+# --- the process ----------------------------------------------------------------------------------
 
 def need_process():
     """Something whose memory can be read: alive, or a core dump."""
     if gdb.selected_inferior().pid == 0:
-        raise Problem("there is no process: `run` it, `attach` to one, or load a core dump with `core-file`")
+        raise Problem("there is no process: `run` it, `attach` to one, or load a core dump with "
+                      "`core-file`")
 
 
 def is_core():
@@ -204,7 +211,8 @@ def bounded_string(pointer, limit):
         out += piece if end < 0 else piece[:end]
         if end >= 0:
             break
-    return "".join(c if c.isprintable() else "\\%03o" % ord(c) for c in out.decode("utf-8", "backslashreplace"))
+    return "".join(c if c.isprintable() else "\\%03o" % ord(c)
+                   for c in out.decode("utf-8", "backslashreplace"))
 
 
 def file_line(path, line):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`xl break FOP`: stops wherever an operation goes down or comes up, in every translator, also in those that are loaded later."""
+"""`xl break FOP`: stops where an operation goes down or comes up, in every translator, also in
+those loaded later."""
 
 import difflib
 
 import gdb
 
 from windlass_gdb.base import Command, Problem, function_at, op_names, op_name, say
-from windlass_gdb.callbacks import CALLBACK, EVERY_ANSWER, EVERY_CALL, FOP, Function, has_type, known, op_of
+from windlass_gdb.callbacks import (CALLBACK, EVERY_ANSWER, EVERY_CALL, FOP, Function, has_type,
+                                    known, op_of)
 from windlass_gdb.finding import xlators
 from windlass_gdb.running import first_argument
 
@@ -20,7 +22,8 @@ class Stop(gdb.Breakpoint):
         super().__init__(source=function.file, function=function.name)
 
     def stop(self):
-        """A function for all operations stops for this one alone; where that can't be told, rather too often."""
+        """A function for all operations stops for this one alone; if the operation cannot be read,
+        it stops."""
         if not self.every:
             return True
         try:
@@ -31,7 +34,8 @@ class Stop(gdb.Breakpoint):
 
 def function_of(address):
     symbol = function_at(address)
-    return {Function(symbol.name, symbol.symtab.filename, str(symbol.type))} if symbol is not None and symbol.symtab else set()
+    return ({Function(symbol.name, symbol.symtab.filename, str(symbol.type))}
+            if symbol is not None and symbol.symtab else set())
 
 
 def of_graph(op):
@@ -51,7 +55,8 @@ def of_graph(op):
 def functions_for(op):
     plain, every = of_graph(op)
     names = r"\(_%s\|_every\|_cbk\)$" % op  # one question to gdb, which takes its time
-    plain.update(one for one in known(names, FOP) if op_of(one.name) == op and has_type(one, op + "_fop"))
+    plain.update(one for one in known(names, FOP) if op_of(one.name) == op
+                 and has_type(one, op + "_fop"))
     plain.update(one for one in known(names, CALLBACK)
                  if op_of(one.name, "_cbk") in (op, None) and has_type(one, op + "_cbk"))
     every.update(known(names, EVERY_CALL))
@@ -86,9 +91,10 @@ class Break(Command):
 
     xl break FOP
 
-Breakpoints on that operation, such as writev, in every loaded translator, on its callbacks (those named for it, and those of its
-type that are named for no operation), and on the functions that stand in for all operations (for that one alone). Those of translators that are loaded later come with them. They are breakpoints as any
-other: `info breakpoints`, `delete`."""
+Sets breakpoints on that operation, such as writev, in every loaded translator, on its callbacks
+(those named for it, and those of its type that are named for no operation), and on the functions
+that stand in for all operations (for that one alone). Translators that are loaded later get theirs
+when they come. They are ordinary breakpoints: `info breakpoints`, `delete`."""
 
     name = "break"
 
@@ -98,11 +104,13 @@ other: `info breakpoints`, `delete`."""
         op = arguments[0]
         if op not in op_names():
             near = difflib.get_close_matches(op, op_names(), 1)
-            raise Problem("'%s' is no operation%s" % (op, "; did you mean '%s'?" % near[0] if near else ""))
+            raise Problem("'%s' is no operation%s"
+                          % (op, "; did you mean '%s'?" % near[0] if near else ""))
         count = place(op)
         if op not in wanted:
             wanted.append(op)
-        say("%s: %d place%s%s" % (op, count, "" if count == 1 else "s", "; more when translators are loaded"))
+        say("%s: %d place%s%s" % (op, count, "" if count == 1 else "s",
+                                  "; more when translators are loaded"))
 
     def complete(self, text, word):
         try:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
-Which functions are a translator's fops, and which take answers: by their types. Those of the core that stand in between (what
-watches an edge, what hands a call to `every`) are not among them: of the program's own sources only the bridge's count.
+Finds the functions that are a translator's fops, and those that take answers, by their types.
+Functions of the core that stand in between (those that watch an edge, or hand a call to `every`)
+are left out: of the program's own sources only the bridge's count.
 """
 
 import collections
@@ -19,7 +20,8 @@ Function = collections.namedtuple("Function", "name file type")
 def folder_of(function):
     symbol = gdb.lookup_global_symbol(function)
     if symbol is None or symbol.symtab is None:
-        raise Problem("there is no debug information about '%s': this isn't windlass, or it has none" % function)
+        raise Problem("there is no debug information about '%s': this isn't windlass, or it has "
+                      "none" % function)
     return os.path.dirname(symbol.symtab.filename)
 
 
@@ -46,7 +48,8 @@ def parse(listing):
 
 @functools.lru_cache(maxsize=None)
 def named(pattern):
-    """Those of translators whose names match. By name, since gdb reads all there is to know of libc to look for types."""
+    """The functions of translators whose names match. By name, since looking for types makes gdb
+    read all of libc."""
     try:
         listing = gdb.execute("info functions -q -n %s" % pattern, to_string=True)
     except gdb.error:
@@ -80,7 +83,8 @@ EVERY_CALL, EVERY_ANSWER = "const struct call *)", "const struct answer *)"
 
 
 def known(pattern, arguments, addresses=()):
-    """The functions that begin with these arguments: of those whose names match, and of those beside the addresses."""
+    """The functions that begin with these arguments: those whose names match, and those at the
+    addresses."""
     found = {one for one in named(pattern) if begins(one, arguments)}
     for address in addresses:
         found.update(one for one in beside(address) if begins(one, arguments))

@@ -3,13 +3,14 @@
 
 import gdb
 
-from windlass_gdb.base import (Problem, each_of_array, each_of_list, file_static, need_process, offset_of, points_to, pointer_to,
+from windlass_gdb.base import (Problem, each_of_array, each_of_list, file_static, need_process,
+                               offset_of, points_to, pointer_to,
                                string_at, type_named)
 
 DEPTH = 4096  # names in a path; a broken tree might have no end
 
 
-# --- the graph --------------------------------------------------------------------------------------
+# --- the graph ------------------------------------------------------------------------------------
 
 def program():
     """main.c's struct program, or None in other programs."""
@@ -17,7 +18,7 @@ def program():
 
 
 def graph():
-    """The struct graph * of this process: main.c's, or that of whoever is at work."""
+    """The struct graph * of this process: main.c's, or that of the request at work."""
     need_process()
     main = program()
     if main is not None and int(main["graph"]):
@@ -55,22 +56,25 @@ def xlator_named(name):
     for one in found:
         if string_at(one["name"]) == name:
             return one
-    raise Problem("there is no volume '%s' in this graph; there are: %s" % (name, ", ".join(map(xlator_name, found))))
+    raise Problem("there is no volume '%s' in this graph; there are: %s"
+                  % (name, ", ".join(map(xlator_name, found))))
 
 
-# --- requests ---------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 def stacks():
     """Every call_stack_t * there is, in use or not."""
     pool = file_static("stack_done", "pool")
     if pool is None:
-        raise Problem("there is no debug information about requests: this isn't windlass, or it has none")
+        raise Problem("there is no debug information about requests: this isn't windlass, or it "
+                      "has none")
     return each_of_list(pool["all"], "all_next")
 
 
 def requests():
     """Those in use, by number."""
-    return sorted((root for root in stacks() if int(root["unique"])), key=lambda root: int(root["unique"]))
+    return sorted((root for root in stacks() if int(root["unique"])),
+                  key=lambda root: int(root["unique"]))
 
 
 def strand_frames(first):
@@ -82,7 +86,8 @@ def strand_frames(first):
 
 
 def frames_of(root):
-    """All frames of a request that were used: the first one's strand, then those of who wound more than once."""
+    """All used frames of a request: those of the first one's strand, then those of frames that
+    wound more than once."""
     for frame in strand_frames(root["frames"][0].address):
         yield frame
     for strand in each_of_list(root["strands"], "next"):
@@ -91,7 +96,7 @@ def frames_of(root):
 
 
 def is_awaited(frame):
-    """It was wound and isn't answered yet. The first frame is nobody's answer, so it never is."""
+    """It was wound and is not answered yet. The first frame was not wound, so it never is."""
     return int(frame["op"]) != 0 and not int(frame["complete"])
 
 
@@ -100,7 +105,8 @@ def awaited_frames(root):
 
 
 def frame_at(address):
-    """The call_frame_t * at an address, if it is one of a request's; else None. So garbage is never followed."""
+    """The call_frame_t * at an address, if it belongs to a request; else None. So garbage is never
+    followed."""
     frame_size, stack_size = type_named("call_frame_t").sizeof, type_named("call_stack_t").sizeof
     first = offset_of("call_stack_t", "frames")
     for root in stacks():
@@ -110,13 +116,15 @@ def frame_at(address):
         for start in arrays:
             holder = "call_stack_t" if start == int(root) + first else "struct strand"
             count = type_named(holder)["frames"].type.range()[1]
-            if start <= address <= start + count * frame_size and (address - start) % frame_size == 0:
+            if (start <= address <= start + count * frame_size
+                and (address - start) % frame_size == 0):
                 return pointer_to("call_frame_t", address)
     return None
 
 
 def frame_of_value(value):
-    """What an argument or variable says of a frame: it is one, or a call's, an answer's; else None."""
+    """The frame that an argument or variable stands for: it is one, or a call's, or an answer's;
+    else None."""
     kind = value.type
     if points_to(kind, "call_frame"):
         return frame_at(int(value))
@@ -127,7 +135,8 @@ def frame_of_value(value):
 
 
 def variables(gdb_frame, arguments_only=False):
-    """The symbols that have a value in a stack frame, the innermost first. A variable has none before the line after its own."""
+    """The symbols that have a value in a stack frame, the innermost first. A variable has none
+    before the line after its own."""
     line = gdb_frame.find_sal().line
     try:
         block = gdb_frame.block()
@@ -135,7 +144,8 @@ def variables(gdb_frame, arguments_only=False):
         return
     while block is not None:
         for symbol in block:
-            if symbol.is_argument or (symbol.is_variable and not arguments_only and symbol.line < line):
+            if symbol.is_argument or (symbol.is_variable and not arguments_only
+                                      and symbol.line < line):
                 yield symbol
         if block.function is not None:
             return
@@ -143,7 +153,8 @@ def variables(gdb_frame, arguments_only=False):
 
 
 def value_of(gdb_frame, symbol):
-    """A variable's value or, where that was optimized out, that of its argument on entry; else None."""
+    """A variable's value or, where that was optimized out, that of its argument on entry; else
+    None."""
     try:
         value = gdb_frame.read_var(symbol)
         if not value.is_optimized_out:
@@ -159,10 +170,12 @@ def value_of(gdb_frame, symbol):
 
 
 def frame_in(gdb_frame):
-    """The call_frame_t * that a function has in its arguments or, failing these, in its variables; or None."""
+    """The call_frame_t * that a function has in its arguments or, failing these, in its variables;
+    or None."""
     for arguments_only in (True, False):
         for symbol in variables(gdb_frame, arguments_only):
-            if points_to(symbol.type, "call_frame") or points_to(symbol.type, "call") or points_to(symbol.type, "answer"):
+            if (points_to(symbol.type, "call_frame") or points_to(symbol.type, "call")
+                or points_to(symbol.type, "answer")):
                 value = value_of(gdb_frame, symbol)
                 try:
                     found = frame_of_value(value) if value is not None else None
@@ -174,7 +187,8 @@ def frame_in(gdb_frame):
 
 
 def nearest(find):
-    """What find (gdb_frame) says of the selected stack frame, or of the first above it of which it says something; None without."""
+    """The result of find (gdb_frame) for the selected stack frame, or for the first above it that
+    has one; else None."""
     try:
         selected = gdb.selected_frame()
     except gdb.error:
@@ -188,12 +202,14 @@ def nearest(find):
 
 
 def selected_request_frame():
-    """The call_frame_t * of the selected stack frame, or of the first above it that has one; None without."""
+    """The call_frame_t * of the selected stack frame, or of the first above it that has one; else
+    None."""
     return nearest(frame_in)
 
 
 def library_request_in(gdb_frame):
-    """The fuse_req_t that a function has as an argument: what the root of its request has as `top`; or None."""
+    """The fuse_req_t that a function has as an argument, which is `top` in the root of its request;
+    or None."""
     for symbol in variables(gdb_frame, arguments_only=True):
         value = value_of(gdb_frame, symbol) if points_to(symbol.type, "fuse_req") else None
         if value is not None and int(value):
@@ -205,7 +221,7 @@ def selected_library_request():
     return nearest(library_request_in)
 
 
-# --- inodes -----------------------------------------------------------------------------------------
+# --- inodes ---------------------------------------------------------------------------------------
 
 def itable():
     table = graph()["itable"]
@@ -235,7 +251,8 @@ def inode_of_nodeid(nodeid):
 
 
 def inode_path(inode):
-    """The path from the root of the mount by one of its names; "<gfid:...>" in place of what has none."""
+    """The path from the root of the mount by one of its names; "<gfid:...>" in place of a missing
+    name."""
     parts, root = [], inode["table"]["root"]
     while int(inode) != int(root) and len(parts) < DEPTH:
         name = inode["names"]

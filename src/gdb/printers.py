@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
-Pretty printers: gfid_t, loc_t, struct iatt, dict_t, iobuf and iobref, frames, requests, inodes, fds, translators, GString.
+Pretty printers: gfid_t, loc_t, struct iatt, dict_t, iobuf and iobref, frames, requests, inodes,
+fds, translators, GString.
 
-Each has a line that says what it is; `p/r` shows the bare struct. Whatever is half-built is told as such.
+Each value has a line that describes it; `p/r` shows the bare struct. A half-built value is marked
+as such.
 """
 
 import stat as modes
@@ -69,7 +71,7 @@ class Lookup(gdb.printing.PrettyPrinter):
         return (WithFields if PRINTERS[kind.tag][1] else Plain)(value)
 
 
-# --- what each is -------------------------------------------------------------------------------------
+# --- what each is ---------------------------------------------------------------------------------
 
 @prints("gfid", fields=False)
 def gfid(value):
@@ -99,8 +101,10 @@ def iatt(value):
     if int(value["ia_type"]) == 0 and int(value["ia_nlink"]) == 0 and int(value["ia_ino"]) == 0:
         return "no attributes"
     return "%s, %d:%d, size %d, %d blocks (%d bytes), links %d, ino %d, gfid %s" % (
-        mode_text(value), int(value["ia_uid"]), int(value["ia_gid"]), int(value["ia_size"]), int(value["ia_blocks"]),
-        512 * int(value["ia_blocks"]), int(value["ia_nlink"]), int(value["ia_ino"]), gfid_text(value["ia_gfid"]))
+        mode_text(value), int(value["ia_uid"]), int(value["ia_gid"]), int(value["ia_size"]),
+        int(value["ia_blocks"]),
+        512 * int(value["ia_blocks"]), int(value["ia_nlink"]), int(value["ia_ino"]),
+        gfid_text(value["ia_gfid"]))
 
 
 def bytes_text(pointer, size):
@@ -109,7 +113,8 @@ def bytes_text(pointer, size):
     more = "..." if size > len(shown) else ""
     if shown and all(32 <= b < 127 or b in b"\t\n\r" for b in shown):
         return '"%s"%s' % (shown.decode().translate({9: "\\t", 10: "\\n", 13: "\\r"}), more)
-    return "%d bytes%s" % (size, " " + shown[:16].hex() + ("..." if size > 16 else "") if shown else "")
+    return ("%d bytes%s"
+            % (size, " " + shown[:16].hex() + ("..." if size > 16 else "") if shown else ""))
 
 
 def pairs(dictionary):
@@ -120,7 +125,8 @@ def pairs(dictionary):
 
 @prints("dict", fields=False)
 def dictionary(value):
-    return "%s, %d ref%s" % ("{%s}" % ", ".join("%s = %s" % pair for pair in pairs(value)), int(value["refs"]),
+    return "%s, %d ref%s" % ("{%s}" % ", ".join("%s = %s" % pair for pair in pairs(value)),
+                             int(value["refs"]),
                              "" if int(value["refs"]) == 1 else "s")
 
 
@@ -146,13 +152,15 @@ def iobref(value):
 @prints("inode")
 def inode(value):
     return "%s, nodeid %d, gfid %s, %s, %d lookups" % (
-        inode_path(value.address), nodeid_of(value), gfid_text(value["gfid"]), references(value), int(value["nlookup"]))
+        inode_path(value.address), nodeid_of(value), gfid_text(value["gfid"]), references(value),
+        int(value["nlookup"]))
 
 
 @prints("fd")
 def fd(value):
     where = inode_path(value["inode"]) if int(value["inode"]) else "no inode yet"
-    return "%s, flags 0%o, opened by process %d, %s" % (where, int(value["flags"]), int(value["pid"]), references(value))
+    return "%s, flags 0%o, opened by process %d, %s" % (where, int(value["flags"]),
+                                                        int(value["pid"]), references(value))
 
 
 def state_text(frame):
@@ -175,7 +183,8 @@ def call_frame(value):
 def call_stack(value):
     if int(value["unique"]) == 0:
         return "no request"
-    return "request %d %s, uid %d gid %d pid %d" % (int(value["unique"]), op_name(value["op"]), int(value["uid"]),
+    return "request %d %s, uid %d gid %d pid %d" % (int(value["unique"]), op_name(value["op"]),
+                                                    int(value["uid"]),
                                                     int(value["gid"]), int(value["pid"]))
 
 

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`xl wind`, `xl unwind`: runs until the request that is looked at gets to the next translator, or its answer to the next callback."""
+"""`xl wind`, `xl unwind`: runs until the selected request gets to the next translator, or its
+answer to the next callback."""
 
 import gdb
 
-from windlass_gdb.base import Command, Problem, function_at, need_running, op_name, op_names, points_to, say, type_named
+from windlass_gdb.base import (Command, Problem, function_at, need_running, op_name, op_names,
+                               points_to, say, type_named)
 from windlass_gdb.callbacks import CALLBACK, Function, is_translators, known
-from windlass_gdb.finding import (awaited_frames, selected_library_request, selected_request_frame, value_of, xlator_name,
+from windlass_gdb.finding import (awaited_frames, selected_library_request, selected_request_frame,
+                                  value_of, xlator_name,
                                   xlators)
 
-FIRST_REGISTER = ("rdi", "x0")  # of the first argument at a function's entry, where debug information has lost it
+# Of the first argument at a function's entry, where debug information has lost it.
+FIRST_REGISTER = ("rdi", "x0")
 
 
 def function_frame(name):
-    """The stack frame of the function that was stopped in: not that of one inlined at its beginning."""
+    """The stack frame of the function that was stopped in: not that of one inlined at its
+    beginning."""
     frame = gdb.newest_frame()
     while frame is not None and frame.name() != name and frame.type() == gdb.INLINE_FRAME:
         frame = frame.older()
@@ -69,8 +74,9 @@ class End(gdb.Breakpoint):
 
 
 class Run:
-    """One run to the next landing of a request. Where it hasn't begun, it is known by what libfuse knows it by: another thread may go on
-    with it; and where there isn't that either, it is the first that this thread lands with."""
+    """One run to the next landing of a request. A request that has not begun is known by libfuse's
+    own request, since another thread may go on with it; without that either, it is the first that
+    this thread lands with."""
 
     def __init__(self, start, skips_start):
         self.root = self.number = None
@@ -118,7 +124,8 @@ def function_set(addresses):
     found = set()
     for address in addresses:
         symbol = function_at(address) if int(address) else None
-        if symbol is not None and symbol.symtab is not None and is_translators(symbol.symtab.filename):
+        if (symbol is not None and symbol.symtab is not None
+            and is_translators(symbol.symtab.filename)):
             found.add(Function(symbol.name, symbol.symtab.filename, ""))
     return found
 
@@ -128,7 +135,8 @@ def fop_addresses():
 
 
 def begin(skips_start):
-    """skips_start: a translator that is called again with the frame in which it is already is no next one."""
+    """skips_start: a translator that is called again with the frame that it already has is no next
+    one."""
     need_running()
     type_named("call_frame_t")
     return Run(selected_request_frame(), skips_start)
@@ -137,7 +145,8 @@ def begin(skips_start):
 def report(run, what):
     if run.landed is not None and gdb.selected_inferior().pid:
         frame, thread = run.landed, gdb.selected_thread()
-        say("request %d, %s, on thread %d \"%s\"" % (int(frame["root"]["unique"]), what(frame), thread.num, thread.name or "?"))
+        say("request %d, %s, on thread %d \"%s\"" % (int(frame["root"]["unique"]), what(frame),
+                                                     thread.num, thread.name or "?"))
     elif run.ended:
         say("request %d is over: it was answered, and that was its last" % run.number)
     elif gdb.selected_inferior().pid == 0:
@@ -151,9 +160,10 @@ class Wind(Command):
 
     xl wind
 
-Runs until the request of the selected stack frame (its `frame`, or that of the nearest caller that has one) gets to the fop of
-the next translator, on whatever thread; other requests run on meanwhile. Where no request has begun yet, as in fuse_write, the
-one that this thread is about to begin is meant. If the request ends first, that is said."""
+Runs until the request of the selected stack frame (its `frame`, or that of the nearest caller that
+has one) gets to the fop of the next translator, on whatever thread; other requests run on
+meanwhile. Where no request has begun yet, as in fuse_write, the command follows the request that
+this thread is about to begin. If the request ends first, the command says so."""
 
     name = "wind"
 
@@ -163,7 +173,8 @@ one that this thread is about to begin is meant. If the request ends first, that
         run = begin(True)
         stand_ins = [int(xlator["api"]["every"]) for xlator in xlators()]
         run.go(function_set(fop_addresses() + stand_ins))
-        report(run, lambda frame: "%s: %s -> %s" % (op_name(frame["op"]), xlator_name(frame["parent"]["this"]),
+        report(run, lambda frame: "%s: %s -> %s" % (op_name(frame["op"]),
+                                                    xlator_name(frame["parent"]["this"]),
                                                     xlator_name(frame["this"])))
 
 
@@ -172,8 +183,8 @@ class Unwind(Command):
 
     xl unwind
 
-Runs until an answer of the request of the selected stack frame gets to the next callback, on whatever thread; other requests
-run on meanwhile. If the request ends first, that is said."""
+Runs until an answer of the request of the selected stack frame gets to the next callback, on
+whatever thread; other requests run on meanwhile. If the request ends first, the command says so."""
 
     name = "unwind"
 
@@ -182,10 +193,12 @@ run on meanwhile. If the request ends first, that is said."""
             raise Problem("it takes no argument, got '%s'" % arguments[0])
         run = begin(False)
         frame = selected_request_frame()
-        waiting = [int(one["ret"]) for one in awaited_frames(frame["root"])] if frame is not None else []
+        waiting = ([int(one["ret"]) for one in awaited_frames(frame["root"])]
+                   if frame is not None else [])
         stand_ins = [int(xlator["api"]["every_cbk"]) for xlator in xlators()]
         functions = function_set(waiting + stand_ins)
-        functions.update(Function(one.name, one.file, "") for one in known("_cbk$", CALLBACK, [a for a in fop_addresses() if a]))
+        functions.update(Function(one.name, one.file, "")
+                         for one in known("_cbk$", CALLBACK, [a for a in fop_addresses() if a]))
         run.go(functions)
         report(run, lambda frame: "an answer at %s" % xlator_name(frame["this"]))
 

@@ -5,8 +5,10 @@ import re
 
 import gdb
 
-from windlass_gdb.base import Command, Problem, address_in, each_of_list, enumerators, pointer_to, say, string_at, type_named
-from windlass_gdb.finding import (gfid_text, inode_of_nodeid, inode_of_slot, inode_path, itable, nodeid_of, slots_in_chunk,
+from windlass_gdb.base import (Command, Problem, address_in, each_of_list, enumerators, pointer_to,
+                               say, string_at, type_named)
+from windlass_gdb.finding import (gfid_text, inode_of_nodeid, inode_of_slot, inode_path, itable,
+                                  nodeid_of, slots_in_chunk,
                                   xlator_name, xlators)
 from windlass_gdb.printers import summary
 
@@ -37,7 +39,8 @@ def names_of(inode):
 
 
 def inode_of_path(path):
-    """By the names in the table, from the end up: it has no list of a directory's names but its hash."""
+    """Looks up the names in the table, from the end up: the table has no list of a directory's
+    names, only a hash."""
     parts = [part for part in path.split("/") if part]
     root = itable()["root"]
     if not parts:
@@ -45,17 +48,20 @@ def inode_of_path(path):
     for inode in inodes():
         if is_at(inode, parts, int(root)):
             return inode
-    raise Problem("'%s' is not in the table: paths begin at the mount, and nobody has asked for this one lately" % path)
+    raise Problem("'%s' is not in the table: paths begin at the mount, and nobody has asked for "
+                  "this one lately" % path)
 
 
 def is_at(inode, parts, root):
     if not parts:
         return int(inode) == root
-    return any(string_at(name["name"]) == parts[-1] and is_at(name["parent"], parts[:-1], root) for name in names_of(inode))
+    return any(string_at(name["name"]) == parts[-1] and is_at(name["parent"], parts[:-1], root)
+               for name in names_of(inode))
 
 
 def is_inode(inode):
-    """Does the table know it, in the slot that it says it has? So garbage is never taken for one."""
+    """True if the table knows it, in the slot that it names. So garbage is never taken for an
+    inode."""
     try:
         known = inode_of_slot(int(inode["slot"]))
     except gdb.MemoryError:
@@ -94,8 +100,9 @@ class Inode(Command):
 
     xl inode ADDRESS | PATH | GFID | NODEID
 
-An inode: by its address (an expression such as fd->inode), by a path from the root of the mount (as far as the table of inodes
-knows it), by gfid, or by the number that the kernel knows it by (decimal; 1 is the root)."""
+An inode: by its address (an expression such as fd->inode), by a path from the root of the mount (as
+far as the table of inodes knows it), by gfid, or by the kernel's number for it (decimal; 1 is the
+root)."""
 
     name = "inode"
 
@@ -105,9 +112,12 @@ knows it), by gfid, or by the number that the kernel knows it by (decimal; 1 is 
         inode = find_inode(" ".join(arguments))
         kind = enumerators("enum ia_type").get(int(inode["ia_type"]), "?")
         say("inode 0x%x: %s" % (int(inode), inode_path(inode)))
-        say("  gfid      %s, %s" % (gfid_text(inode["gfid"]), kind if int(inode["ia_type"]) else "not linked yet"))
-        say("  nodeid    %d, told to the kernel %d times and not forgotten" % (nodeid_of(inode), int(inode["nlookup"])))
-        say("  refs      %d%s" % (int(inode["refs"]), ", waits among the forgotten" if int(inode["forgotten"]) else ""))
+        say("  gfid      %s, %s" % (gfid_text(inode["gfid"]),
+                                    kind if int(inode["ia_type"]) else "not linked yet"))
+        say("  nodeid    %d, told to the kernel %d times and not forgotten"
+            % (nodeid_of(inode), int(inode["nlookup"])))
+        say("  refs      %d%s" % (int(inode["refs"]),
+                                  ", waits among the forgotten" if int(inode["forgotten"]) else ""))
         for name in names_of(inode):
             say("  name      '%s' in %s" % (string_at(name["name"]), inode_path(name["parent"])))
         contexts(inode["ctx"], "inode_slot")
@@ -116,7 +126,8 @@ knows it), by gfid, or by the number that the kernel knows it by (decimal; 1 is 
 def is_fd(fd):
     """One has references, and an inode unless it is about to be created."""
     try:
-        return int(fd["refs"]) > 0 and (is_inode(fd["inode"]) if int(fd["inode"]) else int(fd["keepers"]) < 1000)
+        return (int(fd["refs"]) > 0
+                and (is_inode(fd["inode"]) if int(fd["inode"]) else int(fd["keepers"]) < 1000))
     except gdb.MemoryError:
         return False
 
@@ -126,7 +137,8 @@ class Fd(Command):
 
     xl fd ADDRESS
 
-An open file or directory, by its address or an expression: its inode, flags, who opened it, what translators keep with it."""
+An open file or directory, by its address or an expression: its inode, flags, the process that
+opened it, and the data that translators keep with it."""
 
     name = "fd"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`xl frames`: every request in flight. `xl frame`: one translator's part in one. What `bt` loses when a request changes threads."""
+"""`xl frames`: every request in flight. `xl frame`: one translator's part in one. `bt` loses these
+when a request changes threads."""
 
 import os
 import re
@@ -8,18 +9,22 @@ import time
 import gdb
 
 from windlass_gdb.arguments import all_places, stub_arguments, stubs_for
-from windlass_gdb.base import (Command, Problem, address_in, file_line, function_at, function_name, has_field, is_core, need_process, op_name,
+from windlass_gdb.base import (Command, Problem, address_in, file_line, function_at, function_name,
+                               has_field, is_core, need_process, op_name,
                                say, string_at, type_named)
-from windlass_gdb.finding import (awaited_frames, frame_at, inode_of_nodeid, inode_path, requests, selected_request_frame,
+from windlass_gdb.finding import (awaited_frames, frame_at, inode_of_nodeid, inode_path, requests,
+                                  selected_request_frame,
                                   xlator_name)
 from windlass_gdb.printers import summary
 
 
-# --- ages -----------------------------------------------------------------------------------------------
+# --- ages -----------------------------------------------------------------------------------------
 
 def core_time():
-    """When the core dump was written, in nanoseconds of the time of day; None if that isn't known."""
-    found = re.search(r"`([^'\n]*)', file type", gdb.execute("info files", to_string=True).split("core dump file:")[-1])
+    """The time at which the core dump was written, in nanoseconds of the time of day; None if
+    unknown."""
+    found = re.search(r"`([^'\n]*)', file type",
+                      gdb.execute("info files", to_string=True).split("core dump file:")[-1])
     try:
         return os.stat(found.group(1)).st_mtime_ns if found else None
     except OSError:
@@ -31,7 +36,8 @@ def age_of(root):
     if not is_core():
         return (time.clock_gettime_ns(time.CLOCK_MONOTONIC) - int(root["begin"])) / 1e9
     end, began = core_time(), root["ctime"]
-    return (end - int(began["tv_sec"]) * 10**9 - int(began["tv_nsec"])) / 1e9 if end is not None else None
+    return ((end - int(began["tv_sec"]) * 10**9 - int(began["tv_nsec"])) / 1e9
+            if end is not None else None)
 
 
 def age_text(root):
@@ -39,7 +45,7 @@ def age_text(root):
     return "age unknown" if age is None else "%.1f s old" % max(age, 0)
 
 
-# --- requests -------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 def process_name(pid):
     if is_core() or pid <= 0:
@@ -71,7 +77,8 @@ def request_line(root):
     path = asked_path(root)
     pid = int(root["pid"])
     line = "request %d %s%s, %s, pid %d%s uid %d gid %d" % (
-        int(root["unique"]), op_name(root["op"]), " " + path if path else "", age_text(root), pid, process_name(pid),
+        int(root["unique"]), op_name(root["op"]), " " + path if path else "", age_text(root), pid,
+        process_name(pid),
         int(root["uid"]), int(root["gid"]))
     if has_field(root.dereference(), "caused_by") and int(root["caused_by"]):
         line += ", caused by request %d" % int(root["caused_by"])
@@ -81,14 +88,17 @@ def request_line(root):
 def site_text(site):
     if int(site) == 0:
         return "nobody knows where"
-    return "%s at %s" % (string_at(site["function"]), file_line(string_at(site["file"]), int(site["line"])))
+    return "%s at %s" % (string_at(site["function"]),
+                         file_line(string_at(site["file"]), int(site["line"])))
 
 
 def wind_text(frame):
-    """"writev at posix (storage/posix), wound by rot13_writev at rot13.c:138, answer to rot13_writev_cbk"."""
+    """As "writev at posix (storage/posix), wound by rot13_writev at rot13.c:138, answer to
+    rot13_writev_cbk"."""
     this = frame["this"]
     return "%s at %s (%s) 0x%x, wound by %s, answer to %s" % (
-        op_name(frame["op"]), xlator_name(this), string_at(this["type"]) if int(this) else "?", int(frame),
+        op_name(frame["op"]), xlator_name(this), string_at(this["type"]) if int(this) else "?",
+        int(frame),
         site_text(frame["wind_from"]), function_name(frame["ret"]))
 
 
@@ -100,7 +110,8 @@ class Whereabouts:
         self.stubs = stubs_for([frame for frame in frames if not self.arguments_on_stack(frame)])
 
     def arguments_on_stack(self, frame):
-        return next((place.arguments for place in self.places.get(int(frame), []) if place.arguments is not None), None)
+        return next((place.arguments for place in self.places.get(int(frame), [])
+                     if place.arguments is not None), None)
 
     def lines(self, frame):
         """Its arguments, and what it is doing."""
@@ -113,7 +124,8 @@ class Whereabouts:
         if places:
             yield "in " + places[0].text()
         elif stub is not None:
-            yield "set aside in call_stub 0x%x, to be resumed by %s" % (int(stub), function_name(stub["fn"]))
+            yield "set aside in call_stub 0x%x, to be resumed by %s" % (int(stub),
+                                                                        function_name(stub["fn"]))
 
 
 def show_request(root, whereabouts):
@@ -150,7 +162,8 @@ def seconds_of(text):
     found = re.fullmatch(r"([0-9]*\.?[0-9]+)(ms|s|min|m|h)?", text)
     if not found:
         raise Problem("'%s' is no age: 5, 5s, 100ms, 2min or 1h" % text)
-    return float(found.group(1)) * {"ms": 0.001, "min": 60, "m": 60, "h": 3600}.get(found.group(2), 1)
+    unit = {"ms": 0.001, "min": 60, "m": 60, "h": 3600}.get(found.group(2), 1)
+    return float(found.group(1)) * unit
 
 
 class Frames(Command):
@@ -158,11 +171,12 @@ class Frames(Command):
 
     xl frames [--age [AGE]]
 
-Every request in flight: its number, what was asked, how old it is, who asks; below, each translator that hasn't answered yet,
-with the operation, its arguments where they can be found (on a thread's stack, or in the stub in which the call was set aside),
-where it was wound, and which callback waits for its answer. A child is below its parent and further in.
---age: the oldest first; with an AGE such as 5s only those that are at least so old. In a core dump the age is that at the time
-of its file."""
+Every request in flight: its number, operation, age, and caller; below, each translator that has not
+answered yet, with the operation, its arguments where they can be found (on a thread's stack, or in
+the stub in which the call was set aside), where it was wound, and which callback waits for its
+answer. A child is below its parent and further in.
+--age: the oldest first; with an AGE such as 5s only those that are at least so old. In a core dump
+the age is that at the time of its file."""
 
     name = "frames"
 
@@ -178,7 +192,8 @@ of its file."""
         if least is not None:
             roots = [root for root in roots if (age_of(root) or 0) >= least]
         if not roots:
-            say("no request is in flight" + (" that is as old as %s" % arguments[1] if least is not None else ""))
+            say("no request is in flight" + (" that is as old as %s" % arguments[1]
+                                             if least is not None else ""))
             return
         whereabouts = Whereabouts([frame for root in roots for frame in awaited_frames(root)])
         for root in roots:
@@ -188,7 +203,7 @@ of its file."""
                 say("request 0x%x, which can't be read: %s" % (int(root), problem))
 
 
-# --- one frame ------------------------------------------------------------------------------------------
+# --- one frame ------------------------------------------------------------------------------------
 
 def local_of(frame):
     """frame->local, with its type where a function on the stack says which it is."""
@@ -207,8 +222,9 @@ class Frame(Command):
 
     xl frame [ADDRESS]
 
-A call_frame_t in detail: that of the selected stack frame (its `frame`, or that of the nearest caller that has one), or the one
-at ADDRESS, which may be an expression such as frame->parent. `p *frame` shows the bare struct."""
+A call_frame_t in detail: that of the selected stack frame (its `frame`, or that of the nearest
+caller that has one), or the one at ADDRESS, which may be an expression such as frame->parent. `p
+*frame` shows the bare struct."""
 
     name = "frame"
 
@@ -218,24 +234,30 @@ at ADDRESS, which may be an expression such as frame->parent. `p *frame` shows t
             address = address_in(" ".join(arguments))
             frame = frame_at(address)
             if frame is None:
-                raise Problem("there is no frame at 0x%x; `xl frames` lists those in flight" % address)
+                raise Problem("there is no frame at 0x%x; `xl frames` lists those in flight"
+                              % address)
         else:
             frame = selected_request_frame()
             if frame is None:
-                raise Problem("no request is at work in the selected stack frame or its callers; `xl frames` lists all of them, "
+                raise Problem("no request is at work in the selected stack frame or its callers; "
+                              "`xl frames` lists all of them, "
                               "and `xl frame ADDRESS` shows one")
         self.show(frame)
 
     def show(self, frame):
         root = frame["root"]
         say("frame 0x%x: %s" % (int(frame), summary(frame.dereference())))
-        say("  request   %s" % (request_line(root) if int(root["unique"]) else "none: it was answered, and its memory waits for the "
+        say("  request   %s" % (request_line(root) if int(root["unique"])
+                                else "none: it was answered, and its memory waits for the "
                                 "next"))
-        say("  this      %s 0x%x" % (summary(frame["this"].dereference()) if int(frame["this"]) else "-", int(frame["this"])))
+        say("  this      %s 0x%x" % (summary(frame["this"].dereference())
+                                     if int(frame["this"]) else "-", int(frame["this"])))
         say("  wound     " + (site_text(frame["wind_from"]) if int(frame["wind_from"]) else "-"))
-        say("  answered  " + (site_text(frame["unwind_from"]) if int(frame["unwind_from"]) else "not yet"))
+        say("  answered  " + (site_text(frame["unwind_from"])
+                              if int(frame["unwind_from"]) else "not yet"))
         say("  answer to " + (place_of(frame["ret"]) if int(frame["parent"]) else "-"))
-        say("  cookie    %s, local %s" % ("0x%x" % int(frame["cookie"]) if int(frame["cookie"]) else "-", local_of(frame)))
+        say("  cookie    %s, local %s"
+            % ("0x%x" % int(frame["cookie"]) if int(frame["cookie"]) else "-", local_of(frame)))
         say("  above     " + (" <- ".join(self.above(frame)) or "-"))
         for line in Whereabouts([frame]).lines(frame):
             say("  " + line)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`xl graph`: the translators as they stand. `xl options VOLUME`: what is in force, and who said so."""
+"""`xl graph`: the tree of translators. `xl options VOLUME`: the values in force, and where each was
+set."""
 
 import gdb
 
-from windlass_gdb.base import Command, Problem, each_of_array, each_of_list, enumerators, pointer_to, say, string_at, type_named
+from windlass_gdb.base import (Command, Problem, each_of_array, each_of_list, enumerators,
+                               pointer_to, say, string_at, type_named)
 from windlass_gdb.finding import bridge_of_graph, graph, xlator_name, xlator_named, xlators
 
 
@@ -26,7 +28,8 @@ def who_set(setting):
 
 def said_options(xlator):
     """What isn't a default, as "directory=/tmp/export"."""
-    return ["%s=%s" % (setting_key(one), string_at(one["text"])) for one in settings_of(xlator) if who_set(one) != "default"]
+    return ["%s=%s" % (setting_key(one), string_at(one["text"])) for one in settings_of(xlator)
+            if who_set(one) != "default"]
 
 
 def loglevel(xlator):
@@ -47,8 +50,9 @@ class Graph(Command):
 
     xl graph
 
-The translators of the running graph from the top down, a child below its parent and further in: name, type, address, and the
-options that aren't defaults. One that stands below several parents is written out below the first."""
+The translators of the running graph from the top down, a child below its parent and further in:
+name, type, address, and the options that are not defaults. A translator below several parents is
+written out below the first."""
 
     name = "graph"
 
@@ -70,7 +74,9 @@ options that aren't defaults. One that stands below several parents is written o
         self.seen.add(int(xlator))
         try:
             say("  " * depth + graph_line(xlator) + (", see above" if again else ""))
-            children = [] if again or depth > 200 else [one["xlator"] for one in each_of_list(xlator["children"], "next", 10000)]
+            children = ([] if again or depth > 200
+                        else [one["xlator"]
+                              for one in each_of_list(xlator["children"], "next", 10000)])
         except (gdb.error, RuntimeError) as problem:
             say("  " * depth + "0x%x, which can't be read: %s" % (int(xlator), problem))
             return
@@ -78,10 +84,11 @@ options that aren't defaults. One that stands below several parents is written o
             self.show(child, depth + 1)
 
 
-# --- options ------------------------------------------------------------------------------------------
+# --- options --------------------------------------------------------------------------------------
 
 def field_text(xlator, option):
-    """What the translator's private struct holds for an option; None where it keeps none, or it can't be told."""
+    """The value of an option in the translator's private struct; None where it keeps none, or it
+    cannot be read."""
     size, private = int(option["size"]), xlator["private"]
     if size == 0 or int(private) == 0:
         return None
@@ -110,7 +117,8 @@ def field_of_kind(kind, address, size, option):
     if kind == "TIME":
         return "%g s" % (int(read("long")) / 1e9)
     if kind in ("PATH", "STRING", "XLATOR"):
-        text = string_at(gdb.Value(address).cast(type_named("char").pointer().pointer()).dereference())
+        text = string_at(
+            gdb.Value(address).cast(type_named("char").pointer().pointer()).dereference())
         return "unset" if text is None else '"%s"' % text
     if kind == "PERCENT_OR_SIZE":
         share = read("struct option_share")
@@ -130,8 +138,8 @@ class Options(Command):
 
     xl options VOLUME
 
-Each option of a translator: what was said, where (the volfile's line and column, the command line, or the default), and in
-brackets what its private struct holds now."""
+Each option of a translator: its given value, where it was set (the volfile's line and column, the
+command line, or the default), and in brackets the value in its private struct now."""
 
     name = "options"
 
@@ -144,7 +152,8 @@ brackets what its private struct holds now."""
         say("%s (%s)" % (xlator_name(xlator), string_at(xlator["type"])))
         for setting in settings_of(xlator):
             said, held = string_at(setting["text"]), field_text(xlator, setting["option"])
-            say("  %-24s %-16s %s%s" % (setting_key(setting), said if said is not None else "-", where_set(setting, path),
+            say("  %-24s %-16s %s%s" % (setting_key(setting), said if said is not None else "-",
+                                        where_set(setting, path),
                                         "  [%s]" % held if held is not None else ""))
 
     def complete(self, text, word):

@@ -8,12 +8,13 @@ def quietly(command):
     gdb.execute(command, to_string=True)
 
 
-# `step` on STACK_WIND lands in the next translator's fop and on STACK_UNWIND in the callback, not in the frame's own
-# bookkeeping; nor in that of buffers. `info skip` and `skip disable` are for whoever debugs those.
+# `step` on STACK_WIND stops in the next translator's fop, and on STACK_UNWIND in the callback: it
+# skips the functions of frames and buffers. To debug those, use `info skip` and `skip disable`.
 if "^frame_" not in gdb.execute("info skip", to_string=True):
     quietly("skip -rfu ^frame_")
     quietly("skip -rfu ^(iov|iobuf|iobref)_")
 
-# The kernel closes its end whenever it likes; and these are what a daemon is told with, not why one debugs it.
+# The kernel may close its end at any time, which raises SIGPIPE. The other signals are commands to
+# the daemon, not reasons to stop.
 for signal in ("SIGPIPE", "SIGHUP", "SIGUSR1", "SIGUSR2"):
     quietly("handle %s nostop noprint pass" % signal)

@@ -2,7 +2,7 @@
 /* A loaded graph comes to life, children first, and ends, parents first. */
 #include "graph/internal.h"
 
-#include "core/audit.h"
+#include "core/base/audit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,7 +40,8 @@ graph_release (fd_t *fd, void *data)
             cbks->releasedir (xl, fd);
         else if (cbks && !directory && cbks->release)
             cbks->release (xl, fd);
-        else if (G_UNLIKELY (audit) && audit->context_left && cbks && xl->fd_slot >= 0 && fd_ctx_get (fd, xl))
+        else if (G_UNLIKELY (audit) && audit->context_left && cbks && xl->fd_slot >= 0
+                 && fd_ctx_get (fd, xl))
             audit->context_left (xl, directory ? "releasedir" : "release", fd_ctx_get (fd, xl));
     }
 }
@@ -72,7 +73,8 @@ graph_wire (struct graph *graph, size_t inode_limit)
             xl->fd_slot = fd_keepers++;
     }
     graph->itable = itable_new (inode_keepers, inode_limit, graph_forget, graph);
-    graph->fd_maker = (struct fd_maker){ .keepers = fd_keepers, .release = graph_release, .data = graph };
+    graph->fd_maker =
+        (struct fd_maker){ .keepers = fd_keepers, .release = graph_release, .data = graph };
     for (guint i = 0; i < graph->xlators->len; i++)
         ((xlator_t *) graph->xlators->pdata[i])->fd_maker = &graph->fd_maker;
 }
@@ -89,12 +91,14 @@ xlator_start (xlator_t *xl)
         r = xl->api->init (xl);
     if (r == 0)
         return 0;
-    gf_log (xl, GF_LOG_ERROR, "volume '%s' of type '%s' (%s:%d) could not be started: %s", xl->name, xl->type,
-            xl->graph->volfile->path, xl->line, r < 0 ? g_strerror (-r) : "unknown error");
+    gf_log (xl, GF_LOG_ERROR, "volume '%s' of type '%s' (%s:%d) could not be started: %s", xl->name,
+            xl->type, xl->graph->volfile->path, xl->line,
+            r < 0 ? g_strerror (-r) : "unknown error");
     return r < 0 ? r : -EINVAL;
 }
 
-/* Inodes go before the translators do: those that kept something with one are still there to free it. */
+/* Inodes go before the translators do: those that kept something with one are still there to free
+ * it. */
 static void
 graph_stop (struct graph *graph)
 {

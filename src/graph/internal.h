@@ -3,7 +3,7 @@
 #ifndef WINDLASS_GRAPH_INTERNAL_H
 #define WINDLASS_GRAPH_INTERNAL_H
 
-#include "core/suggest.h"
+#include "core/base/suggest.h"
 #include "graph/graph.h"
 
 /* problem.c */
@@ -15,12 +15,13 @@ struct place {
 #define WHOLE_FILE ((struct place){ 0, 0 })
 #define COMMAND_LINE ((struct place){ LINE_OF_COMMAND, 0 })
 
-/* Adds "volume 'x': text", or just the text when volume is NULL. After PROBLEMS_MAX no more are kept. */
+/* Adds "volume 'x': text", or just the text when volume is NULL. After PROBLEMS_MAX no more are
+ * kept. */
 #define PROBLEMS_MAX 100
-void problem_error (struct volfile *volfile, struct place place, const char *volume, const char *format, ...)
-    G_GNUC_PRINTF (4, 5);
-void problem_warning (struct volfile *volfile, struct place place, const char *volume, const char *format,
-                      ...) G_GNUC_PRINTF (4, 5);
+void problem_error (struct volfile *volfile, struct place place, const char *volume,
+                    const char *format, ...) G_GNUC_PRINTF (4, 5);
+void problem_warning (struct volfile *volfile, struct place place, const char *volume,
+                      const char *format, ...) G_GNUC_PRINTF (4, 5);
 bool problems_full (const struct volfile *volfile);
 void problems_sort (struct volfile *volfile);
 void problem_free (struct problem *problem);
@@ -80,7 +81,8 @@ struct loading {
 void options_from_volfile (struct volfile *volfile, const struct loading *loading);
 
 /* The same for those of the command line. loadings: struct loading, of the whole graph. */
-void options_from_command (struct volfile *volfile, GPtrArray *loadings, const char *const *options);
+void
+options_from_command (struct volfile *volfile, GPtrArray *loadings, const char *const *options);
 
 /* Checks and stores them all, with the defaults. */
 void options_apply (struct volfile *volfile, const struct loading *loading);
@@ -90,8 +92,8 @@ bool setting_is_online (const xlator_t *xl, const struct option_setting *setting
 
 /* needs.c */
 
-/* How many children, no parent, once, and, if the links between volumes are sound, what must be above and
- * below. */
+/* How many children, no parent, once, and, if the links between volumes are sound, what must be
+ * above and below. */
 void needs_check (struct volfile *volfile, const struct loading *loading, bool sound);
 
 /* activate.c */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The words of a volfile. Between them: space, tab, CR, LF, and comments from a '#' at the start of a word to
- * the end of the line. A bare word is any characters but those, '"' and '\'; a quoted one has \x for any x,
- * and stays on its line. GlusterFS runs `commands` before it reads; we never do, and say so.
+ * The words of a volfile. Between them: space, tab, CR, LF, and comments from a '#' at the start of
+ * a word to the end of the line. A bare word is any characters but those, '"' and '\'; a quoted one
+ * has \x for any x, and stays on its line. GlusterFS runs `commands` before it reads; we never do,
+ * and say so.
  */
 #include "graph/internal.h"
 
@@ -51,7 +52,8 @@ lexer_skip_line (struct lexer *lexer)
         lexer->at++;
 }
 
-/* How many bytes a space takes that looks like one but isn't allowed, such as U+00A0; 0: there is none. */
+/* How many bytes a space takes that looks like one but isn't allowed, such as U+00A0; 0: there is
+ * none. */
 static size_t
 odd_space (const char *at, const char *end)
 {
@@ -62,14 +64,16 @@ odd_space (const char *at, const char *end)
     return g_utf8_next_char (at) - at;
 }
 
-/* It is skipped as an ordinary one would be: what follows is read as it was meant, and is no second error. */
+/* It is skipped as an ordinary one would be: what follows is read as it was meant, and is no second
+ * error. */
 static void
 lexer_odd_spaces (struct lexer *lexer)
 {
     size_t size;
 
     problem_error (lexer->volfile, lexer_place (lexer), NULL,
-                   "a space that doesn't separate words (U+%04X): write an ordinary one, or the whole word in quotes",
+                   "a space that doesn't separate words (U+%04X): write an ordinary one, or the "
+                   "whole word in quotes",
                    (unsigned) g_utf8_get_char (lexer->at));
     while (lexer->at < lexer->end && (size = odd_space (lexer->at, lexer->end)) > 0)
         lexer->at += size;
@@ -79,7 +83,8 @@ lexer_odd_spaces (struct lexer *lexer)
 static bool
 lexer_at_space (const struct lexer *lexer)
 {
-    return lexer->at == lexer->end || lexer_is_space (*lexer->at) || odd_space (lexer->at, lexer->end) > 0;
+    return lexer->at == lexer->end || lexer_is_space (*lexer->at)
+        || odd_space (lexer->at, lexer->end) > 0;
 }
 
 static void
@@ -159,9 +164,9 @@ static void
 lexer_glued (struct lexer *lexer, struct token *token)
 {
     if (!token->bad)
-        problem_error (
-            lexer->volfile, lexer_place (lexer), NULL,
-            "quotes must enclose a whole word: a space is missing, or '\"' must be written \\\" in quotes");
+        problem_error (lexer->volfile, lexer_place (lexer), NULL,
+                       "quotes must enclose a whole word: a space is missing, or '\"' must be "
+                       "written \\\" in quotes");
     token->bad = true;
     for (bool quoted = false; lexer->at < lexer->end && *lexer->at != '\n'; lexer->at++) {
         if (!quoted && lexer_is_space (*lexer->at))

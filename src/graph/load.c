@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From volumes to translators: which volume is the top, what it reaches, the module of each, its options, its
- * needs. Nothing of a translator's own code runs yet. Volumes that the top doesn't reach take no part, except
- * that in a file with errors all are looked at: what is reachable isn't known then.
+ * From volumes to translators: which volume is the top, what it reaches, the module of each, its
+ * options, its needs. Nothing of a translator's own code runs yet. Volumes that the top doesn't
+ * reach take no part, except that in a file with errors all are looked at: what is reachable isn't
+ * known then.
  */
 #include "graph/internal.h"
 
@@ -12,7 +13,8 @@ struct loader {
     struct graph *graph;
     struct volfile *volfile;
     const struct graph_settings *settings;
-    GHashTable *by_name;  /* name -> place of the volume in volfile->volumes, the first of each name */
+    GHashTable *by_name;  /* name -> place of the volume in volfile->volumes, the first of each
+                             name */
     bool *reached;        /* by place */
     GPtrArray *loadings;  /* struct loading, from the top down */
     GHashTable *xlators;  /* name -> xlator_t */
@@ -43,7 +45,8 @@ loader_find (const struct loader *loader, const char *name, guint before, guint 
 {
     gpointer i;
 
-    if (!g_hash_table_lookup_extended (loader->by_name, name, NULL, &i) || GPOINTER_TO_UINT (i) >= before)
+    if (!g_hash_table_lookup_extended (loader->by_name, name, NULL, &i)
+        || GPOINTER_TO_UINT (i) >= before)
         return false;
     *ret_i = GPOINTER_TO_UINT (i);
     return true;
@@ -58,8 +61,9 @@ loader_unknown_top (struct loader *loader, const char *name)
     for (guint i = 0; i < loader->volfile->volumes->len; i++)
         g_ptr_array_add (names, loader_volume (loader, i)->name);
     suggestion = suggest_text (suggest_near (name, names));
-    problem_error (loader->volfile, COMMAND_LINE, NULL, "--volume-name '%s' is not a volume of '%s'%s", name,
-                   loader->volfile->path, suggestion);
+    problem_error (loader->volfile, COMMAND_LINE, NULL,
+                   "--volume-name '%s' is not a volume of '%s'%s", name, loader->volfile->path,
+                   suggestion);
 }
 
 /* The volume that --volume-name names, else the last one. */
@@ -103,7 +107,8 @@ loader_mark_children (const struct loader *loader, bool *has_parent)
         for (guint j = 0; j < volume->subvolumes->len; j++) {
             guint child;
 
-            if (loader_find (loader, ((struct volfile_word *) volume->subvolumes->pdata[j])->text, i, &child))
+            if (loader_find (loader, ((struct volfile_word *) volume->subvolumes->pdata[j])->text,
+                             i, &child))
                 has_parent[child] = true;
         }
     }
@@ -120,11 +125,11 @@ loader_warn_of_others (struct loader *loader, guint top)
         const struct volfile_volume *volume = loader_volume (loader, i);
 
         if (!loader->reached[i] && !has_parent[i])
-            problem_warning (loader->volfile, (struct place){ volume->line, volume->column }, volume->name,
-                             "not used: it is not below '%s' (line %d), the last volume, which is the top; "
-                             "--volume-name %s would make it the top",
-                             loader_volume (loader, top)->name, loader_volume (loader, top)->line,
-                             volume->name);
+            problem_warning (
+                loader->volfile, (struct place){ volume->line, volume->column }, volume->name,
+                "not used: it is not below '%s' (line %d), the last volume, which is the top; "
+                "--volume-name %s would make it the top",
+                loader_volume (loader, top)->name, loader_volume (loader, top)->line, volume->name);
     }
 }
 
@@ -137,13 +142,10 @@ loader_add_xlator (struct loader *loader, struct volfile_volume *volume)
     xlator_t *xl = g_new0 (xlator_t, 1);
 
     *loading = (struct loading){ xl, volume };
-    xl->name = volume->name;
+    *xl = xlator_init (volume->name, NULL, loader->graph, NULL);
     xl->type = volume->type;
     xl->line = volume->line;
     xl->column = volume->column;
-    xl->inode_slot = xl->fd_slot = -1;
-    xl->loglevel = GF_LOG_UNSET;
-    xl->graph = loader->graph;
     xl->number = loader->graph->xlators->len;
     xl->settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
     g_ptr_array_add (loader->graph->xlators, xl);
@@ -161,8 +163,8 @@ list_append (xlator_list_t **list, xlator_t *xl)
     (*list)->xlator = xl;
 }
 
-/* From the end, which is the beginning of the file, so that parents come in its order. A child that is
- * defined later was reported; it isn't linked, or there would be a cycle. */
+/* From the end, which is the beginning of the file, so that parents come in its order. A child that
+ * is defined later was reported; it isn't linked, or there would be a cycle. */
 static void
 loader_link (struct loader *loader)
 {

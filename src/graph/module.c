@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Modules of translators: where they are, and what they must be. Folders are searched in this order: those of
- * the command line, of WINDLASS_XLATOR_PATH, the installed one. In each the module of the type c/n is c/n.so. The first that is
- * there counts, good or bad: a module that hides another by mistake is noticed.
+ * Modules of translators: where they are, and what they must be. Folders are searched in this
+ * order: those of the command line, of WINDLASS_XLATOR_PATH, the installed one. In each the module
+ * of the type c/n is c/n.so. The first that is there counts, good or bad: a module that hides
+ * another by mistake is noticed.
  */
 #include "graph/internal.h"
 
@@ -21,9 +22,10 @@
 /* GlusterFS installs these as links to another module. */
 static const char *const aliases[][2] = {
     { "meta", "meta/meta" }, /* the one without a category */
-    { "cluster/replicate", "cluster/afr" },          { "cluster/distribute", "cluster/dht" },
-    { "cluster/disperse", "cluster/ec" },            { "features/access-control", "system/posix-acl" },
-    { "features/posix-locks", "features/locks" },    { "performance/stat-prefetch", "performance/md-cache" },
+    { "cluster/replicate", "cluster/afr" }, { "cluster/distribute", "cluster/dht" },
+    { "cluster/disperse", "cluster/ec" }, { "features/access-control", "system/posix-acl" },
+    { "features/posix-locks", "features/locks" },
+    { "performance/stat-prefetch", "performance/md-cache" },
 };
 
 const char *
@@ -57,8 +59,9 @@ module_check_dirs (const char *const *dirs, char **ret_error)
 {
     for (; dirs && *dirs; dirs++)
         if (**dirs && !g_file_test (*dirs, G_FILE_TEST_IS_DIR)) {
-            *ret_error = g_strdup_printf ("option 'xlator-dir' must be a directory, got '%s', which %s", *dirs,
-                                          g_file_test (*dirs, G_FILE_TEST_EXISTS) ? "is not a directory" : "is missing");
+            *ret_error = g_strdup_printf (
+                "option 'xlator-dir' must be a directory, got '%s', which %s", *dirs,
+                g_file_test (*dirs, G_FILE_TEST_EXISTS) ? "is not a directory" : "is missing");
             return -ENOENT;
         }
     return 0;
@@ -150,11 +153,11 @@ static bool
 field_fits (const struct xlator_option *row)
 {
     static const size_t sizes[] = {
-        [OPTION_BOOL] = sizeof (bool),          [OPTION_INT] = sizeof (int64_t),
-        [OPTION_DOUBLE] = sizeof (double),      [OPTION_SIZE] = sizeof (uint64_t),
-        [OPTION_PERCENT] = sizeof (double),     [OPTION_PERCENT_OR_SIZE] = sizeof (struct option_share),
-        [OPTION_TIME] = sizeof (int64_t),       [OPTION_PATH] = sizeof (char *),
-        [OPTION_STRING] = sizeof (char *),      [OPTION_ENUM] = sizeof (int),
+        [OPTION_BOOL] = sizeof (bool),      [OPTION_INT] = sizeof (int64_t),
+        [OPTION_DOUBLE] = sizeof (double),  [OPTION_SIZE] = sizeof (uint64_t),
+        [OPTION_PERCENT] = sizeof (double), [OPTION_PERCENT_OR_SIZE] = sizeof (struct option_share),
+        [OPTION_TIME] = sizeof (int64_t),   [OPTION_PATH] = sizeof (char *),
+        [OPTION_STRING] = sizeof (char *),  [OPTION_ENUM] = sizeof (int),
         [OPTION_XLATOR] = sizeof (char *),
     };
 
@@ -171,9 +174,11 @@ row_wrong (const struct xlator_api *api, const struct xlator_option *row)
     if (row->type > OPTION_XLATOR || !field_fits (row))
         return g_strdup_printf ("option '%s' has a type that doesn't fit its field", row->key[0]);
     if (row->size > api->priv_size || row->offset > api->priv_size - row->size)
-        return g_strdup_printf ("option '%s' has its field outside of the private struct", row->key[0]);
+        return g_strdup_printf ("option '%s' has its field outside of the private struct",
+                                row->key[0]);
     if (row->value && option_parse (row, row->value, NULL, &allowed) < 0)
-        return g_strdup_printf ("option '%s' %s, but its default is '%s'", row->key[0], allowed, row->value);
+        return g_strdup_printf ("option '%s' %s, but its default is '%s'", row->key[0], allowed,
+                                row->value);
     return NULL;
 }
 
@@ -191,8 +196,8 @@ api_wrong (const struct xlator_api *api, const char *type)
     char *wrong = NULL;
 
     if (api->abi != XLATOR_ABI)
-        return g_strdup_printf ("was built for ABI %d, must be %d: build it against this version", api->abi,
-                                XLATOR_ABI);
+        return g_strdup_printf ("was built for ABI %d, must be %d: build it against this version",
+                                api->abi, XLATOR_ABI);
     if (!api->type || !api->about)
         return g_strdup ("has an xlator_api without type or about");
     if (!type_fits (type, api->type))
@@ -204,8 +209,8 @@ api_wrong (const struct xlator_api *api, const char *type)
     return wrong;
 }
 
-/* Is a part of the file missing? The system's loader would map it all the same, and the first touch end the process. What
- * is no ELF file at all is left to the loader to say. */
+/* Is a part of the file missing? The system's loader would map it all the same, and the first touch
+ * end the process. What is no ELF file at all is left to the loader to say. */
 static bool
 module_is_cut (const char *path)
 {
@@ -222,7 +227,8 @@ module_is_cut (const char *path)
         return true;
     for (unsigned i = 0; i < head.e_phnum; i++) {
         memcpy (&part, start + head.e_phoff + i * sizeof part, sizeof part);
-        if (part.p_type == PT_LOAD && (part.p_offset > length || part.p_filesz > length - part.p_offset))
+        if (part.p_type == PT_LOAD
+            && (part.p_offset > length || part.p_filesz > length - part.p_offset))
             return true;
     }
     return false;
@@ -237,13 +243,14 @@ module_open (const char *path, const char *type, char **ret_error)
     GModule *module;
 
     if (module_is_cut (path)) {
-        *ret_error = g_strdup_printf ("type '%s': '%s' is not a whole module: its end is missing", type, path);
+        *ret_error = g_strdup_printf ("type '%s': '%s' is not a whole module: its end is missing",
+                                      type, path);
         return NULL;
     }
     module = g_module_open (path, G_MODULE_BIND_LOCAL);
     if (!module) {
-        *ret_error = g_strdup_printf ("type '%s': '%s' is not a module that can be loaded: %s", type, path,
-                                      g_module_error ());
+        *ret_error = g_strdup_printf ("type '%s': '%s' is not a module that can be loaded: %s",
+                                      type, path, g_module_error ());
         return NULL;
     }
     if (!g_module_symbol (module, "xlator_api", &symbol) || !symbol)
@@ -255,7 +262,8 @@ module_open (const char *path, const char *type, char **ret_error)
         g_module_close (module);
         return NULL;
     }
-    g_module_make_resident (module); /* its functions may be on some thread's stack until the very end */
+    g_module_make_resident (module); /* its functions may be on some thread's stack until the very
+                                        end */
     if (xlator_module_loaded)
         xlator_module_loaded ();
     return symbol;
@@ -263,7 +271,8 @@ module_open (const char *path, const char *type, char **ret_error)
 
 /* --- loading -------------------------------------------------------------------------------- */
 
-/* What a type that isn't there was meant to be: the same name in another category, or a near miss. */
+/* What a type that isn't there was meant to be: the same name in another category, or a near
+ * miss. */
 static const char *
 module_suggestion (const GPtrArray *types, const char *type)
 {

@@ -23,7 +23,8 @@ children_text (const struct xlator_api *api)
         return g_strdup ("no");
     if (max < 0)
         return min ? g_strdup_printf ("%d or more", min) : g_strdup ("any number");
-    return min == max ? g_strdup_printf ("exactly %d", min) : g_strdup_printf ("%d to %d", min, max);
+    return min == max ? g_strdup_printf ("exactly %d", min)
+                      : g_strdup_printf ("%d to %d", min, max);
 }
 
 /* At the first subvolume, or at the volume where there is none. */
@@ -41,8 +42,8 @@ children_check (struct volfile *volfile, const struct loading *loading)
     if (n >= (guint) api->children.min && (api->children.max < 0 || n <= (guint) api->children.max))
         return;
     allowed = children_text (api);
-    problem_error (volfile, place, volume->name, "type '%s' must have %s subvolume%s, has %u", api->type,
-                   allowed, strcmp (allowed, "exactly 1") == 0 ? "" : "s", n);
+    problem_error (volfile, place, volume->name, "type '%s' must have %s subvolume%s, has %u",
+                   api->type, allowed, strcmp (allowed, "exactly 1") == 0 ? "" : "s", n);
 }
 
 static void
@@ -50,11 +51,12 @@ top_only_check (struct volfile *volfile, const xlator_t *xl)
 {
     if (xl->api->top_only && list_length (xl->parents) > 0)
         problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
-                       "type '%s' must be on top, but is a subvolume of '%s' (line %d)", xl->api->type,
-                       xl->parents->xlator->name, xl->parents->xlator->line);
+                       "type '%s' must be on top, but is a subvolume of '%s' (line %d)",
+                       xl->api->type, xl->parents->xlator->name, xl->parents->xlator->line);
 }
 
-/* graph->xlators goes from the top down, the file the other way: the first of the file comes last. */
+/* graph->xlators goes from the top down, the file the other way: the first of the file comes
+ * last. */
 static void
 once_check (struct volfile *volfile, const xlator_t *xl)
 {
@@ -80,7 +82,8 @@ type_among (const char *const *types, const xlator_t *xl)
     return xl->api && g_strv_contains (types, xl->api->type);
 }
 
-/* The first of types that is above xl, or below it; NULL: none is. Each translator is seen once, however many ways lead to it. */
+/* The first of types that is above xl, or below it; NULL: none is. Each translator is seen once,
+ * however many ways lead to it. */
 static const xlator_t *
 needs_search (const xlator_t *xl, bool below, const char *const *types)
 {
@@ -91,7 +94,8 @@ needs_search (const xlator_t *xl, bool below, const char *const *types)
     while (todo->len) {
         const xlator_t *at = g_ptr_array_steal_index_fast (todo, todo->len - 1);
 
-        for (const xlator_list_t *next = below ? at->children : at->parents; next; next = next->next) {
+        for (const xlator_list_t *next = below ? at->children : at->parents; next;
+             next = next->next) {
             if (type_among (types, next->xlator))
                 return next->xlator;
             if (!seen[next->xlator->number])
@@ -118,14 +122,15 @@ around_check (struct volfile *volfile, const xlator_t *xl, bool below, const cha
 static void
 misfits_check (struct volfile *volfile, const xlator_t *xl)
 {
-    for (const struct xlator_misfit *misfit = xl->api->not_below; misfit && misfit->type; misfit++) {
+    for (const struct xlator_misfit *misfit = xl->api->not_below; misfit && misfit->type;
+         misfit++) {
         const char *const types[] = { misfit->type, NULL };
         const xlator_t *other = needs_search (xl, false, types);
 
         if (other)
             problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
-                           "type '%s' can't be below '%s' (line %d), type '%s', which %s", xl->api->type, other->name, other->line,
-                           misfit->type, misfit->why);
+                           "type '%s' can't be below '%s' (line %d), type '%s', which %s",
+                           xl->api->type, other->name, other->line, misfit->type, misfit->why);
     }
 }
 

@@ -17,13 +17,7 @@ graph_of_one (const struct xlator_api *api, const char *name, void *private)
     graph->xlators = g_ptr_array_new ();
     graph->top = xl;
     pthread_mutex_init (&graph->settings_lock, NULL);
-    xl->name = graph->volfile->path; /* which lives as long */
-    xl->type = api->type;
-    xl->api = api;
-    xl->graph = graph;
-    xl->private = private;
-    xl->inode_slot = xl->fd_slot = -1;
-    xl->loglevel = GF_LOG_UNSET;
+    *xl = xlator_init (graph->volfile->path, api, graph, private); /* the path lives as long */
     xl->settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
     g_ptr_array_add (graph->xlators, xl);
     graph_wire (graph, INODE_LIMIT);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The options of a translator: found in the volfile and on the command line (which wins), completed with the
- * defaults, checked, and stored in this->private. Every row has a struct option_setting, in the order of the
- * translator's table and then of common_options.
+ * The options of a translator: found in the volfile and on the command line (which wins), completed
+ * with the defaults, checked, and stored in this->private. Every row has a struct option_setting,
+ * in the order of the translator's table and then of common_options.
  */
 #include "graph/internal.h"
 
@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const char *const level_values[] = {
-    "NONE", "EMERG", "ALERT", "CRITICAL", "ERROR", "WARNING", "NOTICE", "INFO", "DEBUG", "TRACE", NULL,
+    "NONE",   "EMERG", "ALERT", "CRITICAL", "ERROR", "WARNING",
+    "NOTICE", "INFO",  "DEBUG", "TRACE",    NULL,
 };
 
 const struct xlator_option common_options[] = {
@@ -19,8 +20,8 @@ const struct xlator_option common_options[] = {
         .type = OPTION_ENUM,
         .values = level_values,
         .online = true,
-        .help =
-            "the level of this translator's own messages; TRACE shows each request that comes and its answer",
+        .help = "the level of this translator's own messages; TRACE shows each request that comes "
+                "and its answer",
     },
     {
         .key = { "pass-through" },
@@ -41,7 +42,8 @@ setting_free (struct option_setting *setting)
     g_free (setting);
 }
 
-/* What does nothing can do so at any time. A row that says it is online needs somebody to take it over. */
+/* What does nothing can do so at any time. A row that says it is online needs somebody to take it
+ * over. */
 bool
 setting_is_online (const xlator_t *xl, const struct option_setting *setting)
 {
@@ -101,8 +103,8 @@ unknown_text (const xlator_t *xl, const char *key)
     keys_add (keys, common_options);
     suggestion = suggest_text (suggest_near (key, keys));
     return g_strdup_printf ("type '%s' has no option '%s'%s%s%s", xl->type, key,
-                            *suggestion ? suggestion : "; 'windlass help ", *suggestion ? "" : xl->type,
-                            *suggestion ? "" : "' lists them");
+                            *suggestion ? suggestion : "; 'windlass help ",
+                            *suggestion ? "" : xl->type, *suggestion ? "" : "' lists them");
 }
 
 /* --- the volfile ---------------------------------------------------------------------------- */
@@ -128,7 +130,8 @@ option_from_volfile (struct volfile *volfile, xlator_t *xl, const struct volfile
         if (!option->bad)
             setting->text = g_strdup (option->value);
         if (setting->option->inert)
-            problem_warning (volfile, place, xl->name, "option '%s' does nothing here", option->key);
+            problem_warning (volfile, place, xl->name, "option '%s' does nothing here",
+                             option->key);
     }
 }
 
@@ -159,7 +162,8 @@ command_option_split (struct volfile *volfile, const char *text, struct command_
     const char *dot = equals ? memchr (text, '.', equals - text) : NULL;
 
     if (!dot || dot == text || dot + 1 == equals) {
-        problem_error (volfile, COMMAND_LINE, NULL, "--xlator-option '%s' must be VOLUME.KEY=VALUE", text);
+        problem_error (volfile, COMMAND_LINE, NULL, "--xlator-option '%s' must be VOLUME.KEY=VALUE",
+                       text);
         return false;
     }
     ret_option->text = text;
@@ -171,7 +175,8 @@ command_option_split (struct volfile *volfile, const char *text, struct command_
 
 /* Of two on the command line for one option the first counts, as in GlusterFS. */
 static void
-command_option_set (struct volfile *volfile, xlator_t *xl, struct option_setting *setting, const char *value)
+command_option_set (struct volfile *volfile, xlator_t *xl, struct option_setting *setting,
+                    const char *value)
 {
     if (setting->by == SET_BY_COMMAND_LINE)
         return;
@@ -186,7 +191,8 @@ command_option_set (struct volfile *volfile, xlator_t *xl, struct option_setting
 }
 
 static void
-command_option_no_volume (struct volfile *volfile, GPtrArray *loadings, const struct command_option *option)
+command_option_no_volume (struct volfile *volfile, GPtrArray *loadings,
+                          const struct command_option *option)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
     g_autofree char *suggestion = NULL;
@@ -201,7 +207,8 @@ command_option_no_volume (struct volfile *volfile, GPtrArray *loadings, const st
 
 /* A pattern may match volumes that don't have the option, as long as one has. */
 static void
-command_option_apply (struct volfile *volfile, GPtrArray *loadings, const struct command_option *option)
+command_option_apply (struct volfile *volfile, GPtrArray *loadings,
+                      const struct command_option *option)
 {
     const xlator_t *without = NULL;
     bool matched = false, used = false;
@@ -257,8 +264,8 @@ log_level_apply (struct volfile *volfile, xlator_t *xl, const struct option_sett
     gf_loglevel_t level = GF_LOG_NONE;
 
     if (log_level_parse (setting->text, &level) < 0)
-        problem_error (volfile, setting_place (setting), xl->name, "option 'log-level' must be %s, got '%s'",
-                       LOG_LEVEL_NAMES, setting->text);
+        problem_error (volfile, setting_place (setting), xl->name,
+                       "option 'log-level' must be %s, got '%s'", LOG_LEVEL_NAMES, setting->text);
     else
         xl->loglevel = level;
 }
@@ -273,11 +280,12 @@ pass_through_apply (struct volfile *volfile, const struct loading *loading,
     const struct xlator_option row = { .type = OPTION_BOOL, .size = sizeof (bool) };
 
     if (option_parse (&row, setting->text, &xl->pass_through, &allowed) < 0)
-        problem_error (volfile, setting_place (setting), xl->name, "option 'pass-through' %s, got '%s'",
-                       allowed, setting->text);
-    else if (xl->pass_through && loading->volume->subvolumes->len == 0)
         problem_error (volfile, setting_place (setting), xl->name,
-                       "option 'pass-through' must be off: there is no subvolume to pass requests on to");
+                       "option 'pass-through' %s, got '%s'", allowed, setting->text);
+    else if (xl->pass_through && loading->volume->subvolumes->len == 0)
+        problem_error (
+            volfile, setting_place (setting), xl->name,
+            "option 'pass-through' must be off: there is no subvolume to pass requests on to");
 }
 
 static void
@@ -311,8 +319,8 @@ setting_apply (struct volfile *volfile, xlator_t *xl, const struct option_settin
     for (size_t i = 0; row->values && row->values[i]; i++)
         g_ptr_array_add (values, (char *) row->values[i]);
     suggestion = suggest_text (suggest_near (setting->text, values));
-    problem_error (volfile, setting_place (setting), xl->name, "option '%s' %s, got '%s'%s%s", row->key[0], allowed,
-                   setting->text, suggestion, purpose);
+    problem_error (volfile, setting_place (setting), xl->name, "option '%s' %s, got '%s'%s%s",
+                   row->key[0], allowed, setting->text, suggestion, purpose);
 }
 
 static void
@@ -334,8 +342,10 @@ exclusion_check (struct volfile *volfile, xlator_t *xl, const struct option_sett
 
     if (!other || setting->by == SET_BY_DEFAULT || other->by == SET_BY_DEFAULT)
         return;
-    where = other->line > 0 ? g_strdup_printf ("line %d", other->line) : g_strdup ("the command line");
-    problem_error (volfile, setting_place (setting), xl->name, "option '%s' can't be used with option '%s', which is set at %s: remove one",
+    where = other->line > 0 ? g_strdup_printf ("line %d", other->line)
+                            : g_strdup ("the command line");
+    problem_error (volfile, setting_place (setting), xl->name,
+                   "option '%s' can't be used with option '%s', which is set at %s: remove one",
                    setting->option->key[0], key, where);
 }
 
@@ -357,20 +367,24 @@ setting_number (const struct option_setting *setting)
     return row.type == OPTION_SIZE ? (double) value.size : (double) value.number;
 }
 
-/* Said where the volfile or the command line says something: of two that they say, at the one that is too large. */
+/* Said where the volfile or the command line says something: of two that they say, at the one that
+ * is too large. */
 static void
 limit_check (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
 {
     const char *key = setting->option->at_most;
     const struct option_setting *limit = key ? setting_find (xl, key) : NULL;
 
-    if (!limit || setting_number (setting) < 0 || setting_number (limit) < 0 || setting_number (setting) <= setting_number (limit))
+    if (!limit || setting_number (setting) < 0 || setting_number (limit) < 0
+        || setting_number (setting) <= setting_number (limit))
         return;
     if (setting->by == SET_BY_DEFAULT)
-        problem_error (volfile, setting_place (limit), xl->name, "option '%s' must be at least option '%s', which is %s, got '%s'", key,
+        problem_error (volfile, setting_place (limit), xl->name,
+                       "option '%s' must be at least option '%s', which is %s, got '%s'", key,
                        setting->option->key[0], setting->text, limit->text);
     else
-        problem_error (volfile, setting_place (setting), xl->name, "option '%s' must be at most option '%s', which is %s, got '%s'",
+        problem_error (volfile, setting_place (setting), xl->name,
+                       "option '%s' must be at most option '%s', which is %s, got '%s'",
                        setting->option->key[0], key, limit->text, setting->text);
 }
 

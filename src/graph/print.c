@@ -111,7 +111,8 @@ graph_volfile (struct graph *graph)
 
 /* --- drawing -------------------------------------------------------------------------------- */
 
-/* Text within quotes, for graphviz; in labels it reads more escapes than '\"', so each '\' is doubled. */
+/* Text within quotes, for graphviz; in labels it reads more escapes than '\"', so each '\' is
+ * doubled. */
 static char *
 dot_escape (const char *text)
 {

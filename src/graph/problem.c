@@ -2,7 +2,7 @@
 /* What is wrong with a volfile: collected, sorted, printed. */
 #include "graph/internal.h"
 
-#include "core/line.h"
+#include "core/base/printable.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ problem_add (struct volfile *volfile, bool warning, struct place place, const ch
              const char *format, va_list args)
 {
     g_autofree char *what = g_strdup_vprintf (format, args);
-    g_autofree char *text = volume ? g_strdup_printf ("volume '%s': %s", volume, what) : g_strdup (what);
+    g_autofree char *text = volume ? g_strdup_printf ("volume '%s': %s", volume, what)
+                                   : g_strdup (what);
     struct problem *problem;
 
     if (problems_full (volfile))
@@ -41,7 +42,8 @@ problem_add (struct volfile *volfile, bool warning, struct place place, const ch
     problem->line = place.line;
     problem->column = place.column;
     if (volfile->problems->len == PROBLEMS_MAX)
-        problem->text = g_strdup_printf ("more than %d problems: the rest is not shown", PROBLEMS_MAX);
+        problem->text = g_strdup_printf ("more than %d problems: the rest is not shown",
+                                         PROBLEMS_MAX);
     else
         problem->text = problem_printable (text);
     problem->warning &= volfile->problems->len < PROBLEMS_MAX;
@@ -49,7 +51,8 @@ problem_add (struct volfile *volfile, bool warning, struct place place, const ch
 }
 
 void
-problem_error (struct volfile *volfile, struct place place, const char *volume, const char *format, ...)
+problem_error (struct volfile *volfile, struct place place, const char *volume, const char *format,
+               ...)
 {
     va_list args;
 
@@ -59,7 +62,8 @@ problem_error (struct volfile *volfile, struct place place, const char *volume, 
 }
 
 void
-problem_warning (struct volfile *volfile, struct place place, const char *volume, const char *format, ...)
+problem_warning (struct volfile *volfile, struct place place, const char *volume,
+                 const char *format, ...)
 {
     va_list args;
 
@@ -78,11 +82,13 @@ problem_free (struct problem *problem)
 static gint
 problem_compare (gconstpointer a, gconstpointer b)
 {
-    const struct problem *x = *(const struct problem *const *) a, *y = *(const struct problem *const *) b;
+    const struct problem *x = *(const struct problem *const *) a,
+                         *y = *(const struct problem *const *) b;
     const int xline = x->line == LINE_OF_COMMAND ? INT_MAX : x->line;
     const int yline = y->line == LINE_OF_COMMAND ? INT_MAX : y->line;
 
-    return xline != yline ? (xline < yline ? -1 : 1) : (x->column > y->column) - (x->column < y->column);
+    return xline != yline ? (xline < yline ? -1 : 1)
+                          : (x->column > y->column) - (x->column < y->column);
 }
 
 /* g_ptr_array_sort keeps the order of equals. */

@@ -41,9 +41,9 @@ volfile_read (const char *path, char **ret_error)
     if (fd >= 0 && !standard)
         close (fd);
     if (r < 0) {
-        *ret_error =
-            g_strdup_printf ("volfile '%s' can't be read: %s", path,
-                             r == -EFBIG ? "larger than 16MB, which no volfile is" : g_strerror (-r));
+        *ret_error = g_strdup_printf ("volfile '%s' can't be read: %s", path,
+                                      r == -EFBIG ? "larger than 16MB, which no volfile is"
+                                                  : g_strerror (-r));
         return NULL;
     }
     return volfile_parse (standard ? "<stdin>" : path, (const char *) bytes->data, bytes->len);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A volfile that is read again while its graph runs. The text becomes a graph of its own, checked as any other, which is never
- * started: its translators' private structs hold the new values. Where only online options differ, those are handed over;
- * anything else needs a remount, and then nothing is taken over at all.
+ * A volfile that is read again while its graph runs. The text becomes a graph of its own, checked
+ * as any other, which is never started: its translators' private structs hold the new values. Where
+ * only online options differ, those are handed over; anything else needs a remount, and then
+ * nothing is taken over at all.
  */
 #include "graph/internal.h"
 
@@ -57,12 +58,15 @@ compare_volume (struct reload *reload, const xlator_t *old, const xlator_t *fres
     g_autofree char *before = children_text (old), *after = children_text (fresh);
 
     if (strcmp (old->type, fresh->type) != 0)
-        refuse (reload, fresh->line, "volume '%s': type '%s' -> '%s'", old->name, old->type, fresh->type);
+        refuse (reload, fresh->line, "volume '%s': type '%s' -> '%s'", old->name, old->type,
+                fresh->type);
     else if (old->api != fresh->api)
-        refuse (reload, fresh->line, "volume '%s': the module of type '%s' is another one than when it was mounted", old->name,
-                old->type);
+        refuse (reload, fresh->line,
+                "volume '%s': the module of type '%s' is another one than when it was mounted",
+                old->name, old->type);
     if (strcmp (before, after) != 0)
-        refuse (reload, fresh->line, "volume '%s': subvolumes '%s' -> '%s'", old->name, before, after);
+        refuse (reload, fresh->line, "volume '%s': subvolumes '%s' -> '%s'", old->name, before,
+                after);
 }
 
 static void
@@ -77,16 +81,19 @@ compare_shape (struct reload *reload)
         if (old)
             compare_volume (reload, old, xl);
         else
-            refuse (reload, xl->line, "volume '%s' of type '%s' is new in the graph", xl->name, xl->type);
+            refuse (reload, xl->line, "volume '%s' of type '%s' is new in the graph", xl->name,
+                    xl->type);
     }
     for (guint i = 0; i < graph->xlators->len; i++) {
         const xlator_t *old = graph->xlators->pdata[i];
 
         if (!graph_find (fresh, old->name))
-            refuse (reload, 0, "volume '%s' of type '%s' is not in the graph any more", old->name, old->type);
+            refuse (reload, 0, "volume '%s' of type '%s' is not in the graph any more", old->name,
+                    old->type);
     }
     if (strcmp (graph->top->name, fresh->top->name) != 0)
-        refuse (reload, fresh->top->line, "the top is volume '%s', and was '%s'", fresh->top->name, graph->top->name);
+        refuse (reload, fresh->top->line, "the top is volume '%s', and was '%s'", fresh->top->name,
+                graph->top->name);
 }
 
 /* --- options -------------------------------------------------------------------------------- */
@@ -95,7 +102,8 @@ compare_shape (struct reload *reload)
 static const struct option_setting *
 changed_setting (const xlator_t *old, const xlator_t *fresh, guint i)
 {
-    const struct option_setting *before = old->settings->pdata[i], *after = fresh->settings->pdata[i];
+    const struct option_setting *before = old->settings->pdata[i],
+                                *after = fresh->settings->pdata[i];
 
     g_assert (before->option == after->option);
     return g_strcmp0 (before->text, after->text) != 0 ? after : NULL;
@@ -111,17 +119,19 @@ static void
 compare_options (struct reload *reload, const xlator_t *old, const xlator_t *fresh)
 {
     for (guint i = 0; i < fresh->settings->len; i++) {
-        const struct option_setting *before = old->settings->pdata[i], *after = changed_setting (old, fresh, i);
+        const struct option_setting *before = old->settings->pdata[i],
+                                    *after = changed_setting (old, fresh, i);
         g_autofree char *from = quoted (before->text), *to = after ? quoted (after->text) : NULL;
 
         if (!after)
             continue;
         if (!setting_is_online (old, after))
-            refuse (reload, after->line > 0 ? after->line : fresh->line, "volume '%s': option '%s': %s -> %s", old->name,
-                    after->option->key[0], from, to);
+            refuse (reload, after->line > 0 ? after->line : fresh->line,
+                    "volume '%s': option '%s': %s -> %s", old->name, after->option->key[0], from,
+                    to);
         else
-            g_string_append_printf (reload->answer, "volume '%s': option '%s': %s -> %s\n", old->name, after->option->key[0], from,
-                                    to);
+            g_string_append_printf (reload->answer, "volume '%s': option '%s': %s -> %s\n",
+                                    old->name, after->option->key[0], from, to);
         reload->n_changes++;
     }
 }
@@ -135,13 +145,15 @@ needs_reconfigure (const xlator_t *old, const xlator_t *fresh)
     for (guint i = 0; i < fresh->settings->len; i++) {
         const struct option_setting *after = changed_setting (old, fresh, i);
 
-        if (after && option_find (old->api->options, after->option->key[0]) == after->option && !after->option->inert)
+        if (after && option_find (old->api->options, after->option->key[0]) == after->option
+            && !after->option->inert)
             return true;
     }
     return false;
 }
 
-/* A private struct with the values that xl has now: its own one may have been changed since it was filled. */
+/* A private struct with the values that xl has now: its own one may have been changed since it was
+ * filled. */
 static void *
 private_of_settings (const xlator_t *xl)
 {
@@ -151,8 +163,10 @@ private_of_settings (const xlator_t *xl)
         const struct option_setting *setting = xl->settings->pdata[i];
         g_autofree char *allowed = NULL;
 
-        if (setting->text && option_find (xl->api->options, setting->option->key[0]) == setting->option)
-            option_parse (setting->option, setting->text, private + setting->option->offset, &allowed);
+        if (setting->text
+            && option_find (xl->api->options, setting->option->key[0]) == setting->option)
+            option_parse (setting->option, setting->text, private + setting->option->offset,
+                          &allowed);
     }
     return private;
 }
@@ -169,7 +183,9 @@ roll_back (struct reload *reload, guint end)
             continue;
         private = private_of_settings (old);
         if (old->api->reconfigure (old, private) < 0)
-            gf_log (old, GF_LOG_ERROR, "volume '%s' of type '%s' could not go back to the options that it had", old->name, old->type);
+            gf_log (old, GF_LOG_ERROR,
+                    "volume '%s' of type '%s' could not go back to the options that it had",
+                    old->name, old->type);
         option_clear (old->api->options, private);
         g_free (private);
     }
@@ -188,8 +204,9 @@ reconfigure_all (struct reload *reload)
             r = old->api->reconfigure (old, fresh->private);
         if (r >= 0)
             continue;
-        g_string_append_printf (reload->answer, "%s:%d: volume '%s' refuses its new options: %s\n", reload->fresh->volfile->path,
-                                fresh->line, old->name, g_strerror (-r));
+        g_string_append_printf (reload->answer, "%s:%d: volume '%s' refuses its new options: %s\n",
+                                reload->fresh->volfile->path, fresh->line, old->name,
+                                g_strerror (-r));
         roll_back (reload, i);
     }
     return MIN (r, 0);
@@ -246,7 +263,8 @@ reload_take (struct reload *reload)
 }
 
 int
-graph_reload (struct graph *graph, const char *path, const struct graph_settings *settings, GString *answer)
+graph_reload (struct graph *graph, const char *path, const struct graph_settings *settings,
+              GString *answer)
 {
     struct reload reload = { .graph = graph, .answer = answer };
     g_autofree char *error = NULL;

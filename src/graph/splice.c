@@ -8,15 +8,10 @@ splice_new (struct graph *graph, const struct xlator_api *api, xlator_t *below)
     xlator_t *xl = g_new0 (xlator_t, 1);
     g_autofree char *name = g_strdup_printf ("above-%s", below->name);
 
-    xl->name = g_intern_string (name); /* a volume's name lives as long as its graph; this one a little longer */
-    xl->type = api->type;
-    xl->api = api;
-    xl->graph = graph;
+    /* A volume's name lives as long as its graph; this one a little longer. */
+    *xl = xlator_init (g_intern_string (name), api, graph, g_malloc0 (MAX (api->priv_size, 1)));
     xl->line = below->line;
     xl->column = below->column;
-    xl->inode_slot = xl->fd_slot = -1;
-    xl->loglevel = GF_LOG_UNSET;
-    xl->private = g_malloc0 (MAX (api->priv_size, 1));
     xl->settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
     xl->children = g_new0 (xlator_list_t, 1);
     xl->children->xlator = below;
@@ -25,7 +20,8 @@ splice_new (struct graph *graph, const struct xlator_api *api, xlator_t *below)
 
 /* The edge from parent to xl now goes through a new one. up: the entry of xl's parents. */
 static void
-splice_edge (struct graph *graph, const struct xlator_api *api, xlator_t *xl, xlator_list_t *up, GPtrArray *all)
+splice_edge (struct graph *graph, const struct xlator_api *api, xlator_t *xl, xlator_list_t *up,
+             GPtrArray *all)
 {
     xlator_t *parent = up->xlator, *between = splice_new (graph, api, xl);
     xlator_list_t *down = parent->children;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From the text of a volfile to its volumes. A statement that can't be understood is reported, and reading
- * goes on at the next keyword, so that one run finds every mistake. load.c checks what needs modules.
+ * From the text of a volfile to its volumes. A statement that can't be understood is reported, and
+ * reading goes on at the next keyword, so that one run finds every mistake. load.c checks what
+ * needs modules.
  */
 #include "graph/internal.h"
 
@@ -95,8 +96,8 @@ parser_skip (struct parser *parser)
         parser_next (parser);
 }
 
-/* Takes the next word, an argument of the keyword at parser->last. false after an error was reported;
- * *ret_word is set when there is a word all the same. */
+/* Takes the next word, an argument of the keyword at parser->last. false after an error was
+ * reported; *ret_word is set when there is a word all the same. */
 static bool
 parser_word (struct parser *parser, const char *usage, struct token *ret_word)
 {
@@ -105,14 +106,14 @@ parser_word (struct parser *parser, const char *usage, struct token *ret_word)
 
     if (!token->text || token->keyword == KEYWORD_END_VOLUME
         || (token->keyword != KEYWORD_NONE && !same_line)) {
-        problem_error (parser->volfile, parser->last, parser_volume (parser), "incomplete, must be '%s'",
-                       usage);
+        problem_error (parser->volfile, parser->last, parser_volume (parser),
+                       "incomplete, must be '%s'", usage);
         return false;
     }
     if (token->keyword != KEYWORD_NONE) {
         problem_error (parser->volfile, token->place, parser_volume (parser),
-                       "'%s' is a keyword: to use it as a value write it in quotes, \"%s\"", token->text,
-                       token->text);
+                       "'%s' is a keyword: to use it as a value write it in quotes, \"%s\"",
+                       token->text, token->text);
         token->bad = true;
     }
     *ret_word = *token;
@@ -166,18 +167,18 @@ parser_set_name (struct parser *parser, struct token *word)
     struct volfile_volume *volume = parser->volume;
 
     if (!name_is_valid (word->text)) {
-        problem_error (
-            parser->volfile, word->place, NULL,
-            "'%s' can't be a volume's name: must be 1 to 255 bytes, without spaces, quotes, '/' and "
-            "'\\', and not '.' or '..'",
-            word->text);
+        problem_error (parser->volfile, word->place, NULL,
+                       "'%s' can't be a volume's name: must be 1 to 255 bytes, without spaces, "
+                       "quotes, '/' and "
+                       "'\\', and not '.' or '..'",
+                       word->text);
         return;
     }
     parser->nameless = false;
     volume->name = g_steal_pointer (&word->text);
     if (first) {
-        problem_error (parser->volfile, word->place, volume->name, "defined again, first at line %d",
-                       first->line);
+        problem_error (parser->volfile, word->place, volume->name,
+                       "defined again, first at line %d", first->line);
         volume->again = true;
     } else {
         g_hash_table_insert (parser->by_name, volume->name, volume);
@@ -191,8 +192,8 @@ parser_close_volume (struct parser *parser)
     struct volfile_volume *volume = parser->volume;
 
     if (!volume->type && !volume->type_line)
-        problem_error (parser->volfile, (struct place){ volume->line, volume->column }, volume->name,
-                       "no type: must have a statement 'type CATEGORY/NAME'");
+        problem_error (parser->volfile, (struct place){ volume->line, volume->column },
+                       volume->name, "no type: must have a statement 'type CATEGORY/NAME'");
     g_hash_table_remove_all (parser->options);
     g_hash_table_remove_all (parser->subvolumes);
     if (parser->nameless)
@@ -207,7 +208,8 @@ parse_volume (struct parser *parser)
     bool good;
 
     if (parser->volume) {
-        problem_error (parser->volfile, (struct place){ parser->volume->line, parser->volume->column },
+        problem_error (parser->volfile,
+                       (struct place){ parser->volume->line, parser->volume->column },
                        parser->volume->name, "no 'end-volume' before the next volume, at line %d",
                        parser->last.line);
         parser_close_volume (parser);
@@ -228,10 +230,10 @@ parser_set_type (struct parser *parser, struct token *word)
                        "type 'mount/fuse' can't be in a volfile: "
                        "the mount point and its options are given on the command line");
     else if (!type_is_valid (word->text))
-        problem_error (
-            parser->volfile, word->place, parser_volume (parser),
-            "type '%s' must be CATEGORY/NAME, each of letters, digits, '-', '_', '+' and single dots",
-            word->text);
+        problem_error (parser->volfile, word->place, parser_volume (parser),
+                       "type '%s' must be CATEGORY/NAME, each of letters, digits, '-', '_', '+' "
+                       "and single dots",
+                       word->text);
     else
         parser->volume->type = g_steal_pointer (&word->text);
 }
@@ -244,8 +246,8 @@ parse_type (struct parser *parser)
     const bool good = parser_word (parser, "type CATEGORY/NAME", &word);
 
     if (volume->type_line) {
-        problem_error (parser->volfile, parser->last, volume->name, "a second type, the first is at line %d",
-                       volume->type_line);
+        problem_error (parser->volfile, parser->last, volume->name,
+                       "a second type, the first is at line %d", volume->type_line);
     } else {
         volume->type_line = word.text ? word.place.line : parser->last.line;
         volume->type_column = word.text ? word.place.column : parser->last.column;
@@ -268,7 +270,8 @@ parser_add_option (struct parser *parser, struct token *key, struct token *value
     }
     if (!parser->volume->type_line && parser->volume->options->len == 0)
         problem_error (parser->volfile, parser->last, parser_volume (parser),
-                       "option '%s' before the type: 'type CATEGORY/NAME' must come first", key->text);
+                       "option '%s' before the type: 'type CATEGORY/NAME' must come first",
+                       key->text);
     option = g_new0 (struct volfile_option, 1);
     option->key = g_steal_pointer (&key->text);
     option->value = value->text ? g_steal_pointer (&value->text) : g_strdup ("");
@@ -303,8 +306,8 @@ parser_add_subvolume (struct parser *parser, struct token *word)
     struct volfile_word *subvolume;
 
     if (g_hash_table_contains (parser->subvolumes, word->text)) {
-        problem_error (parser->volfile, word->place, parser_volume (parser), "subvolume '%s' is named twice",
-                       word->text);
+        problem_error (parser->volfile, word->place, parser_volume (parser),
+                       "subvolume '%s' is named twice", word->text);
         return;
     }
     subvolume = g_new0 (struct volfile_word, 1);
@@ -363,7 +366,8 @@ parse_stray (struct parser *parser)
         ; /* it was said */
     else if (parser->last.line == token->place.line)
         problem_error (parser->volfile, token->place, parser_volume (parser),
-                       "stray word '%s': a value with spaces must be in quotes%s", token->text, suggestion);
+                       "stray word '%s': a value with spaces must be in quotes%s", token->text,
+                       suggestion);
     else if (parser->volume)
         problem_error (parser->volfile, token->place, parser_volume (parser),
                        "unknown statement '%s': must be type, option, subvolumes or end-volume%s",
@@ -379,7 +383,8 @@ static void
 parse_outside (struct parser *parser, enum keyword keyword)
 {
     problem_error (parser->volfile, parser->last, NULL,
-                   "'%s' outside of a volume: 'volume NAME' must come first", keyword_names[keyword]);
+                   "'%s' outside of a volume: 'volume NAME' must come first",
+                   keyword_names[keyword]);
     if (keyword != KEYWORD_END_VOLUME)
         parser_skip (parser);
 }
@@ -390,7 +395,8 @@ parse_statement (struct parser *parser)
     const enum keyword keyword = parser->token.keyword;
 
     if (keyword == KEYWORD_NONE) {
-        if (g_str_has_prefix (parser->token.text, "//") || g_str_has_prefix (parser->token.text, "/*"))
+        if (g_str_has_prefix (parser->token.text, "//")
+            || g_str_has_prefix (parser->token.text, "/*"))
             parse_foreign_comment (parser);
         else
             parse_stray (parser);
@@ -416,12 +422,14 @@ static void
 parse_end (struct parser *parser)
 {
     if (parser->volume) {
-        problem_error (parser->volfile, (struct place){ parser->volume->line, parser->volume->column },
+        problem_error (parser->volfile,
+                       (struct place){ parser->volume->line, parser->volume->column },
                        parser->volume->name, "no 'end-volume' before the end of the file");
         parser_close_volume (parser);
     }
     if (parser->volfile->volumes->len == 0 && !volfile_has_errors (parser->volfile))
-        problem_error (parser->volfile, WHOLE_FILE, NULL, "no volume is defined: must have at least one");
+        problem_error (parser->volfile, WHOLE_FILE, NULL,
+                       "no volume is defined: must have at least one");
 }
 
 /* --- children ------------------------------------------------------------------------------- */
@@ -439,7 +447,8 @@ child_suggestion (struct volfile *volfile, guint before, const char *name)
 
 /* Is one volume below another, whatever the order? */
 static bool
-stands_on (const struct parser *parser, const struct volfile_volume *from, const struct volfile_volume *on)
+stands_on (const struct parser *parser, const struct volfile_volume *from,
+           const struct volfile_volume *on)
 {
     g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
     g_autoptr (GPtrArray) next = g_ptr_array_new ();
@@ -464,16 +473,18 @@ stands_on (const struct parser *parser, const struct volfile_volume *from, const
 }
 
 static void
-child_is_later (struct parser *parser, const struct volfile_volume *volume, const struct volfile_volume *child, struct place place)
+child_is_later (struct parser *parser, const struct volfile_volume *volume,
+                const struct volfile_volume *child, struct place place)
 {
     if (stands_on (parser, child, volume))
         problem_error (parser->volfile, place, volume->name,
-                       "subvolume '%s' (line %d) stands on '%s' itself: the volumes form a circle, which must be broken",
+                       "subvolume '%s' (line %d) stands on '%s' itself: the volumes form a circle, "
+                       "which must be broken",
                        child->name, child->line, volume->name);
     else
         problem_error (parser->volfile, place, volume->name,
-                       "subvolume '%s' is defined later, at line %d: define it before '%s'", child->name, child->line,
-                       volume->name);
+                       "subvolume '%s' is defined later, at line %d: define it before '%s'",
+                       child->name, child->line, volume->name);
 }
 
 static void
@@ -486,10 +497,11 @@ child_check (struct parser *parser, guint at, const struct volfile_word *child)
     if (strcmp (child->text, volume->name) == 0) {
         problem_error (parser->volfile, place, volume->name, "can't be a subvolume of itself");
     } else if (!found) {
-        g_autofree char *suggestion = suggest_text (child_suggestion (parser->volfile, at, child->text));
+        g_autofree char *suggestion = suggest_text (
+            child_suggestion (parser->volfile, at, child->text));
 
-        problem_error (parser->volfile, place, volume->name, "subvolume '%s' is not defined%s", child->text,
-                       suggestion);
+        problem_error (parser->volfile, place, volume->name, "subvolume '%s' is not defined%s",
+                       child->text, suggestion);
     } else if (found->line > volume->line
                || (found->line == volume->line && found->column > volume->column)) {
         child_is_later (parser, volume, found, place);
@@ -521,7 +533,8 @@ is_text (struct volfile *volfile, size_t size)
     for (const char *at = volfile->text; at < nul; at++, place.column++)
         if (*at == '\n')
             place = (struct place){ place.line + 1, 0 };
-    problem_error (volfile, place, NULL, "not text: there is a NUL byte; a volfile is plain text, see volfile(5)");
+    problem_error (volfile, place, NULL,
+                   "not text: there is a NUL byte; a volfile is plain text, see volfile(5)");
     return false;
 }
 

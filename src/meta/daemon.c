@@ -2,8 +2,8 @@
 /* The files of .meta that are about the daemon, and the graph as a whole. */
 #include "meta/internal.h"
 
-#include "core/json.h"
-#include "trace/numbers.h"
+#include "core/base/json.h"
+#include "trace/metrics/numbers.h"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -66,7 +66,8 @@ meta_show_measure_latency (const struct meta *meta, const struct meta_node *node
 }
 
 int
-meta_set_measure_latency (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed)
+meta_set_measure_latency (const struct meta *meta, const struct meta_node *node, const char *value,
+                          GString *allowed)
 {
     const struct xlator_option row = { .type = OPTION_BOOL, .size = sizeof (bool) };
     g_autofree char *unused = NULL;
@@ -90,7 +91,8 @@ meta_show_loglevel (const struct meta *meta, const struct meta_node *node, GStri
 }
 
 int
-meta_set_loglevel (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed)
+meta_set_loglevel (const struct meta *meta, const struct meta_node *node, const char *value,
+                   GString *allowed)
 {
     gf_loglevel_t level;
 

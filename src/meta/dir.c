@@ -97,7 +97,8 @@ list_from (xlator_t *this, fd_t *fd, size_t size, off_t offset, bool plus, int32
 }
 
 void
-meta_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+meta_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+              dict_t *xdata)
 {
     int32_t count;
     gf_dirent_t *entries = list_from (this, fd, size, offset, false, &count);
@@ -107,7 +108,8 @@ meta_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t 
 }
 
 void
-meta_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+meta_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+               dict_t *xdata)
 {
     int32_t count;
     gf_dirent_t *entries = list_from (this, fd, size, offset, true, &count);

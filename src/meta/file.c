@@ -33,7 +33,8 @@ static int
 open_file (call_frame_t *frame, const struct meta_inode *mi, uint32_t flags, fd_t *fd)
 {
     const int mode = flags & O_ACCMODE;
-    const int mask = (mode == O_WRONLY ? 0 : R_OK) | (mode == O_RDONLY && !(flags & O_TRUNC) ? 0 : W_OK);
+    const int mask = (mode == O_WRONLY ? 0 : R_OK)
+                   | (mode == O_RDONLY && !(flags & O_TRUNC) ? 0 : W_OK);
     int error = meta_access_error (frame, mi, mask);
     g_autoptr (GString) text = NULL;
     struct meta_open *open;
@@ -64,11 +65,13 @@ meta_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t
 }
 
 void
-meta_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+meta_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+            uint32_t flags, dict_t *xdata)
 {
     const struct meta_open *open = meta_open_get (this, fd);
     const GString *text = open ? open->text : NULL;
-    g_autoptr (fd_t) keep = fd_ref (fd); /* as soon as the kernel has the answer, the file may be closed */
+    g_autoptr (fd_t) keep = fd_ref (fd); /* as soon as the kernel has the answer, the file may be
+                                            closed */
     size_t from = text && offset >= 0 ? MIN ((size_t) offset, text->len) : 0;
     struct iovec vector = { NULL, text ? MIN (size, text->len - from) : 0 };
     struct iatt buf;
@@ -99,7 +102,8 @@ value_of (const struct iovec *vector, int32_t count, char ret_value[VALUE_MAX + 
 
 /* 0, or a negative errno. Either is logged: who changes what is shown to all who read the log. */
 static int
-set_value (call_frame_t *frame, fd_t *fd, const struct meta_inode *mi, const struct iovec *vector, int32_t count)
+set_value (call_frame_t *frame, fd_t *fd, const struct meta_inode *mi, const struct iovec *vector,
+           int32_t count)
 {
     const struct meta *meta = meta_of (frame->this);
     g_autoptr (GString) allowed = g_string_new (NULL);
@@ -110,20 +114,23 @@ set_value (call_frame_t *frame, fd_t *fd, const struct meta_inode *mi, const str
     if (value_of (vector, count, value))
         r = mi->node.kind->set (meta, &mi->node, value, allowed);
     else
-        g_string_append_printf (allowed, "must be one line of at most %d bytes without NUL, not %zu bytes", VALUE_MAX,
-                                iov_length (vector, count));
+        g_string_append_printf (allowed,
+                                "must be one line of at most %d bytes without NUL, not %zu bytes",
+                                VALUE_MAX, iov_length (vector, count));
     shown = g_strescape (value, NULL);
     if (r < 0)
-        gf_log (frame->this, GF_LOG_WARNING, "'%s' %s, got '%.*s' from process %d of user %u; nothing was changed", path, allowed->str,
-                SHOWN_MAX, shown, frame->root->pid, frame->root->uid);
+        gf_log (frame->this, GF_LOG_WARNING,
+                "'%s' %s, got '%.*s' from process %d of user %u; nothing was changed", path,
+                allowed->str, SHOWN_MAX, shown, frame->root->pid, frame->root->uid);
     else
-        gf_log (frame->this, GF_LOG_INFO, "'%s' is '%s' now, by process %d of user %u", path, value, frame->root->pid, frame->root->uid);
+        gf_log (frame->this, GF_LOG_INFO, "'%s' is '%s' now, by process %d of user %u", path, value,
+                frame->root->pid, frame->root->uid);
     return r;
 }
 
 void
-meta_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-             struct iobref *iobref, dict_t *xdata)
+meta_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+             off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     const struct meta_inode *mi = meta_inode_get (this, fd->inode);
     struct iatt buf = meta_iatt (this, mi);

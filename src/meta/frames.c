@@ -2,8 +2,8 @@
 /* Which requests are under way, and where in the graph each is, as JSON. */
 #include "meta/internal.h"
 
-#include "core/json.h"
-#include "core/stack.h"
+#include "core/base/json.h"
+#include "core/edge/stack.h"
 
 /* What is printed of a frame. The pointers are to what lives as long as the graph. */
 struct seen {
@@ -14,7 +14,8 @@ struct seen {
 };
 
 struct report {
-    const struct graph *own; /* requests about .meta itself are left out: whoever reads this isn't what is looked for */
+    const struct graph *own; /* requests about .meta itself are left out: whoever reads this isn't
+                                what is looked for */
     GString *out;
     unsigned n_stacks;
 };
@@ -79,7 +80,8 @@ append_site (GString *out, const char *key, const struct call_site *site)
     g_autofree char *text = NULL;
 
     if (site)
-        text = g_strdup_printf ("%s (%s:%d)", site->function, slash ? slash + 1 : site->file, site->line);
+        text = g_strdup_printf ("%s (%s:%d)", site->function, slash ? slash + 1 : site->file,
+                                site->line);
     append_string (out, key, text);
 }
 
@@ -87,8 +89,11 @@ append_site (GString *out, const char *key, const struct call_site *site)
 static void
 append_frame (GString *out, unsigned number, const struct seen *seen)
 {
-    g_autofree char *wind_to = g_strdup_printf ("%s->fops->%s", seen->xl->name, fop_name (seen->op));
-    g_autofree char *unwind_to = seen->parent ? g_strdup_printf ("%s->%s_cbk", seen->parent->name, fop_name (seen->op)) : NULL;
+    g_autofree char *wind_to = g_strdup_printf ("%s->fops->%s", seen->xl->name,
+                                                fop_name (seen->op));
+    g_autofree char *unwind_to = seen->parent ? g_strdup_printf ("%s->%s_cbk", seen->parent->name,
+                                                                 fop_name (seen->op))
+                                              : NULL;
 
     g_string_append_printf (out, "%s{\"Number\":%u", number > 1 ? "," : "", number);
     append_string (out, "Xlator", seen->xl->name);
@@ -105,7 +110,10 @@ append_frame (GString *out, unsigned number, const struct seen *seen)
 char *
 meta_fop_name (enum fop op)
 {
-    return g_ascii_strup (op == FOP_readv ? "read" : op == FOP_writev ? "write" : fop_name (op), -1);
+    return g_ascii_strup (op == FOP_readv    ? "read"
+                          : op == FOP_writev ? "write"
+                                             : fop_name (op),
+                          -1);
 }
 
 LOOKS_AT_RUNNING_REQUESTS static void
@@ -119,13 +127,17 @@ append_stack (const call_stack_t *root, void *data)
     if (!first || first->graph == report->own)
         return;
     frames = see_frames (root);
-    g_string_append_printf (report->out, "%s{\"Number\":%u,\"Frame\":[", report->n_stacks > 0 ? "," : "", report->n_stacks + 1);
+    g_string_append_printf (report->out, "%s{\"Number\":%u,\"Frame\":[",
+                            report->n_stacks > 0 ? "," : "", report->n_stacks + 1);
     for (guint i = 0; i < frames->len; i++)
         append_frame (report->out, i + 1, &g_array_index (frames, struct seen, i));
-    g_string_append_printf (report->out, "],\"Unique\":%" G_GUINT64_FORMAT ",\"Type\":\"%s\",\"UID\":%u,\"GID\":%u,\"PID\":%d",
+    g_string_append_printf (report->out,
+                            "],\"Unique\":%" G_GUINT64_FORMAT
+                            ",\"Type\":\"%s\",\"UID\":%u,\"GID\":%u,\"PID\":%d",
                             root->unique, type, root->uid, root->gid, root->pid);
-    g_string_append_printf (report->out, ",\"LK_owner\":\"%016" G_GINT64_MODIFIER "x\",\"Creation_time\":%lld.%06ld}",
-                            root->lk_owner, (long long) root->ctime.tv_sec, root->ctime.tv_nsec / 1000);
+    g_string_append_printf (
+        report->out, ",\"LK_owner\":\"%016" G_GINT64_MODIFIER "x\",\"Creation_time\":%lld.%06ld}",
+        root->lk_owner, (long long) root->ctime.tv_sec, root->ctime.tv_nsec / 1000);
     report->n_stacks++;
 }
 

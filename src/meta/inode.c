@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 /* As GlusterFS has it: ba926388-bb9c-4eec-ad60-79dba4cc083a. */
-static const gfid_t meta_gfid = { { 0xba, 0x92, 0x63, 0x88, 0xbb, 0x9c, 0x4e, 0xec, 0xad, 0x60, 0x79, 0xdb, 0xa4, 0xcc, 0x08, 0x3a } };
+static const gfid_t meta_gfid = {
+
+    { 0xba, 0x92, 0x63, 0x88, 0xbb, 0x9c, 0x4e, 0xec, 0xad, 0x60, 0x79, 0xdb, 0xa4, 0xcc, 0x08,
+      0x3a },
+};
 
 struct meta_inode *
 meta_inode_get (xlator_t *this, inode_t *inode)
@@ -13,7 +17,8 @@ meta_inode_get (xlator_t *this, inode_t *inode)
     return inode_ctx_get (inode, this);
 }
 
-/* Where it is in the tree decides what it is called by, so that it is the same again when the kernel has forgotten it. */
+/* Where it is in the tree decides what it is called by, so that it is the same again when the
+ * kernel has forgotten it. */
 gfid_t
 meta_child_gfid (const gfid_t *parent, const char *name)
 {
@@ -48,14 +53,16 @@ link_size (const struct meta *meta, const struct meta_node *node)
 
 /* Makes inode what the entry of parent is, unless it is already. */
 void
-meta_inode_become (xlator_t *this, inode_t *inode, const struct meta_inode *parent, const struct meta_entry *entry)
+meta_inode_become (xlator_t *this, inode_t *inode, const struct meta_inode *parent,
+                   const struct meta_entry *entry)
 {
     struct meta_inode *mi;
 
     if (meta_inode_get (this, inode))
         return;
     mi = g_new (struct meta_inode, 1);
-    *mi = (struct meta_inode){ entry->node, meta_child_gfid (&parent->gfid, entry->name), link_size (meta_of (this), &entry->node) };
+    *mi = (struct meta_inode){ entry->node, meta_child_gfid (&parent->gfid, entry->name),
+                               link_size (meta_of (this), &entry->node) };
     if (inode_ctx_set (inode, this, mi) != mi)
         g_free (mi);
 }
@@ -100,7 +107,8 @@ meta_iatt (xlator_t *this, const struct meta_inode *mi)
     };
 }
 
-/* The kernel checks modes; without default_permissions nobody else does. Root needn't have root's capabilities. */
+/* The kernel checks modes; without default_permissions nobody else does. Root needn't have root's
+ * capabilities. */
 bool
 meta_may_look (const call_frame_t *frame)
 {

@@ -12,8 +12,9 @@
  *   xlator.c   the files that are about one translator
  *   frames.c   the requests that are under way
  *
- * A file is what its kind's show says at the time of the open: each open file has text of its own. What a kind's set is given is one
- * write, and stands for itself. All of it is called on any thread, also while the graph's options change.
+ * A file is what its kind's show says at the time of the open: each open file has text of its own.
+ * What a kind's set is given is one write, and stands for itself. All of it is called on any
+ * thread, also while the graph's options change.
  */
 #ifndef WINDLASS_META_INTERNAL_H
 #define WINDLASS_META_INTERNAL_H
@@ -51,20 +52,24 @@ struct meta_entry {
 struct meta_kind {
     const char *name; /* of what is always there; NULL: it has other names */
     ia_type_t type;
-    const struct meta_kind *const *children; /* of a directory, NULL at the end; they are about what it is about */
-    void (*list) (const struct meta *meta, const struct meta_node *node, GPtrArray *entries); /* and what more is in it, or NULL */
+    const struct meta_kind *const *children; /* of a directory, NULL at the end; they are about what
+                                                it is about */
+    /* and what more is in it, or NULL */
+    void (*list) (const struct meta *meta, const struct meta_node *node, GPtrArray *entries);
     /* Appends the text of a file, or where a link leads. 0, or a negative errno. */
     int (*show) (const struct meta *meta, const struct meta_node *node, GString *out);
-    /* Takes a value over, which is one line without its end. -EINVAL: it isn't a good one, nothing has changed, and allowed says
-     * "must be ...". NULL: the file is read only. */
-    int (*set) (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed);
+    /* Takes a value over, which is one line without its end. -EINVAL: it isn't a good one, nothing
+     * has changed, and allowed says "must be ...". NULL: the file is read only. */
+    int (*set) (const struct meta *meta, const struct meta_node *node, const char *value,
+                GString *allowed);
 };
 
 /* What is kept with an inode; constant. */
 struct meta_inode {
     struct meta_node node;
     gfid_t gfid;
-    size_t size; /* of a link: the kernel cuts it there. Files are 0, as it isn't known before they are opened */
+    size_t size; /* of a link: the kernel cuts it there. Files are 0, as it isn't known before they
+                    are opened */
 };
 
 /* What is kept with an open file or directory; constant. */
@@ -82,7 +87,8 @@ meta_of (const xlator_t *this)
 /* --- inode.c --- */
 struct meta_inode *meta_inode_get (xlator_t *this, inode_t *inode);
 /* Makes inode what the entry of parent is, unless it is already. */
-void meta_inode_become (xlator_t *this, inode_t *inode, const struct meta_inode *parent, const struct meta_entry *entry);
+void meta_inode_become (xlator_t *this, inode_t *inode, const struct meta_inode *parent,
+                        const struct meta_entry *entry);
 void meta_forget (xlator_t *this, inode_t *inode);
 gfid_t meta_child_gfid (const gfid_t *parent, const char *name);
 uint64_t meta_ino (const gfid_t *gfid);
@@ -129,7 +135,9 @@ void meta_entries_add (GPtrArray *entries, char *name, const struct meta_node *n
 /* What the directory of a volume is called: as the volume, mostly. g_free it. */
 char *meta_file_name (const char *name);
 
-#define META_LEVELS "a number from 0 to 9, or NONE, EMERG, ALERT, CRITICAL, ERROR, WARNING, NOTICE, INFO, DEBUG or TRACE"
+#define META_LEVELS \
+    "a number from 0 to 9, or NONE, EMERG, ALERT, CRITICAL, ERROR, WARNING, NOTICE, INFO, DEBUG " \
+    "or TRACE"
 
 /* --- daemon.c --- */
 int meta_show_cmdline (const struct meta *meta, const struct meta_node *node, GString *out);
@@ -137,9 +145,11 @@ int meta_show_version (const struct meta *meta, const struct meta_node *node, GS
 int meta_show_process_uuid (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_mallinfo (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_measure_latency (const struct meta *meta, const struct meta_node *node, GString *out);
-int meta_set_measure_latency (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed);
+int meta_set_measure_latency (const struct meta *meta, const struct meta_node *node,
+                              const char *value, GString *allowed);
 int meta_show_loglevel (const struct meta *meta, const struct meta_node *node, GString *out);
-int meta_set_loglevel (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed);
+int meta_set_loglevel (const struct meta *meta, const struct meta_node *node, const char *value,
+                       GString *allowed);
 int meta_show_logfile (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_active (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_volfile (const struct meta *meta, const struct meta_node *node, GString *out);
@@ -154,11 +164,13 @@ int meta_show_meminfo (const struct meta *meta, const struct meta_node *node, GS
 int meta_show_profile (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_settings (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_xl_loglevel (const struct meta *meta, const struct meta_node *node, GString *out);
-int meta_set_xl_loglevel (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed);
+int meta_set_xl_loglevel (const struct meta *meta, const struct meta_node *node, const char *value,
+                          GString *allowed);
 int meta_show_option (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_subvolume (const struct meta *meta, const struct meta_node *node, GString *out);
 /* Calls fn for each option that is set explicitly, with its row. */
-void meta_each_option (const struct meta *meta, xlator_t *xl, void (*fn) (const struct xlator_option *option, void *data), void *data);
+void meta_each_option (const struct meta *meta, xlator_t *xl,
+                       void (*fn) (const struct xlator_option *option, void *data), void *data);
 
 /* --- frames.c --- */
 /* As GlusterFS's own lists spell it: READ for readv. g_free it. */

@@ -49,7 +49,8 @@ meta_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict_
     STACK_UNWIND (poll, frame, 0, 0, events & (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM), NULL);
 }
 
-/* What can't be done here. Never ENOSYS: the kernel would ask for it no more, of any file of the mount. */
+/* What can't be done here. Never ENOSYS: the kernel would ask for it no more, of any file of the
+ * mount. */
 static void
 meta_every (const struct call *call)
 {
@@ -147,7 +148,8 @@ meta_new (const struct meta_of *of)
     struct meta *meta = g_new (struct meta, 1);
     struct graph *own;
 
-    *meta = (struct meta){ .of = *of, .uid = geteuid (), .gid = getegid (), .born = clock_today () };
+    *meta =
+        (struct meta){ .of = *of, .uid = geteuid (), .gid = getegid (), .born = clock_today () };
     meta->uuid = uuid_of_graph ();
     meta->process_uuid = g_uuid_string_random ();
     own = graph_of_one (&meta_api, of->name, meta);

@@ -2,9 +2,28 @@
 /*
  * What goes on in a daemon, as files: .meta in the root of the mount, laid out as GlusterFS has it.
  *
- * It is a translator that stands below the bridge beside the user's graph, as a graph of its own: its inodes are in a table of their
- * own, whose numbers have a bit set (INODE_REALM), and the bridge winds what is about those to it. So the user's translators never see
- * such a request, theirs cost nothing more, and .meta answers also while all of theirs are stuck.
+ * It is a translator that stands below the bridge beside the user's graph, as a graph of its own:
+ * its inodes are in a table of their own, whose numbers have a bit set (INODE_REALM), and the
+ * bridge winds what is about those to it. So the user's translators never see such a request,
+ * theirs cost nothing more, and .meta answers also while all of theirs are stuck.
+ *
+ * Reasons:
+ *
+ * - It is beside the user's graph, not on top as in GlusterFS, where each lookup, stat, open, read
+ *   and write goes through it. The bridge is a translator twice, once for each graph. request_begin
+ *   takes one of two from an array by the highest bit of the number: no branch, and nothing else in
+ *   the bridge asks which. A name in the root is compared with .meta, since users' names go there
+ *   too.
+ * - What .meta refuses is EPERM and the like, never ENOSYS: the kernel takes that for the whole
+ *   mount's answer and would ask for no locks or attributes of the user's files any more.
+ * - Modes say that it is closed, and meta_refused checks it: with no_default_permissions the kernel
+ *   looks at no mode, and may remember nothing of it.
+ * - A link has its size, as the kernel cuts it there. A file has size 0 and direct I/O: its text is
+ *   made by the open.
+ * - Options are read while a reload may swap them: graph.settings_lock. dumpops are called on any
+ *   thread.
+ * - `profile` has GlusterFS's words and numbers_sum; `windlass stats` has the log-linear
+ *   histograms.
  */
 #ifndef WINDLASS_META_META_H
 #define WINDLASS_META_META_H
@@ -20,7 +39,8 @@ struct meta_of {
     const char *version;
 };
 
-/* Below its root is one directory of that name. Free it with graph_free, before what it shows, when no requests come any more. */
+/* Below its root is one directory of that name. Free it with graph_free, before what it shows, when
+ * no requests come any more. */
 struct graph *meta_new (const struct meta_of *of);
 
 #endif

@@ -107,11 +107,13 @@ meta_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, dict
 
 /* --- attributes that nobody may change ------------------------------------------------------ */
 
-/* The kernel sets times of what was truncated, and takes setuid away before a write. Nothing else can be changed. */
+/* The kernel sets times of what was truncated, and takes setuid away before a write. Nothing else
+ * can be changed. */
 static bool
 attributes_stay (const struct iatt *stbuf, uint32_t valid)
 {
-    const uint32_t times = IATT_ATIME | IATT_MTIME | IATT_CTIME | IATT_ATIME_NOW | IATT_MTIME_NOW | IATT_KILL_PRIV;
+    const uint32_t times = IATT_ATIME | IATT_MTIME | IATT_CTIME | IATT_ATIME_NOW | IATT_MTIME_NOW
+                         | IATT_KILL_PRIV;
 
     if (valid & IATT_UID && stbuf->ia_uid != (uid_t) -1)
         return false;
@@ -121,7 +123,8 @@ attributes_stay (const struct iatt *stbuf, uint32_t valid)
 }
 
 void
-meta_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stbuf, uint32_t valid, dict_t *xdata)
+meta_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stbuf, uint32_t valid,
+              dict_t *xdata)
 {
     const struct meta_inode *mi = meta_inode_get (this, loc->inode);
     int error = meta_refused (frame, mi);
@@ -138,7 +141,8 @@ meta_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stbu
 }
 
 void
-meta_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf, uint32_t valid, dict_t *xdata)
+meta_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf, uint32_t valid,
+               dict_t *xdata)
 {
     struct iatt buf = meta_iatt (this, meta_inode_get (this, fd->inode));
 

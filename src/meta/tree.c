@@ -4,9 +4,21 @@
 
 #include <limits.h>
 
-#define FILE_KIND(name_, show_) &(const struct meta_kind){ .name = name_, .type = IA_IFREG, .show = show_ }
-#define KNOB_KIND(name_, show_, set_) &(const struct meta_kind){ .name = name_, .type = IA_IFREG, .show = show_, .set = set_ }
-#define LINK_KIND(name_, show_) &(const struct meta_kind){ .name = name_, .type = IA_IFLNK, .show = show_ }
+#define FILE_KIND(name_, show_) \
+    &(const struct meta_kind) \
+    { \
+        .name = name_, .type = IA_IFREG, .show = show_ \
+    }
+#define KNOB_KIND(name_, show_, set_) \
+    &(const struct meta_kind) \
+    { \
+        .name = name_, .type = IA_IFREG, .show = show_, .set = set_ \
+    }
+#define LINK_KIND(name_, show_) \
+    &(const struct meta_kind) \
+    { \
+        .name = name_, .type = IA_IFLNK, .show = show_ \
+    }
 
 /* --- one translator ------------------------------------------------------------------------- */
 
@@ -83,7 +95,9 @@ static const struct meta_kind *const graphs_files[] = {
 static void
 list_graphs (const struct meta *meta, const struct meta_node *node, GPtrArray *entries)
 {
-    static const struct meta_kind kind = { .type = IA_IFDIR, .children = graph_files, .list = list_graph };
+    static const struct meta_kind kind = { .type = IA_IFDIR,
+                                           .children = graph_files,
+                                           .list = list_graph };
     const struct meta_node dir = { .kind = &kind };
 
     meta_entries_add (entries, g_strdup (meta->uuid), &dir);
@@ -105,7 +119,8 @@ static const struct meta_kind *const meta_files[] = {
     KNOB_KIND ("measure_latency", meta_show_measure_latency, meta_set_measure_latency),
     FILE_KIND ("frames", meta_show_frames),
     &(const struct meta_kind){ .name = "logging", .type = IA_IFDIR, .children = logging_files },
-    &(const struct meta_kind){ .name = "graphs", .type = IA_IFDIR, .children = graphs_files, .list = list_graphs },
+    &(const struct meta_kind){
+        .name = "graphs", .type = IA_IFDIR, .children = graphs_files, .list = list_graphs },
     NULL,
 };
 
@@ -123,7 +138,9 @@ list_meta (const struct meta *meta, const struct meta_node *node, GPtrArray *ent
 static void
 list_outside (const struct meta *meta, const struct meta_node *node, GPtrArray *entries)
 {
-    static const struct meta_kind kind = { .type = IA_IFDIR, .children = meta_files, .list = list_meta };
+    static const struct meta_kind kind = { .type = IA_IFDIR,
+                                           .children = meta_files,
+                                           .list = list_meta };
     const struct meta_node dir = { .kind = &kind };
 
     meta_entries_add (entries, g_strdup (meta->of.name), &dir);
@@ -166,7 +183,8 @@ meta_entries (const struct meta *meta, const struct meta_node *node)
     return entries;
 }
 
-/* A volume's name may be a file's, as volfile.c sees to; but two names are others' in the directory of a graph. */
+/* A volume's name may be a file's, as volfile.c sees to; but two names are others' in the directory
+ * of a graph. */
 char *
 meta_file_name (const char *name)
 {

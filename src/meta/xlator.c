@@ -2,7 +2,7 @@
 /* The files of .meta that are about one translator; the bridge is one too. */
 #include "meta/internal.h"
 
-#include "trace/numbers.h"
+#include "trace/metrics/numbers.h"
 
 int
 meta_show_type (const struct meta *meta, const struct meta_node *node, GString *out)
@@ -91,9 +91,11 @@ meta_show_profile (const struct meta *meta, const struct meta_node *node, GStrin
         if (!numbers_sum (node->xl, op, &sum))
             continue;
         name = meta_fop_name (op);
-        g_string_append_printf (out, "%s.latency.%s = AVG:%f CNT:%" G_GUINT64_FORMAT " TOTAL:%" G_GUINT64_FORMAT, node->xl->name, name,
-                                (double) sum.sum / (double) sum.count, sum.count, sum.sum);
-        g_string_append_printf (out, " MIN:%" G_GUINT64_FORMAT " MAX:%" G_GUINT64_FORMAT "\n", sum.min, sum.max);
+        g_string_append_printf (
+            out, "%s.latency.%s = AVG:%f CNT:%" G_GUINT64_FORMAT " TOTAL:%" G_GUINT64_FORMAT,
+            node->xl->name, name, (double) sum.sum / (double) sum.count, sum.count, sum.sum);
+        g_string_append_printf (out, " MIN:%" G_GUINT64_FORMAT " MAX:%" G_GUINT64_FORMAT "\n",
+                                sum.min, sum.max);
     }
     return 0;
 }
@@ -113,12 +115,14 @@ meta_show_xl_loglevel (const struct meta *meta, const struct meta_node *node, GS
 }
 
 int
-meta_set_xl_loglevel (const struct meta *meta, const struct meta_node *node, const char *value, GString *allowed)
+meta_set_xl_loglevel (const struct meta *meta, const struct meta_node *node, const char *value,
+                      GString *allowed)
 {
     gf_loglevel_t level = GF_LOG_UNSET;
 
     if (g_ascii_strcasecmp (value, "unset") != 0 && log_level_parse (value, &level) < 0) {
-        g_string_append (allowed, "must be " META_LEVELS ", or unset, for the level of the process");
+        g_string_append (allowed,
+                         "must be " META_LEVELS ", or unset, for the level of the process");
         return -EINVAL;
     }
     xlator_set_loglevel (node->xl, level);
@@ -147,7 +151,8 @@ setting_is_explicit (const struct option_setting *setting)
 }
 
 void
-meta_each_option (const struct meta *meta, xlator_t *xl, void (*fn) (const struct xlator_option *option, void *data), void *data)
+meta_each_option (const struct meta *meta, xlator_t *xl,
+                  void (*fn) (const struct xlator_option *option, void *data), void *data)
 {
     settings_lock (meta);
     for (guint i = 0; i < xl->settings->len; i++) {
@@ -181,7 +186,8 @@ meta_show_option (const struct meta *meta, const struct meta_node *node, GString
 static void
 append_setting (GString *out, const struct option_setting *setting)
 {
-    g_string_append_printf (out, "%s = %s  (", setting->option->key[0], setting->text ? setting->text : "");
+    g_string_append_printf (out, "%s = %s  (", setting->option->key[0],
+                            setting->text ? setting->text : "");
     if (setting->by == SET_BY_VOLFILE)
         g_string_append_printf (out, "volfile, line %d)\n", setting->line);
     else
@@ -213,6 +219,7 @@ meta_show_subvolume (const struct meta *meta, const struct meta_node *node, GStr
     for (unsigned i = 0; i < node->n; i++)
         child = child->next;
     name = meta_file_name (child->xlator->name);
-    g_string_append_printf (out, "../../%s%s", node->xl == meta->of.bridge ? "graphs/active/" : "", name);
+    g_string_append_printf (out, "../../%s%s", node->xl == meta->of.bridge ? "graphs/active/" : "",
+                            name);
     return 0;
 }

@@ -2,21 +2,21 @@
 /*
  * One function for each probe, so that each is a single nop in the program, all made from fops.def.
  *
- * Somebody attaches -> a semaphore isn't 0 -> the next request sees it (core/probe.h) -> the graph is watched -> a timer finds all
- * semaphores 0 -> it no longer is.
+ * Somebody attaches -> a semaphore isn't 0 -> the next request sees it (core/report/probe.h) -> the
+ * graph is watched -> a timer finds all semaphores 0 -> it no longer is.
  */
 #include "trace/probes.h"
-#include "core/probe.h"
+#include "core/report/probe.h"
 
 #ifdef HAVE_SYS_SDT_H
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 
-#include "core/fops-rows.h"
-#include "core/loc.h"
-#include "core/stack.h"
-#include "core/timer.h"
-#include "core/watch.h"
+#include "core/table/fops-rows.h"
+#include "core/data/loc.h"
+#include "core/edge/stack.h"
+#include "core/time/timer.h"
+#include "core/edge/watch.h"
 
 #include <string.h>
 
@@ -29,7 +29,8 @@ static struct {
     bool timed;           /* lock: the timer will come */
 } probes = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* What an operation at the mount is about: for its end as well, when only the request is left of it. In the request's memory. */
+/* What an operation at the mount is about: for its end as well, when only the request is left of
+ * it. In the request's memory. */
 struct probe_about {
     int64_t offset;
     uint64_t size;
@@ -38,7 +39,7 @@ struct probe_about {
     char text[];
 };
 
-/* --- the probes: what is of most use comes first, since bpftrace sees no more than six arguments ------ */
+/* --- the probes: the most useful arguments come first, since bpftrace sees only six --- */
 
 extern unsigned short windlass_wind_semaphore, windlass_unwind_semaphore;
 
@@ -47,7 +48,7 @@ extern unsigned short windlass_wind_semaphore, windlass_unwind_semaphore;
     static void fop##_starts (uint64_t request, const struct probe_about *about)                   \
     {                                                                                              \
         STAP_PROBE6 (windlass, fop##_start, request, about->path, about->name, about->offset,      \
-                     about->size, about->what);                                                     \
+                     about->size, about->what);                                                   \
     }                                                                                              \
     static void fop##_ends (uint64_t request, const struct probe_about *about, int op_ret,         \
                             int op_errno, uint64_t ns)                                             \
@@ -60,10 +61,10 @@ FOP_LIST (PROBES)
 #define STARTS(fop) [FOP_##fop] = fop##_starts,
 #define ENDS(fop) [FOP_##fop] = fop##_ends,
 
-static void (*const starts[FOP_MAX]) (uint64_t request, const struct probe_about *about) = { FOP_LIST (STARTS) };
-static void (*const ends[FOP_MAX]) (uint64_t request, const struct probe_about *about, int op_ret, int op_errno, uint64_t ns) = {
-    FOP_LIST (ENDS)
-};
+static void (*const starts[FOP_MAX]) (uint64_t request,
+                                      const struct probe_about *about) = { FOP_LIST (STARTS) };
+static void (*const ends[FOP_MAX]) (uint64_t request, const struct probe_about *about, int op_ret,
+                                    int op_errno, uint64_t ns) = { FOP_LIST (ENDS) };
 
 static void
 winds (uint64_t request, const char *caller, const char *callee, const char *fop)
@@ -72,17 +73,19 @@ winds (uint64_t request, const char *caller, const char *callee, const char *fop
 }
 
 static void
-unwinds (uint64_t request, const char *caller, const char *callee, const char *fop, int op_ret, int op_errno, uint64_t ns, uint64_t own)
+unwinds (uint64_t request, const char *caller, const char *callee, const char *fop, int op_ret,
+         int op_errno, uint64_t ns, uint64_t own)
 {
     STAP_PROBE8 (windlass, unwind, request, caller, callee, fop, op_ret, op_errno, ns, own);
 }
 
-/* --- on the path of requests, while somebody looks --------------------------------------------- */
+/* --- on the path of requests, while somebody looks -------------------------------------------- */
 
 static bool
 is_at_mount (const struct watch_event *event)
 {
-    return !event->tail && event->frame->parent == &event->frame->root->frames[0] && strcmp (event->caller->type, "mount/fuse") == 0;
+    return !event->tail && event->frame->parent == &event->frame->root->frames[0]
+        && strcmp (event->caller->type, "mount/fuse") == 0;
 }
 
 /* In the request's memory, of which there is enough for most. */
@@ -90,12 +93,17 @@ static struct probe_about *
 about_new (call_stack_t *root, const struct call *call)
 {
     const loc_t *loc = call->loc;
-    inode_t *inode = loc ? (loc->name ? loc->parent : loc->inode) : call->fd ? call->fd->inode : NULL;
+    inode_t *inode = loc      ? (loc->name ? loc->parent : loc->inode)
+                   : call->fd ? call->fd->inode
+                              : NULL;
     const char *name = loc && loc->name ? loc->name : "";
     g_autofree char *path = inode ? inode_path (inode, NULL) : g_strdup ("");
-    g_autofree char *whole = g_strconcat (path, *name && !g_str_has_suffix (path, "/") ? "/" : "", name, NULL);
-    const size_t path_size = strlen (path) + 1, name_size = strlen (name) + 1, whole_size = strlen (whole) + 1;
-    struct probe_about *about = stack_alloc (root, sizeof *about + path_size + name_size + whole_size, NULL);
+    g_autofree char *whole = g_strconcat (path, *name && !g_str_has_suffix (path, "/") ? "/" : "",
+                                          name, NULL);
+    const size_t path_size = strlen (path) + 1, name_size = strlen (name) + 1,
+                 whole_size = strlen (whole) + 1;
+    struct probe_about *about =
+        stack_alloc (root, sizeof *about + path_size + name_size + whole_size, NULL);
 
     about->offset = call->offset;
     about->size = call->size;
@@ -127,10 +135,12 @@ probes_unwind (const struct watch_event *event)
     const uint64_t ticks = event->ticks - event->begin;
 
     if (__atomic_load_n (&windlass_unwind_semaphore, __ATOMIC_RELAXED))
-        unwinds (root->unique, event->caller->name, event->callee->name, fop_name (event->op), event->op_ret, event->op_errno,
-                 ticks_to_ns (ticks), ticks_to_ns (event->below < ticks ? ticks - event->below : 0));
+        unwinds (root->unique, event->caller->name, event->callee->name, fop_name (event->op),
+                 event->op_ret, event->op_errno, ticks_to_ns (ticks),
+                 ticks_to_ns (event->below < ticks ? ticks - event->below : 0));
     if (is_at_mount (event) && root->probed)
-        ends[event->op](root->unique, root->probed, event->op_ret, event->op_errno, ticks_to_ns (ticks));
+        ends[event->op](root->unique, root->probed, event->op_ret, event->op_errno,
+                        ticks_to_ns (ticks));
 }
 
 static const struct watcher probes_watcher = {
@@ -176,7 +186,8 @@ probes_look_again (void *unused)
     pthread_mutex_unlock (&probes.lock);
 }
 
-/* The request that finds it first waits until all is watched, and so do those that come meanwhile: none is seen by half. */
+/* The request that finds it first waits until all is watched, and so do those that come meanwhile:
+ * none is seen by half. */
 static void
 probes_switch_on (void)
 {

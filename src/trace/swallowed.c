@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "trace/swallowed.h"
-#include "core/failures.h"
-#include "core/stack.h"
-#include "core/watch.h"
+#include "core/report/failures.h"
+#include "core/edge/stack.h"
+#include "core/edge/watch.h"
 
 static bool
 is_notable (const call_frame_t *frame)
@@ -15,7 +15,8 @@ is_notable (const call_frame_t *frame)
 static bool
 has_failed_child (const call_frame_t *frame)
 {
-    if (frame->slot && __atomic_load_n (&frame->wound, __ATOMIC_RELAXED) && is_notable (frame->slot))
+    if (frame->slot && __atomic_load_n (&frame->wound, __ATOMIC_RELAXED)
+        && is_notable (frame->slot))
         return true;
     for (const struct strand *s = frame->root->strands; s; s = s->next)
         if (s->frames[0].parent == frame && is_notable (&s->frames[0]))
@@ -35,7 +36,9 @@ unwind (const struct watch_event *event)
         failure_note_frame (event->frame, 0);
 }
 
-static const struct watcher swallowed_watcher = { .name = "swallowed", .wind = wind, .unwind = unwind };
+static const struct watcher swallowed_watcher = { .name = "swallowed",
+                                                  .wind = wind,
+                                                  .unwind = unwind };
 
 void
 swallowed_set (GPtrArray *xlators, bool on)

@@ -5,7 +5,8 @@ import statistics
 
 import figures
 import report
-from peers import (AS_HP, BARE, EXCLUSIVE, GLUSTERFS, GLUSTERFS_STACK, HP_SEES, PASS, PASS_URING, ROT13, STACK, STACK_WITHOUT, URING,
+from peers import (AS_HP, BARE, EXCLUSIVE, GLUSTERFS, GLUSTERFS_STACK, HP_SEES, PASS, PASS_URING,
+                   ROT13, STACK, STACK_WITHOUT, URING,
                    WINDLASS)
 
 DATA = ["write 1M", "read 1M cold", "read 1M again", "random read 4K", "write 4K"]
@@ -25,34 +26,48 @@ def daemon_ratio(mine, other):
 
 
 class Aim:
-    """Each pair of names: the first is compared with the second. Each row has to reach the least, and their median of_median. ratio: of what."""
+    """Each pair of names: the first is compared with the second. Each row has to reach the least,
+    and their median of_median. ratio: the function that compares."""
 
     def __init__(self, name, rows, pairs, least, of_median=None, ratio=figures.ratio):
-        self.name, self.rows, self.pairs, self.least, self.of_median, self.ratio = name, rows, pairs, least, of_median, ratio
+        self.name, self.rows, self.pairs = name, rows, pairs
+        self.least, self.of_median, self.ratio = least, of_median, ratio
 
 
 AIMS = [
-    Aim("passthrough: data as in the bare directory", DATA, [(PASS, BARE), (PASS_URING, BARE)], 0.9),
-    Aim("data touched: rot-13 as passthrough_ll, no writeback", DATA, [(ROT13 + "-classic", "ll"), (ROT13, "ll")], 0.9),
+    Aim("passthrough: data as in the bare directory", DATA, [(PASS, BARE), (PASS_URING, BARE)],
+        0.9),
+    Aim("data touched: rot-13 as passthrough_ll, no writeback", DATA,
+        [(ROT13 + "-classic", "ll"), (ROT13, "ll")], 0.9),
     Aim("data touched: rot-13 as passthrough_ll, writeback", DATA, [(ROT13 + "-wb", "ll-wb")], 0.9),
     Aim("O_DIRECT: as passthrough_hp", DIRECT, [(PASS, "hp"), (PASS_URING, "hp-uring")], 0.95),
-    Aim("O_DIRECT: rot-13 as passthrough_hp without passthrough", DIRECT, [(ROT13 + "-classic", HP_SEES), (ROT13, HP_SEES + "-uring")], 0.95),
-    Aim("O_DIRECT: the client's stack, the same", DIRECT, [(STACK + "-classic", HP_SEES), (STACK, HP_SEES + "-uring")], 0.7),
-    Aim("O_DIRECT: the daemon's CPU time, passed", DIRECT[:1], [(PASS_URING, HP_SEES + "-uring")], 20, ratio=daemon_ratio),
-    Aim("O_DIRECT: the daemon's CPU time, rot-13", DIRECT[:1], [(ROT13, HP_SEES + "-uring")], 0.9, ratio=daemon_ratio),
-    Aim("O_DIRECT: the daemon's CPU time, the client's stack", DIRECT[:1], [(STACK, HP_SEES + "-uring")], 0.6, ratio=daemon_ratio),
+    Aim("O_DIRECT: rot-13 as passthrough_hp without passthrough", DIRECT,
+        [(ROT13 + "-classic", HP_SEES), (ROT13, HP_SEES + "-uring")], 0.95),
+    Aim("O_DIRECT: the client's stack, the same", DIRECT,
+        [(STACK + "-classic", HP_SEES), (STACK, HP_SEES + "-uring")], 0.7),
+    Aim("O_DIRECT: the daemon's CPU time, passed", DIRECT[:1], [(PASS_URING, HP_SEES + "-uring")],
+        20, ratio=daemon_ratio),
+    Aim("O_DIRECT: the daemon's CPU time, rot-13", DIRECT[:1], [(ROT13, HP_SEES + "-uring")], 0.9,
+        ratio=daemon_ratio),
+    Aim("O_DIRECT: the daemon's CPU time, the client's stack", DIRECT[:1],
+        [(STACK, HP_SEES + "-uring")], 0.6, ratio=daemon_ratio),
     Aim("dbench: as passthrough_hp", DBENCH, [(WINDLASS, "hp-uring")], 0.75),
     Aim("dbench: exclusive as passthrough_hp", DBENCH, [(EXCLUSIVE, "hp-uring")], 1.05),
-    Aim("dbench: rot-13, exclusive, writeback", DBENCH, [(ROT13 + "-exclusive-wb", HP_SEES + "-uring")], 0.95),
+    Aim("dbench: rot-13, exclusive, writeback", DBENCH,
+        [(ROT13 + "-exclusive-wb", HP_SEES + "-uring")], 0.95),
     Aim("dbench: what io-threads costs the client's stack", DBENCH, [(STACK, STACK_WITHOUT)], 0.95),
     Aim("dbench: the client's stack without it", DBENCH, [(STACK_WITHOUT, WINDLASS)], 0.9),
-    Aim("dbench: the client's stack, exclusive, writeback", DBENCH, [(STACK + "-exclusive-wb", HP_SEES + "-uring")], 0.7),
-    Aim("dbench: listing a small directory", LISTING, [(WINDLASS, "hp-uring"), (STACK, "hp-uring")], 0.64),
+    Aim("dbench: the client's stack, exclusive, writeback", DBENCH,
+        [(STACK + "-exclusive-wb", HP_SEES + "-uring")], 0.7),
+    Aim("dbench: listing a small directory", LISTING, [(WINDLASS, "hp-uring"), (STACK, "hp-uring")],
+        0.64),
     Aim("RocksDB: appends of 100 bytes", ["fillseq"], [(ROT13, BARE), (STACK, BARE)], 0.11),
-    Aim("names: io_uring as passthrough_hp with io_uring", NAMES, [(URING, "hp-uring"), (PASS_URING, "hp-uring")], 1),
+    Aim("names: io_uring as passthrough_hp with io_uring", NAMES,
+        [(URING, "hp-uring"), (PASS_URING, "hp-uring")], 1),
     Aim("names: the same, as little promised", NAMES, [(AS_HP, "hp-uring")], 1),
     Aim("names: GlusterFS", NAMES, [(WINDLASS, GLUSTERFS)], 2, 5),
-    Aim("the client's stack: GlusterFS with the same volfile", None, [(STACK, GLUSTERFS_STACK)], 1, 2),
+    Aim("the client's stack: GlusterFS with the same volfile", None, [(STACK, GLUSTERFS_STACK)], 1,
+        2),
 ]
 
 
@@ -68,7 +83,8 @@ def ratios_of(rows, aim, pair):
 
 
 def of_charts(curves):
-    """{row: {peer: cell}} of those of CHARTS that were measured, as what is compared has it: more is better."""
+    """{row: {peer: cell}} of those of CHARTS that were measured, in the form of comparisons: more
+    is better."""
     rows = {}
     for chart, (row, less_is_better) in CHARTS.items():
         for peer, points in curves.get(chart, {"lines": {}})["lines"].items():
@@ -87,15 +103,18 @@ def judged(compared):
                 found = ratios_of(rows, aim, pair)
                 if found:
                     least, median = min(found.values()), statistics.median(found.values())
-                    yield aim, title, pair, found, least >= aim.least and median >= (aim.of_median or 0)
+                    yield (aim, title, pair, found, least >= aim.least
+                           and median >= (aim.of_median or 0))
 
 
 def memory_lines(rows):
-    """What is kept when all files were forgotten is to be what there was before: a tenth more is chance."""
+    """The memory that is kept after all files were forgotten must equal that before: a tenth more
+    is chance."""
     for row in rows:
         if row["peer"].startswith(WINDLASS):
             kept = row["forgotten"] / max(row["before"], 1)
-            yield ["memory when all were forgotten, as times before", f"{row['files']:,} files", row["peer"], f"{kept:.2f}", "", "1",
+            yield ["memory when all were forgotten, as times before", f"{row['files']:,} files",
+                   row["peer"], f"{kept:.2f}", "", "1",
                    "reached" if kept <= 1.1 else "above"]
 
 
@@ -105,7 +124,8 @@ def print_aims(compared, curves, memory):
     for aim, title, pair, found, reached in judged({**compared, **of_charts(curves)}):
         wanted = f"{aim.least}" + (f", median {aim.of_median}" if aim.of_median else "")
         lines.append([aim.name, title, f"{pair[0]} / {pair[1]}", f"{min(found.values()):.2f}",
-                      f"{statistics.median(found.values()):.2f}", wanted, "reached" if reached else "below"])
+                      f"{statistics.median(found.values()):.2f}", wanted,
+                      "reached" if reached else "below"])
         below = [f"{row} {value:.2f}" for row, value in found.items() if value < aim.least]
         if below:
             short.append(f"{pair[0]} / {pair[1]}, {title}: {', '.join(below)}")

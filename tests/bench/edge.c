@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a wind and its unwind through one translator costs, that does nothing but pass on through its own
- * callback. Without arguments: nanoseconds a layer, medians and quartiles of interleaved rounds, each
- * shorter than what a busy machine takes the processor away for; the last ones while it is watched. With `count OP LAYERS N`: N calls, for callgrind.
+ * What a wind and its unwind through one translator costs, that does nothing but pass on through
+ * its own callback. Without arguments: nanoseconds a layer, medians and quartiles of interleaved
+ * rounds, each shorter than what a busy machine takes the processor away for; the last ones while
+ * it is watched. With `count OP LAYERS N`: N calls, for callgrind.
  */
 #include "../unit/mock.h"
-#include "core/watch.h"
-#include "trace/numbers.h"
+#include "core/edge/watch.h"
+#include "trace/metrics/numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define LAYERS 20
-#define LAYERS_WATCHED 6 /* as a graph has: so deep that processors still predict where calls return to */
+/* as a graph has: so deep that processors still predict where calls return to */
+#define LAYERS_WATCHED 6
 #define CALLS 2000
 #define ROUNDS 501
 
@@ -34,15 +36,16 @@ pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 }
 
 static void
-pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset,
-             uint32_t flags, struct iobref *iobref, dict_t *xdata)
+pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+             off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
-    STACK_WIND (frame, pass_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref, xdata);
+    STACK_WIND (frame, pass_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset,
+                flags, iobref, xdata);
 }
 
 static void
-pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                 struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     STACK_UNWIND (writev, frame, op_ret, op_errno, prebuf, postbuf, xdata);
 }
@@ -57,8 +60,8 @@ leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-leaf_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset,
-             uint32_t flags, struct iobref *iobref, dict_t *xdata)
+leaf_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+             off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     STACK_UNWIND (writev, frame, 1, 0, NULL, NULL, NULL);
 }
@@ -69,13 +72,24 @@ static const struct xlator_api pass_api = { .type = "bench/pass",
                                             .fops = { .stat = pass_stat, .writev = pass_writev } };
 static const struct xlator_api none_api = { .type = "bench/none" };
 
-enum op { OP_STAT, OP_ERROR, OP_WRITEV, OP_ELIDED, OP_WATCHED, OP_MEASURED, OP_WRITEV_MEASURED, OPS };
-static const char *const op_names[] = { "stat", "stat, error answer", "writev", "stat, elided layers",
-                                        "stat, watched", "stat, measured", "writev, measured" };
+enum op {
+    OP_STAT,
+    OP_ERROR,
+    OP_WRITEV,
+    OP_ELIDED,
+    OP_WATCHED,
+    OP_MEASURED,
+    OP_WRITEV_MEASURED,
+    OPS
+};
+static const char *const op_names[] = {
+    "stat",          "stat, error answer", "writev",          "stat, elided layers",
+    "stat, watched", "stat, measured",     "writev, measured"
+};
 
 static void
-top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-              dict_t *xdata)
+top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *buf, dict_t *xdata)
 {
 }
 
@@ -90,9 +104,12 @@ watch_nothing (const struct watch_event *event)
 {
 }
 
-static const struct watcher nothing_watcher = { .name = "nothing", .wind = watch_nothing, .unwind = watch_nothing };
+static const struct watcher nothing_watcher = { .name = "nothing",
+                                                .wind = watch_nothing,
+                                                .unwind = watch_nothing };
 
-/* As a bridge does it, but for the request's own cost, which is the same whatever the height of the stack. */
+/* As a bridge does it, but for the request's own cost, which is the same whatever the height of the
+ * stack. */
 static void __attribute__ ((noinline))
 calls (call_stack_t *root, xlator_t *top, enum op op, int n)
 {
@@ -117,7 +134,8 @@ stack_of (enum op op, unsigned layers)
 
     g_ptr_array_insert (all, 0, top);
     while (layers-- > 0) {
-        top = mock_xlator (g_new0 (xlator_t, 1), "pass", op == OP_ELIDED ? &none_api : &pass_api, top);
+        top = mock_xlator (g_new0 (xlator_t, 1), "pass", op == OP_ELIDED ? &none_api : &pass_api,
+                           top);
         g_ptr_array_insert (all, 0, top);
     }
     if (op == OP_WATCHED)
@@ -173,8 +191,8 @@ measure (enum op op)
         per_layer[i] = (nanoseconds (high, op) - without) / layers;
     }
     qsort (per_layer, ROUNDS, sizeof per_layer[0], by_value);
-    printf ("%-22s %6.2f ns a layer (%.2f to %.2f)\n", op_names[op], per_layer[ROUNDS / 2], per_layer[ROUNDS / 4],
-            per_layer[ROUNDS - 1 - ROUNDS / 4]);
+    printf ("%-22s %6.2f ns a layer (%.2f to %.2f)\n", op_names[op], per_layer[ROUNDS / 2],
+            per_layer[ROUNDS / 4], per_layer[ROUNDS - 1 - ROUNDS / 4]);
 }
 
 int

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What was measured, in one dictionary that is also the JSON file: reports are made of it alone, so they can be made of a file, of
-several that are put together, or of two that are compared.
+"""All results, in one dictionary that is also the JSON file. Reports are made of it alone, so they
+can be made of a file, of several that are put together, or of two that are compared.
 
     machines  [what machine.state says]                       one for each run
     peers     [name]
-    compared  {title: {row: {peer: {rates, daemon, client}}}}  a figure for each round: operations a second, CPU in us an operation
+    compared  {title: {row: {peer: {rates, daemon, client}}}} a figure for each round: operations a
+                                                              second, CPU in us an operation
     resident  {section: {peer: [[KiB, KiB at the peak]]}}
     others    {title: [nanoseconds of CPU that others used, that passed]}
     curves    {chart: {x, y, lines: {name: {x: [y]}}}}
-    edge, stack, memory, worth, slow                           lists of rows
-"""
+    edge, stack, memory, worth, slow                          lists of rows"""
 
 import json
 import statistics
@@ -40,11 +40,13 @@ class Cell:
 
     def cpu(self):
         """Microseconds an operation, of the daemon and of the client."""
-        return statistics.median(self.dictionary["daemon"]), statistics.median(self.dictionary["client"])
+        return (statistics.median(self.dictionary["daemon"]),
+                statistics.median(self.dictionary["client"]))
 
 
 def empty():
-    return {"format": 2, "peers": [], "compared": {}, "resident": {}, "others": {}, "curves": {}, **{name: [] for name in LISTS}}
+    return {"format": 2, "peers": [], "compared": {}, "resident": {}, "others": {}, "curves": {},
+            **{name: [] for name in LISTS}}
 
 
 def cell(figures, title, row, peer):
@@ -91,12 +93,14 @@ def worth_added(rows, more):
             mine["ratios"] += row["ratios"]
             mine["ratio"] = statistics.median(mine["ratios"])
             for name, dictionary in row["cells"].items():
-                points_add({name: mine["cells"].setdefault(name, Cell().dictionary)}, {name: dictionary})
+                points_add({name: mine["cells"].setdefault(name, Cell().dictionary)},
+                           {name: dictionary})
     return list(rows.values())
 
 
 def add(figures, more):
-    """Puts another run's rounds behind these. Of what isn't made in rounds the last is kept, where both have it."""
+    """Puts another run's rounds behind these. Of results without rounds the last is kept, where
+    both have it."""
     figures["peers"] += [peer for peer in more["peers"] if peer not in figures["peers"]]
     for title, rows in more["compared"].items():
         for row, peers in rows.items():
@@ -108,7 +112,8 @@ def add(figures, more):
         for peer, values in peers.items():
             figures["resident"].setdefault(section, {}).setdefault(peer, []).extend(values)
     for title, noise in more["others"].items():
-        figures["others"][title] = [a + b for a, b in zip(figures["others"].get(title, [0, 0]), noise)]
+        figures["others"][title] = [a + b for a,
+                                    b in zip(figures["others"].get(title, [0, 0]), noise)]
     for chart, curves in more["curves"].items():
         mine = figures["curves"].setdefault(chart, {**curves, "lines": {}})
         points_add(mine["lines"], curves["lines"])

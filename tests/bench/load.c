@@ -4,10 +4,11 @@
  *
  *   load [-c CLIENTS] WORK DIRECTORY COUNT [SIZE [PER_FOLDER]]
  *
- * prints the number of operations, the nanoseconds they took, and the nanoseconds of CPU it used for them. The
- * files are DIRECTORY/dNNN/fNNNNNN, PER_FOLDER in each folder; that of the data works is DIRECTORY/data; a chain is
- * DIRECTORY/cNNN/d/d/.../f, SIZE folders below each other. A direct work opens its file with O_DIRECT. With CLIENTS each of so many processes does its share of COUNT,
- * all at once.
+ * prints the number of operations, the nanoseconds they took, and the nanoseconds of CPU it used
+ * for them. The files are DIRECTORY/dNNN/fNNNNNN, PER_FOLDER in each folder; that of the data works
+ * is DIRECTORY/data; a chain is DIRECTORY/cNNN/d/d/.../f, SIZE folders below each other. A direct
+ * work opens its file with O_DIRECT. With CLIENTS each of so many processes does its share of
+ * COUNT, all at once.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -155,8 +156,8 @@ getattr_one (struct load *load, unsigned i)
 {
     struct statx stx;
 
-    check (statx (load->fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &stx), "cannot stat",
-           "f000000");
+    check (statx (load->fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &stx),
+           "cannot stat", "f000000");
     return 1;
 }
 
@@ -270,7 +271,8 @@ first_open (struct load *load)
 static unsigned
 write_one (struct load *load, unsigned i)
 {
-    check (pwrite (load->fd, load->buf, load->size, (off_t) i * load->size), "cannot write", "data");
+    check (pwrite (load->fd, load->buf, load->size, (off_t) i * load->size), "cannot write",
+           "data");
     return 1;
 }
 
@@ -380,7 +382,8 @@ work_find (const char *name)
     die ("no such work", name);
 }
 
-/* What the clients share. Who is ready says so with a byte, and begins when the other pipe is closed. */
+/* What the clients share. Who is ready says so with a byte, and begins when the other pipe is
+ * closed. */
 struct meeting {
     int ready[2], go[2];
     uint64_t *done; /* of each */
@@ -399,7 +402,8 @@ part_do (const struct work *work, struct load *load, unsigned from, unsigned to)
 }
 
 static void
-client_start (const struct work *work, struct load *load, struct meeting *meeting, unsigned client, unsigned clients)
+client_start (const struct work *work, struct load *load, struct meeting *meeting, unsigned client,
+              unsigned clients)
 {
     pid_t pid = fork ();
     char byte;
@@ -431,7 +435,8 @@ children_cpu (void)
 
 /* Until all are ready, or one of them isn't there any more. */
 static void
-clients_start (const struct work *work, struct load *load, struct meeting *meeting, unsigned clients)
+clients_start (const struct work *work, struct load *load, struct meeting *meeting,
+               unsigned clients)
 {
     char byte;
 
@@ -447,8 +452,9 @@ clients_start (const struct work *work, struct load *load, struct meeting *meeti
 static void
 clients_run (const struct work *work, struct load *load, unsigned clients)
 {
-    struct meeting meeting = { .done = mmap (NULL, clients * sizeof (uint64_t), PROT_READ | PROT_WRITE,
-                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0) };
+    struct meeting meeting = { .done = mmap (NULL, clients * sizeof (uint64_t),
+                                             PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                                             0) };
     int status, failed = 0;
     uint64_t done = 0;
 
@@ -464,7 +470,8 @@ clients_run (const struct work *work, struct load *load, unsigned clients)
         exit (1);
     for (unsigned i = 0; i < clients; i++)
         done += meeting.done[i];
-    printf ("%llu %lld %lld\n", (unsigned long long) done, (long long) (end - begin), (long long) children_cpu ());
+    printf ("%llu %lld %lld\n", (unsigned long long) done, (long long) (end - begin),
+            (long long) children_cpu ());
 }
 
 static void
@@ -474,7 +481,8 @@ one_client_run (const struct work *work, struct load *load)
         work->begin (load);
     int64_t begin = nanoseconds (CLOCK_MONOTONIC), cpu = nanoseconds (CLOCK_PROCESS_CPUTIME_ID);
     uint64_t done = part_do (work, load, 0, load->count);
-    printf ("%llu %lld %lld\n", (unsigned long long) done, (long long) (nanoseconds (CLOCK_MONOTONIC) - begin),
+    printf ("%llu %lld %lld\n", (unsigned long long) done,
+            (long long) (nanoseconds (CLOCK_MONOTONIC) - begin),
             (long long) (nanoseconds (CLOCK_PROCESS_CPUTIME_ID) - cpu));
 }
 

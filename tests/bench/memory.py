@@ -8,7 +8,8 @@ import time
 import report
 from peers import GLUSTERFS, GLUSTERFS_STACK, STACK, WINDLASS, Peer, Unusable
 
-PEERS = [WINDLASS, STACK, "bindfs", GLUSTERFS, GLUSTERFS_STACK, "hp", "ll"]  # others of theirs keep the same
+# Others of theirs keep the same.
+PEERS = [WINDLASS, STACK, "bindfs", GLUSTERFS, GLUSTERFS_STACK, "hp", "ll"]
 
 PATIENCE = 3  # seconds
 WARM = 100  # files that are visited and forgotten before: what every daemon has once it runs
@@ -20,16 +21,19 @@ def sizes(quick):
 
 
 def forms(peers):
-    """Windlass remembers some inodes for itself, up to its option lru-limit: with that, and without."""
+    """Windlass remembers some inodes for itself, up to its option lru-limit: measured with that,
+    and without."""
     for peer in peers:
         if peer.name in PEERS:
             yield peer
         if peer.name == WINDLASS:
-            yield Peer(peer.bench, peer.name + " --lru-limit=0", peer.command, [*peer.options, "--lru-limit=0"])
+            yield Peer(peer.bench, peer.name + " --lru-limit=0", peer.command,
+                       [*peer.options, "--lru-limit=0"])
 
 
 def forgotten_memory(peer):
-    """As peer.memory, once it has not become less for some seconds: what is free may be given back a while later."""
+    """As peer.memory, once it has not shrunk for some seconds: free memory may be given back
+    later."""
     best, since = peer.memory(), time.monotonic()
     while time.monotonic() < since + PATIENCE:
         time.sleep(0.2)
@@ -40,7 +44,8 @@ def forgotten_memory(peer):
 
 
 def visit(bench, peer, files):
-    """KiB that the daemon wrote itself (Private_Dirty) before, with all known, with all forgotten; and resident at the peak."""
+    """KiB that the daemon wrote itself (Private_Dirty) before, with all known, with all forgotten;
+    and resident at the peak."""
     peer.start(False)
     bench.load("stat", os.path.join(peer.mnt, "warm"), WARM)
     peer.forget()
@@ -50,8 +55,10 @@ def visit(bench, peer, files):
     known = peer.memory()[2]
     peer.forget()
     _, peak, forgotten = forgotten_memory(peer)
-    return {"peer": peer.name, "files": files, "before": before, "known": known, "forgotten": forgotten, "peak": peak,
-            "bytes": (known - before) * 1024 / files, "kept_bytes": (forgotten - before) * 1024 / files}
+    return {"peer": peer.name, "files": files, "before": before, "known": known,
+            "forgotten": forgotten, "peak": peak,
+            "bytes": (known - before) * 1024 / files,
+            "kept_bytes": (forgotten - before) * 1024 / files}
 
 
 def made(bench, files):
@@ -83,9 +90,12 @@ def measure(bench, peers, quick, rows):
 
 
 def print_rows(rows):
-    print("\nmemory that the daemon wrote itself (Private_Dirty), KiB: before, with all files known, and when they were forgotten\n")
-    lines = [["", "files", "before", "known", "forgotten", "peak (resident)", "bytes/file", "kept bytes/file"]]
+    print("\nmemory that the daemon wrote itself (Private_Dirty), KiB: before, with all files "
+          "known, and when they were forgotten\n")
+    lines = [["", "files", "before", "known", "forgotten", "peak (resident)", "bytes/file",
+              "kept bytes/file"]]
     for row in rows:
-        numbers = [f"{row[column]:,}" for column in ("files", "before", "known", "forgotten", "peak")]
+        numbers = [f"{row[column]:,}" for column in ("files", "before", "known", "forgotten",
+                                                     "peak")]
         lines.append([row["peer"], *numbers, f"{row['bytes']:.0f}", f"{row['kept_bytes']:.1f}"])
     print("\n".join(report.table(lines)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who is compared: how each is mounted over a directory of its own, and what its daemon uses."""
+"""The peers: how each is mounted over a directory of its own, and what its daemon uses."""
 
 import ctypes
 import os
@@ -11,12 +11,14 @@ import time
 import machine
 
 WINDLASS = "windlass"
-CLASSIC, PASS, URING, PASS_URING = "windlass-classic", "windlass-pass", "windlass-uring", "windlass-pass-uring"
+CLASSIC, PASS, URING, PASS_URING = ("windlass-classic", "windlass-pass", "windlass-uring",
+                                    "windlass-pass-uring")
 AS_HP = "windlass-as-hp"
 ROT13 = "windlass+rot13"
 BARE = "bare"
 EXCLUSIVE = "windlass-exclusive"
-STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"  # volfiles/client-stack.vol, the same for both
+# Volfiles/client-stack.vol, the same for both.
+STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"
 STACK_WITHOUT = STACK + "-without-io-threads"
 GLUSTERFS = "glusterfs"
 HP_SEES = "hp-nopass"  # all reads and writes come to it
@@ -27,7 +29,8 @@ class Unusable(Exception):
 
 
 def posix_volfile(peer, more=""):
-    text = f"volume posix\n    type storage/posix\n    option directory {peer.back}\nend-volume\n{more}"
+    text = (f"volume posix\n    type storage/posix\n    option directory {peer.back}\nend-volume\n"
+            f"{more}")
     with open(peer.path("x.vol"), "w", encoding="ascii") as file:
         file.write(text)
     return peer.path("x.vol")
@@ -35,15 +38,19 @@ def posix_volfile(peer, more=""):
 
 def windlass_command(peer, more=""):
     volfile = posix_volfile(peer, more)
-    return [peer.bench.windlass, "-N", "-f", volfile, "-l", peer.path("log"), *peer.options, peer.mnt]
+    return [peer.bench.windlass, "-N", "-f", volfile, "-l", peer.path("log"), *peer.options,
+            peer.mnt]
 
 
 def rot13_command(peer):
-    return windlass_command(peer, "volume rot-13\n    type encryption/rot-13\n    subvolumes posix\nend-volume\n")
+    return windlass_command(peer,
+                            "volume rot-13\n    type encryption/rot-13\n    subvolumes posix\n"
+                            "end-volume\n")
 
 
 def stack_volfile(peer):
-    with open(os.path.join(peer.bench.source, "volfiles", "client-stack.vol"), encoding="ascii") as file:
+    with open(os.path.join(peer.bench.source, "volfiles", "client-stack.vol"),
+              encoding="ascii") as file:
         text = file.read().replace("/srv/export", peer.back)
     with open(peer.path("x.vol"), "w", encoding="ascii") as file:
         file.write(text)
@@ -51,7 +58,8 @@ def stack_volfile(peer):
 
 
 def stack_command(peer):
-    return [peer.bench.windlass, "-N", "-f", stack_volfile(peer), "-l", peer.path("log"), *peer.options, peer.mnt]
+    return [peer.bench.windlass, "-N", "-f", stack_volfile(peer), "-l",
+            peer.path("log"), *peer.options, peer.mnt]
 
 
 def stack_without_command(peer):
@@ -59,7 +67,8 @@ def stack_without_command(peer):
     command = stack_command(peer)
     with open(peer.path("x.vol"), encoding="ascii") as file:
         text = file.read()
-    text = re.sub(r"volume io-threads\n.*?end-volume\n", "", text, flags=re.S).replace("subvolumes io-threads", "subvolumes md-cache")
+    text = re.sub(r"volume io-threads\n.*?end-volume\n", "", text,
+                  flags=re.S).replace("subvolumes io-threads", "subvolumes md-cache")
     with open(peer.path("x.vol"), "w", encoding="ascii") as file:
         file.write(text)
     return command
@@ -72,35 +81,43 @@ def bindfs_command(peer):
 def glusterfs_command(peer, more=""):
     if os.geteuid() != 0:
         raise Unusable("its storage/posix needs root")
-    return ["glusterfs", "-N", "-f", posix_volfile(peer, more), "-l", peer.path("log"), *peer.options, peer.mnt]
+    return ["glusterfs", "-N", "-f", posix_volfile(peer, more), "-l",
+            peer.path("log"), *peer.options, peer.mnt]
 
 
 def glusterfs_stack_command(peer):
-    return [word if word != peer.path("x.vol") else stack_volfile(peer) for word in glusterfs_command(peer)]
+    return [word if word != peer.path("x.vol") else stack_volfile(peer)
+            for word in glusterfs_command(peer)]
 
 
 def hp_command(peer):
-    return [peer.bench.example("passthrough_hp"), "--foreground", *peer.options, peer.back, peer.mnt]
+    return [peer.bench.example("passthrough_hp"), "--foreground", *peer.options, peer.back,
+            peer.mnt]
 
 
 def ll_command(peer):
-    return [peer.bench.example("passthrough_ll"), "-f", *peer.options, "-o", f"source={peer.back},timeout=1", peer.mnt]
+    return [peer.bench.example("passthrough_ll"), "-f", *peer.options, "-o",
+            f"source={peer.back},timeout=1", peer.mnt]
 
 
 def fast(passthrough, uring):
     return [f"--passthrough={passthrough}", f"--io-uring={uring}"]
 
 
-# What a peer takes: options that this build of the program may not have yet, FUSE over io_uring, a program.
-NEEDS_FAST, NEEDS_URING, NEEDS_HP, NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS = "fast", "uring", "hp", "ll", "bindfs", "glusterfs"
+# What a peer needs: options that this build of the program may not have yet, FUSE over io_uring, a
+# program.
+NEEDS_FAST, NEEDS_URING, NEEDS_HP = "fast", "uring", "hp"
+NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS = "ll", "bindfs", "glusterfs"
 
 EXCLUSIVE_WB = ["--exclusive", "--kernel-writeback-cache=on"]
 
-# Name, how it is started, its options, what it takes. Attributes and names are good for a second, which is the default of GlusterFS
-# and Windlass; passthrough_hp's are for a day, and that can't be changed. Nor does it have the kernel check rights, so that a new name costs it
-# a getattr of the directory less. windlass-as-hp promises no more than that.
-# windlass and windlass+stack are as people get them: all that is there is used. bindfs-mt is bindfs as fast as it gets with that; its
-# own default is one thread and writes of 4 KiB. With -wb the kernel collects writes.
+# A row has the name, how the peer is started, its options, and what it needs. Attributes and names
+# are valid for a second, which is the default of GlusterFS and Windlass. passthrough_hp's are valid
+# for a day, and no option changes that. It does not let the kernel check rights either, so a new
+# name costs it one getattr of the directory less. windlass-as-hp promises no more than that.
+# windlass and windlass+stack run with their defaults, and use everything that the machine has.
+# bindfs-mt is bindfs with its fastest options; its own default is one thread and writes of 4 KiB.
+# With -wb the kernel collects writes.
 PEERS = [
     (BARE, None, [], ()),
     (WINDLASS, windlass_command, [], ()),
@@ -108,8 +125,10 @@ PEERS = [
     (PASS, windlass_command, fast("required", "off"), (NEEDS_FAST,)),
     (URING, windlass_command, fast("off", "required"), (NEEDS_FAST, NEEDS_URING)),
     (PASS_URING, windlass_command, fast("required", "required"), (NEEDS_FAST, NEEDS_URING)),
-    (AS_HP, windlass_command, [*fast("required", "required"), "--entry-timeout=86400", "--attribute-timeout=86400",
-                               "-o", "no_allow_other,no_default_permissions"], (NEEDS_FAST, NEEDS_URING)),
+    (AS_HP, windlass_command, [*fast("required", "required"), "--entry-timeout=86400",
+                               "--attribute-timeout=86400",
+                               "-o", "no_allow_other,no_default_permissions"],
+                               (NEEDS_FAST, NEEDS_URING)),
     (EXCLUSIVE, windlass_command, ["--exclusive"], ()),
     (ROT13, rot13_command, [], ()),
     (ROT13 + "-classic", rot13_command, fast("off", "off"), (NEEDS_FAST,)),
@@ -120,14 +139,16 @@ PEERS = [
     (STACK + "-exclusive-wb", stack_command, EXCLUSIVE_WB, ()),
     (STACK + "-classic", stack_command, fast("off", "off"), (NEEDS_FAST,)),
     ("bindfs", bindfs_command, [], (NEEDS_BINDFS,)),
-    ("bindfs-mt", bindfs_command, ["--multithreaded", "-o", "attr_timeout=1,entry_timeout=1,big_writes,max_write=131072"],
+    ("bindfs-mt", bindfs_command,
+     ["--multithreaded", "-o", "attr_timeout=1,entry_timeout=1,big_writes,max_write=131072"],
      (NEEDS_BINDFS,)),
     (GLUSTERFS, glusterfs_command, [], (NEEDS_GLUSTERFS,)),
     (GLUSTERFS_STACK, glusterfs_stack_command, [], (NEEDS_GLUSTERFS,)),
     ("hp", hp_command, [], (NEEDS_HP,)),
     ("hp-uring", hp_command, ["-o", "io_uring"], (NEEDS_HP, NEEDS_URING)),
     (HP_SEES, hp_command, ["--nopassthrough"], (NEEDS_HP,)),
-    (HP_SEES + "-uring", hp_command, ["--nopassthrough", "-o", "io_uring"], (NEEDS_HP, NEEDS_URING)),
+    (HP_SEES + "-uring", hp_command, ["--nopassthrough", "-o", "io_uring"],
+     (NEEDS_HP, NEEDS_URING)),
     ("ll", ll_command, ["-o", "cache=auto"], (NEEDS_LL,)),
     ("ll-uring", ll_command, ["-o", "cache=auto,io_uring"], (NEEDS_LL, NEEDS_URING)),
     ("ll-wb", ll_command, ["-o", "cache=always,writeback"], (NEEDS_LL,)),
@@ -161,11 +182,14 @@ class Peer:
         """Mounts it, with nothing known to kernel or daemon."""
         if not self.command:
             return
-        # In a session of its own, as a daemon is: the kernel shares the processor out among sessions, and within one
-        # it would give several threads that wait in turn more than their caller.
+        # The daemon gets a session of its own, as daemons have. The kernel divides the processor
+        # among sessions; within one session it would give several threads that wait in turn more
+        # than their caller.
         with open(self.path("output"), "wb") as output:
-            self.daemon = subprocess.Popen(self.bench.on_cpu(pinned) + self.command(self), start_new_session=True,
-                                           stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            self.daemon = subprocess.Popen(self.bench.on_cpu(pinned) + self.command(self),
+                                           start_new_session=True,
+                                           stdin=subprocess.DEVNULL, stdout=output,
+                                           stderr=subprocess.STDOUT)
         machine.share_like_us(self.daemon.pid)
         until = time.monotonic() + 20
         while not os.path.ismount(self.mnt):
@@ -183,7 +207,8 @@ class Peer:
         if os.path.ismount(self.mnt):
             umount = ["umount"] if os.geteuid() == 0 else ["fusermount3", "-u"]
             for _ in range(50):
-                if subprocess.run([*umount, self.mnt], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+                if subprocess.run([*umount, self.mnt], stderr=subprocess.DEVNULL,
+                                  check=False).returncode == 0:
                     break
                 time.sleep(0.1)
         try:
@@ -200,7 +225,8 @@ class Peer:
     def pin(self, pinned):
         """Has the daemon, as it runs, on one CPU, or on all of them again."""
         cpus = self.bench.cpu if pinned else ",".join(map(str, sorted(os.sched_getaffinity(0))))
-        subprocess.run(["taskset", "-a", "-p", "-c", cpus, str(self.daemon.pid)], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(["taskset", "-a", "-p", "-c", cpus, str(self.daemon.pid)],
+                       stdout=subprocess.DEVNULL, check=True)
 
     def cpu(self):
         """Nanoseconds of CPU that the daemon has used."""
@@ -220,12 +246,13 @@ class Peer:
         return rows["Rss"], rows["VmHWM"], rows["Private_Dirty"]
 
     def forget(self):
-        """Has the kernel forget all that it knows of this mount, and of nothing else: that is what a remount does first. Several
-        times, since a directory is only unused when what is in it has gone."""
+        """Has the kernel forget all that it knows of this mount, and of nothing else: a remount
+        does that first. Several times, since a directory becomes unused only after its entries."""
         libc = ctypes.CDLL(None, use_errno=True)
         remount, nosuid_nodev = 32, 6
         for _ in range(3):
-            if self.daemon and libc.mount(None, self.mnt.encode(), None, remount | nosuid_nodev, None) < 0:
+            if (self.daemon
+                and libc.mount(None, self.mnt.encode(), None, remount | nosuid_nodev, None) < 0):
                 raise Unusable(f"it can't be remounted: {os.strerror(ctypes.get_errno())}")
             self.settle()
 
@@ -246,8 +273,10 @@ def unknown(bench, options):
 def lacking(bench, needs, options):
     """Why a peer can't be, or nothing."""
     missing = unknown(bench, options)
-    if NEEDS_FAST in needs and (len(missing) == 2 or any(option.endswith("=required") for option in missing)):
-        return "this build of Windlass has no " + " and no ".join(option.split("=")[0] for option in missing)
+    if (NEEDS_FAST in needs
+        and (len(missing) == 2 or any(option.endswith("=required") for option in missing))):
+        return "this build of Windlass has no " + " and no ".join(option.split("=")[0]
+                                                                  for option in missing)
     if NEEDS_URING in needs and machine.text_of(machine.URING) != "Y":
         return f"FUSE over io_uring is off: as root, echo Y >{machine.URING}"
     for need, program in ((NEEDS_BINDFS, "bindfs"), (NEEDS_GLUSTERFS, "glusterfs")):
@@ -269,7 +298,8 @@ def peers_of(bench, names):
         if reason:
             out.setdefault(reason, []).append(name)
         else:
-            peers.append(Peer(bench, name, command, [option for option in options if option not in unknown(bench, options)]))
+            peers.append(Peer(bench, name, command, [option for option in options
+                                                     if option not in unknown(bench, options)]))
     for reason, left_out in out.items():
         bench.say(f"left out: {', '.join(left_out)}: {reason}")
     return peers

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What size costs: translators, clients, files, depth of directories, clients of dbench. Curves, in rounds in which all peers take turns."""
+"""The cost of size: translators, clients, files, depth of directories, clients of dbench. Curves,
+in rounds in which all peers take turns."""
 
 import ctypes
 import os
@@ -9,12 +10,15 @@ import statistics
 import subprocess
 import time
 
-from peers import (BARE, CLASSIC, EXCLUSIVE, GLUSTERFS, GLUSTERFS_STACK, HP_SEES, ROT13, STACK, STACK_WITHOUT, URING, WINDLASS, Peer, Unusable,
+from peers import (BARE, CLASSIC, EXCLUSIVE, GLUSTERFS, GLUSTERFS_STACK, HP_SEES, ROT13, STACK,
+                   STACK_WITHOUT, URING, WINDLASS, Peer, Unusable,
                    glusterfs_command, windlass_command)
 
 PEERS = [BARE, WINDLASS, CLASSIC, URING, GLUSTERFS, "hp-uring", "ll-uring", "bindfs-mt"]
-PEERS_OF_DBENCH = [*PEERS, EXCLUSIVE, ROT13, ROT13 + "-exclusive-wb", STACK, STACK_WITHOUT, STACK + "-exclusive-wb", GLUSTERFS_STACK, HP_SEES + "-uring"]
-SLOW_FROM = 100000  # files: only Windlass and the bare directory are asked for more, the others take minutes
+PEERS_OF_DBENCH = [*PEERS, EXCLUSIVE, ROT13, ROT13 + "-exclusive-wb", STACK, STACK_WITHOUT,
+                   STACK + "-exclusive-wb", GLUSTERFS_STACK, HP_SEES + "-uring"]
+# Files: only Windlass and the bare directory are asked for more, the others take minutes.
+SLOW_FROM = 100000
 KIND = "debug/io-stats"  # acts on every operation, and GlusterFS has it too
 
 
@@ -37,11 +41,13 @@ class Curves:
         self.bench, self.figures, self.out = bench, figures, set()
 
     def add(self, chart, x_label, y_label, name, x, y):
-        lines = self.figures["curves"].setdefault(chart, {"x": x_label, "y": y_label, "lines": {}})["lines"]
+        lines = self.figures["curves"].setdefault(chart, {"x": x_label, "y": y_label,
+                                                          "lines": {}})["lines"]
         lines.setdefault(name, {}).setdefault(str(x), []).append(y)
 
     def each(self, what, peers, number):
-        """The peers, beginning with another one each round; what each of them does goes wrong for itself alone."""
+        """The peers, beginning with another one each round; a failure of one does not stop the
+        others."""
         for i in range(len(peers)):
             peer = peers[(i + number) % len(peers)]
             if (what.split(" (", maxsplit=1)[0], peer.name) not in self.out:
@@ -73,12 +79,15 @@ def layers(count, kind=KIND):
 
 
 def translators(bench, curves, peers, sizes, number):
-    """One CPU for daemon and client: what is to be seen is small beside a processor that has to wake."""
+    """One CPU for daemon and client: the difference is small beside the time of a processor that
+    has to wake."""
     makers = [(peer, command) for peer in peers
-              for command in [windlass_command if peer.name.startswith(WINDLASS) else glusterfs_command if peer.name == GLUSTERFS else None]
+              for command in [windlass_command if peer.name.startswith(WINDLASS)
+                              else glusterfs_command if peer.name == GLUSTERFS else None]
               if command]
     for count in sizes.translators:
-        stacks = [Peer(bench, f"{peer.name}-{count}", lambda of, make=command: make(of, layers(count)), peer.options, peer.back)
+        stacks = [Peer(bench, f"{peer.name}-{count}", lambda of,
+                       make=command: make(of, layers(count)), peer.options, peer.back)
                   for peer, command in makers]
         for stack in curves.each("translators", stacks, number):
             curves.tried("translators", stack, translators_of, bench, curves, sizes, count)
@@ -91,7 +100,8 @@ def translators_of(stack, bench, curves, sizes, count):
     bench.load("write", stack.mnt, 16, 4096, pinned=True)
     for work, numbers in (("getattr", [sizes.calls]), ("write", [sizes.calls // 2, 4096])):
         answer = bench.load(work, stack.mnt, *numbers, pinned=True)
-        curves.add(f"translators-{work}", f"translators ({KIND}), one CPU", f"us for one {work}", name, count, microseconds(answer))
+        curves.add(f"translators-{work}", f"translators ({KIND}), one CPU", f"us for one {work}",
+                   name, count, microseconds(answer))
     remove(stack)
 
 
@@ -119,7 +129,8 @@ def clients_of(peer, bench, curves, sizes):
         peer.restart(False)
         for work, calls in (("getattr", sizes.calls), ("open", 256), ("random-read", 4096)):
             operations, nanoseconds, _ = bench.load(work, peer.mnt, calls, clients=count)
-            curves.add(f"clients-{work}", "clients at once, all CPUs", f"{work} a second, all together", peer.name, count,
+            curves.add(f"clients-{work}", "clients at once, all CPUs",
+                       f"{work} a second, all together", peer.name, count,
                        operations * 1e9 / nanoseconds)
     remove(peer)
 
@@ -146,12 +157,15 @@ def files_of(peer, bench, curves, count):
     x_label = "files"
     peer.start(False)
     answer = bench.load("stat", peer.mnt, count, 0)
-    curves.add("files-stat", x_label, "us for one cold stat", peer.name, count, microseconds(answer))
+    curves.add("files-stat", x_label, "us for one cold stat", peer.name, count,
+               microseconds(answer))
     if peer.daemon:
-        curves.add("files-memory", x_label, "KiB resident, all of them known", peer.name, count, peer.memory()[0])
+        curves.add("files-memory", x_label, "KiB resident, all of them known", peer.name, count,
+                   peer.memory()[0])
     peer.restart(False)
     answer = bench.load("list", os.path.join(peer.mnt, "many"), 1)
-    curves.add("files-list", "files in one directory", "us an entry of ls -U", peer.name, count, microseconds(answer))
+    curves.add("files-list", "files in one directory", "us an entry of ls -U", peer.name, count,
+               microseconds(answer))
 
 
 # --- depth --------------------------------------------------------------------------------------
@@ -170,7 +184,8 @@ def depth_of(peer, bench, curves, sizes, levels):
     peer.start(False)
     for chart in ("cold", "warm"):
         answer = bench.load("chain-stat", peer.mnt, sizes.chains, levels)
-        curves.add(f"depth-{chart}", "directories above the file", f"us for one {chart} stat", peer.name, levels, microseconds(answer))
+        curves.add(f"depth-{chart}", "directories above the file", f"us for one {chart} stat",
+                   peer.name, levels, microseconds(answer))
 
 
 # --- dbench -------------------------------------------------------------------------------------
@@ -187,30 +202,36 @@ def dbench(bench, curves, peers, sizes, number):
 
 
 def dbench_of(peer, curves, sizes):
-    """It says how long its slowest call took, and no more: what one in a hundred takes is measured beside it, of a getattr that nobody may answer from
-    a cache."""
+    """dbench prints only how long its slowest call took. So the time of one call in a hundred is
+    measured beside it, of a getattr that no cache may answer."""
     for count in sizes.dbench:
         peer.start(False)
         folder = os.path.join(peer.mnt, "dbench")
         os.mkdir(folder)
         command = ["dbench", "-t", str(sizes.seconds), "-c", LOAD_FILE, "-D", folder, str(count)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True) as running:
             late = late_getattr(folder, running)
             said = running.stdout.read()
         found = re.search(r"^Throughput ([0-9.]+) MB/sec.*max_latency=([0-9.]+) ms", said, re.M)
         if not found:
             raise Unusable(f"dbench: {said.strip()[-200:]}")
-        for chart, y_label, value in (("dbench", "MB a second, all together", float(found.group(1))),
-                                      ("dbench-slowest", "ms of the slowest call", float(found.group(2))),
-                                      ("dbench-listing", "us for a listing, on average", listing_of(said)),
-                                      ("dbench-getattr", "us of the 99th of 100 getattrs beside them", late)):
+        for chart, y_label, value in (("dbench", "MB a second, all together",
+                                       float(found.group(1))),
+                                      ("dbench-slowest", "ms of the slowest call",
+                                       float(found.group(2))),
+                                      ("dbench-listing", "us for a listing, on average",
+                                       listing_of(said)),
+                                      ("dbench-getattr",
+                                       "us of the 99th of 100 getattrs beside them", late)):
             curves.add(chart, "clients of dbench, all CPUs", y_label, peer.name, count, value)
         peer.stop()
         remove(peer)
 
 
 def listing_of(said):
-    """Microseconds of dbench's Find, which lists a directory of some twenty names. Its table: operation, count, average and most milliseconds."""
+    """Microseconds of dbench's Find, which lists a directory of some twenty names. Its table:
+    operation, count, average and most milliseconds."""
     averages = re.findall(r"^\s*Find\s+\d+\s+([0-9.]+)", said, re.M)
     return float(averages[-1]) * 1000 if averages else 0
 
@@ -233,7 +254,8 @@ def late_getattr(folder, running):
 
 # --- all of it ----------------------------------------------------------------------------------
 
-CHARTS = {"translators": translators, "clients": clients, "files": files, "depth": depth, "dbench": dbench}
+CHARTS = {"translators": translators, "clients": clients, "files": files, "depth": depth,
+          "dbench": dbench}
 
 
 def measure(bench, figures, peers, charts, rounds, quick):
@@ -241,7 +263,8 @@ def measure(bench, figures, peers, charts, rounds, quick):
     for number in range(rounds):
         for chart in charts:
             names = PEERS_OF_DBENCH if chart == "dbench" else PEERS
-            CHARTS[chart](bench, curves, [peer for peer in peers if peer.name in names], sizes, number)
+            CHARTS[chart](bench, curves, [peer for peer in peers if peer.name in names], sizes,
+                          number)
 
 
 def slope(points):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is compared. A section yields (row, what load answered) for one peer, and begins on a fresh mount."""
+"""The comparisons. A section yields (row, load's answer) for one peer, and begins on a fresh
+mount."""
 
 import os
 import resource
@@ -24,7 +25,8 @@ class Sizes:
 
 
 def meta(peer, run, sizes):
-    """Cold is stat alone: open comes after it, and the second time the kernel may have the pages too."""
+    """Only stat is cold: open comes after it, and the second time the kernel may have the pages
+    too."""
     files = sizes.files
     yield "create", run("create", files)
     peer.settle()
@@ -47,7 +49,8 @@ def remove_folders(peer):
 
 
 def readdir(peer, run, sizes):
-    """The directory stays for the next round, and is made behind the mount: making it isn't what is measured."""
+    """The directory stays for the next round, and is made behind the mount, since making it is not
+    measured."""
     if not os.path.isdir(os.path.join(peer.back, "list")):
         os.mkdir(os.path.join(peer.back, "list"))
         run.bench.load("create", os.path.join(peer.back, "list"), sizes.listed, 0, sizes.listed)
@@ -72,8 +75,9 @@ def data(peer, run, sizes):
 
 
 def direct(peer, run, sizes):
-    """As databases, virtual machines and tests of disks do it, alone and four at a time. In memory there is no disk to wait for: it is the way there
-    that is measured. The file is made behind the mount, and as large as the blocks of one row reach."""
+    """As databases, virtual machines and tests of disks do it, alone and four at a time. In memory
+    there is no disk to wait for, so this measures the way there. The file is made behind the mount,
+    and as large as the blocks of one row reach."""
     large, mebibyte = 128 << 10, 1 << 20
     run.bench.load("write", peer.back, sizes.direct * 4096 // mebibyte, mebibyte)
     for name, work in (("read", "direct-random-read"), ("write", "direct-random-write")):
@@ -87,7 +91,8 @@ def direct(peer, run, sizes):
 # --- what people do -----------------------------------------------------------------------------
 
 def source_tree(bench):
-    """A tar of a source tree, made once: folders of small files, and a Makefile with as many programs' parts as are built."""
+    """A tar of a source tree, made once: folders of small files, and a Makefile with as many
+    programs' parts as are built."""
     path = os.path.join(bench.tools, "tree.tar")
     if os.path.exists(path):
         return path
@@ -100,8 +105,10 @@ def source_tree(bench):
     objects = [f"unit{i}" for i in range(bench.sizes.objects)]
     for name in objects:
         with open(os.path.join(top, name + ".c"), "w", encoding="ascii") as file:
-            file.write("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
-                       f"int {name} (const char *text)\n{{\n    return (int) strlen (text) + printf (\"%s\\n\", text);\n}}\n")
+            file.write("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+                       "#include <unistd.h>\n"
+                       f"int {name} (const char *text)\n{{\n    return (int) strlen (text) + "
+                       f"printf (\"%s\\n\", text);\n}}\n")
     with open(os.path.join(top, "Makefile"), "w", encoding="ascii") as file:
         file.write("all: " + " ".join(name + ".o" for name in objects) + "\n")
     subprocess.run(["tar", "-cf", path, "-C", bench.tools, "tree"], check=True)
@@ -110,7 +117,7 @@ def source_tree(bench):
 
 
 class Command:
-    """A command of somebody else's as work: so many operations, in the time that it took."""
+    """An external command as work: so many operations, in the time that it took."""
 
     def __init__(self, run):
         self.run = run
@@ -118,9 +125,12 @@ class Command:
     def __call__(self, operations, *command, folder=""):
         before, cpu = self.run.begin(), self.children()
         begin = time.monotonic_ns()
-        done = subprocess.run([*self.run.on_cpu(), *command], cwd=os.path.join(self.run.peer.mnt, folder), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
-                              env=dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null", GIT_OPTIONAL_LOCKS="0"))
+        done = subprocess.run([*self.run.on_cpu(), *command],
+                              cwd=os.path.join(self.run.peer.mnt, folder), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              check=False,
+                              env=dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null",
+                                       GIT_CONFIG_SYSTEM="/dev/null", GIT_OPTIONAL_LOCKS="0"))
         passed = time.monotonic_ns() - begin
         if done.returncode != 0:
             raise OSError(f"{' '.join(command[:2])}: {done.stderr.strip()[-200:]}")
@@ -133,9 +143,11 @@ class Command:
 
 
 def work(peer, run, sizes):
-    """Files a second, objects a second, and records that RocksDB adds to a new database, where db_bench is installed."""
+    """Files a second, objects a second, and records that RocksDB adds to a new database, where
+    db_bench is installed."""
     command, tar, files = Command(run), source_tree(run.bench), sizes.tree + sizes.objects + 1
-    git = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "safe.directory=*"]
+    git = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c",
+           "safe.directory=*"]
     yield "untar", command(files, "tar", "-xf", tar)
     command(1, *git, "init", "-q", folder="tree")
     command(1, *git, "add", ".", folder="tree")
@@ -147,7 +159,8 @@ def work(peer, run, sizes):
     yield "make -j", command(sizes.objects, "make", "-s", "-j", str(os.cpu_count()), folder="tree")
     yield "rm -r", command(files, "rm", "-r", "tree")
     if shutil.which("db_bench"):
-        yield "fillseq", command(sizes.records, "db_bench", "--benchmarks=fillseq", "--db=records", f"--num={sizes.records}")
+        yield "fillseq", command(sizes.records, "db_bench", "--benchmarks=fillseq", "--db=records",
+                                 f"--num={sizes.records}")
         shutil.rmtree(os.path.join(peer.mnt, "records"))
 
 

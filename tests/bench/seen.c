@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a wind and its unwind through one translator cost while somebody looks: nanoseconds a layer, the median of rounds, each short
- * enough for a thread's ring.
+ * What a wind and its unwind through one translator cost while somebody looks: nanoseconds a layer,
+ * the median of rounds, each short enough for a thread's ring.
  *
  *   seen timeline      while a timeline is recorded
- *   seen probe         while bpftrace is attached, for which it waits: bpftrace -p PID -e 'usdt:*:windlass:unwind { @ = count (); }'
+ *   seen probe         while bpftrace is attached, for which it waits: bpftrace -p PID -e
+ *                      'usdt:*:windlass:unwind { @ = count (); }'
  *
- * To build it, from the source folder, with src/core/fops-rows.h and config.h of a build tree BUILD:
+ * To build it, from the source folder, with src/core/table/fops-rows.h and config.h of a build tree
+ * BUILD:
  *
- *   cc -O2 -g -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -fno-omit-frame-pointer -fno-optimize-sibling-calls -IBUILD -IBUILD/src -Isrc \
- *      tests/bench/seen.c src/core/[a-z]*.c src/trace/{assemble,probes,recording,rings,timeline}*.c -o seen \
+ *   cc -O2 -g -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -fno-omit-frame-pointer
+ *       -fno-optimize-sibling-calls -IBUILD -IBUILD/src -Isrc \
+ *      tests/bench/seen.c src/core/[a-z]*.c src/trace/{assemble,probes,recording,rings,timeline}*.c
+ *          -o seen \
  *      $(pkg-config --cflags --libs glib-2.0 gmodule-2.0) -lm
  */
 #include "../unit/mock.h"
-#include "core/probe.h"
+#include "core/report/probe.h"
 #include "trace/probes.h"
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +38,8 @@ pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-               dict_t *xdata)
+pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *buf, dict_t *xdata)
 {
     STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
 }
@@ -50,7 +54,8 @@ static const struct xlator_api leaf_api = { .type = "bench/leaf", .fops = { .sta
 static const struct xlator_api pass_api = { .type = "bench/pass", .fops = { .stat = pass_stat } };
 
 static void
-top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *buf, dict_t *xdata)
 {
     stack_done (frame->root);
 }
@@ -86,7 +91,8 @@ one_round (xlator_t *bridge, xlator_t *top)
 static int
 compare (const void *a, const void *b)
 {
-    return (*(const double *) a > *(const double *) b) - (*(const double *) a < *(const double *) b);
+    return (*(const double *) a > *(const double *) b)
+         - (*(const double *) a < *(const double *) b);
 }
 
 static double
@@ -133,7 +139,9 @@ main (int argc, char **argv)
     on = whole - median (&bridge, flat);
     if (!probe)
         timeline_stop (-1, &counts);
-    printf ("a layer: %.1f ns off, %.1f ns on; a request of %d layers: %.0f ns on; %lu requests seen, %lu records lost\n",
-            off / LAYERS, on / LAYERS, LAYERS, whole, (unsigned long) counts.seen, (unsigned long) counts.lost);
+    printf ("a layer: %.1f ns off, %.1f ns on; a request of %d layers: %.0f ns on; %lu requests "
+            "seen, %lu records lost\n",
+            off / LAYERS, on / LAYERS, LAYERS, whole, (unsigned long) counts.seen,
+            (unsigned long) counts.lost);
     return 0;
 }

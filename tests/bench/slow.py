@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Slow never stalls quick: what a getattr takes while many read what isn't in memory, beside what it takes while nobody does."""
+"""Slow never stalls quick: the time of a getattr while many processes read data that is not in
+memory, beside its time alone."""
 
 import mmap
 import os
@@ -15,7 +16,8 @@ from peers import Peer, Unusable, windlass_command
 
 FILES = 64
 P99_AIM = 1000  # microseconds
-LATE = ("volume slow\n    type debug/delay-gen\n    option delay-percentage 100%\n    option delay-duration 10000\n"
+LATE = ("volume slow\n    type debug/delay-gen\n    option delay-percentage 100%\n"
+        "    option delay-duration 10000\n"
         "    option block on\n    option enable readv\n    subvolumes posix\nend-volume\n")
 ASK = ["--attribute-timeout=0", "--entry-timeout=0", "--direct-io-mode=on"]
 ON_DISK = "/var/tmp"
@@ -25,8 +27,8 @@ SLOW_CHILD, COLD = "a child that takes 10 ms", "a cold file on a disk"
 ONE, URING = ["--reader-thread-count=1"], ["--io-uring=required"]
 CALLS = {SLOW_CHILD: 6000, COLD: 14000}  # a second, of all readers together
 
-# What is read, what is above storage, options, readers, how many times as long as alone a getattr may take. Those without an option have no limit of
-# their own to threads.
+# Columns: what is read, what is above storage, options, readers, and the allowed time of a getattr
+# as a multiple of its time alone. Rows without an option have no thread limit of their own.
 ROWS = [
     (SLOW_CHILD, LATE, [], 64, 1.3),
     (SLOW_CHILD, LATE, ONE, 64, 1.3),
@@ -42,11 +44,14 @@ ROWS = [
 
 
 def name_of(what, options):
-    return what + {"--reader-thread-count=1": ", one thread for requests", "--io-uring=required": ", io_uring"}.get(" ".join(options), "")
+    return (what
+            + {"--reader-thread-count=1": ", one thread for requests",
+               "--io-uring=required": ", io_uring"}.get(" ".join(options), ""))
 
 
 def read_for_ever(peer, number, counts):
-    """A process that reads here and there; on a disk each part is dropped from memory before, with what was read ahead."""
+    """A process that reads here and there; on a disk each part is dropped from memory before, with
+    its read-ahead."""
     name = f"file{number % FILES}"
     backing = os.open(os.path.join(peer.back, name), os.O_RDONLY)
     mounted = os.open(os.path.join(peer.mnt, name), os.O_RDONLY)
@@ -80,7 +85,8 @@ def readers_end(children):
 
 
 def median_getattr(peer, seconds):
-    """Microseconds. With a pause after each, so that it finds the daemon as a user does who isn't in a hurry."""
+    """Microseconds. With a pause after each call, so that it finds the daemon as an unhurried user
+    does."""
     took, path, until = [], os.path.join(peer.mnt, "quick"), time.monotonic() + seconds
     while time.monotonic() < until:
         begin = time.perf_counter_ns()
@@ -114,7 +120,8 @@ def filesystem_of(folder):
         for line in lines:
             words = line.split()
             kind = words[words.index("-") + 1]
-            if (os.path.realpath(folder) + "/").startswith(words[4].rstrip("/") + "/") and len(words[4]) >= len(best[0]):
+            if ((os.path.realpath(folder) + "/").startswith(words[4].rstrip("/") + "/")
+                and len(words[4]) >= len(best[0])):
                 best = (words[4], kind)
     return best[1]
 
@@ -139,14 +146,16 @@ def rate_between(before, after):
 
 
 def beside_readers(peer, readers, seconds):
-    """A round's figures while they read: the getattr's median and 99th of 100, processors' time, reads a second."""
+    """A round's figures during the reads: the getattr's median and 99th of 100, processors' time,
+    reads a second."""
     counts = memoryview(mmap.mmap(-1, 8 * readers)).cast("Q")  # each reader has its own
     children = readers_begin(peer, readers, counts)
     try:
         time.sleep(0.5 + readers / 1000)
         before, reads = processors(), reads_so_far(counts)
         median, late = median_getattr(peer, seconds)
-        return {"load": median, "p99": late, "busy": busy_share(before, processors()), "reads": rate_between(reads, reads_so_far(counts))}
+        return {"load": median, "p99": late, "busy": busy_share(before, processors()),
+                "reads": rate_between(reads, reads_so_far(counts))}
     finally:
         readers_end(children)
 
@@ -159,7 +168,8 @@ def measure_row(peer, readers, rounds, seconds):
         fill(peer)
         for _ in range(rounds):
             median, late = median_getattr(peer, seconds)
-            for column, value in {"idle": median, "idle_p99": late, **beside_readers(peer, readers, seconds)}.items():
+            for column, value in {"idle": median, "idle_p99": late,
+                                  **beside_readers(peer, readers, seconds)}.items():
                 columns.setdefault(column, []).append(value)
     finally:
         peer.stop()
@@ -167,12 +177,13 @@ def measure_row(peer, readers, rounds, seconds):
 
 
 def measure(bench, quick, rounds):
-    """[{row, idle, idle_p99, load, p99, busy, reads, readers, ratio, aim, reads_aim}]: microseconds, the part of the processors' time that was taken
-    under load, and reads a second."""
+    """[{row, idle, idle_p99, load, p99, busy, reads, readers, ratio, aim, reads_aim}]:
+    microseconds, the part of the processors' time used under load, and reads a second."""
     rows = []
     for number, (what, above, options, readers, aim) in enumerate(ROWS):
         name, on_disk = name_of(what, options), what == COLD
-        if options == URING and not (bench.has_option("io-uring") and machine.text_of(machine.URING) == "Y"):
+        if options == URING and not (bench.has_option("io-uring") and machine.text_of(machine.URING)
+                                     == "Y"):
             bench.say(f"{name}: left out, it takes FUSE over io_uring")
             continue
         if on_disk and is_in_memory(ON_DISK):
@@ -182,9 +193,12 @@ def measure(bench, quick, rounds):
         try:
             bench.progress(f"slow never stalls quick: {name}, {readers:,} readers")
             command = lambda peer, above=above: windlass_command(peer, above)
-            columns = measure_row(Peer(bench, f"slow-{number}", command, [*ASK, *options], back), readers, rounds, 1 if quick else 3)
-            ratio = statistics.median(load / idle for idle, load in zip(columns["idle"], columns["load"]))
-            rows.append({"row": name, "readers": readers, "ratio": ratio, "aim": aim, "reads_aim": CALLS[what], **columns})
+            columns = measure_row(Peer(bench, f"slow-{number}", command, [*ASK, *options], back),
+                                  readers, rounds, 1 if quick else 3)
+            ratio = statistics.median(load / idle for idle,
+                                      load in zip(columns["idle"], columns["load"]))
+            rows.append({"row": name, "readers": readers, "ratio": ratio, "aim": aim,
+                         "reads_aim": CALLS[what], **columns})
         except Unusable as error:
             bench.say(f"{name}: left out: {error}")
         finally:
@@ -211,9 +225,11 @@ def missed(row):
 
 def print_rows(rows):
     print("\nmedian getattr in microseconds, alone and beside readers: slow never stalls quick\n")
-    lines = [["", "readers", "alone", "99 of 100", "beside them", "99 of 100", "ratio", "reads a second", "CPUs busy", "below its aim in"]]
+    lines = [["", "readers", "alone", "99 of 100", "beside them", "99 of 100", "ratio",
+              "reads a second", "CPUs busy", "below its aim in"]]
     for row in rows:
         numbers = [median_of(row, column) for column in ("idle", "idle_p99", "load", "p99")]
         reads = f"{statistics.median(row['reads']):,.0f}" if row.get("reads") else ""
-        lines.append([row["row"], f"{row.get('readers', 64):,}", *numbers, f"{row['ratio']:.2f}", reads, busy_of(row), missed(row)])
+        lines.append([row["row"], f"{row.get('readers', 64):,}", *numbers, f"{row['ratio']:.2f}",
+                      reads, busy_of(row), missed(row)])
     print("\n".join(report.table(lines)))

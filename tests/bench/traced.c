@@ -4,7 +4,7 @@
  *
  *   tests/bench/traced [CALLS]          made by `make tests/bench/traced`
  */
-#include "core/clock.h"
+#include "core/time/clock.h"
 #include "trace/functions/functions.h"
 
 #include <stdio.h>

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a request costs on the stacks of some volfiles, without a kernel: `translator [-o OP,...] FIRST.vol OTHER.vol ...` prints nanoseconds of
- * each operation on each, medians of interleaved rounds, and how much more that is than on the first. With `count OP FILE N`: N
- * calls, for callgrind --toggle-collect='calls*'. OP is the number or the name of one of op_names. Put test/instant at the bottom. In a release build's tree:
+ * What a request costs on the stacks of some volfiles, without a kernel: `translator [-o OP,...]
+ * FIRST.vol OTHER.vol ...` prints nanoseconds of each operation on each, medians of interleaved
+ * rounds, and how much more that is than on the first. With `count OP FILE N`: N calls, for
+ * callgrind --toggle-collect='calls*'. OP is the number or the name of one of op_names. Put
+ * test/instant at the bottom. In a release build's tree:
  *
- *   cc -std=gnu11 -D_GNU_SOURCE -O2 -g -rdynamic -I. -I$SOURCE/src $(pkg-config --cflags glib-2.0 gmodule-2.0) \
+ *   cc -std=gnu11 -D_GNU_SOURCE -O2 -g -rdynamic -I. -I$SOURCE/src $(pkg-config --cflags glib-2.0
+ *       gmodule-2.0) \
  *      $SOURCE/tests/bench/translator.c src/core/[a-z]*.o src/graph/[a-z]*.o -o translator \
  *      $(pkg-config --libs glib-2.0 gmodule-2.0) -lpthread -lm
  *   WINDLASS_XLATOR_PATH=xlators:tests/xlators ./translator leaf.vol io-stats.vol
  */
-#include "core/itable.h"
-#include "core/stack.h"
+#include "core/data/itable.h"
+#include "core/edge/stack.h"
 #include "graph/graph.h"
 #include "xlator.h"
 
@@ -25,10 +28,12 @@
 #define ROUNDS 101
 #define BLOCK 4096
 
-/* lookup is by a user who isn't root. The reads are of 4 KiB: of a small file again, on through a large one, and here and there in it. */
+/* lookup is by a user who isn't root. The reads are of 4 KiB: of a small file again, on through a
+ * large one, and here and there in it. */
 enum { STAT, WRITEV, LOOKUP, READ_AGAIN, READ_ON, READ_APART, OPEN, OPS };
 
-static const char *const op_names[] = { "stat", "writev", "lookup", "read-again", "read-on", "read-apart", "open" };
+static const char *const op_names[] = { "stat",    "writev",     "lookup", "read-again",
+                                        "read-on", "read-apart", "open" };
 
 /* A stack, with what is open on it. */
 struct tower {
@@ -49,8 +54,8 @@ note_answered (bool good)
 }
 
 static void
-top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-              dict_t *xdata)
+top_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *buf, dict_t *xdata)
 {
     note_answered (op_ret >= 0);
 }
@@ -63,21 +68,23 @@ top_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 }
 
 static void
-top_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode, struct iatt *buf,
-                dict_t *xdata, struct iatt *postparent)
+top_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
     note_answered (op_ret >= 0);
 }
 
 static void
-top_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-               int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+top_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+               dict_t *xdata)
 {
     note_answered (op_ret == BLOCK);
 }
 
 static void
-top_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+top_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              fd_t *fd, dict_t *xdata)
 {
     note_answered (op_ret >= 0);
 }
@@ -120,12 +127,20 @@ call (struct tower *tower, call_frame_t *frame, int op, int i)
 
     switch (op) {
     case STAT: STACK_WIND (frame, top_stat_cbk, top, stat, &loc, NULL); break;
-    case WRITEV: STACK_WIND (frame, top_writev_cbk, top, writev, tower->root, &iov, 1, 0, 0, NULL, NULL); break;
+    case WRITEV:
+        STACK_WIND (frame, top_writev_cbk, top, writev, tower->root, &iov, 1, 0, 0, NULL, NULL);
+        break;
     case LOOKUP: look_up (top, frame, 1000); break;
-    case READ_AGAIN: STACK_WIND (frame, top_readv_cbk, top, readv, tower->small, BLOCK, 0, 0, NULL); break;
-    case READ_ON: STACK_WIND (frame, top_readv_cbk, top, readv, tower->large, BLOCK, tower->at += BLOCK, 0, NULL); break;
+    case READ_AGAIN:
+        STACK_WIND (frame, top_readv_cbk, top, readv, tower->small, BLOCK, 0, 0, NULL);
+        break;
+    case READ_ON:
+        STACK_WIND (frame, top_readv_cbk, top, readv, tower->large, BLOCK, tower->at += BLOCK, 0,
+                    NULL);
+        break;
     case READ_APART:
-        STACK_WIND (frame, top_readv_cbk, top, readv, tower->large, BLOCK, (off_t) (i * 2654435761u) * BLOCK % (1ll << 38), 0, NULL);
+        STACK_WIND (frame, top_readv_cbk, top, readv, tower->large, BLOCK,
+                    (off_t) (i * 2654435761u) * BLOCK % (1ll << 38), 0, NULL);
         break;
     default: open_again (tower, frame);
     }
@@ -165,7 +180,8 @@ warm_up (struct tower *tower, int op)
     requests (tower, op, WARM);
 }
 
-/* What a translator wants to know of the root, which storage tells with a lookup alone, comes with it. */
+/* What a translator wants to know of the root, which storage tells with a lookup alone, comes with
+ * it. */
 static void
 look_up_as_root (struct graph *graph)
 {
@@ -176,12 +192,13 @@ look_up_as_root (struct graph *graph)
 }
 
 static void
-top_found_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode, struct iatt *buf,
-               dict_t *xdata, struct iatt *postparent)
+top_found_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
     inode_t **ret_inode = cookie;
 
-    *ret_inode = inode_link (inode, itable_root (inode->table), buf->ia_size == BLOCK ? "small" : "large", buf);
+    *ret_inode = inode_link (inode, itable_root (inode->table),
+                             buf->ia_size == BLOCK ? "small" : "large", buf);
     note_answered (op_ret >= 0);
 }
 
@@ -222,10 +239,11 @@ load (const char *path)
     if (graph_activate (graph) < 0)
         exit (1);
     look_up_as_root (graph);
-    return (struct tower){ .graph = graph,
-                           .root = fd_new (&graph->fd_maker, itable_root (graph->itable), O_RDWR, 1),
-                           .small = file_opened (graph, "small"),
-                           .large = file_opened (graph, "large") };
+    return (
+        struct tower){ .graph = graph,
+                       .root = fd_new (&graph->fd_maker, itable_root (graph->itable), O_RDWR, 1),
+                       .small = file_opened (graph, "small"),
+                       .large = file_opened (graph, "large") };
 }
 
 static double

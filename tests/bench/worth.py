@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What each cache is worth: the same work over storage that takes 1 ms a call, without the translator and with it."""
+"""The worth of each cache: the same work over storage that takes 1 ms a call, without the
+translator and with it."""
 
 import os
 import re
@@ -10,7 +11,8 @@ import figures
 import report
 from peers import Peer
 
-# The last is with it too, but with daemon and client on one CPU: what it is worth where no idle one has to wake for each request.
+# The last one is with the translator too, but with daemon and client on one CPU: its worth where no
+# idle CPU has to wake for each request.
 WITHOUT, WITH, PINNED = "without", "with", "with, one CPU"
 NAMES = [WITHOUT, WITH, PINNED]
 # The daemon is asked each time, whatever the kernel might know.
@@ -25,7 +27,8 @@ BLOCKING = ("debug/delay-gen", {**DELAY[1], "block": "on"})
 
 
 class Worth:
-    """One row: what is measured, over what, by whom, and what it is to be; quick_aim: what noise can't break."""
+    """One row: the work, the storage, the load, and the aim; quick_aim: the aim that noise cannot
+    break."""
 
     def __init__(self, name, translators, aim, quick_aim, work, options, below=DELAY):
         self.name, self.translators, self.aim, self.quick_aim = name, translators, aim, quick_aim
@@ -97,20 +100,29 @@ def first_missing(peer, run, sizes):
 
 CACHED = {"md-cache-timeout": "600", "cache-invalidation": "on"}
 ROWS = [
-    Worth("sequential writes of 4 KiB: write-behind", [("performance/write-behind", {})], 30, 3, (first_writes, writes), []),
-    Worth("sequential reads of 128 KiB: read-ahead", [("performance/read-ahead", {"page-count": "16"})], 8, 2,
+    Worth("sequential writes of 4 KiB: write-behind", [("performance/write-behind", {})], 30, 3,
+          (first_writes, writes), []),
+    Worth("sequential reads of 128 KiB: read-ahead",
+          [("performance/read-ahead", {"page-count": "16"})], 8, 2,
           (first_reads, reads), ASK_DATA),
     Worth("open, read, close again: open-behind, quick-read",
-          [("performance/open-behind", {}), ("performance/quick-read", {"cache-timeout": "600"})], 50, 2, (first_opens, opens),
+          [("performance/open-behind", {}), ("performance/quick-read", {"cache-timeout": "600"})],
+          50, 2, (first_opens, opens),
           KNOW_NAMES + ASK_DATA),
-    Worth("stat of what was listed: md-cache", [("performance/md-cache", CACHED)], 50, 2, (first_list, listed), ASK_NAMES),
-    Worth("16 readers of a child that blocks: io-threads", [("performance/io-threads", {"thread-count": "16"})], 12, 2,
+    Worth("stat of what was listed: md-cache", [("performance/md-cache", CACHED)], 50, 2,
+          (first_list, listed), ASK_NAMES),
+    Worth("16 readers of a child that blocks: io-threads",
+          [("performance/io-threads", {"thread-count": "16"})], 12, 2,
           (first_reads, readers), ASK_DATA + ALONE, BLOCKING),  # else the bridge does as much
     Worth("names that are missing again: nl-cache",
-          [("performance/nl-cache", {"nl-cache-timeout": "600", "nl-cache-limit": "16MB"})], 50, 2, (first_missing, missing), KNOW_NAMES),
-    # What there is to win is how much larger its own calls are than the kernel's: four times where that asks for 32 KiB.
-    *(Worth(f"{what}, {time} a call: readdir-ahead", [("performance/readdir-ahead", {})], aim, 0.3, (first_names, work), [], below)
-      for what, aim, work in (("ls -U", 1, names), ("ls -lU", 1.5, attributes)) for time, below in (("1 ms", DELAY), ("10 ms", SLOWER))),
+          [("performance/nl-cache", {"nl-cache-timeout": "600", "nl-cache-limit": "16MB"})], 50, 2,
+          (first_missing, missing), KNOW_NAMES),
+    # The gain is limited by how much larger the translator's own calls are than the kernel's: four
+    # times where the kernel asks for 32 KiB.
+    *(Worth(f"{what}, {time} a call: readdir-ahead", [("performance/readdir-ahead", {})], aim, 0.3,
+            (first_names, work), [], below)
+      for what, aim, work in (("ls -U", 1, names), ("ls -lU", 1.5, attributes)) for time,
+      below in (("1 ms", DELAY), ("10 ms", SLOWER))),
 ]
 
 
@@ -126,7 +138,8 @@ class Sizes:
 def volumes(specs, below):
     for number, (kind, options) in enumerate(specs, 1):
         name = f"{kind.rsplit('/', 1)[-1]}-{number}"
-        lines = [f"volume {name}", f"    type {kind}", *(f"    option {key} {value}" for key, value in options.items())]
+        lines = [f"volume {name}", f"    type {kind}", *(f"    option {key} {value}" for key,
+                                                         value in options.items())]
         yield "\n".join([*lines, f"    subvolumes {below}", "end-volume"])
         below = name
 
@@ -140,25 +153,30 @@ def volfile(peer, specs):
 
 def command_of(row, name):
     specs = [row.below, *(row.translators if name != WITHOUT else [])]
-    return lambda peer: [peer.bench.windlass, "-N", "-f", volfile(peer, specs), "-l", peer.path("log"), *row.options, peer.mnt]
+    return lambda peer: [peer.bench.windlass, "-N", "-f", volfile(peer, specs), "-l",
+                         peer.path("log"), *row.options, peer.mnt]
 
 
 class Run:
-    """files: on how many it is done. Without the translator the rate is what storage makes it, so a tenth of them tell it."""
+    """files: the number of files. Without the translator storage sets the rate, so a tenth of them
+    suffices."""
 
     def __init__(self, bench, peer, files, pinned=False):
         self.bench, self.peer, self.files, self.pinned = bench, peer, files, pinned
 
     def __call__(self, work, *numbers):
         before = self.peer.cpu()
-        return (*self.bench.load(work, self.peer.mnt, *numbers, pinned=self.pinned), self.peer.cpu() - before)
+        return (*self.bench.load(work, self.peer.mnt, *numbers, pinned=self.pinned),
+                self.peer.cpu() - before)
 
 
 def measure_row(bench, row, number, rounds, sizes):
     """{name: Cell}, and the ratios of WITH to WITHOUT of the rounds, in which all take turns."""
     cells, ratios = {name: figures.Cell() for name in NAMES}, []
-    without, with_it = [Peer(bench, f"worth-{number}-{name}", command_of(row, name), []) for name in (WITHOUT, WITH)]
-    runs = {WITHOUT: Run(bench, without, max(sizes.files // 10, 100)), WITH: Run(bench, with_it, sizes.files),
+    without, with_it = [Peer(bench, f"worth-{number}-{name}", command_of(row, name), [])
+                        for name in (WITHOUT, WITH)]
+    runs = {WITHOUT: Run(bench, without, max(sizes.files // 10, 100)),
+            WITH: Run(bench, with_it, sizes.files),
             PINNED: Run(bench, with_it, sizes.files, True)}
     try:
         for name in (WITHOUT, WITH):
@@ -178,12 +196,14 @@ def measure_row(bench, row, number, rounds, sizes):
 
 
 def known_types(bench):
-    said = subprocess.run([bench.windlass, "help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    said = subprocess.run([bench.windlass, "help"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
     return re.findall(r"^  ([a-z0-9-]+/[a-z0-9-]+) ", said.split("Translators", 1)[1], re.M)
 
 
 def measure(bench, quick, rounds, rows, word=""):
-    """Adds to rows {row, aim, quick_aim, ratio, ratios, cells}]; of those whose name has the word; what the build doesn't have is left out, and said."""
+    """Adds to rows [{row, aim, quick_aim, ratio, ratios, cells}] those whose name has the word.
+    Rows that the build does not support are left out, with a message."""
     known = known_types(bench)
     for number, row in enumerate(ROWS):
         if word not in row.name:
@@ -193,12 +213,15 @@ def measure(bench, quick, rounds, rows, word=""):
             bench.say(f"{row.name}: left out, there is no {' and no '.join(absent)}")
             continue
         cells, ratios = measure_row(bench, row, number, rounds, Sizes(quick))
-        rows.append({"row": row.name, "aim": row.quick_aim if quick else row.aim, "ratio": statistics.median(ratios),
-                     "ratios": ratios, "cells": {name: cell.dictionary for name, cell in cells.items()}})
+        rows.append({"row": row.name, "aim": row.quick_aim if quick else row.aim,
+                     "ratio": statistics.median(ratios),
+                     "ratios": ratios,
+                     "cells": {name: cell.dictionary for name, cell in cells.items()}})
 
 
 def print_rows(rows):
-    print("\nover storage that takes 1 ms a call: operations a second without the translator and with it, and how many times "
+    print("\nover storage that takes 1 ms a call: operations a second without the translator and "
+          "with it, and how many times "
           "faster (medians; one CPU: daemon and client share it)\n")
     lines = [["", *NAMES, "faster", "on one CPU", "aim", ""]]
     for row in rows:
@@ -206,5 +229,6 @@ def print_rows(rows):
         rates = [f"{cells[name].rate():,.0f}" if name in cells else "-" for name in NAMES]
         pinned = figures.ratio(cells.get(PINNED), cells[WITHOUT])
         verdict = "" if row["ratio"] >= row["aim"] else "below the aim"
-        lines.append([row["row"], *rates, f"{row['ratio']:.1f}x", "-" if pinned is None else f"{pinned:.1f}x", f"{row['aim']}x", verdict])
+        lines.append([row["row"], *rates, f"{row['ratio']:.1f}x",
+                      "-" if pinned is None else f"{pinned:.1f}x", f"{row['aim']}x", verdict])
     print("\n".join(report.table(lines)))

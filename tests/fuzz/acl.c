@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parser of system/posix-acl: bytes of an ACL, as a caller sets one or a directory holds one. What it takes says the same when
- * it is written again; the kernel takes what it takes, and nothing else; and whatever is asked of it has an answer that a mask
- * or a missing right can't make larger.
+ * The parser of system/posix-acl: bytes of an ACL, as a caller sets one or a directory holds one.
+ * What it takes says the same when it is written again; the kernel takes what it takes, and nothing
+ * else; and whatever is asked of it has an answer that a mask or a missing right can't make larger.
  */
 #include "fuzz.h"
 
@@ -49,7 +49,9 @@ encode (const struct acl *acl)
     g_byte_array_append (bytes, (const guint8 *) &head, sizeof head);
     for (unsigned i = 0; i < acl->count; i++) {
         const struct acl_entry *entry = &acl->entries[i];
-        const struct posix_acl_xattr_entry raw = { GUINT16_TO_LE (entry->tag), GUINT16_TO_LE (entry->perm), GUINT32_TO_LE (entry->id) };
+        const struct posix_acl_xattr_entry raw = { GUINT16_TO_LE (entry->tag),
+                                                   GUINT16_TO_LE (entry->perm),
+                                                   GUINT32_TO_LE (entry->id) };
 
         g_byte_array_append (bytes, (const guint8 *) &raw, sizeof raw);
     }
@@ -62,7 +64,8 @@ check_same_again (const struct acl *acl)
     g_autoptr (GByteArray) bytes = encode (acl);
     struct acl *again;
 
-    g_assert (acl_decode (bytes->data, bytes->len, &again) == 0 && again && again->count == acl->count);
+    g_assert (acl_decode (bytes->data, bytes->len, &again) == 0 && again
+              && again->count == acl->count);
     g_assert (memcmp (again->entries, acl->entries, acl->count * sizeof *acl->entries) == 0);
     acl_unref (again);
 }
@@ -76,7 +79,9 @@ check_rights (const struct acl *acl, uid_t uid, gid_t gid, gid_t other)
     for (unsigned want = 1; want < 8; want++) {
         const bool may = acl_permits (acl, &caller, other, want, &entry, &mask);
 
-        g_assert (!may || (entry && (entry->perm & want) == want && (!mask || (mask->perm & want) == want)));
+        g_assert (
+            !may
+            || (entry && (entry->perm & want) == want && (!mask || (mask->perm & want) == want)));
         g_assert (!entry || (entry >= acl->entries && entry < acl->entries + acl->count));
         for (unsigned less = 1; may && less < want; less++)
             g_assert ((less & ~want) != 0 || acl_permits (acl, &caller, other, less, NULL, NULL));
@@ -107,7 +112,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
         r = acl_check (acl);
         g_assert (r == 0 || r == -EINVAL);
         for (unsigned i = 0; r == 0 && i < MIN (acl->count, 8); i++)
-            check_rights (acl, acl->entries[i].id, acl->entries[i].id, acl->entries[acl->count / 2].id);
+            check_rights (acl, acl->entries[i].id, acl->entries[i].id,
+                          acl->entries[acl->count / 2].id);
     }
     if (size < 4096 && access (file, F_OK) == 0)
         check_kernel (data, size, r);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests as they come out of /dev/fuse, through libfuse and the bridge to a storage that makes its answers up (leaf.c).
+ * Requests as they come out of /dev/fuse, through libfuse and the bridge to a storage that makes
+ * its answers up (leaf.c).
  *
- * The kernel is believed in what only it can know: the length of a message, that names end with a NUL, that a file handle
- * is one of ours. The rest is the input's. It is a list of
+ * The kernel is believed in what only it can know: the length of a message, that names end with a
+ * NUL, that a file handle is one of ours. The rest is the input's. It is a list of
  *
  *   opcode, inode, handle, answer, size      a byte each
  *   payload                                  size bytes: the operation's struct, names, data
@@ -12,7 +13,7 @@
  */
 #include "fuse/internal.h"
 
-#include "core/stack.h"
+#include "core/edge/stack.h"
 #include "leaf.h"
 
 #include <fcntl.h>
@@ -26,7 +27,8 @@
 
 enum { HANDLE_NONE = -1 };
 
-/* What the kernel fills in, of each operation: how large its struct is, and where numbers are that we gave it. */
+/* What the kernel fills in, of each operation: how large its struct is, and where numbers are that
+ * we gave it. */
 struct shape {
     size_t size;
     bool node;    /* at 0: the number of an inode */
@@ -110,7 +112,7 @@ handle_of (uint8_t i)
     return i < 250 && kernel.n_handles ? kernel.handles[i % kernel.n_handles] : 0;
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 struct request {
     struct fuse_in_header header;
@@ -133,7 +135,8 @@ clamp_sizes (struct request *request, size_t size)
 
     switch (request->header.opcode) {
     case FUSE_BATCH_FORGET:
-        *count = MIN (*count, (size - sizeof (struct fuse_batch_forget_in)) / sizeof (struct fuse_forget_one));
+        *count = MIN (*count, (size - sizeof (struct fuse_batch_forget_in))
+                                  / sizeof (struct fuse_forget_one));
         for (uint32_t i = 0; i < *count; i++)
             put_u64 (request, 8 + 16 * i, node_of (request->payload[8 + 16 * i]));
         break;
@@ -141,7 +144,8 @@ clamp_sizes (struct request *request, size_t size)
         write->size = MIN (write->size, size - sizeof *write);
         break;
     case FUSE_SETXATTR: /* its size comes first as well */
-        *count = MIN (*count, size - FUSE_COMPAT_SETXATTR_IN_SIZE - strlen ((char *) request->payload + 8) - 1);
+        *count = MIN (*count, size - FUSE_COMPAT_SETXATTR_IN_SIZE
+                                  - strlen ((char *) request->payload + 8) - 1);
         break;
     case FUSE_IOCTL:
         ioctl->in_size = MIN (ioctl->in_size, size - sizeof *ioctl);
@@ -157,7 +161,8 @@ fill_numbers (struct request *request, const struct shape *shape, uint8_t handle
     if (shape->fh != HANDLE_NONE)
         put_u64 (request, shape->fh, handle_of (handle));
     if (request->header.opcode == FUSE_COPY_FILE_RANGE)
-        put_u64 (request, offsetof (struct fuse_copy_file_range_in, fh_out), handle_of (handle + 1));
+        put_u64 (request, offsetof (struct fuse_copy_file_range_in, fh_out),
+                 handle_of (handle + 1));
     if (request->header.opcode == FUSE_INTERRUPT)
         put_u64 (request, 0, kernel.unique - 2 * (request->payload[0] % 4));
 }
@@ -180,9 +185,12 @@ request_fill (struct request *request)
     if (size)
         memcpy (request->payload, bytes, size);
     size = MAX (size, shape->size) + 3; /* the last name ends, and the one before it */
-    request->header = (struct fuse_in_header){ .len = sizeof request->header + size, .opcode = opcode,
-                                               .unique = kernel.unique += 2, .nodeid = node_of (node),
-                                               .uid = request->payload[0], .gid = request->payload[1],
+    request->header = (struct fuse_in_header){ .len = sizeof request->header + size,
+                                               .opcode = opcode,
+                                               .unique = kernel.unique += 2,
+                                               .nodeid = node_of (node),
+                                               .uid = request->payload[0],
+                                               .gid = request->payload[1],
                                                .pid = node % 2 ? getpid () : request->payload[2] };
     fill_numbers (request, shape, handle);
     clamp_sizes (request, size);
@@ -194,13 +202,19 @@ request_fill_init (struct request *request)
 {
     struct fuse_init_in *init = (void *) request->payload;
 
-    *request = (struct request){ .header = { .len = sizeof request->header + sizeof *init, .opcode = FUSE_INIT,
-                                             .unique = kernel.unique += 2, .nodeid = 0 } };
-    *init = (struct fuse_init_in){ .major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION,
-                                   .max_readahead = 1 << 17, .flags = ~(uint32_t) FUSE_SETXATTR_EXT, .flags2 = ~0u };
+    *request = (struct request){ .header = { .len = sizeof request->header + sizeof *init,
+                                             .opcode = FUSE_INIT,
+                                             .unique = kernel.unique += 2,
+                                             .nodeid = 0 } };
+    *init = (struct fuse_init_in){ .major = FUSE_KERNEL_VERSION,
+                                   .minor = FUSE_KERNEL_MINOR_VERSION,
+                                   .max_readahead = 1 << 17,
+                                   .flags = ~(uint32_t) FUSE_SETXATTR_EXT,
+                                   .flags2 = ~0u };
 }
 
-/* libfuse gives an interrupt that came too late back with the next request, and forgets the rest at its end. */
+/* libfuse gives an interrupt that came too late back with the next request, and forgets the rest at
+ * its end. */
 static bool
 request_fill_last (struct request *request)
 {
@@ -217,8 +231,8 @@ request_fill_last (struct request *request)
 static bool
 takes_away (uint32_t opcode)
 {
-    return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET || opcode == FUSE_RELEASE || opcode == FUSE_RELEASEDIR
-           || opcode == FUSE_DESTROY;
+    return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET || opcode == FUSE_RELEASE
+        || opcode == FUSE_RELEASEDIR || opcode == FUSE_DESTROY;
 }
 
 static void
@@ -234,7 +248,7 @@ forget_handle (const struct request *request)
             kernel.handles[i--] = kernel.handles[--kernel.n_handles];
 }
 
-/* --- answers ------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 learn_node (uint64_t node)
@@ -259,7 +273,8 @@ learn (const char *reply, size_t size)
     const struct fuse_open_out *open = (const void *) (header + 1);
 
     g_assert (size >= sizeof *header && header->len == size);
-    if (header->unique == 0) /* no answer but a notice, such as that attributes are old: error has its number */
+    if (header->unique == 0) /* no answer but a notice, such as that attributes are old: error has
+                                its number */
         return;
     g_assert (header->error <= 0 && header->error > -1000);
     if (header->error || header->unique != kernel.unique)
@@ -275,7 +290,7 @@ learn (const char *reply, size_t size)
     }
 }
 
-/* --- the device ---------------------------------------------------------------------------------- */
+/* --- the device ------------------------------------------------------------------------------- */
 
 static bool
 request_opens (uint32_t opcode)
@@ -334,7 +349,7 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
 
 static const struct fuse_custom_io device = { .read = device_read, .writev = device_writev };
 
-/* --- one mount ----------------------------------------------------------------------------------- */
+/* --- one mount -------------------------------------------------------------------------------- */
 
 /* A descriptor that says that the other side is gone. */
 static int
@@ -355,7 +370,8 @@ serve (struct bridge *bridge)
     struct fuse_buf buf = { 0 };
 
     while (!fuse_session_exited (bridge->session) && loop_buffer (&reader)) {
-        buf = (struct fuse_buf){ .mem = (char *) reader.iobref->bufs[0]->ptr + PAYLOAD_OFFSET - WRITE_HEADER };
+        buf = (struct fuse_buf){ .mem = (char *) reader.iobref->bufs[0]->ptr + PAYLOAD_OFFSET
+                                      - WRITE_HEADER };
         if (fuse_session_receive_buf (bridge->session, &buf) <= 0)
             break;
         loop_lend (reader.iobref, ((const struct fuse_in_header *) buf.mem)->unique);
@@ -364,13 +380,18 @@ serve (struct bridge *bridge)
     iobref_unref (reader.iobref);
 }
 
-/* The first byte says with which options. The device and the storage here are one thread's, so there is no ring. */
+/* The first byte says with which options. The device and the storage here are one thread's, so
+ * there is no ring. */
 static void
 mount_and_run (struct graph *graph, uint8_t how)
 {
-    const char *options[] = { "stuck-after=0", "io-uring=off", how & 1 ? "kernel-writeback-cache=on" : "acl=on",
-                              how & 2 ? "read-only=on" : "read-only=off", how & 4 ? "negative-timeout=1" : "acl=off",
-                              how & 8 ? "lock-forwarding=on" : "direct-io-mode=on", NULL };
+    const char *options[] = { "stuck-after=0",
+                              "io-uring=off",
+                              how & 1 ? "kernel-writeback-cache=on" : "acl=on",
+                              how & 2 ? "read-only=on" : "read-only=off",
+                              how & 4 ? "negative-timeout=1" : "acl=off",
+                              how & 8 ? "lock-forwarding=on" : "direct-io-mode=on",
+                              NULL };
     g_autofree char *error = NULL;
     struct bridge *bridge = bridge_new (graph, "/nowhere", options, NULL, &error);
 
@@ -395,12 +416,12 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct volfile volfile = { .path = "fuzz.vol" };
-    xlator_t top = { .name = "leaf", .type = "test/leaf", .api = &leaf_api, .inode_slot = -1, .fd_slot = -1,
-                     .loglevel = GF_LOG_UNSET, .ready = true };
+    xlator_t top = xlator_init ("leaf", &leaf_api, NULL, NULL);
     struct graph graph = { .volfile = &volfile, .xlators = g_ptr_array_new (), .top = &top,
                            .itable = itable_new (0, 10, NULL, NULL) };
     uint8_t how;
 
+    top.ready = true;
     g_ptr_array_add (graph.xlators, &top);
     top.graph = &graph;
     xlator_route (&top);

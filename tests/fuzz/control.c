@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The control socket: bytes as a request and as an answer; what is read as a request packs to the same. */
+/* The control socket: bytes as a request and as an answer; what is read as a request packs to the
+ * same. */
 #include "fuzz.h"
 
 #include "control/control.h"

@@ -2,7 +2,7 @@
 /* A dict beside a hash table: both hold the same, whatever is set, deleted and copied. */
 #include "fuzz.h"
 
-#include "core/dict.h"
+#include "core/data/dict.h"
 
 enum { SET, SET_STR, SET_U64, DEL, COPY, CHANGE_COPY, N_STEPS };
 

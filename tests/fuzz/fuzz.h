@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What every fuzz target shares. A target is one function, LLVMFuzzerTestOneInput, that is given bytes of no meaning and
- * must come back, whatever they are; what must hold besides is said by g_assert. With clang it is linked with libFuzzer,
- * with any other compiler with replay.c, which calls it with files.
+ * What every fuzz target shares. A target is one function, LLVMFuzzerTestOneInput, that is given
+ * bytes of no meaning and must come back, whatever they are; what must hold besides is said by
+ * g_assert. With clang it is linked with libFuzzer, with any other compiler with replay.c, which
+ * calls it with files.
  */
 #ifndef WINDLASS_TESTS_FUZZ_H
 #define WINDLASS_TESTS_FUZZ_H
@@ -27,7 +28,8 @@ trap_is_abort (int number)
     abort ();
 }
 
-/* A critical message of glib's raises SIGTRAP, which libFuzzer doesn't listen to: the input would be lost. */
+/* A critical message of glib's raises SIGTRAP, which libFuzzer doesn't listen to: the input would
+ * be lost. */
 static void __attribute__ ((constructor))
 traps_are_aborts (void)
 {
@@ -67,7 +69,8 @@ input_line (struct input *input)
 {
     const uint8_t *newline = input->left ? memchr (input->at, '\n', input->left) : NULL;
     size_t size;
-    const uint8_t *bytes = input_bytes (input, newline ? (size_t) (newline - input->at) : input->left, &size);
+    const uint8_t *bytes =
+        input_bytes (input, newline ? (size_t) (newline - input->at) : input->left, &size);
 
     if (newline)
         input_byte (input);

@@ -2,7 +2,7 @@
 /* gfid_parse: what it takes prints as the same text again. */
 #include "fuzz.h"
 
-#include "core/gfid.h"
+#include "core/base/gfid.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "leaf.h"
 
-#include "core/dirent.h"
-#include "core/fops-rows.h"
-#include "core/stub.h"
+#include "core/data/dirent.h"
+#include "core/table/fops-rows.h"
+#include "core/edge/stub.h"
 
 /* Everything that an answer can have. One at a time is made; it lives until the next. */
 struct made {
@@ -51,7 +51,7 @@ leaf_answer_late (void)
     leaf.now = false;
 }
 
-/* --- what is made of the bytes -------------------------------------------------------------------- */
+/* --- what is made of the bytes ---------------------------------------------------------------- */
 
 static void
 fill (void *to, size_t size)
@@ -129,7 +129,7 @@ make_data (struct made *made)
     made->op_ret = (int32_t) size;
 }
 
-/* --- which call wants what ------------------------------------------------------------------------ */
+/* --- which call wants what -------------------------------------------------------------------- */
 
 /* Of the arguments. */
 #define NOTE(kind, name) NOTE_##kind (name)
@@ -181,7 +181,8 @@ make (struct made *made, enum fop op, const call_stack_t *root)
     fill (&made->lock, sizeof made->lock);
     made->bytes = g_bytes_new (leaf.bytes.at, leaf.bytes.left);
     made->dict = make_dict (made->name);
-    made->name = leaf.bytes.left ? g_strndup ((const char *) leaf.bytes.at, leaf.bytes.left) : g_strdup ("");
+    made->name = leaf.bytes.left ? g_strndup ((const char *) leaf.bytes.at, leaf.bytes.left)
+                                 : g_strdup ("");
     if (op == FOP_writev)
         made->op_ret = (int32_t) made->vector.iov_len;
     else if (op == FOP_readv)
@@ -215,7 +216,8 @@ made_clear (struct made *made)
     {                                                                                              \
         struct made made = { 0 };                                                                  \
         if (!leaf.now && leaf.how >= LEAF_LATE && leaf.how < LEAF_FAIL) {                          \
-            g_queue_push_tail (&leaf.late, fop_##fop##_stub (frame, leaf_##fop FOP_ARGS_##fop (PASS))); \
+            g_queue_push_tail (&leaf.late,                                                         \
+                               fop_##fop##_stub (frame, leaf_##fop FOP_ARGS_##fop (PASS)));        \
             return;                                                                                \
         }                                                                                          \
         FOP_ARGS_##fop (NOTE)                                                                      \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A storage that makes its answers up: of a byte that says how, and of bytes that every answer is filled with. What fops(7)
- * promises of an answer holds; names, values and numbers in it are what they are.
+ * A storage that makes its answers up: of a byte that says how, and of bytes that every answer is
+ * filled with. What fops(7) promises of an answer holds; names, values and numbers in it are what
+ * they are.
  */
 #ifndef WINDLASS_TESTS_FUZZ_LEAF_H
 #define WINDLASS_TESTS_FUZZ_LEAF_H
@@ -10,8 +11,8 @@
 
 #include "fuzz.h"
 
-/* How an answer is made: from FAIL on, with the errno how - FAIL + 1; else of LATE it comes later, and of the lowest bits
- * which inode it is about. */
+/* How an answer is made: from FAIL on, with the errno how - FAIL + 1; else of LATE it comes later,
+ * and of the lowest bits which inode it is about. */
 #define LEAF_FAIL 192
 #define LEAF_LATE 128
 #define LEAF_INODES 16

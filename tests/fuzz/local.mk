@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A target of the fuzzer is a program, made from the file of its name: with --enable-fuzz linked with libFuzzer, else with a
-# main that replays the corpus. tests/run runs both kinds.
+# A target of the fuzzer is a program, made from the file of its name. With --enable-fuzz it is
+# linked with libFuzzer, else with a main that replays the corpus. tests/run runs both kinds.
 
 check_PROGRAMS += \
     tests/fuzz/acl \
@@ -36,7 +36,8 @@ tests_fuzz_control_LDADD = $(test_ldadd)
 tests_fuzz_dict_SOURCES = %D%/dict.c $(fuzz_main)
 tests_fuzz_dict_LDFLAGS = $(fuzz_link)
 tests_fuzz_dict_LDADD = $(test_ldadd)
-tests_fuzz_fault_rules_SOURCES = %D%/fault-rules.c xlators/debug/fault/parse.c xlators/debug/fault/rules.c $(fuzz_main)
+tests_fuzz_fault_rules_SOURCES = %D%/fault-rules.c xlators/debug/fault/parse.c \
+    xlators/debug/fault/rules.c $(fuzz_main)
 tests_fuzz_fault_rules_LDFLAGS = $(fuzz_link)
 tests_fuzz_fault_rules_LDADD = $(test_ldadd)
 tests_fuzz_gfid_SOURCES = %D%/gfid.c $(fuzz_main)
@@ -72,17 +73,20 @@ fuzz_daemon = \
 # Where targets that load modules find them.
 fuzz_xlators = -DFUZZ_XLATOR_PATH='"$(abs_top_builddir)/xlators"'
 
-# Each target, or TARGET, for SECONDS. What is found, and what was learnt on the way, stays in fuzz/TARGET here.
+# Fuzzes each target, or TARGET, for SECONDS. Findings, and new inputs, stay in fuzz/TARGET here.
 TARGET =
 if FUZZ
 fuzz:
-	@test -d '$(srcdir)/%D%/corpus/$(TARGET)' || { echo "make fuzz: there is no target '$(TARGET)', only:" `ls $(srcdir)/%D%/corpus` >&2; exit 1; }
+	@test -d '$(srcdir)/%D%/corpus/$(TARGET)' || { \
+	    echo "make fuzz: there is no target '$(TARGET)', only:" `ls $(srcdir)/%D%/corpus` >&2; \
+	    exit 1; }
 	$(MAKE) all
 	$(MAKE) check-programs
 	FUZZ_SECONDS=$(SECONDS) FUZZ_DIR='$(abs_builddir)/fuzz' $(srcdir)/tests/run . fuzz/$(TARGET)
 else
 fuzz:
-	@echo "make fuzz: this tree isn't built for the fuzzer; in an empty folder: $(abs_srcdir)/configure --enable-fuzz CC=clang && make fuzz" >&2
+	@echo "make fuzz: this tree isn't built for the fuzzer; in an empty folder:" \
+	    "$(abs_srcdir)/configure --enable-fuzz CC=clang && make fuzz" >&2
 	@exit 1
 endif
 .PHONY: fuzz

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Log lines, and what a trace prints of a request: whatever names and values hold, a line stays one line. */
+/* Log lines, and what a trace prints of a request: whatever names and values hold, a line stays one
+ * line. */
 #include "fuzz.h"
 
-#include "core/dict.h"
-#include "core/iatt.h"
-#include "core/loc.h"
-#include "core/log.h"
-#include "core/print.h"
+#include "core/data/dict.h"
+#include "core/data/iatt.h"
+#include "core/data/loc.h"
+#include "core/base/log.h"
+#include "core/table/print-values.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values of options: first a byte that chooses a row, then the text. What is taken is within the row's range; what is not
- * is said why. */
+/* Values of options: first a byte that chooses a row, then the text. What is taken is within the
+ * row's range; what is not is said why. */
 #include "fuzz.h"
 
-#include "core/option.h"
+#include "core/edge/option.h"
 
 #include <errno.h>
 #include <math.h>
 
 static const char *const words[] = { "none", "data", "all", NULL };
 
-#define ROW(type_, c_type_, ...) { .key = { "x" }, .type = type_, .size = sizeof (c_type_), __VA_ARGS__ }
+#define ROW(type_, c_type_, ...) \
+    { \
+        .key = { "x" }, .type = type_, .size = sizeof (c_type_), __VA_ARGS__ \
+    }
 
 static const struct xlator_option rows[] = {
     ROW (OPTION_BOOL, bool),
@@ -67,7 +70,8 @@ value_number (const struct xlator_option *row, const union value *value)
 static bool
 has_range (const struct xlator_option *row, const union value *value)
 {
-    return (row->min != 0 || row->max != 0) && !(row->type == OPTION_PERCENT_OR_SIZE && value->share.percent);
+    return (row->min != 0 || row->max != 0)
+        && !(row->type == OPTION_PERCENT_OR_SIZE && value->share.percent);
 }
 
 /* A size prints as text that is the same size. */
@@ -90,7 +94,8 @@ check_value (const struct xlator_option *row, const union value *value)
         check_size (value->size);
     if (row->type == OPTION_TIME)
         g_assert (value->integer >= 0);
-    if (row->type == OPTION_PERCENT || (row->type == OPTION_PERCENT_OR_SIZE && value->share.percent))
+    if (row->type == OPTION_PERCENT
+        || (row->type == OPTION_PERCENT_OR_SIZE && value->share.percent))
         g_assert (value_number (row, value) <= 100);
     if (row->type == OPTION_ENUM)
         g_assert (value->number >= 0 && value->number < 3);

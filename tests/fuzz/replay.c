@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* In place of libFuzzer: gives a target each file that is named, and each file of each folder, in the order of their names. */
+/* In place of libFuzzer: gives a target each file that is named, and each file of each folder, in
+ * the order of their names. */
 #include "fuzz.h"
 
 #include <stdio.h>

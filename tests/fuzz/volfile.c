@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text as a volfile: parsed, loaded with the real modules, printed, and what was printed parsed again. After a line "--"
- * come --xlator-option lines, and one that begins with '@' is --volume-name.
+ * Text as a volfile: parsed, loaded with the real modules, printed, and what was printed parsed
+ * again. After a line "--" come --xlator-option lines, and one that begins with '@' is
+ * --volume-name.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names and values of extended attributes, POSIX ACLs among them, through storage/posix into a real file and a real
- * directory. The input is a list of
+ * Names and values of extended attributes, POSIX ACLs among them, through storage/posix into a real
+ * file and a real directory. The input is a list of
  *
  *   step, prefix, sizes of name and value    a byte each
  *   name, value
@@ -10,9 +10,9 @@
  */
 #include "fuzz.h"
 
-#include "core/dict.h"
-#include "core/loc.h"
-#include "core/sync.h"
+#include "core/data/dict.h"
+#include "core/data/loc.h"
+#include "core/edge/sync.h"
 #include "graph/graph.h"
 
 #include <errno.h>
@@ -28,8 +28,14 @@ enum { SET, FSET, GET, LIST, REMOVE, FREMOVE, N_STEPS };
 #define STEP_DIRECTORY 8 /* of the step's byte: on the directory */
 #define STEP_FLAGS 4     /* its bits from there on: XATTR_CREATE, XATTR_REPLACE */
 
-static const char *const prefixes[] = { "user.", "trusted.", "security.", "security.capability",
-                                        "system.posix_acl_access", "system.posix_acl_default", "system.", "" };
+static const char *const prefixes[] = { "user.",
+                                        "trusted.",
+                                        "security.",
+                                        "security.capability",
+                                        "system.posix_acl_access",
+                                        "system.posix_acl_default",
+                                        "system.",
+                                        "" };
 
 static struct {
     char *dir;
@@ -58,7 +64,8 @@ world_begin (void)
     world.dir = g_build_filename (g_get_tmp_dir (), "windlass-fuzz-XXXXXX", NULL);
     g_assert (g_mkdtemp_full (world.dir, 0755));
     atexit (world_end);
-    text = g_strdup_printf ("volume x\ntype storage/posix\noption directory \"%s\"\nend-volume\n", world.dir);
+    text = g_strdup_printf ("volume x\ntype storage/posix\noption directory \"%s\"\nend-volume\n",
+                            world.dir);
     world.graph = graph_load (volfile_parse ("fuzz.vol", text, strlen (text)),
                               &(struct graph_settings){ .inode_limit = 10 });
     volfile_print_problems (world.graph->volfile);
@@ -155,14 +162,16 @@ step (struct input *input)
     const char *prefix = prefixes[input_byte (input) % G_N_ELEMENTS (prefixes)];
     size_t name_size = input_byte (input), size = input_byte (input);
     const uint8_t *bytes = input_bytes (input, name_size, &name_size);
-    g_autofree char *rest = g_strndup ((const char *) bytes, name_size), *name = g_strconcat (prefix, rest, NULL);
+    g_autofree char *rest = g_strndup ((const char *) bytes, name_size),
+                    *name = g_strconcat (prefix, rest, NULL);
     const uint8_t *value = input_bytes (input, size, &size);
     fd_t *fd = what & STEP_DIRECTORY ? world.folder : world.file;
     loc_t loc = { .inode = fd->inode };
     const unsigned kind = (what & 7) % N_STEPS;
 
     if (kind == SET || kind == FSET)
-        set (fd, kind == FSET, name, value, size, what >> STEP_FLAGS & (XATTR_CREATE | XATTR_REPLACE));
+        set (fd, kind == FSET, name, value, size,
+             what >> STEP_FLAGS & (XATTR_CREATE | XATTR_REPLACE));
     else if (kind == GET || kind == LIST)
         get (fd, kind == GET ? name : NULL);
     else if (kind == REMOVE)

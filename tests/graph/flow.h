@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests on their way through a stack over a fresh directory: many at a time, each answered when it is, by whichever thread. */
+/* Requests on their way through a stack over a fresh directory: many at a time, each answered when
+ * it is, by whichever thread. */
 #ifndef TESTS_FLOW_H
 #define TESTS_FLOW_H
 
-#include "core/clock.h"
-#include "core/limit.h"
-#include "core/log.h"
-#include "core/stack.h"
-#include "core/stub.h"
-#include "core/thread.h"
+#include "core/time/clock.h"
+#include "core/work/limit.h"
+#include "core/base/log.h"
+#include "core/edge/stack.h"
+#include "core/edge/stub.h"
+#include "core/time/thread.h"
 #include "posix_world.h"
 
-#define IOT(options) "end-volume\nvolume iot\ntype performance/io-threads\n" options "subvolumes slow\n"
+#define IOT(options) \
+    "end-volume\nvolume iot\ntype performance/io-threads\n" options "subvolumes slow\n"
 /* Each readv keeps its thread for so many microseconds. */
 #define BLOCKING(duration)                                                                         \
-    "end-volume\nvolume slow\ntype debug/delay-gen\noption delay-percentage 100\noption block on\n" \
+    "end-volume\nvolume slow\ntype debug/delay-gen\noption delay-percentage 100\n"              \
+    "option block on\n"                                                                           \
     "option delay-duration " duration "\noption enable readv\nsubvolumes posix\n"
 /* Until let_go. */
 #define HELD BLOCKING ("3600000000")
@@ -45,7 +48,8 @@ struct flow {
 
 static int number (struct flow *flow, const char *key);
 
-/* The thread that wrote has told so, and ends the call after that: who counts what is under way begins when it has. */
+/* The thread that wrote has told so, and ends the call after that: who counts what is under way
+ * begins when it has. */
 static G_GNUC_UNUSED struct flow *
 flow_begin (const char *options)
 {
@@ -111,26 +115,30 @@ note_answer (call_frame_t *frame, struct asked *asked, int32_t op_ret, int32_t o
 }
 
 static G_GNUC_UNUSED void
-read_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector, int32_t count,
-          struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+read_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+          struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+          dict_t *xdata)
 {
     note_answer (frame, cookie, op_ret, op_errno);
 }
 
 static G_GNUC_UNUSED void
-stat_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+stat_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+             struct iatt *buf, dict_t *xdata)
 {
     note_answer (frame, cookie, op_ret, op_errno);
 }
 
 static G_GNUC_UNUSED void
-flush_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+flush_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              dict_t *xdata)
 {
     note_answer (frame, cookie, op_ret, op_errno);
 }
 
 static G_GNUC_UNUSED void
-lk_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct gf_flock *lock, dict_t *xdata)
+lk_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+           struct gf_flock *lock, dict_t *xdata)
 {
     note_answer (frame, cookie, op_ret, op_errno);
 }
@@ -186,7 +194,8 @@ ask_lk (struct flow *flow, struct asked *asked, int cmd, short type)
     STACK_WIND_COOKIE (frame, lk_answer, asked, flow->w.graph->top, lk, flow->fd, cmd, &lock, NULL);
 }
 
-/* A thread: all of 400, while others answer them. A number is of one request for ever, so that none is hit that took the memory of another. */
+/* A thread: all of 400, while others answer them. A number is of one request for ever, so that none
+ * is hit that took the memory of another. */
 static G_GNUC_UNUSED void *
 cancel_all (void *data)
 {
@@ -197,7 +206,7 @@ cancel_all (void *data)
     return NULL;
 }
 
-/* --- asking the translator at the top ---------------------------------------------------------------------- */
+/* --- asking the translator at the top --------------------------------------------------------- */
 
 static G_GNUC_UNUSED char *
 dumped (struct flow *flow, const char *key)

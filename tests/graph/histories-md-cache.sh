@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Random histories over md-cache and nl-cache: alone, twice, with each other, over and below others, with errors of storage.
+# Random histories over md-cache and nl-cache: alone, twice, with each other, over and below others,
+# with errors of storage.
 # longer
 . "$(dirname "$0")/../mount/lib.sh"
 
@@ -12,11 +13,13 @@ pass () { # SEED OPTIONS TYPE...: histories of that stack
     local seed=$1 options=$2
     shift 2
     stack "$@"
-    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" $options || fail "over storage: $*"
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" $options ||
+        fail "over storage: $*"
 }
 
-# A rename between two names of a file does nothing: the old one is still there, and is a link of the file.
-printf '%s calm\n' '1 c1 create f0 a rw 0644' '2 c1 create f1 b rw 0644' '3 c1 link a d' '4 c1 rename d a -' '5 c1 stat d' \
+# A rename between two names of one file does nothing: the old name stays, as a link of the file.
+printf '%s calm\n' '1 c1 create f0 a rw 0644' '2 c1 create f1 b rw 0644' '3 c1 link a d' \
+    '4 c1 rename d a -' '5 c1 stat d' \
     '6 c1 rename b d -' '7 c1 fstat f0' '8 c1 stat a' '9 c1 stat d' >links
 sed -i '1iseed 1\nclients 1' links
 pass 1 '--history links' "$md"

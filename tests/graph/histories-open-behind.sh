@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Random histories over open-behind, alone, twice, and over and below others: late opens change nothing but time.
+# Random histories over open-behind, alone, twice, and over and below others: late opens change
+# nothing but time.
 # longer
 . "$(dirname "$0")/../mount/lib.sh"
 
@@ -12,7 +13,8 @@ run () { # SEED OPTION... -- TYPE...
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
     stack "$@"
-    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories "$(amount 5 40)" "${options[@]}" || fail "$* does not pass"
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories \
+        "$(amount 5 40)" "${options[@]}" || fail "$* does not pass"
 }
 
 run 11 -- $behind

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Random histories over caches of pages: alone, twice in one stack, above and below translators that change bytes or answer early, with
-# errors of storage. Pages are small, so that files of histories have several; seeds that are multiples of 3 read in order.
+# Random histories over caches of pages: alone, twice in one stack, above and below translators that
+# change bytes or answer early, with errors of storage. Pages are small, so that files of histories
+# have several. Seeds that are multiples of 3 read in order.
 # longer
 . "$(dirname "$0")/../mount/lib.sh"
 
@@ -21,7 +22,8 @@ while read -r -a types; do
     stack "${types[@]}"
     n=$((n + 1))
     run "${types[*]}" --seed $((n * 1000)) --histories "$(amount 4 24)"
-    run "${types[*]}, with errors" --seed $((n * 1000 + 500)) --histories "$(amount 2 8)" --faults 50
+    run "${types[*]}, with errors" --seed $((n * 1000 + 500)) --histories "$(amount 2 8)" --faults \
+        50
 done <<END
 $ahead,page-count=3,memory-limit=64KB
 $ahead $ahead

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Random histories of a user who isn't root, whom system/posix-acl looks at: alone, twice, over and below others.
+# Random histories of a user other than root, whose rights system/posix-acl checks: alone, twice,
+# over and below others.
 # longer
 . "$(dirname "$0")/../mount/lib.sh"
 need_root
@@ -19,9 +20,10 @@ graph () { # NAME TYPE...: a volfile of these, from the bottom up
     } >"$TEST_DIR/$name.vol"
 }
 
-# As somebody who may do nothing but read the build, wherever that is.
+# As a user that may only read the build, wherever it is.
 run () { # NAME OPTION...
-    setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=+dac_read_search --ambient-caps=+dac_read_search \
+    setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=+dac_read_search \
+        --ambient-caps=+dac_read_search \
         "$WINDLASS" conform "$TEST_DIR/$1.vol" --case history -d "$TEST_DIR/user" "${@:2}"
 }
 
@@ -32,5 +34,6 @@ graph over performance/write-behind encryption/rot-13 system/posix-acl
 graph below system/posix-acl encryption/rot-13 performance/write-behind
 for name in alone twice over below; do
     run $name --seed 1 --histories "$(amount 3 15)" || fail "$name does not pass"
-    run $name --seed 2 --histories "$(amount 3 15)" --faults 50 || fail "$name does not pass with errors"
+    run $name --seed 2 --histories "$(amount 3 15)" --faults 50 ||
+        fail "$name does not pass with errors"
 done

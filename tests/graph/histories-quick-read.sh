@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Random histories over quick-read, alone, twice, above and below others: what is served from memory is what storage would have said.
+# Random histories over quick-read, alone, twice, above and below others: content from memory equals
+# the content of storage.
 # longer
 . "$(dirname "$0")/../mount/lib.sh"
 
@@ -13,7 +14,8 @@ run () { # SEED OPTION... -- TYPE...
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
     stack "$@"
-    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories "$(amount 5 40)" "${options[@]}" || fail "$* does not pass"
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories \
+        "$(amount 5 40)" "${options[@]}" || fail "$* does not pass"
 }
 
 run 21 -- $quick

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A graph of storage/posix alone over a fresh directory, and what the bridge would do around each call. */
+/* A graph of storage/posix alone over a fresh directory, and what the bridge would do around each
+ * call. */
 #ifndef TESTS_POSIX_WORLD_H
 #define TESTS_POSIX_WORLD_H
 
-#include "core/dirent.h"
-#include "core/dict.h"
-#include "core/iobuf.h"
-#include "core/loc.h"
-#include "core/sync.h"
+#include "core/data/dirent.h"
+#include "core/data/dict.h"
+#include "core/data/iobuf.h"
+#include "core/data/loc.h"
+#include "core/edge/sync.h"
 #include "graph/graph.h"
 
 #include "../program.h"
@@ -90,7 +91,8 @@ world_end (struct world *w)
 /* The path that a translator asked for goes with the loc. */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (loc_t, loc_wipe_path)
 
-/* A world that ends after what is declared behind it, such as references of its inodes: `g_auto (world) w = world_begin (...)`. */
+/* A world that ends after what is declared behind it, such as references of its inodes: `g_auto
+ * (world) w = world_begin (...)`. */
 typedef struct world world;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (world, world_end)
 

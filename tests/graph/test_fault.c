@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* debug/fault over storage/posix: which requests something happens to, what, and that a seed repeats it. */
+/* debug/fault over storage/posix: which requests something happens to, what, and that a seed
+ * repeats it. */
 #include "posix_world.h"
 
 #define FAULT "end-volume\nvolume fault\ntype debug/fault\noption seed 1\nsubvolumes posix\n"
@@ -94,7 +95,8 @@ START_TEST (a_seed_repeats_the_failures)
 {
     struct world w = begin ("fsync probability 30% seed 42 -> error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
-    g_autofree char *first = pattern (&w, fd, 500), *second = NULL, *other = NULL, *option = NULL, *again = NULL;
+    g_autofree char *first = pattern (&w, fd, 500), *second = NULL, *other = NULL, *option = NULL,
+                    *again = NULL;
     unsigned failed = 0;
 
     for (const char *p = first; *p; p++)
@@ -117,7 +119,7 @@ START_TEST (a_seed_repeats_the_failures)
 }
 END_TEST
 
-/* --- data ------------------------------------------------------------------------------------------ */
+/* --- data ------------------------------------------------------------------------------------- */
 
 static char *
 stored (const struct world *w, gsize *ret_size)
@@ -217,13 +219,14 @@ START_TEST (bits_flip_in_a_copy)
 }
 END_TEST
 
-/* --- commands -------------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 START_TEST (rules_show_and_go)
 {
     struct world w = begin ("# file: my.rules\nfsync nth 2 -> error EIO\n* path /never -> hang");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
-    g_autofree char *before = pattern (&w, fd, 3), *shown = tell_r (&w, "show", "", 0), *bad = NULL, *after = NULL;
+    g_autofree char *before = pattern (&w, fd, 3), *shown = tell_r (&w, "show", "", 0), *bad = NULL,
+                    *after = NULL;
 
     ck_assert_str_eq (before, ".x.");
     ck_assert_str_eq (shown, "# seed 1\n"
@@ -311,7 +314,7 @@ START_TEST (what_hangs_is_let_go)
 }
 END_TEST
 
-/* --- threads --------------------------------------------------------------------------------------- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 #define THREADS 4
 #define CALLS 2000
@@ -354,7 +357,8 @@ work_on_threads (struct world *w, fd_t *fd, void (*meanwhile) (struct world *w))
     return failed;
 }
 
-/* Counting is exact, and so is the number of those that chance picks: it depends on the numbers of the matches alone. */
+/* Counting is exact, and so is the number of those that chance picks: it depends on the numbers of
+ * the matches alone. */
 START_TEST (counts_are_exact_on_many_threads)
 {
     struct world w = begin ("fstat nth 1234 -> error EIO\nfstat every 10 times 77 -> error EIO");
@@ -376,7 +380,9 @@ static void
 change_rules (struct world *w)
 {
     for (int i = 0; i < 200; i++)
-        tell (w, "rules", i % 2 ? "fstat every 3 -> hang name a" : "fstat every 3 -> delay 10us\nfstat path /g -> error EIO");
+        tell (w, "rules",
+              i % 2 ? "fstat every 3 -> hang name a"
+                    : "fstat every 3 -> delay 10us\nfstat path /g -> error EIO");
     tell (w, "clear", "");
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* The function graph in a process: of a module that is loaded later, of threads that end, and how what was recorded is printed. */
+/* The function graph in a process: of a module that is loaded later, of threads that end, and how
+ * what was recorded is printed. */
 #include "posix_world.h"
 
-#include "trace/calls.h"
+#include "trace/functions/calls.h"
 #include "trace/functions/functions.h"
 
 #include <errno.h>
@@ -75,9 +76,11 @@ START_TEST (a_module_that_comes_later_is_traced)
     stop ();
     ck_assert_int_eq (world_write (&w, fd, "hello", 0), 5);
     g_autofree char *text = printed ();
-    const char *rot = strstr (text, " rot13_writev() {\n"), *posix = strstr (text, " posix_writev() {\n");
+    const char *rot = strstr (text, " rot13_writev() {\n"),
+               *posix = strstr (text, " posix_writev() {\n");
     ck_assert_msg (rot && posix && rot < posix, "%s", text);
-    ck_assert_msg (!strstr (rot + 1, " rot13_writev()"), "the one after the stop is there: %s", text);
+    ck_assert_msg (!strstr (rot + 1, " rot13_writev()"), "the one after the stop is there: %s",
+                   text);
     fd_unref (fd);
     world_end (&w);
 }
@@ -106,7 +109,8 @@ count_of (const char *text, const char *part)
     return n;
 }
 
-/* What ended threads called is there; and their places are for others when the next trace starts. */
+/* What ended threads called is there; and their places are for others when the next trace
+ * starts. */
 START_TEST (threads_that_ended_are_there)
 {
     for (int round = 0; round < 3; round++) {
@@ -142,20 +146,25 @@ END_TEST
 START_TEST (what_is_printed_is_balanced)
 {
     static const struct calls_one open[] = { { 100, 0, 1 }, { 110, 0, 2 | UINT64_C (1) << 48 } };
-    static const struct calls_one done[] = { { 50, 60, 3 | UINT64_C (5) << 48 }, { 112, 120, 3 | UINT64_C (2) << 48 },
-                                             { 125, 121, 2 | UINT64_C (2) << 48 }, { 110, 130, 2 | UINT64_C (1) << 48 } };
-    static const char expected[] = "   Time(us)  |  Function Graph\n-------------------------------\n"
-                                   "             |  /* 7 calls were lost here */\n"
-                                   "       0.010 |  0x3()\n"
-                                   "             |  one() {\n"
-                                   "             |     two() {\n"
-                                   "       0.008 |        0x3()\n"
-                                   "       0.000 |        two()\n"
-                                   "       0.020 |     }\n"
-                                   "             |  } /* still running */\n";
+    static const struct calls_one done[] = { { 50, 60, 3 | UINT64_C (5) << 48 },
+                                             { 112, 120, 3 | UINT64_C (2) << 48 },
+                                             { 125, 121, 2 | UINT64_C (2) << 48 },
+                                             { 110, 130, 2 | UINT64_C (1) << 48 } };
+    static const char expected[] =
+        "   Time(us)  |  Function Graph\n-------------------------------\n"
+        "             |  /* 7 calls were lost here */\n"
+        "       0.010 |  0x3()\n"
+        "             |  one() {\n"
+        "             |     two() {\n"
+        "       0.008 |        0x3()\n"
+        "       0.000 |        two()\n"
+        "       0.020 |     }\n"
+        "             |  } /* still running */\n";
     struct calls *calls = calls_new ();
-    g_autoptr (GString) in = g_string_new ("calls 1\non 1\nscale 1073741824\nunseen 0\nfunction 1 one\nfunction 2 two\n"
-                                           "thread 1 0 main\nopen 2\n"), out = g_string_new (NULL);
+    g_autoptr (GString) in = g_string_new (
+        "calls 1\non 1\nscale 1073741824\nunseen 0\nfunction 1 one\nfunction 2 two\n"
+        "thread 1 0 main\nopen 2\n"),
+                        out = g_string_new (NULL);
     g_autofree char *error = NULL;
 
     g_string_append_len (in, (const char *) open, sizeof open);
@@ -171,8 +180,13 @@ END_TEST
 /* A daemon of somebody else may send anything. */
 START_TEST (any_bytes_are_judged)
 {
-    static const char *const wrong[] = { "", "calls 2\n", "hello", "calls 1\nopen 1\n", "calls 1\nthread 1 0 x\ndone 99999999999999999999 0\n",
-                                         "calls 1\nthread 1 0 x\nopen 1\nshort", "calls 1\nnonsense\n" };
+    static const char *const wrong[] = { "",
+                                         "calls 2\n",
+                                         "hello",
+                                         "calls 1\nopen 1\n",
+                                         "calls 1\nthread 1 0 x\ndone 99999999999999999999 0\n",
+                                         "calls 1\nthread 1 0 x\nopen 1\nshort",
+                                         "calls 1\nnonsense\n" };
     struct calls *calls = calls_new ();
     g_autofree char *error = NULL;
     g_autoptr (GString) out = g_string_new (NULL);

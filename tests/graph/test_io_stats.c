@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* debug/io-stats over storage/posix, without a kernel: what is counted is exact, on any number of threads. */
+/* debug/io-stats over storage/posix, without a kernel: what is counted is exact, on any number of
+ * threads. */
 #include "posix_world.h"
 
-#include "core/thread.h"
+#include "core/time/thread.h"
 
-#define STATS(options) "end-volume\nvolume stats\ntype debug/io-stats\n" options "subvolumes posix\n"
+#define STATS(options) \
+    "end-volume\nvolume stats\ntype debug/io-stats\n" options "subvolumes posix\n"
 
 enum { THSTATS_OF_EACH = 4, STATS_OF_EACH = 3000, MANY = 130 };
 
@@ -65,7 +67,8 @@ START_TEST (threads_count_everything)
     ck_assert_int_eq (state (&w, "cumulative-STAT-hits"), before + THSTATS_OF_EACH * STATS_OF_EACH);
     ck_assert_int_eq (state (&w, "interval-STAT-hits"), before + THSTATS_OF_EACH * STATS_OF_EACH);
     ck_assert_int_eq (state (&w, "cumulative-STAT-errors"), 0);
-    ck_assert_int_ge (state (&w, "cumulative-STAT-maxlatency-us"), state (&w, "cumulative-STAT-minlatency-us"));
+    ck_assert_int_ge (state (&w, "cumulative-STAT-maxlatency-us"),
+                      state (&w, "cumulative-STAT-minlatency-us"));
     world_end (&w);
 }
 END_TEST
@@ -96,7 +99,8 @@ START_TEST (bytes_and_sizes_are_those_that_were_done)
 }
 END_TEST
 
-/* More files than a list has: it keeps those that are written most, although their inodes are forgotten meanwhile. */
+/* More files than a list has: it keeps those that are written most, although their inodes are
+ * forgotten meanwhile. */
 START_TEST (lists_keep_the_largest)
 {
     struct world w = world_begin (STATS (""));
@@ -115,7 +119,8 @@ START_TEST (lists_keep_the_largest)
     at = strstr (text, "Write file stats");
     ck_assert_ptr_nonnull (at);
     for (int i = MANY - 1; i >= MANY - 100; i--) {
-        g_autofree char *number = g_strdup_printf ("\n%d ", i + 1), *name = g_strdup_printf ("/f%03d\n", i);
+        g_autofree char *number = g_strdup_printf ("\n%d ", i + 1),
+                        *name = g_strdup_printf ("/f%03d\n", i);
 
         at = strstr (at, number);
         ck_assert_msg (at, "%d writes are not in their place:\n%s", i + 1, text);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* performance/io-threads: who goes first, what waits for whom, and that everything is answered once. */
+/* performance/io-threads: who goes first, what waits for whom, and that everything is answered
+ * once. */
 #include "flow.h"
 
-/* --- parallel ---------------------------------------------------------------------------------- */
+/* --- parallel --------------------------------------------------------------------------------- */
 
-/* One thread brings all, as a mount with one reader does. How much faster it makes them is the bench's to say. */
-#define MEETING(readers) "end-volume\nvolume slow\ntype test/meet\noption readers " readers "\nsubvolumes posix\n"
+/* One thread brings all, as a mount with one reader does. How much faster it makes them is the
+ * bench's to say. */
+#define MEETING(readers) \
+    "end-volume\nvolume slow\ntype test/meet\noption readers " readers "\nsubvolumes posix\n"
 
 START_TEST (sixteen_readers_wait_for_the_disk_at_once)
 {
@@ -22,7 +25,7 @@ START_TEST (sixteen_readers_wait_for_the_disk_at_once)
 }
 END_TEST
 
-/* --- whose turn it is ---------------------------------------------------------------------------- */
+/* --- whose turn it is ------------------------------------------------------------------------- */
 
 START_TEST (one_process_with_many_keeps_no_other_waiting)
 {
@@ -48,7 +51,8 @@ START_TEST (looking_comes_before_reading)
     for (unsigned i = 0; i < 20; i++)
         ask_read (flow, &reads[i], 1001);
     ask_stat (flow, &stat, 1002);
-    flow_wait (flow, 20); /* the reads are held, and one of them has the only place of their priority */
+    flow_wait (flow, 20); /* the reads are held, and one of them has the only place of their
+                             priority */
     ck_assert_uint_eq (stat.turn, 1);
     let_go (flow);
     flow_end (flow);
@@ -57,7 +61,8 @@ END_TEST
 
 START_TEST (the_least_go_at_their_rate_and_hold_nobody_up)
 {
-    struct flow *flow = flow_begin (BLOCKING ("0") IOT ("option least-rate-limit 2\noption least-prio-threads 4\n"));
+    struct flow *flow = flow_begin (
+        BLOCKING ("0") IOT ("option least-rate-limit 2\noption least-prio-threads 4\n"));
     struct asked least[4], other;
     const int64_t begin = clock_now ();
 
@@ -65,7 +70,8 @@ START_TEST (the_least_go_at_their_rate_and_hold_nobody_up)
         ask_read (flow, &least[i], -1);
     ask_read (flow, &other, 1001);
     flow_wait (flow, 0);
-    ck_assert_int_ge (clock_now () - begin, 1300 * MS); /* the first at once, the second after 0.4 s, and two each 0.5 s later */
+    ck_assert_int_ge (clock_now () - begin, 1300 * MS); /* the first at once, the second after 0.4
+                                                           s, and two each 0.5 s later */
     ck_assert_uint_lt (other.turn, 4);
     ck_assert_int_eq (number (flow, "least_priority_waited"), 4);
     flow_end (flow);
@@ -83,7 +89,8 @@ START_TEST (what_a_call_waits_for_is_told)
         ask_read (flow, &asked[i], 1001);
     wait_for (flow, "low_priority_queue_length", 3);
     limit_waits_for (&asked[3].root->frames[1], out);
-    ck_assert_str_eq (out->str, "one of 1 operations of low priority (low-prio-threads), 2 before it");
+    ck_assert_str_eq (out->str,
+                      "one of 1 operations of low priority (low-prio-threads), 2 before it");
     top->api->dumpops.explain (top, "/f", flow->fd->inode, explained);
     ck_assert_ptr_nonnull (strstr (explained->str, "1 on its bytes (low-prio-threads)"));
     ck_assert_ptr_nonnull (strstr (explained->str, "3 wait for their turn"));
@@ -92,7 +99,7 @@ START_TEST (what_a_call_waits_for_is_told)
 }
 END_TEST
 
-/* --- in place -------------------------------------------------------------------------------------- */
+/* --- in place --------------------------------------------------------------------------------- */
 
 START_TEST (a_thread_that_may_block_runs_what_it_brings)
 {
@@ -109,7 +116,7 @@ START_TEST (a_thread_that_may_block_runs_what_it_brings)
 }
 END_TEST
 
-/* --- options change ---------------------------------------------------------------------------------- */
+/* --- options change --------------------------------------------------------------------------- */
 
 static void
 reconfigure (struct flow *flow, int threads, int low)
@@ -121,10 +128,12 @@ reconfigure (struct flow *flow, int threads, int low)
 
     for (const struct xlator_option *option = top->api->options; option->key[0]; option++)
         if (!option->inert)
-            ck_assert_int_eq (option_parse (option, option->value, (char *) private + option->offset, NULL), 0);
+            ck_assert_int_eq (
+                option_parse (option, option->value, (char *) private + option->offset, NULL), 0);
     for (unsigned i = 0; i < G_N_ELEMENTS (settings); i++) {
         const struct xlator_option *option = option_find (top->api->options, settings[i][0]);
-        ck_assert_int_eq (option_parse (option, settings[i][1], (char *) private + option->offset, NULL), 0);
+        ck_assert_int_eq (
+            option_parse (option, settings[i][1], (char *) private + option->offset, NULL), 0);
     }
     ck_assert_int_eq (top->api->reconfigure (top, private), 0);
 }
@@ -165,14 +174,16 @@ START_TEST (a_stuck_priority_is_told_and_one_more_may_run)
     flow_wait (flow, 0);
     log_close ();
     ck_assert (g_file_get_contents (log, &text, NULL, NULL));
-    ck_assert_ptr_nonnull (strstr (text, "no call of low priority that waits went on for 1 s; 2 wait; from now on 2 may run at a time (watchdog-secs)"));
+    ck_assert_ptr_nonnull (strstr (text, "no call of low priority that waits went on for 1 s; 2 "
+                                         "wait; from now on 2 may run at a time (watchdog-secs)"));
     flow_end (flow);
 }
 END_TEST
 
 START_TEST (the_end_of_the_graph_waits_for_all_and_loses_nothing)
 {
-    struct flow *flow = flow_begin (BLOCKING ("2000") IOT ("option thread-count 3\noption least-rate-limit 1\n"));
+    struct flow *flow = flow_begin (BLOCKING ("2000")
+                                        IOT ("option thread-count 3\noption least-rate-limit 1\n"));
     struct asked asked[60];
 
     for (unsigned i = 0; i < 60; i++)

@@ -5,7 +5,7 @@
 
 #include <sys/wait.h>
 
-/* --- processes ------------------------------------------------------------------------------------ */
+/* --- processes -------------------------------------------------------------------------------- */
 
 /* A process that is there until it is told to go; and the threads of this one. */
 struct group {
@@ -81,7 +81,8 @@ START_TEST (threads_of_one_process_share_its_turns)
     ask_read (flow, &one, other.pid);
     let_go (flow);
     flow_wait (flow, 0);
-    ck_assert_uint_le (one.turn, 5); /* one under way, the first in the queue's own number, and a turn of ours */
+    ck_assert_uint_le (one.turn, 5); /* one under way, the first in the queue's own number, and a
+                                        turn of ours */
     pthread_mutex_lock (&own.lock);
     own.over = true;
     pthread_cond_broadcast (&own.changed);
@@ -111,7 +112,7 @@ START_TEST (a_flush_is_done_whoever_lost_patience)
 }
 END_TEST
 
-/* --- locks ------------------------------------------------------------------------------------------ */
+/* --- locks ------------------------------------------------------------------------------------ */
 
 #define LOCKS "end-volume\nvolume slow\ntype test/blocks\nsubvolumes posix\n"
 
@@ -126,7 +127,8 @@ wait_for_lock (void *data)
 
 START_TEST (an_unlock_never_waits_behind_those_who_wait_for_it)
 {
-    struct flow *flow = flow_begin (LOCKS IOT ("option thread-count 2\noption normal-prio-threads 1\n"));
+    struct flow *flow = flow_begin (
+        LOCKS IOT ("option thread-count 2\noption normal-prio-threads 1\n"));
     struct asked holder, waiters[20], unlock;
     pthread_t threads[20];
 

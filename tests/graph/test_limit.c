@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* How many operations run at a time (core/limit.h): how many begin, whose turn it is, and what becomes of those whose callers don't wait. */
-#include "core/limit.h"
-#include "core/work.h"
+/* How many operations run at a time (core/work/limit.h): how many begin, whose turn it is, and what
+ * becomes of those whose callers don't wait. */
+#include "core/work/limit.h"
+#include "core/work/work.h"
 #include "flow.h"
 
 /* A flow in which reads have a limit. */
@@ -13,7 +14,8 @@ struct limited {
 };
 
 static void
-limited_begin (struct limited *limited, const char *options, unsigned most, int64_t age, unsigned most_old)
+limited_begin (struct limited *limited, const char *options, unsigned most, int64_t age,
+               unsigned most_old)
 {
     xlator_t *top;
 
@@ -23,7 +25,8 @@ limited_begin (struct limited *limited, const char *options, unsigned most, int6
     limited->others = limit_new ("others", "other-limit", 4, 0, 0);
     for (unsigned op = 0; op < FOP_MAX; op++)
         limited->limits.of[op] = op == FOP_readv ? limited->reads : limited->others;
-    top->limits = &limited->limits;
+    limited->limits.gate.fops = &limited_fops;
+    top->gate = &limited->limits.gate;
     xlator_route (top);
 }
 
@@ -37,7 +40,7 @@ limited_end (struct limited *limited)
     limit_drain (limited->others, -1);
     ck_assert_uint_eq (limit_count (limited->reads).running, 0);
     ck_assert_uint_eq (limit_count (limited->reads).old, 0);
-    top->limits = NULL;
+    top->gate = NULL;
     xlator_route (top);
     limit_free (limited->reads);
     limit_free (limited->others);
@@ -85,7 +88,8 @@ START_TEST (one_that_is_old_leaves_its_place_until_there_are_too_many)
     limited_begin (&l, HELD, 2, MS, 10);
     for (unsigned i = 0; i < 20; i++)
         ask_read (l.flow, &reads[i], 1000 + i);
-    wait_until_run (&l, 0, 12); /* ten without a place, and two that keep theirs until another may take it */
+    wait_until_run (&l, 0, 12); /* ten without a place, and two that keep theirs until another may
+                                   take it */
     ck_assert_uint_eq (limit_count (l.reads).waiting, 8);
     let_go (l.flow);
     limited_end (&l);
@@ -166,7 +170,8 @@ START_TEST (what_is_cancelled_is_answered_at_once_and_not_done)
 }
 END_TEST
 
-/* A thread and an interrupt want the same call. None is interrupted that was answered: hence the lock. */
+/* A thread and an interrupt want the same call. None is interrupted that was answered: hence the
+ * lock. */
 START_TEST (interrupts_race_with_threads_and_each_is_answered_once)
 {
     struct limited l;
@@ -232,7 +237,8 @@ START_TEST (with_a_rate_so_many_begin_in_a_second)
     for (unsigned i = 0; i < 30; i++)
         ask_read (l.flow, &reads[i], 1001);
     flow_wait (l.flow, 0);
-    ck_assert_int_ge (clock_now () - begin, 150 * MS); /* eleven at once, nineteen each 10 ms later */
+    ck_assert_int_ge (clock_now () - begin, 150 * MS); /* eleven at once, nineteen each 10 ms
+                                                          later */
     limit_set_rate (l.reads, 0);
     limited_end (&l);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* From a volfile to translators: modules, options, needs, start and stop. Uses those of tests/xlators. */
-#include "core/loc.h"
-#include "core/sync.h"
+/* From a volfile to translators: modules, options, needs, start and stop. Uses those of
+ * tests/xlators. */
+#include "core/data/loc.h"
+#include "core/edge/sync.h"
 #include "graph/graph.h"
 
 #include "../program.h"
@@ -41,9 +42,10 @@ check_problem (const struct volfile *volfile, guint i, int line, int column, con
 
     ck_assert_uint_lt (i, volfile->problems->len);
     problem = volfile->problems->pdata[i];
-    ck_assert_msg (problem->line == line && problem->column == column && strstr (problem->text, part),
-                   "got %d:%d: %s\nnot %d:%d: %s", problem->line, problem->column, problem->text, line,
-                   column, part);
+    ck_assert_msg (problem->line == line && problem->column == column
+                       && strstr (problem->text, part),
+                   "got %d:%d: %s\nnot %d:%d: %s", problem->line, problem->column, problem->text,
+                   line, column, part);
 }
 
 /* One volfile, the options of a command line, and the one problem that it must have. */
@@ -130,11 +132,13 @@ static const struct faulty faulty[] = {
     { .text = "volume leaf type test/options " PATH "option peer laef end-volume",
       .line = 2,
       .column = 13,
-      .part = "option 'peer' must be the name of a volume in the graph, got 'laef'; did you mean 'leaf'?" },
+      .part = "option 'peer' must be the name of a volume in the graph, got 'laef'; did you mean "
+              "'leaf'?" },
     { .text = "volume x type test/leaf\noption log-level LOUD end-volume",
       .line = 2,
       .column = 18,
-      .part = "option 'log-level' must be NONE, CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE, got 'LOUD'" },
+      .part = "option 'log-level' must be NONE, CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE, "
+              "got 'LOUD'" },
     { .text = "volume x type test/leaf\noption pass-through x end-volume",
       .line = 2,
       .column = 21,
@@ -165,16 +169,29 @@ static const struct faulty faulty[] = {
       .options = { "q*.log-level=INFO" },
       .line = LINE_OF_COMMAND,
       .part = "no volume of the graph is called 'q*'" },
-    { .text = LEAF, .options = { "leaf" }, .line = LINE_OF_COMMAND, .part = "must be VOLUME.KEY=VALUE" },
-    { .text = LEAF, .options = { "leaf=a.b" }, .line = LINE_OF_COMMAND, .part = "must be VOLUME.KEY=VALUE" },
-    { .text = LEAF, .options = { "leaf.=b" }, .line = LINE_OF_COMMAND, .part = "must be VOLUME.KEY=VALUE" },
-    { .text = LEAF, .options = { ".k=b" }, .line = LINE_OF_COMMAND, .part = "must be VOLUME.KEY=VALUE" },
+    { .text = LEAF,
+      .options = { "leaf" },
+      .line = LINE_OF_COMMAND,
+      .part = "must be VOLUME.KEY=VALUE" },
+    { .text = LEAF,
+      .options = { "leaf=a.b" },
+      .line = LINE_OF_COMMAND,
+      .part = "must be VOLUME.KEY=VALUE" },
+    { .text = LEAF,
+      .options = { "leaf.=b" },
+      .line = LINE_OF_COMMAND,
+      .part = "must be VOLUME.KEY=VALUE" },
+    { .text = LEAF,
+      .options = { ".k=b" },
+      .line = LINE_OF_COMMAND,
+      .part = "must be VOLUME.KEY=VALUE" },
     { .text = LEAF,
       .volume_name = "laef",
       .line = LINE_OF_COMMAND,
       .part = "--volume-name 'laef' is not a volume of 'x.vol'; did you mean 'leaf'?" },
     /* needs */
-    { .text = LEAF "volume x type test/pass end-volume volume y type test/pass subvolumes x end-volume",
+    { .text = LEAF
+      "volume x type test/pass end-volume volume y type test/pass subvolumes x end-volume",
       .volume_name = "y",
       .line = 2,
       .column = 8,
@@ -183,28 +200,31 @@ static const struct faulty faulty[] = {
       .line = 2,
       .column = 36,
       .part = "type 'test/leaf' must have no subvolumes, has 1" },
-    { .text =
-          LEAF "volume l2 type test/leaf end-volume\nvolume x type test/pass subvolumes leaf l2 end-volume",
+    { .text = LEAF
+      "volume l2 type test/leaf end-volume\nvolume x type test/pass subvolumes leaf l2 end-volume",
       .line = 3,
       .column = 36,
       .part = "must have exactly 1 subvolume, has 2" },
-    { .text =
-          "volume o type test/options " PATH "end-volume\nvolume x type test/needs subvolumes o end-volume",
+    { .text = "volume o type test/options " PATH
+              "end-volume\nvolume x type test/needs subvolumes o end-volume",
       .line = 3,
       .column = 8,
       .part = "type 'test/needs' must have test/leaf somewhere below it" },
-    { .text = LEAF
-      "volume x type test/needs subvolumes leaf end-volume\nvolume y type test/pass subvolumes x end-volume",
+    { .text = LEAF "volume x type test/needs subvolumes leaf end-volume\nvolume y type test/pass "
+                   "subvolumes x end-volume",
       .line = 2,
       .column = 8,
       .part = "must be on top, but is a subvolume of 'y' (line 3)" },
-    { .text = LEAF "volume x type test/never subvolumes leaf end-volume\nvolume y type test/pass subvolumes x end-volume\n"
+    { .text = LEAF "volume x type test/never subvolumes leaf end-volume\nvolume y type test/pass "
+                   "subvolumes x end-volume\n"
                    "volume z type test/slow subvolumes y end-volume",
       .line = 2,
       .column = 8,
-      .part = "type 'test/never' can't be below 'z' (line 4), type 'test/slow', which waits for an answer" },
+      .part = "type 'test/never' can't be below 'z' (line 4), type 'test/slow', which waits for an "
+              "answer" },
     /* what isn't used */
-    { .text = LEAF "volume x type no/such end-volume\nvolume y type test/pass subvolumes leaf end-volume",
+    { .text = LEAF
+      "volume x type no/such end-volume\nvolume y type test/pass subvolumes leaf end-volume",
       .line = 2,
       .column = 8,
       .part = "volume 'x': not used: it is not below 'y' (line 3)",
@@ -214,7 +234,8 @@ static const struct faulty faulty[] = {
 START_TEST (each_faulty)
 {
     const struct faulty *wanted = &faulty[_i];
-    const struct graph_settings settings = { .options = wanted->options, .volume_name = wanted->volume_name };
+    const struct graph_settings settings = { .options = wanted->options,
+                                             .volume_name = wanted->volume_name };
     struct graph *graph = load (wanted->text, &settings);
 
     check_problem (graph->volfile, 0, wanted->line, wanted->column, wanted->part);
@@ -228,10 +249,10 @@ END_TEST
 START_TEST (all_problems_in_order)
 {
     const char *const options[] = { "a.b.c", "x.flag=2", NULL };
-    struct graph *graph =
-        load ("volume x\n type test/options\n option number 0\n option text\n option y z\nend-volume\n"
-              "volume y\n type test/nope\n subvolumes q\nend-volume\n",
-              &(struct graph_settings){ .options = options });
+    struct graph *graph = load (
+        "volume x\n type test/options\n option number 0\n option text\n option y z\nend-volume\n"
+        "volume y\n type test/nope\n subvolumes q\nend-volume\n",
+        &(struct graph_settings){ .options = options });
 
     check_problem (graph->volfile, 0, 1, 8, "option 'path' is missing");
     check_problem (graph->volfile, 1, 3, 16, "option 'number' must be");
@@ -403,15 +424,16 @@ END_TEST
 START_TEST (text_and_dot)
 {
     const char *const options[] = { "x.text=say \"hi\"", NULL };
-    struct graph *graph = load (LEAF "volume x type test/options option path /a subvolumes leaf end-volume",
-                                &(struct graph_settings){ .options = options });
+    struct graph *graph =
+        load (LEAF "volume x type test/options option path /a subvolumes leaf end-volume",
+              &(struct graph_settings){ .options = options });
     g_autofree char *text = graph_text (graph), *dot = graph_dot (graph);
 
-    ck_assert_ptr_nonnull (strstr (text,
-                                   "\n  1: volume leaf\n  2:     type test/leaf\n  3: end-volume\n  4: \n"
-                                   "  5: volume x\n  6:     type test/options\n  7:     option path /a\n"
-                                   "  8:     option text \"say \\\"hi\\\"\"\n"
-                                   "  9:     subvolumes leaf\n 10: end-volume\n 11: \n+--"));
+    ck_assert_ptr_nonnull (
+        strstr (text, "\n  1: volume leaf\n  2:     type test/leaf\n  3: end-volume\n  4: \n"
+                      "  5: volume x\n  6:     type test/options\n  7:     option path /a\n"
+                      "  8:     option text \"say \\\"hi\\\"\"\n"
+                      "  9:     subvolumes leaf\n 10: end-volume\n 11: \n+--"));
     ck_assert_uint_eq (strcspn (text, "\n"), 80);
     ck_assert_ptr_nonnull (strstr (dot, "n0 [label=\"x\\ntest/options\"]"));
     ck_assert_ptr_nonnull (strstr (dot, "n0 -> n1;"));
@@ -445,13 +467,15 @@ life (const char *format, int *ret_r)
 START_TEST (children_first)
 {
     int r;
-    g_autofree char *told = life ("volume a type test/options option path @ end-volume "
-                                  "volume b type test/options option path @ subvolumes a end-volume", &r);
+    g_autofree char *told =
+        life ("volume a type test/options option path @ end-volume "
+              "volume b type test/options option path @ subvolumes a end-volume",
+              &r);
 
     ck_assert_int_eq (r, 0);
-    ck_assert_str_eq (told,
-                      "init a\ninit b\nchild-up b\nparent-up b\nparent-up a\nparent-down b\nparent-down a\n"
-                      "fini b\nfini a\n");
+    ck_assert_str_eq (
+        told, "init a\ninit b\nchild-up b\nparent-up b\nparent-up a\nparent-down b\nparent-down a\n"
+              "fini b\nfini a\n");
 }
 END_TEST
 

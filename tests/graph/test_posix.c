@@ -260,7 +260,8 @@ START_TEST (links_special_files_and_symlinks)
     fd_unref (world_create (&w, w.root, "f", O_RDWR, 0644));
     g_autoptr (inode_t) inode = world_look (&w, w.root, "f"), fresh = inode_new (w.graph->itable),
                         fifo = NULL, link = NULL, second = NULL;
-    loc_t old = { .name = "f", .parent = w.root, .inode = inode }, new = { .name = "g", .parent = w.root };
+    loc_t old = { .name = "f", .parent = w.root, .inode = inode },
+          new = { .name = "g", .parent = w.root };
     loc_t loc = { .name = "fifo", .parent = w.root, .inode = fresh };
     struct readlink_reply reply;
 
@@ -310,8 +311,9 @@ START_TEST (setattr_changes_what_it_is_told)
     struct setattr_reply reply;
     loc_t loc = { .inode = fd->inode };
 
-    ck_assert_int_eq (sync_setattr (w.client, &loc, &set, IATT_MODE | IATT_SIZE | IATT_MTIME | IATT_ATIME_NOW,
-                                    NULL, &reply),
+    ck_assert_int_eq (sync_setattr (w.client, &loc, &set,
+                                    IATT_MODE | IATT_SIZE | IATT_MTIME | IATT_ATIME_NOW, NULL,
+                                    &reply),
                       0);
     ck_assert_uint_eq (reply.statpost.ia_prot, 04711);
     ck_assert_uint_eq (reply.statpost.ia_size, 100);
@@ -320,7 +322,8 @@ START_TEST (setattr_changes_what_it_is_told)
     ck_assert_int_gt (reply.statpost.ia_atime, 1000000000);
     ck_assert_uint_eq (reply.statpre.ia_size, 0);
     setattr_reply_drop (&reply);
-    ck_assert_int_eq (sync_fsetattr (w.client, fd, &set, IATT_SIZE | IATT_KILL_PRIV, NULL, NULL), 0);
+    ck_assert_int_eq (sync_fsetattr (w.client, fd, &set, IATT_SIZE | IATT_KILL_PRIV, NULL, NULL),
+                      0);
     ck_assert_uint_eq (world_stat (&w, fd->inode).ia_prot, 0711);
     set.ia_mtime_nsec = UTIME_NOW;
     ck_assert_int_eq (sync_setattr (w.client, &loc, &set, IATT_MTIME, NULL, NULL), -EINVAL);
@@ -380,14 +383,16 @@ count_entries (struct world *w, fd_t *fd, off_t offset, bool plus)
         r = plus ? sync_readdirp (w->client, fd, 4096, offset, NULL, &both)
                  : sync_readdir (w->client, fd, 4096, offset, NULL, &names);
         ck_assert_int_ge (r, 0);
-        for (gf_dirent_t *entry = plus ? both.entries : names.entries; entry; entry = entry->next, n++) {
+        for (gf_dirent_t *entry = plus ? both.entries : names.entries; entry;
+             entry = entry->next, n++) {
             bool dots = strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
             if (plus) {
                 ck_assert_int_eq (entry->inode != NULL, !dots);
                 ck_assert_int_eq (entry->d_stat.ia_type == IA_INVAL, dots);
                 ck_assert (dots || entry->d_stat.ia_ino == entry->d_ino);
                 if (!dots)
-                    inode_unref (inode_link (entry->inode, fd->inode, entry->d_name, &entry->d_stat));
+                    inode_unref (
+                        inode_link (entry->inode, fd->inode, entry->d_name, &entry->d_stat));
             }
             offset = entry->d_off;
         }
@@ -417,7 +422,8 @@ START_TEST (a_directory_of_many_entries_is_listed)
     off_t second = reply.entries->next->d_off;
     readdir_reply_drop (&reply);
     ck_assert_int_eq (count_entries (&w, fd, second, false), many);
-    ck_assert_int_eq (sync_readdir (w.client, fd, 1, 0, NULL, NULL), 1); /* however little room there is */
+    /* however little room there is */
+    ck_assert_int_eq (sync_readdir (w.client, fd, 1, 0, NULL, NULL), 1);
     ck_assert_int_eq (sync_fsyncdir (w.client, fd, 0, NULL, NULL), 0);
     fd_unref (fd);
     world_end (&w);
@@ -460,7 +466,8 @@ START_TEST (ioctl_and_poll_answer)
     ck_assert (w.r == 0 ? g_bytes_get_size (reply.out) == sizeof (int)
                         : w.r == -ENOTTY || w.r == -EOPNOTSUPP);
     ioctl_reply_drop (&reply);
-    ck_assert_int_eq (sync_ioctl (w.client, fd, (uint32_t) FS_IOC_SETFLAGS, NULL, 0, NULL, NULL), -EINVAL);
+    ck_assert_int_eq (sync_ioctl (w.client, fd, (uint32_t) FS_IOC_SETFLAGS, NULL, 0, NULL, NULL),
+                      -EINVAL);
     ck_assert_int_eq (sync_ioctl (w.client, fd, 0x5401, NULL, 64, NULL, NULL), -ENOTTY);
     ck_assert_int_eq (sync_poll (w.client, fd, POLLIN | POLLOUT, NULL, &ready), 0);
     ck_assert_uint_eq (ready.revents, POLLIN | POLLOUT);

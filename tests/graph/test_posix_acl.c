@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* system/posix-acl: what it remembers, when it forgets, whom it doesn't ask, and ACLs that are none. */
+/* system/posix-acl: what it remembers, when it forgets, whom it doesn't ask, and ACLs that are
+ * none. */
 #include "posix_world.h"
 
-#include "core/every.h"
+#include "core/edge/any-fop.h"
 
 #include <sys/xattr.h>
 
@@ -11,12 +12,15 @@
 #define OVER(options) "end-volume\nvolume acl\ntype system/posix-acl\n" options "subvolumes posix\n"
 
 /* user::rw-,user:1001:r--,group::---,mask::r--,other::--- */
-static const unsigned char for_1001[] = { 2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 4, 0, 0xe9, 3, 0, 0, 4, 0, 0, 0, 255, 255,
-                                          255, 255, 16, 0, 4, 0, 255, 255, 255, 255, 32, 0, 0, 0, 255, 255, 255, 255 };
+static const unsigned char for_1001[] = { 2,   0,   0,   0,   1,   0,    6,  0,   255, 255, 255,
+                                          255, 2,   0,   4,   0,   0xe9, 3,  0,   0,   4,   0,
+                                          0,   0,   255, 255, 255, 255,  16, 0,   4,   0,   255,
+                                          255, 255, 255, 32,  0,   0,    0,  255, 255, 255, 255 };
 
-/* --- between it and storage ------------------------------------------------------------------------- */
+/* --- between it and storage ------------------------------------------------------------------- */
 
-/* What happens to answers that carry an ACL, once; both edges have it, the lower one comes first. */
+/* What happens to answers that carry an ACL, once; both edges have it, the lower one comes
+ * first. */
 static struct {
     const void *instead; /* these bytes are answered */
     size_t size;
@@ -28,7 +32,8 @@ static struct {
 static void
 between_every (const struct call *call)
 {
-    if (between.armed && call->op == FOP_getxattr && call->name && strcmp (call->name, ACL_NAME) == 0)
+    if (between.armed && call->op == FOP_getxattr && call->name
+        && strcmp (call->name, ACL_NAME) == 0)
         call_wind (call, FIRST_CHILD (call->this), NULL);
     else
         call_pass (call);
@@ -60,7 +65,7 @@ static const struct xlator_api between_api = {
     .every_cbk = between_every_cbk,
 };
 
-/* --- the world -------------------------------------------------------------------------------------- */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static struct world
 begin (const char *options)
@@ -117,7 +122,8 @@ reads (struct world *w, inode_t *inode, uid_t uid)
     return w->r;
 }
 
-/* Storage acts as who asked last, on this thread too: root, before the directory is touched behind it. */
+/* Storage acts as who asked last, on this thread too: root, before the directory is touched behind
+ * it. */
 static void
 act_as_root (struct world *w)
 {
@@ -164,7 +170,7 @@ file_with (struct world *w, mode_t mode)
     return inode;
 }
 
-/* --- tests ------------------------------------------------------------------------------------------ */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 START_TEST (asks_once)
 {
@@ -243,7 +249,8 @@ START_TEST (keeps_nothing_that_changed_on_its_way)
     root_sets_acl (&w, inode, for_1001, sizeof for_1001);
     between.meanwhile = close_file;
     between.armed = true;
-    ck_assert_int_eq (reads (&w, inode, 1001), -EACCES); /* it was judged again, by what it is now */
+    ck_assert_int_eq (reads (&w, inode, 1001), -EACCES); /* it was judged again, by what it is
+                                                            now */
     ck_assert (!between.armed);
     ck_assert_int_eq (reads (&w, inode, 1001), -EACCES);
     g_clear_pointer (&inode, inode_unref);
@@ -256,8 +263,8 @@ START_TEST (drops_what_it_is_told_of)
     struct world w = begin (OVER ("option timeout 1d\n"));
     g_autoptr (inode_t) inode = file_with (&w, 0644);
     g_autofree char *path = world_path (&w, "file");
-    struct invalidation one = { .inode = inode, .what = INVALIDATE_ATTRIBUTES }, names = { .what = INVALIDATE_NAMES },
-                        all = { .what = INVALIDATE_ALL };
+    struct invalidation one = { .inode = inode, .what = INVALIDATE_ATTRIBUTES },
+                        names = { .what = INVALIDATE_NAMES }, all = { .what = INVALIDATE_ALL };
 
     ck_assert_int_eq (reads (&w, inode, 1001), 0);
     act_as_root (&w);
@@ -280,13 +287,16 @@ END_TEST
 /* Each of these in place of the right one: the owner goes by the mode, all others may nothing. */
 START_TEST (trusts_no_malformed_acl)
 {
-    static const unsigned char two_masks[] = { 2, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 4, 0, 7, 0, 0, 0, 0, 0, 16, 0, 7, 0, 0, 0, 0, 0,
-                                               16, 0, 7, 0, 0, 0, 0, 0, 32, 0, 7, 0, 0, 0, 0, 0 };
+    static const unsigned char two_masks[] = { 2, 0, 0, 0, 1, 0,  6,  0, 0, 0, 0, 0, 4, 0,  7,
+                                               0, 0, 0, 0, 0, 16, 0,  7, 0, 0, 0, 0, 0, 16, 0,
+                                               7, 0, 0, 0, 0, 0,  32, 0, 7, 0, 0, 0, 0, 0 };
     static const struct {
         const void *bytes;
         size_t size;
-    } bad[] = { { for_1001, 3 }, { for_1001, sizeof for_1001 - 8 }, { for_1001, sizeof for_1001 - 3 }, { "\1\0\0\0", 4 },
-                { "\2\0\0\0\100\0\7\0\0\0\0\0", 12 }, { two_masks, sizeof two_masks } };
+    } bad[] = {
+        { for_1001, 3 },   { for_1001, sizeof for_1001 - 8 },    { for_1001, sizeof for_1001 - 3 },
+        { "\1\0\0\0", 4 }, { "\2\0\0\0\100\0\7\0\0\0\0\0", 12 }, { two_masks, sizeof two_masks }
+    };
 
     for (size_t i = 0; i < G_N_ELEMENTS (bad); i++) {
         struct world w = begin (OVER ("option timeout 1d\n"));
@@ -316,7 +326,8 @@ START_TEST (asks_not_about_everybody)
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
     ck_assert_uint_eq (dumped (&w, "refused"), 1);
     w.client->pid = -1;
-    ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES); /* storage's word, as it acts as him */
+    /* storage's word, as it acts as him */
+    ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
     ck_assert_uint_eq (dumped (&w, "refused"), 1);
     w.client->pid = 1;
     be (&w, 1005);
@@ -334,7 +345,8 @@ TEST_PROGRAM (test_posix_acl)
     TCase *tcase = tcase_create ("posix-acl");
     const char *dir = "/dev/shm/windlass-acl-probe";
 
-    if (geteuid () != 0 || g_mkdir (dir, 0700) < 0 || setxattr (dir, ACL_NAME, for_1001, sizeof for_1001, 0) < 0) {
+    if (geteuid () != 0 || g_mkdir (dir, 0700) < 0
+        || setxattr (dir, ACL_NAME, for_1001, sizeof for_1001, 0) < 0) {
         g_rmdir (dir);
         puts ("needs root, and ACLs on /dev/shm");
         return 77;

@@ -2,16 +2,16 @@
 /* longer */
 /* builds: debug tsan */
 /*
- * system/posix-acl decides as the kernel: thousands of cases (rights.h), each done with system calls on a bare directory, by a
- * thread that acts as the caller, and with requests of that caller through the translator. Result, errno, and what the
- * directories have become are compared.
+ * system/posix-acl decides as the kernel: thousands of cases (rights.h), each done with system
+ * calls on a bare directory, by a thread that acts as the caller, and with requests of that caller
+ * through the translator. Result, errno, and what the directories have become are compared.
  *
- * Twice: over storage that acts as root and refuses nothing, so that the translator alone decides; and over one that acts as
- * the caller. WINDLASS_SEED and WINDLASS_CASES have it do others.
+ * Twice: over storage that acts as root and refuses nothing, so that the translator alone decides;
+ * and over one that acts as the caller. WINDLASS_SEED and WINDLASS_CASES have it do others.
  */
 #include "posix_world.h"
 
-#include "core/chance.h"
+#include "core/time/seeded-chance.h"
 
 #include "../mount/programs/rights.h"
 
@@ -20,9 +20,10 @@
 
 #define OVER_POSIX "end-volume\nvolume acl\ntype system/posix-acl\nsubvolumes posix\n"
 
-/* --- the other thread ------------------------------------------------------------------------------ */
+/* --- the other thread ------------------------------------------------------------------------- */
 
-/* Does what a bare directory asks for, since storage leaves this thread with the ids of whom it served. */
+/* Does what a bare directory asks for, since storage leaves this thread with the ids of whom it
+ * served. */
 static struct {
     pthread_t thread;
     sem_t asked, done;
@@ -53,7 +54,7 @@ on_bare (void (*fn) (void *data), void *data)
         sem_wait (&bare.done);
 }
 
-/* --- one case --------------------------------------------------------------------------------------- */
+/* --- one case --------------------------------------------------------------------------------- */
 
 struct both {
     struct world *w;
@@ -81,7 +82,8 @@ see_scenes (void *data)
 {
     struct both *b = data;
     const enum verb verb = b->c.verb;
-    const bool sets_acl = verb == V_SETACL && b->c.value.size > 4; /* to remove one takes setgid away in tmpfs alone */
+    /* to remove one takes setgid away in tmpfs alone */
+    const bool sets_acl = verb == V_SETACL && b->c.value.size > 4;
     const bool all = b->acts || verb == V_CHMOD || verb == V_FCHMOD || sets_acl;
 
     scene_print (b->bare, all ? 07777 : 01777, b->acts, b->wanted_state);
@@ -115,7 +117,8 @@ way_clear (struct way *way)
     inode_unref (way->inode);
 }
 
-/* Step by step, as the kernel goes. 0: it is there; -ENOENT, and dir: only the last name isn't; way->scene NULL otherwise. */
+/* Step by step, as the kernel goes. 0: it is there; -ENOENT, and dir: only the last name isn't;
+ * way->scene NULL otherwise. */
 static int
 go (struct world *w, const char *scene, const char *dir, const char *name, struct way *way)
 {
@@ -137,15 +140,18 @@ create (struct world *w, const struct rcase *c, inode_t *dir, uint32_t flags)
 static int
 set_times (struct world *w, const struct rcase *c, loc_t *loc, fd_t *fd)
 {
-    struct iatt to = { .ia_atime = c->times[0].tv_sec, .ia_atime_nsec = (uint32_t) c->times[0].tv_nsec,
-                       .ia_mtime = c->times[1].tv_sec, .ia_mtime_nsec = (uint32_t) c->times[1].tv_nsec };
+    struct iatt to = { .ia_atime = c->times[0].tv_sec,
+                       .ia_atime_nsec = (uint32_t) c->times[0].tv_nsec,
+                       .ia_mtime = c->times[1].tv_sec,
+                       .ia_mtime_nsec = (uint32_t) c->times[1].tv_nsec };
     uint32_t valid = 0;
 
     if (c->times[0].tv_nsec != UTIME_OMIT)
         valid |= IATT_ATIME | (c->times[0].tv_nsec == UTIME_NOW ? IATT_ATIME_NOW : 0);
     if (c->times[1].tv_nsec != UTIME_OMIT)
         valid |= IATT_MTIME | (c->times[1].tv_nsec == UTIME_NOW ? IATT_MTIME_NOW : 0);
-    return fd ? sync_fsetattr (w->client, fd, &to, valid, NULL, NULL) : sync_setattr (w->client, loc, &to, valid, NULL, NULL);
+    return fd ? sync_fsetattr (w->client, fd, &to, valid, NULL, NULL)
+              : sync_setattr (w->client, loc, &to, valid, NULL, NULL);
 }
 
 static int
@@ -154,7 +160,8 @@ set_xattr (struct world *w, const struct rcase *c, loc_t *loc, fd_t *fd)
     g_autoptr (dict_t) dict = dict_new ();
 
     dict_set (dict, c->xattr, c->value.bytes, c->value.size);
-    return fd ? sync_fsetxattr (w->client, fd, dict, 0, NULL, NULL) : sync_setxattr (w->client, loc, dict, 0, NULL, NULL);
+    return fd ? sync_fsetxattr (w->client, fd, dict, 0, NULL, NULL)
+              : sync_setxattr (w->client, loc, dict, 0, NULL, NULL);
 }
 
 static int
@@ -211,7 +218,9 @@ static int
 rename_it (struct world *w, const struct rcase *c, struct way *from, struct way *to)
 {
     loc_t oldloc = { .name = c->name, .parent = from->dir, .inode = from->inode };
-    loc_t newloc = { .name = c->name2, .parent = to->dir, .inode = c->random & 1 ? to->inode : NULL };
+    loc_t newloc = { .name = c->name2,
+                     .parent = to->dir,
+                     .inode = c->random & 1 ? to->inode : NULL };
 
     if (to->inode && c->flags & RENAME_NOREPLACE)
         return -EEXIST;
@@ -227,7 +236,8 @@ to_second (struct both *b, struct way *from)
     int r = go (b->w, b->back, b->c.dir2, b->c.name2, &to);
 
     if (r == 0 || (r == -ENOENT && to.dir))
-        r = b->c.verb == V_LINK ? link_it (b->w, &b->c, from, &to) : rename_it (b->w, &b->c, from, &to);
+        r = b->c.verb == V_LINK ? link_it (b->w, &b->c, from, &to)
+                                : rename_it (b->w, &b->c, from, &to);
     way_clear (&to);
     return r;
 }
@@ -235,7 +245,9 @@ to_second (struct both *b, struct way *from)
 static int
 on_inode (struct world *w, const struct rcase *c, struct way *way)
 {
-    loc_t loc = { .inode = way->inode }, entry = { .name = c->name, .parent = way->dir, .inode = c->random & 1 ? way->inode : NULL };
+    loc_t loc = { .inode = way->inode }, entry = { .name = c->name,
+                                                   .parent = way->dir,
+                                                   .inode = c->random & 1 ? way->inode : NULL };
     struct iatt to = { .ia_prot = c->mode & 07777, .ia_uid = c->to_uid, .ia_gid = c->to_gid };
 
     switch (c->verb) {
@@ -328,7 +340,8 @@ static int
 by_path (struct both *b)
 {
     const struct rcase *c = &b->c;
-    const bool makes = c->verb == V_CREATE || c->verb == V_MKDIR || c->verb == V_MKNOD || c->verb == V_SYMLINK;
+    const bool makes = c->verb == V_CREATE || c->verb == V_MKDIR || c->verb == V_MKNOD
+                    || c->verb == V_SYMLINK;
     struct way way = { 0 };
     int r;
 
@@ -337,12 +350,13 @@ by_path (struct both *b)
     if (r == -ENOENT && way.dir && makes)
         r = make (b->w, c, &way);
     else if (r == 0)
-        r = c->verb == V_LINK || c->verb == V_RENAME ? to_second (b, &way) : on_inode (b->w, c, &way);
+        r = c->verb == V_LINK || c->verb == V_RENAME ? to_second (b, &way)
+                                                     : on_inode (b->w, c, &way);
     way_clear (&way);
     return r;
 }
 
-/* --- all -------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static bool
 agree (struct both *b)
@@ -359,8 +373,10 @@ agree (struct both *b)
     same = b->got == b->wanted && strcmp (b->got_state->str, b->wanted_state->str) == 0;
     if (!same) {
         case_print (&b->c, text);
-        printf ("seed %" G_GUINT64_FORMAT ", storage acts as the caller: %d\n%sthe kernel: %s, here: %s\n%s%s", b->seed, b->acts, text->str,
-                b->wanted < 0 ? strerror (-b->wanted) : "done", b->got < 0 ? strerror (-b->got) : "done", b->wanted_state->str,
+        printf ("seed %" G_GUINT64_FORMAT
+                ", storage acts as the caller: %d\n%sthe kernel: %s, here: %s\n%s%s",
+                b->seed, b->acts, text->str, b->wanted < 0 ? strerror (-b->wanted) : "done",
+                b->got < 0 ? strerror (-b->got) : "done", b->wanted_state->str,
                 strcmp (b->got_state->str, b->wanted_state->str) == 0 ? "" : b->got_state->str);
     }
     g_string_free (b->wanted_state, TRUE);
@@ -384,7 +400,8 @@ static void
 compare (bool acts)
 {
     const char *text = g_getenv ("WINDLASS_SEED"), *number = g_getenv ("WINDLASS_CASES");
-    const uint64_t seed = text ? strtoull (text, NULL, 10) : 1, cases = number ? strtoull (number, NULL, 10) : test_amount (1000, 4000);
+    const uint64_t seed = text ? strtoull (text, NULL, 10) : 1,
+                   cases = number ? strtoull (number, NULL, 10) : test_amount (1000, 4000);
     unsigned differ = 0, refused = 0;
     struct world w;
 
@@ -394,7 +411,9 @@ compare (bool acts)
     g_autofree char *bare_dir = g_strconcat (w.dir, "-bare", NULL);
     ck_assert_int_eq (g_mkdir (bare_dir, 0755), 0);
     for (uint64_t i = 0; i < cases && differ < 10; i++) {
-        struct both b = { .w = &w, .acts = acts, .seed = text && cases == 1 ? seed : chance_number (seed, i) };
+        struct both b = { .w = &w,
+                          .acts = acts,
+                          .seed = text && cases == 1 ? seed : chance_number (seed, i) };
 
         b.c = pick_case (b.seed);
         b.bare = g_strdup_printf ("%s/scene", bare_dir);
@@ -404,8 +423,9 @@ compare (bool acts)
         g_free (b.bare);
         g_free (b.back);
     }
-    printf ("seed %" G_GUINT64_FORMAT ", storage acts as the caller: %d, %" G_GUINT64_FORMAT " cases, %u refused, %u differ\n", seed, acts, cases,
-            refused, differ);
+    printf ("seed %" G_GUINT64_FORMAT ", storage acts as the caller: %d, %" G_GUINT64_FORMAT
+            " cases, %u refused, %u differ\n",
+            seed, acts, cases, refused, differ);
     be (&w, NULL);
     world_end (&w);
     on_bare (remove_dir, bare_dir);
@@ -435,7 +455,8 @@ has_acls (const char *dir)
 
     if (!g_mkdtemp (path))
         return false;
-    has = setxattr (path, ACL_ACCESS, acl.bytes, acl.size, 0) == 0 && setxattr (path, "user.x", "1", 1, 0) == 0;
+    has = setxattr (path, ACL_ACCESS, acl.bytes, acl.size, 0) == 0
+       && setxattr (path, "user.x", "1", 1, 0) == 0;
     g_rmdir (path);
     return has;
 }

@@ -3,7 +3,7 @@
 /* storage/posix with more files open than the process may have descriptors. */
 #include "posix_world.h"
 
-#include "core/thread.h"
+#include "core/time/thread.h"
 
 #include <sched.h>
 #include <sys/file.h>
@@ -12,7 +12,8 @@
 #define LIMIT 64
 #define FILES 150
 
-/* A world with few descriptors, in which FILES files are open. Needs file handles: else w.by_name. */
+/* A world with few descriptors, in which FILES files are open. Needs file handles: else
+ * w.by_name. */
 struct crowded {
     struct world w;
     fd_t *fds[FILES];
@@ -118,7 +119,8 @@ START_TEST (inodes_leave_room)
                 world_stat (&c.w, c.fds[i]->inode);
                 ck_assert_int_eq (c.w.r, 0);
             }
-        ck_assert_uint_le (world_descriptors (), LIMIT - LIMIT / 8 + 3); /* the one that counts, and what check has with high numbers */
+        /* the one that counts, and what check has with high numbers */
+        ck_assert_uint_le (world_descriptors (), LIMIT - LIMIT / 8 + 3);
     }
     crowded_end (&c);
 }
@@ -131,7 +133,8 @@ START_TEST (rights_are_those_of_the_open)
 
     if (!c.w.by_name) {
         struct iatt nothing = { .ia_prot = 0 };
-        fd_t *reader = without (&c), *writer = world_open (&c.w, reader->inode, O_WRONLY | O_APPEND);
+        fd_t *reader = without (&c),
+             *writer = world_open (&c.w, reader->inode, O_WRONLY | O_APPEND);
         loc_t loc = { .inode = reader->inode };
         ck_assert (!has_descriptor (&c.w, writer));
         ck_assert_int_eq (sync_setattr (c.w.client, &loc, &nothing, IATT_MODE, NULL, NULL), 0);
@@ -150,7 +153,8 @@ START_TEST (rights_are_those_of_the_open)
         ck_assert (!has_descriptor (&c.w, writer) && !has_descriptor (&c.w, reader));
         fd_unref (writer);
         fd_t *cut = world_open (&c.w, reader->inode, O_RDWR | O_TRUNC);
-        ck_assert_int_eq (world_write (&c.w, cut, "abc", 0), 3); /* cut off once, not with each request */
+        /* cut off once, not with each request */
+        ck_assert_int_eq (world_write (&c.w, cut, "abc", 0), 3);
         ck_assert_int_eq (world_write (&c.w, cut, "def", 3), 3);
         expect_text (&c.w, reader, "abcdef");
         fd_unref (cut);
@@ -171,7 +175,8 @@ START_TEST (what_loses_its_name_lives_on)
             if (i < FILES - 4)
                 ck_assert_int_eq (world_unlink (&c.w, c.w.root, name), 0);
             else if (i < FILES - 2)
-                ck_assert_int_eq (world_rename (&c.w, c.w.root, i % 2 ? "f0" : "f1", c.w.root, name, 0), 0);
+                ck_assert_int_eq (
+                    world_rename (&c.w, c.w.root, i % 2 ? "f0" : "f1", c.w.root, name, 0), 0);
             else
                 ck_assert_int_eq (unlink (path), 0); /* past us */
         }
@@ -210,7 +215,8 @@ START_TEST (locks_last)
         ck_assert (has_descriptor (&c.w, fd));
         expect_text (&c.w, other, "");
         ck_assert_int_eq (world_write (&c.w, fd, "x", 0), 1);
-        ck_assert_int_eq (sync_flock (c.w.client, other, LOCK_EX | LOCK_NB, NULL, NULL), -EWOULDBLOCK);
+        ck_assert_int_eq (sync_flock (c.w.client, other, LOCK_EX | LOCK_NB, NULL, NULL),
+                          -EWOULDBLOCK);
         ck_assert_int_eq (lock (&c.w, other, 2, F_WRLCK), -EAGAIN);
         ck_assert_int_eq (lock (&c.w, fd, 1, F_UNLCK), 0);
         ck_assert_int_eq (lock (&c.w, other, 2, F_WRLCK), 0);
@@ -284,7 +290,8 @@ START_TEST (room_is_used_when_there_is_some)
 }
 END_TEST
 
-/* Threads that read and write the same files, while others are closed and opened: at some moment each file gets a descriptor. */
+/* Threads that read and write the same files, while others are closed and opened: at some moment
+ * each file gets a descriptor. */
 #define HANDS 4
 #define SHARED 8
 
@@ -321,7 +328,9 @@ START_TEST (threads_share_files_without_descriptors)
 
     if (!c.w.by_name) {
         for (unsigned i = 0; i < HANDS; i++) {
-            hands[i] = (struct hand){ .w = c.w, .fds = c.fds + FILES - SHARED, .number = i, .enough = &enough };
+            hands[i] = (struct hand){
+                .w = c.w, .fds = c.fds + FILES - SHARED, .number = i, .enough = &enough
+            };
             hands[i].w.client = client_new (c.w.graph->top);
             ck_assert_int_eq (thread_new (&hands[i].thread, "hand", hand_run, &hands[i]), 0);
         }

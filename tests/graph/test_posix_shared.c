@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* storage/posix among others: locks, callers with other ids, few descriptors, changes behind its back, and
- * how it starts. */
+/* storage/posix among others: locks, callers with other ids, few descriptors, changes behind its
+ * back, and how it starts. */
 #include "posix_world.h"
 
-#include "core/clock.h"
-#include "core/thread.h"
+#include "core/time/clock.h"
+#include "core/time/thread.h"
 
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -15,7 +15,11 @@
 static int
 lock (struct client *client, fd_t *fd, uint64_t owner, int cmd, short type, off_t start, off_t len)
 {
-    struct gf_flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len, .l_pid = owner == 1 ? 4711 : 0 };
+    struct gf_flock range = { .l_type = type,
+                              .l_whence = SEEK_SET,
+                              .l_start = start,
+                              .l_len = len,
+                              .l_pid = owner == 1 ? 4711 : 0 };
 
     client->lk_owner = owner;
     return sync_lk (client, fd, cmd, &range, NULL, NULL);
@@ -24,7 +28,9 @@ lock (struct client *client, fd_t *fd, uint64_t owner, int cmd, short type, off_
 static struct gf_flock
 lock_in_the_way (struct world *w, fd_t *fd, uint64_t owner, off_t start, off_t len)
 {
-    struct gf_flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = len };
+    struct gf_flock range = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = len
+    };
     struct lk_reply reply;
 
     w->client->lk_owner = owner;
@@ -37,7 +43,8 @@ lock_in_the_way (struct world *w, fd_t *fd, uint64_t owner, off_t start, off_t l
 START_TEST (owners_lock_each_other_out)
 {
     struct world w = world_begin (world_modes[_i]);
-    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *reader = world_open (&w, fd->inode, O_RDONLY);
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
+         *reader = world_open (&w, fd->inode, O_RDONLY);
 
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 0, 10), 0);
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 5, 10), 0); /* his own */
@@ -56,9 +63,11 @@ START_TEST (owners_lock_each_other_out)
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_UNLCK, 12, 0), 0);
     ck_assert_int_eq (lock (w.client, fd, 2, F_SETLK, F_RDLCK, 12, 1), 0);
     w.client->lk_owner = 1;
-    ck_assert_int_eq (sync_flush (w.client, reader, NULL, NULL), 0); /* any descriptor of the file */
+    /* any descriptor of the file */
+    ck_assert_int_eq (sync_flush (w.client, reader, NULL, NULL), 0);
     ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 0, 10), 0);
-    ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 30, 1), -EAGAIN); /* 2 still has his */
+    /* 2 still has his */
+    ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 30, 1), -EAGAIN);
     ck_assert_int_eq (lock (w.client, fd, 9, F_SETLK, F_UNLCK, 0, 0), 0);
     fd_unref (fd);
     fd_unref (reader);
@@ -97,8 +106,11 @@ patient_start (struct patient *patient)
 START_TEST (who_waits_for_a_lock_gets_it)
 {
     struct world w = world_begin (world_modes[0]);
-    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other = world_open (&w, fd->inode, O_RDWR);
-    struct patient patient = { .client = client_new (w.graph->top), .fd = other, .flock = _i, .r = 1 };
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
+         *other = world_open (&w, fd->inode, O_RDWR);
+    struct patient patient = {
+        .client = client_new (w.graph->top), .fd = other, .flock = _i, .r = 1
+    };
 
     ck_assert_int_eq (_i ? sync_flock (w.client, fd, LOCK_EX, NULL, NULL)
                          : lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
@@ -145,8 +157,8 @@ asked_lk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
 }
 
 static void
-asked_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                 dict_t *xdata)
+asked_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, dict_t *xdata)
 {
     asked_answer (cookie, op_ret, op_errno);
 }
@@ -155,7 +167,8 @@ asked_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 static int
 lock_interrupted (struct world *w, fd_t *fd, bool flock, unsigned after)
 {
-    struct asked asked = { .lock = PTHREAD_MUTEX_INITIALIZER, .answered = PTHREAD_COND_INITIALIZER };
+    struct asked asked = { .lock = PTHREAD_MUTEX_INITIALIZER,
+                           .answered = PTHREAD_COND_INITIALIZER };
     struct gf_flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     call_stack_t *root = stack_new (&w->client->xlator);
 
@@ -163,11 +176,11 @@ lock_interrupted (struct world *w, fd_t *fd, bool flock, unsigned after)
     root->gid = getegid ();
     root->lk_owner = 7;
     if (flock)
-        STACK_WIND_COOKIE (&root->frames[0], asked_flock_cbk, &asked, w->graph->top, flock, fd, LOCK_EX,
-                           NULL);
+        STACK_WIND_COOKIE (&root->frames[0], asked_flock_cbk, &asked, w->graph->top, flock, fd,
+                           LOCK_EX, NULL);
     else
-        STACK_WIND_COOKIE (&root->frames[0], asked_lk_cbk, &asked, w->graph->top, lk, fd, F_SETLKW, &range,
-                           NULL);
+        STACK_WIND_COOKIE (&root->frames[0], asked_lk_cbk, &asked, w->graph->top, lk, fd, F_SETLKW,
+                           &range, NULL);
     g_usleep (after);
     stack_interrupt (root);
     pthread_mutex_lock (&asked.lock);
@@ -181,7 +194,8 @@ lock_interrupted (struct world *w, fd_t *fd, bool flock, unsigned after)
 START_TEST (who_waits_for_a_lock_is_interrupted)
 {
     struct world w = world_begin (world_modes[0]);
-    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other = world_open (&w, fd->inode, O_RDWR);
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
+         *other = world_open (&w, fd->inode, O_RDWR);
 
     ck_assert_int_eq (sync_flock (w.client, fd, LOCK_EX, NULL, NULL), 0);
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
@@ -198,7 +212,8 @@ END_TEST
 START_TEST (the_end_of_the_graph_ends_waiting)
 {
     struct world w = world_begin (world_modes[0]);
-    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other = world_open (&w, fd->inode, O_RDWR);
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
+         *other = world_open (&w, fd->inode, O_RDWR);
     struct patient patient = { .client = client_new (w.graph->top), .fd = other, .r = 1 };
 
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
@@ -227,7 +242,8 @@ START_TEST (callers_have_their_own_rights)
     g_autoptr (dict_t) dict = dict_new ();
 
     ck_assert_int_eq (sync_setattr (w.client, &loc, &set, IATT_MODE, NULL, NULL), 0);
-    ck_assert_int_eq (sync_setattr (w.client, &dirloc, &open_to_group, IATT_MODE | IATT_GID, NULL, NULL), 0);
+    ck_assert_int_eq (
+        sync_setattr (w.client, &dirloc, &open_to_group, IATT_MODE | IATT_GID, NULL, NULL), 0);
     w.client->uid = w.client->gid = 1000;
     ck_assert_ptr_null (world_create (&w, w.root, "mine", O_RDWR, 0644));
     ck_assert_int_eq (w.r, -EACCES);
@@ -243,11 +259,13 @@ START_TEST (callers_have_their_own_rights)
     ck_assert_uint_eq (buf.ia_uid, 1000);
     ck_assert_uint_eq (buf.ia_gid, 1000);
     ck_assert_int_eq (sync_setattr (w.client, &loc, &set, IATT_GID, NULL, NULL), -EPERM);
-    ck_assert_int_eq (sync_fsetattr (w.client, mine, &set, IATT_GID, NULL, NULL), 0); /* a group of his */
+    /* a group of his */
+    ck_assert_int_eq (sync_fsetattr (w.client, mine, &set, IATT_GID, NULL, NULL), 0);
     dict_set (dict, "trusted.x", "1", 1);
     ck_assert_int_eq (sync_fsetxattr (w.client, mine, dict, 0, NULL, NULL), -EPERM);
     ck_assert_int_eq (world_write (&w, fd, "x", 0), 1); /* the file was opened by root */
-    ck_assert_uint_eq (world_stat (&w, fd->inode).ia_prot, 0777); /* setuid goes when another writes */
+    /* setuid goes when another writes */
+    ck_assert_uint_eq (world_stat (&w, fd->inode).ia_prot, 0777);
     w.client->uid = w.client->gid = 0;
     w.client->ngroups = 0;
     ck_assert_int_eq (sync_fsetxattr (w.client, mine, dict, 0, NULL, NULL), 0);
@@ -355,7 +373,8 @@ maker_run (void *data)
     return NULL;
 }
 
-/* storage/posix asks again for 0.1 s and more, in which who makes it may have no processor: once more, then. */
+/* storage/posix asks again for 0.1 s and more, in which who makes it may have no processor: once
+ * more, then. */
 static void
 stat_while_made (world *w, inode_t *inode)
 {
@@ -368,7 +387,8 @@ stat_while_made (world *w, inode_t *inode)
     } while (w->r == -ENOMEM && clock_now () - begin >= 100000000 && ++tries < 100);
 }
 
-/* A file removed behind our back stays stale while its number is given to another: ext4 says ENOMEM for a moment. */
+/* A file removed behind our back stays stale while its number is given to another: ext4 says ENOMEM
+ * for a moment. */
 START_TEST (a_number_that_is_given_away_is_stale)
 {
     g_auto (world) w = world_begin (world_modes[2]);

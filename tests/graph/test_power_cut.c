@@ -4,11 +4,12 @@
 /* debug/power-cut over storage/posix: what is there after a cut, operation by operation. */
 #include "posix_world.h"
 
-#include "core/log.h"
+#include "core/base/log.h"
 
 #include <sys/xattr.h>
 
-#define POWER_CUT(options) "end-volume\nvolume power-cut\ntype debug/power-cut\n" options "subvolumes posix\n"
+#define POWER_CUT(options) \
+    "end-volume\nvolume power-cut\ntype debug/power-cut\n" options "subvolumes posix\n"
 
 /* What a command of the top says. */
 static char *
@@ -73,11 +74,11 @@ expect_stored (const struct world *w, const char *name, const char *expected)
 {
     g_autofree char *text = stored (w, name);
 
-    ck_assert_msg (g_strcmp0 (text, expected) == 0, "'%s' is '%s', not '%s'", name, text ? text : "gone",
-                   expected ? expected : "gone");
+    ck_assert_msg (g_strcmp0 (text, expected) == 0, "'%s' is '%s', not '%s'", name,
+                   text ? text : "gone", expected ? expected : "gone");
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------ */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 START_TEST (all_is_refused_after_a_cut)
 {
@@ -111,7 +112,9 @@ START_TEST (each_way_to_make_bytes_durable)
         g_autoptr (inode_t) inode = world_look (&w, w.root, "f");
         fd = world_open (&w, inode, O_RDWR | O_DSYNC);
     }
-    ck_assert_int_eq (sync_writev (w.client, fd, &iov, 1, 0, _i == BY_WRITE_FLAG ? O_DSYNC : 0, NULL, NULL, NULL), 3);
+    ck_assert_int_eq (sync_writev (w.client, fd, &iov, 1, 0, _i == BY_WRITE_FLAG ? O_DSYNC : 0,
+                                   NULL, NULL, NULL),
+                      3);
     if (_i == BY_FSYNC || _i == BY_FDATASYNC)
         ck_assert_int_eq (sync_fsync (w.client, fd, _i == BY_FDATASYNC, NULL, NULL), 0);
     fd_unref (fd);
@@ -140,7 +143,19 @@ START_TEST (a_synchronous_write_beside_another)
 }
 END_TEST
 
-enum { CUT_OFF, OPEN_TRUNC, CREATE_TRUNC, GROW, PUNCH, DISCARD, ZEROFILL, ALLOCATE, APPEND, COPY, KINDS };
+enum {
+    CUT_OFF,
+    OPEN_TRUNC,
+    CREATE_TRUNC,
+    GROW,
+    PUNCH,
+    DISCARD,
+    ZEROFILL,
+    ALLOCATE,
+    APPEND,
+    COPY,
+    KINDS
+};
 
 static void
 change (struct world *w, fd_t *fd, int kind)
@@ -180,7 +195,8 @@ change (struct world *w, fd_t *fd, int kind)
 START_TEST (each_change_of_bytes_is_undone)
 {
     const uint64_t limits[] = { 1 << 20, 0 }; /* in memory, and in a file */
-    g_autofree char *options = g_strdup_printf (POWER_CUT ("option memory-limit %d\n"), (int) limits[_i % 2]);
+    g_autofree char *options = g_strdup_printf (POWER_CUT ("option memory-limit %d\n"),
+                                                (int) limits[_i % 2]);
     struct world w = world_begin (options);
     g_autofree char *text = g_strnfill (9000, 'x');
     fd_t *fd = make (&w, "f", text);
@@ -195,7 +211,8 @@ START_TEST (each_change_of_bytes_is_undone)
 }
 END_TEST
 
-/* Each sector is as it was or as it was written, never a mixture, and some are this and some that. */
+/* Each sector is as it was or as it was written, never a mixture, and some are this and some
+ * that. */
 START_TEST (torn_writes_are_whole_sectors)
 {
     struct world w = world_begin (POWER_CUT ("option data torn\noption seed 3\n"));
@@ -209,7 +226,8 @@ START_TEST (torn_writes_are_whole_sectors)
     cut (&w);
     g_autofree char *text = stored (&w, "f");
     for (unsigned i = 0; i < 64; i++) {
-        ck_assert (memcmp (text + i * 512, old, 512) == 0 || memcmp (text + i * 512, new, 512) == 0);
+        ck_assert (memcmp (text + i * 512, old, 512) == 0
+                   || memcmp (text + i * 512, new, 512) == 0);
         kept += text[i * 512] == 'n';
     }
     ck_assert_uint_gt (kept, 8);
@@ -225,10 +243,12 @@ START_TEST (sizes_ahead_of_data)
     unsigned zeros = 0, ends = 0;
 
     for (int seed = 0; seed < 30; seed++) {
-        g_autofree char *options = g_strdup_printf (POWER_CUT ("option data random\noption sizes %s\noption seed %d\n"),
-                                                    early ? "early" : "data", seed);
+        g_autofree char *options =
+            g_strdup_printf (POWER_CUT ("option data random\noption sizes %s\noption seed %d\n"),
+                             early ? "early" : "data", seed);
         struct world w = world_begin (options);
-        g_autofree char *text = g_strnfill (5 * 4096, 'x'), *path = world_path (&w, "f"), *found = NULL;
+        g_autofree char *text = g_strnfill (5 * 4096, 'x'), *path = world_path (&w, "f"),
+                        *found = NULL;
         fd_t *fd = make (&w, "f", "x");
         gsize size;
 
@@ -246,7 +266,7 @@ START_TEST (sizes_ahead_of_data)
 }
 END_TEST
 
-/* --- attributes ------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 START_TEST (attributes_need_fsync)
 {
@@ -264,7 +284,8 @@ START_TEST (attributes_need_fsync)
     dict_set_str (dict, "user.a", "b");
     ck_assert_int_eq (sync_fsetattr (w.client, fd, &to, IATT_MODE | IATT_MTIME, NULL, NULL), 0);
     int xattrs = sync_setxattr (w.client, &loc, dict, 0, NULL, NULL);
-    ck_assert_int_eq (sync_fsync (w.client, fd, !synced, NULL, NULL), 0); /* fdatasync: not attributes */
+    /* fdatasync: not attributes */
+    ck_assert_int_eq (sync_fsync (w.client, fd, !synced, NULL, NULL), 0);
     fd_unref (fd);
     cut (&w);
     ck_assert_int_eq (stat (path, &after), 0);
@@ -276,12 +297,13 @@ START_TEST (attributes_need_fsync)
 }
 END_TEST
 
-/* --- names ------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 START_TEST (a_new_file_needs_its_directory)
 {
     const bool names_too = _i & 1, dir_too = _i & 2;
-    g_autofree char *options = g_strdup_printf (POWER_CUT ("option fsync %s\n"), names_too ? "file-and-names" : "file");
+    g_autofree char *options = g_strdup_printf (POWER_CUT ("option fsync %s\n"),
+                                                names_too ? "file-and-names" : "file");
     struct world w = world_begin (options);
     fd_t *fd = make (&w, "f", "hello");
 
@@ -365,11 +387,13 @@ START_TEST (a_tmpfile_that_gets_a_name)
 }
 END_TEST
 
-/* The removal of a directory takes along what was moved out of it: else the file would be in neither. */
+/* The removal of a directory takes along what was moved out of it: else the file would be in
+ * neither. */
 START_TEST (a_file_moved_out_of_a_directory_that_is_gone)
 {
     struct world w = world_begin (POWER_CUT (""));
-    g_autoptr (inode_t) from = world_mkdir (&w, w.root, "from", 0755), to = world_mkdir (&w, w.root, "to", 0755);
+    g_autoptr (inode_t) from = world_mkdir (&w, w.root, "from", 0755),
+                        to = world_mkdir (&w, w.root, "to", 0755);
     loc_t loc = { .name = "from", .parent = w.root, .inode = from };
 
     fd_unref (make (&w, "f", "hello"));
@@ -387,15 +411,19 @@ START_TEST (a_file_moved_out_of_a_directory_that_is_gone)
 }
 END_TEST
 
-/* However the dice fall: after a rename over a file the name has the old one or the new one, whole. */
+/* However the dice fall: after a rename over a file the name has the old one or the new one,
+ * whole. */
 START_TEST (rename_is_atomic)
 {
-    static const char *const rules[] = { "names random", "names ordered\noption journal-every 3", "names lose", "model ext4-ordered" };
-    const unsigned seeds = test_amount (_i == 3 ? 150 : 15, 150); /* in the last few have the new one */
+    static const char *const rules[] = { "names random", "names ordered\noption journal-every 3",
+                                         "names lose", "model ext4-ordered" };
+    /* in the last few have the new one */
+    const unsigned seeds = test_amount (_i == 3 ? 150 : 15, 150);
     unsigned old = 0, new = 0;
 
     for (unsigned seed = 0; seed < seeds; seed++) {
-        g_autofree char *options = g_strdup_printf (POWER_CUT ("option %s\noption seed %u\n"), rules[_i], seed);
+        g_autofree char *options = g_strdup_printf (POWER_CUT ("option %s\noption seed %u\n"),
+                                                    rules[_i], seed);
         struct world w = world_begin (options);
         g_autofree char *found = NULL;
         fd_t *fd = make (&w, "f", "old");
@@ -423,7 +451,8 @@ END_TEST
 START_TEST (ordered_names_are_a_prefix)
 {
     for (int seed = 0; seed < 50; seed++) {
-        g_autofree char *options = g_strdup_printf (POWER_CUT ("option names ordered\noption journal-every 4\noption seed %d\n"), seed);
+        g_autofree char *options = g_strdup_printf (
+            POWER_CUT ("option names ordered\noption journal-every 4\noption seed %d\n"), seed);
         struct world w = world_begin (options);
         bool over = false;
 
@@ -435,7 +464,8 @@ START_TEST (ordered_names_are_a_prefix)
         for (int i = 0; i < 10; i++) {
             g_autofree char *name = g_strdup_printf ("%d", i), *path = world_path (&w, name);
             const bool there = g_file_test (path, G_FILE_TEST_EXISTS);
-            ck_assert_msg (!there || !over, "seed %d: %d is there, and one before it isn't", seed, i);
+            ck_assert_msg (!there || !over, "seed %d: %d is there, and one before it isn't", seed,
+                           i);
             over |= !there;
         }
         world_end (&w);
@@ -447,7 +477,8 @@ END_TEST
 START_TEST (what_is_left_of_a_crash_is_removed)
 {
     struct world w = world_begin (POWER_CUT (""));
-    g_autofree char *hidden = world_path (&w, ".windlass-power-cut"), *below = g_build_filename (hidden, "1", "2", NULL);
+    g_autofree char *hidden = world_path (&w, ".windlass-power-cut"),
+                    *below = g_build_filename (hidden, "1", "2", NULL);
 
     ck_assert_int_eq (g_mkdir_with_parents (below, 0700), 0);
     ck_assert_ptr_null (world_look (&w, w.root, ".windlass-power-cut"));

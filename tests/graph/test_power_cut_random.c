@@ -2,15 +2,17 @@
 /* longer */
 /* builds: debug tsan */
 /*
- * Random changes over debug/power-cut, and beside it a simple model of what is durable: after the cut the directory is what the
- * model says. Each case is a seed; a failure names it, and POWER_CUT_SEED repeats one.
+ * Random changes over debug/power-cut, and beside it a simple model of what is durable: after the
+ * cut the directory is what the model says. Each case is a seed; a failure names it, and
+ * POWER_CUT_SEED repeats one.
  */
 #include "posix_world.h"
 
-#include "core/log.h"
-#include "core/random.h"
+#include "core/base/log.h"
+#include "core/time/random.h"
 
-#define POWER_CUT(options) "end-volume\nvolume power-cut\ntype debug/power-cut\n" options "subvolumes posix\n"
+#define POWER_CUT(options) \
+    "end-volume\nvolume power-cut\ntype debug/power-cut\n" options "subvolumes posix\n"
 #define STEPS 80
 #define NAMES 4
 
@@ -41,7 +43,7 @@ struct model {
     unsigned groups;
 };
 
-/* --- what is durable ------------------------------------------------------------------------------ */
+/* --- what is durable -------------------------------------------------------------------------- */
 
 static struct slot *
 slot_find (struct model *m, const struct object *dir, unsigned name)
@@ -117,7 +119,7 @@ slots_gone (struct model *m, const struct object *dir, const struct slot *place)
     }
 }
 
-/* --- the operations --------------------------------------------------------------------------------- */
+/* --- the operations --------------------------------------------------------------------------- */
 
 static unsigned
 pick (struct model *m, unsigned n)
@@ -270,7 +272,8 @@ remove_one (struct model *m)
     if (!victim)
         return;
     loc.inode = victim->inode;
-    r = victim->directory ? sync_rmdir (m->w.client, &loc, 0, NULL, NULL) : sync_unlink (m->w.client, &loc, 0, NULL, NULL);
+    r = victim->directory ? sync_rmdir (m->w.client, &loc, 0, NULL, NULL)
+                          : sync_unlink (m->w.client, &loc, 0, NULL, NULL);
     if (r < 0)
         return;
     inode_unlink (dir->inode, names[name]);
@@ -290,7 +293,8 @@ link_one (struct model *m)
 
     if (!file || dir->entries[name])
         return;
-    loc_t from = { .inode = file->inode }, to = { .name = names[name], .parent = dir->inode, .inode = file->inode };
+    loc_t from = { .inode = file->inode },
+          to = { .name = names[name], .parent = dir->inode, .inode = file->inode };
     struct link_reply reply;
     ck_assert_int_eq (sync_link (m->w.client, &from, &to, NULL, &reply), 0);
     inode_unref (inode_link (file->inode, dir->inode, names[name], &reply.buf));
@@ -311,7 +315,8 @@ couple_with_path (struct model *m, const struct slot *slot, const struct object 
 }
 
 static void
-renamed (struct model *m, struct object *dir, unsigned name, struct object *newdir, unsigned newname, bool exchange)
+renamed (struct model *m, struct object *dir, unsigned name, struct object *newdir,
+         unsigned newname, bool exchange)
 {
     struct object *moved = dir->entries[name], *victim = newdir->entries[newname];
     struct slot *from = slot_get (m, dir, name, moved), *to = slot_get (m, newdir, newname, victim);
@@ -344,7 +349,8 @@ rename_one (struct model *m)
 
     if (!dir->entries[name])
         return;
-    world_rename (&m->w, dir->inode, names[name], newdir->inode, names[newname], exchange ? RENAME_EXCHANGE : 0);
+    world_rename (&m->w, dir->inode, names[name], newdir->inode, names[newname],
+                  exchange ? RENAME_EXCHANGE : 0);
     if (m->w.r == 0 && dir->entries[name] != newdir->entries[newname])
         renamed (m, dir, name, newdir, newname, exchange);
 }
@@ -364,7 +370,7 @@ step (struct model *m)
     }
 }
 
-/* --- what is there ---------------------------------------------------------------------------------- */
+/* --- what is there ---------------------------------------------------------------------------- */
 
 static void
 compare_file (struct object *file, const char *path, GHashTable *inodes)
@@ -375,7 +381,8 @@ compare_file (struct object *file, const char *path, GHashTable *inodes)
 
     ck_assert_int_eq (stat (path, &st), 0);
     ck_assert (g_file_get_contents (path, &bytes, &size, NULL));
-    ck_assert_msg (size == file->durable->len && (size == 0 || memcmp (bytes, file->durable->data, size) == 0),
+    ck_assert_msg (size == file->durable->len
+                       && (size == 0 || memcmp (bytes, file->durable->data, size) == 0),
                    "%s: %zu bytes, %u are durable, or others", path, size, file->durable->len);
     if (g_hash_table_contains (inodes, file))
         ck_assert_uint_eq (GPOINTER_TO_SIZE (g_hash_table_lookup (inodes, file)), st.st_ino);
@@ -417,7 +424,8 @@ cut (struct world *w)
     g_string_free (answer, TRUE);
 }
 
-/* What survives by chance isn't in the model: then only that the cut gets through, and leaves nothing behind. */
+/* What survives by chance isn't in the model: then only that the cut gets through, and leaves
+ * nothing behind. */
 static void
 run_seed (uint64_t seed, const char *options, bool by_chance)
 {
@@ -462,7 +470,8 @@ START_TEST (what_is_durable_and_nothing_else_is_left)
 END_TEST
 
 static const char *const chances[] = {
-    POWER_CUT ("option data torn\noption sizes early\noption names random\noption metadata random\noption memory-limit 8KB\n"),
+    POWER_CUT ("option data torn\noption sizes early\noption names random\noption metadata "
+               "random\noption memory-limit 8KB\n"),
     POWER_CUT ("option model ext4-ordered\noption journal-every 3\n"),
     POWER_CUT ("option names random\noption fsync file-and-names\n"),
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* performance/quick-read over performance/open-behind: what is served from memory, to whom, and how long. */
+/* performance/quick-read over performance/open-behind: what is served from memory, to whom, and how
+ * long. */
 #include "posix_world.h"
 
 #define STACK(options)                                                                             \
@@ -30,7 +31,8 @@ counted (struct world *w, const char *key)
 static int
 sent (struct world *w)
 {
-    return number (w, FIRST_CHILD (w->graph->top), "sent") + number (w, FIRST_CHILD (w->graph->top), "passed_through");
+    return number (w, FIRST_CHILD (w->graph->top), "sent")
+         + number (w, FIRST_CHILD (w->graph->top), "passed_through");
 }
 
 /* Behind the mount, long ago: so that its times tell it from any later one. */
@@ -56,7 +58,7 @@ expect_cat (struct world *w, inode_t *inode, const char *text)
     fd_unref (fd);
 }
 
-/* --- served ------------------------------------------------------------------------------------- */
+/* --- served ----------------------------------------------------------------------------------- */
 
 static const size_t sizes[] = { 0, 1, 100, 4095, 4096, 65536 };
 
@@ -65,7 +67,9 @@ START_TEST (any_part_of_a_file_is_as_in_storage)
     g_auto (world) w = world_begin (STACK (""));
     const size_t size = sizes[_i];
     g_autofree char *text = g_malloc0 (size + 1);
-    const off_t offsets[] = { 0, 1, (off_t) size / 2, (off_t) size - 1, (off_t) size, (off_t) size + 1, 1 << 20 };
+    const off_t offsets[] = {
+        0, 1, (off_t) size / 2, (off_t) size - 1, (off_t) size, (off_t) size + 1, 1 << 20
+    };
     g_autoptr (inode_t) inode = NULL;
     fd_t *fd;
 
@@ -75,7 +79,8 @@ START_TEST (any_part_of_a_file_is_as_in_storage)
     inode = world_look (&w, w.root, "f");
     fd = world_open (&w, inode, O_RDONLY);
     for (unsigned i = 0; i < G_N_ELEMENTS (offsets); i++) {
-        const size_t from = offsets[i] < 0 ? 0 : (size_t) offsets[i], there = from < size ? size - from : 0;
+        const size_t from = offsets[i] < 0 ? 0 : (size_t) offsets[i],
+                     there = from < size ? size - from : 0;
         g_autofree char *got = world_read (&w, fd, 50, (off_t) from);
 
         ck_assert_int_eq (w.r, (int) MIN (there, 50));
@@ -104,7 +109,8 @@ END_TEST
 
 START_TEST (memory_is_bounded_and_priorities_count)
 {
-    g_auto (world) w = world_begin (STACK ("option cache-size 64KB\noption priority *.keep:3,*:1,*.never:0\n"));
+    g_auto (world) w = world_begin (
+        STACK ("option cache-size 64KB\noption priority *.keep:3,*:1,*.never:0\n"));
     g_autofree char *text = g_strnfill (5000, 'x');
 
     for (int i = 0; i < 40; i++) {
@@ -119,7 +125,8 @@ START_TEST (memory_is_bounded_and_priorities_count)
     }
     ck_assert_int_gt (counted (&w, "total_files_cached"), 4);
     int hits = counted (&w, "cache-hit");
-    g_autoptr (inode_t) keep = world_look (&w, w.root, "0.keep"), never = world_look (&w, w.root, "1.never");
+    g_autoptr (inode_t) keep = world_look (&w, w.root, "0.keep"),
+                        never = world_look (&w, w.root, "1.never");
     expect_cat (&w, keep, text);
     ck_assert_int_eq (counted (&w, "cache-hit"), hits + 1);
     expect_cat (&w, never, text);
@@ -127,9 +134,10 @@ START_TEST (memory_is_bounded_and_priorities_count)
 }
 END_TEST
 
-/* --- to whom ------------------------------------------------------------------------------------ */
+/* --- to whom ---------------------------------------------------------------------------------- */
 
-/* Content is given by lookup, but only to who could open the file, and nobody sees that it was read. */
+/* Content is given by lookup, but only to who could open the file, and nobody sees that it was
+ * read. */
 START_TEST (a_lookup_brings_what_the_caller_may_read)
 {
     g_auto (world) w = world_begin (STACK (""));
@@ -157,11 +165,14 @@ START_TEST (a_lookup_brings_what_the_caller_may_read)
         lookup_reply_drop (&reply);
     }
     stat (path, &after);
-    ck_assert_int_eq (before.st_atim.tv_sec == after.st_atim.tv_sec && before.st_atim.tv_nsec == after.st_atim.tv_nsec, 1);
+    ck_assert_int_eq (before.st_atim.tv_sec == after.st_atim.tv_sec
+                          && before.st_atim.tv_nsec == after.st_atim.tv_nsec,
+                      1);
 }
 END_TEST
 
-/* What root read is in memory; nobody else gets it who may not, and who may is served once he has shown it. */
+/* What root read is in memory; nobody else gets it who may not, and who may is served once he has
+ * shown it. */
 START_TEST (who_may_not_open_is_not_served)
 {
     g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
@@ -213,7 +224,7 @@ START_TEST (direct_reads_go_down)
 }
 END_TEST
 
-/* --- how long ----------------------------------------------------------------------------------- */
+/* --- how long --------------------------------------------------------------------------------- */
 
 static void
 change_write (struct world *w, inode_t *inode)
@@ -288,7 +299,8 @@ overwrite (struct world *w, const char *name, const char *text)
     close (fd);
 }
 
-/* Of the same size: within the timeout it isn't seen, then it is; at once by any answer that has the file's times, or when it is told. */
+/* Of the same size: within the timeout it isn't seen, then it is; at once by any answer that has
+ * the file's times, or when it is told. */
 START_TEST (a_change_behind_the_mount_is_seen)
 {
     g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
@@ -305,10 +317,12 @@ START_TEST (a_change_behind_the_mount_is_seen)
     inode_unref (world_look (&w, w.root, "f"));
     expect_cat (&w, inode, "third");
     overwrite (&w, "f", "4th..");
-    xlator_notify (w.graph->top, XLATOR_INVALIDATE, &(struct invalidation){ .inode = inode, .what = INVALIDATE_DATA });
+    xlator_notify (w.graph->top, XLATOR_INVALIDATE,
+                   &(struct invalidation){ .inode = inode, .what = INVALIDATE_DATA });
     expect_cat (&w, inode, "4th..");
     overwrite (&w, "f", "fifth");
-    xlator_notify (w.graph->top, XLATOR_INVALIDATE, &(struct invalidation){ .what = INVALIDATE_ALL });
+    xlator_notify (w.graph->top, XLATOR_INVALIDATE,
+                   &(struct invalidation){ .what = INVALIDATE_ALL });
     expect_cat (&w, inode, "fifth");
 }
 END_TEST

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* performance/readdir-ahead over debug/fault: what is read ahead, what is dropped again, and what is left out. */
+/* performance/readdir-ahead over debug/fault: what is read ahead, what is dropped again, and what
+ * is left out. */
 #include "posix_world.h"
 
-#include "core/thread.h"
+#include "core/time/thread.h"
 
-#define OVER_FAULT(options)                                                                        \
-    "end-volume\nvolume fault\ntype debug/fault\noption seed 1\nsubvolumes posix\nend-volume\n"    \
-    "volume rda\ntype performance/readdir-ahead\noption rda-cache-timeout 600\n" options "subvolumes fault\n"
+#define OVER_FAULT(options) \
+    "end-volume\nvolume fault\ntype debug/fault\noption seed 1\nsubvolumes posix\nend-volume\n" \
+    "volume rda\ntype performance/readdir-ahead\noption rda-cache-timeout 600\n" options \
+    "subvolumes fault\n"
 #define FILES 300
 #define ONE_CALL (1 << 20)
 
-/* --- a directory with files, and telling --------------------------------------------------------------- */
+/* --- a directory with files, and telling ------------------------------------------------------ */
 
 static void
 tell (struct world *w, const char *command, const char *input)
@@ -59,7 +61,7 @@ begin (const char *options, const char *rules)
     return w;
 }
 
-/* --- listing -------------------------------------------------------------------------------------------- */
+/* --- listing ---------------------------------------------------------------------------------- */
 
 struct listing {
     GHashTable *names;  /* name -> how often */
@@ -72,7 +74,8 @@ static struct listing
 listing_new (void)
 {
     return (struct listing){ g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
-                             g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL), g_array_new (FALSE, FALSE, sizeof (off_t)), 0 };
+                             g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
+                             g_array_new (FALSE, FALSE, sizeof (off_t)), 0 };
 }
 
 static void
@@ -89,7 +92,8 @@ list_some (struct world *w, fd_t *fd, size_t size, bool plus, off_t *offset, str
 {
     struct readdirp_reply p = { 0 };
     struct readdir_reply s = { 0 };
-    const int r = plus ? sync_readdirp (w->client, fd, size, *offset, NULL, &p) : sync_readdir (w->client, fd, size, *offset, NULL, &s);
+    const int r = plus ? sync_readdirp (w->client, fd, size, *offset, NULL, &p)
+                       : sync_readdir (w->client, fd, size, *offset, NULL, &s);
 
     for (const gf_dirent_t *entry = plus ? p.entries : s.entries; entry; entry = entry->next) {
         const int n = GPOINTER_TO_INT (g_hash_table_lookup (l->names, entry->d_name));
@@ -132,7 +136,7 @@ expect_all (const struct listing *l, const char *but)
     }
 }
 
-/* --- cases ---------------------------------------------------------------------------------------------- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 START_TEST (a_listing_is_answered_from_what_was_read_ahead)
 {
@@ -156,7 +160,8 @@ END_TEST
 
 START_TEST (an_error_in_the_middle_comes_in_its_place)
 {
-    g_auto (world) w = begin (OVER_FAULT ("option rda-request-size 8192\n"), "readdirp nth 3 -> error EIO");
+    g_auto (world)
+        w = begin (OVER_FAULT ("option rda-request-size 8192\n"), "readdirp nth 3 -> error EIO");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
     off_t at;
@@ -172,7 +177,8 @@ START_TEST (an_error_in_the_middle_comes_in_its_place)
 }
 END_TEST
 
-/* What the name of the last file becomes when the first few were given, and whether it may still come. */
+/* What the name of the last file becomes when the first few were given, and whether it may still
+ * come. */
 static void
 change_names (struct world *w, int how)
 {
@@ -191,7 +197,8 @@ change_names (struct world *w, int how)
     }
 }
 
-/* Most file systems don't list in order of names: so the file that goes is one that hasn't come yet. */
+/* Most file systems don't list in order of names: so the file that goes is one that hasn't come
+ * yet. */
 START_TEST (names_that_come_and_go_drop_what_was_read_ahead)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "");
@@ -232,7 +239,10 @@ change_file (struct world *w, inode_t *inode, int how)
     case 5: sync_setxattr (w->client, &loc, dict, 0, NULL, NULL); break;
     case 6: sync_fallocate (w->client, fd, 0, 0, 10000, NULL, NULL); break;
     case 7: sync_copy_file_range (w->client, fd, 0, fd, 100, 4, 0, NULL, NULL); break;
-    case 9: xlator_notify (w->graph->top, XLATOR_INVALIDATE, &(struct invalidation){ inode, INVALIDATE_ATTRIBUTES, NULL }); break;
+    case 9:
+        xlator_notify (w->graph->top, XLATOR_INVALIDATE,
+                       &(struct invalidation){ inode, INVALIDATE_ATTRIBUTES, NULL });
+        break;
     case 10: sync_zerofill (w->client, fd, 0, 10, NULL, NULL); break;
     case 11: sync_discard (w->client, fd, 0, 10, NULL, NULL); break;
     case 12: sync_link (w->client, &loc, &newloc, NULL, NULL); break;
@@ -241,11 +251,13 @@ change_file (struct world *w, inode_t *inode, int how)
     fd_unref (fd);
 }
 
-/* In another directory, so that its names stay: of the file that changed alone the attributes are left out. */
+/* In another directory, so that its names stay: of the file that changed alone the attributes are
+ * left out. */
 START_TEST (attributes_that_changed_are_left_out)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "");
-    g_autofree char *sub = world_path (&w, "sub"), *to = world_path (&w, "sub/twin"), *from = world_path (&w, "file-007");
+    g_autofree char *sub = world_path (&w, "sub"), *to = world_path (&w, "sub/twin"),
+                    *from = world_path (&w, "file-007");
     g_autoptr (inode_t) dir = NULL, inode = NULL;
     struct listing l = listing_new ();
     fd_t *fd;
@@ -266,11 +278,13 @@ START_TEST (attributes_that_changed_are_left_out)
 }
 END_TEST
 
-/* A name goes of which nobody knows what it stands for: whatever has several names may have one less. */
+/* A name goes of which nobody knows what it stands for: whatever has several names may have one
+ * less. */
 START_TEST (a_name_goes_and_nobody_knows_of_what)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "");
-    g_autofree char *sub = world_path (&w, "sub"), *to = world_path (&w, "sub/twin"), *from = world_path (&w, "file-007");
+    g_autofree char *sub = world_path (&w, "sub"), *to = world_path (&w, "sub/twin"),
+                    *from = world_path (&w, "file-007");
     g_autoptr (inode_t) dir = NULL;
     struct listing l = listing_new ();
     fd_t *fd;
@@ -302,7 +316,8 @@ START_TEST (from_any_offset_the_rest_comes)
     for (guint i = 0; i < first.offsets->len; i++) {
         struct listing l = listing_new ();
         const guint jump = (i * 7 + 3) % first.offsets->len;
-        off_t at = g_array_index (first.offsets, off_t, i), other = g_array_index (first.offsets, off_t, jump);
+        off_t at = g_array_index (first.offsets, off_t, i),
+              other = g_array_index (first.offsets, off_t, jump);
 
         list_some (&w, fd, 4096, true, &other, &l); /* somewhere else first */
         g_hash_table_remove_all (l.names);
@@ -317,14 +332,15 @@ START_TEST (from_any_offset_the_rest_comes)
     }
     /* Who goes on in order is read ahead for again. */
     fills = dumped (&w, "read_ahead");
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, g_array_index (first.offsets, off_t, 1), &first), 0);
+    ck_assert_int_eq (
+        list_all (&w, fd, 4096, true, g_array_index (first.offsets, off_t, 1), &first), 0);
     ck_assert_int_gt (dumped (&w, "read_ahead"), fills);
     listing_drop (&first);
     fd_unref (fd);
 }
 END_TEST
 
-/* --- with a call on its way ----------------------------------------------------------------------------- */
+/* --- with a call on its way ------------------------------------------------------------------- */
 
 struct reader {
     struct world *w;
@@ -348,7 +364,9 @@ read_all (void *data)
 static struct reader
 reader_start (struct world *w, fd_t *fd)
 {
-    return (struct reader){ .w = w, .client = client_new (w->graph->top), .fd = fd, .l = listing_new () };
+    return (struct reader){
+        .w = w, .client = client_new (w->graph->top), .fd = fd, .l = listing_new ()
+    };
 }
 
 static void
@@ -359,7 +377,8 @@ until (struct world *w, const char *key, int number)
     ck_assert_int_eq (dumped (w, key), number);
 }
 
-/* Whether a listing goes on with attributes, the second call tells: until then no more files are looked at than the first would get. */
+/* Whether a listing goes on with attributes, the second call tells: until then no more files are
+ * looked at than the first would get. */
 START_TEST (no_more_is_looked_at_than_the_first_call_gets)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "");
@@ -466,11 +485,13 @@ START_TEST (an_answer_from_before_a_change_is_not_kept)
 }
 END_TEST
 
-/* --- memory --------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 START_TEST (all_together_stay_within_the_limit)
 {
-    g_auto (world) w = begin (OVER_FAULT ("option rda-cache-limit 64KB\noption rda-request-size 16KB\noption rda-high-wmark 1MB\n"), "");
+    g_auto (world) w = begin (OVER_FAULT ("option rda-cache-limit 64KB\noption rda-request-size "
+                                          "16KB\noption rda-high-wmark 1MB\n"),
+                              "");
     fd_t *fds[20];
 
     for (guint i = 0; i < G_N_ELEMENTS (fds); i++) {

@@ -4,10 +4,13 @@
 #include "posix_world.h"
 
 /* The text goes into storage/posix's volume: this ends it, and begins the next. */
-#define ROT13(options) "end-volume\nvolume rot-13\ntype encryption/rot-13\n" options "subvolumes posix\n"
-#define ROT13_TWICE ROT13 ("") "end-volume\nvolume again\ntype encryption/rot-13\nsubvolumes rot-13\n"
+#define ROT13(options) \
+    "end-volume\nvolume rot-13\ntype encryption/rot-13\n" options "subvolumes posix\n"
+#define ROT13_TWICE \
+    ROT13 ("") "end-volume\nvolume again\ntype encryption/rot-13\nsubvolumes rot-13\n"
 
-/* What is in the directory after text was written, and what is read where that is in the directory. */
+/* What is in the directory after text was written, and what is read where that is in the
+ * directory. */
 static const struct {
     const char *options, *text, *stored, *read;
 } directions[] = {
@@ -64,7 +67,8 @@ START_TEST (only_letters_turn)
         ck_assert_uint_eq (size, 256);
         for (size_t i = 0; i < size; i++) {
             unsigned char c = i + skip, base = g_ascii_isupper (c) ? 'A' : 'a';
-            ck_assert_uint_eq ((unsigned char) inside[i], g_ascii_isalpha (c) ? base + (c - base + 13) % 26 : c);
+            ck_assert_uint_eq ((unsigned char) inside[i],
+                               g_ascii_isalpha (c) ? base + (c - base + 13) % 26 : c);
         }
     }
     fd_unref (fd);
@@ -98,15 +102,18 @@ START_TEST (bytes_that_somebody_holds_stay_as_they_are)
 }
 END_TEST
 
-/* A copy inside the directory is what reading and writing would give, or is refused, so that who asked does that. */
+/* A copy inside the directory is what reading and writing would give, or is refused, so that who
+ * asked does that. */
 START_TEST (copies)
 {
     const bool mirrored = _i == 0;
     struct world w = world_begin (mirrored ? ROT13 ("") : ROT13 ("option decrypt-read off\n"));
-    fd_t *from = world_create (&w, w.root, "from", O_RDWR, 0644), *to = world_create (&w, w.root, "to", O_RDWR, 0644);
+    fd_t *from = world_create (&w, w.root, "from", O_RDWR, 0644),
+         *to = world_create (&w, w.root, "to", O_RDWR, 0644);
 
     ck_assert_int_eq (world_write (&w, from, "hello", 0), 5);
-    ck_assert_int_eq (sync_copy_file_range (w.client, from, 0, to, 0, 5, 0, NULL, NULL), mirrored ? 5 : -EOPNOTSUPP);
+    ck_assert_int_eq (sync_copy_file_range (w.client, from, 0, to, 0, 5, 0, NULL, NULL),
+                      mirrored ? 5 : -EOPNOTSUPP);
     g_autofree char *inside = stored (&w, "to", NULL);
     ck_assert_str_eq (inside, mirrored ? "uryyb" : "");
     fd_unref (from);

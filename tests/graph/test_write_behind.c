@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* performance/write-behind: what is answered when, what waits for it, and what becomes of many writes. */
+/* performance/write-behind: what is answered when, what waits for it, and what becomes of many
+ * writes. */
 #include "write_behind_world.h"
 
-/* --- asking about it ------------------------------------------------------------------------------------- */
+/* --- asking about it -------------------------------------------------------------------------- */
 
 /* Does somebody wait for a write of the inode? */
 static bool
@@ -28,9 +29,10 @@ stored_at (const struct world *w, const char *name, gsize offset)
     return offset < size ? bytes[offset] : '\0';
 }
 
-/* --- what waits --------------------------------------------------------------------------------------- */
+/* --- what waits ------------------------------------------------------------------------------- */
 
-/* One operation by a thread of its own, on a file that has PAGE bytes of 'b' to be written over PAGE of 'a', and as many more. */
+/* One operation by a thread of its own, on a file that has PAGE bytes of 'b' to be written over
+ * PAGE of 'a', and as many more. */
 struct asked {
     struct world *w;
     inode_t *inode;
@@ -86,14 +88,16 @@ ask_seek (struct asked *a)
 static void
 ask_copy_from (struct asked *a)
 {
-    ck_assert_int_eq (sync_copy_file_range (a->client, a->fd, PAGE, a->other, 0, PAGE, 0, NULL, NULL), PAGE);
+    ck_assert_int_eq (
+        sync_copy_file_range (a->client, a->fd, PAGE, a->other, 0, PAGE, 0, NULL, NULL), PAGE);
     ck_assert_int_eq (stored_at (a->w, "other", 0), 'b');
 }
 
 static void
 ask_copy_to (struct asked *a)
 {
-    ck_assert_int_eq (sync_copy_file_range (a->client, a->other, 0, a->fd, 0, PAGE, 0, NULL, NULL), PAGE);
+    ck_assert_int_eq (sync_copy_file_range (a->client, a->other, 0, a->fd, 0, PAGE, 0, NULL, NULL),
+                      PAGE);
     ck_assert_int_eq (stored_at (a->w, "f", 0), 'o');
     ck_assert_int_eq (stored_at (a->w, "f", PAGE), 'b');
 }
@@ -122,7 +126,8 @@ ask_create_truncating (struct asked *a)
     loc_t loc = { .name = "link", .parent = a->w->root, .inode = fresh };
     g_autoptr (fd_t) fd = fd_new (&a->w->graph->fd_maker, NULL, O_RDWR | O_TRUNC, 1);
 
-    ck_assert_int_eq (sync_create (a->client, &loc, O_RDWR | O_TRUNC, 0644, 022, fd, NULL, NULL), 0);
+    ck_assert_int_eq (sync_create (a->client, &loc, O_RDWR | O_TRUNC, 0644, 022, fd, NULL, NULL),
+                      0);
     ck_assert_uint_eq (stored_size (a->w, "f"), 0);
 }
 
@@ -143,7 +148,8 @@ ask_utime (struct asked *a)
 static void
 ask_rename (struct asked *a)
 {
-    loc_t from = { .name = "f", .parent = a->w->root, .inode = a->inode }, to = { .name = "g", .parent = a->w->root };
+    loc_t from = { .name = "f", .parent = a->w->root, .inode = a->inode },
+          to = { .name = "g", .parent = a->w->root };
 
     ck_assert_int_eq (sync_rename (a->client, &from, &to, 0, NULL, NULL), 0);
     ck_assert_uint_eq (stored_size (a->w, "g"), 2 * PAGE);
@@ -175,8 +181,11 @@ ask_unlock (struct asked *a)
 }
 
 static void (*const questions[]) (struct asked *a) = {
-    ask_stat,      ask_lookup,          ask_readv,             ask_seek,  ask_copy_from, ask_copy_to, ask_ftruncate,
-    ask_open_truncating, ask_create_truncating, ask_utime, ask_rename,    ask_fsync,   ask_write_over, ask_unlock,
+    ask_stat,       ask_lookup,          ask_readv,
+    ask_seek,       ask_copy_from,       ask_copy_to,
+    ask_ftruncate,  ask_open_truncating, ask_create_truncating,
+    ask_utime,      ask_rename,          ask_fsync,
+    ask_write_over, ask_unlock,
 };
 
 struct asking {
@@ -256,7 +265,7 @@ START_TEST (what_need_not_see_it_does_not_wait)
 }
 END_TEST
 
-/* --- order and size ------------------------------------------------------------------------------------ */
+/* --- order and size --------------------------------------------------------------------------- */
 
 START_TEST (small_writes_become_one)
 {
@@ -281,7 +290,8 @@ END_TEST
 /* The first is on its way. The second waits for company, and gets some that overlaps the first. */
 START_TEST (what_joins_waits_for_what_it_overlaps)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"), "writev offset 4096..4096 times 1 -> hang name w");
+    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
+                            "writev offset 4096..4096 times 1 -> hang name w");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
     put (&w, fd, 'a', PAGE, PAGE);
@@ -302,7 +312,8 @@ END_TEST
 START_TEST (appended_bytes_keep_their_order)
 {
     struct world w = begin (OVER_FAULT (""), "writev times 1 -> hang name w");
-    fd_t *fd = world_create (&w, w.root, "f", O_WRONLY | O_APPEND, 0644), *other = world_open (&w, fd->inode, O_WRONLY | O_APPEND);
+    fd_t *fd = world_create (&w, w.root, "f", O_WRONLY | O_APPEND, 0644),
+         *other = world_open (&w, fd->inode, O_WRONLY | O_APPEND);
     g_autofree char *path = world_path (&w, "f"), *text = NULL;
 
     world_write (&w, fd, "one ", 0);
@@ -373,7 +384,8 @@ START_TEST (a_window_that_is_full_has_writes_wait_for_room)
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_int_eq (dumped (&w, NULL, "waited_for_room"), 9);
     /* One for which there is room just when it is to wait again goes down itself. */
-    ck_assert_int_eq (dumped (&w, NULL, "answered_early") + dumped (&w, NULL, "passed_through"), 13);
+    ck_assert_int_eq (dumped (&w, NULL, "answered_early") + dumped (&w, NULL, "passed_through"),
+                      13);
     ck_assert_int_ge (dumped (&w, NULL, "answered_early"), 5);
     ck_assert_int_eq (dumped (&w, fd->inode, "window_current"), 0);
     for (int i = 0; i < 13; i++)
@@ -383,10 +395,14 @@ START_TEST (a_window_that_is_full_has_writes_wait_for_room)
 }
 END_TEST
 
-/* An error, or the end of the mount, has them wait for room no more: they are told themselves how it went. */
+/* An error, or the end of the mount, has them wait for room no more: they are told themselves how
+ * it went. */
 START_TEST (who_waits_for_room_goes_on_in_any_case)
 {
-    static const char *const rules[] = { "writev times 4 -> hang name w then error ENOSPC\nwritev -> error EDQUOT", "writev times 4 -> delay 60s" };
+    static const char *const rules[] = {
+        "writev times 4 -> hang name w then error ENOSPC\nwritev -> error EDQUOT",
+        "writev times 4 -> delay 60s"
+    };
     struct world w = begin (OVER_FAULT (WINDOW), rules[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct pressed p[3];
@@ -435,7 +451,8 @@ END_TEST
 START_TEST (a_short_write_goes_on)
 {
     struct world w = begin (OVER_FAULT (""), "writev times 7 -> short 100");
-    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *append = world_open (&w, fd->inode, O_RDWR | O_APPEND);
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
+         *append = world_open (&w, fd->inode, O_RDWR | O_APPEND);
 
     put (&w, fd, 'a', PAGE, 0);
     put (&w, append, 'b', PAGE, 0);
@@ -482,7 +499,8 @@ START_TEST (without_trickling_a_small_write_waits_a_second)
         g_usleep (10000);
     ck_assert_int_eq (dumped (&w, NULL, "sent"), 1);
     put (&w, fd, 'c', 10, 20);
-    ck_assert_uint_eq (world_stat (&w, fd->inode).ia_size, 30); /* nobody waits for the second to be over */
+    /* nobody waits for the second to be over */
+    ck_assert_uint_eq (world_stat (&w, fd->inode).ia_size, 30);
     fd_unref (fd);
     world_end (&w);
 }
@@ -491,7 +509,8 @@ END_TEST
 /* What was written is there when the graph has ended. */
 START_TEST (the_end_waits_for_all)
 {
-    struct world w = begin (OVER_FAULT ("option trickling-writes off\noption flush-behind on\n"), "writev -> delay 50ms");
+    struct world w = begin (OVER_FAULT ("option trickling-writes off\noption flush-behind on\n"),
+                            "writev -> delay 50ms");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
     for (int i = 0; i < 40; i++)
@@ -510,7 +529,8 @@ TEST_PROGRAM (test_write_behind)
     TCase *tcase = tcase_create ("write-behind");
 
     tcase_set_timeout (tcase, 60);
-    tcase_add_loop_test (tcase, whatever_has_to_see_a_write_waits_for_it, 0, G_N_ELEMENTS (questions));
+    tcase_add_loop_test (tcase, whatever_has_to_see_a_write_waits_for_it, 0,
+                         G_N_ELEMENTS (questions));
     tcase_add_test (tcase, what_need_not_see_it_does_not_wait);
     tcase_add_test (tcase, small_writes_become_one);
     tcase_add_test (tcase, what_joins_waits_for_what_it_overlaps);

@@ -6,7 +6,8 @@
 START_TEST (an_error_is_told_once_to_each_who_wrote)
 {
     struct world w = begin (OVER_FAULT (""), "");
-    fd_t *one = world_create (&w, w.root, "f", O_RDWR, 0644), *two = world_open (&w, one->inode, O_RDWR);
+    fd_t *one = world_create (&w, w.root, "f", O_RDWR, 0644),
+         *two = world_open (&w, one->inode, O_RDWR);
 
     put (&w, two, 'a', 10, 0);
     ck_assert_int_eq (do_fsync (&w, two), 0);
@@ -29,8 +30,10 @@ END_TEST
 
 START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"), "writev times 1 -> hang then error EIO");
-    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *reader = world_open (&w, fd->inode, O_RDONLY), *next;
+    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
+                            "writev times 1 -> hang then error EIO");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
+         *reader = world_open (&w, fd->inode, O_RDONLY), *next;
 
     put (&w, fd, 'a', 10, 0);
     ck_assert_int_eq (do_flush (&w, fd), 0); /* flush-behind: close doesn't know yet */
@@ -52,7 +55,10 @@ START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
 END_TEST
 
 /* Which is how it is where nothing is said, as storage is local. */
-static const char *const closing[] = { OVER_FAULT ("option flush-behind off\n"), OVER_FAULT (""), OVER_FAULT ("option flush-behind auto\n") };
+static const char *const closing[] = {
+    OVER_FAULT ("option flush-behind off\n"), OVER_FAULT (""),
+    OVER_FAULT ("option flush-behind auto\n"),
+};
 
 START_TEST (close_tells_without_flush_behind)
 {
@@ -118,7 +124,8 @@ END_TEST
 /* Each goes down as who wrote: writes of two users don't become one, and only one's fail. */
 START_TEST (each_goes_as_who_wrote)
 {
-    struct world w = begin (OVER_FAULT (""), "writev uid 12345 -> error EDQUOT\nwritev times 1 -> hang name w");
+    struct world w = begin (OVER_FAULT (""),
+                            "writev uid 12345 -> error EDQUOT\nwritev times 1 -> hang name w");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0666);
 
     put (&w, fd, 'a', 10, 0);
@@ -134,7 +141,7 @@ START_TEST (each_goes_as_who_wrote)
 }
 END_TEST
 
-/* --- what becomes of the bytes, and of the error --------------------------------------------------------- */
+/* --- what becomes of the bytes, and of the error ---------------------------------------------- */
 
 /* Somebody above who remembers bytes, and takes his time to forget them. */
 static struct {
@@ -190,7 +197,8 @@ END_TEST
 
 START_TEST (what_nobody_asked_for_is_counted)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"), "writev times 1 -> hang then error EIO");
+    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
+                            "writev times 1 -> hang then error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other;
 
     put (&w, fd, 'a', 10, 0);

@@ -14,7 +14,7 @@
     "volume wb\ntype performance/write-behind\nsubvolumes rot\n"
 #define PAGE 4096
 
-/* --- telling and asking ------------------------------------------------------------------------------ */
+/* --- telling and asking ----------------------------------------------------------------------- */
 
 static void
 tell (struct world *w, const char *command, const char *input)

@@ -24,7 +24,8 @@ acts () {
     try "writing without one" 'echo more >>dir/file'
     try "making by an ACL" 'echo x >dir/x'
     try "a closed directory" 'ls closed'
-    try "making below a default ACL" 'echo y >shared/y; mkdir shared/d; echo z >shared/d/z; mkfifo shared/p; ln -s y shared/l'
+    try "making below a default ACL" \
+        'echo y >shared/y; mkdir shared/d; echo z >shared/d/z; mkfifo shared/p; ln -s y shared/l'
     try "changing the ACL of one's own" 'setfacl -m u:1003:r shared/y'
     try "changing that of another" 'setfacl -m u:1001:rw dir/file'
     chmod 640 shared/d/z

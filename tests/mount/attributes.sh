@@ -6,7 +6,8 @@ need_root
 need_command lsattr chattr
 
 touch "$BACK/file"
-chattr +a "$BACK/file" 2>/dev/null || skip "needs file attributes (chattr) on the file system of $TEST_DIR"
+chattr +a "$BACK/file" 2>/dev/null ||
+    skip "needs file attributes (chattr) on the file system of $TEST_DIR"
 chattr -a "$BACK/file"
 stack
 mount_volfile "$VOL" --attribute-timeout=0
@@ -36,7 +37,8 @@ ctime_after_chattr () { # WHERE
     stat "$MNT/file" >/dev/null
     sleep 0.02
     expect_ok chattr +d "$MNT/file"
-    expect "the change time after chattr, $1" "$(stat -c %.9Z "$BACK/file")" "$(stat -c %.9Z "$MNT/file")"
+    expect "the change time after chattr, $1" "$(stat -c %.9Z "$BACK/file")" \
+        "$(stat -c %.9Z "$MNT/file")"
     expect_ok chattr -d "$MNT/file"
     unmount
 }

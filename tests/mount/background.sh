@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The program comes back when the mount works; with -N and --debug it stays; the log and the pid file are where they should be.
+# The program returns when the mount works; with -N and --debug it stays; the log and the pid file
+# are in their places.
 # builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
@@ -11,14 +12,19 @@ expect "exit status and output" "0 " "$? $out"
 is_mounted || fail "it came back, but isn't mounted"
 DAEMON=$(cat pid)
 expect "the daemon's folder" / "$(readlink "/proc/$DAEMON/cwd")"
-expect "its descriptors" "/dev/null /dev/null /dev/null" "$(readlink /proc/$DAEMON/fd/{0,1,2} | paste -sd' ')"
+expect "its descriptors" "/dev/null /dev/null /dev/null" \
+    "$(readlink /proc/$DAEMON/fd/{0,1,2} | paste -sd' ')"
 expect "the log's mode" 600 "$(stat -c %a log)"
-expect_match "the log" '^\[20[0-9-]+ [0-9:.]+ \+0000\] I \[main.c:[0-9]+:[a-z_]+\] 0-windlass: started running version .*test.vol' "$(cat log)"
+expect_match "the log" \
+    '^\[20[0-9-]+ [0-9:.]+ \+0000\] I \[main.c:[0-9]+:[a-z_]+\] 0-windlass: started running version .*test.vol' \
+    "$(cat log)"
 expect_match "the graph in the log" '^ +[0-9]+: +type encryption/rot-13$' "$(cat log)"
 
 mkdir other
-expect "a second start with the same pid file" "1 windlass: pid file '$TEST_DIR/pid' is in use by another process" \
-    "$("$WINDLASS" -f test.vol -l log2 -p pid other 2>&1 >/dev/null | (read -r line; echo "1 $line"))"
+expect "a second start with the same pid file" \
+    "1 windlass: pid file '$TEST_DIR/pid' is in use by another process" \
+    "$("$WINDLASS" -f test.vol -l log2 -p pid other 2>&1 >/dev/null |
+    (read -r line; echo "1 $line"))"
 expect "the pid file" "$DAEMON" "$(cat pid)"
 unmount
 [ ! -e pid ] || fail "the pid file is left"
@@ -49,7 +55,7 @@ wait
 unmount
 [ ! -e pid ] || fail "the pid file is left after it was waited for"
 
-# Whoever unmounts as soon as it answers finds that it was mounted.
+# An unmount right after the first answer finds the mount in place.
 for i in 1 2 3 4 5 6 7 8; do
     "$WINDLASS" -N -f test.vol -l log -p pid mnt &
     started=$!
@@ -61,10 +67,15 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 expect_match "the graph on the terminal" 'option directory' "$(cat said)"
 
-expect_error "log file '.*/nowhere/log': No such file.*: there is no directory '.*/nowhere'; make it first" "$WINDLASS" -f test.vol -l nowhere/log mnt
-expect_error "pid file '.*/nowhere/pid': No such file.*: there is no directory '.*/nowhere'; make it first" "$WINDLASS" -f test.vol -l log -p nowhere/pid mnt
+expect_error \
+    "log file '.*/nowhere/log': No such file.*: there is no directory '.*/nowhere'; make it first" \
+    "$WINDLASS" -f test.vol -l nowhere/log mnt
+expect_error \
+    "pid file '.*/nowhere/pid': No such file.*: there is no directory '.*/nowhere'; make it first" \
+    "$WINDLASS" -f test.vol -l log -p nowhere/pid mnt
 ! is_mounted || fail "it is mounted without a log"
-"$WINDLASS" -f - -l log -p pid mnt <test.vol || fail "can't read the volfile from the standard input"
+"$WINDLASS" -f - -l log -p pid mnt <test.vol ||
+    fail "can't read the volfile from the standard input"
 is_mounted || fail "it is not mounted from the standard input"
 DAEMON=$(cat pid)
 unmount

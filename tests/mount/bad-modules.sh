@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A module with another ABI, without its object, of another type, missing, or that is no module is refused by name.
+# A module is refused by name if it has another ABI, no object, another type, is missing, or is no
+# module.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +15,8 @@ while read -r type regex; do
     stack "$type"
     timeout 20 "$WINDLASS" -f "$VOL" -l "$LOG" --xlator-dir="$TEST_DIR/dir" "$MNT" >out 2>&1
     expect "the exit status for $type" 1 $?
-    expect_match "what is said of $type" "^.*test.vol:6:[0-9]+: error: volume '${type#*/}-1': $regex" "$(cat out)"
+    expect_match "what is said of $type" \
+        "^.*test.vol:6:[0-9]+: error: volume '${type#*/}-1': $regex" "$(cat out)"
     ! is_mounted || fail "$type is mounted"
 done <<'END'
 test/badabi .*badabi.*(ABI|abi|version)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tools/build-libfuse says in one line why it can't build a libfuse, leaves alone what isn't its own, and builds nothing twice.
+# tools/build-libfuse says in one line why it cannot build a libfuse, leaves files of others alone,
+# and builds nothing twice.
 . "$(dirname "$0")/lib.sh"
 
 tools=$PATH
@@ -28,7 +29,8 @@ expect "somebody's file" precious "$(cat mine/file)"
 
 # A system without apt, one whose apt has no sources, and one that is offline.
 mkdir bin
-for tool in sh sed dirname env mkdir ls mktemp rm grep tail cut chmod chown id awk cat sort dpkg apt-cache; do
+for tool in sh sed dirname env mkdir ls mktemp rm grep tail cut chmod chown id awk cat sort dpkg \
+    apt-cache; do
     ln -s "$(command -v $tool || echo /bin/false)" "bin/$tool"
 done
 tools=$TEST_DIR/bin
@@ -38,14 +40,18 @@ if grep -Eq '^ID=(debian|ubuntu)$' /etc/os-release; then
     cat >bin/apt-get <<'END'
 #!/bin/sh
 case " $* " in
-    *' indextargets '*) . /etc/os-release; [ ! -e sources ] || echo "$VERSION_CODENAME main http://mirror.invalid/debian" ;;
+    *' indextargets '*)
+        . /etc/os-release
+        [ ! -e sources ] || echo "$VERSION_CODENAME main http://mirror.invalid/debian" ;;
     *) echo "E: Failed to fetch $*: Could not resolve 'mirror.invalid'" >&2; exit 100 ;;
 esac
 END
     chmod +x bin/apt-get
     refused 'no sources' "no newer libfuse: apt has no source for '.* main'" new
     touch sources
-    refused 'offline' "no newer libfuse: can't get the list .* from http://mirror.invalid/debian: E: .*resolve" new
+    refused 'offline' \
+        "no newer libfuse: can't get the list .* from http://mirror.invalid/debian: E: .*resolve" \
+        new
 fi
 [ ! -e new ] || fail 'something was made'
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Pages stay cached when an unchanged file is opened again, and are dropped when it changed behind the mount.
+# Pages stay cached when an unchanged file is opened again, and are dropped when it changed behind
+# the mount.
 . "$(dirname "$0")/lib.sh"
 
 stack
@@ -20,7 +21,8 @@ expect "the content" "$(big a | md5sum)" "$(md5sum <"$MNT/file")"
 first=$(reads)
 [ "$first" -ge 8 ] || fail "8 MiB were read in $first requests"
 
-# The kernel may let go of pages whenever it likes, and another process may drop all caches: some open asks for nothing.
+# The kernel may drop pages at any time, and another process may drop all caches: so at least one
+# open must ask for nothing.
 bytes () {
     awk -F 'size=' '/ readv .*-> posix/ { sum += $2 } END { print sum + 0 }' "$LOG"
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# On a mount by root a caller gains nothing through handles (O_PATH), files that somebody else opened for him, names that lead
-# out, or a root without root's capabilities; and his groups count where /proc hides whose they are.
+# On a mount by root a caller gains nothing through handles (O_PATH), files that another process
+# opened for it, names that lead out, or a root without root's capabilities. The caller's groups
+# count where /proc hides them.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setfattr
@@ -32,11 +33,13 @@ for options in handles=auto handles=descriptor; do
     POSIX_OPTIONS=$options stack
     mount_volfile "$VOL"
     tries "$MNT" >got
-    diff expected got || fail "handles and names give other rights than on the bare directory with $options"
+    diff expected got ||
+        fail "handles and names give other rights than on the bare directory with $options"
     unmount
 done
 
-# Commands that the kernel doesn't know for what they are, by a root who may not make files immutable.
+# Ioctls under numbers that the kernel does not recognise, from a root that may not make files
+# immutable.
 stack
 : >"$BACK/file"
 powerless=(setpriv --bounding-set -linux_immutable --inh-caps -linux_immutable)

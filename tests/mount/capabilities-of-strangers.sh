@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A call that is refused leaves a file's capabilities, as in the bare directory, though the kernel removes them before it asks for the change; a call
-# that is allowed takes them away.
+# A refused call leaves a file's capabilities, as in the bare directory, though the kernel removes
+# them before it asks for the change. An allowed call takes them away.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setcap getcap python3
@@ -23,7 +23,8 @@ of () {
             case $call in
             truncate) stranger truncate -s 5 "$file" ;;
             append) stranger sh -c 'echo >>"$0"' "$file" ;;
-            "chown +-1:+-1") stranger python3 -c 'import os, sys; os.chown (sys.argv[1], -1, -1)' "$file" ;;
+            "chown +-1:+-1") stranger python3 -c 'import os, sys; os.chown (sys.argv[1], -1, -1)' \
+                "$file" ;;
             *) stranger $call "$file" ;;
             esac
             echo "$mode $call: status $?, $(getcap "$file" | sed "s|.* ||")"
@@ -43,8 +44,10 @@ for volfile in posix client-stack; do
     for options in "" "-o no_default_permissions" "--kernel-writeback-cache=on"; do
         mount_volfile "$VOL" -o suid $options
         wanted=$as_bare
-        # Where the kernel checks no rights it removes them before it asks; a caller that may write to the file could do that anyway.
-        [[ $options != *no_default* ]] || wanted=$(sed -E 's/^(777 chown :?1002: status 1, ).*/\1/' <<<"$wanted")
+        # Where the kernel checks no rights it removes them before it asks; a caller that may write
+        # to the file could do that anyway.
+        [[ $options != *no_default* ]] ||
+            wanted=$(sed -E 's/^(777 chown :?1002: status 1, ).*/\1/' <<<"$wanted")
         expect "$volfile $options" "$wanted" "$(of "$MNT")"
         unmount
     done

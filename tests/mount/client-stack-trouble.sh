@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# While the client's stack holds data and names: a full disk, I/O errors, and the directory gone are told to who has to know; nothing
-# is invented, nothing hangs, and afterwards all goes on.
+# While the client's stack holds data and names, a full disk, I/O errors, and a removed directory
+# are reported to the callers concerned. Nothing is invented, nothing hangs, and afterwards the
+# mount works.
 # builds: tsan debug
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +14,8 @@ mount -t tmpfs -o size=4m none "$BACK" || skip "needs to mount a tmpfs"
 {
     printf 'volume posix\n    type storage/posix\n    option directory "%s"\nend-volume\n' "$BACK"
     printf 'volume fault\n    type debug/fault\n    subvolumes posix\nend-volume\n'
-    sed '1,/^end-volume/d; s/subvolumes posix$/subvolumes fault/' "$SOURCE_DIR/volfiles/client-stack.vol"
+    sed '1,/^end-volume/d; s/subvolumes posix$/subvolumes fault/' \
+        "$SOURCE_DIR/volfiles/client-stack.vol"
 } >"$VOL"
 mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
 
@@ -31,11 +33,13 @@ def said(act, *args):
         return errno.errorcode[e.errno]
 fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o644)
 writes = [said(os.pwrite, fd, b"x" * 4096, i * 4096) for i in range(int(sys.argv[2]))]
-print(" ".join(w for w in dict.fromkeys(writes)), "|", said(os.fsync, fd), said(os.fsync, fd), said(os.close, fd))
+print(" ".join(w for w in dict.fromkeys(writes)), "|",
+      said(os.fsync, fd), said(os.fsync, fd), said(os.close, fd))
 END
 }
 
-# A full disk. Whoever synchronises is told once; what is there is what was confirmed, and with room again all goes on.
+# A full disk. A caller that synchronises gets the error once; the file holds what was confirmed;
+# with room again all goes on.
 seq 20000 >"$MNT/kept"
 sum=$(md5sum <"$MNT/kept")
 said=$(syncs "$MNT/big" 2000) || fail "a full disk hangs somebody"
@@ -48,7 +52,8 @@ wait_until '[ "$(stat -f -c %f "$BACK")" -gt 400 ]' # the kernel forgets them la
 expect "with room again" "- | - - -" "$(syncs "$MNT/again" 100)"
 cmp "$MNT/again" "$BACK/again" || fail "the file differs"
 
-# I/O errors. A write that was answered fails: the next fsync says so, once. A read that storage refuses is refused, or what it had answered.
+# I/O errors. A write that was answered fails: the next fsync returns the error, once. A read that
+# storage refuses is refused, or returns what storage answered before.
 rule 'writev path "/again" -> error EIO'
 expect_match "a write that fails" '^(- [|] EIO - -|EIO [|] - - -)$' "$(syncs "$MNT/again" 1)"
 clear_rules
@@ -67,7 +72,8 @@ expect_error 'Input/output error' stat "$MNT/unread"
 clear_rules
 expect "found again" "never read" "$(cat "$MNT/unread")"
 
-# What is in the directory goes, and then the directory itself, while everything is remembered. Timeouts of a second pass.
+# The content of the directory is removed, then the directory itself, while the caches are full.
+# Timeouts of a second pass.
 mkdir "$MNT/dir" && echo text >"$MNT/dir/file" && ls -l "$MNT/dir" >/dev/null
 exec 7<"$MNT/dir/file"
 cat "$MNT/dir/file" >/dev/null

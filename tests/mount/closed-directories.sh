@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A closed directory stays closed while its owner uses it, also where the kernel checks no rights: what the owner has looked at is found by no other
-# user, whatever the mode of the files in it.
+# A closed directory stays closed while its owner uses it, also where the kernel checks no rights:
+# no other user finds what the owner has looked up, whatever the mode of the files in it.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setfacl
@@ -23,10 +23,14 @@ setfacl -m u:2002:r "$BACK/by-acl" || skip "needs ACLs in $TEST_DIR"
 try_all () { # HOW
     as 2001 ls -lR "$MNT/closed" "$MNT/by-acl" >/dev/null
     as 2001 cat "$MNT/closed/file" "$MNT/by-acl/file" >/dev/null
-    as 2002 cat "$MNT/closed/file" 2>/dev/null && fail "$1: another user reads a file in a closed directory"
-    as 2002 sh -c "echo >>'$MNT/closed/all'" 2>/dev/null && fail "$1: another user writes to a file in a closed directory"
-    as 2002 touch "$MNT/closed/open/new" 2>/dev/null && fail "$1: another user makes a file below a closed directory"
-    as 2002 stat "$MNT/closed/missing" 2>&1 | grep -q denied || fail "$1: another user learns which names there are"
+    as 2002 cat "$MNT/closed/file" 2>/dev/null &&
+        fail "$1: another user reads a file in a closed directory"
+    as 2002 sh -c "echo >>'$MNT/closed/all'" 2>/dev/null &&
+        fail "$1: another user writes to a file in a closed directory"
+    as 2002 touch "$MNT/closed/open/new" 2>/dev/null &&
+        fail "$1: another user makes a file below a closed directory"
+    as 2002 stat "$MNT/closed/missing" 2>&1 | grep -q denied ||
+        fail "$1: another user learns which names there are"
     as 2002 cat "$MNT/by-acl/file" 2>/dev/null && fail "$1: an ACL without x lets a user through"
     expect "$1: what the owner reads" secret "$(as 2001 cat "$MNT/closed/file")"
 }

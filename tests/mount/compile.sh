@@ -20,7 +20,8 @@ main (int argc, char **argv)
 }
 END
 echo 'const char *greeting (void) { return "hello from the mount"; }' >greeting.c
-printf 'hello: hello.o libgreeting.so\n\tgcc -o $@ $< -L. -lgreeting -Wl,-rpath,%s\n' "$MNT" >Makefile
+printf 'hello: hello.o libgreeting.so\n\tgcc -o $@ $< -L. -lgreeting -Wl,-rpath,%s\n' \
+    "$MNT" >Makefile
 printf 'libgreeting.so: greeting.c\n\tgcc -shared -fPIC -o $@ $<\n' >>Makefile
 expect_ok make
 expect "what it says" "hello from the mount" "$(./hello)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A user's daemon has its socket in the user's own folder, replaces one that is left over, and does without where the folder
-# could be somebody else's.
+# A user's daemon has its socket in the user's own folder, replaces a socket that is left over, and
+# goes without one where the folder may belong to another user.
 . "$(dirname "$0")/lib.sh"
 
 drop_root
@@ -21,19 +21,23 @@ unmount
 expect "sockets after the end" "" "$(find "$run" -type s)"
 rm -r "$run"
 
-# without WHAT REGEX: it mounts and works, says in its log what doesn't, and the folder gets no socket.
+# without WHAT REGEX: the daemon mounts and works, its log says what is missing, and the folder gets
+# no socket.
 without () {
     rm -f "$LOG"
     mount_volfile "$VOL"
-    expect_match "the log with $1" " W .*no control socket: .*$2.*will not work with this mount" "$(cat "$LOG")"
-    expect_error "can't be reached: it is gone, or could not make its socket" "$WINDLASS" counts "$MNT"
+    expect_match "the log with $1" " W .*no control socket: .*$2.*will not work with this mount" \
+        "$(cat "$LOG")"
+    expect_error "can't be reached: it is gone, or could not make its socket" "$WINDLASS" counts \
+        "$MNT"
     echo works >"$MNT/file"
     unmount
     expect "sockets with $1" "" "$(find run/ other -type s 2>/dev/null)"
 }
 
 mkdir -m 755 "$run"
-without "a folder open to others" "must belong to user $(id -u) and be open to nobody else, mode 0700; .* has mode 0755"
+without "a folder open to others" \
+    "must belong to user $(id -u) and be open to nobody else, mode 0700; .* has mode 0755"
 rmdir "$run"
 mkdir -m 700 other
 ln -s ../other "$run"

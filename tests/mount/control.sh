@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A daemon that runs can be asked and told: by root and its own user, from anywhere, and also when the mount is stuck.
+# A running daemon can be asked and told: by root and its own user, from anywhere, and also when the
+# mount is stuck.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
 # Of the mount on a path, without looking at it.
 socket_of () {
-    echo "/run/windlass/$(awk -v path="$1" '$5 == path { dev = $3 } END { print dev }' /proc/self/mountinfo).sock"
+    echo "/run/windlass/$(awk -v path="$1" '$5 == path { dev = $3 } END { print dev }' \
+        /proc/self/mountinfo).sock"
 }
 
 value_of () {
@@ -32,7 +34,8 @@ expect "by name" "text=hello" "$("$WINDLASS" tell "$MNT" online-1 show | grep te
 expect "by type" "text=hello" "$("$WINDLASS" tell "$MNT" test/online show | grep text)"
 head -c 500000 /dev/zero | tr '\0' x >large
 expect "a large input" "$(cat large)" "$("$WINDLASS" tell "$MNT" online-1 echo large)"
-expect "what a terminal would act on" 'a\x1b[2J\xffb' "$(printf 'a\033[2J\377b' | "$WINDLASS" tell "$MNT" online-1 echo -)"
+expect "what a terminal would act on" 'a\x1b[2J\xffb' \
+    "$(printf 'a\033[2J\377b' | "$WINDLASS" tell "$MNT" online-1 echo -)"
 expect_error 'No data available' "$WINDLASS" tell "$MNT" online-1 echo
 
 # The mount point by other names.
@@ -49,14 +52,19 @@ expect_error "'$BACK' is not a mount point" "$WINDLASS" counts "$BACK"
 expect_error "nothing of that name" "$WINDLASS" counts nowhere
 expect_error "is not a mount point, but in one: '$MNT'" "$WINDLASS" counts "$MNT/some/file"
 expect_error "'/proc' is not a Windlass mount, but one of type 'proc'" "$WINDLASS" counts /proc
-expect_error "no volume or type 'debug/fault' in the graph of .*there are never-2 \(test/never\), online-1 .*subvolumes never-2 end-volume" \
+expect_error \
+    "no volume or type 'debug/fault' in the graph of .*there are never-2 \(test/never\), online-1 .*subvolumes never-2 end-volume" \
     "$WINDLASS" fault "$MNT" --show
-expect_error "has no command 'nonsense'; there are show, echo" "$WINDLASS" tell "$MNT" online-1 nonsense
+expect_error "has no command 'nonsense'; there are show, echo" "$WINDLASS" tell "$MNT" online-1 \
+    nonsense
 expect_error "has no commands, so no 'show'" "$WINDLASS" tell "$MNT" posix show
-expect_error "the daemon has no command 'nonsense'; there are counts, .*graph, .*reload, .*commands" "$WINDLASS" tell "$MNT" - nonsense
+expect_error \
+    "the daemon has no command 'nonsense'; there are counts, .*graph, .*reload, .*commands" \
+    "$WINDLASS" tell "$MNT" - nonsense
 head -c 1048570 /dev/zero >larger
 expect_error "the input has 1048570 bytes" "$WINDLASS" tell "$MNT" online-1 echo larger
-for words in "counts" "tell" "tell x y" "fault" "fault x" "fault x --show --clear" "power-cut" "reload x y"; do
+for words in "counts" "tell" "tell x y" "fault" "fault x" "fault x --show --clear" "power-cut" \
+    "reload x y"; do
     # shellcheck disable=SC2086
     expect_error "^windlass ${words%% *}: .*usage: windlass" "$WINDLASS" $words
 done
@@ -64,7 +72,8 @@ if [ "$(id -u)" = 0 ]; then
     expect_error "not permitted: the daemon of .* belongs to user 0" user "$WINDLASS" counts "$MNT"
 fi
 
-# Counts tell of what is open, and of a request without an answer. The mount is stuck for whoever asks about it.
+# Counts include open files and a request without an answer. Programs that look into the mount are
+# stuck meanwhile.
 before=$(value_of "$MNT" open)
 exec 7<"$MNT"
 expect "what is open" $((before + 1)) "$(value_of "$MNT" open)"
@@ -76,10 +85,12 @@ wait_until '[ "$(value_of "$MNT" requests)" = 1 ]'
 expect_match "threads" '^[1-9]' "$(value_of "$MNT" threads)"
 expect_match "memory" '^[1-9][0-9]{5}' "$(value_of "$MNT" rss)"
 
-# The socket of a daemon that was killed stays; control-user shows that the next one of its number replaces it.
+# The socket of a killed daemon stays; control-user shows that the next daemon of its number
+# replaces it.
 kill -9 "$DAEMON"
 wait_until "! is_running $DAEMON"
-wait_until '"$WINDLASS" counts "$MNT" 2>&1 | grep -q "is gone; mount it again"' # its last threads may have the socket a moment longer
+# Its last threads may have the socket a moment longer.
+wait_until '"$WINDLASS" counts "$MNT" 2>&1 | grep -q "is gone; mount it again"'
 rm "$socket" || fail "there is no socket left" # while the number is still its own
 umount -l "$MNT"
 wait
@@ -89,4 +100,5 @@ expect_ok "$WINDLASS" counts "$MNT"
 socket=$(socket_of "$MNT")
 made=$(stat -c '%i %z' "$socket")
 unmount
-[ "$(stat -c '%i %z' "$socket" 2>/dev/null)" != "$made" ] || fail "'$socket' is still there after the end"
+[ "$(stat -c '%i %z' "$socket" 2>/dev/null)" != "$made" ] ||
+    fail "'$socket' is still there after the end"

@@ -16,9 +16,11 @@ mount_volfile "$VOL"
 expect_ok mkdir "$MNT/fine"
 expect_error 'not connected|connection abort' mkdir "$MNT/oops"
 said=$(report)
-expect_match "pending frames" '^frame : type\(1\) op\(MKDIR\) unique\([0-9]+\) at\(oops-1\)$' "$said"
+expect_match "pending frames" '^frame : type\(1\) op\(MKDIR\) unique\([0-9]+\) at\(oops-1\)$' \
+    "$said"
 expect_match "what it was about" '^  path: /oops$' "$said"
-expect_match "the way" '^  1: oops-1 \(test/oops\) MKDIR from .*src/fuse/[a-z]+\.c:[0-9]+ \(fuse_mkdir\)$' "$said"
+expect_match "the way" \
+    '^  1: oops-1 \(test/oops\) MKDIR from .*src/fuse/[a-z/]+\.c:[0-9]+ \(fuse_mkdir\)$' "$said"
 expect_match "the signal" '^signal received: 11$' "$said"
 expect_match "when" '^time of crash:$' "$said"
 expect_match "what crashed" '^package-string: windlass [0-9]' "$said"

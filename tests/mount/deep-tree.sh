@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A tree 300 folders deep, which no path names whole: made, walked, found again after another mount, and removed.
+# A tree 300 folders deep, which no single path can name: made, walked, found again after another
+# mount, and removed.
 . "$(dirname "$0")/lib.sh"
 
 name=a-folder-with-a-rather-long-name

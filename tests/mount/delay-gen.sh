@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# debug/delay-gen: delays don't block a thread. A hundred requests that are delayed at once are all done after about one
-# delay, whatever else is asked meanwhile is answered at once, and neither a signal nor an unmount waits for one.
+# debug/delay-gen: delays do not block a thread. A hundred requests that are delayed at once are all
+# done after about one delay, other requests are answered at once meanwhile, and neither a signal
+# nor an unmount waits for a delay.
 # builds: release debug tsan
 # alone
 . "$(dirname "$0")/lib.sh"
@@ -33,7 +34,8 @@ echo "100 delays of 3000 ms: $took ms; a listing meanwhile: $meanwhile ms"
 expect "all were answered" 100 "$(sort -u out | wc -l)"
 [ $took -ge 3000 ] || fail "a delay of 3000 ms took $took ms"
 [ $took -lt 9000 ] || fail "100 delays of 3000 ms at once took $took ms"
-[ $meanwhile -lt $took ] && [ $meanwhile -lt 2900 ] || fail "a listing waited for them: $meanwhile ms"
+[ $meanwhile -lt $took ] && [ $meanwhile -lt 2900 ] ||
+    fail "a listing waited for them: $meanwhile ms"
 unmount
 
 # A signal doesn't wait for the delay, and neither does the end of the mount.

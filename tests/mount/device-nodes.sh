@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Device files in a mount can't be used unless root said -o dev; only root makes them; and a pipe is the kernel's.
+# Device files in a mount work only if root said -o dev; only root makes them; and a pipe is the
+# kernel's.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -14,10 +15,11 @@ mount_volfile "$VOL"
 chmod 777 "$BACK"
 expect_ok mknod -m 666 "$MNT/zero" c 1 5
 expect "it is one" "1:5 character special file" "$(stat -c '%Hr:%Lr %F' "$BACK/zero")"
-expect_error 'Operation not permitted' setpriv --reuid 1001 --regid 1001 --clear-groups mknod "$MNT/other" c 1 5
+expect_error 'Operation not permitted' setpriv --reuid 1001 --regid 1001 --clear-groups mknod \
+    "$MNT/other" c 1 5
 expect_error 'Permission denied' head -c 1 "$MNT/zero"
 
-# The daemon would wait in vain for somebody at its other end.
+# The daemon would wait in vain for a process at its other end.
 mkfifo "$MNT/pipe"
 timeout 20 cat "$MNT/pipe" >got &
 echo through >"$MNT/pipe"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What one program writes past the page cache, with O_DIRECT and io_submit(2), another one reads through it as soon as the write is done, also
-# where it read while that was under way.
+# Data that one program writes past the page cache, with O_DIRECT and io_submit(2), another program
+# reads through the page cache as soon as the write is done, also if it read during the write.
 . "$(dirname "$0")/lib.sh"
 
 written_is_read () { # STACK
@@ -13,7 +13,8 @@ written_is_read () { # STACK
     unmount
 }
 
-dd if=/dev/zero of=probe bs=4096 count=1 oflag=direct status=none 2>/dev/null || skip "needs O_DIRECT on the file system of $TEST_DIR"
+dd if=/dev/zero of=probe bs=4096 count=1 oflag=direct status=none 2>/dev/null ||
+    skip "needs O_DIRECT on the file system of $TEST_DIR"
 stack
 mount_volfile "$VOL" --passthrough=off
 written_is_read "storage alone"

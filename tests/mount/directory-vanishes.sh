@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The directory is removed, or its file system taken away, under the mount: errors, no hang, no crash, and it unmounts.
+# The directory is removed, or its file system taken away, under the mount: errors, no hang, no
+# crash, and it unmounts.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# When the file system behind is full, writers are told so, what was there stays, and with room again all goes on.
+# When the file system behind is full, writers get the error, old data stays, and with room again
+# all goes on.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -16,7 +17,8 @@ for options in --kernel-writeback-cache=off --direct-io-mode=on; do
     expect "what there is left, here and there" "$(stat -f -c %f "$BACK")" "$(stat -f -c %f "$MNT")"
     expect_error 'No space left' fallocate -l 10M "$MNT/kept"
     rm "$MNT/big"
-    wait_until '[ "$(stat -f -c %f "$BACK")" -gt 200 ]' # the kernel forgets it later than rm returns
+    # The kernel forgets it later than rm returns.
+    wait_until '[ "$(stat -f -c %f "$BACK")" -gt 200 ]'
     expect_ok dd if=/dev/zero of="$MNT/more" bs=64k count=10
     expect "the size then" 655360 "$(stat -c %s "$BACK/more")"
     rm "$MNT/more" "$MNT/kept"

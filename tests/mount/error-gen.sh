@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# debug/error-gen: requests fail at the rate that is asked for, with the error that is asked for, and with the same seed the
-# same ones again.
+# debug/error-gen: requests fail at the given rate, with the given error, and the same seed makes
+# the same requests fail.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,8 @@ seed=4711
 stack "debug/error-gen,failure=30%,error-no=EIO,enable=OPEN,seed=$seed"
 mount_volfile "$VOL"
 first=$(pattern 60)
-expect_match "the error is the one that was asked for" 'Input/output error' "$(cat "$TEST_DIR/said")"
+expect_match "the error is the one that was asked for" 'Input/output error' \
+    "$(cat "$TEST_DIR/said")"
 unmount
 failed=${first//./}
 echo "seed $seed: $first"
@@ -39,7 +40,8 @@ unmount
 # One alone, by number, path and user.
 stack "debug/error-gen,nth=2,error-no=ENODEV,enable=open,path=*/file"
 mount_volfile "$VOL"
-expect "other files don't count" otherotherother "$(cat "$MNT/other" "$MNT/other" "$MNT/other" | tr -d '\n')"
+expect "other files don't count" otherotherother \
+    "$(cat "$MNT/other" "$MNT/other" "$MNT/other" | tr -d '\n')"
 expect "the second fails" .x. "$(pattern 3)"
 unmount
 if [ "$(id -u)" = 0 ]; then
@@ -78,7 +80,8 @@ unmount
 stack "debug/error-gen,failure=100%,error-no=GF_ERROR_SHORT_WRITE"
 mount_volfile "$VOL"
 if command -v python3 >/dev/null; then
-    written=$(python3 -c 'import os, sys; print (os.write (os.open (sys.argv[1], os.O_WRONLY | os.O_CREAT), b"x" * 4096))' "$MNT/short")
+    written=$(python3 -c 'import os, sys
+print (os.write (os.open (sys.argv[1], os.O_WRONLY | os.O_CREAT), b"x" * 4096))' "$MNT/short")
     expect "how much was written" 2048 "$written"
     expect "how much is there" 2048 "$(stat -c %s "$BACK/short")"
 fi
@@ -89,9 +92,13 @@ unmount
 
 # What is refused, and where.
 stack "debug/error-gen,enable=lokup"
-expect_error "test.vol:7:[0-9]*: .*'enable' must be operations.*'lokup' is no operation; did you mean 'lookup'\?" "$WINDLASS" check "$VOL"
+expect_error \
+    "test.vol:7:[0-9]*: .*'enable' must be operations.*'lokup' is no operation; did you mean 'lookup'\?" \
+    "$WINDLASS" check "$VOL"
 stack "debug/error-gen,error-no=EI0"
-expect_error "test.vol:7:[0-9]*: .*'error-no' must be the name of an error such as EIO.*, got 'EI0'" "$WINDLASS" check "$VOL"
+expect_error \
+    "test.vol:7:[0-9]*: .*'error-no' must be the name of an error such as EIO.*, got 'EI0'" \
+    "$WINDLASS" check "$VOL"
 stack "debug/error-gen,seed=x"
 expect_error "'seed' must be a whole number" "$WINDLASS" check "$VOL"
 stack "debug/error-gen,enable=lookup%inodelk"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# windlass errors: which translator said it first, at which line, and what each above made of it; what is ordinary isn't there.
+# windlass errors: which translator reported the error first, at which line, and what each
+# translator above made of it. Ordinary failures are left out.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
@@ -15,7 +16,8 @@ line_of () {
 
 echo hello >"$BACK/file"
 echo hello >"$BACK/"$'new\nline'
-stack "debug/error-gen,failure=100%,error-no=EIO,enable=open" encryption/rot-13 test/errno debug/fault
+stack "debug/error-gen,failure=100%,error-no=EIO,enable=open" encryption/rot-13 test/errno \
+    debug/fault
 mount_volfile "$VOL"
 expect "none yet" "no failure since the mount, or since they were cleared" "$(errors)"
 
@@ -30,14 +32,19 @@ expect "ordinary ones" "no failure since the mount, or since they were cleared" 
 # Said by one, passed by one without a part in it, changed by the next, passed on by the top.
 expect_error 'Remote I/O error' cat "$MNT/file"
 said=$(errors)
-expect_match "what failed" '^[-0-9]+ [:.0-9]+ \+0000 request [0-9]+: open of /file failed: EREMOTEIO \(Remote I/O error\)$' "$said"
+expect_match "what failed" \
+    '^[-0-9]+ [:.0-9]+ \+0000 request [0-9]+: open of /file failed: EREMOTEIO \(Remote I/O error\)$' \
+    "$said"
 expect_match "who asked" "^    process:   cat \([0-9]+\), uid $(id -u)$" "$said"
 first=$(line_of xlators/debug/error-gen/errorgen.c 'call_fail (call, error)')
 changed=$(line_of tests/xlators/test/errno.c 'op_errno == EIO ? EREMOTEIO')
-expect "who said what" "    first:     'error-gen-1' (debug/error-gen) said EIO at errorgen.c:$first (errorgen_every)
+expect "who said what" \
+    "    first:     'error-gen-1' (debug/error-gen) said EIO at errorgen.c:$first (errorgen_every)
     then:      'errno-3' (test/errno) changed EIO to EREMOTEIO at errno.c:$changed (errno_open_cbk)" \
     "$(grep -A1 first: <<<"$said" | sed 's| at [^ ]*/| at |')"
-expect_match "the top" "    then:      'fuse' \(mount/fuse\) passed EREMOTEIO on at .*src/fuse/open.c:[0-9]+ \(fuse_open" "$said"
+expect_match "the top" \
+    "    then:      'fuse' \(mount/fuse\) passed EREMOTEIO on at .*src/fuse/ops/open.c:[0-9]+ \(fuse_open" \
+    "$said"
 errors --json >json
 expect "as JSON" "EREMOTEIO /file ['EIO', 'EREMOTEIO', 'EREMOTEIO']" "$(python3 -c '
 import json
@@ -53,7 +60,8 @@ for i in range (1000):
     try: os.open (sys.argv[1], os.O_RDONLY)
     except OSError: pass
 PYTHON
-expect_match "the same again" 'open of /file failed: EREMOTEIO \(Remote I/O error\), 1000 times since' "$(errors)"
+expect_match "the same again" \
+    'open of /file failed: EREMOTEIO \(Remote I/O error\), 1000 times since' "$(errors)"
 expect "cleared" "" "$(errors --clear)"
 expect "none any more" "no failure since the mount, or since they were cleared" "$(errors)"
 
@@ -66,18 +74,24 @@ errors --clear
 
 # What a translator turned into success is there on demand, and so are ordinary ones.
 echo 'removexattr -> error EPERM' >rules
-sed -i 's|subvolumes rot-13-2|subvolumes below|; /^volume errno-3/i volume below\n type debug/fault\n option rules "'"$TEST_DIR"'/rules"\n subvolumes rot-13-2\nend-volume' "$VOL"
+sed -i 's|subvolumes rot-13-2|subvolumes below|; /^volume errno-3/i volume below\n type debug/fault\n option rules "'"$TEST_DIR"'/rules"\n subvolumes rot-13-2\nend-volume' \
+    "$VOL"
 unmount
 mount_volfile "$VOL"
 remove () { python3 -c 'import os, sys; os.removexattr (sys.argv[1], "user.none")' "$MNT/file"; }
 expect_ok remove
 expect "unheard" "no failure since the mount, or since they were cleared" "$(errors)"
-expect_match "what is recorded" 'from now on recorded: notable failures, also those that a translator turned into success' "$(errors --record swallowed)"
+expect_match "what is recorded" \
+    'from now on recorded: notable failures, also those that a translator turned into success' \
+    "$(errors --record swallowed)"
 expect_ok remove
 said=$(errors)
 expect_match "it went well" 'removexattr of /file went well all the same$' "$said"
-expect_match "who said it" "first:     'below' \(debug/fault\) said EPERM at .*fault.c:[0-9]+" "$said"
-expect_match "who didn't" "then:      'errno-3' \(test/errno\) made success of EPERM at .*errno.c:[0-9]+ \(errno_removexattr_cbk\)" "$said"
+expect_match "who said it" "first:     'below' \(debug/fault\) said EPERM at .*fault.c:[0-9]+" \
+    "$said"
+expect_match "who didn't" \
+    "then:      'errno-3' \(test/errno\) made success of EPERM at .*errno.c:[0-9]+ \(errno_removexattr_cbk\)" \
+    "$said"
 errors --record all >/dev/null
 expect_error 'No such file' cat "$MNT/nothing"
 expect_match "an ordinary one" 'lookup of /nothing failed: ENOENT' "$(errors)"
@@ -85,10 +99,13 @@ expect_error "--record must be notable, all or swallowed, got 'none'" errors --r
 expect_error "there are json, clear, record=notable" "$WINDLASS" tell "$MNT" - errors rules
 
 # What is no errno becomes EIO, and the log says, once, who answered so and where.
-odd () { python3 -c 'import os, sys; os.getxattr (sys.argv[1], "user.odd." + sys.argv[2])' "$MNT/file" "$1"; }
+odd () { python3 -c 'import os, sys; os.getxattr (sys.argv[1], "user.odd." + sys.argv[2])' \
+    "$MNT/file" "$1"; }
 for number in -61 -61 0 4711; do
     expect_error 'Input/output error' odd "$number"
 done
 said=$(grep 'which is no errno' "$LOG")
-expect_match "who, and where" " W .*errno.c:[0-9]+.*translator 'errno-3' \(test/errno\) answered getxattr with op_errno -61, which is no errno" "$said"
+expect_match "who, and where" \
+    " W .*errno.c:[0-9]+.*translator 'errno-3' \(test/errno\) answered getxattr with op_errno -61, which is no errno" \
+    "$said"
 expect "once" 1 "$(wc -l <<<"$said")"

@@ -24,7 +24,8 @@ look >/dev/null
 exec 5<"$MNT/dir" # closing tells storage late
 before=$(asked)
 expect "what is seen again" "$first" "$(look)"
-expect_no_match "what storage was asked to see it again" ' (lookup|stat|fstat|readv|readdirp|readdir|getxattr) ' \
+expect_no_match "what storage was asked to see it again" \
+    ' (lookup|stat|fstat|readv|readdirp|readdir|getxattr) ' \
     "$(grep -- '-> posix' "$LOG" | tail -n +"$((before + 1))")"
 
 # The promise is broken: that isn't seen.
@@ -51,7 +52,8 @@ expect_error 'No such file' cat "$MNT/dir/none"
 chmod 640 "$MNT/dir/three"
 truncate -s 2 "$MNT/dir/three"
 expect "the rest" "640 2 on" "$(stat -c '%a %s' "$MNT/dir/three") $(cat "$MNT/dir/three")"
-expect "the same behind" "$(stat -c '%a %s %h %Y' "$BACK"/dir/*)" "$(stat -c '%a %s %h %Y' "$MNT"/dir/*)"
+expect "the same behind" "$(stat -c '%a %s %h %Y' "$BACK"/dir/*)" \
+    "$(stat -c '%a %s %h %Y' "$MNT"/dir/*)"
 exec 5<&-
 unmount
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Who may execute a program and not read it runs it, and reads it in no other way; who may only read it doesn't run it.
+# A caller that may execute a program but not read it can run it, and cannot read it in any other
+# way. A caller that may only read it cannot run it.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv
@@ -40,7 +41,8 @@ attempts () {
 
 mkdir bare
 attempts bare >expected
-grep -q '711: run: 0' expected && grep -q '711: read: 1' expected || fail "the bare directory: $(cat expected)"
+grep -q '711: run: 0' expected && grep -q '711: read: 1' expected ||
+    fail "the bare directory: $(cat expected)"
 stack
 for options in "" --kernel-writeback-cache=on --idmapped-mounts; do
     # shellcheck disable=SC2086
@@ -50,7 +52,8 @@ for options in "" --kernel-writeback-cache=on --idmapped-mounts; do
     unmount
 done
 
-# There the kernel can't keep a process's memory from who may not read its program, so he doesn't run it.
+# There the kernel cannot keep a process's memory from a caller that may not read its program, so
+# the program does not run.
 mount_volfile "$VOL" -o no_default_permissions,allow_other
 for mode in 711 754 745; do
     install -m $mode "$(type -P true)" "$MNT/here"

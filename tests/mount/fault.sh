@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# debug/fault: rules at the beginning and while it is mounted; a hang ends when it is released, interrupted or cleared, and an
-# unmount doesn't wait for one; SQLite says that an fsync failed, and loses nothing that it confirmed.
+# debug/fault: rules at the start and while it is mounted; a hang ends when it is released,
+# interrupted or cleared, and an unmount does not wait for it; SQLite reports a failed fsync, and
+# loses nothing that it confirmed.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
@@ -58,7 +59,8 @@ rules 'open process "cat" -> hang name stuck'
 cat "$MNT/file" >released &
 reader=$!
 waiting 1
-expect_error "no rule has 'hang name stick'; did you mean 'stuck'" "$WINDLASS" fault "$MNT" --release stick
+expect_error "no rule has 'hang name stick'; did you mean 'stuck'" "$WINDLASS" fault "$MNT" \
+    --release stick
 expect "how many were released" 'released 1' "$("$WINDLASS" fault "$MNT" --release stuck)"
 wait $reader || fail "what was released fails"
 expect "what was released" hello "$(cat released)"
@@ -102,10 +104,13 @@ expect_ok sqlite3 "$BACK/db" 'pragma synchronous=full; create table t (n integer
 confirmed=()
 failed=0
 for n in {1..25}; do
-    if sqlite3 -bail "$MNT/db" "pragma synchronous=full; insert into t values ($n)" 2>>said; then confirmed+=("$n"); else failed=$((failed + 1)); fi
+    if sqlite3 -bail "$MNT/db" \
+        "pragma synchronous=full; insert into t values ($n)" 2>>said; then confirmed+=("$n");
+        else failed=$((failed + 1)); fi
 done
 echo "confirmed: ${#confirmed[@]}, failed: $failed"
-[ $failed -ge 3 ] && [ ${#confirmed[@]} -ge 3 ] || fail "of 25 inserts $failed failed and ${#confirmed[@]} were confirmed"
+[ $failed -ge 3 ] && [ ${#confirmed[@]} -ge 3 ] ||
+    fail "of 25 inserts $failed failed and ${#confirmed[@]} were confirmed"
 expect_match "SQLite says why" 'disk I/O error' "$(cat said)"
 expect_ok "$WINDLASS" fault "$MNT" --clear
 expect "the database is whole" ok "$(sqlite3 "$MNT/db" 'pragma integrity_check')"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A daemon that may have few descriptors serves many files, and where there are file handles also many that are open at once: it closes what
-# nobody has open, opens what somebody has for each request, and nobody sees EMFILE.
+# A daemon with few descriptors serves many files, and where there are file handles also many open
+# ones: it closes the descriptors of files that no process has open, opens the others for each
+# request, and no caller gets EMFILE.
 . "$(dirname "$0")/lib.sh"
 
 # Each thread of an io_uring has descriptors of its own, some 20 in all.
@@ -38,7 +39,8 @@ for handles in auto descriptor; do
             eval "exec $((i + 10))<'$MNT/dir/file-$(printf %04d $i)'"
         done 2>errors
         expect_match "the error" 'Too many open files in system' "$(cat errors)"
-        expect "what the log says of it" 1 "$(grep -c 'descriptors that the process may have .*ENFILE' "$LOG")"
+        expect "what the log says of it" 1 \
+            "$(grep -c 'descriptors that the process may have .*ENFILE' "$LOG")"
         for i in {10..130}; do
             eval "exec $((i + 10))<&-"
         done
@@ -52,13 +54,15 @@ done
 need_root
 need_command python3
 
-# A removed file that is open takes one descriptor. When these are used up, removing fails, and the requests that fail don't wait one after the other.
+# A removed file that is open takes one descriptor. When these are used up, removing fails, and the
+# failing requests do not wait one after the other.
 stack
 for files in few many; do
     (ulimit -n $limit && mount_volfile "$VOL") || exit 1
     DAEMON=$(cat pid)
     ls "$MNT" >/dev/null
-    [ $files = many ] && files=150 || files=$((limit * 7 / 8 - spare - $(ls "/proc/$DAEMON/fd" | wc -l)))
+    [ $files = many ] && files=150 ||
+        files=$((limit * 7 / 8 - spare - $(ls "/proc/$DAEMON/fd" | wc -l)))
     said=$(python3 - "$MNT" $files <<'END'
 import os, sys, time
 paths = [os.path.join (sys.argv[1], f"removed-{i}") for i in range (int (sys.argv[2]))]
@@ -90,12 +94,14 @@ with open (f"/proc/self/fd/{path}") as again:
 print ("many fail" if failed > 50 else failed, "slowly" if slowly else "at once")
 END
 )
-    [ "$said" = "0 at once" ] || [ "$said" = "many fail at once" -a $files = 150 ] || fail "removing $files open files: $said"
+    [ "$said" = "0 at once" ] || [ "$said" = "many fail at once" -a $files = 150 ] ||
+        fail "removing $files open files: $said"
     unmount
     rm -f "$BACK"/removed-* "$LOG"
 done
 
-# Each locker takes one as well, if storage has to know of it: some get none, and others than lockers don't notice.
+# Each locker takes one as well, if storage has to know of the lock: some get none, and no other
+# caller notices.
 (ulimit -n $limit && mount_volfile "$VOL" --lock-forwarding=on) || exit 1
 DAEMON=$(cat pid)
 said=$(python3 - "$MNT" 100 <<'END'
@@ -150,7 +156,8 @@ stack
 for PASSTHROUGH in off auto; do
     (ulimit -n $limit && mount_volfile "$VOL") || exit 1
     DAEMON=$(cat pid)
-    [ "$(dumped handles)" = file-handle ] || skip "needs a file system with file handles in $TEST_DIR"
+    [ "$(dumped handles)" = file-handle ] ||
+        skip "needs a file system with file handles in $TEST_DIR"
     touch "$BACK"/open-{0000..0199}
     rm -f "$BACK"/open-*[13579]
     coproc python3 "$SOURCE_DIR/tests/mount/programs/many-open.py" "$MNT" "$BACK" 200
@@ -161,15 +168,18 @@ for PASSTHROUGH in off auto; do
         expect "what many-open.py said, passthrough $PASSTHROUGH" "$1" "$line"
     }
     said open
-    [ "$(dumped open-without-descriptor)" -gt 100 ] || fail "$(dumped open-without-descriptor) of 220 files are open without a descriptor"
-    expect_match "what is said of a file" "descriptors run short \\($limit, RLIMIT_NOFILE\\)" "$("$WINDLASS" explain "$MNT/open-0000")"
+    [ "$(dumped open-without-descriptor)" -gt 100 ] ||
+        fail "$(dumped open-without-descriptor) of 220 files are open without a descriptor"
+    expect_match "what is said of a file" "descriptors run short \\($limit, RLIMIT_NOFILE\\)" \
+        "$("$WINDLASS" explain "$MNT/open-0000")"
     echo >&"${COPROC[1]}"
     said held
     # The system tells of a close later than close(2) returns.
     used () { echo >&"${COPROC[1]}" && said held; }
     wait_until 'used && [ "$(dumped open-without-descriptor)" = 0 ]'
     [ "$(dumped opened-for-a-request)" -gt 0 ] || fail "no file was opened for a request"
-    expect "what the log says of it" 1 "$(grep -c 'so many files are open that descriptors run short' "$LOG")"
+    expect "what the log says of it" 1 \
+        "$(grep -c 'so many files are open that descriptors run short' "$LOG")"
     expect_no_match "the log" 'ENFILE|EMFILE' "$(cat "$LOG")"
     eval "exec ${COPROC[1]}>&-"
     wait "$holder" || fail "many-open.py failed"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A user's daemon that gets no io_uring beyond those it began with goes on with these: it tries again once a second at most, and says so once.
-# One that gets none at all takes /dev/fuse, and names the limit.
+# A user's daemon that gets no further io_uring goes on with those it began with: it tries again at
+# most once a second, and logs that once. A daemon that gets none at all uses /dev/fuse, and names
+# the limit.
 # through: io_uring
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +13,8 @@ need_command setpriv fusermount3 prlimit
 user () { # LIMIT COMMAND...: of locked memory; nobody else has that uid
     local limit=$1
     shift
-    prlimit --memlock="$limit" setpriv --reuid games --regid games --clear-groups env HOME="$TEST_DIR" "$@"
+    prlimit --memlock="$limit" setpriv --reuid games --regid games --clear-groups \
+        env HOME="$TEST_DIR" "$@"
 }
 
 mount_with () { # LIMIT OPTIONS...
@@ -36,21 +38,25 @@ until mount_with $limit --io-uring=required; do
     limit=$((limit + 8192))
     [ $limit -lt 1000000 ] || fail "it never starts: $(cat err)"
 done
-slab () { # kilobytes that the kernel can't give back: each try keeps 9 of them until a grace period ends
+# Kilobytes that the kernel can't give back: each try keeps 9 of them until a grace period ends.
+slab () {
     awk '$1 == "SUnreclaim:" { print $2 }' /proc/meminfo
 }
 
 before=$(slab)
 begun=$(date +%s)
 for i in {1..16}; do
-    user 65536 sh -c "for round in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of='$MNT/f$i' bs=4k count=1 conv=fsync 2>/dev/null && rm '$MNT/f$i'; done" &
+    user 65536 sh -c "for round in 1 2 3 4 5 6 7 8; do
+        dd if=/dev/zero of='$MNT/f$i' bs=4k count=1 conv=fsync 2>/dev/null && rm '$MNT/f$i'
+    done" &
     jobs[i]=$!
 done
 expect "an attribute meanwhile" directory "$(user 65536 timeout 20 stat -c %F "$MNT")"
 for i in {1..16}; do wait "${jobs[$i]}" || fail "a process couldn't write"; done
 took=$(($(date +%s) - begun + 1))
 grown=$(($(slab) - before))
-[ $grown -lt 102400 ] || fail "the kernel's own memory has grown by $grown kB" # a try for each request would be a gigabyte
+# A try for each request would be a gigabyte.
+[ $grown -lt 102400 ] || fail "the kernel's own memory has grown by $grown kB"
 private=$(user 65536 cat "$MNT/.meta/master/private")
 tries=$(sed -n 's/^threads_failed = //p' <<<"$private")
 [ "${tries:-0}" -ge 1 ] || fail "it was to have too few: $private"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A user's daemon that may start no further thread (RLIMIT_NPROC): attributes and names are answered, reads wait until a thread can be had, their callers can
-# be killed, the log names the limit once, and all goes on when there is room again.
+# A user's daemon that may start no further thread (RLIMIT_NPROC): attributes and names are
+# answered, reads wait until a thread can start, their callers can be killed, the log names the
+# limit once, and all goes on when there is room again.
 # builds: release debug
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
@@ -31,7 +32,8 @@ chown games:games "$BACK" "$MNT"
 for i in {1..40}; do as_games sh -c 'echo text >"$0"' "$BACK/file$i"; done
 stack debug/delay-gen,delay-percentage=100%,block=on,enable=readv,delay-duration=3600000000
 : >"$LOG" && chmod 666 "$LOG"
-as_games "$WINDLASS" -f "$VOL" -l "$LOG" -p "$BACK/pid" --attribute-timeout=0 --entry-timeout=0 --direct-io-mode=on "$MNT" 2>err || fail "no mount: $(cat err)"
+as_games "$WINDLASS" -f "$VOL" -l "$LOG" -p "$BACK/pid" --attribute-timeout=0 --entry-timeout=0 \
+    --direct-io-mode=on "$MNT" 2>err || fail "no mount: $(cat err)"
 DAEMON=$(cat "$BACK/pid")
 readers=()
 hang file1
@@ -43,8 +45,10 @@ for i in {31..35}; do
     as_games stat "$MNT/file$i" >/dev/null || fail "stat fails"
     as_games touch "$MNT/new$i" || fail "a file can't be made"
 done
-expect "the log says it once of the threads that take requests" 1 "$(grep -c "can't start a thread .*for requests: .*RLIMIT_NPROC" "$LOG")"
-expect "and once of those that run them" 1 "$(grep -c "can't start a thread for operations .*RLIMIT_NPROC" "$LOG")"
+expect "the log says it once of the threads that take requests" 1 \
+    "$(grep -c "can't start a thread .*for requests: .*RLIMIT_NPROC" "$LOG")"
+expect "and once of those that run them" 1 \
+    "$(grep -c "can't start a thread for operations .*RLIMIT_NPROC" "$LOG")"
 
 # A reader can be killed, be it that it waits for a thread or hangs.
 kill "${readers[-1]}"
@@ -59,7 +63,8 @@ kill "$DAEMON"
 wait_until "! is_running $DAEMON"
 DAEMON=''
 
-# On quick storage nothing waits for a thread: where no operation runs at whose end the next would begin, one begins all the same.
+# On quick storage no request waits for a thread: where no operation runs whose end would start the
+# next, the next starts anyway.
 stack
 : >"$LOG"
 as_games "$WINDLASS" -f "$VOL" -l "$LOG" -p "$BACK/pid" "$MNT" 2>err || fail "no mount: $(cat err)"
@@ -76,7 +81,8 @@ def work(name):
         os.unlink(name)
         done.append(name)
 done, amount = [], 50
-threads = [threading.Thread(target=work, args=(f"{sys.argv[1]}/by{i}",), daemon=True) for i in range(20)]
+threads = [threading.Thread(target=work, args=(f"{sys.argv[1]}/by{i}",), daemon=True)
+           for i in range(20)]
 for thread in threads:
     thread.start()
 until = time.monotonic() + 60
@@ -92,13 +98,15 @@ DAEMON=''
 
 # However few there may be from the beginning: a mount that works, or none, and the reason.
 for most in 1 2 3 4 5 6 7 8; do
-    if as_games bash -c "ulimit -u $most; exec \"\$@\"" - "$WINDLASS" -f "$VOL" -l "$LOG" -p "$BACK/pid" "$MNT" 2>err; then
+    if as_games bash -c "ulimit -u $most; exec \"\$@\"" - "$WINDLASS" -f "$VOL" -l "$LOG" \
+        -p "$BACK/pid" "$MNT" 2>err; then
         as_games stat "$MNT/file1" >/dev/null || fail "ulimit -u $most: the mount doesn't work"
         kill "$(cat "$BACK/pid")"
         wait_until '! is_mounted'
         wait_until '! [ -e "$BACK/pid" ]'
     else
-        expect_match "ulimit -u $most: why there is no mount" 'RLIMIT_NPROC|fusermount3' "$(cat err)"
+        expect_match "ulimit -u $most: why there is no mount" 'RLIMIT_NPROC|fusermount3' \
+            "$(cat err)"
         ! is_mounted || fail "ulimit -u $most: a mount without its daemon is left"
     fi
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Files are opened by file handle, as an NFS server does, even after the kernel forgot them and they were renamed.
-# It has the kernel drop its caches, also those of other tests.
+# Files are opened by file handle, as an NFS server does, even after the kernel forgot them and they
+# were renamed. The test has the kernel drop its caches, also those of other tests.
 . "$(dirname "$0")/lib.sh"
 need_root
 
@@ -18,13 +18,14 @@ three: three" "$("$PROGRAMS/handles" "$MNT" one two three)"
 # A handle of what is gone is stale, also if its inode's number is in use again.
 echo gone >"$MNT/gone"
 mkdir "$MNT/again"
-expect_match "after a rename within" '^one.renamed: one$' "$("$PROGRAMS/handles" "$MNT" one.renamed)"
+expect_match "after a rename within" '^one.renamed: one$' \
+    "$("$PROGRAMS/handles" "$MNT" one.renamed)"
 expect "what is in the directory" "again dir gone one.renamed.renamed three.renamed two.renamed" \
     "$(ls "$BACK" | paste -sd' ')"
 unmount
 
-# Beyond lru-limit a handle of what the kernel forgot is stale. It never opens another file, also when the inode's number in the mount, or in the
-# directory, is another file's by then.
+# Beyond lru-limit a handle of a file that the kernel forgot is stale. It never opens another file,
+# even when another file has the inode's number by then, in the mount or in the directory.
 need_command python3
 rm -rf "${BACK:?}"/*
 mount_volfile "$VOL" --lru-limit=16
@@ -39,7 +40,8 @@ class Handle (ctypes.Structure):
 
 def handle_of (name):
     handle, mount = Handle (128), ctypes.c_int ()
-    if libc.name_to_handle_at (top, name.encode (), ctypes.byref (handle), ctypes.byref (mount), 0) < 0:
+    if libc.name_to_handle_at (top, name.encode (), ctypes.byref (handle), ctypes.byref (mount),
+                               0) < 0:
         raise OSError (ctypes.get_errno (), name)
     return handle
 
@@ -80,7 +82,8 @@ for i in removed:
 for i in range (400):
     make (f"other-{i}")
 look (removed)
-print ("some opened" if counts["opened"] else counts, "some stale" if counts["stale"] > 400 else counts)
+print ("some opened" if counts["opened"] else counts,
+       "some stale" if counts["stale"] > 400 else counts)
 # Found by its name again, a file is open to its handle again or stale.
 for name in os.listdir ("."):
     os.stat (name)

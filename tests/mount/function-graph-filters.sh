@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# windlass trace start with --translator, --fop, --path and --pid: only what is done for such requests, with the calls that lead there,
-# also on the thread that goes on with a request that was held back.
+# windlass trace start with --translator, --fop, --path and --pid: only the functions of such
+# requests, with the calls that lead there, also on the thread that continues a request that was
+# held back.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/trace-lib.sh"
@@ -40,12 +41,14 @@ expect_no_trace fops posix_writev
 # Of a volume, what it and those below it do; but not those above.
 traced translator --translator posix
 expect_trace translator posix_writev rot13_writev
-expect_no_trace translator rot13_iovec
+expect_no_trace translator rot13_rotate
 expect_trace translator posix_lookup
 
 traced path --path '*.db' --fop writev
 expect "writes" 1 "$(grep -c ' rot13_writev() {' path)"
-expect "of the trace's own watching" "" "$(grep -E ' (watch(ed)?_|(un)?wind_with_|tell_wind|move_out|xlator_own_|xlator_does)' fop fops path)"
+expect "of the trace's own watching" "" \
+    "$(grep -E ' (watch(ed)?_|(un)?wind_with_|tell_wind|move_out|xlator_own_|xlator_does)' fop \
+    fops path)"
 
 traced nobody --pid 2147483647
 expect_no_trace nobody posix_writev
@@ -59,8 +62,10 @@ expect_trace both posix_writev
 expect_no_trace both posix_create
 expect_no_trace both rot13_writev
 
-expect_error "the graph has no volume 'rot-31-1'; did you mean 'rot-13-1'" "$WINDLASS" trace start "$MNT" --translator rot-31-1
-expect_error "'writv' is no operation; did you mean 'writev'" "$WINDLASS" trace start "$MNT" --fop writv
+expect_error "the graph has no volume 'rot-31-1'; did you mean 'rot-13-1'" "$WINDLASS" trace start \
+    "$MNT" --translator rot-31-1
+expect_error "'writv' is no operation; did you mean 'writev'" "$WINDLASS" trace start "$MNT" --fop \
+    writv
 expect_error "'pid' must be .*, got '0'" "$WINDLASS" trace start "$MNT" --pid 0
 expect_error "'pid' must be .*, got 'me'" "$WINDLASS" trace start "$MNT" --pid me
 expect_error "no trace is on" "$WINDLASS" trace stop "$MNT"

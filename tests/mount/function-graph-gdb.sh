@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# While functions are traced, gdb's backtraces and those of crash reports are whole, breakpoints hit, and no signal is seen that nobody sent.
+# While functions are traced, gdb's backtraces and those of crash reports are complete, breakpoints
+# hit, and no spurious signal is seen.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/trace-lib.sh"
@@ -40,7 +41,8 @@ hits 3
 expect "the data" three "$(cat "$MNT/file")"
 trace_cat running
 expect_trace running rot13_writev fuse_write
-# In a release build the breakpoint is at the entry, which then is left alone; in a debug build it is behind it.
+# In a release build the breakpoint is at the entry, which is then left alone; in a debug build it
+# is behind it.
 [ "$BUILD_NAME" != debug ] || expect_trace running posix_writev rot13_writev
 for n in 1 2 3; do
     awk -v n=$n '/^#0 .*posix_writev/ { seen++ } seen == n' gdb.out | sed '1n; /^#0 /,$d' >bt

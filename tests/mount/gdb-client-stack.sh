@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A write walked through the client's stack in gdb: wind by wind from fuse_write to write-behind, which answers at once; the callbacks in
-# reverse, up to the bridge's; then, in a request of its own, on to storage and back to write-behind. The same where another thread goes on
-# with the request than the one that took it.
+# A write is followed through the client's stack in gdb: wind by wind from fuse_write to
+# write-behind, which answers at once; the callbacks in reverse, up to the bridge's; then, in a
+# request of its own, on to storage and back to write-behind. The same where another thread
+# continues the request.
 # timeout: 600
 # longer
 . "$(dirname "$0")/lib.sh"
@@ -54,14 +55,20 @@ walk () { # OPTION...
         wait
     ) >/dev/null 2>&1 &
     local helper=$!
-    RUN="gdb -nx -batch -x script" timeout 280 "$WINDLASS" -N "$@" -l "$LOG" -f "$VOL" "$MNT" >gdb.out 2>gdb.err
+    RUN="gdb -nx -batch -x script" timeout 280 "$WINDLASS" -N "$@" -l "$LOG" -f "$VOL" \
+        "$MNT" >gdb.out 2>gdb.err
     expect_match "it ran to its end" '^=== end$' "$(cat gdb.out gdb.err)"
     wait $helper # what it unmounts is dead
     expect_no_match "nothing but messages" 'Traceback|Exception' "$(cat gdb.out gdb.err)"
     # What has nothing to do with a write is not on its way.
-    expect_match "down" '^io_stats_every (iot_[a-z_]+ )?mdc_every qr_every ob_writev rda_writev wb_writev$' "$(way DOWN)"
-    expect_match "up, as it was answered early" '^(rda_[a-z_]+_cbk )?(ob_[a-z_]+_cbk )?(qr_[a-z_]+_cbk )?mdc_every_cbk (iot_[a-z_]+_cbk )?io_stats_every_cbk fuse_writev_cbk$' "$(way UP)"
-    expect_match "later, on its own account" '^(gf_utime_writev )?posix_writev (gf_utime_writev_cbk )?wb_write_cbk$' "$(way LATER)"
+    expect_match "down" \
+        '^io_stats_every (iot_[a-z_]+ )?mdc_every qr_every ob_writev rda_every wb_writev$' \
+        "$(way DOWN)"
+    expect_match "up, as it was answered early" \
+        '^(rda_[a-z_]+_cbk )?(ob_[a-z_]+_cbk )?(qr_[a-z_]+_cbk )?mdc_every_cbk (iot_[a-z_]+_cbk )?io_stats_every_cbk fuse_writev_cbk$' \
+        "$(way UP)"
+    expect_match "later, on its own account" \
+        '^(gf_utime_writev )?posix_writev (gf_utime_writev_cbk )?wb_write_cbk$' "$(way LATER)"
     expect_match "whose request that is" 'caused by request' "$(cat gdb.out)"
     expect "what was written" wanted "$(cat "$BACK/wanted")"
     rm gdb.out "$BACK/wanted"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The classic tutorial's session in gdb: a write is stepped through, from rot13_writev down to posix and back.
+# The classic tutorial's session in gdb: it steps through a write, from rot13_writev down to posix
+# and back.
 # timeout: 300
 # builds: release only
 . "$(dirname "$0")/lib.sh"
@@ -57,8 +58,10 @@ END
     wait_until 60 "grep -q '^=== end' gdb.out"
     if [ "$(id -u)" = 0 ]; then umount "$MNT"; else fusermount3 -u "$MNT"; fi
 ) &
-case $TEST_THROUGH in device) io_uring=off serves='fuse-[0-9]+' ;; *) io_uring=required serves='fuse-ring-[0-9]+' ;; esac
-RUN="gdb -nx -batch -x script" timeout 100 "$WINDLASS" --debug --io-uring=$io_uring -f "$VOL" "$MNT" >gdb.out 2>gdb.err
+case $TEST_THROUGH in device) io_uring=off serves='fuse-[0-9]+' ;; *) io_uring=required \
+    serves='fuse-ring-[0-9]+' ;; esac
+RUN="gdb -nx -batch -x script" timeout 100 "$WINDLASS" --debug --io-uring=$io_uring -f "$VOL" \
+    "$MNT" >gdb.out 2>gdb.err
 wait
 
 part () {
@@ -67,7 +70,8 @@ part () {
 for argument in frame this fd vector count offset iobref; do
     expect_match "the arguments" "^$argument = " "$(part arguments)"
 done
-expect_match "the thread's name, as README has it" "^Thread [0-9]+ \"$serves\" hit Breakpoint 1" "$(cat gdb.out)"
+expect_match "the thread's name, as README has it" "^Thread [0-9]+ \"$serves\" hit Breakpoint 1" \
+    "$(cat gdb.out)"
 expect_match "vector[0]" 'iov_base = 0x[0-9a-f]+, iov_len = 8' "$(part arguments)"
 expect_match "the data" '= "goodbye.n"$' "$(part arguments)"
 expect_match "steps into the rotation" '^MET .*rot13_(iovec|bytes)$' "$(part rotation)"
@@ -75,9 +79,11 @@ expect_match "steps over STACK_WIND" '^MET .*posix_writev$' "$(part wind)"
 expect_match "steps over STACK_UNWIND" '^MET .*posix_[a-z_]* rot13_writev_cbk$' "$(part unwind)"
 expect_no_match "what is stepped over" '^MET.* (frame|iov|iobref|iobuf)_' "$(cat gdb.out)"
 
-order=$(part callback | sed -n 's/^#[0-9]* .*\(rot13_writev_cbk\|posix_writev\|rot13_writev\|fuse_[a-z_]*\) (.*/\1/p' |
+order=$(part callback |
+    sed -n 's/^#[0-9]* .*\(rot13_writev_cbk\|posix_writev\|rot13_writev\|fuse_[a-z_]*\) (.*/\1/p' |
     uniq | head -n 4 | tr '\n' ' ')
-expect_match "the order of the backtrace" '^rot13_writev_cbk posix_writev rot13_writev fuse_write $' "$order"
+expect_match "the order of the backtrace" \
+    '^rot13_writev_cbk posix_writev rot13_writev fuse_write $' "$order"
 expect_match "the parent's name" '^\$[0-9]+ = 0x[0-9a-f]+ "[^"]+"' "$(part callback)"
 threads=$(part callback | sed -n 's/^[* ] [0-9]* .*Thread .*"\(.*\)".*/\1/p')
 [ "$(wc -l <<<"$threads")" -gt 1 ] || fail "gdb shows no threads: $(part callback)"

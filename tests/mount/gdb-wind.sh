@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# xl break, xl wind and xl unwind in gdb: a write is followed from fuse_write down and up again, from the thread that read it to the one that
-# goes on after debug/delay-gen; others' requests don't get in the way, the end of the request is told, and a core or no process refused.
+# xl break, xl wind and xl unwind in gdb: a write is followed from fuse_write down and up again,
+# from the thread that read it to the thread that continues after debug/delay-gen. Other requests do
+# not interfere, the end of the request is reported, and a core dump or no process is refused.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command gdb
 
-stack encryption/rot-13 debug/delay-gen,delay-percentage=100%,delay-duration=200000,enable=writev encryption/rot-13
+stack encryption/rot-13 debug/delay-gen,delay-percentage=100%,delay-duration=200000,enable=writev \
+    encryption/rot-13
 cat >script <<'END'
 set pagination off
 set width 0
@@ -25,13 +27,15 @@ gdb.execute("break fuse_write if size == 7")
 gdb.execute("run")
 each("info breakpoints", "xl wind")
 gdb.execute("delete")
-gdb.execute("shell touch stopped") # others may write from here on: no breakpoint is met by them any more
+# Other requests may come from here on: no breakpoint is left for them.
+gdb.execute("shell touch stopped")
 gdb.execute("python print('UPPER ' + gdb.selected_frame().name())")
 for step in range(8):
     each("xl wind" if step < 3 else "xl unwind")
     frame = gdb.selected_frame()
     print("AT %s on %s" % (frame.name(), gdb.selected_thread().name))
-    print("FRAME " + " ".join(gdb.execute("xl frame", to_string=True).split("\n")[0].split()[2:]) if step < 5 else "")
+    print("FRAME " + " ".join(gdb.execute("xl frame", to_string=True).split("\n")[0].split()[2:])
+          if step < 5 else "")
     if "is over" in gdb.execute("xl frames", to_string=True) or frame.name() == "stack_done":
         break
 print("=== end")
@@ -47,17 +51,20 @@ END
     if [ "$(id -u)" = 0 ]; then umount -l "$MNT"; else fusermount3 -u -z "$MNT"; fi
     wait
 ) >/dev/null 2>&1 &
-RUN="gdb -nx -batch -x script" timeout 100 "$WINDLASS" -N -l "$LOG" -f "$VOL" "$MNT" >gdb.out 2>gdb.err
+RUN="gdb -nx -batch -x script" timeout 100 "$WINDLASS" -N -l "$LOG" -f "$VOL" \
+    "$MNT" >gdb.out 2>gdb.err
 expect_match "it ran to its end" '^=== end$' "$(cat gdb.out gdb.err)"
 expect_no_match "nothing but messages" 'Traceback|Exception' "$(cat gdb.out gdb.err)"
 expect "without a process" 2 "$(grep -c '^error: xl [a-z]*: there is no process' gdb.out)"
-expect_match "before modules are loaded" '^writev: [0-9]+ places?; more when translators are loaded$' "$(cat gdb.out)"
+expect_match "before modules are loaded" \
+    '^writev: [0-9]+ places?; more when translators are loaded$' "$(cat gdb.out)"
 breaks=$(sed -n '/^=== info/,/^=== xl/p' gdb.out)
 for function in fuse_writev_cbk rot13_writev rot13_writev_cbk delaygen_every posix_writev; do
     expect_match "breakpoints of xl break" " in $function at " "$breaks"
 done
 expect_match "a breakpoint is met" '^UPPER rot13_writev$' "$(cat gdb.out)"
-expect "the way of the request" "delaygen_every rot13_writev posix_writev rot13_writev_cbk rot13_writev_cbk fuse_writev_cbk stack_done" \
+expect "the way of the request" \
+    "delaygen_every rot13_writev posix_writev rot13_writev_cbk rot13_writev_cbk fuse_writev_cbk stack_done" \
     "$(sed -n 's/^AT \([a-z0-9_]*\) .*/\1/p' gdb.out | xargs)"
 expect "its threads: only the first is the reader's" "1 6" \
     "$(sed -n 's/^AT .* on \([a-z]*\).*/\1/p' gdb.out | uniq -c | sed 's/^ *//; s/ .*//' | xargs)"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# windlass graph of a mount: as text, for graphviz and as a picture, with what was counted; also when the mount is stuck.
+# windlass graph of a mount: as text, for graphviz and as a picture, with the counts; also when the
+# mount is stuck.
 . "$(dirname "$0")/lib.sh"
 
 need_command python3
@@ -18,11 +19,14 @@ assert root.tag == space + "svg" and float(root.get("width")) > 0
 boxes = []
 for rect in root.iter(space + "rect"):
     x, y, width, height = (float(rect.get(key)) for key in ("x", "y", "width", "height"))
-    assert x >= 0 and x + width <= float(root.get("width")) and y + height <= float(root.get("height"))
-    assert all(x >= a + w or a >= x + width or y >= b + h or b >= y + height for a, b, w, h in boxes), "boxes overlap"
+    assert x >= 0 and x + width <= float(root.get("width"))
+    assert y + height <= float(root.get("height"))
+    assert all(x >= a + w or a >= x + width or y >= b + h or b >= y + height
+               for a, b, w, h in boxes), "boxes overlap"
     boxes.append((x, y, width, height))
 print("\n".join(text.text or "" for text in root.iter(space + "text")))
-print(len(boxes), "boxes,", len([1 for path in root.iter(space + "path") if path.get("marker-end")]), "arrows")
+arrows = [path for path in root.iter(space + "path") if path.get("marker-end")]
+print(len(boxes), "boxes,", len(arrows), "arrows")
 END
 }
 
@@ -32,7 +36,8 @@ mount_volfile "$VOL"
 expect "as text" "$("$WINDLASS" tell "$MNT" - graph)" "$(graph "$MNT")"
 
 graph "$MNT" --svg >off.svg 2>said || fail "graph --svg"
-expect_match "off" "measuring is off, numbers are from earlier; start with: windlass stats $MNT --on" "$(cat said)"
+expect_match "off" \
+    "measuring is off, numbers are from earlier; start with: windlass stats $MNT --on" "$(cat said)"
 said=$(texts off.svg) || fail "this is no picture"
 expect_match "boxes" '^4 boxes, 4 arrows$' "$said"
 expect_match "a name" '^<ro&t>$' "$said"
@@ -41,7 +46,8 @@ expect_no_match "nothing was counted" 'call' "$said"
 "$WINDLASS" stats "$MNT" --on >/dev/null
 echo hello >"$MNT/file"
 ! cat "$MNT/missing" 2>/dev/null || fail "there is a file 'missing'"
-expect_match "what isn't there was asked for" 'errno="ENOENT"' "$("$WINDLASS" stats "$MNT" | grep _errors)"
+expect_match "what isn't there was asked for" 'errno="ENOENT"' \
+    "$("$WINDLASS" stats "$MNT" | grep _errors)"
 graph "$MNT" --svg >calm.svg && graph "$MNT" --dot >calm.dot || fail "graph"
 ! grep -q 'class="failed"\|[0-9] failed' calm.svg || fail "what every program does is red"
 ! grep -q 'color=red\|[0-9] failed' calm.dot || fail "what every program does is red"
@@ -52,7 +58,8 @@ expect_match "an edge" '^[1-9][0-9]* calls, [0-9.]+.?s$' "$said"
 expect_match "a failure" '^own [0-9.]+.?s, [1-9][0-9]* failed$' "$said"
 grep -q 'class="failed"' on.svg || fail "what failed isn't red"
 graph "$MNT" --dot >on.dot || fail "graph --dot"
-expect_match "for graphviz" '^    n[0-9] -> n[0-9] \[label="[1-9][0-9]* calls?, [0-9.]+.?s"\];$' "$(cat on.dot)"
+expect_match "for graphviz" '^    n[0-9] -> n[0-9] \[label="[1-9][0-9]* calls?, [0-9.]+.?s"\];$' \
+    "$(cat on.dot)"
 expect_match "for graphviz" 'failed", color=red' "$(cat on.dot)"
 expect_match "for graphviz" '<ro&t>.nencryption/rot-13' "$(cat on.dot)"
 if command -v dot >/dev/null; then

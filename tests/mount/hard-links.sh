@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Hard links are one file: the same inode, number of links and content on both sides, however they are found.
+# Hard links are one file: the same inode, number of links and content on both sides, by each name.
 . "$(dirname "$0")/lib.sh"
 
 for handles in auto descriptor; do

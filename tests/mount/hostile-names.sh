@@ -5,7 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 
 names=($'new\nline' $'[2000-01-01 00:00:00.000000 +0000] C [x.c:1:x] 0-x: forged\n[2000-01-01 00:00:00.000000 +0000] C forged'
-    $'\xff\xfe' $'\x01\x1b[31mred' '%s%n%x' '...' '-rf' ' ' $'a\tb' '$(id)' "'" '"' '\' 'end-volume' "$(printf 'x%.0s' {1..255})")
+    $'\xff\xfe' $'\x01\x1b[31mred' '%s%n%x' '...' '-rf' ' ' $'a\tb' '$(id)' "'" '"' '\' \
+        'end-volume' "$(printf 'x%.0s' {1..255})")
 
 stack encryption/rot-13
 mount_volfile "$VOL" -L TRACE
@@ -20,7 +21,8 @@ for name in "${names[@]}"; do
 done
 expect "the names" "${#names[@]}" "$(find . -mindepth 1 -maxdepth 1 -type d -printf x | wc -c)"
 diff -r "$BACK" . >/dev/null 2>&1 && fail "rot-13 did nothing"
-expect "the same names in the directory" "$(cd "$BACK" && find . -print0 | sort -z | md5sum)" "$(find . -print0 | sort -z | md5sum)"
+expect "the same names in the directory" "$(cd "$BACK" && find . -print0 | sort -z | md5sum)" \
+    "$(find . -print0 | sort -z | md5sum)"
 kill -USR1 "$DAEMON"
 wait_until "grep -q 'state dumped' '$LOG'"
 rm -f "$(sed -n "s/.*state dumped to '\(.*\)'.*/\1/p" "$LOG")"
@@ -29,6 +31,8 @@ cd "$TEST_DIR" || exit 1
 unmount
 # A line begins with its time, or belongs to the text of the graph.
 line='^\[20[0-9-]* [0-9:.]* +0000\] [A-Z] \[[a-z0-9-]*\.[ch]:[0-9]*:[a-z_0-9]*\] 0-'
-expect "lines that are none of the log's" "" "$(grep -av "$line\|^ *[0-9]*: \|^+-*+\$" "$LOG" | cat -v | head -n 5)"
-expect "bytes that are for a terminal" "" "$(LC_ALL=C grep -a "$(printf '[\001-\010\013-\037\177]')" "$LOG" | cat -v | head -n 3)"
+expect "lines that are none of the log's" "" \
+    "$(grep -av "$line\|^ *[0-9]*: \|^+-*+\$" "$LOG" | cat -v | head -n 5)"
+expect "bytes that are for a terminal" "" \
+    "$(LC_ALL=C grep -a "$(printf '[\001-\010\013-\037\177]')" "$LOG" | cat -v | head -n 3)"
 expect_no_match "forged lines" '^\[2000' "$(cat "$LOG" | tr -d '\0')"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Reads that hang in storage: their callers can be killed, as many as the limit allows and more keep nobody from the rest of the mount, what waits says
-# what for, and the mount can be ended while they wait.
+# Reads that hang in storage: their callers can be killed; as many as the limit allows, and more, do
+# not keep other callers from the mount; windlass inflight says what each waits for; and the mount
+# can be ended while they wait.
 # builds: release tsan debug
 # longer
 . "$(dirname "$0")/lib.sh"
@@ -70,8 +71,10 @@ PYTHON
 many=$(amount 560 1000)
 mount_hanging --data-limit=8
 python3 readers.py "$MNT/file1" "$many" &
-wait_until 60 '[ "$(number data_old)" -ge 512 ] && [ "$(number data_waiting)" = '$((many - 512 - 8))' ]'
-expect_match "what they wait for" '^'$((many - 520))' wait for one of 8 data operations \(data-limit\); 520 have been at it for long' \
+wait_until 60 \
+    '[ "$(number data_old)" -ge 512 ] && [ "$(number data_waiting)" = '$((many - 512 - 8))' ]'
+expect_match "what they wait for" \
+    '^'$((many - 520))' wait for one of 8 data operations \(data-limit\); 520 have been at it for long' \
     "$("$WINDLASS" inflight "$MNT" | tail -n 1)"
 expect_match "counted" "^waiting=$((many - 520))\$" "$("$WINDLASS" counts "$MNT")"
 cat "$MNT/file2" >/dev/null &
@@ -81,15 +84,19 @@ echo new >"$MNT/new2" & # its write waits as well
 writer=$!
 ls -l "$MNT" >/dev/null || fail "ls fails"
 expect_match "what dump says" '^8$' "$(number data_limit)"
-expect_match "explained" '8 data operations that began within the last 0.5 ms run at a time \(data-limit\): now [0-9]+, and [0-9]+ older ones' "$("$WINDLASS" explain "$MNT/file1")"
+expect_match "explained" \
+    '8 data operations that began within the last 0.5 ms run at a time \(data-limit\): now [0-9]+, and [0-9]+ older ones' \
+    "$("$WINDLASS" explain "$MNT/file1")"
 kill $other
 wait_until "! is_running $other"
 kill -KILL %python3
 wait %python3 2>/dev/null
 wait_until '[ "$(number data_waiting)" = 1 ]' # the writer
-expect_error "'data-limit=65' can't be understood.*0 .*to 64.*nothing was changed" "$WINDLASS" tell "$MNT" - limits - <<<"data-limit=65"
+expect_error "'data-limit=65' can't be understood.*0 .*to 64.*nothing was changed" "$WINDLASS" \
+    tell "$MNT" - limits - <<<"data-limit=65"
 expect_match "unchanged" '^8$' "$(number data_limit)"
-expect_match "changed" '^16 data operations' "$("$WINDLASS" tell "$MNT" - limits - <<<"data-limit=16")"
+expect_match "changed" '^16 data operations' \
+    "$("$WINDLASS" tell "$MNT" - limits - <<<"data-limit=16")"
 expect_match "changed" '^16$' "$(number data_limit)"
 wait $writer || fail "what waited and may run now fails"
 wait_until '[ "$(number data_waiting)" = 0 ]'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What many large requests through io_uring took of memory goes back to the system a few seconds after the last one.
+# Memory that many large requests through io_uring took goes back to the system a few seconds after
+# the last one.
 # builds: release only
 # through: io_uring
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# windlass inflight and the watchdog, on a mount whose storage is a file system that hangs: the system call that each thread is in is named, with
-# more of them stuck than the mount has threads for requests.
+# windlass inflight and the watchdog, on a mount whose storage is a file system that hangs: the
+# system call of each thread is named, with more of them stuck than the mount has threads for
+# requests.
 # builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +13,8 @@ mkdir "$below" "$lower"
 for i in {1..8}; do echo $i >"$below/file$i"; done
 
 # Below is another mount, in which opens hang; above it the one that is asked, with four threads.
-printf 'volume p\n type storage/posix\n option directory "%s"\nend-volume\nvolume f\n type debug/fault\n subvolumes p\nend-volume\n' \
+printf 'volume p\n type storage/posix\n option directory "%s"\nend-volume
+volume f\n type debug/fault\n subvolumes p\nend-volume\n' \
     "$below" >lower.vol
 "$WINDLASS" -f lower.vol -l lower.log -p lower.pid "$lower" || fail "the lower mount"
 BACK=$lower stack encryption/rot-13

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# windlass inflight: each request without an answer, with its age, path and process, where it is and what it waits for; also when every
-# thread that serves the mount is stuck.
+# windlass inflight: each request without an answer, with its age, path and process, where it is and
+# what it waits for; also when every thread that serves the mount is stuck.
 # builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
@@ -31,14 +31,19 @@ cat "$MNT/dir/file" >/dev/null 2>&1 &
 hung=$!
 said=$(inflight 'request [0-9]+: open of /dir/file, for [0-9.]+ s$')
 expect_match "its process" "^    process:   cat \($hung\), uid 0$" "$said"
-expect_match "where it is" "^    now at:    'fault-2' \(debug/fault\), asked for open by open_wind at .*src/fuse/open.c:[0-9]+$" "$said"
-expect_match "what it waits for" '^    waits for: somebody to let it go: it hangs, by the rule in line 1: open path "/dir/file" -> hang' "$said"
+expect_match "where it is" \
+    "^    now at:    'fault-2' \(debug/fault\), asked for open by open_wind at .*src/fuse/ops/open.c:[0-9]+$" \
+    "$said"
+expect_match "what it waits for" \
+    '^    waits for: somebody to let it go: it hangs, by the rule in line 1: open path "/dir/file" -> hang' \
+    "$said"
 expect_match "its way" '^    way:       fuse -> fault-2$' "$said"
 cat "$MNT/dir/$name" >/dev/null 2>&1 &
 delayed=$!
 said=$(inflight 'open of /dir/new' | tail -n 5)
 expect_match "the name" 'open of /dir/new\\x0aline\\x1b\[2J, for' "$said"
-expect_match "what it waits for" 'waits for: the end of a delay, in 3[0-9]{3}\.[0-9]+ s, by the rule in line 2' "$said"
+expect_match "what it waits for" \
+    'waits for: the end of a delay, in 3[0-9]{3}\.[0-9]+ s, by the rule in line 2' "$said"
 "$WINDLASS" inflight "$MNT" --json >json
 expect "as JSON" "/dir/file fault-2 2" "$(python3 -c '
 import json, sys

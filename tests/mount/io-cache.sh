@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Programs over io-cache: what was read comes from memory, within its bound and by weight; what changes is seen, through the mount at once and
-# behind it after the timeout.
+# Programs over io-cache: a second read comes from memory, within its bound and by weight; changes
+# are seen, through the mount at once and behind it after the timeout.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -16,7 +16,8 @@ head -c 3000000 /dev/urandom >"$BACK/f"
 head -c 3000000 /dev/urandom >"$BACK/g.tmp"
 echo small >"$BACK/small.html"
 
-# The second time nothing is asked of storage, by whoever; a file behind the mount is seen when it is looked at again.
+# The second read asks nothing of storage, from any process; a change behind the mount is seen at
+# the next lookup.
 stack debug/io-stats $cache,cache-timeout=60,priority='*.tmp:0;*.html:3;*:1'
 sed -i 's/;/,/g' "$VOL"
 mount_volfile "$VOL" --direct-io-mode=on
@@ -28,10 +29,13 @@ expect "pages that were read" "$pages" "$(number pages_read)"
 expect_match "reads from memory" '^[1-9]' "$(number reads_hit)"
 expect_ok cmp "$BACK/g.tmp" "$MNT/g.tmp"
 expect "pages of what has no weight" "$pages" "$(number pages_read)"
-expect_match "which is explained" "isn't kept: its weight is 0 \(priority\)" "$("$WINDLASS" explain "$MNT/g.tmp")"
-expect_match "and what is there" '23 pages of it are there now, of weight 1' "$("$WINDLASS" explain "$MNT/f")"
+expect_match "which is explained" "isn't kept: its weight is 0 \(priority\)" \
+    "$("$WINDLASS" explain "$MNT/g.tmp")"
+expect_match "and what is there" '23 pages of it are there now, of weight 1' \
+    "$("$WINDLASS" explain "$MNT/f")"
 
-# What is written is seen at once, at its end, in its midst, and cut off, through another file descriptor or by name.
+# Written data is seen at once, at the end, in the middle, and after a truncate, through another
+# file descriptor or by name.
 python3 - "$MNT/f" <<'END' || fail "what was changed isn't seen"
 import os, sys
 name = sys.argv[1]
@@ -82,7 +86,8 @@ unmount
 # 9 MB go through 4 MB; less is allowed by a reload, which frees the rest at once.
 stack $cache,cache-size=8MB,cache-timeout=60
 mount_volfile "$VOL" --direct-io-mode=on
-for i in 1 2 3; do head -c 3000000 /dev/urandom >"$BACK/big$i"; expect_ok cmp "$BACK/big$i" "$MNT/big$i"; done
+for i in 1 2 3; do head -c 3000000 /dev/urandom >"$BACK/big$i"; expect_ok cmp "$BACK/big$i" \
+    "$MNT/big$i"; done
 bytes=$(number bytes)
 [ "$bytes" -gt 7000000 ] && [ "$bytes" -le $((8 << 20)) ] || fail "$bytes bytes are kept, of 8 MB"
 sed -i 's/cache-size "8MB"/cache-size 4MB/' "$VOL"
@@ -91,7 +96,7 @@ expect_ok "$WINDLASS" reload "$MNT"
 expect_ok cmp "$BACK/big1" "$MNT/big1"
 unmount
 
-# Errors are those of whoever reads there, and nothing is made of them.
+# The reader of that place gets the error, and the cache keeps nothing of it.
 echo 'readv path /f* -> error EIO' >"$TEST_DIR/rules"
 : >"$TEST_DIR/none"
 head -c 300000 /dev/urandom >"$BACK/f"
@@ -118,4 +123,5 @@ for bad in cache-size=1MB cache-size=900TB cache-timeout=61 priority='*.html'; d
     expect_error "test.vol:7:[0-9]+.*'${bad%%=*}' must be" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
 done
 stack $cache,min-file-size=2MB,max-file-size=1MB
-expect_error "'min-file-size' must be at most 'max-file-size', 1MB, got '2MB'" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
+expect_error "'min-file-size' must be at most 'max-file-size', 1MB, got '2MB'" "$WINDLASS" \
+    -f "$VOL" -l "$LOG" "$MNT"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A dump of debug/io-stats for which there is no room: the setfattr says so, the log too, the older dump is still there, and
-# the mount goes on.
+# A dump of debug/io-stats for which there is no room: the setfattr fails, the log says why, the
+# older dump is still there, and the mount goes on.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -15,14 +15,16 @@ expect_ok setfattr -n trusted.io-stats-dump -v full "$MNT"
 before=$(cat /run/windlass/full.io-stats-1)
 head -c 1M /dev/zero >/run/windlass/room 2>/dev/null
 expect_error 'No space left on device' setfattr -n trusted.io-stats-dump -v full "$MNT"
-expect_match "the log" "E \\[.*0-io-stats-1: can't dump to '/run/windlass/full.io-stats-1': No space left on device$" "$(cat "$LOG")"
+expect_match "the log" \
+    "E \\[.*0-io-stats-1: can't dump to '/run/windlass/full.io-stats-1': No space left on device$" \
+    "$(cat "$LOG")"
 expect "the older one" "$before" "$(cat /run/windlass/full.io-stats-1)"
 expect "no part of the new one" "" "$(find /run/windlass -name '.new*')"
 expect "the mount" hello "$(cat "$MNT/file")"
 rm /run/windlass/room
 expect_ok setfattr -n trusted.io-stats-dump -v full "$MNT"
 
-# Somebody else could put something there: none is written.
+# Another user could put a file there: none is written.
 chmod 777 /run/windlass
 expect_error 'Operation not permitted' setfattr -n trusted.io-stats-dump -v full "$MNT"
 chmod 700 /run/windlass

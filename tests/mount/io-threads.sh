@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# performance/io-threads as a user meets it: what is slow below holds up nobody else, a caller that is killed while it waits is gone at once, a timer's
-# tick makes nothing fail, ionice puts a process last, options change meanwhile, and the end of the mount loses nothing.
+# performance/io-threads from a user's view: slow storage holds up no other request, a caller that
+# is killed while it waits is gone at once, a timer's tick makes nothing fail, ionice puts a process
+# last, options change meanwhile, and the end of the mount loses nothing.
 # builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
@@ -34,9 +35,11 @@ enable-least-priority=perhaps|'enable-least-priority'
 tread-count=3|did you mean 'thread-count'
 OPTIONS
 
-# Forty that wait for a disk, one thread that reads requests: ls waits for none of them, and they wait together.
+# Forty requests wait for a disk, with one thread that reads requests: ls waits for none of them,
+# and they wait together.
 stack "$slow,delay-duration=500000" "$iot"
-mount_volfile "$VOL" --reader-thread-count 1 --xlator-option io-threads-2.thread-count=40 --xlator-option io-threads-2.low-prio-threads=40
+mount_volfile "$VOL" --reader-thread-count 1 --xlator-option io-threads-2.thread-count=40 \
+    --xlator-option io-threads-2.low-prio-threads=40
 begin=$SECONDS
 for i in {1..40}; do cmp "$MNT/file$i" "$BACK/file$i" & done
 ls -l "$MNT" >/dev/null
@@ -55,7 +58,8 @@ second=$!
 wait_until '"$WINDLASS" inflight "$MNT" | grep -q "waits for: one of 1 operations of low priority (low-prio-threads), 0 before it"'
 expect "the queues" "HIGH=0 NORMAL=0 LOW=1 LEAST=0" "$(sizes)"
 expect_match "explained" "1 on its bytes \(low-prio-threads\)" "$("$WINDLASS" explain "$MNT/file1")"
-# A timer ticks meanwhile, and nothing comes of it. SIGTERM, which isn't handled, ends the other at once.
+# A timer ticks meanwhile, without effect. SIGTERM, which is not handled, ends the other process at
+# once.
 python3 -c '
 import ctypes, os, signal, sys
 ticks = []
@@ -99,7 +103,8 @@ mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
 begin=$(date +%s%N)
 ionice -c idle stat "$MNT"/file{1..20} >/dev/null
 slowly=$(($(date +%s%N) - begin))
-[ $slowly -gt 600000000 ] || fail "twenty files at twenty requests a second took $((slowly / 1000000)) ms"
+[ $slowly -gt 600000000 ] ||
+    fail "twenty files at twenty requests a second took $((slowly / 1000000)) ms"
 least=$(number least_priority_waited)
 [ "$least" -ge 20 ] || fail "$least requests had the least priority"
 begin=$(date +%s%N)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Requests through io_uring, where what was always quick hangs in the thread that took it, many at a time: nobody else waits for that,
-# nor does who was answered before it began.
+# Requests through io_uring, where operations that were always quick hang in the thread that took
+# them, many at a time: no other request waits for that, nor does a caller that was answered before
+# the hang began.
 # builds: tsan debug
 # longer
 # timeout: 240
@@ -23,10 +24,13 @@ below=$TEST_DIR/below lower=$TEST_DIR/lower
 mkdir "$below" "$lower"
 for i in {1..24}; do echo "$i" >"$below/slow$i"; done
 for i in {1..8}; do echo "$i" >"$below/quick$i"; done
-printf 'volume p\n type storage/posix\n option directory "%s"\nend-volume\nvolume f\n type debug/fault\n subvolumes p\nend-volume\n' "$below" >lower.vol
+printf 'volume p\n type storage/posix\n option directory "%s"\nend-volume
+volume f\n type debug/fault\n subvolumes p\nend-volume\n' \
+    "$below" >lower.vol
 "$WINDLASS" -f lower.vol -l lower.log -p lower.pid "$lower" || fail "the lower mount"
 
-# Eight quick ones among twenty-four that hang, and then nobody asks for anything: what the kernel has kept of them is fetched.
+# Eight quick requests among twenty-four that hang, and no request after them: the daemon fetches
+# those that the kernel has kept.
 hang_among () { # OPTION...
     BACK=$lower stack
     mount_volfile "$VOL" --io-uring=required --attribute-timeout=0 --entry-timeout=0 "$@"
@@ -37,7 +41,8 @@ hang_among () { # OPTION...
         for i in {1..24}; do
             first cat "$MNT/slow$i" >"slow$i" &
             slow+=($!)
-            [ $((i % 3)) != 0 ] || { first cat "$MNT/quick$((i / 3))" >"quick$((i / 3))" & quick+=($!); }
+            [ $((i % 3)) != 0 ] ||
+                { first cat "$MNT/quick$((i / 3))" >"quick$((i / 3))" & quick+=($!); }
         done
         for one in "${quick[@]}"; do wait "$one" || fail "who is quick fails in round $round"; done
         for i in {1..8}; do expect "what is quick" "$i" "$(cat "quick$i")"; done

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A mount whose requests come through io_uring: what is written is what is read, also by translators that keep it; who waits or is
-# blocked keeps nobody else from being served; it can be interrupted, reloaded, stopped and killed at any time.
+# A mount whose requests come through io_uring: data that was written is read back, also by
+# translators that keep it; a request that waits or blocks keeps no other from being served; the
+# mount can be interrupted, reloaded, stopped and killed at any time.
 # builds: release debug tsan
 # through: io_uring
 # timeout: 300
@@ -18,24 +19,30 @@ first () {
 
 stack encryption/rot-13
 mount_volfile "$VOL" --io-uring=off
-expect_match "off" "are read from the device.*option 'io-uring' is off" "$("$WINDLASS" explain "$MNT")"
+expect_match "off" "are read from the device.*option 'io-uring' is off" \
+    "$("$WINDLASS" explain "$MNT")"
 unmount
-expect_error "option 'io-uring' must be auto, off or required|'io-uring'.*'never'" "$WINDLASS" -f "$VOL" --io-uring=never "$MNT"
+expect_error "option 'io-uring' must be auto, off or required|'io-uring'.*'never'" "$WINDLASS" \
+    -f "$VOL" --io-uring=never "$MNT"
 
 # The switch is off: of a mount namespace, as the machine's own is everybody's.
 if [ "$(id -u)" = 0 ]; then
     echo N >switch
     # shellcheck disable=SC2016 # the inner shell expands them
     in_switched_off='mount --bind switch /sys/module/fuse/parameters/enable_uring && shift && "$@"'
-    expect_error "option 'io-uring' is required, but not to be had: the kernel's switch is off: as root, 'echo Y > /sys/module/fuse" \
-        unshare -m sh -c "$in_switched_off" sh - "$WINDLASS" -f "$VOL" -l "$LOG" --io-uring=required "$MNT"
+    expect_error \
+        "option 'io-uring' is required, but not to be had: the kernel's switch is off: as root, 'echo Y > /sys/module/fuse" \
+        unshare -m sh -c "$in_switched_off" sh - "$WINDLASS" -f "$VOL" -l "$LOG" \
+        --io-uring=required "$MNT"
     ! is_mounted || fail "it is mounted all the same"
-    expect_ok unshare -m --propagation slave sh -c "$in_switched_off"' && grep -q fuse /proc/self/mountinfo && umount "$0"' \
+    expect_ok unshare -m --propagation slave \
+        sh -c "$in_switched_off"' && grep -q fuse /proc/self/mountinfo && umount "$0"' \
         "$MNT" - "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
-    expect_match "one line says how" "no io_uring: the kernel's switch is off: as root, 'echo Y > " "$(cat "$LOG")"
+    expect_match "one line says how" \
+        "no io_uring: the kernel's switch is off: as root, 'echo Y > " "$(cat "$LOG")"
 fi
 
-# --- who takes requests comes before others, as far as this process may let him, and nobody else does ---
+# --- the threads that take requests run before others, as far as this process may set that -------
 
 nice_of () { # NAMES: of the daemon's threads that are called so
     awk -v names="^[(]$1[)]$" '$2 ~ names { print $19 }' /proc/"$DAEMON"/task/*/stat | sort -u
@@ -54,20 +61,28 @@ done
 
 stack encryption/rot-13 performance/io-threads performance/write-behind
 mount_volfile "$VOL" --io-uring=required
-expect_match "on" 'requests come through io_uring: a queue for each of [0-9]+ processors' "$("$WINDLASS" explain "$MNT")"
+expect_match "on" 'requests come through io_uring: a queue for each of [0-9]+ processors' \
+    "$("$WINDLASS" explain "$MNT")"
 expect_match "what is told of it" '^io_uring = on$' "$(cat "$MNT"/.meta/*/private)"
 export HOME=$TEST_DIR
-git -c init.defaultBranch=main init -q "$MNT/repo" && cp -r "$SOURCE_DIR/src/fuse" "$MNT/repo" || fail "copies"
-(cd "$MNT/repo" && git add . && git -c user.name=n -c user.email=e commit -qm all && git fsck --strict && git status --porcelain) \
+git -c init.defaultBranch=main init -q "$MNT/repo" && cp -r "$SOURCE_DIR/src/fuse" "$MNT/repo" ||
+    fail "copies"
+(cd "$MNT/repo" && git add . && git -c user.name=n -c user.email=e commit -qm all &&
+    git fsck --strict && git status --porcelain) \
     >git.log 2>&1 || fail "git: $(cat git.log)"
 diff -r "$SOURCE_DIR/src/fuse" "$MNT/repo/fuse" || fail "what was copied differs"
 tar -C "$SOURCE_DIR/src" -cf - core | tar -C "$MNT" -xf - || fail "tar"
 diff -r "$SOURCE_DIR/src/core" "$MNT/core" || fail "what was unpacked differs"
-sqlite3 "$MNT/db" 'create table t (n); with recursive c (n) as (select 1 union all select n + 1 from c where n < 2000)
+sqlite3 "$MNT/db" \
+    'create table t (n);
+    with recursive c (n) as (select 1 union all select n + 1 from c where n < 2000)
     insert into t select n from c; delete from t where n % 3 = 0; vacuum;' || fail "sqlite"
-expect "sqlite's own opinion" "ok|1334" "$(sqlite3 -separator '|' "$MNT/db" "select (select * from pragma_integrity_check), count (*) from t")"
+expect "sqlite's own opinion" "ok|1334" \
+    "$(sqlite3 -separator '|' "$MNT/db" \
+    "select (select * from pragma_integrity_check), count (*) from t")"
 
-# Large writes from many at once, answered before they are written: each byte arrives where it belongs.
+# Large writes from many processes at once, answered before they are written: each byte arrives at
+# its place.
 python3 - "$MNT" <<'END' || fail "bytes of large writes"
 import os, sys, threading
 def work (number):
@@ -91,7 +106,7 @@ END
 tar -C "$SOURCE_DIR/src" -cf core.tar core
 (cd "$MNT" && while tar -xf "$TEST_DIR/core.tar"; do :; done) >/dev/null 2>&1 &
 expect_ok "$WINDLASS" reload "$MNT"
-wait_until '[ -e "$MNT/core/xlator.h" ] || [ -e "$MNT/core/timer.h" ]'
+wait_until '[ -e "$MNT/core/xlator.h" ] || [ -e "$MNT/core/time/timer.h" ]'
 kill -TERM "$DAEMON"
 wait_until 20 "! is_running $DAEMON"
 ! is_mounted || fail "it is mounted after its end"
@@ -102,7 +117,9 @@ wait
 below=$TEST_DIR/below lower=$TEST_DIR/lower
 mkdir "$below" "$lower"
 for i in 1 2 3 quick; do echo $i >"$below/file$i"; done
-printf 'volume p\n type storage/posix\n option directory "%s"\nend-volume\nvolume f\n type debug/fault\n subvolumes p\nend-volume\n' "$below" >lower.vol
+printf 'volume p\n type storage/posix\n option directory "%s"\nend-volume
+volume f\n type debug/fault\n subvolumes p\nend-volume\n' \
+    "$below" >lower.vol
 "$WINDLASS" -f lower.vol -l lower.log -p lower.pid "$lower" || fail "the lower mount"
 BACK=$lower stack encryption/rot-13
 mount_volfile "$VOL" --io-uring=required
@@ -111,7 +128,8 @@ printf 'open path "/file[1-3]" -> hang\n' >rules
 expect_ok "$WINDLASS" fault "$lower" rules
 for i in 1 2 3; do first cat "$MNT/file$i" >/dev/null 2>&1 & done
 wait_until '[ "$("$WINDLASS" inflight "$MNT" | grep -c "^request.* open")" = 3 ]'
-expect "one that isn't blocked, of the same processor" 1 "$(first timeout 10 cat "$MNT/filequick" | wc -l)"
+expect "one that isn't blocked, of the same processor" 1 \
+    "$(first timeout 10 cat "$MNT/filequick" | wc -l)"
 expect_ok "$WINDLASS" fault "$lower" --clear
 wait
 (cd "$MNT" && while cat file*; do :; done) >/dev/null 2>&1 &

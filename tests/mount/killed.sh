@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A daemon that was killed leaves a mount point that answers nothing; it can be mounted again without more ado.
+# A killed daemon leaves a mount point that answers nothing; mounting again works without further
+# steps.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 
@@ -15,9 +16,11 @@ expect_error 'not connected|connection abort' ls "$MNT"
 expect_error 'not connected|connection abort' cat <&7
 rm -f "$TEST_DIR/pid"
 
-out=$("$WINDLASS" -f "$VOL" -l "$LOG" -p "$TEST_DIR/pid" "$MNT" 2>&1) || fail "it can't be mounted again: $out"
+out=$("$WINDLASS" -f "$VOL" -l "$LOG" -p "$TEST_DIR/pid" "$MNT" 2>&1) ||
+    fail "it can't be mounted again: $out"
 DAEMON=$(cat pid)
-expect_match "what is said" "notice: '$MNT' was still mounted .*, but its daemon is gone; it was unmounted" "$out"
+expect_match "what is said" \
+    "notice: '$MNT' was still mounted .*, but its daemon is gone; it was unmounted" "$out"
 expect "what is read" before "$(cat "$MNT/file")"
 expect "one mount" 1 "$(grep -c " $MNT " /proc/self/mountinfo)"
 exec 7<&-
@@ -32,6 +35,7 @@ wait_until '[ "$("$WINDLASS" counts "$MNT" | sed -n "s/^requests=//p")" = 1 ]'
 kill -9 "$DAEMON"
 wait $! || fail "it can't be mounted while its daemon ends: $(cat again)"
 DAEMON=$(cat pid)
-expect_match "what is said" "notice: '$MNT' was still mounted .*, but its daemon is gone; it was unmounted" "$(cat again)"
+expect_match "what is said" \
+    "notice: '$MNT' was still mounted .*, but its daemon is gone; it was unmounted" "$(cat again)"
 expect "what is read" before "$(cat "$MNT/file")"
 unmount

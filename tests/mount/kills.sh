@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Killed under load (kill -9), again and again, a daemon loses nothing that was confirmed, and can be mounted each time. Where
-# a translator holds writes back and a close doesn't wait for them, the check must see a loss, or it would see none anywhere.
+# A daemon that is killed under load (kill -9), again and again, loses nothing that was confirmed,
+# and can be mounted each time. Where a translator holds writes back and a close does not wait for
+# them, the check must see a loss, or it would see none anywhere.
 # timeout: 900
 # longer
 . "$(dirname "$0")/lib.sh"
@@ -12,9 +13,11 @@ seed=$(amount 20261121 $RANDOM) times=$(amount 5 300)
 
 out=$("$kills" --seed $seed "$times" 2>&1) || fail "$out"
 expect_match "the summary" "^$times kills .* 0 times something confirmed was lost\$" "$out"
-out=$(CONFIRMED=synced "$kills" --seed $seed "$times" '' --kernel-writeback-cache=on 2>&1) || fail "with the writeback cache: $out"
+out=$(CONFIRMED=synced "$kills" --seed $seed "$times" '' --kernel-writeback-cache=on 2>&1) ||
+    fail "with the writeback cache: $out"
 
 # Storage is slow, so that hardly ever nothing is held back.
-stack debug/delay-gen,enable=writev,delay-percentage=100%,delay-duration=5000 performance/write-behind,flush-behind=on,trickling-writes=off
+stack debug/delay-gen,enable=writev,delay-percentage=100%,delay-duration=5000 \
+    performance/write-behind,flush-behind=on,trickling-writes=off
 out=$("$kills" --seed $seed 15 "$VOL" 2>&1)
 expect_match "what isn't synced is lost" 'files wrong' "$out"

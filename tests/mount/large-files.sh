@@ -11,9 +11,11 @@ truncate -s 5G "$file"
 printf 'at 4.5 GiB' | dd of="$file" bs=1M seek=4608 conv=notrunc status=none
 printf 'at the end' >>"$file"
 expect "the size" $((5 * 1024 * 1024 * 1024 + 10)) "$(stat -c %s "$file")"
-expect "what is at 4.5 GiB" "at 4.5 GiB" "$(dd if="$file" bs=1M skip=4608 count=1 status=none | head -c 10)"
+expect "what is at 4.5 GiB" "at 4.5 GiB" \
+    "$(dd if="$file" bs=1M skip=4608 count=1 status=none | head -c 10)"
 expect "what is at the end" "at the end" "$(tail -c 10 "$file")"
-expect "what is in a hole" 0000000 "$(dd if="$file" bs=1M skip=4100 count=1 status=none | tr -d '\0' | od -An | wc -c | xargs printf %07d)"
+expect "what is in a hole" 0000000 "$(dd if="$file" bs=1M skip=4100 count=1 status=none |
+    tr -d '\0' | od -An | wc -c | xargs printf %07d)"
 
 sync "$file"
 blocks=$(stat -c %b "$BACK/large")
@@ -29,5 +31,6 @@ expect "the copy's end" "at the end" "$(tail -c 10 "$BACK/copy")"
 if command -v fallocate >/dev/null; then
     expect_ok fallocate -l 1M "$MNT/room"
     expect_ok fallocate -p -o 0 -l 512K "$MNT/room"
-    expect "blocks after a hole was punched" "$(stat -c %b "$BACK/room")" "$(stat -c %b "$MNT/room")"
+    expect "blocks after a hole was punched" "$(stat -c %b "$BACK/room")" \
+        "$(stat -c %b "$MNT/room")"
 fi

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The directory is left as it was: nothing is added to it, neither files nor attributes, nor are times changed.
+# The directory is left as it was: the mount adds neither files nor attributes, and changes no
+# times.
 . "$(dirname "$0")/lib.sh"
 need_command getfattr
 
@@ -37,5 +38,6 @@ for dir in "$MNT" expected; do
     ln -s f "$dir/d/l"
     [ "$dir" = expected ] || unmount
 done
-expect "what was made" "$(cd expected/d && find . -printf '%P %M %U %G %s %b %l\n' | sort; getfattr -Rd -m - .)" \
+expect "what was made" \
+    "$(cd expected/d && find . -printf '%P %M %U %G %s %b %l\n' | sort; getfattr -Rd -m - .)" \
     "$(cd "$BACK/d" && find . -printf '%P %M %U %G %s %b %l\n' | sort; getfattr -Rd -m - .)"

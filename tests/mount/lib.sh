@@ -3,16 +3,17 @@
 # What mount tests share. A test begins with
 #
 #   . "$(dirname "$0")/lib.sh"
-#   stack encryption/rot-13                    # writes $VOL: storage/posix over $BACK, and that on top of it
-#   mount_volfile "$VOL"                       # mounts it on $MNT; more options of windlass may follow
+#   stack encryption/rot-13    # writes $VOL: storage/posix over $BACK, and that on top of it
+#   mount_volfile "$VOL"       # mounts it on $MNT; more options of windlass may follow
 #
-# and is over when it ends: what it mounted is unmounted. It may also be run by itself, on what ./windlass runs: tests/namespace gives it
-# what it needs.
+# and is over when it ends: what it mounted is unmounted. It can also be run by itself, on the build
+# that ./windlass runs: tests/namespace sets up what it needs.
 #
 #   $TEST_DIR   an empty folder of its own       $BACK  the directory behind the mount
 #   $MNT        the mount point                  $LOG   the daemon's log
 #   $WINDLASS   the program                      $SOURCE_DIR, $BUILD_DIR, $BUILD_NAME
-#   $PROGRAMS   where programs/*.c are, built    $TEST_THROUGH  how requests come to the daemon: device or io_uring
+#   $PROGRAMS   where programs/*.c are, built
+#   $TEST_THROUGH  how requests come to the daemon: device or io_uring
 
 set -u
 [ -n "${TEST_DIR-}" ] || exec "$(dirname "${BASH_SOURCE[0]}")/../namespace" "$0" "$@"
@@ -48,20 +49,23 @@ skip () {
 # expect WHAT EXPECTED GOT
 expect () {
     [ "$2" = "$3" ] && return 0
-    printf 'FAILED at %s: %s: expected\n%s\ngot\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$1" "$2" "$3" >&2
+    printf 'FAILED at %s: %s: expected\n%s\ngot\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$1" "$2" \
+        "$3" >&2
     exit 1
 }
 
 # expect_match WHAT REGEX GOT: some line of GOT matches the extended regular expression.
 expect_match () {
     grep -Eq -- "$2" <<<"$3" && return 0
-    printf 'FAILED at %s: %s: expected a line that matches\n%s\ngot\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$1" "$2" "$3" >&2
+    printf 'FAILED at %s: %s: expected a line that matches\n%s\ngot\n%s\n' \
+        "$(caller 0 | cut -d' ' -f1)" "$1" "$2" "$3" >&2
     exit 1
 }
 
 expect_no_match () {
     grep -Eq -- "$2" <<<"$3" || return 0
-    printf 'FAILED at %s: %s: expected no line that matches\n%s\ngot\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$1" "$2" "$3" >&2
+    printf 'FAILED at %s: %s: expected no line that matches\n%s\ngot\n%s\n' \
+        "$(caller 0 | cut -d' ' -f1)" "$1" "$2" "$3" >&2
     exit 1
 }
 
@@ -69,7 +73,8 @@ expect_no_match () {
 expect_ok () {
     local out
     out=$("$@" 2>&1) && return 0
-    printf 'FAILED at %s: expected success of: %s\ngot exit status %s and\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$*" $? "$out" >&2
+    printf 'FAILED at %s: expected success of: %s\ngot exit status %s and\n%s\n' \
+        "$(caller 0 | cut -d' ' -f1)" "$*" $? "$out" >&2
     exit 1
 }
 
@@ -78,7 +83,8 @@ expect_error () {
     local regex=$1 out
     shift
     if out=$("$@" 2>&1); then
-        printf 'FAILED at %s: expected failure of: %s\nit said\n%s\n' "$(caller 0 | cut -d' ' -f1)" "$*" "$out" >&2
+        printf 'FAILED at %s: expected failure of: %s\nit said\n%s\n' \
+            "$(caller 0 | cut -d' ' -f1)" "$*" "$out" >&2
         exit 1
     fi
     expect_match "the failure of: $*" "$regex" "$out"
@@ -101,10 +107,11 @@ need_fuse () {
 }
 
 need_io_uring () {
-    grep -qs '[Y1]' /sys/module/fuse/parameters/enable_uring || skip "needs FUSE over io_uring: Linux 6.14, and root to turn it on"
+    grep -qs '[Y1]' /sys/module/fuse/parameters/enable_uring ||
+        skip "needs FUSE over io_uring: Linux 6.14, and root to turn it on"
 }
 
-# user COMMAND...: as somebody who isn't root and owns nothing (65534).
+# user COMMAND...: runs it as a user other than root that owns nothing (65534).
 user () {
     setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
@@ -115,10 +122,12 @@ let_users_mount () {
     need_command fusermount3
 }
 
-# drop_root: all of the test as that user, if root runs it; near its beginning, since it starts again.
+# drop_root: runs all of the test as that user, if root started it. Call it near the beginning,
+# since it starts the test again.
 drop_root () {
     [ "$(id -u)" = 0 ] || return 0
-    user test -r "$SOURCE_DIR/tests/run" -a -x "$BUILD_DIR/src/windlass" || skip "needs sources and a build that others may read"
+    user test -r "$SOURCE_DIR/tests/run" -a -x "$BUILD_DIR/src/windlass" ||
+        skip "needs sources and a build that others may read"
     chown -R 65534:65534 "$BACK" "$MNT"
     trap - EXIT
     exec setpriv --reuid 65534 --regid 65534 --clear-groups env "HOME=$TEST_DIR" "$0"
@@ -149,15 +158,16 @@ is_mounted () {
     mountpoint -q "$MNT"
 }
 
-# A zombie isn't; whoever has to reap it may take its time.
+# A zombie is not; its parent may reap it later.
 is_running () {
     grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
 # --- mounting -------------------------------------------------------------------------------------
 
-# stack TYPE[,OPTION=VALUE]...: writes $VOL, storage/posix at the bottom and the last TYPE on top. The volumes are called posix and,
-# from the bottom up, the last part of each TYPE with its number: rot-13-1. Options for storage/posix: POSIX_OPTIONS.
+# stack TYPE[,OPTION=VALUE]...: writes $VOL, storage/posix at the bottom and the last TYPE on top.
+# The volumes are called posix and, from the bottom up, the last part of each TYPE with its number:
+# rot-13-1. Options for storage/posix: POSIX_OPTIONS.
 stack () {
     local below=posix number=0 name spec setting
     {
@@ -179,14 +189,16 @@ stack () {
     } >"$VOL"
 }
 
-# mount_volfile FILE [OPTION...]: on $MNT, in the background; the test fails if that does. $DAEMON is its process. Reads and writes come to the
-# daemon, which most tests look at, unless the test sets PASSTHROUGH to auto. Requests come through io_uring, or surely not.
+# mount_volfile FILE [OPTION...]: mounts it on $MNT, in the background; the test fails if that does.
+# $DAEMON is its process. Reads and writes come to the daemon, which most tests look at, unless the
+# test sets PASSTHROUGH to auto. io_uring is required or off, as $TEST_THROUGH says.
 mount_volfile () {
     local file=$1 io_uring=off
     shift
     [ "$TEST_THROUGH" = device ] || io_uring=required
     need_fuse
-    "$WINDLASS" -f "$file" -l "$LOG" -p "$TEST_DIR/pid" --passthrough="${PASSTHROUGH:-off}" --io-uring="$io_uring" "$@" "$MNT" || {
+    "$WINDLASS" -f "$file" -l "$LOG" -p "$TEST_DIR/pid" --passthrough="${PASSTHROUGH:-off}" \
+        --io-uring="$io_uring" "$@" "$MNT" || {
         cat "$LOG" >&2
         fail "'$file' was not mounted: exit status $?"
     }
@@ -196,7 +208,8 @@ mount_volfile () {
 
 # Waits until the daemon is gone, too.
 unmount () {
-    if [ "$(id -u)" = 0 ]; then umount "$MNT"; else fusermount3 -u "$MNT"; fi || fail "could not unmount"
+    if [ "$(id -u)" = 0 ]; then umount "$MNT"; else fusermount3 -u "$MNT"; fi ||
+        fail "could not unmount"
     wait_until "! is_running $DAEMON"
     DAEMON=''
 }

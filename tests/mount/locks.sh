@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The locks of a mount are those of the bare directory: whose they are, what ends them, who waits, and what a circle of waiters is told. With
-# lock-forwarding they hold between the mount and the directory, too, and windlass inflight names who holds what is waited for.
+# The locks of a mount are those of the bare directory: their owners, what ends them, which caller
+# waits, and the error for a circle of waiters. With lock-forwarding they hold between the mount and
+# the directory, too, and windlass inflight names the holder of the lock that a caller waits for.
 # builds: tsan debug
 # through: device
 # timeout: 600
@@ -34,7 +35,8 @@ waits () {
 
 mkdir bare
 waiters=$(amount 40 1000) calls=$(amount 2000 20000)
-python3 "$programs/record-locks.py" bare $waiters >wanted || fail "on the bare directory: $(tail -n 5 wanted)"
+python3 "$programs/record-locks.py" bare $waiters >wanted ||
+    fail "on the bare directory: $(tail -n 5 wanted)"
 seed=$RANDOM
 for volfile in $(amount "posix client-stack" "posix rot-13 client-stack"); do
     sed "s|/srv/export|$BACK|" "$SOURCE_DIR/volfiles/$volfile.vol" >"$VOL"
@@ -42,8 +44,10 @@ for volfile in $(amount "posix client-stack" "posix rot-13 client-stack"); do
         what="$volfile.vol, lock-forwarding $forwarding"
         mount_volfile "$VOL" --lock-forwarding=$forwarding
         python3 "$programs/record-locks.py" "$MNT" $waiters >got || fail "$what: $(tail -n 5 got)"
-        diff wanted got >differences || fail "$what, the bare directory's and the mount's: $(head -n 20 differences)"
-        python3 "$programs/random-locks.py" bare "$MNT" $seed $calls $([ $forwarding = off ] || echo records) || fail "$what"
+        diff wanted got >differences ||
+            fail "$what, the bare directory's and the mount's: $(head -n 20 differences)"
+        python3 "$programs/random-locks.py" bare "$MNT" $seed $calls $([ $forwarding = off ] ||
+            echo records) || fail "$what"
         unmount
     done
 done
@@ -53,14 +57,16 @@ done
 stack encryption/rot-13
 mount_volfile "$VOL" --lock-forwarding=on
 echo text >"$MNT/file"
-# The kernel numbers the next open file as one that was just closed, and the daemon may see the lock of that one first.
+# The kernel gives the next open file the number of one just closed, and the daemon may see the new
+# file's lock first.
 python3 - "$MNT/file" <<'PY' || fail "an open file's locks can't be taken"
 import fcntl, os, struct, sys
 F_OFD_SETLK = 37
 for i in range(3000):
     fd = os.open(sys.argv[1], os.O_RDWR)
     try:
-        fcntl.fcntl(fd, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, i % 5, 1, 0))
+        lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, i % 5, 1, 0)
+        fcntl.fcntl(fd, F_OFD_SETLK, lock)
     except BlockingIOError:
         pass  # the file of before is released a moment later
     os.close(fd)
@@ -73,7 +79,8 @@ for kind in fcntl ofd flock; do
         release
         # Locks of a descriptor go with FUSE's release, which close() doesn't wait for.
         [ $kind = fcntl ] || wait_until "[ \$(try $kind write ${sides#* }/file) = got ]"
-        [ $kind != fcntl ] || expect "$kind: after its release ($sides)" got "$(try $kind write "${sides#* }/file")"
+        [ $kind != fcntl ] ||
+            expect "$kind: after its release ($sides)" got "$(try $kind write "${sides#* }/file")"
     done
     hold $kind read "$MNT/file"
     expect "$kind: two readers" got "$(try $kind read "$MNT/file")"
@@ -124,19 +131,24 @@ unmount
 
 as=user
 [ "$(id -u)" != 0 ] || as=root
-out=$("$WINDLASS" conform --mount --as "$as" --directory "$TEST_DIR" --case "$(amount 'locks/[!af]*' 'locks/*')" "$VOL" -- --lock-forwarding=on) || fail "$out"
+out=$("$WINDLASS" conform --mount --as "$as" --directory "$TEST_DIR" \
+    --case "$(amount 'locks/[!af]*' 'locks/*')" "$VOL" -- --lock-forwarding=on) || fail "$out"
 expect_match "the kit" '^[0-9]+ passed, 0 failed, 0 skipped, [0-9]+ differ by design$' "$out"
 
 for mistake in flush-is-lost thread-is-named; do
     stack test/mislocks,mistake=$mistake
-    out=$("$WINDLASS" conform --mount --as "$as" --directory "$TEST_DIR" --case 'locks/record[ ,]*' "$VOL" -- --lock-forwarding=on) && fail "the kit doesn't find that $mistake"
+    out=$("$WINDLASS" conform --mount --as "$as" --directory "$TEST_DIR" \
+        --case 'locks/record[ ,]*' "$VOL" -- --lock-forwarding=on) &&
+        fail "the kit doesn't find that $mistake"
     case $mistake in
-    flush-is-lost) expect_match "what the kit finds" "FAIL locks/record, the parent closes and the child doesn't" "$out" ;;
+    flush-is-lost) expect_match "what the kit finds" \
+        "FAIL locks/record, the parent closes and the child doesn't" "$out" ;;
     thread-is-named) expect_match "what the kit finds" 'FAIL locks/record of a thread' "$out" ;;
     esac
 done
 
 # --- through an io_uring, whose entries waiters would use up ---
 
-expect_error "option 'io-uring' is required, but not to be had: each caller that waits for a lock would keep one" \
+expect_error \
+    "option 'io-uring' is required, but not to be had: each caller that waits for a lock would keep one" \
     "$WINDLASS" -f "$VOL" --io-uring=required --lock-forwarding=on "$MNT"

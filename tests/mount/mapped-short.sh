@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The kernel writes changed pages itself, and doesn't look whether one was written short: all of it is written nevertheless, or
-# whoever syncs is told.
+# The kernel writes changed pages itself, and ignores a short write: all of it is written
+# nevertheless, or a caller that syncs gets the error.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 

@@ -9,7 +9,8 @@ for options in --kernel-writeback-cache=off --kernel-writeback-cache=on --direct
     mount_volfile "$VOL" $options
     : >"$MNT/file"
     # Before 6.6 the kernel shares no mappings of what goes past its page cache.
-    if [ "$options" = --direct-io-mode=on ] && [ "$(printf '6.6\n%s\n' "$(uname -r)" | sort -V | head -n 1)" != 6.6 ]; then
+    if [ "$options" = --direct-io-mode=on ] &&
+        [ "$(printf '6.6\n%s\n' "$(uname -r)" | sort -V | head -n 1)" != 6.6 ]; then
         unmount
         continue
     fi

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What md-cache and nl-cache remember shows nobody what storage would refuse him: names in a directory that he may not search, by mode or by
-# an ACL, whether the kernel checks rights or not, and attributes of a file that he may not read.
+# md-cache and nl-cache show a caller nothing that storage would refuse: names in a directory that
+# the caller may not search, by mode or by an ACL, whether the kernel checks rights or not, and
+# attributes of a file that the caller may not read.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_fuse
 need_command setfattr getfattr setfacl
-POSIX_OPTIONS='' stack performance/md-cache,md-cache-timeout=600,cache-invalidation=on,xattr-cache-list=user.\* \
+POSIX_OPTIONS='' stack \
+    performance/md-cache,md-cache-timeout=600,cache-invalidation=on,xattr-cache-list=user.\* \
     performance/nl-cache,nl-cache-positive-entry=on
 mkdir "$BACK/mode" "$BACK/acl"
 for d in mode acl; do

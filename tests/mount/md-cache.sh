@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# md-cache: what was listed is known, what changes through the mount is seen at once, what changes behind it when the time is over.
+# md-cache: attributes from a listing are known, changes through the mount are seen at once, changes
+# behind it when the timeout is over.
 # builds: debug tsan
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -12,15 +13,17 @@ count () { # NAME: of the translator's counters
     sed -n "s/^$1 = //p" "$MNT/.meta/graphs/active/md-cache-1/private"
 }
 
-# Listed once, nobody asks storage again.
+# After one listing, no request asks storage again.
 mkdir "$BACK/d"
 for i in {1..50}; do echo "$i" >"$BACK/d/$i"; done
 stack "$cache"
 mount_volfile "$VOL" "${ask[@]}"
 ls -l "$MNT/d" >/dev/null
 before=$(($(count stat_miss_count) + $(count lookup_miss_count)))
-expect "sizes" "$(stat -c '%n %s %i %h %a %Y' "$BACK"/d/* | sed "s|$BACK||")" "$(stat -c '%n %s %i %h %a %Y' "$MNT"/d/* | sed "s|$MNT||")"
-[ $(($(count stat_miss_count) + $(count lookup_miss_count) - before)) -lt 10 ] || fail "storage was asked for more than the directory"
+expect "sizes" "$(stat -c '%n %s %i %h %a %Y' "$BACK"/d/* | sed "s|$BACK||")" \
+    "$(stat -c '%n %s %i %h %a %Y' "$MNT"/d/* | sed "s|$MNT||")"
+[ $(($(count stat_miss_count) + $(count lookup_miss_count) - before)) -lt 10 ] ||
+    fail "storage was asked for more than the directory"
 
 # Changes through the mount, by whichever name.
 cd "$MNT/d" || exit 1
@@ -53,14 +56,17 @@ expect_error 'No such attribute' getfattr -n user.x 3
 cd "$TEST_DIR" || exit 1
 
 # Programs.
-(cd "$MNT" && git init -q g && cd g && git config user.email a@b && git config user.name a && cp "$SOURCE_DIR"/src/core/*.h . && git add . &&
-    git commit -qm one && git rm -q iatt.h && echo x >>dict.h && git commit -qam two && git checkout -q HEAD~1 && git status --porcelain) >out 2>&1 ||
+(cd "$MNT" && git init -q g && cd g && git config user.email a@b && git config user.name a &&
+    cp "$SOURCE_DIR"/src/core/*/*.h . && git add . &&
+    git commit -qm one && git rm -q iatt.h && echo x >>dict.h && git commit -qam two && git \
+    checkout -q HEAD~1 && git status --porcelain) >out 2>&1 ||
     fail "git: $(cat out)"
 expect "what git finds changed" '' "$(cat out)"
 tar cf - -C "$SOURCE_DIR/src" core | tar xf - -C "$MNT"
 expect "a tree" '' "$(diff -r "$SOURCE_DIR/src/core" "$MNT/core")"
 
-# Behind the mount: not yet; when the time is over, which a reload shortens; and an inode's number is another file's then.
+# Changes behind the mount are seen when the timeout is over, which a reload shortens; and an
+# inode's number is then another file's.
 stat "$MNT/d/5" >/dev/null # so much was known since that it may have been forgotten
 echo behind >>"$BACK/d/5"
 expect "a size that storage was not asked for" 2 "$(stat -c %s "$MNT/d/5")"
@@ -80,7 +86,7 @@ mv "$BACK/d/6" "$BACK/d/7"
 wait_until '[ ! -e "$MNT/d/6" ] && [ "$(stat -c %s "$MNT/d/7")" = 7 ]'
 unmount
 
-# Errors are nobody's attributes.
+# Errors are not kept as attributes.
 echo 'lookup path /d/8 times 2 -> error EIO' >"$TEST_DIR/rules"
 stack "debug/fault,rules=$TEST_DIR/rules" "performance/md-cache,md-cache-statfs=on"
 mount_volfile "$VOL" "${ask[@]}"
@@ -94,4 +100,5 @@ unmount
 stack performance/md-cache,md-cache-timeout=601
 expect_error "test.vol:7.*'md-cache-timeout' must be .*0 to 600.*'601'" "$WINDLASS" -f "$VOL" "$MNT"
 stack performance/md-cache,xattr-cache-list=capability
-expect_error "test.vol:7.*'xattr-cache-list' must be names .*'capability' has none" "$WINDLASS" -f "$VOL" "$MNT"
+expect_error "test.vol:7.*'xattr-cache-list' must be names .*'capability' has none" "$WINDLASS" \
+    -f "$VOL" "$MNT"

@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Many read and write .meta at once, while requests run, options are reloaded and, in the end, the mount goes away.
+# Many processes read and write .meta at once, while requests run, options are reloaded and, in the
+# end, the mount goes away.
 # builds: release tsan debug
 # longer
 . "$(dirname "$0")/lib.sh"
 write () {
-    stack "test/online,number=$1,text=$1" debug/error-gen,failure=0 debug/fault encryption/rot-13 debug/delay-gen
+    stack "test/online,number=$1,text=$1" debug/error-gen,failure=0 debug/fault encryption/rot-13 \
+        debug/delay-gen
 }
 write 1
 mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0 --lru-limit=1
@@ -39,11 +41,13 @@ for n in $(seq 2 "$last"); do
     write "$n"
     "$WINDLASS" reload "$MNT" >/dev/null || fail "a reload fails"
     expect "an option" "$n" "$(cat "$M/graphs/active/online-1/options/number")"
-    expect "another" "$n" "$(grep -o '^text = [0-9]*' "$M/graphs/active/online-1/settings" | cut -d' ' -f3)"
+    expect "another" "$n" "$(grep -o '^text = [0-9]*' "$M/graphs/active/online-1/settings" |
+        cut -d' ' -f3)"
     expect_match "the volfile" "^    option text $n\$" "$(cat "$M/graphs/active/volfile")"
 done
 write_fewer () {
-    stack "test/online,number=99" debug/error-gen,failure=0 debug/fault encryption/rot-13 debug/delay-gen
+    stack "test/online,number=99" debug/error-gen,failure=0 debug/fault encryption/rot-13 \
+        debug/delay-gen
 }
 exec 3<"$M/graphs/active/online-1/options/text"
 write_fewer

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# .meta is closed to others than the owner of the mount and root, whatever they hold of it, also where the kernel checks nothing; and
-# nobody, root neither, can change its names and attributes, or bring anything out of it or into it.
+# .meta is closed to all but the owner of the mount and root, whatever descriptors they hold of it,
+# also where the kernel checks nothing. No caller, root included, can change its names and
+# attributes, or move anything out of it or into it.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -23,7 +24,8 @@ judge () {
         $1 == "a handle for root" || $1 == "open by it" || $1 == "look at .meta" { wanted = "done" }
         $1 == "make a file without a name" { wanted = "EPERM|EOPNOTSUPP" }
         $1 == "write to what is read only" || $1 == "execute" { wanted = "EACCES" }
-        $1 == "map" { wanted = "ENODEV|done" } # Linux 6.6 maps what is read directly: a file of no size
+        # Linux 6.6 maps files that are read directly, which here have no size.
+        $1 == "map" { wanted = "ENODEV|done" }
         $1 == "make room" { wanted = "EOPNOTSUPP" }
         $1 == "copy in" { wanted = "EINVAL" }
         $1 == "lock" { wanted = "done" }
@@ -31,7 +33,8 @@ judge () {
         $1 == "ask for flags" { wanted = "ENOTTY" }
         $1 == "open as a directory" { wanted = "ENOTDIR" }
         user && wanted == "" { wanted = "EACCES" }
-        $1 == "a file'"'"'s handle, change" || $1 == "a file'"'"'s handle, link" { wanted = "EPERM|EXDEV|EACCES" }
+        $1 == "a file'"'"'s handle, change" { wanted = "EPERM|EXDEV|EACCES" }
+        $1 == "a file'"'"'s handle, link" { wanted = "EPERM|EXDEV|EACCES" }
         $1 == "open by handle" { wanted = "EPERM" }
         $2 !~ "^(" wanted ")$" { print (user ? "user: " : "root: ") $0 ", not " wanted }
         END { if (NR < 50) print "only " NR " were tried" }' tried
@@ -44,10 +47,12 @@ for options in "" no_default_permissions; do
     expect "what is in the directory" "d f" "$(ls -A "$BACK" | xargs)"
     expect "a file that is the user's" text "$(cat "$MNT/f")"
     expect_no_match "the log" ' [CEM] \[' "$(cat "$LOG")"
-    # What the kernel would ask for no more, had it been told that nobody knows it.
+    # The kernel stops asking for an operation once it was answered with ENOSYS.
     expect_ok flock "$MNT/f" true
     expect_ok setfattr -n user.a -v b "$MNT/f"
-    setpriv --reuid 1001 --clear-groups sh -c 'echo 9 >"$1/.meta/logging/loglevel"' sh "$MNT" 2>/dev/null && fail "somebody else sets the level"
+    setpriv --reuid 1001 --clear-groups \
+        sh -c 'echo 9 >"$1/.meta/logging/loglevel"' sh "$MNT" 2>/dev/null &&
+        fail "somebody else sets the level"
     expect "the level" 7 "$(cat "$MNT/.meta/logging/loglevel")"
     unmount
 done

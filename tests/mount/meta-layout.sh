@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # builds: release debug tsan
-# .meta is laid out as in GlusterFS, with what the daemon really is and does in it; and no listing shows it.
+# .meta is laid out as in GlusterFS, with the daemon's real state; and no listing shows it.
 . "$(dirname "$0")/lib.sh"
 need_command python3
 stack encryption/rot-13,log-level=INFO debug/delay-gen
@@ -11,14 +11,18 @@ graph=$M/graphs/active
 
 expect "the listing of the root" "" "$(ls -A "$MNT")"
 expect "an archive" "mnt/" "$(tar cf - -C "$TEST_DIR" mnt | tar tf -)"
-expect "what is in .meta" "cmdline frames graphs logging mallinfo master measure_latency process_uuid root version" \
+expect "what is in .meta" \
+    "cmdline frames graphs logging mallinfo master measure_latency process_uuid root version" \
     "$(ls -A "$M" | LC_ALL=C sort | xargs)"
 uuid=$(readlink "$graph")
 expect_match "the graph's name" "^[^ ]+-$DAEMON-[0-9-]+:[0-9:]+\.[0-9]{6} \+0000$" "$uuid"
 expect "graphs" "$uuid active" "$(ls -A "$M/graphs" | LC_ALL=C sort -r | xargs)"
-expect "a graph" "delay-gen-2 posix rot-13-1 top volfile" "$(ls -A "$graph/" | LC_ALL=C sort | xargs)"
+expect "a graph" "delay-gen-2 posix rot-13-1 top volfile" \
+    "$(ls -A "$graph/" | LC_ALL=C sort | xargs)"
 for xl in "$graph/posix" "$graph/rot-13-1" "$M/root" "$M/master"; do
-    expect "$xl" "history loglevel meminfo name options private profile settings subvolumes type view" "$(ls -A "$xl" | LC_ALL=C sort | xargs)"
+    expect "$xl" \
+        "history loglevel meminfo name options private profile settings subvolumes type view" \
+        "$(ls -A "$xl" | LC_ALL=C sort | xargs)"
 done
 
 # What is what.
@@ -30,23 +34,31 @@ expect "the bridge" "fuse mount/fuse" "$(cat "$M/root/name" "$M/root/type" | xar
 expect "the bridge's child" delay-gen-2 "$(cat "$M/root/subvolumes/0/name")"
 expect "options that are set" "directory" "$(ls "$graph/posix/options")"
 expect "an option" "$BACK" "$(cat "$graph/posix/options/directory")"
-expect "the bridge's options" "attribute-timeout 2 io-uring $([ "$TEST_THROUGH" = device ] && echo off || echo required) passthrough off" "$(cd "$M/root/options" && for key in *; do echo "$key $(cat "$key")"; done | xargs)"
-expect_match "an option that isn't set" '^descriptor-cache = 0  \(default\)$' "$(cat "$graph/posix/settings")"
-expect_match "where one is set" '^directory = .*  \(volfile, line 3\)$' "$(cat "$graph/posix/settings")"
+expect "the bridge's options" "attribute-timeout 2 io-uring $([ "$TEST_THROUGH" = device ] &&
+    echo off || echo required) passthrough off" \
+    "$(cd "$M/root/options" && for key in *; do echo "$key $(cat "$key")"; done | xargs)"
+expect_match "an option that isn't set" '^descriptor-cache = 0  \(default\)$' \
+    "$(cat "$graph/posix/settings")"
+expect_match "where one is set" '^directory = .*  \(volfile, line 3\)$' \
+    "$(cat "$graph/posix/settings")"
 expect_match "private" "^directory = $BACK$" "$(cat "$graph/posix/private")"
 expect "the log" "$LOG" "$(readlink "$M/logging/logfile")"
 expect "the log's level" 7 "$(cat "$M/logging/loglevel")"
-expect_ok python3 -c 'import json,sys; assert "-f" in json.load(open(sys.argv[1]))["Cmdlinestr"]' "$M/cmdline"
-expect_ok python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["Package Version"]' "$M/version"
+expect_ok python3 -c 'import json,sys; assert "-f" in json.load(open(sys.argv[1]))["Cmdlinestr"]' \
+    "$M/cmdline"
+expect_ok python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["Package Version"]' \
+    "$M/version"
 expect_match "memory" '^mallinfo_uordblks=[0-9]' "$(cat "$M/mallinfo")"
 cat "$graph/volfile" >again.vol
 expect_ok "$WINDLASS" check again.vol
 expect_match "the volfile" '^volume rot-13-1$' "$(cat again.vol)"
 
-# Files are of size 0, and read whole all the same; numbers are no file's on disk, types are known to listings.
+# Files have size 0, and are read whole all the same; inode numbers are no file's on disk; listings
+# know the types.
 expect "size, mode and owner" "0 400 $(id -u)" "$(stat -c '%s %a %u' "$M/frames")"
 expect "a directory" "500 directory" "$(stat -c '%a %F' "$M")"
-expect "the same again" "$(stat -c %i "$M/version")" "$(ls -i "$M" | awk '$2 == "version" { print $1 }')"
+expect "the same again" "$(stat -c %i "$M/version")" \
+    "$(ls -i "$M" | awk '$2 == "version" { print $1 }')"
 expect "types" "d f l" "$(find "$M" -printf '%y\n' | sort -u | xargs)"
 expect "duplicate numbers" "" "$(find "$M" -printf '%i\n' | sort | uniq -d)"
 expect "numbers of files on disks" "" "$(find "$M" -printf '%i\n' | awk '$1 < 2^63')"

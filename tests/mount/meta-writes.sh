@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is written to .meta takes effect at once, for one translator or all; what can't be a value changes nothing, and the log says
-# what is allowed. A level set so outlives a reload, and a read-only mount can be opened for it.
+# A value written to .meta takes effect at once, for one translator or all; an invalid value changes
+# nothing, and the log says what is allowed. A level set this way outlives a reload, and a read-only
+# mount can be opened for it.
 . "$(dirname "$0")/lib.sh"
 stack encryption/rot-13 debug/delay-gen
 mount_volfile "$VOL"
@@ -34,7 +35,9 @@ expect "all but one" "delay-gen-2 posix" "$(traced)"
 echo unset >"$rot/loglevel"
 echo info >"$M/logging/loglevel"
 expect "none" "" "$(traced)"
-expect_match "who did it" "I \[.*-\.meta: '/\.meta/logging/loglevel' is 'info' now, by process [0-9]+ of user $(id -u)\$" "$(cat "$LOG")"
+expect_match "who did it" \
+    "I \[.*-\.meta: '/\.meta/logging/loglevel' is 'info' now, by process [0-9]+ of user $(id \
+    -u)\$" "$(cat "$LOG")"
 echo 1 >"$M/measure_latency"
 expect "measuring" 1 "$(cat "$M/measure_latency")"
 echo off >"$M/measure_latency"
@@ -45,12 +48,15 @@ refused () {
     local before
     before=$(cat "$1"; wc -l <"$LOG")
     # shellcheck disable=SC2059 # bytes that no argument could hold; all in one write
-    if printf -- "$2" | dd bs=1M iflag=fullblock conv=notrunc status=none of="$1" 2>/dev/null; then fail "'$2' was taken for ${1#"$MNT"}"; fi
-    expect_match "the log of '$2'" " W \[.*'${1#"$MNT"}' $3.*nothing was changed" "$(sed "1,$(tail -n 1 <<<"$before")d" "$LOG")"
+    if printf -- "$2" | dd bs=1M iflag=fullblock conv=notrunc status=none \
+        of="$1" 2>/dev/null; then fail "'$2' was taken for ${1#"$MNT"}"; fi
+    expect_match "the log of '$2'" " W \[.*'${1#"$MNT"}' $3.*nothing was changed" \
+        "$(sed "1,$(tail -n 1 <<<"$before")d" "$LOG")"
     expect "lines for '$2'" 1 "$(sed "1,$(tail -n 1 <<<"$before")d" "$LOG" | wc -l)"
     expect "${1#"$MNT"} after '$2'" "$(head -n 1 <<<"$before")" "$(cat "$1")"
 }
-for value in 10 -1 '\n' 'TRAC' '9 9' '9\n8\n' 'unset' '7\0' '\377' "$(printf '%257d' 9)" "$(printf '%100000d' 9)"; do
+for value in 10 -1 '\n' 'TRAC' '9 9' '9\n8\n' 'unset' '7\0' '\377' "$(printf '%257d' 9)" \
+    "$(printf '%100000d' 9)"; do
     refused "$M/logging/loglevel" "$value" 'must be '
 done
 refused "$M/root/loglevel" verbose 'must be a number from 0 to 9, or NONE, .* or TRACE, or unset'

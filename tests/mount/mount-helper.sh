@@ -10,11 +10,13 @@ export WINDLASS
 
 stack encryption/rot-13
 echo uryyb >"$BACK/file"
-expect_ok sh "$helper" "$VOL" "$MNT" -o "rw,_netdev,nofail,x-systemd.requires=a.service,log-file=$LOG,pid-file=$TEST_DIR/pid"
+expect_ok sh "$helper" "$VOL" "$MNT" \
+    -o "rw,_netdev,nofail,x-systemd.requires=a.service,log-file=$LOG,pid-file=$TEST_DIR/pid"
 is_mounted || fail "it came back, but isn't mounted"
 DAEMON=$(cat pid)
 expect "what is read" hello "$(cat "$MNT/file")"
-expect_no_match "the options" 'nosuid|nodev' "$(awk -v at="$MNT" '$5 == at { print $6 }' /proc/self/mountinfo)"
+expect_no_match "the options" 'nosuid|nodev' \
+    "$(awk -v at="$MNT" '$5 == at { print $6 }' /proc/self/mountinfo)"
 unmount
 
 expect_ok sh "$helper" "$VOL" "$MNT" -s -n -o "ro,user,log-file=$LOG,pid-file=$TEST_DIR/pid"
@@ -39,7 +41,8 @@ expect_error 'Read-only' touch "$MNT/new"
 expect_ok sh "$helper" "$VOL" "$MNT" -o remount,rw,nosuid,allow_other # the last is as it was
 expect_match "writable again" '^rw,nosuid,.* rw,' "$(options)"
 expect_ok touch "$MNT/new"
-expect_error "remount can't change 'attribute-timeout=5' of '$MNT'" sh "$helper" "$VOL" "$MNT" -o remount,ro,attribute-timeout=5
+expect_error "remount can't change 'attribute-timeout=5' of '$MNT'" sh "$helper" "$VOL" "$MNT" \
+    -o remount,ro,attribute-timeout=5
 expect_match "after a remount that was refused" '^rw,' "$(options)"
 unmount
 
@@ -49,16 +52,20 @@ cat >in-namespace <<END
 mkdir -p upper work
 mount -t tmpfs none work && mkdir work/u work/w &&
 mount -t overlay -o lowerdir=/sbin,upperdir=work/u,workdir=work/w none /sbin &&
-printf '#!/bin/sh\nWINDLASS=$WINDLASS exec sh $helper "\$@"\n' >/sbin/mount.windlass && chmod +x /sbin/mount.windlass &&
+printf '#!/bin/sh\nWINDLASS=$WINDLASS exec sh $helper "\$@"\n' >/sbin/mount.windlass &&
+chmod +x /sbin/mount.windlass &&
 ln -s mount.windlass /sbin/mount.fuse.windlass || exit 77
 mount -t windlass -o log-file=$LOG,pid-file=$TEST_DIR/pid "$VOL" "$MNT" || exit 1
 cat "$MNT/file" && findmnt -no FSTYPE,SOURCE "$MNT" || exit 1
 mount -o remount,ro "$MNT" || exit 1
-! touch "$MNT/refused" 2>/dev/null && mount -o remount,rw "$MNT" && touch "$MNT/done" && umount "$MNT"
+! touch "$MNT/refused" 2>/dev/null && mount -o remount,rw "$MNT" && touch "$MNT/done" &&
+umount "$MNT"
 END
 # Where the root is no mount of its own, as under chroot, there is none to be had.
-unshare -m --propagation slave true 2>/dev/null || skip "needs a mount namespace with propagation of its own"
+unshare -m --propagation slave true 2>/dev/null ||
+    skip "needs a mount namespace with propagation of its own"
 out=$(unshare -m --propagation slave sh in-namespace 2>&1)
 status=$?
 [ $status != 77 ] || skip "needs a mount namespace with an overlay over /sbin: $out"
-expect "by mount(8)" "0 hello fuse.windlass $VOL" "$status $(tr -s '\n ' ' ' <<<"$out" | sed 's/ $//')"
+expect "by mount(8)" "0 hello fuse.windlass $VOL" \
+    "$status $(tr -s '\n ' ' ' <<<"$out" | sed 's/ $//')"

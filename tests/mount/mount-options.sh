@@ -20,12 +20,15 @@ for given in "-o ro" "--read-only" "--read-only=on" "-o read-only=on" "-o fuse-m
     expect_error 'Read-only' rm "$MNT/file"
     expect_error 'Read-only' chmod 600 "$MNT/file"
     expect_error 'Read-only' setfattr -n user.x -v 1 "$MNT/file"
-    expect_match "what explain says with $given" '^    nothing may be changed \(read-only\)$' "$("$WINDLASS" explain "$MNT/file")"
-    expect_match "where it comes from" '^    option read-only = on \(command line\)$' "$("$WINDLASS" explain "$MNT/file")"
+    expect_match "what explain says with $given" '^    nothing may be changed \(read-only\)$' \
+        "$("$WINDLASS" explain "$MNT/file")"
+    expect_match "where it comes from" '^    option read-only = on \(command line\)$' \
+        "$("$WINDLASS" explain "$MNT/file")"
     unmount
 done
 
-mount_volfile "$VOL" -o nosuid,nodev,noexec,noatime,x-systemd.automount,_netdev,nofail,defaults,noauto,user,comment=text
+mount_volfile "$VOL" \
+    -o nosuid,nodev,noexec,noatime,x-systemd.automount,_netdev,nofail,defaults,noauto,user,comment=text
 for word in nosuid nodev noexec noatime default_permissions allow_other; do
     expect_match "the options" "(^|,)$word(,|\$)" "$(options)"
 done
@@ -34,9 +37,11 @@ expect_error 'Permission denied' "$MNT/true"
 expect "what another user reads" text "$(user cat "$MNT/file")"
 unmount
 
-mount_volfile "$VOL" -o suid,dev,fsname=other\\,name,log-level=DEBUG,attribute-timeout=0,xlator-option=posix.log-level=TRACE
+mount_volfile "$VOL" \
+    -o suid,dev,fsname=other\\,name,log-level=DEBUG,attribute-timeout=0,xlator-option=posix.log-level=TRACE
 expect_no_match "the options" '(^|,)no(suid|dev)(,|$)' "$(options)"
-expect "the source" other,name "$(findmnt -no SOURCE "$MNT" 2>/dev/null || awk -v at="$MNT" '$5 == at { print $(NF - 1) }' /proc/self/mountinfo)"
+expect "the source" other,name "$(findmnt -no SOURCE "$MNT" 2>/dev/null ||
+    awk -v at="$MNT" '$5 == at { print $(NF - 1) }' /proc/self/mountinfo)"
 expect_match "the type" fuse.windlass "$(stat -f -c %T "$MNT"; grep " $MNT " /proc/self/mountinfo)"
 ls "$MNT" >/dev/null
 unmount
@@ -51,7 +56,9 @@ mount_volfile "$VOL" --xlator-option='rot-13-*.decrypt-read=off'
 expect "what is read without decryption" text "$(cat "$MNT/file")"
 unmount
 path=$WINDLASS_XLATOR_PATH
-WINDLASS_XLATOR_PATH='' expect_error "type 'encryption/rot-13'" "$BUILD_DIR/src/windlass" check "$VOL"
-WINDLASS=$BUILD_DIR/src/windlass WINDLASS_XLATOR_PATH='' mount_volfile "$VOL" --xlator-dir="${path%%:*}"
+WINDLASS_XLATOR_PATH='' expect_error "type 'encryption/rot-13'" "$BUILD_DIR/src/windlass" check \
+    "$VOL"
+WINDLASS=$BUILD_DIR/src/windlass WINDLASS_XLATOR_PATH='' mount_volfile "$VOL" \
+    --xlator-dir="${path%%:*}"
 expect "what is read" grkg "$(cat "$MNT/file")"
 unmount

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What can't be mounted is refused at once: exit status 1, the reason on the terminal, and nothing is left mounted.
+# A mount that cannot work is refused at once: exit status 1, the reason on the terminal, and
+# nothing is left mounted.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 
@@ -17,14 +18,16 @@ touch file
 mkdir "$BACK/inside"
 refused "mount point 'missing' does not exist" missing
 refused "mount point '.*file' must be a directory" file
-refused "volume 'posix': directory '$BACK' must not hold its own mount point, '$BACK/inside' \\($VOL:1\\)" "$BACK/inside"
+refused "volume 'posix': directory '$BACK' must not hold its own mount point, '$BACK/inside' \\($VOL:1\\)" \
+    "$BACK/inside"
 refused "must not hold its own mount point" "$BACK"
 ln -s "$BACK" link
 refused "must not hold its own mount point" link/inside
 
 mount_volfile "$VOL"
 expect "mounted twice" 1 "$("$WINDLASS" -f "$VOL" -l "$TEST_DIR/log2" "$MNT" >out 2>&1; echo $?)"
-expect_match "what is said of it" "mount point '$MNT' is already mounted \\(.*test.vol\\)" "$(cat out)"
+expect_match "what is said of it" "mount point '$MNT' is already mounted \\(.*test.vol\\)" \
+    "$(cat out)"
 expect "one mount" 1 "$(grep -c " $MNT " /proc/self/mountinfo)"
 unmount
 
@@ -36,13 +39,17 @@ mkdir -p "$MNT/export"
 sed "s,$BACK,$MNT/export," "$VOL" >inside.vol
 "$WINDLASS" -f inside.vol -l "$LOG" -p pid "$MNT" >out 2>&1 || fail "$(cat out)"
 DAEMON=$(cat pid)
-expect_match "a mount point that isn't empty" "^windlass: notice: mount point '$MNT' is not empty; what is in it can't be seen" "$(cat out)"
-expect_match "an export inside" "^windlass: notice: volume 'posix': directory '$MNT/export' lies in the mount point: .*\\(inside.vol:1\\)" "$(cat out)"
+expect_match "a mount point that isn't empty" \
+    "^windlass: notice: mount point '$MNT' is not empty; what is in it can't be seen" "$(cat out)"
+expect_match "an export inside" \
+    "^windlass: notice: volume 'posix': directory '$MNT/export' lies in the mount point: .*\\(inside.vol:1\\)" \
+    "$(cat out)"
 touch "$MNT/file"
 unmount
 expect "what is in the export" file "$(ls "$MNT/export")"
 rm -r "$MNT/export"
-expect_match "a log on a full disk" "log file '.*' can't be written: No space left.*; what it was to say is lost" \
+expect_match "a log on a full disk" \
+    "log file '.*' can't be written: No space left.*; what it was to say is lost" \
     "$(ln -s /dev/full full && "$WINDLASS" -f "$VOL" -l full -p pid "$MNT" 2>&1)"
 wait_until is_mounted
 DAEMON=$(cat pid)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# To move a megabyte takes long, but waits for nothing: no other thread would be quicker, so the thread that takes it moves it. The same holds for what the
-# kernel writes by itself, many at a time, and where there is one processor.
+# Moving a megabyte takes long, but waits for nothing: no other thread would be quicker, so the
+# thread that takes the request moves it. The same holds for pages that the kernel writes by itself,
+# many at a time, and on one processor.
 # builds: release debug tsan
 # alone
 # timeout: 300
@@ -26,8 +27,10 @@ wait_until 60 "none_is_handed_over conv=notrunc,fsync"
 unmount
 
 processor=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
-(taskset -pc "$processor" $BASHPID >/dev/null && mount_volfile "$VOL" --io-uring=off --kernel-writeback-cache=on) || exit 1
+(taskset -pc "$processor" $BASHPID >/dev/null &&
+    mount_volfile "$VOL" --io-uring=off --kernel-writeback-cache=on) || exit 1
 DAEMON=$(cat pid)
-taskset -c "$processor" dd if=/dev/zero of="$MNT/file" bs=1M count=192 conv=notrunc,fsync 2>/dev/null || fail "it can't be written"
+taskset -c "$processor" dd if=/dev/zero of="$MNT/file" bs=1M count=192 \
+    conv=notrunc,fsync 2>/dev/null || fail "it can't be written"
 unmount
 [ "$(tr -d '\0' <"$BACK/file" | wc -c)" = 0 ] || fail "other bytes were written"

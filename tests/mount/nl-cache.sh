@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# nl-cache: a name that isn't there isn't asked for again, and is seen as soon as somebody makes it, in whatever way.
+# nl-cache: a missing name is looked up once, and is seen as soon as any process makes it, in
+# whatever way.
 # builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -25,8 +26,10 @@ mkdir "$BACK/d"
 stack "$cache"
 mount_volfile "$VOL" --entry-timeout=0
 missing "$MNT"/d/{1..100}
-[ "$(count negative_lookup_miss_count)" -lt 110 ] || fail "storage was asked $(count negative_lookup_miss_count) times"
-[ "$(count negative_lookup_hit_count)" -ge 100 ] || fail "only $(count negative_lookup_hit_count) were remembered"
+[ "$(count negative_lookup_miss_count)" -lt 110 ] ||
+    fail "storage was asked $(count negative_lookup_miss_count) times"
+[ "$(count negative_lookup_hit_count)" -ge 100 ] ||
+    fail "only $(count negative_lookup_hit_count) were remembered"
 
 # Each way in which a name comes, and goes.
 cd "$MNT/d" || exit 1
@@ -101,7 +104,8 @@ missing "$MNT"/d/{1..200}
 [ "$(count bytes)" -le 10240 ] || fail "it takes $(count bytes) bytes"
 unmount
 
-# All names of a new directory are known, and how they are spelt; at once also what others make, where storage watches.
+# All names of a new directory are known, with their spelling; names that other processes make are
+# known at once where storage watches.
 POSIX_OPTIONS='watch=auto' stack "$cache,nl-cache-positive-entry=on"
 mount_volfile "$VOL" --entry-timeout=0
 mkdir "$MNT/new"
@@ -109,7 +113,8 @@ mkdir "$MNT/new"
 before=$(count negative_lookup_miss_count)
 missing "$MNT"/new/{1..50}
 expect "how many had to be looked for" "$before" "$(count negative_lookup_miss_count)"
-expect "how it is spelt" Name "$(getfattr --only-values -n glusterfs.get_real_filename:nAME "$MNT/new" | tr -d '\0')"
+expect "how it is spelt" Name \
+    "$(getfattr --only-values -n glusterfs.get_real_filename:nAME "$MNT/new" | tr -d '\0')"
 expect_error 'No such file' getfattr -n glusterfs.get_real_filename:other "$MNT/new"
 : >"$BACK/new/7"
 wait_until '[ -e "$MNT/new/7" ]'

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# An open that was answered early is sent when something needs it, and else never; who would be refused still is, when he opens, and what
-# nobody could know is told by whatever needs the open.
+# An open that was answered early is sent when an operation needs it, and else never. A caller that
+# would be refused still is, at open; an error that only the late open can find is returned by the
+# operation that needs it.
 # builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -18,14 +19,17 @@ stat "$MNT/file" >/dev/null
 
 # Opened, looked at and closed: nothing is sent.
 for i in 1 2 3; do stat -L /dev/fd/9 9<"$MNT/file" >/dev/null; done
-wait_until '[ "$(counted never_sent)" = 3 ]' # the kernel tells of a close later than close(2) returns
+# The kernel tells of a close later than close(2) returns.
+wait_until '[ "$(counted never_sent)" = 3 ]'
 expect "opens that were sent" 0 "$(counted sent)"
 expect "the content" hello "$(cat "$MNT/file")"
 expect "opens that were sent for reading" 1 "$(counted sent)"
 
 # What follows would have the open refused: it is done first.
-for what in 'rm "$MNT/file"' 'mv "$MNT/other" "$MNT/file"' 'truncate -s 6 "$MNT/file"' 'chmod 0 "$MNT/file"' \
-            'mv "$MNT/file" "$MNT/away"' 'setfacl -m u:1:- "$MNT/file"' 'touch -d @1 "$MNT/file"'; do
+for what in 'rm "$MNT/file"' 'mv "$MNT/other" "$MNT/file"' 'truncate -s 6 "$MNT/file"' \
+    'chmod 0 "$MNT/file"' \
+            'mv "$MNT/file" "$MNT/away"' 'setfacl -m u:1:- "$MNT/file"' \
+            'touch -d @1 "$MNT/file"'; do
     echo other >"$MNT/other"
     echo hello >"$MNT/file"
     stat "$MNT/file" >/dev/null
@@ -38,7 +42,8 @@ for what in 'rm "$MNT/file"' 'mv "$MNT/other" "$MNT/file"' 'truncate -s 6 "$MNT/
     rm -f "$MNT/file" "$MNT/away" "$MNT/other"
 done
 
-# What nobody could know: the first use says so, and all that follow; the close too. Another open is well.
+# An error that only the late open can find: the first use returns it, and all that follow, and the
+# close. Another open works.
 unmount
 stack debug/fault $behind
 mount_volfile "$VOL"

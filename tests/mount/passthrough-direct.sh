@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Files opened with O_DIRECT: the kernel reads and writes them itself where nobody can tell, or where passthrough-direct says so; they answer as in the bare
-# directory, past the page cache, whoever else has them open in another way, and whatever fcntl(2) makes of O_DIRECT later.
+# Files opened with O_DIRECT: the kernel reads and writes them itself where no program can tell the
+# difference, or where passthrough-direct says so. They behave as in the bare directory, past the
+# page cache, even while other programs have them open in another way, and whatever fcntl(2) does to
+# O_DIRECT later.
 # builds: release debug
 # timeout: 300
 # longer
@@ -33,7 +35,8 @@ memory () {
 
 # forget FILE: what is in memory of it goes.
 forget () {
-    dd if="$BACK/$1" iflag=nocache count=0 status=none && sync "$BACK/$1" && dd if="$BACK/$1" iflag=nocache count=0 status=none
+    dd if="$BACK/$1" iflag=nocache count=0 status=none && sync "$BACK/$1" &&
+        dd if="$BACK/$1" iflag=nocache count=0 status=none
 }
 
 # tail_written KIND: dd takes O_DIRECT away for what is left at the end.
@@ -41,10 +44,12 @@ tail_written () {
     head -c 10007 /dev/urandom >odd
     expect_ok dd if=odd of="$MNT/odd" bs=4096 oflag=direct
     expect "the last bytes of dd, $1" "" "$(cmp odd "$BACK/odd" 2>&1)"
-    expect "the first ones, $1" "$(head -c 8192 odd | cksum)" "$(dd if="$MNT/odd" bs=4096 count=2 iflag=direct status=none | cksum)"
+    expect "the first ones, $1" "$(head -c 8192 odd | cksum)" \
+        "$(dd if="$MNT/odd" bs=4096 count=2 iflag=direct status=none | cksum)"
 }
 
-# past_memory KIND: it is direct, and not only called so. No page is in memory after a direct write and a direct read, in the bare directory either.
+# past_memory KIND: checks that I/O is really direct. No page is in memory after a direct write and
+# a direct read, in the bare directory either.
 past_memory () {
     head -c 65536 /dev/urandom >whole
     for dir in "$BACK" "$MNT"; do
@@ -69,7 +74,8 @@ same_answers () {
     expect "the answers, $kind $*" "" "$(diff bare mounted)"
 }
 
-# passed KIND WHICH: who only writes, and who reads, has it done by the kernel: WHICH is all, none or readers.
+# passed KIND WHICH: for which opens the kernel reads and writes the file itself: WHICH is all, none
+# or readers.
 passed () {
     local before writing reading
     before=$(opens)
@@ -85,7 +91,8 @@ passed () {
     esac
 }
 
-# on_disk KIND CHOICE WHICH [switched | moved]...: which of the kernel's answers are those of the bare directory; WHICH as passed has it.
+# on_disk KIND CHOICE WHICH [switched | moved]...: which of the kernel's answers are those of the
+# bare directory; WHICH as for passed.
 on_disk () {
     local kind="$1, passthrough-direct=$2" which=$3
     disk "$1" || return 0
@@ -99,7 +106,8 @@ on_disk () {
     expect_ok "$PROGRAMS/direct" shared "$MNT/shared"
     expect_ok "$PROGRAMS/direct" switched "$MNT/switched" "$(amount 40 1000)"
     tail_written "$kind"
-    [[ $kind = tmpfs,* || $kind = btrfs,* ]] || past_memory "$kind" # btrfs leaves some there, in the bare directory too
+    # Btrfs leaves some there, in the bare directory too.
+    [[ $kind = tmpfs,* || $kind = btrfs,* ]] || past_memory "$kind"
     unmount
     umount "$BACK"
 }
@@ -139,13 +147,15 @@ if disk ext4; then
     umount "$BACK"
 fi
 
-# Without O_DIRECT, open(2) says so, whoever would have read and written it.
+# Where the file system has no O_DIRECT, open(2) fails, with and without passthrough.
 for choice in auto on; do
     disk ramfs || continue
     stack
     mount_volfile "$VOL" --passthrough-direct=$choice
-    expect "open(2) in the bare directory" 77 "$("$PROGRAMS/direct" answers "$BACK/file" 2>/dev/null; echo $?)"
-    expect "open(2) in the mount" 77 "$("$PROGRAMS/direct" answers "$MNT/file" 2>/dev/null; echo $?)"
+    expect "open(2) in the bare directory" 77 \
+        "$("$PROGRAMS/direct" answers "$BACK/file" 2>/dev/null; echo $?)"
+    expect "open(2) in the mount" 77 \
+        "$("$PROGRAMS/direct" answers "$MNT/file" 2>/dev/null; echo $?)"
     expect_ok cp /bin/true "$MNT/copy"
     expect_ok cmp /bin/true "$BACK/copy"
     unmount

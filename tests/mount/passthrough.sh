@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Kernel passthrough: the kernel reads and writes files by itself where no translator has to see it, nobody can tell by what a file holds, and
-# the daemon says who decided.
+# Kernel passthrough: the kernel reads and writes files by itself where no translator has to see
+# their content; programs see no difference in content, and the daemon says what decided.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -29,13 +29,17 @@ expect_ok "$PROGRAMS/passed" "$MNT/file" "$DAEMON"
 expect "what was written without the daemon" 01234567abc "$(cat "$BACK/file")"
 expect "its size in the mount" 11 "$(stat -c %s "$MNT/file")"
 exec 3<>"$MNT/file"
-wait_until 'why file | grep -q "open once"' # the kernel tells of the one before later than close(2) returns
-expect_match "an open file" '^yes, open once by passthrough until its last close, with the rights of root; later opens: yes: no translator' "$(why file)"
+# The kernel tells of the one before later than close(2) returns.
+wait_until 'why file | grep -q "open once"'
+expect_match "an open file" \
+    '^yes, open once by passthrough until its last close, with the rights of root; later opens: yes: no translator' \
+    "$(why file)"
 exec 3>&-
 expect_match "the log" "kernel passthrough of '/file': yes" "$(cat "$LOG")"
 expect_ok "$PROGRAMS/passed" "$MNT"
 
-# Who writes decides what becomes of setuid: who isn't root takes it away, also where root opened the file first.
+# The writer decides what becomes of setuid: a writer other than root takes it away, also where root
+# opened the file first.
 for first in root user; do
     cp /bin/true "$BACK/program"
     chmod 6777 "$BACK/program"
@@ -62,14 +66,17 @@ with () {
     else
         expect_ok cp /bin/true "$MNT/copy"
     fi
-    [[ $answer = ^yes* ]] && [ "$(dumped passthrough_opens)" = 0 ] && fail "nothing was passed below $*"
-    [[ $answer = ^no* ]] && [ "$(dumped passthrough_opens)" != 0 ] && fail "something was passed below $*"
+    [[ $answer = ^yes* ]] && [ "$(dumped passthrough_opens)" = 0 ] &&
+        fail "nothing was passed below $*"
+    [[ $answer = ^no* ]] && [ "$(dumped passthrough_opens)" != 0 ] &&
+        fail "something was passed below $*"
     unmount
 }
 with "^no, volume 'rot-13-1' rotates its bytes" encryption/rot-13
 with "^no, volume 'trace-1' traces its reads or writes" debug/trace
 with '^yes' debug/trace,include-ops=lookup
-with '^yes' performance/io-threads performance/open-behind performance/nl-cache features/utime,noatime=off
+with '^yes' performance/io-threads performance/open-behind performance/nl-cache \
+    features/utime,noatime=off
 with "^no, volume 'md-cache-2' remembers its attributes" performance/io-threads performance/md-cache
 [ "$BUILD_NAME" = debug ] || exit 0
 with "^no, volume 'write-behind-1' keeps what is written" performance/write-behind

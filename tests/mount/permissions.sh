@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# On a mount by root every user may do what the bare directory lets them do, and no more; what they make is theirs.
+# On a mount by root every user has the rights of the bare directory, and no more; new files belong
+# to their makers.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv
@@ -10,7 +11,8 @@ as () {
     local uid=${1%%:*} gid=${1#*:} groups=--clear-groups
     case $gid in *,*) groups=--groups=${gid#*,} gid=${gid%%,*} ;; esac
     shift
-    setpriv --reuid "$uid" --regid "$gid" "$groups" bash -c "umask ${UMASK-022}; $1" 2>&1 | sed "s/^bash: line [0-9]*: //"
+    setpriv --reuid "$uid" --regid "$gid" "$groups" bash -c "umask ${UMASK-022}; $1" 2>&1 |
+        sed "s/^bash: line [0-9]*: //"
     echo "$1: ${PIPESTATUS[0]}"
 }
 
@@ -33,7 +35,8 @@ attempts () {
     as 1002:2002 'echo z >sticky/z; mv sticky/z sticky/y; mv sticky/mine sticky/taken'
     as 1002:2002 'echo more >>open/a'
     as 1002:2002 'rm open/a; touch open/new; rm open/new'
-    as 1002:2002 'chmod 777 open/b; chown 1002 open/b; touch -d 2001-01-01 open/b; setfattr -n user.x -v 1 open/b'
+    as 1002:2002 'chmod 777 open/b; chown 1002 open/b
+        touch -d 2001-01-01 open/b; setfattr -n user.x -v 1 open/b'
     as 1002:2002 'mknod open/device c 1 3'
     as 1001:2001 'echo g >setgid/g; mkdir setgid/d; chmod 2755 setgid/g'
     as 1001:2001 'chown 1001:3000 open/b'
@@ -44,7 +47,8 @@ attempts () {
 
 mkdir bare
 attempts bare >expected
-for options in handles=auto handles=descriptor "handles=auto --kernel-writeback-cache=on" "handles=auto --idmapped-mounts"; do
+for options in handles=auto handles=descriptor "handles=auto --kernel-writeback-cache=on" \
+    "handles=auto --idmapped-mounts"; do
     POSIX_OPTIONS=${options%% *} stack
     # shellcheck disable=SC2086
     mount_volfile "$VOL" ${options#"${options%% *}"}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a power cut takes and leaves on a mount: a store that keeps its promises loses nothing that it confirmed; those that
-# leave out an fsync are caught, and so is a cut that would do nothing.
+# What a power cut takes and leaves on a mount: a store that keeps its promises loses nothing that
+# it confirmed; stores that leave out an fsync are caught, and so is a cut that would do nothing.
 # builds: release debug tsan
 # longer
 # timeout: 300
@@ -36,13 +36,17 @@ expect "no link is left" 0 "$(stat -L -c %h /proc/self/fd/5)"
 expect "what is seen" dir "$(ls -A "$MNT")"
 expect_error 'No such file' stat "$MNT/.windlass-power-cut"
 expect_error 'not permitted' mkdir "$MNT/.windlass-power-cut"
-expect_match "what would be lost" '^not durable: at most [1-9][0-9]* bytes in [1-9]' "$("$WINDLASS" tell "$MNT" debug/power-cut status)"
+expect_match "what would be lost" '^not durable: at most [1-9][0-9]* bytes in [1-9]' \
+    "$("$WINDLASS" tell "$MNT" debug/power-cut status)"
 power_cut
 exec 5<&-
-expect_match "what was lost" '^the power is cut: lost [1-9][0-9]* bytes in 1 file, 2 names, attributes of 0 files; seed 1$' "$lost"
+expect_match "what was lost" \
+    '^the power is cut: lost [1-9][0-9]* bytes in 1 file, 2 names, attributes of 0 files; seed 1$' \
+    "$lost"
 expect_match "a name that is gone" '/dir/unsynced: the name is gone' "$lost"
 expect_match "a name that is back" '/kept: the name is back' "$lost"
-expect "what is there" "dir dir/synced kept" "$(cd "$BACK" && find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' ' | sed 's/ $//')"
+expect "what is there" "dir dir/synced kept" \
+    "$(cd "$BACK" && find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' ' | sed 's/ $//')"
 expect "what it holds" durable "$(cat "$BACK/dir/synced")"
 expect "what came back" removed "$(cat "$BACK/kept")"
 
@@ -57,10 +61,11 @@ echo control >"$MNT/control"
 power_cut
 expect "what the control experiment keeps" control "$(cat "$BACK/control")"
 
-# --- a store ----------------------------------------------------------------------------------------
+# --- a store --------------------------------------------------------------------------------------
 
-# store VARIANT CUTS OPTIONS: cuts the power after some puts, or in the middle of one, at most so many times, until something
-# is lost that was confirmed. $missing is what; the number of a put that was under way isn't used again.
+# store VARIANT CUTS OPTIONS: cuts the power after some puts, or in the middle of one, at most CUTS
+# times, until something confirmed is lost. $missing is what was lost; the number of an unfinished
+# put is not used again.
 store () {
     local variant=$1 cuts=$2 number=0 answer last
     stack "debug/power-cut$3"
@@ -91,7 +96,8 @@ store () {
     done
 }
 
-for options in '' ,data=torn,sizes=early,names=random,metadata=random ,model=ext4-ordered,journal-every=2; do
+for options in '' ,data=torn,sizes=early,names=random,metadata=random \
+    ,model=ext4-ordered,journal-every=2; do
     store right "$(amount 4 8)" "$options"
     expect "what a store that keeps its promises lost with '$options'" '' "$missing"
 done

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Logs, state dumps and core dumps can be read by their owner alone, and names that others laid out lead the daemon nowhere.
+# Logs, state dumps and core dumps can be read by their owner alone, and names laid out by other
+# users lead the daemon nowhere.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv
@@ -26,9 +27,11 @@ as ln -s ../victim public/link
 as sh -c ': >public/theirs; chmod 666 public/theirs; mkfifo public/fifo'
 ln victim public/second # as a user may, where the kernel protects no hard links
 for name in link theirs fifo second; do
-    expect_match "a log that is another's $name" "log file '.*public/$name': it must not be another user's file or link, nor have a second name" \
+    expect_match "a log that is another's $name" \
+        "log file '.*public/$name': it must not be another user's file or link, nor have a second name" \
         "$(attempt "public/$name")"
-    expect_error "pid file '.*public/$name': it must not be another user's file or link, nor have a second name" \
+    expect_error \
+        "pid file '.*public/$name': it must not be another user's file or link, nor have a second name" \
         "$WINDLASS" -f "$VOL" -l "$LOG" -p "public/$name" "$MNT"
 done
 expect "what the links lead to" precious "$(cat victim)"
@@ -49,7 +52,8 @@ kill -USR1 "$DAEMON"
 wait_until "grep -q 'state dumped' '$LOG'"
 dump=$(sed -n "s/.*state dumped to '\(.*\)'.*/\1/p" "$LOG")
 expect "the mode of a state dump" "600 0" "$(stat -c '%a %u' "$dump")"
-expect "its folder is root's, and closed to others" "0 0" "$(stat -c %u "${dump%/*}") $((0$(stat -c %a "${dump%/*}") & 022))"
+expect "its folder is root's, and closed to others" "0 0" \
+    "$(stat -c %u "${dump%/*}") $((0$(stat -c %a "${dump%/*}") & 022))"
 rm -f "$dump"
 kill -HUP "$DAEMON"
 rm "$LOG"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a user mounts is seen by nobody else, not even by root, whatever the modes of its files; no setuid program or device works in
-# it; root's is everybody's unless it is said to be root's alone; and a user can have it seen by others only where the administrator lets him.
+# A user's mount is seen by no other user, not even by root, whatever the modes of its files; no
+# setuid program or device works in it. Root's mount is open to all users unless an option closes
+# it. A user can open a mount to others only where the administrator allows it.
 . "$(dirname "$0")/lib.sh"
 let_users_mount
 need_command setpriv
@@ -23,15 +24,18 @@ expect "what root reads" text "$(cat "$MNT/file")"
 expect_match "root's alone" 'Permission denied' "$(as 65534 cat "$MNT/file")"
 unmount
 mkdir -m 777 logs
-user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -p logs/pid "$MNT" || fail "a user can't mount: $(cat logs/log)"
+user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -p logs/pid "$MNT" ||
+    fail "a user can't mount: $(cat logs/log)"
 DAEMON=$(cat logs/pid)
 expect "what he reads" text "$(as 65534 cat "$MNT/file")"
 for who in 0 1001; do
-    for act in "ls '$MNT'" "cat '$MNT/file'" "stat '$MNT/file'" "touch '$MNT/new'" "rm '$MNT/file'" "cd '$MNT'" "df '$MNT/file'"; do
+    for act in "ls '$MNT'" "cat '$MNT/file'" "stat '$MNT/file'" "touch '$MNT/new'" \
+        "rm '$MNT/file'" "cd '$MNT'" "df '$MNT/file'"; do
         expect_match "$act by $who" 'Permission denied' "$(as $who bash -c "$act")"
     done
 done
-expect_match "the options of the mount" 'nosuid,nodev' "$(awk -v at="$MNT" '$5 == at { print $6 }' /proc/self/mountinfo)"
+expect_match "the options of the mount" 'nosuid,nodev' \
+    "$(awk -v at="$MNT" '$5 == at { print $6 }' /proc/self/mountinfo)"
 expect "who a setuid program runs as" 65534 "$(as 65534 "$MNT/id" -u)"
 
 # Nor through its daemon.
@@ -41,15 +45,18 @@ as 65534 fusermount3 -u "$MNT"
 wait_until "! is_running $DAEMON"
 DAEMON=''
 
-# A user's daemon that ends has fusermount3 unmount: normally, and lazily only where a file is still open.
+# A user's daemon that ends has fusermount3 unmount: normally, and lazily only where a file is still
+# open.
 mkdir bin
-printf '#!/bin/sh\necho "$@" >>"%s"\nexec "%s" "$@"\n' "$TEST_DIR/logs/calls" "$(command -v fusermount3)" >bin/fusermount3
+printf '#!/bin/sh\necho "$@" >>"%s"\nexec "%s" "$@"\n' "$TEST_DIR/logs/calls" \
+    "$(command -v fusermount3)" >bin/fusermount3
 chmod 755 bin bin/fusermount3
 is_listed () { # root can't look at it
     grep -q " $MNT " /proc/self/mountinfo
 }
 ends () {
-    user env "HOME=$TEST_DIR" "PATH=$TEST_DIR/bin:$PATH" "$WINDLASS" -N -f "$VOL" -l logs/log -p logs/pid "$MNT" 2>logs/errors &
+    user env "HOME=$TEST_DIR" "PATH=$TEST_DIR/bin:$PATH" "$WINDLASS" -N -f "$VOL" -l logs/log \
+        -p logs/pid "$MNT" 2>logs/errors &
     wait_until "user '$WINDLASS' counts '$MNT' >/dev/null 2>&1"
     DAEMON=$(cat logs/pid)
     : >logs/calls
@@ -62,7 +69,8 @@ expect "what it asks fusermount3" "-uq -- $MNT" "$(cat logs/calls)"
 expect "what fusermount3 says" "" "$(cat logs/errors)"
 ! is_listed || fail "it is still mounted"
 ends
-setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'exec 7<"$1" && exec sleep 100' sh "$MNT/file" &
+setpriv --reuid 65534 --regid 65534 --clear-groups \
+    sh -c 'exec 7<"$1" && exec sleep 100' sh "$MNT/file" &
 holder=$!
 wait_until "ls -l /proc/$holder/fd/7 2>/dev/null | grep -q '$MNT/file'"
 kill "$DAEMON"
@@ -75,9 +83,12 @@ DAEMON=''
 # What is refused after it was mounted is unmounted so too.
 : >logs/calls
 expect_no_match "passthrough that a user can't have" 'extra arguments' \
-    "$(user env "HOME=$TEST_DIR" "PATH=$TEST_DIR/bin:$PATH" "$WINDLASS" -f "$VOL" -l logs/log --passthrough=required "$MNT" 2>&1)"
+    "$(user env "HOME=$TEST_DIR" "PATH=$TEST_DIR/bin:$PATH" "$WINDLASS" -f "$VOL" -l logs/log \
+    --passthrough=required "$MNT" 2>&1)"
 expect "what it asks fusermount3 then" "-uq -- $MNT" "$(grep -e '-u' logs/calls)"
 ! is_listed || fail "it is mounted without passthrough"
 
 grep -qs '^user_allow_other' /etc/fuse.conf && exit 0
-expect_error "can't mount .*allow_other.*user_allow_other.* root can add; without them it is mounted for you alone" user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -o allow_other "$MNT"
+expect_error \
+    "can't mount .*allow_other.*user_allow_other.* root can add; without them it is mounted for you alone" \
+    user env "HOME=$TEST_DIR" "$WINDLASS" -f "$VOL" -l logs/log -o allow_other "$MNT"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A daemon of root has, in all its threads, no capability that a mount doesn't need, can't gain others, and can't start programs,
-# mount, trace or load modules, even if a translator of its own tries; but it serves and unmounts.
+# A daemon of root has, in all its threads, no capability that a mount does not need, cannot gain
+# others, and cannot start programs, mount, trace or load modules, even if a translator of its own
+# tries; but it serves and unmounts.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv
@@ -18,7 +19,8 @@ tries () {
     done
 }
 
-# chown, dac_override, dac_read_search, fowner, fsetid, setgid, setuid, linux_immutable, ipc_lock, sys_admin, mknod, setfcap
+# chown, dac_override, dac_read_search, fowner, fsetid, setgid, setuid, linux_immutable, ipc_lock,
+# sys_admin, mknod, setfcap
 needed=882042df
 (ulimit -e 40) 2>/dev/null || needed=88a042df # and sys_nice
 stack test/grab
@@ -35,10 +37,13 @@ expect "inheritable and ambient ones" 0 $((0x$(status CapInh) | 0x$(status CapAm
 expect "whether others can't be gained" 1 "$(status NoNewPrivs)"
 expect_match "the log" 'confine: gave up the capabilities' "$(cat "$LOG")"
 if grep -q 'confine: system calls .* are refused' "$LOG"; then
-    expect "what a translator gets" "$(printf '%s: Operation not permitted\n' exec mount ptrace module namespace)" "$(tries)"
+    expect "what a translator gets" \
+        "$(printf '%s: Operation not permitted\n' exec mount ptrace module namespace)" "$(tries)"
     expect "the filter, in all threads" 2 "$(status Seccomp)"
 else
-    expect_match "why nothing is refused" 'confine: no system call is refused: (built without libseccomp|a sanitizer or valgrind needs them)' "$(cat "$LOG")"
+    expect_match "why nothing is refused" \
+        'confine: no system call is refused: (built without libseccomp|a sanitizer or valgrind needs them)' \
+        "$(cat "$LOG")"
 fi
 kill -TERM "$DAEMON"
 wait_until "! is_running $DAEMON"

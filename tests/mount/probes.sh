@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# USDT probes: the program lists those of every operation, each is a nop; and the scripts for bpftrace that are installed tell of a
-# workload what it did. When the last one is gone nothing is watched any more.
+# USDT probes: the program lists those of every operation, and each is a nop; the installed bpftrace
+# scripts report what a workload did. When the last script has ended nothing is watched any more.
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 need_command readelf objdump
@@ -9,13 +9,15 @@ program=$BUILD_DIR/src/windlass
 notes=$(readelf -n "$program")
 grep -q 'Provider: windlass' <<<"$notes" || skip "needs a build with <sys/sdt.h>"
 
-# --- in the program ---------------------------------------------------------------------------------
+# --- in the program -------------------------------------------------------------------------------
 
 fops=$(sed -n 's/^FOP (\(.*\))$/\1/p' "$SOURCE_DIR/src/fops.def")
 wanted=$(for fop in $fops; do echo "${fop}_end"; echo "${fop}_start"; done; echo unwind; echo wind)
 expect "the probes" "$(sort <<<"$wanted")" "$(sed -n 's/^ *Name: //p' <<<"$notes" | sort)"
-for place in $(sed -n 's/^ *Location: 0x0*\([0-9a-f]*\),.*/\1/p' <<<"$notes" | sort -R --random-source=/dev/zero | head -n 8); do
-    expect_match "what is at 0x$place" '\snop' "$(objdump -d --start-address="0x$place" --stop-address=$((0x$place + 1)) "$program")"
+for place in $(sed -n 's/^ *Location: 0x0*\([0-9a-f]*\),.*/\1/p' <<<"$notes" |
+    sort -R --random-source=/dev/zero | head -n 8); do
+    expect_match "what is at 0x$place" '\snop' \
+        "$(objdump -d --start-address="0x$place" --stop-address=$((0x$place + 1)) "$program")"
 done
 # The semaphores of a pair are side by side, at a multiple of 4.
 awk '/Name:/ { name = $2 } /Semaphore:/ { print name, $NF }' <<<"$notes" | while read -r name at; do
@@ -25,7 +27,7 @@ awk '/Name:/ { name = $2 } /Semaphore:/ { print name, $NF }' <<<"$notes" | while
     esac || fail "the semaphore of $name is at $at"
 done || exit 1
 
-# --- with bpftrace ----------------------------------------------------------------------------------
+# --- with bpftrace --------------------------------------------------------------------------------
 
 need_root
 need_command bpftrace
@@ -41,7 +43,8 @@ timers () {
 before=$(timers)
 
 tracers=()
-# trace NAME ARGUMENT...: bpftrace, in the background; its output goes to NAME. It attaches within seconds, then says its first line.
+# trace NAME ARGUMENT...: bpftrace, in the background; its output goes to NAME. It attaches within
+# seconds, then prints its first line.
 trace () {
     local name=$1
     shift
@@ -51,9 +54,10 @@ trace () {
     is_running "$!" || fail "bpftrace $*: $(cat "$name" "$name.errors")"
     echo "$name is attached after $SECONDS s"
 }
-# SIGINT doesn't end bpftrace 0.17 while it looks whether its process is there: it notes the signal, and waits for one more. A second SIGINT
-# could end it in the middle of its maps; but to be stopped and to go on interrupts that wait, and nothing else. Not often: when nothing
-# comes for 100 ms, uninterrupted, it knows that it has seen the last event.
+# SIGINT does not end bpftrace 0.17 while it checks whether its process is there: it notes the
+# signal, and waits for another. A second SIGINT could end it while it prints its maps; a stop and a
+# continue interrupt that wait, and nothing else. Do this rarely: when nothing comes for 100 ms,
+# uninterrupted, bpftrace knows that it has seen the last event.
 end_of_tracer () {
     local began=$SECONDS
     kill -INT "$1"
@@ -95,10 +99,13 @@ wait "${tracers[@]}"
 # At least: on a busy machine it may be much more.
 twenty_ms='(2[0-9]|[3-9][0-9]|[0-9]{3,})'
 expect_match "a histogram of writes" '^@us\[writev\]:' "$(cat fops)"
-expect_match "of more than 16 ms" '^\[(16|32|64|128|256|512)K, [0-9]+[KM]\) +1 |^\[[0-9]+M, [0-9]+M\) +1 ' "$(sed -n '/writev/,/^$/p' fops)"
+expect_match "of more than 16 ms" \
+    '^\[(16|32|64|128|256|512)K, [0-9]+[KM]\) +1 |^\[[0-9]+M, [0-9]+M\) +1 ' \
+    "$(sed -n '/writev/,/^$/p' fops)"
 expect_match "failed lookups" '^@failed\[lookup\]: [1-9]' "$(cat fops)"
 expect_match "a histogram of rot-13" '^@own_ns\[rot-13-2\]:' "$(cat translators)"
-expect_match "who took the time" '^@own_us_sum\[delay-gen-1, writev\]: '"$twenty_ms"'[0-9]{3}$' "$(cat translators)"
+expect_match "who took the time" '^@own_us_sum\[delay-gen-1, writev\]: '"$twenty_ms"'[0-9]{3}$' \
+    "$(cat translators)"
 expect_match "the slow one" '^ +[0-9]+ +'"$twenty_ms"'\.[0-9]{3} writev +0 /dir/file$' "$(cat slow)"
 expect "no other" 1 "$(grep -c ' writev ' slow)"
 expect_match "of all" '^operations of 0 ms' "$(cat all)"
@@ -109,6 +116,6 @@ expect_match "what a write is about" '^/dir/file\|\|0\|10\|writev$' "$(cat path)
 expect_match "what a mkdir is about" '^/dir\|in$' "$(cat path)"
 expect_match "how it went" '^0\|/dir/in$' "$(cat path)"
 
-# Nobody is attached: a little later nobody is told, and no timer looks.
+# No process is attached: a little later no probe fires, and no timer looks.
 wait_until '[ "$(timers)" = '"$before"' ]'
 expect "it works on" 0123456789 "$(cat "$MNT/dir/file")"

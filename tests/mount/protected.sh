@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# fs.protected_regular, protected_fifos, protected_symlinks and protected_hardlinks count on a mount as on the bare directory. They are the whole
-# machine's: set as distributions set them, and then as they were.
+# fs.protected_regular, protected_fifos, protected_symlinks and protected_hardlinks count on a mount
+# as on the bare directory. These settings belong to the whole machine: the test sets them as
+# distributions do, and then restores them.
 # alone
 . "$(dirname "$0")/lib.sh"
 
@@ -50,22 +51,27 @@ def attempt (what, call):
 for mode in ("1777", "1770", "0777"):
     os.chdir (os.path.join (sys.argv[1], "dir-" + mode))
     for name in ("regular", "fifo", "link", "dangling"):
-        attempt (f"{mode} {name} O_CREAT", lambda: os.open (name, os.O_CREAT | os.O_RDWR | os.O_NONBLOCK))
+        attempt (f"{mode} {name} O_CREAT",
+                 lambda: os.open (name, os.O_CREAT | os.O_RDWR | os.O_NONBLOCK))
         attempt (f"{mode} {name}", lambda: os.open (name, os.O_RDWR | os.O_NONBLOCK))
-        attempt (f"{mode} {name} O_CREAT, O_NOFOLLOW", lambda: os.open (name, os.O_CREAT | os.O_NOFOLLOW | os.O_RDWR | os.O_NONBLOCK))
+        attempt (f"{mode} {name} O_CREAT, O_NOFOLLOW",
+                 lambda: os.open (name, os.O_CREAT | os.O_NOFOLLOW | os.O_RDWR | os.O_NONBLOCK))
     for name in ("regular", "closed", "setuid", "fifo", "link"):
-        attempt (f"{mode} link {name}", lambda: os.link (name, "../mine/another", follow_symlinks = False))
+        attempt (f"{mode} link {name}",
+                 lambda: os.link (name, "../mine/another", follow_symlinks = False))
         attempt (f"{mode} link {name}, unlink", lambda: os.unlink ("../mine/another"))
 EOF
 }
 
 for values in "0 0 0 0" "1 1 1 1" "2 2 1 1"; do
     read -r regular fifos symlinks hardlinks <<<"$values"
-    sysctl -qw fs.protected_regular=$regular fs.protected_fifos=$fifos fs.protected_symlinks=$symlinks fs.protected_hardlinks=$hardlinks 2>/dev/null ||
+    sysctl -qw fs.protected_regular=$regular fs.protected_fifos=$fifos \
+        fs.protected_symlinks=$symlinks fs.protected_hardlinks=$hardlinks 2>/dev/null ||
         skip "fs.protected_* can't be set here"
     bare=$(attempts "$BACK")
     case $values in
-        0*) expect_no_match "a bare directory without protection" 'regular O_CREAT EACCES' "$bare" ;;
+        0*) expect_no_match "a bare directory without protection" 'regular O_CREAT EACCES' \
+            "$bare" ;;
         *) expect_match "a bare directory with protection" '1777 regular O_CREAT EACCES' "$bare" ;;
     esac
     for options in "" --exclusive --kernel-writeback-cache=on "-o no_default_permissions"; do
@@ -73,7 +79,8 @@ for values in "0 0 0 0" "1 1 1 1" "2 2 1 1"; do
         mount_volfile "$VOL" $options
         for _ in first again; do
             attempts "$MNT" >got
-            diff <(echo "$bare") got >differs || fail "with $values, options '$options': $(cat differs)"
+            diff <(echo "$bare") got >differs ||
+                fail "with $values, options '$options': $(cat differs)"
         done
         unmount
     done
@@ -81,7 +88,8 @@ for values in "0 0 0 0" "1 1 1 1" "2 2 1 1"; do
     stack system/posix-acl
     mount_volfile "$VOL" --acl=translator
     attempts "$MNT" >got
-    expect "hard links with $values, acl=translator" "$(grep -E '^[0-9]+ link [a-z]+,? ' <<<"$bare" | grep -v O_CREAT)" \
+    expect "hard links with $values, acl=translator" \
+        "$(grep -E '^[0-9]+ link [a-z]+,? ' <<<"$bare" | grep -v O_CREAT)" \
         "$(grep -E '^[0-9]+ link [a-z]+,? ' got | grep -v O_CREAT)"
     expect_match "a file with $values, acl=translator" '1777 regular O_CREAT ok' "$(cat got)"
     unmount

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Programs read small files out of quick-read's memory, and never see that they do: not who may not read, not after a change, not when the disk
-# fails.
+# Programs read small files out of quick-read's memory, and see no difference: a caller without the
+# right to read is refused, changes are seen, and so are disk errors.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -48,7 +48,8 @@ expect_error 'Permission denied' user cat "$MNT/secret"
 expect_ok tar -C "$MNT" -cf all.tar d
 mkdir out && expect_ok tar -xf all.tar -C out
 expect_ok diff -r "$BACK/d" out/d
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a \
+    GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 expect_ok git init -q "$MNT/r"
 for i in 1 2 3; do
     cp "$MNT"/d/1* "$MNT/r"
@@ -71,7 +72,8 @@ sleep 0.1
 mount_volfile "$VOL" --fopen-keep-cache=off --entry-timeout=600 --attribute-timeout=600
 expect kept kept "$(cat "$MNT/kept")"
 stat "$MNT/other" >/dev/null
-# All but attributes, which the kernel asks for anew after a read: performance/md-cache keeps them, not this.
+# All but attributes, which the kernel asks for anew after a read: performance/md-cache keeps them,
+# not this translator.
 printf '%s -> error EIO\n' open readv writev flush create >rules
 expect_ok "$WINDLASS" fault "$MNT" rules
 expect "what is in memory" kept "$(cat "$MNT/kept")"
@@ -80,13 +82,16 @@ expect_error 'Input/output error' cat "$MNT/other"
 expect_ok "$WINDLASS" fault "$MNT" --clear
 expect "what is there afterwards" kept "$(cat "$MNT/kept")"
 
-# A cache that becomes smaller while it is mounted; and one that is larger than the machine, or that makes no sense.
+# A cache that becomes smaller while it is mounted; one that is larger than the machine; and an
+# invalid one.
 sed -i 's/option cache-timeout.*/&\n    option cache-size 100B/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
 expect "files in memory" 0 "$(counted total_files_cached)"
 expect kept kept "$(cat "$MNT/kept")"
 unmount
-for bad in 'cache-size 900TB' 'max-file-size 1001KB' 'cache-timeout -1' 'priority *.c:x' 'cache-sise 1MB'; do
-    sed -i "s/option cache-si.*\|option max-file.*\|option cache-timeout.*\|option priority.*/option $bad/" "$VOL"
+for bad in 'cache-size 900TB' 'max-file-size 1001KB' 'cache-timeout -1' 'priority *.c:x' \
+    'cache-sise 1MB'; do
+    sed -i "s/option cache-si.*\|option max-file.*\|option cache-timeout.*\|option priority.*/option $bad/" \
+        "$VOL"
     expect_error "test.vol:[0-9]+:[0-9]+: error.*${bad%% *}" "$WINDLASS" -f "$VOL" "$MNT"
 done

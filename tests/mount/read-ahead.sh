@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Programs over read-ahead over a slow storage: reading in order is many times faster, what others write is seen, and errors reach those who
-# read there.
+# Programs over read-ahead over slow storage: reading in order is many times faster, writes of other
+# programs are seen, and errors reach the reader of that place.
 # builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -37,7 +37,8 @@ done
 [ $((with * 3)) -lt "$without" ] || fail "$with ms with it, $without without"
 expect "what is read" "$sum" "$(md5sum <"$MNT/f")"
 
-# Also in small pieces, to the end of a file that isn't a whole number of pages, and with two who read the same file.
+# Also in small pieces, to the end of a file that is not a whole number of pages, and with two
+# readers of the same file.
 truncate -s 1000001 "$BACK/g"
 cmp "$BACK/g" "$MNT/g" || fail "g differs"
 dd if="$MNT/g" bs=777 status=none | cmp - "$BACK/g" || fail "g differs in small pieces"
@@ -45,7 +46,7 @@ cat "$MNT/f" | cmp - "$BACK/f" &
 cmp "$BACK/f" "$MNT/f" || fail "f differs for one of two"
 wait $! || fail "f differs for the other"
 
-# Who reads on sees what somebody else wrote meanwhile, through another open file, right behind him.
+# A reader sees data that another process wrote meanwhile, through another open file, just ahead.
 python3 - "$MNT/f" <<'END' || fail "what was changed isn't seen"
 import os, sys
 reader, writer = os.open(sys.argv[1], os.O_RDONLY), os.open(sys.argv[1], os.O_RDWR)
@@ -92,8 +93,10 @@ expect_error "test.vol:[0-9]+:[0-9]+.*'page-size' must be 4KB to 64MB" "$WINDLAS
 unmount
 for bad in page-count=17 page-count=0 page-size=1KB memory-limit=900TB page-timeout=61; do
     stack $ahead,$bad
-    expect_error "test.vol:[0-9]+:[0-9]+.*'${bad%%=*}' must be" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
+    expect_error "test.vol:[0-9]+:[0-9]+.*'${bad%%=*}' must be" "$WINDLASS" -f "$VOL" -l "$LOG" \
+        "$MNT"
 done
 stack $ahead,page-size=64MB,memory-limit=1MB
-expect_error "'page-size' must be at most 'memory-limit', 1MB, got '64MB'" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
+expect_error "'page-size' must be at most 'memory-limit', 1MB, got '64MB'" "$WINDLASS" -f "$VOL" \
+    -l "$LOG" "$MNT"
 expect_error "volume 'read-ahead-1'.*test.vol:5" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# performance/readdir-ahead as a user meets it: large directories, names that come and go while they are listed, attributes that
-# change, jumps; errors below; options refused with their line; a reload; the end of a mount with a listing under way.
+# performance/readdir-ahead from a user's view: large directories, names that come and go while they
+# are listed, attributes that change, jumps; errors below; options refused with their line; a
+# reload; the end of a mount with a listing under way.
 # builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -21,7 +22,8 @@ expect "the names" "$n" "$(find "$MNT/many" -mindepth 1 -printf '%f\n' | sort -u
 expect "and no name twice" "$n" "$(ls -f "$MNT/many" | grep -c '^entry-')"
 expect "with attributes" "$n" "$(ls -fl "$MNT/many" | grep -c '^-rw-.* entry-')"
 
-# Names come and go, files grow, while one reads on; what stays is given once; what is given can be looked at as it is.
+# Names come and go, and files grow, during a listing; names that stay are given once; each given
+# name can be looked up.
 python3 - "$MNT/many" <<'PYTHON' || fail "a listing with changes"
 import os, sys
 os.chdir(sys.argv[1])
@@ -59,7 +61,8 @@ python3 - "$MNT/many" <<'PYTHON' || fail "jumps"
 import ctypes, ctypes.util, sys
 libc = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
 class Dirent(ctypes.Structure):
-    _fields_ = [("ino", ctypes.c_uint64), ("off", ctypes.c_int64), ("reclen", ctypes.c_ushort), ("type", ctypes.c_ubyte), ("name", ctypes.c_char * 256)]
+    _fields_ = [("ino", ctypes.c_uint64), ("off", ctypes.c_int64), ("reclen", ctypes.c_ushort),
+                ("type", ctypes.c_ubyte), ("name", ctypes.c_char * 256)]
 libc.opendir.restype = ctypes.c_void_p
 libc.readdir.restype = ctypes.POINTER(Dirent)
 libc.readdir.argtypes = libc.rewinddir.argtypes = libc.telldir.argtypes = [ctypes.c_void_p]
@@ -97,13 +100,16 @@ except FileNotFoundError:
     pass
 os.fsync(fd)
 PYTHON
-tar -C "$MNT" -cf all.tar many && rm -r "$MNT/many" && tar -C "$MNT" -xf all.tar || fail "tar, rm and tar again"
-expect "what tar has brought back" "$(tar -tf all.tar | grep -c '[^/]$')" "$(find "$MNT/many" -type f | wc -l)"
+tar -C "$MNT" -cf all.tar many && rm -r "$MNT/many" && tar -C "$MNT" -xf all.tar ||
+    fail "tar, rm and tar again"
+expect "what tar has brought back" "$(tar -tf all.tar | grep -c '[^/]$')" \
+    "$(find "$MNT/many" -type f | wc -l)"
 cat "$MNT"/.meta/graphs/active/readdir-ahead-1/private >dump
 expect_match "what was read ahead" '^hits *= *[1-9]' "$(cat dump)"
 unmount
 
-# Of two changes behind the mount a listing tells within a second: those are seen that weren't read ahead before.
+# Two changes behind the mount are in a listing within a second: it shows those that it had not read
+# ahead.
 over
 mount_volfile "$VOL"
 ls -l "$MNT/many" >/dev/null
@@ -132,7 +138,8 @@ wait
 wait_until "! is_running $DAEMON"
 DAEMON=''
 
-for bad in rda-request-size=2KB rda-request-size=1MB rda-low-wmark=11MB rda-high-wmark=200MB rda-cache-limit=-1 rda-cache-timeout=forever; do
+for bad in rda-request-size=2KB rda-request-size=1MB rda-low-wmark=11MB rda-high-wmark=200MB \
+    rda-cache-limit=-1 rda-cache-timeout=forever; do
     stack performance/readdir-ahead,$bad
     expect_error "$(basename "$VOL"):[0-9]+:[0-9]+.*${bad%=*}.*must be" "$WINDLASS" -f "$VOL" "$MNT"
 done

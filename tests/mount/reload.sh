@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Options that may change while it is mounted are read again from the volfile: all that changed, or nothing.
+# Options that may change while it is mounted are read again from the volfile: all that changed, or
+# nothing.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
@@ -18,13 +19,15 @@ refused () {
     before=$("$WINDLASS" tell "$MNT" - graph; values; values online-2)
     expect_error "$2" "$WINDLASS" reload "$MNT"
     expect_match "what is said of $1" '^nothing was changed$' "$("$WINDLASS" reload "$MNT" 2>&1)"
-    expect "the graph after $1" "$before" "$("$WINDLASS" tell "$MNT" - graph; values; values online-2)"
+    expect "the graph after $1" "$before" \
+        "$("$WINDLASS" tell "$MNT" - graph; values; values online-2)"
 }
 
 write number=1,text=one
 mkdir elsewhere
 cd elsewhere || exit 1
-mount_volfile ../test.vol --attribute-timeout=0 --xlator-option posix.max-hardlinks=7 # found again by a daemon that is in another folder
+# Found again by a daemon that is in another folder.
+mount_volfile ../test.vol --attribute-timeout=0 --xlator-option posix.max-hardlinks=7
 cd .. || exit 1
 expect "values at the start" "number=1 fixed=1 text=one " "$(values)"
 expect "nothing new" "no option changed" "$("$WINDLASS" reload "$MNT")"
@@ -47,7 +50,8 @@ expect_match "the graph" 'option number 20$' "$("$WINDLASS" tell "$MNT" - graph)
 
 # Back to the default; the command line still wins.
 POSIX_OPTIONS=max-hardlinks=9 write number=20
-expect "what is said" "volume 'online-1': option 'text': '20' -> unset" "$("$WINDLASS" reload "$MNT")"
+expect "what is said" "volume 'online-1': option 'text': '20' -> unset" \
+    "$("$WINDLASS" reload "$MNT")"
 expect "values" "number=20 fixed=1 text= " "$(values)"
 
 # A volume's log level.
@@ -60,23 +64,29 @@ expect_match "what is said" "option 'log-level': 'TRACE' -> unset" "$("$WINDLASS
 
 # All or nothing.
 write number=5,fixed=2
-refused "a fixed option" "^(windlass reload: )?$VOL:[0-9]+: volume 'online-1': option 'fixed': '1' -> '2'; that needs a remount"
+refused "a fixed option" \
+    "^(windlass reload: )?$VOL:[0-9]+: volume 'online-1': option 'fixed': '1' -> '2'; that needs a remount"
 write number=101
-refused "a bad value" "$VOL:[0-9]+:[0-9]+: error: volume 'online-1': option 'number' must be 0 to 100, got '101'"
+refused "a bad value" \
+    "$VOL:[0-9]+:[0-9]+: error: volume 'online-1': option 'number' must be 0 to 100, got '101'"
 write number=5,refuse=on text=taken-and-given-back
-refused "a translator that refuses" "volume 'online-1' refuses its new options: Device or resource busy"
+refused "a translator that refuses" \
+    "volume 'online-1' refuses its new options: Device or resource busy"
 echo 'volume' >>"$VOL"
 refused "a broken volfile" "error: "
 stack "test/online,number=5" test/pass
-refused "another type" "volume 'pass-2' of type 'test/pass' is new in the graph; that needs a remount"
+refused "another type" \
+    "volume 'pass-2' of type 'test/pass' is new in the graph; that needs a remount"
 stack "test/online,number=5"
-refused "a volume less" "volume 'online-2' of type 'test/online' is not in the graph any more; that needs a remount"
+refused "a volume less" \
+    "volume 'online-2' of type 'test/online' is not in the graph any more; that needs a remount"
 write number=5
 sed -i 's/online-2/other/' "$VOL"
 refused "another name" "online-2"
 write number=5
 sed -i 's/test\/online/test\/pass/; /option number/d' "$VOL"
-refused "another type of one volume" "volume 'online-1': type 'test/online' -> 'test/pass'; that needs a remount"
+refused "another type of one volume" \
+    "volume 'online-1': type 'test/online' -> 'test/pass'; that needs a remount"
 rm "$VOL"
 refused "no volfile" "'$VOL' can't be read again: there is no such file any more"
 mkfifo "$VOL"
@@ -99,7 +109,8 @@ unmount
 write number=1
 "$WINDLASS" -f - -l "$LOG" -p "$TEST_DIR/pid" "$MNT" <"$VOL" || fail "not mounted"
 DAEMON=$(cat "$TEST_DIR/pid")
-refused "standard input" "'-' can't be read again: it was not read from a file, but from the standard input"
+refused "standard input" \
+    "'-' can't be read again: it was not read from a file, but from the standard input"
 mv "$LOG" "$LOG.2"
 kill -HUP "$DAEMON"
 wait_until "[ -e '$LOG' ]"

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
-Replays a section of doc/debugging.md: what the reader is told to type is what is typed here, and each line that is shown
-must come, in that order.
+Replays a section of doc/debugging.md: types the commands of the text, and expects each line of its
+output, in that order.
 
-    replay.py FILE SECTION FROM=TO...     FROM=TO: where the text says FROM, as /tmp/import, TO is meant
+    replay.py FILE SECTION FROM=TO...     TO replaces FROM, such as /tmp/import, in the text
 
-A block ```sh is a terminal: "$ " begins a command, "> " goes on with it. A command that starts gdb is where the ```gdb blocks go on,
-whose commands begin with "(gdb) ". Other lines are output. A block of gdb that ends while the program runs is followed by one of
-another terminal, whose commands make it stop; what gdb says then stands at the beginning of its next block.
+A block ```sh is a terminal: "$ " begins a command, "> " goes on with it. A command that starts gdb
+is continued by the ```gdb blocks, whose commands begin with "(gdb) ". Other lines are output. A
+block of gdb that ends while the program runs is followed by one of another terminal, whose commands
+make it stop; gdb's output then stands at the beginning of its next block.
 
-"```sh TOOL" is left out where REPLAY_WITHOUT=TOOL says so. In output "..." is anything. Addresses, line numbers in C files, numbers of threads, requests, processes, values and breakpoints, and ages
-may be others than in the text; so may what stands before a unit of time, and a sum in microseconds, from 200 ms on.
+"```sh TOOL" is left out where REPLAY_WITHOUT=TOOL says so. In output "..." is anything. Addresses,
+line numbers in C files, numbers of threads, requests, processes, values and breakpoints, and ages
+may differ from the text; so may the number before a unit of time, and a sum in microseconds, from
+200 ms on.
 """
 
 import os
@@ -23,8 +26,10 @@ import time
 
 PATIENCE = 60
 PROMPT = "(gdb) "
-VARYING = (r"0x[0-9a-f]+", r"\.c:\d+", r"[Tt]hread \d+", r'"fuse-(?:ring-)?\d+"', r"requests? \d+", r"pid \d+", r"process \d+", r"\$\d+", r"LWP \d+",
-           r"Breakpoint -?\d+", r"[\d.]+ (?:s old|us|ms)\b", r"^\d+\t", r"^\d+ {4,}", r"req=\d+", r"ino \d+", r"nodeid \d+",
+VARYING = (r"0x[0-9a-f]+", r"\.c:\d+", r"[Tt]hread \d+", r'"fuse-(?:ring-)?\d+"', r"requests? \d+",
+           r"pid \d+", r"process \d+", r"\$\d+", r"LWP \d+",
+           r"Breakpoint -?\d+", r"[\d.]+ (?:s old|us|ms)\b", r"^\d+\t", r"^\d+ {4,}", r"req=\d+",
+           r"ino \d+", r"nodeid \d+",
            r"\]: (?:[2-9]\d{5}|\d{7,})$")
 RUNS = re.compile(r"(run|r|continue|c|xl wind|xl unwind)$")
 
@@ -69,7 +74,8 @@ def pattern_of(line):
     out = ""
     for piece in varying.split(line):
         kind = next((one for one in VARYING if re.fullmatch(one, piece)), None) if piece else None
-        out += ".*" if piece == "..." else "(?:%s)" % kind.replace("^", "") if kind else re.escape(piece)
+        out += (".*" if piece == "..." else "(?:%s)" % kind.replace("^", "")
+                if kind else re.escape(piece))
     return re.compile(out.rstrip() + r"\s*$")
 
 
@@ -88,7 +94,8 @@ class Gdb:
     """A session: output comes until the next prompt."""
 
     def __init__(self, command):
-        self.process = subprocess.Popen(["bash", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(["bash", "-c", command], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.read, self.waits = queue.Queue(), True
         threading.Thread(target=self.pump, daemon=True).start()
         self.output()
@@ -118,7 +125,8 @@ class Gdb:
             out += piece.decode(errors="replace")
         self.waits = False
         out = out[:-len(PROMPT)] if out.endswith(PROMPT) else out
-        return "\n".join(line for line in out.split("\n") if not re.match(r"\[\d{4}-\d\d-\d\d ", line))
+        return "\n".join(line for line in out.split("\n")
+                         if not re.match(r"\[\d{4}-\d\d-\d\d ", line))
 
 
 class Terminal:
@@ -126,7 +134,8 @@ class Terminal:
 
     def __init__(self, command, expected):
         self.command, self.expected = command, expected
-        self.process = subprocess.Popen(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(["bash", "-c", command], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def finish(self):
         try:
@@ -165,8 +174,10 @@ class Replay:
                 self.open.remove(begun)
             command, expected = self.here(command), [self.here(line) for line in expected]
             if re.match(r"(RUN=gdb|gdb) ", command):
-                gdb = 'gdb -nx -q -iex "set width 0" -iex "set print entry-values no"'  # which an optimised build has
-                self.gdb = Gdb(re.sub("^RUN=gdb", "RUN='%s'" % gdb, command) if command.startswith("RUN") else
+                # Which an optimised build has.
+                gdb = 'gdb -nx -q -iex "set width 0" -iex "set print entry-values no"'
+                self.gdb = Gdb(re.sub("^RUN=gdb", "RUN='%s'" % gdb, command)
+                               if command.startswith("RUN") else
                                re.sub("^gdb", gdb, command))
                 begun = None
                 continue
@@ -210,7 +221,8 @@ def main():
     count = 0
     for kind, lines in blocks(sys.argv[1], sys.argv[2]):
         needs = kind.split()[1:]
-        if kind.split()[0] in ("sh", "gdb") and not any(os.environ.get("REPLAY_WITHOUT") == need for need in needs):
+        if kind.split()[0] in ("sh", "gdb") and not any(os.environ.get("REPLAY_WITHOUT") == need
+                                                        for need in needs):
             count += 1
             (replay.sh if kind.split()[0] == "sh" else replay.session)(lines)
     replay.finish()

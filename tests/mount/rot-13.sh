@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# encryption/rot-13: what lies in the directory is what tr would make of it, however it was written, and either way can be
-# switched off.
+# encryption/rot-13: the directory holds what tr would make of the data, however it was written, and
+# each direction can be switched off.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 

@@ -25,6 +25,8 @@ expect "what is read under valgrind" hello "$(cat "$MNT/a_file")"
 kill "$DAEMON"
 wait "$DAEMON"
 expect "valgrind's exit status, which tells of errors" 0 $?
-# It can't read how an unwinder gets through a function that is traced, and says so of a program that has such.
-expect "what valgrind found" "" "$(grep -v 'DWARF2 CFI reader: unhandled DW_OP_ opcode' valgrind.out)"
+# valgrind cannot read how an unwinder gets through a function that is traced, and says so of a
+# program that has such.
+expect "what valgrind found" "" \
+    "$(grep -v 'DWARF2 CFI reader: unhandled DW_OP_ opcode' valgrind.out)"
 DAEMON=''

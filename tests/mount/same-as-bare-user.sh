@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A user's own mount of an own directory does what the bare directory does; and so does root's mount for a user.
+# A user's own mount of an own directory does what the bare directory does; and so does root's mount
+# for a user.
 # timeout: 300
 # longer
 . "$(dirname "$0")/lib.sh"
@@ -9,7 +10,8 @@ if [ "$(id -u)" = 0 ] && [ -z "${KIT_DONE-}" ]; then
     stack
     cases='[!p]*'
     [ -n "${TEST_LONG-}" ] || cases='@(acl|attributes|times|xattrs|special)/*'
-    out=$("$WINDLASS" conform --mount --as user --directory "$TEST_DIR" --case "$cases" "$VOL") || fail "$out"
+    out=$("$WINDLASS" conform --mount --as user --directory "$TEST_DIR" --case "$cases" "$VOL") ||
+        fail "$out"
     echo "root's mount: $(tail -n 1 <<<"$out")"
     rm -f "$VOL"
     export KIT_DONE=1

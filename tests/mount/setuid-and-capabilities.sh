@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Setuid programs and programs with capabilities run without them in a mount, unless root said -o suid; then they do as on the bare
-# directory. Nobody gives a file what he may not give it there.
+# Setuid programs and programs with capabilities run without them in a mount, unless root said -o
+# suid; then they run as on the bare directory. A caller can give a file only what it can give it
+# there.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setfattr
@@ -21,7 +22,8 @@ give () {
     for file in own root; do
         as chmod 4755 "$1/$file" >/dev/null
         echo "chmod of $file: $?"
-        as setfattr -n security.capability -v 0x0100000201000000000000000000000000000000 "$1/$file" >/dev/null
+        as setfattr -n security.capability -v 0x0100000201000000000000000000000000000000 \
+            "$1/$file" >/dev/null
         echo "setcap of $file: $?"
         as chown 0 "$1/$file" >/dev/null
         echo "chown of $file: $?"
@@ -41,7 +43,8 @@ fill () {
 # Where /tmp is mounted nosuid the bare directory has nothing to compare with.
 mkdir bare
 fill bare
-[ "$(gains bare)" = $'0\n0000000000000001' ] || skip "needs setuid programs and file capabilities on the file system of $TEST_DIR"
+[ "$(gains bare)" = $'0\n0000000000000001' ] ||
+    skip "needs setuid programs and file capabilities on the file system of $TEST_DIR"
 give bare >expected
 
 stack

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A user who writes to a setuid program of root's takes setuid away, however the write comes: ls and execve(2) see it as soon as the write has
-# returned, and what the user wrote doesn't run as root. A stranger, who may not write to it, takes nothing away, though others have it open to write.
+# A user that writes to a setuid program of root's takes setuid away, however the write comes: ls
+# and execve(2) see that as soon as the write has returned, and what the user wrote does not run as
+# root. A user that may not write to the file takes nothing away, though other processes have it
+# open to write.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv dd python3
@@ -27,7 +29,8 @@ is_harmless () { # HOW
 
 try_all () { # STACK
     prepare
-    as dd if="$program" of="$MNT/p" bs=4096 conv=notrunc oflag=direct status=none || fail "$1: no direct write"
+    as dd if="$program" of="$MNT/p" bs=4096 conv=notrunc oflag=direct status=none ||
+        fail "$1: no direct write"
     is_harmless "a direct write, $1"
     prepare
     as sh -c "echo >>'$MNT/p'"
@@ -65,7 +68,8 @@ try_stranger () {
         [ "$1" = after ] || exec 8>>"$MNT/p"
         chmod $mode "$MNT/p"
         [ "$1" = before ] || exec 8>>"$MNT/p"
-        # Where the kernel writes the file itself it is EPERM, as in the bare directory; else nothing happens, and nobody is told.
+        # Where the kernel writes the file itself it is EPERM, as in the bare directory; else
+        # nothing happens, without an error.
         as /usr/bin/python3 -c 'import os, sys; os.chown (sys.argv[1], -1, -1)' "$MNT/p" 2>/dev/null
         expect "the mode after a stranger's chown, $1" $mode "$(stat -c %a "$MNT/p")"
         echo >&8
@@ -77,7 +81,8 @@ try_stranger () {
     done
 }
 
-: >probe && dd if=/dev/zero of=probe bs=4096 count=1 oflag=direct status=none 2>/dev/null || skip "needs O_DIRECT on the file system of $TEST_DIR"
+: >probe && dd if=/dev/zero of=probe bs=4096 count=1 oflag=direct status=none 2>/dev/null ||
+    skip "needs O_DIRECT on the file system of $TEST_DIR"
 for layers in "" encryption/rot-13; do
     # shellcheck disable=SC2086 # none is none
     stack $layers

@@ -14,7 +14,8 @@ kill -USR1 "$DAEMON"
 wait_until "grep -q 'state dumped to' '$LOG'"
 dump=$(sed -n "s/.*state dumped to '\(.*\)'.*/\1/p" "$LOG")
 expect "the dump's mode" 600 "$(stat -c %a "$dump")"
-for line in '^DUMP-START-TIME: 20' '^\[global.callpool\]$' '^\[xlator.storage.posix.posix.priv\]$' "^directory=$BACK\$" \
+for line in '^DUMP-START-TIME: 20' '^\[global.callpool\]$' '^\[xlator.storage.posix.posix.priv\]$' \
+    "^directory=$BACK\$" \
     '^\[xlator.encryption.rot-13.rot-13-1.priv\]$' '^DUMP-END-TIME: 20'; do
     expect_match "the dump" "$line" "$(cat "$dump")"
 done

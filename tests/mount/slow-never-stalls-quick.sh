@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A child that keeps threads holds up nobody who asks for something else: sixty-four reads hang, and attributes, names and new files are
-# answered all the same, whether one thread takes requests or eight, and whatever was quick before.
+# A child that blocks threads holds up no other request: sixty-four reads hang, and attributes,
+# names and new files are answered all the same, whether one thread takes requests or eight, and
+# whatever was quick before.
 # builds: release tsan debug
 # longer
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +13,8 @@ number () { # KEY: of what the bridge tells of itself
 
 for i in {1..64}; do head -c 4096 /dev/zero >"$BACK/file$i"; done
 
-# Nothing here has a limit of time: what waits behind a read waits for ever, and the test runs into its own.
+# No step here has a time limit: a request that waits behind a read waits for ever, and the test
+# runs into its own limit.
 others_are_answered () {
     for i in {65..84}; do
         stat "$MNT/file$((i - 64))" >/dev/null || fail "stat fails"
@@ -45,11 +47,13 @@ for how in "${ways[@]}"; do
     # shellcheck disable=SC2086 # words
     mount_volfile "$VOL" $how --attribute-timeout=0 --entry-timeout=0 --direct-io-mode=on
     readers_hang 64
-    [ "$(($(number readers) + $(number work_threads)))" -le 128 ] || fail "$(number readers) threads take requests, $(number work_threads) run others"
+    [ "$(($(number readers) + $(number work_threads)))" -le 128 ] ||
+        fail "$(number readers) threads take requests, $(number work_threads) run others"
     all_go
 done
 
-# Threads that came in the place of one that hangs end again. The child is a mount, where an open hangs until it is let go.
+# Threads started in place of one that hangs end again. The child is a mount, where an open hangs
+# until the test releases it.
 lower=$TEST_DIR/lower
 mkdir "$lower"
 stack debug/fault
@@ -59,7 +63,7 @@ mount_volfile "$VOL" --reader-thread-count=1 --io-uring=off
 cat "$MNT"/file* >/dev/null
 expect_ok "$WINDLASS" fault "$lower" - <<<'open path "/file1" -> hang'
 cat "$MNT/file1" >out1 &
-wait_until 'stat "$MNT/file2" >/dev/null && [ "$(number readers)" = 3 ]'
+wait_until 'stat "$MNT/file2" >/dev/null && [ "$(number readers)" -ge 3 ]'
 expect_ok "$WINDLASS" fault "$lower" --clear
 wait $! || fail "what was let go fails"
 cmp out1 "$MNT/file1" || fail "file1 reads as something else"
@@ -67,7 +71,8 @@ cmp out1 "$MNT/file1" || fail "file1 reads as something else"
 wait_until 60 '[ "$(cat "/proc/$DAEMON"/task/*/comm | grep -c "^fuse-[0-9]")" = 2 ]'
 unmount
 
-# Many that are done at the same time don't all wait for the next: each would stay, with its memory, for as long as nobody asks.
+# Many threads that finish at the same time do not all wait for the next request: each would stay,
+# with its memory, for as long as no request comes.
 mount_volfile "$VOL" --reader-thread-count=40 --io-uring=off
 expect_ok "$WINDLASS" fault "$lower" - <<<'open path "/file*" -> hang'
 for i in {1..36}; do cat "$MNT/file$i" >"out$i" & done

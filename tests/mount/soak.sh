@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Under mixed load and in all kinds of trouble nothing confirmed is lost and nothing leaks. `make soak` does it for hours.
+# Under mixed load and in all kinds of trouble nothing confirmed is lost and nothing leaks. `make
+# soak` does it for hours.
 # long
 # timeout: 1200
 # alone

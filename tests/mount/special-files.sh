@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Pipes, sockets and devices are opened by the kernel alone. Where it checks no rights, with acl=translator and no_default_permissions, only those
-# find one who may read and write it, whoever asked before.
+# The kernel alone opens pipes, sockets and devices. Where it checks no rights, with acl=translator
+# and no_default_permissions, only a caller that may read and write one finds it, whichever caller
+# asked before.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setfacl python3 timeout
@@ -22,7 +23,9 @@ mkfifo -m 640 "$BACK/half"
 mkfifo -m 666 "$BACK/all"
 mknod -m 600 "$BACK/null" c 1 3
 mknod -m 666 "$BACK/open" c 1 3
-python3 -c 'import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(600)' "$BACK/socket" &
+python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(600)' \
+    "$BACK/socket" &
 server=$!
 wait_until "[ -S '$BACK/socket' ]"
 chmod 700 "$BACK/socket"
@@ -60,11 +63,13 @@ mount_volfile "$VOL" -o dev
 try_all "what the kernel checks"
 kill "$server"
 
-# What the kernel refuses itself: attributes of a pipe, and modes of fallocate that FUSE doesn't have.
+# The kernel itself refuses these: attributes of a pipe, and modes of fallocate that FUSE does not
+# have.
 expect "attributes of a pipe" ENOTTY "$(python3 - "$MNT/pipe" <<'EOF'
 import errno, fcntl, os, sys
 try:
-    print (fcntl.ioctl (os.open (sys.argv[1], os.O_RDONLY | os.O_NONBLOCK), 0x80086601, bytes (8))) # FS_IOC_GETFLAGS
+    # FS_IOC_GETFLAGS
+    print (fcntl.ioctl (os.open (sys.argv[1], os.O_RDONLY | os.O_NONBLOCK), 0x80086601, bytes (8)))
 except OSError as error:
     print (errno.errorcode[error.errno])
 EOF

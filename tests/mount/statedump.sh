@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# kill -USR1 writes a state dump: GlusterFS's sections in its order, with the volumes' names; an options file says which of them, and where.
+# kill -USR1 writes a state dump: GlusterFS's sections in its order, with the volumes' names; an
+# options file selects the sections and the folder.
 # builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +15,10 @@ dump () {
 }
 
 value_of () { # FILE SECTION KEY
-    awk -v want="[$2]" -v key="$3" '/^\[/ { on = $0 == want } on && index ($0, key "=") == 1 { print substr ($0, length (key) + 2); exit }' "$1"
+    awk -v want="[$2]" -v key="$3" \
+        '/^\[/ { on = $0 == want }
+        on && index ($0, key "=") == 1 { print substr ($0, length (key) + 2); exit }' \
+        "$1"
 }
 
 need_root
@@ -47,17 +51,25 @@ active graph - 1
 xlator.encryption.rot-13.rot-13-3.priv
 xlator.debug.fault.fault-2.priv
 xlator.encryption.rot-13.rot-13-1.priv
-xlator.storage.posix.posix.priv" "$(sed -n 's/^\[\(.*\)\]$/\1/p' "$file" | grep -Ev 'itable\.(active|lru)|inodectx|fdctx|fuse\.fd')"
+xlator.storage.posix.posix.priv" "$(sed -n 's/^\[\(.*\)\]$/\1/p' "$file" |
+    grep -Ev 'itable\.(active|lru)|inodectx|fdctx|fuse\.fd')"
 expect_match "when it began" '^DUMP-START-TIME: [-0-9]+ [0-9:.]+ \+0000$' "$(head -n 1 "$file")"
 expect_match "when it ended" '^DUMP-END-TIME: ' "$(tail -n 1 "$file")"
-expect "the request" "open /file 0" "$(value_of "$file" global.callpool.stack.1 op) $(value_of "$file" global.callpool.stack.1 path) $(value_of "$file" global.callpool.stack.1 uid)"
+expect "the request" "open /file 0" \
+    "$(for key in op path uid; do value_of "$file" global.callpool.stack.1 $key; done | xargs)"
 expect "its process" "cat ($reader)" "$(value_of "$file" global.callpool.stack.1 process)"
-expect "its frame" "fault-2 0 open_wind" "$(for key in translator complete wind_from; do value_of "$file" global.callpool.stack.1.frame.1 $key; done | xargs)"
-expect_match "what it waits for" 'let it go' "$(value_of "$file" global.callpool.stack.1.frame.1 waits_for)"
+expect "its frame" "fault-2 0 open_wind" \
+    "$(for key in translator complete wind_from; do
+        value_of "$file" global.callpool.stack.1.frame.1 $key; done | xargs)"
+expect_match "what it waits for" 'let it go' \
+    "$(value_of "$file" global.callpool.stack.1.frame.1 waits_for)"
 expect_match "the inodes" '^[1-9]' "$(value_of "$file" xlator.mount.fuse.itable active_size)"
-expect_match "one of them" '^[1-9] \([a-z]+\)$' "$(value_of "$file" xlator.mount.fuse.itable.active.1 ia_type)"
-expect_match "what storage keeps with one" '^[1-9][0-9]*$' "$(value_of "$file" xlator.storage.posix.posix.inodectx.1 ino)"
-expect_match "what it keeps with an open file" '^[0-9]+$' "$(value_of "$file" xlator.storage.posix.posix.fdctx.1 descriptor)"
+expect_match "one of them" '^[1-9] \([a-z]+\)$' \
+    "$(value_of "$file" xlator.mount.fuse.itable.active.1 ia_type)"
+expect_match "what storage keeps with one" '^[1-9][0-9]*$' \
+    "$(value_of "$file" xlator.storage.posix.posix.inodectx.1 ino)"
+expect_match "what it keeps with an open file" '^[0-9]+$' \
+    "$(value_of "$file" xlator.storage.posix.posix.fdctx.1 descriptor)"
 
 # Files of .meta are not of the graph that is dumped.
 exec 5<"$MNT/.meta/version" 6<"$MNT/.meta"
@@ -67,11 +79,14 @@ exec 5<&- 6<&-
 
 # Only what is wanted, elsewhere.
 mkdir other
-printf 'all=no\ncallpool=yes\npath=%s\nnonsense=maybe\n' "$TEST_DIR/other" >"$run/windlassdump.$DAEMON.options"
+printf 'all=no\ncallpool=yes\npath=%s\nnonsense=maybe\n' \
+    "$TEST_DIR/other" >"$run/windlassdump.$DAEMON.options"
 file=$(dump "$TEST_DIR/other")
 rm "$run/windlassdump.$DAEMON.options"
-expect "only requests" "global.callpool active" "$(sed -n 's/^\[\([a-z.]*\).*\]$/\1/p' "$file" | grep -v stack | tr '\n' ' ' | sed 's/ $//')"
-expect_match "what is ignored" "'nonsense=maybe' is ignored: a line is yes or no for all, mem" "$(cat "$LOG")"
+expect "only requests" "global.callpool active" \
+    "$(sed -n 's/^\[\([a-z.]*\).*\]$/\1/p' "$file" | grep -v stack | tr '\n' ' ' | sed 's/ $//')"
+expect_match "what is ignored" "'nonsense=maybe' is ignored: a line is yes or no for all, mem" \
+    "$(cat "$LOG")"
 kill $reader
 exec 7>&-
 wait

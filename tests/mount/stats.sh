@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# windlass stats: what each translator was asked, as OpenMetrics, as JSON and drawn; on, off, and what is wrong.
+# windlass stats: what each translator was asked, as OpenMetrics, as JSON and drawn; on, off, and
+# errors.
 # builds: release tsan debug
 . "$(dirname "$0")/lib.sh"
 
@@ -27,7 +28,8 @@ mount_volfile "$VOL"
 
 # Off: the process's numbers, and how to have more.
 said=$(stats "$MNT" 2>&1) || fail "stats while it is off"
-expect_match "off" "measuring is off, numbers are from earlier; start with: windlass stats .*/m.* --on" "$said"
+expect_match "off" \
+    "measuring is off, numbers are from earlier; start with: windlass stats .*/m.* --on" "$said"
 expect_match "off" '^windlass_measuring 0$' "$said"
 expect_match "the process" '^windlass_threads [1-9]' "$said"
 expect_no_match "nothing was counted" '^windlass_fop_[a-z_]*[^s ]{' "$said"
@@ -41,10 +43,16 @@ for i in 1 2 3; do
     ! cat "$MNT/missing" 2>/dev/null || fail "there is a file 'missing'"
 done
 stats "$MNT" >text || fail "stats"
-python3 "$SOURCE_DIR/tests/mount/programs/openmetrics.py" <text >/dev/null || fail "this is no OpenMetrics"
-expect_match "a name with quotes" '^windlass_build_info\{version=".*",mountpoint=".*/m\\"nt"\} 1$' "$(cat text)"
-expect_match "a name with braces" '^windlass_fop_seconds_count\{translator="ro\{t=,\}é",type="encryption/rot-13",fop="writev"\} 3$' "$(cat text)"
-expect_match "an error" '^windlass_fop_errors_total\{translator="posix",.*fop="lookup",errno="ENOENT"\} [1-9]' "$(cat text)"
+python3 "$SOURCE_DIR/tests/mount/programs/openmetrics.py" <text >/dev/null ||
+    fail "this is no OpenMetrics"
+expect_match "a name with quotes" '^windlass_build_info\{version=".*",mountpoint=".*/m\\"nt"\} 1$' \
+    "$(cat text)"
+expect_match "a name with braces" \
+    '^windlass_fop_seconds_count\{translator="ro\{t=,\}é",type="encryption/rot-13",fop="writev"\} 3$' \
+    "$(cat text)"
+expect_match "an error" \
+    '^windlass_fop_errors_total\{translator="posix",.*fop="lookup",errno="ENOENT"\} [1-9]' \
+    "$(cat text)"
 expect "writes at storage" 3 "$(count posix writev)"
 expect "writes through who doesn't implement them" '' "$(count 'ro.*' fsync)"
 expect "how often it is read changes nothing" 3 "$(count posix writev)"
@@ -79,8 +87,10 @@ run=${XDG_RUNTIME_DIR:-/run}
 kill -USR2 "$DAEMON"
 wait_until "grep -q 'metrics written to' '$LOG'"
 file=$(sed -n "s/.*metrics written to '\([^']*\)'.*/\1/p" "$LOG")
-expect "the file of SIGUSR2" "$run/windlass/windlass.$DAEMON.metrics 600" "$file $(stat -c %a "$file")"
-python3 "$SOURCE_DIR/tests/mount/programs/openmetrics.py" <"$file" >/dev/null || fail "'$file' is no OpenMetrics"
+expect "the file of SIGUSR2" "$run/windlass/windlass.$DAEMON.metrics 600" \
+    "$file $(stat -c %a "$file")"
+python3 "$SOURCE_DIR/tests/mount/programs/openmetrics.py" <"$file" >/dev/null ||
+    fail "'$file' is no OpenMetrics"
 rm "$file"
 
 expect_match "off" '^measuring is off; what was counted stays$' "$(stats "$MNT" --off)"
@@ -90,8 +100,10 @@ expect "nothing is counted while it is off" "$before" "$(count posix writev)"
 
 # What is wrong.
 expect_error "there is no translator 'posx'; did you mean 'posix'\?" stats "$MNT" --histogram posx
-expect_error "there is no operation 'wrtev'; did you mean 'writev'\?" stats "$MNT" --histogram posix.wrtev
-expect_error "'posix' was not asked for zerofill while it was measured" stats "$MNT" --histogram posix.zerofill
+expect_error "there is no operation 'wrtev'; did you mean 'writev'\?" stats "$MNT" --histogram \
+    posix.wrtev
+expect_error "'posix' was not asked for zerofill while it was measured" stats "$MNT" --histogram \
+    posix.zerofill
 expect_error "is not a mount point" stats "$BACK"
 expect_error "only one of" stats "$MNT" --json --on
 expect_error "which mount point" stats

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Whoever may write to the directory behind a mount can't lead the daemon out of it with symbolic links, nor have it open a
-# pipe or a device, whatever he changes between two of its steps.
+# A user that may write to the directory behind a mount cannot lead the daemon out of it with
+# symbolic links, nor have it open a pipe or a device, whatever changes between two of the daemon's
+# steps.
 # builds: debug
 # longer
 . "$(dirname "$0")/lib.sh"
 
-# A link leads outside from the directory, but nowhere from the mount: whoever gets there was led by the daemon.
+# A link leads outside from the directory, but nowhere from the mount: only the daemon could lead a
+# caller there.
 prepare () {
     rm -rf "$BACK" outside
     mkdir -p "$BACK/dir" outside
@@ -24,16 +26,19 @@ prepare () {
 
 MNT=$TEST_DIR/somewhere/else/mnt
 mkdir -p "$MNT"
-for options in "handles=auto --entry-timeout=1" "handles=auto --entry-timeout=0 --attribute-timeout=0" \
+for options in "handles=auto --entry-timeout=1" \
+    "handles=auto --entry-timeout=0 --attribute-timeout=0" \
     "handles=descriptor --entry-timeout=0"; do
     prepare
     before=$(cd outside && find . -printf '%P %m %s\n' | sort)
     POSIX_OPTIONS="${options%% *} descriptor-cache=4" stack
     # shellcheck disable=SC2086
     mount_volfile "$VOL" ${options#* }
-    said=$(timeout 60 "$PROGRAMS/swap" "$BACK" "$MNT" "$(amount 150 700)") || fail "with $options, exit status $?: $said"
+    said=$(timeout 60 "$PROGRAMS/swap" "$BACK" "$MNT" "$(amount 150 700)") ||
+        fail "with $options, exit status $?: $said"
     expect_match "what is inside is reached, with $options" '^inside: [1-9]' "$said"
-    expect "what is outside, with $options" "$before" "$(cd outside && find . -printf '%P %m %s\n' | sort)"
+    expect "what is outside, with $options" "$before" \
+        "$(cd outside && find . -printf '%P %m %s\n' | sort)"
     unmount
 done
 
@@ -45,5 +50,6 @@ ln -s "$TEST_DIR/outside/secret" "$BACK/absolute"
 expect "an absolute link" outside "$(cat "$MNT/absolute")"
 chmod 700 outside
 if [ "$(id -u)" = 0 ]; then
-    expect_error 'Permission denied' setpriv --reuid 1001 --regid 1001 --clear-groups cat "$MNT/absolute"
+    expect_error 'Permission denied' setpriv --reuid 1001 --regid 1001 --clear-groups \
+        cat "$MNT/absolute"
 fi

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A tree of every type of file, with attributes and ACLs, goes through tar onto a mount and off again unchanged.
+# A tree of every type of file, with attributes and ACLs, goes through tar onto a mount and off
+# again unchanged.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command tar setfattr setfacl getfacl
@@ -24,7 +25,8 @@ setfacl -m u:65534:rwx,g:77:r tree/file
 setfacl -d -m u:65534:rx tree/dir/sub
 touch -hd '2001-02-03 04:05:06.123456789' tree/file tree/dir/link tree/dir/sub tree/sparse
 
-# What there is to know of a tree, but for the numbers of inodes; a directory's size and links are the file system's.
+# All that describes a tree, but for inode numbers; a directory's size and links are the file
+# system's.
 describe () {
     (
         cd "$1" || exit 1

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Ten mounts of one user under load at once, who may lock 8 MB of memory for all their io_urings: all is written and read back, each answers meanwhile, and each ends.
+# Ten mounts of one user under load at once, with 8 MB of locked memory for all their io_urings: all
+# data is written and read back, each answers meanwhile, and each ends.
 # builds: release
 # through: io_uring device
 # timeout: 300
@@ -10,7 +11,8 @@ id games >/dev/null 2>&1 || skip "needs the user games"
 need_command setpriv fusermount3 prlimit
 
 as_games () {
-    prlimit --memlock=8388608 setpriv --reuid games --regid games --clear-groups env HOME="$TEST_DIR" "$@"
+    prlimit --memlock=8388608 setpriv --reuid games --regid games --clear-groups \
+        env HOME="$TEST_DIR" "$@"
 }
 
 chmod 755 "$TEST_DIR"
@@ -24,7 +26,8 @@ done
 
 # Each writer makes, syncs, reads back and removes files.
 work='for round in $(seq "$2"); do
-    head -c 200000 /dev/zero | tr "\0" "$(($3 % 10))" >"$1/f$3" && sync "$1/f$3" && [ "$(tr -d "$(($3 % 10))" <"$1/f$3" | wc -c)" = 0 ] || exit 1
+    head -c 200000 /dev/zero | tr "\0" "$(($3 % 10))" >"$1/f$3" && sync "$1/f$3" &&
+        [ "$(tr -d "$(($3 % 10))" <"$1/f$3" | wc -c)" = 0 ] || exit 1
     cp "$1/f$3" "$1/g$3" && cmp "$1/f$3" "$1/g$3" && rm "$1/g$3" || exit 1
 done'
 writers=()
@@ -34,7 +37,8 @@ for i in {0..9}; do
         writers+=($!)
     done
 done
-for i in {0..9}; do expect "mount $i answers" directory "$(as_games stat -c %F "$TEST_DIR/mnt$i")"; done
+for i in {0..9}; do expect "mount $i answers" directory "$(as_games stat -c %F "$TEST_DIR/mnt$i")";
+    done
 for writer in "${writers[@]}"; do wait "$writer" || fail "a writer failed"; done
 for i in {0..9}; do
     expect "files of mount $i" 6 "$(as_games ls "$TEST_DIR/mnt$i" | wc -l)"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A timeline that is started and stopped a thousand times while programs read and write: no request is lost, nothing is left.
+# A timeline that is started and stopped a thousand times while programs read and write: no request
+# is lost, nothing is left.
 # builds: release tsan debug
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -39,8 +40,10 @@ for line in open("/proc/self/mountinfo", encoding="utf-8"):
     if fields[4] == sys.argv[1]:
         name = fields[2] + ".sock"
 runtime = os.environ.get("XDG_RUNTIME_DIR")
-folders = ["/run/windlass", runtime + "/windlass" if runtime else "", f"/tmp/windlass-{os.getuid()}"]
-path = next(os.path.join(folder, name) for folder in folders if os.path.exists(os.path.join(folder, name)))
+folders = ["/run/windlass", runtime + "/windlass" if runtime else "",
+           f"/tmp/windlass-{os.getuid()}"]
+path = next(os.path.join(folder, name) for folder in folders
+            if os.path.exists(os.path.join(folder, name)))
 
 
 def tell(command, text):
@@ -59,7 +62,8 @@ def tell(command, text):
     return said
 
 
-# Whether a request comes and goes while one of them runs is up to the machine: some more of them then, until enough did.
+# The machine decides whether a request comes and goes while a timeline runs: so run some more of
+# them, until enough did.
 seen = rounds = 0
 deadline = time.monotonic() + 120
 while rounds < 1000 or seen <= 100 and time.monotonic() < deadline:

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Requests that are under way when a timeline begins or ends are shown as such, and a mount that hangs doesn't keep it from either.
+# Requests that are under way when a timeline begins or ends are marked as such, and a mount that
+# hangs prevents neither.
 . "$(dirname "$0")/lib.sh"
 timeline () {
     "$WINDLASS" timeline "$@"
@@ -25,7 +26,8 @@ expect_match "what stop says" '^[0-9]+ requests, 1 are still under way$' "$said"
 text=$(timeline cat "$MNT")
 expect "one read" 1 "$(grep -c ': readv /file' <<<"$text")"
 expect_match "it isn't over" 'delay-gen-1: readv: not answered when the recording ended$' "$text"
-expect_match "in the picture too" '"name":"delay-gen-1: readv".*"note":"not answered when the recording ended"' "$(cat out.json)"
+expect_match "in the picture too" \
+    '"name":"delay-gen-1: readv".*"note":"not answered when the recording ended"' "$(cat out.json)"
 kill "$DAEMON"
 wait_until "! is_running $DAEMON"
 DAEMON=''

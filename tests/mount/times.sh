@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Times are exact to the nanosecond, in both directions, and follow what is done as on the bare directory.
+# Times are exact to the nanosecond, in both directions, and follow operations as on the bare
+# directory.
 . "$(dirname "$0")/lib.sh"
 
 stack
@@ -37,10 +38,11 @@ mount_volfile "$VOL" --kernel-writeback-cache=on
 cp -p "$BACK/file" keep
 cp -p keep "$MNT/kept"
 unmount
-expect "a copy's time with the writeback cache" "$(stat -c %.9Y keep)" "$(stat -c %.9Y "$BACK/kept")"
+expect "a copy's time with the writeback cache" "$(stat -c %.9Y keep)" \
+    "$(stat -c %.9Y "$BACK/kept")"
 
-# A store through a shared mapping, of which the kernel tells nobody: moved WHERE HOW says whether the time of the file there moved by the store, by
-# msync, and by close.
+# A store through a shared mapping, of which the kernel tells no file system: moved WHERE HOW says
+# whether the time of the file there was changed by the store, by msync, and by close.
 moved () {
     python3 - "$MNT/mapped" "$1/mapped" <<'EOF'
 import mmap, os, sys, time
@@ -76,12 +78,14 @@ unmount
 need_root
 PASSTHROUGH=auto mount_volfile "$VOL" --exclusive
 if grep -q '^kernel passthrough: yes' <<<"$("$WINDLASS" explain "$MNT/file")"; then
-    expect "times in the directory of a mapped file that the kernel writes itself" "moved stayed stayed" "$(moved "$BACK")"
+    expect "times in the directory of a mapped file that the kernel writes itself" \
+        "moved stayed stayed" "$(moved "$BACK")"
     expect "times in the mount of the same" moved "$(moved "$MNT" | cut -d ' ' -f 3)"
 fi
 unmount
 
-# In a mount with ro or noatime reading moves no access time in the directory, whoever owns the file, as in a bind mount.
+# In a mount with ro or noatime reading moves no access time in the directory, for any owner of the
+# file, as in a bind mount.
 mkdir "$BACK/sub"
 echo text >"$BACK/read"
 chown -R 1234 "$BACK/sub" "$BACK/read"
@@ -98,7 +102,8 @@ for graph in "" performance/open-behind performance/quick-read features/utime,no
         moved=stay
         [ "$(stat -c %X "$BACK/read")" = 978307200 ] || moved=move
         expect "access times with $options below '$graph'" $expected $moved
-        [ $options = rw ] || expect "a directory's with $options below '$graph'" 978307200 "$(stat -c %X "$BACK/sub")"
+        [ $options = rw ] || expect "a directory's with $options below '$graph'" 978307200 \
+            "$(stat -c %X "$BACK/sub")"
         unmount
     done
 done

@@ -3,7 +3,8 @@
 # Files without a name (O_TMPFILE) are written, and get one later or never.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
-grep -q 'HAVE_STRUCT_FUSE_LOWLEVEL_OPS_TMPFILE 1' "$BUILD_DIR/config.h" || skip "needs a libfuse with tmpfile (3.17)"
+grep -q 'HAVE_STRUCT_FUSE_LOWLEVEL_OPS_TMPFILE 1' "$BUILD_DIR/config.h" ||
+    skip "needs a libfuse with tmpfile (3.17)"
 
 mkdir bare
 "$PROGRAMS/tmpfile" bare >expected || skip "needs a file system with O_TMPFILE below $TEST_DIR"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# windlass top: who keeps the mount busy, as tables and in a terminal; it leaves nothing switched on, also when it is killed.
+# windlass top: what keeps the mount busy, as tables and in a terminal; it leaves nothing switched
+# on, also when it is killed.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +18,7 @@ mount_volfile "$VOL"
 mkdir "$MNT/dir"
 head -c 1M /dev/zero >"$MNT/dir/$(printf 'busy\033[2J')"
 
-# Somebody reads and fails, as long as it is looked at.
+# A process reads and fails for as long as top looks.
 while :; do
     cat "$MNT"/dir/* "$MNT/missing" >/dev/null 2>&1
     echo hello >"$MNT/dir/written"
@@ -28,7 +29,8 @@ load=$!
 trap 'status=$?; kill $load 2>/dev/null; (exit $status); cleanup' EXIT
 [ "$(measuring)" = 0 ] || fail "it is measured before anybody looks"
 said=$(top "$MNT" --count 2 --interval 0.5) || fail "top: $said"
-[ "$(grep -c '^windlass top: .*, measured only while top runs$' <<<"$said")" = 2 ] || fail "two looks were wanted: $said"
+[ "$(grep -c '^windlass top: .*, measured only while top runs$' <<<"$said")" = 2 ] ||
+    fail "two looks were wanted: $said"
 expect_match "translators" '^posix +[1-9][0-9.]+ +[1-9][0-9.]* +[0-9.]+.?s ' "$said"
 expect_match "translators" '^rot-13-1 ' "$said"
 expect_match "operations" '^lookup +[1-9]' "$said"
@@ -68,14 +70,17 @@ wait_until '[ "$(measuring)" = 0 ]'
 # In a terminal.
 if command -v script >/dev/null; then
     { sleep 1; printf 'fpos'; sleep 1; printf q; } |
-        TERM=xterm timeout 20 script -qec "$WINDLASS top $MNT --interval 0.3" screen >/dev/null || fail "top in a terminal"
-    grep -aq 'built without ncurses' screen || grep -aq 'translators  f operations' screen || fail "this is no screen"
+        TERM=xterm timeout 20 script -qec "$WINDLASS top $MNT --interval 0.3" screen >/dev/null ||
+        fail "top in a terminal"
+    grep -aq 'built without ncurses' screen || grep -aq 'translators  f operations' screen ||
+        fail "this is no screen"
     [ "$(measuring)" = 0 ] || fail "it is still measured"
 fi
 
 # What is wrong.
 expect_error "is not a mount point" top "$BACK"
-expect_error "must be one of translator, fop, path, process, got 'proces'; did you mean 'process'" top "$MNT" --by proces
+expect_error "must be one of translator, fop, path, process, got 'proces'; did you mean 'process'" \
+    top "$MNT" --by proces
 expect_error "0.1 to 45" top "$MNT" --interval 0
 expect_error "1 or more" top "$MNT" --count 0
 expect_error "which mount point" top

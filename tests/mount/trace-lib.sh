@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What tests of `windlass trace` share.
 
-# trace_checked FILE: as trace_cat prints it: the head, no brace too many or too few, each where its function is, no time but a sane one.
+# trace_checked FILE: prints it as trace_cat does, and checks the head, the balance of braces, that
+# each is in the column of its function, and that times are plausible.
 trace_checked () {
     awk '
         function bad(why) { print FILENAME ":" NR ": " why ": " $0; failed = 1; exit }
@@ -12,19 +13,25 @@ trace_checked () {
         {
             time = $0; sub(/ *\|.*/, "", time); gsub(/ /, "", time)
             text = $0; sub(/^[^|]*\|  /, "", text)
-            if (time != "" && (time !~ /^[0-9]+\.[0-9][0-9][0-9]$/ || time + 0 > 600000000)) bad("not a time")
+            if (time != "" && (time !~ /^[0-9]+\.[0-9][0-9][0-9]$/ || time + 0 > 600000000))
+                bad("not a time")
             indent = match(text, /[^ ]/) - 1
             text = substr(text, indent + 1)
             if (text ~ /^\/\* .* \*\/$/) next
             if (text ~ /^}/) depth--
             if (depth < 0) bad("a brace too many")
             if (indent != 3 * depth) bad("not at its depth, " depth)
-            if (text ~ /^[A-Za-z_][A-Za-z0-9_.+]*\(\) \{$/) { if (time != "") bad("a time where it begins"); depth++ }
-            else if (text ~ /^[A-Za-z_][A-Za-z0-9_.+]*\(\)$/) { if (time == "") bad("no time") }
+            if (text ~ /^[A-Za-z_][A-Za-z0-9_.+]*\(\) \{$/) {
+                if (time != "") bad("a time where it begins")
+                depth++
+            } else if (text ~ /^[A-Za-z_][A-Za-z0-9_.+]*\(\)$/) { if (time == "") bad("no time") }
             else if (text == "}") { if (time == "") bad("no time") }
             else if (text != "} /* still running */") bad("unknown")
         }
-        END { if (!failed && depth != 0) { print FILENAME ": " depth " braces too few"; failed = 1 } exit failed }' "$1" ||
+        END {
+            if (!failed && depth != 0) { print FILENAME ": " depth " braces too few"; failed = 1 }
+            exit failed
+        }' "$1" ||
         fail "'$1' is not a good trace"
 }
 
@@ -37,8 +44,15 @@ trace_cat () {
 # trace_has FILE NAME [BELOW]: a call of NAME; with BELOW, one inside of a call of that.
 trace_has () {
     awk -v name="$2()" -v below="${3:+$3()}" '
-        { text = $0; sub(/^[^|]*\|  /, "", text); depth = (match(text, /[^ ]/) - 1) / 3; gsub(/^ +| \{$/, "", text); at[depth] = text }
-        text == name { if (below == "") found = 1; for (i = 0; i < depth; i++) if (at[i] == below) found = 1 }
+        {
+            text = $0; sub(/^[^|]*\|  /, "", text)
+            depth = (match(text, /[^ ]/) - 1) / 3
+            gsub(/^ +| \{$/, "", text); at[depth] = text
+        }
+        text == name {
+            if (below == "") found = 1
+            for (i = 0; i < depth; i++) if (at[i] == below) found = 1
+        }
         END { exit !found }' "$1"
 }
 
@@ -52,5 +66,6 @@ expect_no_trace () {
 
 # need_function_graph: this build and machine can.
 need_function_graph () {
-    grep -q '^#define HAVE_FUNCTION_GRAPH 1' "$BUILD_DIR/config.h" || skip "needs a build with the function graph"
+    grep -q '^#define HAVE_FUNCTION_GRAPH 1' "$BUILD_DIR/config.h" ||
+        skip "needs a build with the function graph"
 }

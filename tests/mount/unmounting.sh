@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Unmounted by somebody else, the daemon ends with status 0; with files open and -l, it goes on until the last is closed.
+# Unmounted by another process, the daemon ends with status 0; with files open and -l, it goes on
+# until the last is closed.
 # builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 take_away () {
     if [ "$(id -u)" = 0 ]; then umount "$@" "$MNT"; else fusermount3 -u ${1:+-z} "$MNT"; fi
 }
-# What it still has to do once it is mounted is done, so that it has nothing to say of a mount that is gone.
+# The daemon has finished its work after mounting, so that it logs nothing about a mount that is
+# gone.
 is_ready () {
     "$WINDLASS" counts "$MNT" >/dev/null 2>&1
 }

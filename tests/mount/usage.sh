@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is wrong with the command line is said, with exit status 64; what only prints does nothing else.
+# Errors in the command line are reported, with exit status 64; options that only print do nothing
+# else.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 
@@ -29,7 +30,8 @@ usage "attribute-timeout.*'-1'" -f "$VOL" --attribute-timeout=-1 "$MNT"
 usage "entry-timeout.*needs a value" -f "$VOL" -o entry-timeout "$MNT"
 usage "no volfile: .*; did you mean 'check'\?" chekc "$VOL"
 usage "did you mean 'conform'\?" confrom --mount "$VOL"
-usage "attribut-timeout.*; did you mean '--attribute-timeout'\?" -f "$VOL" --attribut-timeout=3 "$MNT"
+usage "attribut-timeout.*; did you mean '--attribute-timeout'\?" -f "$VOL" --attribut-timeout=3 \
+    "$MNT"
 usage "log-fiel.*; did you mean '--log-file'\?" -f "$VOL" --log-fiel x "$MNT"
 usage "'entry-timeuot'; did you mean 'entry-timeout'\?" -f "$VOL" -o entry-timeuot=3 "$MNT"
 usage "did you mean '--fop'\? see" timeline start --fopp x "$MNT"
@@ -39,9 +41,12 @@ usage "got 'strat'; did you mean 'start'\? usage:" timeline strat "$MNT"
 usage "start, stop or cat must come first, got 'strat'; did you mean 'start'\? usage:" trace strat
 usage "which mount point\? usage:" timeline start
 usage "which volfile\? usage:" check
-usage "attribute-timeout' must be 0 to .*, got '10parsecs' \(attribute-timeout: for how many seconds" -f "$VOL" --attribute-timeout=10parsecs "$MNT"
-usage "'xlator-dir' must be a directory, got '/nonexist', which is missing" -f "$VOL" --xlator-dir=/nonexist "$MNT"
-usage "'xlator-dir' must be a directory, got '$VOL', which is not a directory" -f "$VOL" -o xlator-dir="$VOL" "$MNT"
+usage "attribute-timeout' must be 0 to .*, got '10parsecs' \(attribute-timeout: for how many seconds" \
+    -f "$VOL" --attribute-timeout=10parsecs "$MNT"
+usage "'xlator-dir' must be a directory, got '/nonexist', which is missing" -f "$VOL" \
+    --xlator-dir=/nonexist "$MNT"
+usage "'xlator-dir' must be a directory, got '$VOL', which is not a directory" -f "$VOL" \
+    -o xlator-dir="$VOL" "$MNT"
 usage "'xlator-dir' must be a directory, got '/nonexist'" check --xlator-dir=/nonexist "$VOL"
 ! is_mounted || fail "it is mounted"
 
@@ -54,7 +59,8 @@ expect_match "values of one that needs one" '^  --passthrough=auto\|off\|require
 # The help and the manual's synopsis name the same subcommands.
 expect_match "the subcommands" '^  check +check volfiles' "$("$WINDLASS" --help)"
 "$WINDLASS" --help | sed -n '/^Other uses/,/^$/ s/^  \([a-z-]*\) .*/\1/p' | sort >commands
-sed -n '/^.SH SYNOPSIS/,/^.SH DESC/p' "$SOURCE_DIR/man/windlass.8.in" | sed 's/\\-/-/g' | grep -A1 '^\.SY' | sed -n 's/^\.BR* //p' |
+sed -n '/^.SH SYNOPSIS/,/^.SH DESC/p' "$SOURCE_DIR/man/windlass.8.in" | sed 's/\\-/-/g' |
+    grep -A1 '^\.SY' | sed -n 's/^\.BR* //p' |
     tr -d '"' | sed 's/|.*cat$//; s/ | /\n/' | grep -v '^-' | awk '{ print $1 }' | sort -u >synopsis
 expect "the synopsis" "$(cat commands)" "$(cat synopsis)"
 expect_match "the folder of logs" '^/.*windlass' "$("$WINDLASS" --print-logdir)"
@@ -69,7 +75,8 @@ if command -v groff >/dev/null; then
 fi
 
 # These are about the graph: status 1.
-for option in --volume-name=nosuch --xlator-option=posix.nosuch=1 --xlator-option=nosuch.directory=/ --xlator-option=nonsense; do
+for option in --volume-name=nosuch --xlator-option=posix.nosuch=1 \
+    --xlator-option=nosuch.directory=/ --xlator-option=nonsense; do
     "$WINDLASS" -f "$VOL" -l "$LOG" "$option" "$MNT" >out 2>&1 && fail "$option was accepted"
     expect_match "what is said of $option" "nosuch|nonsense" "$(cat out)"
     ! is_mounted || fail "it is mounted with $option"
@@ -79,9 +86,12 @@ done
 expect_ok "$WINDLASS" check "$VOL"
 expect "nothing to warn of" "" "$("$WINDLASS" check "$VOL" 2>&1 >/dev/null)"
 rmdir "$BACK"
-expect "what check warns of" "$VOL:3:22: warning: volume 'posix': option 'directory' is '$BACK', which is missing here; to mount it, it must be \
-a directory" "$("$WINDLASS" check "$VOL" 2>&1 >/dev/null)"
+expect "what check warns of" \
+    "$VOL:3:22: warning: volume 'posix': option 'directory' is '$BACK', which is missing here; \
+to mount it, it must be a directory" "$("$WINDLASS" check "$VOL" 2>&1 >/dev/null)"
 touch "$BACK"
-expect_match "a file" "warning: .* is '$BACK', which is not a directory here" "$("$WINDLASS" check "$VOL" 2>&1)"
-expect_match "from the command line" "^command line: warning: .* is '/nonexist', which is missing here" \
+expect_match "a file" "warning: .* is '$BACK', which is not a directory here" \
+    "$("$WINDLASS" check "$VOL" 2>&1)"
+expect_match "from the command line" \
+    "^command line: warning: .* is '/nonexist', which is missing here" \
     "$("$WINDLASS" check --xlator-option posix.directory=/nonexist "$VOL" 2>&1)"

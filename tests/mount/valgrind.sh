@@ -7,7 +7,8 @@
 need_fuse
 
 stack encryption/rot-13
-sh -c "exec $RUN --log-file=$TEST_DIR/found \"\$@\"" sh "$BUILD_DIR/src/windlass" -N -f "$VOL" -l "$LOG" "$MNT" >out 2>&1 &
+sh -c "exec $RUN --log-file=$TEST_DIR/found \"\$@\"" sh "$BUILD_DIR/src/windlass" -N -f "$VOL" \
+    -l "$LOG" "$MNT" >out 2>&1 &
 DAEMON=$!
 unset RUN
 wait_until 60 "is_mounted || ! is_running $DAEMON"
@@ -23,6 +24,8 @@ rm -r "$MNT/dir"
 kill "$DAEMON"
 wait "$DAEMON"
 status=$?
-# It can't read how an unwinder gets through a function that is traced, and says so of a program that has such.
-expect "the exit status, which is 99 when something was found" "0:" "$status:$(grep -v 'DWARF2 CFI reader: unhandled DW_OP_ opcode' "$TEST_DIR/found")"
+# valgrind cannot read how an unwinder gets through a function that is traced, and says so of a
+# program that has such.
+expect "the exit status, which is 99 when something was found" "0:" \
+    "$status:$(grep -v 'DWARF2 CFI reader: unhandled DW_OP_ opcode' "$TEST_DIR/found")"
 DAEMON=''

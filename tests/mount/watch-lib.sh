@@ -1,15 +1,18 @@
 # shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What tests of storage/posix's `watch` share: a mount in which the kernel believes what it knows for an hour.
+# Shared by the tests of storage/posix's `watch`: a mount in which the kernel trusts its caches for
+# an hour.
 
-HOUR=(--attribute-timeout=3600 --entry-timeout=3600 --negative-timeout=3600 --fopen-keep-cache=on --auto-invalidation=off)
+HOUR=(--attribute-timeout=3600 --entry-timeout=3600 --negative-timeout=3600 --fopen-keep-cache=on \
+    --auto-invalidation=off)
 
 # counter NAME: from what storage says of itself.
 counter () {
     sed -n "s/^$1 = //p" "$MNT/.meta/graphs/active/posix/private"
 }
 
-# sees WHAT 'COMMAND' EXPECTED: soon that is what the command says. Nothing but being told makes it, in an hour.
+# sees WHAT 'COMMAND' EXPECTED: the command soon prints this. Within the hour only a notification
+# makes it so.
 sees () {
     local end=$((SECONDS + 10))
     until [ "$(eval "$2" 2>&1)" = "$3" ]; do
@@ -18,7 +21,8 @@ sees () {
     done
 }
 
-# One kind of change after the other, by somebody else; each time the kernel knows what was there before.
+# One kind of change after the other, by another process; each time the kernel knows the state
+# before it.
 sees_changes () {
     mkdir -p "$BACK/d/sub" "$BACK/other"
     printf one >"$BACK/d/f"
@@ -28,7 +32,8 @@ sees_changes () {
     expect "a missing name" no "$(test -e "$MNT/d/new" || echo no)"
     expect "the names" "a f sub" "$(ls "$MNT/d" | xargs)"
     expect "the mode" 644 "$(stat -c %a "$MNT/d/f")"
-    expect "a file with two names" "link link" "$(cat "$MNT/d/a" "$MNT/other/b" | sed 's/linklink/link link/')"
+    expect "a file with two names" "link link" \
+        "$(cat "$MNT/d/a" "$MNT/other/b" | sed 's/linklink/link link/')"
 
     printf two >"$BACK/d/f"
     sees "content of the same size" "cat '$MNT/d/f'" two
@@ -36,7 +41,8 @@ sees_changes () {
     sees "content that grew" "cat '$MNT/d/f'" twomore
     truncate -s 1 "$BACK/d/f"
     sees "content that was cut" "stat -c %s '$MNT/d/f'; cat '$MNT/d/f'" $'1\nt'
-    python3 -c 'import mmap,sys; f = open(sys.argv[1], "r+b"); m = mmap.mmap(f.fileno(), 1); m[0:1] = b"M"' "$BACK/d/f"
+    python3 -c 'import mmap, sys
+f = open(sys.argv[1], "r+b"); m = mmap.mmap(f.fileno(), 1); m[0:1] = b"M"' "$BACK/d/f"
     sees "what was written through a mapping" "cat '$MNT/d/f'" M
     chmod 600 "$BACK/d/f"
     sees "a mode" "stat -c %a '$MNT/d/f'" 600
@@ -57,7 +63,8 @@ sees_changes () {
     printf inside >"$BACK/d/sub/x"
     sees "a file below" "cat '$MNT/d/sub/x'" inside
     mv "$BACK/d/sub" "$BACK/other/moved"
-    sees "a directory that moved" "cat '$MNT/other/moved/x'; test -e '$MNT/d/sub' || echo gone" insidegone
+    sees "a directory that moved" "cat '$MNT/other/moved/x'; test -e '$MNT/d/sub' || echo gone" \
+        insidegone
     printf moved >"$BACK/other/moved/x"
     sees "a file in it" "cat '$MNT/other/moved/x'" moved
     printf over >"$BACK/spare"

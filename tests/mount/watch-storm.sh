@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# 100,000 changes behind a mount that is written through as well: nothing hangs, and afterwards the mount shows what there is; it ends in
-# the midst of others; and while nothing changes nobody wakes up.
+# 100,000 changes behind a mount that is written through as well: nothing hangs, and afterwards the
+# mount shows the directory; it ends in the midst of other changes; and while nothing changes no
+# thread wakes up.
 # builds: tsan debug
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -57,7 +58,8 @@ for way in filesystem inodes; do
     wait $storm || fail "the storm failed"
     sees "what was written last" "cat '$MNT/d/last'" "the end"
     sees "the names" "ls '$MNT/d' | xargs" "$(ls "$BACK/d" | xargs)"
-    sees "the modes and sizes" "stat -c '%n %a %s %h' '$MNT'/d/* | sed 's|.*/||' | cksum" "$(stat -c '%n %a %s %h' "$BACK"/d/* | sed 's|.*/||' | cksum)"
+    sees "the modes and sizes" "stat -c '%n %a %s %h' '$MNT'/d/* | sed 's|.*/||' | cksum" \
+        "$(stat -c '%n %a %s %h' "$BACK"/d/* | sed 's|.*/||' | cksum)"
     expect_match "events" '^[1-9][0-9]{2,}$' "$(counter watch-events)"
 
     python3 storm.py "$BACK/d" 1000000 &

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A user's own mount is told of changes behind it as well, inode by inode; also when it may keep few descriptors, and where it can't read.
+# A user's own mount is told of changes behind it as well, inode by inode; also with few
+# descriptors, and where it cannot read.
 . "$(dirname "$0")/lib.sh"
 drop_root
 need_command fusermount3 python3
@@ -26,4 +27,6 @@ unmount
 
 # All of a file system takes root, and says so.
 POSIX_OPTIONS="watch=filesystem" stack
-expect_error "option 'watch' is 'filesystem', but '$BACK' cannot be watched \(Operation not permitted\).*root" "$WINDLASS" -f "$VOL" "$MNT"
+expect_error \
+    "option 'watch' is 'filesystem', but '$BACK' cannot be watched \(Operation not permitted\).*root" \
+    "$WINDLASS" -f "$VOL" "$MNT"

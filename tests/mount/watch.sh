@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# With storage/posix's `watch` a mount shows at once what others change in the directory, though the kernel would believe what it knows for
-# an hour; and what goes through the mount itself has nobody look anew.
+# With storage/posix's `watch` a mount shows at once what other processes change in the directory,
+# though the kernel would trust its caches for an hour; and changes through the mount itself cause
+# no new lookup.
 # builds: debug tsan
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/watch-lib.sh"
@@ -12,21 +13,24 @@ for way in filesystem inodes; do
     rm -rf "${BACK:?}"/*
     POSIX_OPTIONS="watch=$way" stack
     mount_volfile "$VOL" "${HOUR[@]}"
-    expect_match "the log" "what others change in '$BACK' is seen at once: .* watched" "$(cat "$LOG")"
-    expect_match "windlass explain" "changes? in the directory is seen at once: .* \(watch\)" "$("$WINDLASS" explain "$MNT")"
+    expect_match "the log" "what others change in '$BACK' is seen at once: .* watched" \
+        "$(cat "$LOG")"
+    expect_match "windlass explain" "changes? in the directory is seen at once: .* \(watch\)" \
+        "$("$WINDLASS" explain "$MNT")"
     expect "the way" "$way" "$(counter watch)"
     sees_changes
     setfacl -m u:65534:r "$BACK/d/f"
     sees "an ACL" "getfacl -cp '$MNT/d/f' | grep -c nobody" 1
 
-    # Closed to everybody but root, and changed by another: the daemon acted as the caller when it saw it first.
+    # Closed to all but root, and changed by another process: the daemon acted as the caller when it
+    # saw it first.
     install -m 600 /dev/null "$BACK/closed"
     user stat "$MNT/closed" >/dev/null
     expect "a closed file" 0 "$(stat -c %s "$MNT/closed")"
     echo x >"$BACK/closed"
     sees "a file that the first caller couldn't read" "cat '$MNT/closed'" x
 
-    # What goes through the mount is known, and told to nobody.
+    # Changes through the mount are known, and cause no notification.
     told=''
     until [ "$(counter watch-told)" = "$told" ]; do # nothing of what was before is still to come
         told=$(counter watch-told)

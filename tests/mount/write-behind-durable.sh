@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What was synced through write-behind survives a power cut, and a database over storage whose fsync and writes fail confirms nothing that
-# is lost; git finds its repository in order.
+# Data that was synced through write-behind survives a power cut, and a database over storage whose
+# fsync and writes fail confirms nothing that is lost; git finds its repository in order.
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -10,7 +10,8 @@ RANDOM=${POWER_CUT_SEED:=$$}
 echo "POWER_CUT_SEED=$POWER_CUT_SEED"
 behind=performance/write-behind
 
-# cuts N OPTIONS PRAGMAS: a database, and the power cut N times after some transactions were confirmed.
+# cuts N OPTIONS PRAGMAS: a database, and the power cut N times after some transactions were
+# confirmed.
 cuts () {
     local number=0
     stack "debug/power-cut$2" $behind
@@ -23,14 +24,16 @@ cuts () {
         [ -n "$DAEMON" ] || mount_volfile "$VOL" --xlator-option power-cut-1.seed=$RANDOM
         for ((i = RANDOM % 6; i >= 0; i--)); do
             number=$((number + 1))
-            expect_ok sqlite3 -bail "$MNT/db" "$3 insert into t values ($number, hex (randomblob ($((RANDOM % 9000)))));"
+            expect_ok sqlite3 -bail "$MNT/db" \
+                "$3 insert into t values ($number, hex (randomblob ($((RANDOM % 9000)))));"
             echo $number >>confirmed
         done
         expect_ok "$WINDLASS" power-cut "$MNT"
         wait_until "! is_running $DAEMON"
         DAEMON=''
         expect "integrity with '$2' and '$3'" ok "$(sqlite3 "$BACK/db" 'pragma integrity_check')"
-        expect "what was lost with '$2' and '$3'" '' "$(sqlite3 "$BACK/db" 'select n from t' | sort | comm -23 <(sort confirmed) -)"
+        expect "what was lost with '$2' and '$3'" '' \
+            "$(sqlite3 "$BACK/db" 'select n from t' | sort | comm -23 <(sort confirmed) -)"
     done
 }
 for options in '' ,data=torn,sizes=early,names=random,metadata=random; do
@@ -49,21 +52,25 @@ fails () {
     expect_ok "$WINDLASS" fault "$MNT" rules
     : >confirmed
     for i in {1..40}; do
-        sqlite3 -bail "$MNT/db" "insert into t values ($i, hex (randomblob (3000)));" 2>/dev/null && echo "$i" >>confirmed
+        sqlite3 -bail "$MNT/db" "insert into t values ($i, hex (randomblob (3000)));" 2>/dev/null &&
+            echo "$i" >>confirmed
     done
     expect_ok "$WINDLASS" fault "$MNT" --clear
     unmount
     confirmed=$(wc -l <confirmed)
-    [ "$confirmed" -gt 0 ] && [ "$confirmed" -lt 40 ] || fail "$confirmed of 40 were confirmed with: $1"
+    [ "$confirmed" -gt 0 ] && [ "$confirmed" -lt 40 ] ||
+        fail "$confirmed of 40 were confirmed with: $1"
     expect "integrity with $1" ok "$(sqlite3 "$BACK/db" 'pragma integrity_check')"
-    expect "what was lost with: $1" '' "$(sqlite3 "$BACK/db" 'select n from t' | sort | comm -23 <(sort confirmed) -)"
+    expect "what was lost with: $1" '' \
+        "$(sqlite3 "$BACK/db" 'select n from t' | sort | comm -23 <(sort confirmed) -)"
 }
 fails 'fsync probability 15% -> error EIO'
 fails 'writev path *db* probability 8% -> error ENOSPC'
 
 stack debug/delay-gen,delay-percentage=10%,delay-duration=2000,enable=writev $behind
 mount_volfile "$VOL"
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a \
+    GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 expect_ok git init -q "$MNT/repository"
 for i in {1..60}; do seq 1 $((i * 20)) >"$MNT/repository/$i"; done
 expect_ok git -C "$MNT/repository" add .

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# write-behind over a disk that gets full, one whose writes fail, and one that is gone while it still has something to write: whoever closes
-# or syncs is told, what is read is what is there, nothing hangs, and what went wrong is counted.
+# write-behind over a disk that gets full, one whose writes fail, and one that is gone while
+# write-behind still holds data: a caller that closes or syncs gets the error, a read returns what
+# is there, nothing hangs, and errors are counted.
 # builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -21,16 +22,21 @@ fill () {
     expect_ok cmp "$BACK/large" "$MNT/large"
 }
 
-# Full, and then not any more. Writes that don't overlap overtake each other, so one that fails may leave a hole, and nothing but that.
+# Full, and then not any more. Writes that do not overlap overtake each other, so a failing one may
+# leave a hole, and nothing but that.
 mount -t tmpfs -o size=2m none "$BACK" || skip "needs tmpfs"
 stack $behind
 mount_volfile "$VOL"
-expect_match "the log" 'a close waits for what was written, and tells of its errors \(flush-behind is auto, and storage is local\)' "$(cat "$LOG")"
+expect_match "the log" \
+    'a close waits for what was written, and tells of its errors \(flush-behind is auto, and storage is local\)' \
+    "$(cat "$LOG")"
 head -c 3000000 /dev/urandom >large
 fill
-expect "bytes that are neither those written nor a hole's" '' "$(cmp -l -n "$size" "$MNT/large" large | awk '$2 != 0' | head)"
+expect "bytes that are neither those written nor a hole's" '' \
+    "$(cmp -l -n "$size" "$MNT/large" large | awk '$2 != 0' | head)"
 rm "$MNT/large" "$MNT/copy"
-wait_until '[ "$(stat -f -c %f "$BACK")" -ge 400 ]' # the kernel tells the daemon of the last close a moment later
+# The kernel tells the daemon of the last close a moment later.
+wait_until '[ "$(stat -f -c %f "$BACK")" -ge 400 ]'
 head -c 1000000 large >"$MNT/small" || fail "there is room again"
 expect_ok cmp -n 1000000 large "$BACK/small"
 expect "writes that aren't done" 0 "$(counter unfinished 1)"
@@ -47,7 +53,8 @@ expect_ok cmp -n "$size" large "$MNT/large"
 unmount
 umount "$BACK"
 
-# Each write fails late, and nobody asks: it is counted, and logged once more when the file is forgotten.
+# Each write fails late, and no caller asks: the failure is counted, and logged once more when the
+# file is forgotten.
 echo 'writev -> delay 20ms then error EIO' >rules
 stack "debug/fault,rules=$TEST_DIR/rules" $behind,flush-behind=on
 mount_volfile "$VOL"
@@ -57,10 +64,12 @@ wait_until '[ -z "$(cat "$MNT"/[123])" ]' # the kernel is told of it later
 expect_error 'Input/output error' sync "$MNT/1"
 expect_ok sync "$MNT/1"
 unmount
-expect "errors that nobody asked for" 2 "$(grep -c 'nobody asked, with fsync or close, .*Input/output error' "$LOG")"
+expect "errors that nobody asked for" 2 \
+    "$(grep -c 'nobody asked, with fsync or close, .*Input/output error' "$LOG")"
 
 # The power goes while a writer is far ahead of a slow disk.
-stack debug/power-cut debug/delay-gen,delay-percentage=100%,delay-duration=200000,enable=writev $behind
+stack debug/power-cut debug/delay-gen,delay-percentage=100%,delay-duration=200000,enable=writev \
+    $behind
 mount_volfile "$VOL"
 dd if=/dev/zero of="$MNT/f" bs=64k count=100000 2>dd.said &
 writer=$!
@@ -70,4 +79,5 @@ expect_ok "$WINDLASS" power-cut "$MNT"
 wait_until "! is_running $DAEMON"
 DAEMON=''
 wait $writer && fail "the writer was told nothing"
-expect_match "what it was told" 'Transport endpoint|Input/output error|connection aborted|No such device' "$(cat dd.said)"
+expect_match "what it was told" \
+    'Transport endpoint|Input/output error|connection aborted|No such device' "$(cat dd.said)"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Programs over write-behind over a slow storage: they are as right as ever, faster, and told of errors that come late.
+# Programs over write-behind over slow storage: their results are right, they are faster, and late
+# errors are reported.
 # builds: release tsan debug
 # longer
 # timeout: 300
@@ -9,19 +10,22 @@ need_fuse
 slow=debug/delay-gen,delay-percentage=100%,delay-duration=20000,enable=writev
 behind=performance/write-behind
 
-# 50 writes, of which storage, busy for a fifth of a second each time, sees few that were merged meanwhile.
+# 50 writes, of which storage, busy for a fifth of a second each time, sees few, since the others
+# are merged meanwhile.
 stack "${slow/20000/200000}" $behind
 mount_volfile "$VOL"
 expect_ok "$WINDLASS" stats "$MNT" --on
 dd if=/dev/zero of="$MNT/f" bs=4k count=50 conv=fsync 2>/dev/null || fail "dd"
 writes () { # TRANSLATOR-TYPE
-    "$WINDLASS" stats "$MNT" | sed -n "s|^windlass_fop_seconds_count{.*type=\"$1\",fop=\"writev\"} ||p"
+    "$WINDLASS" stats "$MNT" |
+        sed -n "s|^windlass_fop_seconds_count{.*type=\"$1\",fop=\"writev\"} ||p"
 }
 expect "what was written" 50 "$(writes $behind)"
 [ "$(writes storage/posix)" -le 12 ] || fail "$(writes storage/posix) writes of storage for 50"
 expect_ok "$WINDLASS" stats "$MNT" --off
 
-# Two writers to one file, each to the end of it and each in a place of its own; and by another name the size is right at once.
+# Two writers to one file, each to the end of it and each in a place of its own; and by another name
+# the size is right at once.
 mount | grep -q "$MNT" || fail "not mounted"
 ln "$MNT/f" "$MNT/other"
 : >"$MNT/f"
@@ -31,13 +35,15 @@ for writer in one two; do
 done
 wait %1 %2 2>/dev/null || wait
 for writer in one two; do
-    expect "the lines of $writer, in order" "$(seq -f "$writer %g" "$lines")" "$(grep "^$writer" "$MNT/other")"
+    expect "the lines of $writer, in order" "$(seq -f "$writer %g" "$lines")" \
+        "$(grep "^$writer" "$MNT/other")"
 done
 printf 'head' | dd of="$MNT/f" conv=notrunc status=none
 expect "the size by another name" "$(stat -c %s "$MNT/f")" "$(stat -c %s "$MNT/other")"
 expect "what was written over" head "$(head -c 4 "$MNT/other")"
 
-# A time that is set stays, and a program that was copied starts: its bytes are there before it is run.
+# A time that is set stays, and a program that was copied starts: its bytes are there before it
+# runs.
 cp -p "$(type -P true)" "$MNT/true"
 expect "the time of a copy" "$(stat -L -c %Y "$(type -P true)")" "$(stat -c %Y "$MNT/true")"
 expect_ok "$MNT/true"
@@ -49,14 +55,15 @@ tar cf - -C "$TEST_DIR" tree | tar xf - -C "$MNT"
 unmount
 expect "the tree in the directory" '' "$(diff -r "$TEST_DIR/tree" "$BACK/tree")"
 
-# Errors: dd learns with fsync; cp, which asks nobody, only where close waits.
+# Errors: dd gets them from fsync; cp, which does not call it, only where close waits.
 echo 'writev path /f* -> delay 5ms then error ENOSPC' >"$TEST_DIR/rules"
 stack "debug/fault,rules=$TEST_DIR/rules" $behind,flush-behind=off
 mount_volfile "$VOL"
 expect_error 'fsync.*No space left' dd if=/dev/zero of="$MNT/f" bs=4k count=1 conv=fsync
 expect_error 'clos.*No space left' cp "$TEST_DIR/tree/1" "$MNT/f1"
 expect_ok cp "$TEST_DIR/tree/1" "$MNT/g"
-expect_match "the log" "10*.* bytes at offset 0 of '/f' were not written.*No space left" "$(cat "$LOG")"
+expect_match "the log" "10*.* bytes at offset 0 of '/f' were not written.*No space left" \
+    "$(cat "$LOG")"
 unmount
 stack "debug/fault,rules=$TEST_DIR/rules" $behind,flush-behind=on
 mount_volfile "$VOL"
@@ -71,14 +78,19 @@ echo 'writev path /h times 1 -> delay 5ms then error EIO' >"$TEST_DIR/rules.h"
 head -c 4096 /dev/zero | tr '\0' a >"$MNT/h"
 sync "$MNT/h"
 expect_ok "$WINDLASS" fault "$MNT" "$TEST_DIR/rules.h"
-head -c 4096 /dev/zero | tr '\0' b | dd of="$MNT/h" conv=notrunc,fsync status=none 2>/dev/null && fail "fsync told nothing"
+head -c 4096 /dev/zero | tr '\0' b | dd of="$MNT/h" conv=notrunc,fsync status=none 2>/dev/null &&
+    fail "fsync told nothing"
 expect "what is there once fsync has failed" a "$(head -c 1 "$MNT/h")"
 expect_ok "$WINDLASS" fault "$MNT" "$TEST_DIR/rules"
 
-# Options that may change do while it is mounted; the window is never smaller than what goes down at once.
-sed -i 's/type performance.write-behind/&\n    option cache-size 2MB/; s/flush-behind "on"/flush-behind "off"/' "$VOL"
+# Options that may change do so while it is mounted; the window is never smaller than one write to
+# storage.
+sed -i 's/type performance.write-behind/&\n    option cache-size 2MB/; s/flush-behind "on"/flush-behind "off"/' \
+    "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
 expect_error 'No space left' cp "$TEST_DIR/tree/1" "$MNT/f3"
 unmount
 stack $behind,cache-size=512KB,aggregate-size=1MB
-expect_error "test.vol:[0-9]+:[0-9]+: error: .*'aggregate-size' must be at most option 'cache-size', which is 512KB, got '1MB'" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
+expect_error \
+    "test.vol:[0-9]+:[0-9]+: error: .*'aggregate-size' must be at most option 'cache-size', which is 512KB, got '1MB'" \
+    "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"

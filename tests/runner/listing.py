@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which tests there are, and in which builds, through what and when each of them runs.
+"""The list of tests, and in which builds, through what and when each of them runs.
 
-A test is a file; a run is a test in one build, one way. The first run is ./check's, unless the test says that it is long; all others
-are those of ./check --long."""
+A test is a file; a run is a test in one build, one way. The first run is ./check's, unless the test
+says that it is long; all others are those of ./check --long."""
 
 import os
 import re
@@ -21,8 +21,10 @@ class Test:
     headers: dict
 
     def builds(self):
-        """The first is the one of ./check. Everything runs in the release build as well, unless the test says "only"."""
-        builds = self.headers.get("builds", "debug" if self.kind == "program" else "release debug").split()
+        """The first is the one of ./check. Everything runs in the release build as well, unless the
+        test says "only"."""
+        builds = self.headers.get("builds",
+                                  "debug" if self.kind == "program" else "release debug").split()
         if "only" in builds:
             builds.remove("only")
         elif "release" not in builds:
@@ -57,15 +59,18 @@ class Run:
     @property
     def name(self):
         folder = "valgrind" if self.kind.startswith("valgrind") else self.build
-        return f"{folder}/{self.test.name}" + ("/io_uring" if self.way == "io_uring" else "") + ("/more" if self.more else "")
+        return (f"{folder}/{self.test.name}" + ("/io_uring" if self.way == "io_uring" else "")
+                + ("/more" if self.more else ""))
 
 
 def read_headers(path):
-    """Comments "# builds: debug tsan" or "/* builds: debug tsan */", and words alone on a line: "# alone"."""
+    """Reads comments "# builds: debug tsan" or "/* builds: debug tsan */", and words alone on a
+    line: "# alone"."""
     headers = {}
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in file:
-            found = re.fullmatch(r"(?:# |/\* )(builds|through|timeout|long|longer|alone)(?:: (.*?))?(?: \*/)?\n", line)
+            found = re.fullmatch(r"(?:# |/\* )(builds|through|timeout|long|longer|alone)"
+                                 r"(?:: (.*?))?(?: \*/)?\n", line)
             if found:
                 headers.setdefault(found[1], found[2] or "")
     return headers
@@ -113,7 +118,8 @@ def is_wanted(run, words):
 
 
 def choose(words, long):
-    """long: None for all but what is long by nature, False for ./check's, True for what ./check --long adds. What is named is wanted, whenever it would run."""
+    """long: None for all but the tests that are long, False for ./check's, True for what ./check
+    --long adds. A named test is chosen, whenever it would run."""
     runs = all_runs()
     whole = {run.name for run in runs}.intersection(words)
     if whole == set(words) and words:

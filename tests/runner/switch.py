@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The kernel's switch for FUSE over io_uring, which is the whole machine's.
 
-It is on while tests run; tests/namespace shows it as off to those that take /dev/fuse. Several runs of tests share a lock on a file,
-which says that it was off before: the last one turns it off."""
+It is on while tests run; tests/namespace shows it as off to tests that take /dev/fuse. Several runs
+of tests share a lock on a file, which says that it was off before: the last one turns it off."""
 
 import contextlib
 import fcntl
@@ -34,7 +34,8 @@ def _turn_off(lock):
 
 @contextlib.contextmanager
 def turned_on():
-    """Turns it on, and off at the end if it was off. Does nothing where there is none, or for a user who may not."""
+    """Turns it on, and off at the end if it was off. Does nothing where there is no switch, or
+    without the right to write it."""
     if os.geteuid() != 0 or not os.path.exists(SWITCH):
         yield
         return

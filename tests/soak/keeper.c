@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * keeper write DIR LOG SEED [SECONDS]   changes files below DIR at random, and notes in LOG each change before and after it
- * keeper check DIR LOG [synced]         is in DIR what LOG says was confirmed? Prints what isn't, and ends with 1; with 3 when
+ * keeper write DIR LOG SEED [SECONDS] changes files below DIR at random, and notes in LOG each
+ * change before and after it keeper check DIR LOG [synced] is in DIR what LOG says was confirmed?
+ * Prints what isn't, and ends with 1; with 3 when
  *                                       it can't be read, so that nobody knows
  *
- * LOG lies outside of what is tested. A change that has returned is confirmed; with `synced` one to data is only when fsync
- * has returned afterwards. A change that was under way when the file system went, or that failed, may have happened or not.
- * `write` ends with 3 when the file system is gone, with 0 after SECONDS. A second run goes on with the same LOG.
+ * LOG lies outside of what is tested. A change that has returned is confirmed; with `synced` one to
+ * data is only when fsync has returned afterwards. A change that was under way when the file system
+ * went, or that failed, may have happened or not. `write` ends with 3 when the file system is gone,
+ * with 0 after SECONDS. A second run goes on with the same LOG.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +38,8 @@ struct change {
 static unsigned char
 byte_of (const struct change *c, long i)
 {
-    return (unsigned char) ((c->number * 2654435761u + (unsigned long) (c->offset + i) * 40503u) >> 7);
+    return (unsigned char) ((c->number * 2654435761u + (unsigned long) (c->offset + i) * 40503u)
+                            >> 7);
 }
 
 static const char *
@@ -48,7 +51,7 @@ name_of (int file)
     return names[file];
 }
 
-/* --- write ------------------------------------------------------------------------------------- */
+/* --- write ------------------------------------------------------------------------------------ */
 
 static uint64_t seed;
 
@@ -65,9 +68,11 @@ below (unsigned limit)
 static struct change
 draw (unsigned long number)
 {
-    static const enum op often[] = { WRITE, WRITE, WRITE, WRITE, APPEND, APPEND, MAPPED, TRUNCATE, CREATE, UNLINK, RENAME,
-                                     SYNC, SYNC, SYNC };
-    struct change c = { .number = number, .op = often[below (sizeof often / sizeof *often)], .file = (int) below (FILES) };
+    static const enum op often[] = { WRITE,    WRITE,  WRITE,  WRITE,  APPEND, APPEND, MAPPED,
+                                     TRUNCATE, CREATE, UNLINK, RENAME, SYNC,   SYNC,   SYNC };
+    struct change c = { .number = number,
+                        .op = often[below (sizeof often / sizeof *often)],
+                        .file = (int) below (FILES) };
 
     c.other = (int) below (FILES);
     c.size = 1 + below (below (4) ? 600 : CHANGE_MAX);
@@ -84,10 +89,12 @@ write_at (int fd, const struct change *c, long offset)
 
     for (long i = 0; i < c->size; i++)
         bytes[i] = byte_of (c, i);
-    return offset < 0 ? write (fd, bytes, (size_t) c->size) : pwrite (fd, bytes, (size_t) c->size, offset);
+    return offset < 0 ? write (fd, bytes, (size_t) c->size)
+                      : pwrite (fd, bytes, (size_t) c->size, offset);
 }
 
-/* What is already there, changed through a mapping and brought down. How many bytes were changed. */
+/* What is already there, changed through a mapping and brought down. How many bytes were
+ * changed. */
 static long
 write_mapped (int fd, const struct change *c)
 {
@@ -112,8 +119,10 @@ write_mapped (int fd, const struct change *c)
 static long
 change_open (const struct change *c)
 {
-    static const int flags[OPS] = { [WRITE] = O_WRONLY, [APPEND] = O_WRONLY | O_APPEND, [MAPPED] = O_RDWR, [TRUNCATE] = O_WRONLY,
-                                    [CREATE] = O_WRONLY | O_CREAT | O_TRUNC, [SYNC] = O_RDONLY };
+    static const int flags[OPS] = {
+        [WRITE] = O_WRONLY,    [APPEND] = O_WRONLY | O_APPEND,          [MAPPED] = O_RDWR,
+        [TRUNCATE] = O_WRONLY, [CREATE] = O_WRONLY | O_CREAT | O_TRUNC, [SYNC] = O_RDONLY
+    };
     int fd = open (name_of (c->file), flags[c->op] | O_CLOEXEC, 0644);
     long r = -1;
     int error;
@@ -134,7 +143,8 @@ change_open (const struct change *c)
     default: r = 0;
     }
     error = errno;
-    /* A write that was answered may have failed since: whoever closes is told, and nobody else then. */
+    /* A write that was answered may have failed since: whoever closes is told, and nobody else
+     * then. */
     if (close (fd) < 0 && r >= 0)
         return -1;
     errno = error;
@@ -168,8 +178,8 @@ is_uncertain (const struct change *c, long result)
     return result < 0 && result != -ENOENT && c->op != SYNC;
 }
 
-/* last is what the change before came to; one that may have happened or not is followed by the removal of its files, so that
- * what is known of them begins anew. */
+/* last is what the change before came to; one that may have happened or not is followed by the
+ * removal of its files, so that what is known of them begins anew. */
 static int
 keep_writing (int log, struct change c, long last, time_t until)
 {
@@ -189,7 +199,9 @@ keep_writing (int log, struct change c, long last, time_t until)
             c.file = doubtful[i];
             doubtful[i] = -1;
         }
-        note (log, line, snprintf (line, sizeof line, "B %lu %d %d %d %ld %ld\n", c.number, c.op, c.file, c.other, c.offset, c.size));
+        note (log, line,
+              snprintf (line, sizeof line, "B %lu %d %d %d %ld %ld\n", c.number, c.op, c.file,
+                        c.other, c.offset, c.size));
         errno = 0;
         last = change_do (&c);
         if (last < 0 && (errno == ENOTCONN || errno == ECONNABORTED || errno == ENODEV))
@@ -200,7 +212,7 @@ keep_writing (int log, struct change c, long last, time_t until)
     return 0;
 }
 
-/* --- check ------------------------------------------------------------------------------------- */
+/* --- check ------------------------------------------------------------------------------------ */
 
 enum { UNSYNCED = 1, UNCERTAIN = 2 };
 
@@ -245,7 +257,8 @@ replay_data (const struct change *c, long offset, long result)
 {
     struct file *f = &files[c->file];
     long n = result < 0 ? c->size : result;
-    unsigned doubt = (data_needs_sync && c->op != MAPPED ? UNSYNCED : 0) | (result < 0 ? UNCERTAIN : 0);
+    unsigned doubt = (data_needs_sync && c->op != MAPPED ? UNSYNCED : 0)
+                   | (result < 0 ? UNCERTAIN : 0);
 
     if (c->op == MAPPED && offset + n > f->size)
         n = f->size - offset;
@@ -339,7 +352,9 @@ replay (struct change *c, long result)
     case WRITE:
     case MAPPED: replay_data (c, c->offset, result); break;
     case APPEND: replay_append (c, result); break;
-    case TRUNCATE: set_size (f, c->offset, (data_needs_sync ? UNSYNCED : 0) | (result < 0 ? UNCERTAIN : 0)); break;
+    case TRUNCATE:
+        set_size (f, c->offset, (data_needs_sync ? UNSYNCED : 0) | (result < 0 ? UNCERTAIN : 0));
+        break;
     case SYNC:
         if (result == 0)
             replay_sync (f);
@@ -348,7 +363,8 @@ replay (struct change *c, long result)
     }
 }
 
-/* The file system went while files were changed: what wasn't synced may be lost, and no later fsync tells. */
+/* The file system went while files were changed: what wasn't synced may be lost, and no later fsync
+ * tells. */
 static void
 replay_start (void)
 {
@@ -380,7 +396,8 @@ read_log (FILE *log, struct change *ret_last)
         } else if (line[0] == 'B') {
             if (open)
                 replay (&c, -EINTR);
-            sscanf (line, "B %lu %d %d %d %ld %ld", &c.number, (int *) &c.op, &c.file, &c.other, &c.offset, &c.size);
+            sscanf (line, "B %lu %d %d %d %ld %ld", &c.number, (int *) &c.op, &c.file, &c.other,
+                    &c.offset, &c.size);
             open = true;
         } else if (open && sscanf (line, "D %lu %ld", &number, &result) == 2) {
             replay (&c, result);
@@ -411,7 +428,8 @@ check_unreadable (int file, int error)
     return 0;
 }
 
-/* All of it: a read that meets an error after some pages tells of those alone, and only the next one of the error. */
+/* All of it: a read that meets an error after some pages tells of those alone, and only the next
+ * one of the error. */
 static long
 read_all (int fd, unsigned char *buf, size_t size)
 {
@@ -450,7 +468,9 @@ check_file (int file)
         return complain (file, "wrong size", n, f->size_min);
     for (long i = 0; i < n; i++)
         if (!f->doubt[i] && got[i] != f->bytes[i] && i < f->size_min)
-            return printf ("keeper: %s: at %ld of %ld: %d, expected %d\n", name_of (file), i, n, got[i], f->bytes[i]), 1;
+            return printf ("keeper: %s: at %ld of %ld: %d, expected %d\n", name_of (file), i, n,
+                           got[i], f->bytes[i]),
+                   1;
     return 0;
 }
 
@@ -464,7 +484,8 @@ main (int argc, char **argv)
     int wrong = 0;
 
     if (argc < 4 || (!writes && strcmp (argv[1], "check") != 0)) {
-        fprintf (stderr, "usage: keeper write DIR LOG SEED [SECONDS] | keeper check DIR LOG [synced]\n");
+        fprintf (stderr,
+                 "usage: keeper write DIR LOG SEED [SECONDS] | keeper check DIR LOG [synced]\n");
         return 2;
     }
     log = fopen (argv[3], writes ? "a+" : "r");
@@ -481,7 +502,8 @@ main (int argc, char **argv)
         (void) mkdir ("a", 0755);
         (void) mkdir ("b", 0755);
         note (fileno (log), "S\n", 2);
-        return keep_writing (fileno (log), last, result, argc > 5 ? time (NULL) + atol (argv[5]) : 0);
+        return keep_writing (fileno (log), last, result,
+                             argc > 5 ? time (NULL) + atol (argv[5]) : 0);
     }
     for (int i = 0; i < FILES; i++)
         wrong += check_file (i);

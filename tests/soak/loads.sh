@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What works on the mount during a soak. A load is a function load_NAME that does one iteration in the folder it is in, and fails if
-# anything did; it begins anew in an empty folder after a failure. The same ones run with every trouble.
+# The loads of a soak. A load is a function load_NAME that does one iteration in its current folder,
+# and fails if any step did; after a failure it begins anew in an empty folder. The same loads run
+# with every trouble.
 
 loads='keeper1 keeper2 race git tar build sqlite'
 ! command -v dbench >/dev/null || loads="$loads dbench"
@@ -32,23 +33,29 @@ keeper_check () {
     return $status
 }
 
-# Anew each time: it nests folders in folders, and what is remembered of a deep one keeps all above it.
+# Anew each time: the race nests folders in folders, and a remembered deep folder keeps all above it
+# in memory.
 load_race () {
-    rm -rf race && mkdir race && "$programs/mount/programs/race" race $RANDOM 2000 >"$work/race.said" 2>&1
+    rm -rf race && mkdir race &&
+        "$programs/mount/programs/race" race $RANDOM 2000 >"$work/race.said" 2>&1
 }
 
-# When the daemon was killed, git reads its directory again and again, and warns each time: so what it writes is bounded.
+# When the daemon was killed, git reads its directory again and again, and warns each time: so the
+# size of its output is limited.
 load_git () {
     ulimit -f 102400
-    rm -rf repo && git init -q repo && cd repo && git config user.email soak@localhost && git config user.name soak || return 1
+    rm -rf repo && git init -q repo && cd repo && git config user.email soak@localhost &&
+        git config user.name soak || return 1
     for i in 1 2 3; do
         seq $((RANDOM % 3000)) >file$i && git add . && git commit -q -m "commit $i" || return 1
     done
-    git gc -q && git fsck --no-progress --strict >/dev/null && [ "$(git log --oneline | wc -l)" = 3 ] && cd .. && rm -rf repo
+    git gc -q && git fsck --no-progress --strict >/dev/null &&
+        [ "$(git log --oneline | wc -l)" = 3 ] && cd .. && rm -rf repo
 }
 
 load_tar () {
-    rm -rf unpacked && mkdir unpacked && tar -C "$work/sample" -cf all.tar . && tar -C unpacked -xf all.tar &&
+    rm -rf unpacked && mkdir unpacked && tar -C "$work/sample" -cf all.tar . &&
+        tar -C unpacked -xf all.tar &&
         diff -r "$work/sample" unpacked >/dev/null
 }
 
@@ -58,20 +65,25 @@ load_build () {
     for i in 1 2 3; do
         printf '#include <stdio.h>\nint part%d (void) { return %d; }\n' $i $i >part$i.c || return 1
     done
-    printf 'int part1 (void), part2 (void), part3 (void);\nint main (void) { return part1 () + part2 () + part3 (); }\n' >main.c || return 1
+    printf '%s\n' 'int part1 (void), part2 (void), part3 (void);' \
+        'int main (void) { return part1 () + part2 () + part3 (); }' >main.c || return 1
     gcc -O1 -o program ./*.c || return 1
     ./program
     [ $? = 6 ]
 }
 
-# A row counts as confirmed when sqlite3 has ended well; all that were must be there, whatever happened in between.
+# A row counts as confirmed when sqlite3 has ended well; all confirmed rows must be there, whatever
+# happened in between.
 load_sqlite () {
     local db=db confirmed=$work/confirmed/sqlite i
     [ -e "$confirmed" ] || : >"$confirmed"
-    sqlite3 "$db" 'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, text);' >/dev/null 2>&1 || return 1
+    sqlite3 "$db" 'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+        CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, text);' >/dev/null 2>&1 || return 1
     for i in 1 2 3 4 5; do
         i=$RANDOM$RANDOM$i
-        sqlite3 "$db" "PRAGMA synchronous=FULL; INSERT OR IGNORE INTO t VALUES ($i, hex(randomblob(200)));" >/dev/null 2>&1 || return 1
+        sqlite3 "$db" \
+            "PRAGMA synchronous=FULL; INSERT OR IGNORE INTO t VALUES ($i, hex(randomblob(200)));" \
+            >/dev/null 2>&1 || return 1
         echo "$i" >>"$confirmed"
     done
     sqlite_check "$db"
@@ -84,7 +96,7 @@ sqlite_check () {
         echo "sqlite: integrity_check says $said" >>"$failures"
         return 1
     fi
-    # What can't be read says nothing of what is there, and the trouble it came of may be over by now.
+    # A failing read says nothing of the content, and the trouble that caused it may be over by now.
     said=$(sqlite3 "$1" 'SELECT n FROM t' 2>/dev/null) || return 1
     is_trouble && return 0
     sort <<<"$said" >"$work/rows"
@@ -95,7 +107,8 @@ sqlite_check () {
 }
 
 load_dbench () {
-    mkdir -p dbench && timeout 20 dbench -D dbench -t 2 -c /usr/share/dbench/client.txt 2 >"$work/dbench.said" 2>&1
+    mkdir -p dbench && timeout 20 dbench -D dbench -t 2 -c /usr/share/dbench/client.txt \
+        2 >"$work/dbench.said" 2>&1
 }
 
 # --- all of them ----------------------------------------------------------------------------------
@@ -104,8 +117,9 @@ is_trouble () {
     [ -e "$state/trouble" ]
 }
 
-# Between the end of a killed daemon's mount and the next one there is a moment in which its mount point is a bare directory. What is written
-# there is no loss when it is covered; so a load stays in the folder it came to, and that has to be one of the mount's.
+# Between the end of a killed daemon's mount and the next mount, the mount point is a bare directory
+# for a moment. Files written there are no loss when they are covered; so a load stays in the folder
+# it came to, and that has to be one of the mount's.
 is_on_mount () {
     [ "$(stat -f -c %t . 2>/dev/null)" = 65735546 ]
 }
@@ -115,8 +129,10 @@ load_iterate () {
     local name=$1 before after
     before=$(cat "$state/troubles" 2>/dev/null)
     is_trouble && before=$before+
-    # A subshell, so that the next one begins where this did, and so that a folder which is gone harms nobody.
-    (cd "$mnt" && mkdir -p "$name" && cd "$name" && is_on_mount && "load_$name") >"$work/$name.said" 2>&1 && {
+    # A subshell, so that the next iteration begins in the same folder, and a folder that is gone
+    # harms no later one.
+    (cd "$mnt" && mkdir -p "$name" && cd "$name" && is_on_mount &&
+        "load_$name") >"$work/$name.said" 2>&1 && {
         echo >>"$state/done.$name"
         return 0
     }
@@ -124,7 +140,8 @@ load_iterate () {
     is_trouble && after=$after+
     case $name in keeper* | sqlite) ;; *) rm -rf "${mnt:?}/$name" 2>/dev/null ;; esac
     if [ "$before" = "$after" ] && [[ $after != *+ ]] && [ ! -e "$state/stop" ]; then
-        echo "$name failed although there was no trouble: $(tail -n 3 "$work/$name.said" | paste -sd' ')" >>"$failures"
+        echo "$name failed although there was no trouble: $(tail -n 3 "$work/$name.said" |
+            paste -sd' ')" >>"$failures"
     else
         echo >>"$state/touched.$name"
     fi
@@ -168,7 +185,8 @@ loads_stop () {
 loads_check () {
     local i
     for i in 1 2; do
-        [ ! -e "$work/confirmed/keeper$i" ] || "$programs/soak/keeper" check "$mnt/keeper$i" "$work/confirmed/keeper$i" >>"$work/last" 2>&1 || {
+        [ ! -e "$work/confirmed/keeper$i" ] || "$programs/soak/keeper" check "$mnt/keeper$i" \
+            "$work/confirmed/keeper$i" >>"$work/last" 2>&1 || {
             echo "keeper$i, at the end:" && cat "$work/last"
         } >>"$failures"
     done

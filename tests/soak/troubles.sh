@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What goes wrong during a soak. trouble_NAME SECONDS makes it, lasts about so long, and takes it back; $daemon may be another
-# afterwards. State is told to the loads by begin_trouble and end_trouble.
+# The troubles of a soak. trouble_NAME SECONDS causes one, lasts about so long, and undoes it;
+# $daemon may be another afterwards. begin_trouble and end_trouble tell the loads.
 
 lru_limit=64
-troubles=${TROUBLES:-'faults killed options full_disk few_descriptors little_memory caches_dropped'} # TROUBLES: only these
+# TROUBLES: only these.
+troubles=${TROUBLES:-'faults killed options full_disk few_descriptors little_memory caches_dropped'}
 
 troubles_shuffled () {
     local trouble
@@ -25,13 +26,16 @@ end_trouble () {
 
 # --- the disk and the mount -----------------------------------------------------------------------
 
-# Small enough to be filled, and with pages that can be written back when memory is short: a file system in a file.
+# A file system in a file: small enough to be filled, and with pages that can be written back when
+# memory is short.
 disk_make () {
     disk_mounted=''
     [ "$(id -u)" = 0 ] || return 0
-    truncate -s 512M "$work/disk" && mkfs.ext4 -q "$work/disk" && mount -o loop "$work/disk" "$work/back" 2>/dev/null &&
+    truncate -s 512M "$work/disk" && mkfs.ext4 -q "$work/disk" &&
+        mount -o loop "$work/disk" "$work/back" 2>/dev/null &&
         disk_mounted=yes
-    [ -n "$disk_mounted" ] || echo "no loop device: the disk won't be full, and memory won't be short"
+    [ -n "$disk_mounted" ] ||
+        echo "no loop device: the disk won't be full, and memory won't be short"
 }
 
 disk_gone () {
@@ -64,13 +68,15 @@ END
     if [ -f "${TOP-}" ]; then # all of it but its storage, which is the first
         sed '1,/^ *end-volume/d; s/subvolumes posix *$/subvolumes rot-13/' "$TOP" >>"$work/soak.vol"
     elif [ -n "${TOP-}" ]; then
-        printf 'volume top\n    type %s\n    subvolumes rot-13\nend-volume\n' "$TOP" >>"$work/soak.vol"
+        printf 'volume top\n    type %s\n    subvolumes rot-13\nend-volume\n' \
+            "$TOP" >>"$work/soak.vol"
     fi
 }
 
 mount_again () {
     volfile_write 0%
-    "$WINDLASS" -f "$work/soak.vol" --lru-limit=$lru_limit -l "$work/log" -p "$work/pid" "$mnt" >"$work/said" 2>&1 </dev/null || {
+    "$WINDLASS" -f "$work/soak.vol" --lru-limit=$lru_limit -l "$work/log" -p "$work/pid" \
+        "$mnt" >"$work/said" 2>&1 </dev/null || {
         echo "can't mount: $(cat "$work/said")" | tee -a "$failures"
         return 1
     }
@@ -106,9 +112,11 @@ create,mkdir,rename,unlink probability 2% seed $RANDOM -> error EIO
 lookup,stat probability 1% seed $RANDOM -> delay 20ms
 readv probability 1% seed $RANDOM -> error EIO
 END
-    "$WINDLASS" fault "$mnt" "$work/rules" >>"$work/said" 2>&1 || echo "faults: $(tail -n 2 "$work/said")" >>"$failures"
+    "$WINDLASS" fault "$mnt" "$work/rules" >>"$work/said" 2>&1 ||
+        echo "faults: $(tail -n 2 "$work/said")" >>"$failures"
     sleep "$1"
-    "$WINDLASS" fault "$mnt" --clear >>"$work/said" 2>&1 || echo "faults: $(tail -n 2 "$work/said")" >>"$failures"
+    "$WINDLASS" fault "$mnt" --clear >>"$work/said" 2>&1 ||
+        echo "faults: $(tail -n 2 "$work/said")" >>"$failures"
     end_trouble
 }
 
@@ -117,7 +125,8 @@ trouble_options () {
     local percent
     for percent in 5% 0%; do
         volfile_write $percent
-        "$WINDLASS" reload "$mnt" >>"$work/said" 2>&1 || echo "reload: $(tail -n 2 "$work/said")" >>"$failures"
+        "$WINDLASS" reload "$mnt" >>"$work/said" 2>&1 ||
+            echo "reload: $(tail -n 2 "$work/said")" >>"$failures"
         sleep "$(($1 / 2))"
     done
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Builds for arm64 with no warning, and what is built works in an emulator: a mount, the trace of functions, and the kit without a mount.
+# Builds for arm64 with no warning, and the build works in an emulator: a mount, the trace of
+# functions, and the kit without a mount.
 # builds: release only
 # long
 # timeout: 1200

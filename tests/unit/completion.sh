@@ -9,8 +9,12 @@ touch my.vol other.txt
 cat >stub <<'END'
 #!/bin/sh
 case $1,$2 in
-    tell,/mnt) printf '%s\n' '-: the daemon itself' '  counts: how many: there are' 'faulty: type debug/fault' '  rules: take them' ;;
-    graph,/mnt) printf '%s\n' '+--+' ' 1: volume low' ' 2:     type storage/posix' ' 3: end-volume' '12: volume rot' '12: volume $(touch${IFS}ran)' '13:     subvolumes low' ;;
+    tell,/mnt)
+        printf '%s\n' '-: the daemon itself' '  counts: how many: there are' \
+            'faulty: type debug/fault' '  rules: take them' ;;
+    graph,/mnt)
+        printf '%s\n' '+--+' ' 1: volume low' ' 2:     type storage/posix' ' 3: end-volume' \
+            '12: volume rot' '12: volume $(touch${IFS}ran)' '13:     subvolumes low' ;;
     *) exec "$WINDLASS" "$@" ;;
 esac
 END

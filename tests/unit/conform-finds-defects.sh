@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# `windlass conform --in-process` finds each mistake that was planted in a copy of a translator, names its kind and whose it is,
-# and prints the command that shows it again. Without the mistake the copy passes.
+# `windlass conform --in-process` finds each mistake that was planted in a copy of a translator,
+# names its kind and the translator, and prints the command that shows it again. Without the mistake
+# the copy passes.
 # longer
 # timeout: 300
 . "$(dirname "$0")/../mount/lib.sh"
@@ -13,10 +14,12 @@ volfile () {
     {
         printf 'volume posix\n type storage/posix\n option directory /nowhere\nend-volume\n'
         if [ "$2" = two ]; then
-            printf 'volume other\n type storage/posix\n option directory /nowhere/else\nend-volume\n'
+            printf 'volume other\n type storage/posix\n option directory %s\nend-volume\n' \
+                /nowhere/else
             below='posix other'
         fi
-        printf 'volume bad\n type defects/%s\n option defect %s\n subvolumes %s\nend-volume\n' "$2" "$3" "$below"
+        printf 'volume bad\n type defects/%s\n option defect %s\n subvolumes %s\nend-volume\n' \
+            "$2" "$3" "$below"
     } >"$1"
 }
 
@@ -24,14 +27,16 @@ volfile () {
 defect () {
     local name=$1-$2 repeat
     volfile "$name.vol" "$1" "$2"
-    if "$WINDLASS" conform --in-process --seed 3 --case "in-process/$3" "$name.vol" >"$name.out" 2>&1; then
+    if "$WINDLASS" conform --in-process --seed 3 --case "in-process/$3" \
+        "$name.vol" >"$name.out" 2>&1; then
         echo "$name: not found"
     elif ! grep -Eq "$4" "$name.out"; then
         echo "$name: no line matches '$4'"
     else
         repeat=$(sed -n 's/^ *repeat: windlass //p' "$name.out" | head -n 1)
         [ -n "$repeat" ] || { echo "$name: no command that repeats it"; return; }
-        if eval "\"\$WINDLASS\" $repeat" >"$name.again" 2>&1 || ! grep -Eq "^ +repeat: " "$name.again"; then
+        if eval "\"\$WINDLASS\" $repeat" >"$name.again" 2>&1 ||
+            ! grep -Eq "^ +repeat: " "$name.again"; then
             echo "$name: not found again by: windlass $repeat"
         else
             echo "$name: ok"
@@ -100,8 +105,10 @@ rot fails-with-bytes straight/readv answer of a failure: 'bad' \(defects/rot\), 
 two order */access result differs: access
 two first-answer late/access answered before its child: 'bad' \(defects/two\), access
 END
-# Where offsets in a directory have 32 bits, as those of tmpfs, nobody notices that more are cut off.
-large=$(perl -e 'opendir (my $d, "."); while (readdir ($d)) { $large = 1 if telldir ($d) > 2 ** 32 } print $large')
+# Where offsets in a directory have 32 bits, as those of tmpfs, no test can see that more are cut
+# off.
+large=$(perl -e 'opendir (my $d, ".");
+while (readdir ($d)) { $large = 1 if telldir ($d) > 2 ** 32 } print $large')
 if [ -z "$large" ]; then
     echo "left out: offset-truncated, since offsets in a directory have 32 bits here"
     sed -i '/^pass offset-truncated /d' defects
@@ -121,13 +128,16 @@ grep -vq ': ok$' result.* && failed=1
 
 # A whole run finds one, too; and the copies without a mistake pass.
 volfile whole.vol rot in-place-down
-"$WINDLASS" conform --in-process --seed 3 --case 'in-process/late/[t-w]*' whole.vol >whole.out 2>&1 && { echo "a whole run found nothing"; failed=1; }
+"$WINDLASS" conform --in-process --seed 3 --case 'in-process/late/[t-w]*' \
+    whole.vol >whole.out 2>&1 && { echo "a whole run found nothing"; failed=1; }
 for module in pass rot two; do
     volfile "$module.vol" "$module" none
-    "$WINDLASS" conform --in-process --seed 3 --case 'in-process/late/[orsw]*' "$module.vol" >"$module.out" 2>&1 || { cat "$module.out"; failed=1; }
+    "$WINDLASS" conform --in-process --seed 3 --case 'in-process/late/[orsw]*' \
+        "$module.vol" >"$module.out" 2>&1 || { cat "$module.out"; failed=1; }
 done
 
 # What a translator does by itself after its answer, on a thread of its own, is waited for.
 volfile later.vol pass works-later
-"$WINDLASS" conform --in-process --seed 3 --case 'in-process/@(straight|late)/@(opendir|stat)*' later.vol >later.out 2>&1 || { cat later.out; failed=1; }
+"$WINDLASS" conform --in-process --seed 3 --case 'in-process/@(straight|late)/@(opendir|stat)*' \
+    later.vol >later.out 2>&1 || { cat later.out; failed=1; }
 exit $failed

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Each example volfile passes the kit in the process: every operation, answered at once and in any order. ./check tries the client stack,
-# rot-13 and a few others.
+# Each example volfile passes the kit in the process: every operation, answered at once and in any
+# order. ./check tries the client stack, rot-13 and a few others.
 # longer
 # timeout: 300
 . "$(dirname "$0")/../mount/lib.sh"
@@ -10,9 +10,11 @@ for volfile in "$SOURCE_DIR"/volfiles/$(amount '[crw]*' '*').vol; do
     options=()
     case ${volfile##*/} in
         delay-gen.vol) options=(--xlator-option delay-gen.delay-duration=100) ;;
-        error-gen.vol) options=(--xlator-option error-gen.failure=0) ;; # one in a hundred would fail, as it is to
+        # One in a hundred would fail, as it is to.
+        error-gen.vol) options=(--xlator-option error-gen.failure=0) ;;
     esac
-    "$WINDLASS" conform --in-process --case "in-process/@(straight|mixed)/+([a-z_])" "${options[@]}" "$volfile" >out 2>&1 && continue
+    "$WINDLASS" conform --in-process --case "in-process/@(straight|mixed)/+([a-z_])" \
+        "${options[@]}" "$volfile" >out 2>&1 && continue
     echo "${volfile##*/}:"
     cat out
     status=1

@@ -5,11 +5,14 @@ set -u
 status=0
 modules=0
 
-# variables MODULE: those that are written to. Tables that hold addresses are constant, though the loader has to fill them in: .data.rel.ro;
-# what is the thread's own, such as the ids that it acts with, is no translator's; and the compiler's start-up files have a few.
+# variables MODULE: the variables that are written to. Tables that hold addresses are constant,
+# though the loader has to fill them in: .data.rel.ro. Thread-local variables, such as the ids that
+# a thread acts with, are no translator's state; and the compiler's start-up files have a few.
 variables () {
-    objdump -t "$1" | awk 'NF >= 5 && $(NF - 2) ~ /^\.(data|bss)/ && $(NF - 2) !~ /^\.data\.rel\.ro/ && $(NF - 1) ~ /[1-9a-f]/ \
-        && $NF !~ /^(completed\.[0-9]+|_.*|\..*)$/ { print $NF, "in", $(NF - 2) }'
+    objdump -t "$1" |
+        awk 'NF >= 5 && $(NF - 2) ~ /^\.(data|bss)/ && $(NF - 2) !~ /^\.data\.rel\.ro/ \
+            && $(NF - 1) ~ /[1-9a-f]/ && $NF !~ /^(completed\.[0-9]+|_.*|\..*)$/ {
+                print $NF, "in", $(NF - 2) }'
 }
 
 for module in "$BUILD_DIR"/xlators/*/*.so; do

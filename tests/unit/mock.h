@@ -3,15 +3,16 @@
 #ifndef WINDLASS_TESTS_MOCK_H
 #define WINDLASS_TESTS_MOCK_H
 
-#include "core/sync.h"
+#include "core/edge/sync.h"
 #include "xlator.h"
 
 /* Puts xl on top of child (NULL: nothing) and makes its routes. */
 static inline xlator_t *
 mock_xlator (xlator_t *xl, const char *name, const struct xlator_api *api, xlator_t *child)
 {
-    *xl = (xlator_t){ .name = name, .type = api->type ? api->type : "test/mock", .api = api, .inode_slot = -1,
-                      .fd_slot = -1, .loglevel = GF_LOG_UNSET, .ready = true };
+    *xl = xlator_init (name, api, NULL, NULL);
+    xl->type = api->type ? api->type : "test/mock";
+    xl->ready = true;
     if (child) {
         xl->children = g_new0 (xlator_list_t, 1);
         xl->children->xlator = child;

@@ -18,8 +18,9 @@ threads_limit (rlim_t soft)
     ck_assert_int_eq (setrlimit (RLIMIT_NPROC, &limit), 0);
 }
 
-/* From here on no thread can be started (EAGAIN). The kernel never limits root's threads, so root becomes an ordinary user for good. The leak
- * sanitizer starts a thread that traces the process at its end: threads_allow comes first. */
+/* From here on no thread can be started (EAGAIN). The kernel never limits root's threads, so root
+ * becomes an ordinary user for good. The leak sanitizer starts a thread that traces the process at
+ * its end: threads_allow comes first. */
 static inline void
 threads_forbid (void)
 {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A translator from another source tree is built with what was installed, and is found where --xlator-dir says. gdb finds
-# the commands that were installed.
+# A translator from another source tree is built with the installed headers, and is found in the
+# folder of --xlator-dir. gdb finds the installed commands.
 # timeout: 300
 set -eu
 fail () {
@@ -10,7 +10,8 @@ fail () {
 }
 cd "$TEST_DIR"
 command -v make >/dev/null || { echo "needs make"; exit 77; }
-make -C "$BUILD_DIR" install DESTDIR="$TEST_DIR/root" >install.log 2>&1 || { cat install.log; exit 1; }
+make -C "$BUILD_DIR" install DESTDIR="$TEST_DIR/root" >install.log 2>&1 ||
+    { cat install.log; exit 1; }
 
 pc=$(find root -name windlass.pc)
 [ -n "$pc" ] || fail "no windlass.pc was installed"
@@ -52,13 +53,17 @@ if "$program" check --xlator-dir "$modules" calm.vol 2>errors; then
 fi
 grep -q "custom/calm" errors || fail "the message doesn't name the type: $(cat errors)"
 
-# gdb finds the commands of a program in another prefix than its own: it says how to allow them, and then has them.
+# gdb finds the commands of a program in another prefix than its own: it says how to allow them, and
+# then has them.
 command -v gdb >/dev/null || exit 0
 gdb -nx -batch -ex 'help xl' "$program" >gdb.out 2>&1 || true
 loader=$(find "$PWD/root" -name windlass-gdb.py -type f)
-grep -q "auto-loading has been declined" gdb.out && grep -q "add-auto-load-safe-path $loader" gdb.out || fail "gdb says nothing of the commands: $(cat gdb.out)"
+grep -q "auto-loading has been declined" gdb.out && grep -q "add-auto-load-safe-path $loader" \
+    gdb.out || fail "gdb says nothing of the commands: $(cat gdb.out)"
 gdb -nx -batch -iex "add-auto-load-safe-path $loader" -ex 'help xl' "$program" >gdb.out 2>&1 || true
-grep -q '^xl graph -- ' gdb.out || fail "gdb has no commands, though they are allowed: $(cat gdb.out)"
-make -C "$BUILD_DIR" uninstall DESTDIR="$TEST_DIR/root" >install.log 2>&1 || { cat install.log; exit 1; }
+grep -q '^xl graph -- ' gdb.out ||
+    fail "gdb has no commands, though they are allowed: $(cat gdb.out)"
+make -C "$BUILD_DIR" uninstall DESTDIR="$TEST_DIR/root" >install.log 2>&1 ||
+    { cat install.log; exit 1; }
 left=$(find root -name 'windlass*' ! -type d)
 [ -z "$left" ] || fail "this is left by uninstall: $left"

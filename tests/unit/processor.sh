@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Builds for another processor with Debian's cross compiler, and tries the build in qemu's emulator. Beside the build, in $TEST_DIR: root, the
-# libraries of that processor; back and mnt.
+# Builds for another processor with Debian's cross compiler, and tries the build in qemu's emulator.
+# Beside the build, in $TEST_DIR: root, the libraries of that processor; back and mnt.
 #
 #   . "$(dirname "$0")/processor.sh"
-#   processor_build arm64 aarch64 [SUITE]     Debian's name and GNU's; configure.log and make.log are in $TEST_DIR/build
+#   processor_build arm64 aarch64 [SUITE]     Debian's name and GNU's; configure.log and make.log
+#                                             are in $TEST_DIR/build
 #   processor_mounts                          rot-13 is mounted at $TEST_DIR/mnt
 #   processor_conforms
 #
@@ -28,16 +29,20 @@ trap 'umount "$TEST_DIR/mnt" 2>/dev/null' EXIT
 
 processor_libraries () {
     local debian=$1 suite=$2 package folder target link
-    elsewhere_sources "$PWD/apt" "$suite" "$debian" || skip "needs Debian's packages for $debian: $reason"
-    elsewhere_apt apt-get -y --no-install-recommends --download-only install libc6-dev libfuse3-dev libglib2.0-dev libseccomp-dev liburing-dev \
+    elsewhere_sources "$PWD/apt" "$suite" "$debian" ||
+        skip "needs Debian's packages for $debian: $reason"
+    elsewhere_apt apt-get -y --no-install-recommends --download-only install libc6-dev \
+        libfuse3-dev libglib2.0-dev libseccomp-dev liburing-dev \
         libncurses-dev systemtap-sdt-dev >fetch.log 2>&1 || { cat fetch.log; exit 1; }
     mkdir root
     for package in apt/cache/archives/*.deb; do dpkg-deb -x "$package" root || exit 1; done
-    # A release may keep the libraries of /lib below /usr, and a link from the root has to stay in this one.
+    # A release may keep the libraries of /lib below /usr, and a link from the root has to stay in
+    # this one.
     for folder in lib lib64; do
         [ -e "root/$folder" ] || ln -s "usr/$folder" "root/$folder"
     done
-    find root -type l -lname '/*' -printf '%l %p\n' | while read -r target link; do ln -sfn "$PWD/root$target" "$link"; done
+    find root -type l -lname '/*' -printf '%l %p\n' |
+        while read -r target link; do ln -sfn "$PWD/root$target" "$link"; done
     rm -rf apt
 }
 
@@ -48,9 +53,11 @@ processor_build () {
     command -v "$emulator" >/dev/null || skip "needs $emulator"
     processor_libraries "$debian" "${3-$(. /etc/os-release && echo "${VERSION_CODENAME-}")}"
     emulator+=" -L $root"
-    export PKG_CONFIG_LIBDIR=$root/usr/lib/$gnu/pkgconfig:$root/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+    export PKG_CONFIG_LIBDIR=$root/usr/lib/$gnu/pkgconfig:$root/usr/share/pkgconfig \
+        PKG_CONFIG_SYSROOT_DIR=$root
     mkdir build && cd build || exit 1
-    "$SOURCE_DIR/configure" --host="$gnu" CC="$gnu-gcc --sysroot=$root" EMULATOR="$emulator" >configure.log 2>&1 || { cat configure.log; exit 1; }
+    "$SOURCE_DIR/configure" --host="$gnu" CC="$gnu-gcc --sysroot=$root" \
+        EMULATOR="$emulator" >configure.log 2>&1 || { cat configure.log; exit 1; }
     make -j2 all >make.log 2>&1 || { tail -n 40 make.log; exit 1; }
     ! grep 'warning:' make.log || fail "the build warns"
     # Absolute: where the emulated daemon is at /, it would not find its own file.
@@ -70,7 +77,8 @@ volume rot-13
     subvolumes posix
 end-volume
 VOLFILE
-    $windlass -f rot.vol -l "$TEST_DIR/log" "$TEST_DIR/mnt" || { cat "$TEST_DIR/log"; fail "nothing is mounted"; }
+    $windlass -f rot.vol -l "$TEST_DIR/log" "$TEST_DIR/mnt" ||
+        { cat "$TEST_DIR/log"; fail "nothing is mounted"; }
 }
 
 processor_rotates () {
@@ -81,6 +89,7 @@ processor_rotates () {
 
 processor_conforms () {
     umount "$TEST_DIR/mnt" || fail "the mount can't be ended"
-    $windlass conform --in-process rot.vol >conform.out 2>&1 || { tail -n 40 conform.out; fail "the kit fails"; }
+    $windlass conform --in-process rot.vol >conform.out 2>&1 ||
+        { tail -n 40 conform.out; fail "the kit fails"; }
     tail -n 1 conform.out
 }

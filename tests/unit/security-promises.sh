@@ -9,7 +9,8 @@ wrong () {
     status=1
 }
 
-# A promise is a list item under a heading that begins with "Promised". Items are joined into lines: NUMBER TEXT.
+# A promise is a list item under a heading that begins with "Promised". Items are joined into lines:
+# NUMBER TEXT.
 promises=$(awk '
     /^#/ { flush(); promised = /^## Promised/ }
     promised && /^- / { flush(); line = NR; text = $0; next }

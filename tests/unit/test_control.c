@@ -47,10 +47,12 @@ pack (const char *command, const char *target, const char *input, size_t size, c
 START_TEST (request_comes_back)
 {
     static const struct { const char *command, *target, *input; size_t size; } cases[] = {
-        { "reload", "", "", 0 }, { "rules", "debug/fault", "a\0b\n", 4 }, { "x", "volume of blanks \xc3\xa4\xff", "", 0 },
+        { "reload", "", "", 0 }, { "rules", "debug/fault", "a\0b\n", 4 },
+        { "x", "volume of blanks \xc3\xa4\xff", "", 0 },
     };
     g_autofree char *error = NULL;
-    g_autoptr (GBytes) bytes = pack (cases[_i].command, cases[_i].target, cases[_i].input, cases[_i].size, &error);
+    g_autoptr (GBytes)
+        bytes = pack (cases[_i].command, cases[_i].target, cases[_i].input, cases[_i].size, &error);
     struct control_request request = { 0 };
     gsize size, input;
     const char *data = g_bytes_get_data (bytes, &size);
@@ -110,7 +112,8 @@ START_TEST (limits_are_kept)
     ck_assert_ptr_nonnull (largest);
     ck_assert_uint_eq (g_bytes_get_size (largest), CONTROL_REQUEST_MAX);
     ck_assert_ptr_null (pack ("x", "", input, CONTROL_REQUEST_MAX - 16, &error));
-    ck_assert_msg (strstr (error, "the input has 1048560 bytes, must be less than 1048560"), "%s", error);
+    ck_assert_msg (strstr (error, "the input has 1048560 bytes, must be less than 1048560"), "%s",
+                   error);
     g_clear_pointer (&error, g_free);
     ck_assert_ptr_null (pack (name, "", "", 0, &error));
     g_clear_pointer (&error, g_free);
@@ -169,15 +172,16 @@ END_TEST
 
 /* --- mountinfo --- */
 
-static const char mountinfo[] =
-    "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
-    "40 21 0:50 / /srv/a rw,nosuid - fuse.windlass old.vol rw,user_id=0,group_id=0,default_permissions\n"
-    "41 21 0:51 / /srv/with\\040blank rw shared:2 master:1 - fuse.windlass my\\040file.vol rw,user_id=1000,group_id=1000\n"
-    "42 21 0:52 / /srv/a rw - fuse.windlass new.vol rw,user_id=7\n"
-    "43 21 0:53 / /srv/a/b/c rw - tmpfs tmpfs rw\n"
-    "44 nonsense\n"
-    "45 21 x:y / /srv/bad rw - fuse.windlass x rw\n"
-    "46 21 0:54 / /srv/short rw - fuse.windlass x\n";
+static const char mountinfo[] = "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+                                "40 21 0:50 / /srv/a rw,nosuid - fuse.windlass old.vol "
+                                "rw,user_id=0,group_id=0,default_permissions\n"
+                                "41 21 0:51 / /srv/with\\040blank rw shared:2 master:1 - "
+                                "fuse.windlass my\\040file.vol rw,user_id=1000,group_id=1000\n"
+                                "42 21 0:52 / /srv/a rw - fuse.windlass new.vol rw,user_id=7\n"
+                                "43 21 0:53 / /srv/a/b/c rw - tmpfs tmpfs rw\n"
+                                "44 nonsense\n"
+                                "45 21 x:y / /srv/bad rw - fuse.windlass x rw\n"
+                                "46 21 0:54 / /srv/short rw - fuse.windlass x\n";
 
 START_TEST (topmost_mount_is_found)
 {
@@ -225,8 +229,10 @@ END_TEST
 START_TEST (links_lead_to_the_mount_point)
 {
     g_autofree char *dir = g_dir_make_tmp ("windlass-XXXXXX", NULL);
-    g_autofree char *link = g_build_filename (dir, "link", NULL), *loop = g_build_filename (dir, "loop", NULL);
-    g_autofree char *error = NULL, *found = NULL, *none = NULL, *up = g_build_filename (link, "a", NULL);
+    g_autofree char *link = g_build_filename (dir, "link", NULL),
+                    *loop = g_build_filename (dir, "loop", NULL);
+    g_autofree char *error = NULL, *found = NULL, *none = NULL,
+                    *up = g_build_filename (link, "a", NULL);
 
     ck_assert_int_eq (symlink ("/srv", link), 0);
     ck_assert_int_eq (symlink ("loop", loop), 0);
@@ -241,19 +247,24 @@ START_TEST (links_lead_to_the_mount_point)
 }
 END_TEST
 
-/* Where a piece begins comes first in what is asked; where the next one does, first in what is answered. */
+/* Where a piece begins comes first in what is asked; where the next one does, first in what is
+ * answered. */
 START_TEST (pieces_say_where_they_begin)
 {
     static const struct { const char *input, *where, *rest; } cases[] = {
-        { "", "", "" }, { "\n", "", "" }, { "12 3\n", "12 3", "" }, { "12", "12", "" }, { "\nall of it\n", "", "all of it\n" },
+        { "", "", "" }, { "\n", "", "" }, { "12 3\n", "12 3", "" }, { "12", "12", "" },
+        { "\nall of it\n", "", "all of it\n" },
     };
-    g_autoptr (GBytes) input = g_bytes_new_static (cases[_i].input, strlen (cases[_i].input)), rest = NULL;
+    g_autoptr (GBytes) input = g_bytes_new_static (cases[_i].input, strlen (cases[_i].input)),
+                       rest = NULL;
     g_autofree char *where = control_piece_where (input, &rest);
     g_autoptr (GString) answer = g_string_new ("data\n");
 
     ck_assert_str_eq (where, cases[_i].where);
     ck_assert_uint_eq (g_bytes_get_size (rest), strlen (cases[_i].rest));
-    ck_assert (*cases[_i].rest == '\0' || memcmp (g_bytes_get_data (rest, NULL), cases[_i].rest, strlen (cases[_i].rest)) == 0);
+    ck_assert (*cases[_i].rest == '\0'
+               || memcmp (g_bytes_get_data (rest, NULL), cases[_i].rest, strlen (cases[_i].rest))
+                      == 0);
     control_piece_next (answer, *where ? where : NULL);
     ck_assert_str_eq (answer->str + strlen (where), "\ndata\n");
     ck_assert (g_str_has_prefix (answer->str, where));

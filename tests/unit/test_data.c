@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
 /* What calls carry: buffers, dicts, gfids, attributes. */
-#include "core/depot.h"
-#include "core/dict.h"
-#include "core/dirent.h"
-#include "core/gfid.h"
-#include "core/iatt.h"
-#include "core/iobuf.h"
-#include "core/json.h"
+#include "core/data/spare-buffers.h"
+#include "core/data/dict.h"
+#include "core/data/dirent.h"
+#include "core/base/gfid.h"
+#include "core/data/iatt.h"
+#include "core/data/iobuf.h"
+#include "core/base/json.h"
 
 #include "../program.h"
 #include <pthread.h>
@@ -234,8 +234,12 @@ END_TEST
 
 START_TEST (a_malformed_gfid_is_refused)
 {
-    static const char *const bad[] = { "", "1", "00000000-0000-0000-0000-00000000000", "zz000000-0000-0000-0000-000000000001",
-                                       "00000000-0000-0000-0000-0000000000011", "00000000000000000000000000000001",
+    static const char *const bad[] = { "",
+                                       "1",
+                                       "00000000-0000-0000-0000-00000000000",
+                                       "zz000000-0000-0000-0000-000000000001",
+                                       "00000000-0000-0000-0000-0000000000011",
+                                       "00000000000000000000000000000001",
                                        "00000000-0000-0000-0000_000000000001" };
     gfid_t gfid;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* The edge: that requests go down, answers come up once, and those who break the rules are named. */
-#include "core/stack.h"
-#include "core/watchdog.h"
+/* The edge: that requests go down, answers come up once, and those who break the rules are
+ * named. */
+#include "core/edge/stack.h"
+#include "core/report/watchdog.h"
 #include "mock.h"
 
 #include "../program.h"
@@ -242,7 +243,8 @@ START_TEST (the_watchdog_says_once_where_a_request_is_stuck)
     const char *said;
     int r;
 
-    s->client->patience = INT64_C (3000000000); /* more than a busy machine takes to report for the first time */
+    s->client->patience = INT64_C (3000000000); /* more than a busy machine takes to report for the
+                                                   first time */
     log = log_of (ask_and_be_watched, s, &r);
     ck_assert_int_eq (r, -ETIMEDOUT);
     said = strstr (log, "no answer for ");
@@ -441,7 +443,8 @@ static void
 checked_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
                 off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
-    bool same = count == 1 && vector[0].iov_len == 5 && memcmp (vector[0].iov_base, "hello", 5) == 0;
+    bool same = count == 1 && vector[0].iov_len == 5
+             && memcmp (vector[0].iov_base, "hello", 5) == 0;
 
     STACK_UNWIND (writev, frame, same && offset == 7 ? 5 : -1, EINVAL, NULL, NULL, NULL);
 }
@@ -455,10 +458,11 @@ resume_run (void *stub)
 
 /* Sets the write aside for another thread, and spoils the bytes it was lent, as their owner may. */
 static void
-aside_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset,
-              uint32_t flags, struct iobref *iobref, dict_t *xdata)
+aside_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+              off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
-    call_stub_t *stub = fop_writev_stub (frame, checked_writev, fd, vector, count, offset, flags, iobref, xdata);
+    call_stub_t *stub = fop_writev_stub (frame, checked_writev, fd, vector, count, offset, flags,
+                                         iobref, xdata);
     pthread_t thread;
 
     memset (vector[0].iov_base, 'x', vector[0].iov_len);
@@ -466,7 +470,8 @@ aside_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vecto
     pthread_detach (thread);
 }
 
-static const struct xlator_api aside_api = { .type = "test/aside", .fops = { .writev = aside_writev } };
+static const struct xlator_api aside_api = { .type = "test/aside",
+                                             .fops = { .writev = aside_writev } };
 
 START_TEST (a_call_set_aside_keeps_its_arguments)
 {

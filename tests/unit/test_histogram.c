@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* Histograms: how far off they may be, against what is exact; several threads; nothing is lost by reading. */
-#include "core/histogram.h"
+/* Histograms: how far off they may be, against what is exact; several threads; nothing is lost by
+ * reading. */
+#include "core/base/histogram.h"
 
 #include "../program.h"
 #include <math.h>
@@ -43,7 +44,8 @@ START_TEST (a_quantile_is_off_by_six_percent_at_most)
         const double exact = values[(unsigned) MAX (ceil (quantiles[i] * VALUES) - 1, 0)];
         const double got = histogram_quantile (&histogram, quantiles[i]);
 
-        ck_assert_msg (fabs (got - exact) <= exact * ERROR, "%g: %g is not about %g", quantiles[i], got, exact);
+        ck_assert_msg (fabs (got - exact) <= exact * ERROR, "%g: %g is not about %g", quantiles[i],
+                       got, exact);
     }
     ck_assert_uint_eq (histogram_min (&histogram), values[0]);
     ck_assert_uint_eq (histogram_max (&histogram), values[VALUES - 1]);
@@ -67,10 +69,12 @@ START_TEST (buckets_leave_no_gap)
         ck_assert (histogram_next (&histogram, &position, &bucket));
         ck_assert_uint_eq (bucket.low, expected);
         ck_assert_uint_eq (bucket.count, 1);
-        ck_assert (index < 16 ? bucket.high == bucket.low : (double) (bucket.high - bucket.low) <= bucket.low * ERROR
-                   || bucket.high == UINT64_MAX);
+        ck_assert (index < 16 ? bucket.high == bucket.low
+                              : (double) (bucket.high - bucket.low) <= bucket.low * ERROR
+                                    || bucket.high == UINT64_MAX);
         ck_assert_uint_eq (histogram_count_to (&histogram, bucket.high), 1);
-        ck_assert_uint_eq (histogram_count_to (&histogram, bucket.low - (bucket.low > 0)), bucket.low == 0);
+        ck_assert_uint_eq (histogram_count_to (&histogram, bucket.low - (bucket.low > 0)),
+                           bucket.low == 0);
         ck_assert (!histogram_next (&histogram, &position, &bucket));
         expected = bucket.high + 1;
         histogram_clear (&histogram);

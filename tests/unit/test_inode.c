@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
 /* The table of inodes: identity, names, numbers, and that what nobody refers to goes. */
-#include "core/inode.h"
-#include "core/itable.h"
-#include "core/translator.h"
+#include "core/data/inode.h"
+#include "core/data/itable.h"
+#include "core/edge/translator.h"
 
 #include "../program.h"
 #include <stdlib.h>
@@ -160,7 +160,8 @@ START_TEST (files_that_the_kernel_knows_are_found_and_nothing_else)
     g_autoptr (table_t) table = table_new (10);
     g_autoptr (inode_t) file = linked (table, itable_root (table), "file", 1, IA_IFREG);
     g_autoptr (inode_t) folder = linked (table, itable_root (table), "folder", 2, IA_IFDIR);
-    g_autoptr (inode_t) forgotten_one = linked (table, itable_root (table), "forgotten", 3, IA_IFREG);
+    g_autoptr (inode_t)
+        forgotten_one = linked (table, itable_root (table), "forgotten", 3, IA_IFREG);
     uint64_t nodeids[4] = { 0 };
 
     inode_lookup (file);
@@ -243,7 +244,8 @@ START_TEST (a_stale_or_invented_number_finds_nothing)
 }
 END_TEST
 
-/* Many come and go: the memory of their numbers goes too, and comes back without any number that was there before. */
+/* Many come and go: the memory of their numbers goes too, and comes back without any number that
+ * was there before. */
 START_TEST (numbers_given_back_are_never_given_out_again)
 {
     enum { N = 3 * SLOT_CHUNK };
@@ -255,7 +257,8 @@ START_TEST (numbers_given_back_are_never_given_out_again)
         for (unsigned i = 0; i < N; i++) {
             inodes[i] = inode_new (table);
             uint64_t nodeid = inode_nodeid (inodes[i]);
-            ck_assert_msg (g_hash_table_add (seen, g_memdup2 (&nodeid, sizeof nodeid)), "number %" G_GUINT64_FORMAT " again", nodeid);
+            ck_assert_msg (g_hash_table_add (seen, g_memdup2 (&nodeid, sizeof nodeid)),
+                           "number %" G_GUINT64_FORMAT " again", nodeid);
             ck_assert_ptr_eq (inode_of_nodeid (table, nodeid), inodes[i]);
         }
         ck_assert_uint_le (table->n_slots, N + SLOT_CHUNK);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* What is kept under one bound: who goes first, classes, a bound that shrinks, several threads; and lists of priorities. */
-#include "core/lru.h"
-#include "core/priority.h"
+/* What is kept under one bound: who goes first, classes, a bound that shrinks, several threads; and
+ * lists of priorities. */
+#include "core/cache/lru.h"
+#include "core/cache/cache-weight.h"
 
 #include "../program.h"
 #include <string.h>
@@ -98,7 +99,8 @@ START_TEST (lower_classes_go_first)
 }
 END_TEST
 
-/* With many, those used last are left where they are, and still none of the last quarter goes before any of the first half. */
+/* With many, those used last are left where they are, and still none of the last quarter goes
+ * before any of the first half. */
 START_TEST (order_is_kept_roughly_with_many)
 {
     enum { N = 1000 };
@@ -125,7 +127,8 @@ START_TEST (order_is_kept_roughly_with_many)
 }
 END_TEST
 
-/* Each adds things of its own, uses and removes them, while the others' push them out. Who takes one out has it alone. */
+/* Each adds things of its own, uses and removes them, while the others' push them out. Who takes
+ * one out has it alone. */
 struct worker {
     struct lru *lru;
     GRand *random;
@@ -151,7 +154,8 @@ work (void *data)
 
         if (!__atomic_load_n (&thing->name, __ATOMIC_ACQUIRE)) {
             __atomic_store_n (&thing->name, 1, __ATOMIC_RELEASE);
-            free_gone (lru_add (worker->lru, &thing->entry, (unsigned) what, 1 + (uint64_t) i % 7, &fits));
+            free_gone (
+                lru_add (worker->lru, &thing->entry, (unsigned) what, 1 + (uint64_t) i % 7, &fits));
             if (!fits)
                 __atomic_store_n (&thing->name, 0, __ATOMIC_RELEASE);
         } else if (what == 0 && lru_remove (worker->lru, &thing->entry)) {
@@ -160,7 +164,8 @@ work (void *data)
             lru_touch (worker->lru, &thing->entry);
         }
         if (i % 1000 == 0)
-            free_gone (lru_set_limit (worker->lru, (uint64_t) g_rand_int_range (worker->random, 20, 400)));
+            free_gone (
+                lru_set_limit (worker->lru, (uint64_t) g_rand_int_range (worker->random, 20, 400)));
     }
     return NULL;
 }
@@ -198,7 +203,7 @@ START_TEST (threads_agree_on_who_has_what)
 }
 END_TEST
 
-/* --- priorities --------------------------------------------------------------------------------- */
+/* --- priorities ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *list, *path;
@@ -225,7 +230,8 @@ START_TEST (the_longest_pattern_decides)
     char *problem = NULL;
 
     ck_assert_int_eq (priorities_parse (asked[_i].list, &list, &problem), 0);
-    ck_assert_uint_eq (priorities_weight (list, priorities_class (list, asked[_i].path)), asked[_i].weight);
+    ck_assert_uint_eq (priorities_weight (list, priorities_class (list, asked[_i].path)),
+                       asked[_i].weight);
     priorities_free (list);
 }
 END_TEST
@@ -245,7 +251,8 @@ START_TEST (a_greater_weight_is_a_higher_class)
 }
 END_TEST
 
-static const char *const bad[] = { "*.html", "*.html:", ":3", "*:-1", "*:1000001", "*:1,", "*:1,,a:2", "*:x", "*:0x10", "," };
+static const char *const bad[] = { "*.html", "*.html:",  ":3",  "*:-1",   "*:1000001",
+                                   "*:1,",   "*:1,,a:2", "*:x", "*:0x10", "," };
 
 START_TEST (bad_lists_are_refused)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* What is counted of each translator and operation: calls, errors, own and children's time; also with tail winds and fan-out. */
-#include "core/stack.h"
+/* What is counted of each translator and operation: calls, errors, own and children's time; also
+ * with tail winds and fan-out. */
+#include "core/edge/stack.h"
 #include "mock.h"
-#include "trace/numbers.h"
+#include "trace/metrics/numbers.h"
 
 #include "../program.h"
 #include <unistd.h>
 
 #define MS 1000000ull
 
-/* --- translators: a leaf that takes 2 ms, one that passes on after 1 ms, one that hands on, one that asks two at once ----------- */
+/* --- translators: leaf of 2 ms, pass on after 1 ms, hand on, fan-out --- */
 
 static int leaf_errno;
 
@@ -40,8 +41,8 @@ pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-               dict_t *xdata)
+pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *buf, dict_t *xdata)
 {
     STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
 }
@@ -86,8 +87,8 @@ fan_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-              dict_t *xdata)
+fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *buf, dict_t *xdata)
 {
     int *answers = frame->local;
 
@@ -137,7 +138,7 @@ ask (struct stack *s)
     return sync_stat (s->client, &loc, NULL, NULL);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 START_TEST (own_time_is_the_whole_without_the_children)
 {
@@ -175,13 +176,15 @@ START_TEST (who_hands_on_spends_no_time_of_its_own)
     ck_assert_int_eq (ask (s), 0);
     nap = 2000;
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
-    ck_assert_uint_ge (upper.below, 199980000); /* in the first second a tick is known to a ten-thousandth */
+    ck_assert_uint_ge (upper.below, 199980000); /* in the first second a tick is known to a
+                                                   ten-thousandth */
     ck_assert_uint_lt (upper.own, upper.below / 2);
     stack_free (s);
 }
 END_TEST
 
-/* Two children of 100 ms at once are 200 ms of 100: the translator has no time of its own, not less than none. */
+/* Two children of 100 ms at once are 200 ms of 100: the translator has no time of its own, not less
+ * than none. */
 START_TEST (children_side_by_side_never_make_it_less_than_nothing)
 {
     struct stack *s = stack_of (&fan_api, &both_api);
@@ -269,7 +272,8 @@ START_TEST (threads_lose_nothing)
     struct numbers_sum sum;
 
     numbers_set (s->all, NUMBERS_SET, true);
-    for (int round = 0; round < 3; round++) { /* those of a later round get what the earlier ones gave back */
+    for (int round = 0; round < 3; round++) { /* those of a later round get what the earlier ones
+                                                 gave back */
         for (int i = 0; i < THREADS; i++)
             pthread_create (&threads[i], NULL, ask_often, s);
         for (int i = 0; i < THREADS; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
 /* Values of options: what is accepted, as what, and what is refused with which words. */
-#include "core/option.h"
+#include "core/edge/option.h"
 
 #include "../program.h"
 #include <errno.h>
@@ -15,11 +15,16 @@ static const char *const colors[] = { "red", "green", NULL };
 static double
 number (enum option_type type, double min, double max, const char *text)
 {
-    const struct xlator_option row = { .key = { "k" }, .type = type, .min = min, .max = max, .values = colors,
-                                       .size = type == OPTION_BOOL                 ? sizeof (bool)
-                                               : type == OPTION_ENUM               ? sizeof (int)
-                                               : type == OPTION_PERCENT_OR_SIZE ? sizeof (struct option_share)
-                                                                                : 8 };
+    const struct xlator_option row = { .key = { "k" },
+                                       .type = type,
+                                       .min = min,
+                                       .max = max,
+                                       .values = colors,
+                                       .size = type == OPTION_BOOL ? sizeof (bool)
+                                             : type == OPTION_ENUM ? sizeof (int)
+                                             : type == OPTION_PERCENT_OR_SIZE
+                                                 ? sizeof (struct option_share)
+                                                 : 8 };
     union {
         bool b;
         int i;
@@ -64,9 +69,11 @@ check_values (enum option_type type, double min, double max, const struct value 
 {
     for (size_t i = 0; i < n; i++) {
         const double got = number (type, min, max, values[i].text);
-        const bool same = isnan (values[i].value) ? isnan (got) : fabs (got - values[i].value) < 1e-9;
+        const bool same = isnan (values[i].value) ? isnan (got)
+                                                  : fabs (got - values[i].value) < 1e-9;
 
-        ck_assert_msg (same, "'%s' is %.17g, should be %.17g", values[i].text, got, values[i].value);
+        ck_assert_msg (same, "'%s' is %.17g, should be %.17g", values[i].text, got,
+                       values[i].value);
     }
 }
 
@@ -78,20 +85,23 @@ check_values (enum option_type type, double min, double max, const struct value 
 
 START_TEST (booleans)
 {
-    CHECK_VALUES (OPTION_BOOL, 0, 0, { "on", 1 }, { "YES", 1 }, { "True", 1 }, { "enable", 1 }, { "1", 1 },
-                  { "off", 0 }, { "No", 0 }, { "FALSE", 0 }, { "disable", 0 }, { "0", 0 }, { "", NAN },
-                  { "maybe", NAN }, { "on ", NAN }, { "2", NAN }, { "01", NAN }, { "enabled", NAN });
+    CHECK_VALUES (OPTION_BOOL, 0, 0, { "on", 1 }, { "YES", 1 }, { "True", 1 }, { "enable", 1 },
+                  { "1", 1 }, { "off", 0 }, { "No", 0 }, { "FALSE", 0 }, { "disable", 0 },
+                  { "0", 0 }, { "", NAN }, { "maybe", NAN }, { "on ", NAN }, { "2", NAN },
+                  { "01", NAN }, { "enabled", NAN });
 }
 END_TEST
 
 START_TEST (integers)
 {
-    CHECK_VALUES (OPTION_INT, 0, 0, { "42", 42 }, { "-1", -1 }, { "+7", 7 }, { "0x10", 16 }, { "010", 8 },
-                  { "0", 0 }, { "08", NAN }, { "0x", NAN }, { "", NAN }, { " 1", NAN }, { "1 ", NAN },
-                  { "1K", NAN }, { "1.0", NAN }, { "1e3", NAN }, { "--1", NAN }, { "- 1", NAN },
-                  { "9223372036854775808", NAN }, { "-9223372036854775809", NAN }, { "nan", NAN },
+    CHECK_VALUES (OPTION_INT, 0, 0, { "42", 42 }, { "-1", -1 }, { "+7", 7 }, { "0x10", 16 },
+                  { "010", 8 }, { "0", 0 }, { "08", NAN }, { "0x", NAN }, { "", NAN },
+                  { " 1", NAN }, { "1 ", NAN }, { "1K", NAN }, { "1.0", NAN }, { "1e3", NAN },
+                  { "--1", NAN }, { "- 1", NAN }, { "9223372036854775808", NAN },
+                  { "-9223372036854775809", NAN }, { "nan", NAN },
                   { "999999999999999999999999", NAN });
-    CHECK_VALUES (OPTION_INT, 1, 64, { "1", 1 }, { "64", 64 }, { "0", NAN }, { "65", NAN }, { "-1", NAN });
+    CHECK_VALUES (OPTION_INT, 1, 64, { "1", 1 }, { "64", 64 }, { "0", NAN }, { "65", NAN },
+                  { "-1", NAN });
     CHECK_VALUES (OPTION_INT, -1, INFINITY, { "-1", -1 }, { "100000", 100000 }, { "-2", NAN });
     CHECK_VALUES (OPTION_INT, 5, 0, { "5", 5 }, { "100000", 100000 }, { "4", NAN });
 }
@@ -124,10 +134,11 @@ START_TEST (sizes)
 {
     CHECK_VALUES (OPTION_SIZE, 0, 0, { "0", 0 }, { "512", 512 }, { "512B", 512 }, { "64KB", 65536 },
                   { "64kb", 65536 }, { "1MB", 1048576 }, { "1.5GB", 1610612736 }, { ".5KB", 512 },
-                  { "2TB", 0x1p41 }, { "1PB", 0x1p50 }, { "64K", NAN }, { "1M", NAN }, { "1G", NAN },
-                  { "1 MB", NAN }, { "-1", NAN }, { "+1", NAN }, { "", NAN }, { "KB", NAN }, { ".", NAN },
-                  { ".KB", NAN }, { "1.2.3", NAN }, { "0x10", NAN }, { "1e3", NAN }, { "nan", NAN },
-                  { "inf", NAN }, { "1KBB", NAN }, { "1MB ", NAN }, { "16384PB", NAN },
+                  { "2TB", 0x1p41 }, { "1PB", 0x1p50 }, { "64K", NAN }, { "1M", NAN },
+                  { "1G", NAN }, { "1 MB", NAN }, { "-1", NAN }, { "+1", NAN }, { "", NAN },
+                  { "KB", NAN }, { ".", NAN }, { ".KB", NAN }, { "1.2.3", NAN }, { "0x10", NAN },
+                  { "1e3", NAN }, { "nan", NAN }, { "inf", NAN }, { "1KBB", NAN }, { "1MB ", NAN },
+                  { "16384PB", NAN },
                   { "18446744073709551616", NAN }, { "99999999999999999999999999PB", NAN });
     CHECK_VALUES (OPTION_SIZE, 4096, 1 << 30, { "4KB", 4096 }, { "1GB", 1 << 30 }, { "4095", NAN },
                   { "1.1GB", NAN });
@@ -136,26 +147,28 @@ END_TEST
 
 START_TEST (shares)
 {
-    CHECK_VALUES (OPTION_PERCENT, 0, 0, { "10", 10 }, { "10%", 10 }, { "0.5%", 0.5 }, { "100%", 100 },
-                  { "101", NAN }, { "-1%", NAN }, { "%", NAN }, { "10%%", NAN }, { "10 %", NAN }, { "", NAN },
-                  { "1KB", NAN });
+    CHECK_VALUES (OPTION_PERCENT, 0, 0, { "10", 10 }, { "10%", 10 }, { "0.5%", 0.5 },
+                  { "100%", 100 }, { "101", NAN }, { "-1%", NAN }, { "%", NAN }, { "10%%", NAN },
+                  { "10 %", NAN }, { "", NAN }, { "1KB", NAN });
     CHECK_VALUES (OPTION_PERCENT, 1, 50, { "1", 1 }, { "50%", 50 }, { "51%", NAN }, { "0", NAN });
     CHECK_VALUES (OPTION_PERCENT_OR_SIZE, 0, 0, { "10%", -10 }, { "10", 10 }, { "1KB", 1024 },
                   { "101%", NAN }, { "1K", NAN }, { "%", NAN }, { "", NAN });
-    CHECK_VALUES (OPTION_PERCENT_OR_SIZE, 4096, 8192, { "10%", -10 }, { "4KB", 4096 }, { "1KB", NAN },
-                  { "9KB", NAN });
+    CHECK_VALUES (OPTION_PERCENT_OR_SIZE, 4096, 8192, { "10%", -10 }, { "4KB", 4096 },
+                  { "1KB", NAN }, { "9KB", NAN });
 }
 END_TEST
 
 START_TEST (times)
 {
     CHECK_VALUES (OPTION_TIME, 0, 0, { "0", 0 }, { "10", 10e9 }, { "10s", 10e9 }, { "10sec", 10e9 },
-                  { "500ms", 5e8 }, { "1.5s", 15e8 }, { "2m", 120e9 }, { "2min", 120e9 }, { "1h", 3600e9 },
-                  { "1HR", 3600e9 }, { "1d", 86400e9 }, { "2days", 172800e9 }, { "1w", 604800e9 },
-                  { "1wk", 604800e9 }, { "1y", NAN }, { "-1", NAN }, { "1 s", NAN }, { "", NAN },
-                  { "s", NAN }, { "10seconds", NAN }, { "inf", NAN }, { "100000w", NAN },
+                  { "500ms", 5e8 }, { "1.5s", 15e8 }, { "2m", 120e9 }, { "2min", 120e9 },
+                  { "1h", 3600e9 }, { "1HR", 3600e9 }, { "1d", 86400e9 }, { "2days", 172800e9 },
+                  { "1w", 604800e9 }, { "1wk", 604800e9 }, { "1y", NAN }, { "-1", NAN },
+                  { "1 s", NAN }, { "", NAN }, { "s", NAN }, { "10seconds", NAN }, { "inf", NAN },
+                  { "100000w", NAN },
                   { "9999999999999999999s", NAN });
-    CHECK_VALUES (OPTION_TIME, 1, 600, { "1", 1e9 }, { "10m", 600e9 }, { "11m", NAN }, { "999ms", NAN });
+    CHECK_VALUES (OPTION_TIME, 1, 600, { "1", 1e9 }, { "10m", 600e9 }, { "11m", NAN },
+                  { "999ms", NAN });
 }
 END_TEST
 
@@ -229,17 +242,23 @@ START_TEST (allowed_texts)
 {
     check_allowed ((struct xlator_option){ .type = OPTION_BOOL }, "on or off");
     check_allowed ((struct xlator_option){ .type = OPTION_INT, .min = 1, .max = 64 }, "1 to 64");
-    check_allowed ((struct xlator_option){ .type = OPTION_INT, .min = -1, .max = INFINITY }, "-1 or more");
-    check_allowed ((struct xlator_option){ .type = OPTION_INT, .min = -INFINITY, .max = 3 }, "at most 3");
-    check_allowed ((struct xlator_option){ .type = OPTION_SIZE, .min = 4096, .max = 1 << 30 }, "4KB to 1GB");
+    check_allowed ((struct xlator_option){ .type = OPTION_INT, .min = -1, .max = INFINITY },
+                   "-1 or more");
+    check_allowed ((struct xlator_option){ .type = OPTION_INT, .min = -INFINITY, .max = 3 },
+                   "at most 3");
+    check_allowed ((struct xlator_option){ .type = OPTION_SIZE, .min = 4096, .max = 1 << 30 },
+                   "4KB to 1GB");
     check_allowed ((struct xlator_option){ .type = OPTION_SIZE, .min = 0, .max = 0x1p64 },
                    "0 to 18446744073709551615B");
-    check_allowed ((struct xlator_option){ .type = OPTION_TIME, .min = 0.5, .max = 60 }, "0.5s to 60s");
-    check_allowed ((struct xlator_option){ .type = OPTION_ENUM, .values = colors }, "one of red, green");
+    check_allowed ((struct xlator_option){ .type = OPTION_TIME, .min = 0.5, .max = 60 },
+                   "0.5s to 60s");
+    check_allowed ((struct xlator_option){ .type = OPTION_ENUM, .values = colors },
+                   "one of red, green");
     check_allowed ((struct xlator_option){ .type = OPTION_PATH, .min = 1, .max = 2 },
                    "an absolute path without '..'");
-    check_allowed ((struct xlator_option){ .type = OPTION_PERCENT_OR_SIZE, .min = 4096, .max = 8192 },
-                   "0% to 100%, or 4KB to 8KB");
+    check_allowed (
+        (struct xlator_option){ .type = OPTION_PERCENT_OR_SIZE, .min = 4096, .max = 8192 },
+        "0% to 100%, or 4KB to 8KB");
     check_allowed ((struct xlator_option){ .type = OPTION_PERCENT_OR_SIZE },
                    "a percentage, 0% to 100%, or a size such as 64KB, 1MB or 1.5GB");
 }
@@ -247,7 +266,9 @@ END_TEST
 
 START_TEST (refusal_says_what_is_allowed)
 {
-    const struct xlator_option row = { .key = { "k" }, .type = OPTION_SIZE, .min = 4096, .max = 1 << 30 };
+    const struct xlator_option row = {
+        .key = { "k" }, .type = OPTION_SIZE, .min = 4096, .max = 1 << 30
+    };
     g_autofree char *range = NULL, *unit = NULL;
 
     ck_assert_int_eq (option_parse (&row, "0", NULL, &range), -EINVAL);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* A reader moves to the processor of a caller whose turns are slow, and nobody else moves with it. */
-#include "fuse/place.h"
+/* A reader moves to the processor of a caller whose turns are slow, and nobody else moves with
+ * it. */
+#include "fuse/threads/place.h"
 
-#include "core/thread.h"
+#include "core/time/thread.h"
 #include "../program.h"
 
 #include <sched.h>
@@ -15,7 +16,7 @@
 
 static cpu_set_t all;
 
-/* As loop.c does it, after a turn of so many nanoseconds. */
+/* As readers.c does it, after a turn of so many nanoseconds. */
 static void
 turns (struct place *place, unsigned n, uint64_t nanoseconds, pid_t asks)
 {
@@ -87,7 +88,10 @@ caller_move (struct caller *caller, int cpu)
 static void
 caller_start (struct caller *caller, int cpu)
 {
-    *caller = (struct caller){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .wanted = cpu, .at = -1 };
+    *caller = (struct caller){ .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .changed = PTHREAD_COND_INITIALIZER,
+                               .wanted = cpu,
+                               .at = -1 };
     ck_assert_int_eq (thread_new (&caller->thread, "caller", caller_run, caller), 0);
     caller_move (caller, cpu);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* Rules of debug/fault: what is read, what is refused and where, and that a rule that was printed reads the same. */
+/* Rules of debug/fault: what is read, what is refused and where, and that a rule that was printed
+ * reads the same. */
 #include "../../xlators/debug/fault/rules.h"
 
 #include "../program.h"
@@ -21,15 +22,18 @@ static const struct {
     { "fsync path \"*.db-journal\" nth 3 -> error EIO", NULL },
     { "FSYNC Path *.db-journal->error eio # why", "fsync path \"*.db-journal\" -> error EIO" },
     { "writev uid 1000 every 10 -> short 512", NULL },
-    { "readv offset 4096..8191 probability 1% seed 7 -> flip", "readv offset 4096..8191 probability 1% seed 7 -> flip 1" },
+    { "readv offset 4096..8191 probability 1% seed 7 -> flip",
+      "readv offset 4096..8191 probability 1% seed 7 -> flip 1" },
     { "writev path \"/db/*\" -> torn 4096 then error EIO", NULL },
     { "writev -> torn", NULL },
-    { "open,create process \"sqlite3\" -> delay 100ms", "open,create process \"sqlite3\" -> delay 100ms" },
+    { "open,create process \"sqlite3\" -> delay 100ms",
+      "open,create process \"sqlite3\" -> delay 100ms" },
     { "READ , WRITE size 1.. -> delay 1500us then hang name stuck then error ENOSPC",
       "readv,writev size 1.. -> delay 1500us then hang name stuck then error ENOSPC" },
     { "* gid 0 pid 1..9 after 5 times 2 -> hang", NULL },
     { "sync-ops -> delay 60m", "flush,fsync,fsyncdir -> delay 3600s" },
-    { "lookup volume \"fault\" probability 1e-05% -> error EWOULDBLOCK", "lookup volume \"fault\" probability 1e-05% -> error EAGAIN" },
+    { "lookup volume \"fault\" probability 1e-05% -> error EWOULDBLOCK",
+      "lookup volume \"fault\" probability 1e-05% -> error EAGAIN" },
     { "lookup path \"a\\\\b \\\"c\\\" # d\" -> error EACCES", NULL },
     { "lookup seed 18446744073709551615 -> error ENOENT", NULL },
 };
@@ -56,41 +60,68 @@ END_TEST
 static const struct {
     const char *text, *error;
 } bad[] = {
-    { "fsnyc -> error EIO", "f.rules:1:1: expected an operation such as fsync, read-ops, write-ops, sync-ops or *, got 'fsnyc'; did you mean 'fsync'?" },
-    { "\n\nfsync pth x -> error EIO", "f.rules:3:7: expected '->', or path, process, volume, uid, gid, pid, offset, size, after, nth, every, probability, seed or times, got 'pth'; did you mean 'path'?" },
-    { "fsync -> eror EIO", "f.rules:1:10: expected error, delay, hang, short, flip or torn, got 'eror'; did you mean 'error'?" },
-    { "fsync -> error EI0", "f.rules:1:16: expected the name of an error such as EIO, got 'EI0'; did you mean 'EIO'?" },
-    { "fsync -> error", "f.rules:1:15: expected the name of an error such as EIO, the line ends here" },
-    { "fsync", "f.rules:1:6: expected '->', or path, process, volume, uid, gid, pid, offset, size, after, nth, every, probability, seed or times, the line ends here" },
-    { "fsync,-> error EIO", "f.rules:1:7: expected an operation such as fsync, read-ops, write-ops, sync-ops or *, got '->'" },
-    { "fsync path \"x -> error EIO", "f.rules:1:12: the text that begins here has no '\"' at its end" },
+    { "fsnyc -> error EIO", "f.rules:1:1: expected an operation such as fsync, read-ops, "
+                            "write-ops, sync-ops or *, got 'fsnyc'; did you mean 'fsync'?" },
+    { "\n\nfsync pth x -> error EIO",
+      "f.rules:3:7: expected '->', or path, process, volume, uid, gid, pid, offset, size, after, "
+      "nth, every, probability, seed or times, got 'pth'; did you mean 'path'?" },
+    { "fsync -> eror EIO", "f.rules:1:10: expected error, delay, hang, short, flip or torn, got "
+                           "'eror'; did you mean 'error'?" },
+    { "fsync -> error EI0",
+      "f.rules:1:16: expected the name of an error such as EIO, got 'EI0'; did you mean 'EIO'?" },
+    { "fsync -> error",
+      "f.rules:1:15: expected the name of an error such as EIO, the line ends here" },
+    { "fsync", "f.rules:1:6: expected '->', or path, process, volume, uid, gid, pid, offset, size, "
+               "after, nth, every, probability, seed or times, the line ends here" },
+    { "fsync,-> error EIO", "f.rules:1:7: expected an operation such as fsync, read-ops, "
+                            "write-ops, sync-ops or *, got '->'" },
+    { "fsync path \"x -> error EIO",
+      "f.rules:1:12: the text that begins here has no '\"' at its end" },
     { "fsync path \"\" -> error EIO", "f.rules:1:12: a text must not be empty" },
     { "fsync path -> error EIO", "f.rules:1:12: expected path, got '->'" },
-    { "fsync nth 0 -> error EIO", "f.rules:1:11: nth must be a whole number, 1 to 9223372036854775807, got '0'" },
+    { "fsync nth 0 -> error EIO",
+      "f.rules:1:11: nth must be a whole number, 1 to 9223372036854775807, got '0'" },
     { "fsync nth 1 nth 2 -> error EIO", "f.rules:1:13: 'nth' is there twice" },
     { "fsync path a path b -> error EIO", "f.rules:1:14: 'path' is there twice" },
-    { "fsync offset 9..3 -> error EIO", "f.rules:1:14: offset must be a number such as 4096, or a range such as 0..511 or 4096.., got '9..3'" },
-    { "fsync uid 99999999999999999999 -> error EIO", "f.rules:1:11: uid must be a number such as 4096, or a range such as 0..511 or 4096.., got '99999999999999999999'" },
-    { "fsync probability 101% -> error EIO", "f.rules:1:19: probability must be a percentage, 0% to 100%, got '101%'" },
-    { "fsync probability 1 -> error EIO", "f.rules:1:19: probability must be a percentage, 0% to 100%, got '1'" },
-    { "fsync probability -1% -> error EIO", "f.rules:1:19: probability must be a percentage, 0% to 100%, got '-1%'" },
-    { "fsync probability nan% -> error EIO", "f.rules:1:19: probability must be a percentage, 0% to 100%, got 'nan%'" },
+    { "fsync offset 9..3 -> error EIO", "f.rules:1:14: offset must be a number such as 4096, or a "
+                                        "range such as 0..511 or 4096.., got '9..3'" },
+    { "fsync uid 99999999999999999999 -> error EIO",
+      "f.rules:1:11: uid must be a number such as 4096, or a range such as 0..511 or 4096.., got "
+      "'99999999999999999999'" },
+    { "fsync probability 101% -> error EIO",
+      "f.rules:1:19: probability must be a percentage, 0% to 100%, got '101%'" },
+    { "fsync probability 1 -> error EIO",
+      "f.rules:1:19: probability must be a percentage, 0% to 100%, got '1'" },
+    { "fsync probability -1% -> error EIO",
+      "f.rules:1:19: probability must be a percentage, 0% to 100%, got '-1%'" },
+    { "fsync probability nan% -> error EIO",
+      "f.rules:1:19: probability must be a percentage, 0% to 100%, got 'nan%'" },
     { "fsync -> short 5", "f.rules:1:10: 'short' is for readv and writev alone" },
     { "readv -> torn 5", "f.rules:1:10: 'torn' is for writev alone" },
     { "* -> flip", "f.rules:1:6: 'flip' is for readv and writev alone" },
-    { "writev -> short 0", "f.rules:1:17: how many bytes 'short' leaves must be a whole number, 1 to 1073741824, got '0'" },
-    { "writev -> short", "f.rules:1:16: expected how many bytes 'short' leaves, the line ends here" },
+    { "writev -> short 0", "f.rules:1:17: how many bytes 'short' leaves must be a whole number, 1 "
+                           "to 1073741824, got '0'" },
+    { "writev -> short",
+      "f.rules:1:16: expected how many bytes 'short' leaves, the line ends here" },
     { "writev -> torn 1 then short 1", "f.rules:1:23: only one of short, flip and torn" },
     { "writev -> torn 1 then delay 1s", "f.rules:1:23: 'delay' must come before 'torn'" },
     { "writev -> error EIO then delay 1s", "f.rules:1:26: nothing can come after 'error'" },
-    { "open -> delay 1s than error EIO", "f.rules:1:18: expected 'then' or the end of the line, got 'than'; did you mean 'then'?" },
-    { "open -> delay 2h", "f.rules:1:15: a delay must be a time such as 100ms or 2s, at most 60m, got '2h'" },
-    { "open -> delay 61m", "f.rules:1:15: a delay must be a time such as 100ms or 2s, at most 60m, got '61m'" },
-    { "open -> delay 1s then delay 1s then delay 1s then delay 1s then delay 1s", "f.rules:1:65: at most 4 things can happen one after the other" },
-    { "open -> hang name a/b", "f.rules:1:22: the name of what hangs must be of letters, digits, '_', '.' and '-'" },
+    { "open -> delay 1s than error EIO",
+      "f.rules:1:18: expected 'then' or the end of the line, got 'than'; did you mean 'then'?" },
+    { "open -> delay 2h",
+      "f.rules:1:15: a delay must be a time such as 100ms or 2s, at most 60m, got '2h'" },
+    { "open -> delay 61m",
+      "f.rules:1:15: a delay must be a time such as 100ms or 2s, at most 60m, got '61m'" },
+    { "open -> delay 1s then delay 1s then delay 1s then delay 1s then delay 1s",
+      "f.rules:1:65: at most 4 things can happen one after the other" },
+    { "open -> hang name a/b",
+      "f.rules:1:22: the name of what hangs must be of letters, digits, '_', '.' and '-'" },
     { "open path a\x01 -> error EIO", "f.rules:1:11: there must be no control characters" },
-    { "opne -> error EIO\nopen -> error EIO\nopen -> eror EIO", "f.rules:1:1: expected an operation such as fsync, read-ops, write-ops, sync-ops or *, got 'opne'; did you mean 'open'?\n"
-      "f.rules:3:9: expected error, delay, hang, short, flip or torn, got 'eror'; did you mean 'error'?" },
+    { "opne -> error EIO\nopen -> error EIO\nopen -> eror EIO",
+      "f.rules:1:1: expected an operation such as fsync, read-ops, write-ops, sync-ops or *, got "
+      "'opne'; did you mean 'open'?\n"
+      "f.rules:3:9: expected error, delay, hang, short, flip or torn, got 'eror'; did you mean "
+      "'error'?" },
 };
 
 START_TEST (what_is_wrong_is_named_with_its_place)
@@ -104,7 +135,8 @@ END_TEST
 
 START_TEST (many_lines)
 {
-    static const char text[] = "# rules\n\n  # more\nopen -> error EIO\r\n\tcreate -> hang\nreadv -> short 1";
+    static const char text[] =
+        "# rules\n\n  # more\nopen -> error EIO\r\n\tcreate -> hang\nreadv -> short 1";
     g_autofree char *error = NULL;
     struct rules *rules = parse (text, &error);
 
@@ -148,7 +180,8 @@ START_TEST (there_are_limits)
     for (int i = 0; i < 30; i++)
         g_string_append (text, "x\n");
     ck_assert_ptr_null (parse (text->str, &errors));
-    ck_assert_ptr_nonnull (strstr (errors, "\nf.rules: more than 20 lines are wrong: the rest was not read"));
+    ck_assert_ptr_nonnull (
+        strstr (errors, "\nf.rules: more than 20 lines are wrong: the rest was not read"));
 }
 END_TEST
 
@@ -156,8 +189,10 @@ END_TEST
 START_TEST (any_bytes)
 {
     static const char *const pieces[] = {
-        "open", ",", " ", "->", "error", " EIO", "\n", "\"", "\\", "path", "nth 1 ", "#", "1%", "probability ", "then", "delay ",
-        "9ms", "hang ", "name ", "x", "\x01", "\xff", "*", "write-ops", "-", "seed", "0..", "size ", "torn ", "writev ", "short 1 ",
+        "open", ",",     " ",      "->",    "error", " EIO",         "\n",       "\"",
+        "\\",   "path",  "nth 1 ", "#",     "1%",    "probability ", "then",     "delay ",
+        "9ms",  "hang ", "name ",  "x",     "\x01",  "\xff",         "*",        "write-ops",
+        "-",    "seed",  "0..",    "size ", "torn ", "writev ",      "short 1 ",
     };
     struct random_source chance = { 20261121 };
     unsigned read = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
 /* Under a scheduler time is ours, threads take turns, and a seed decides. */
-#include "core/clock.h"
-#include "core/random.h"
-#include "core/scheduler.h"
-#include "core/thread.h"
-#include "core/timer.h"
+#include "core/time/clock.h"
+#include "core/time/random.h"
+#include "core/time/scheduler.h"
+#include "core/time/thread.h"
+#include "core/time/timer.h"
 
 #include "../program.h"
 #include <glib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
 /* Threads that come before others. */
-#include "core/thread.h"
+#include "core/time/thread.h"
 #include "../program.h"
 
 #include <errno.h>

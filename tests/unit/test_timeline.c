@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
 /* Timelines: records from several threads become whole requests, whatever order they come in. */
-#include "core/stack.h"
+#include "core/edge/stack.h"
 #include "mock.h"
-#include "trace/recording.h"
+#include "trace/timeline/recording.h"
 
 #include "../program.h"
 #include <errno.h>
 #include <unistd.h>
 
-/* --- translators: one that answers on another thread, one that asks two at once, one that works in the background ------------ */
+/* --- translators: one that answers on another thread, a fan-out, one with background work --- */
 
-/* Calls that the other thread is to answer. Not glib's queue: the thread sanitizer doesn't see its locks. */
+/* Calls that the other thread is to answer. Not glib's queue: the thread sanitizer doesn't see its
+ * locks. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t more;
@@ -83,8 +84,8 @@ both_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-both_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-               dict_t *xdata)
+both_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *buf, dict_t *xdata)
 {
     if (__atomic_sub_fetch ((int *) frame->local, 1, __ATOMIC_ACQ_REL) == 0)
         STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
@@ -95,7 +96,8 @@ static const struct xlator_api both_api = { .type = "test/both", .fops = { .stat
 static unsigned behind; /* background requests under way; atomic */
 
 static void
-behind_done (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+behind_done (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+             struct iatt *buf, dict_t *xdata)
 {
     stack_done (frame->root);
     __atomic_sub_fetch (&behind, 1, __ATOMIC_RELEASE);
@@ -111,7 +113,8 @@ behind_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     STACK_WIND (&root->frames[0], behind_done, FIRST_CHILD (this), stat, &(loc_t){ 0 }, NULL);
 }
 
-static const struct xlator_api behind_api = { .type = "test/behind", .fops = { .stat = behind_stat } };
+static const struct xlator_api behind_api = { .type = "test/behind",
+                                              .fops = { .stat = behind_stat } };
 
 struct stack {
     xlator_t leaf, upper;
@@ -202,7 +205,8 @@ START_TEST (answer_on_another_thread_is_told)
     ck_assert_uint_eq (counts.seen, 1);
     ck_assert_uint_eq (counts.at_start + counts.at_end + counts.broken + counts.lost, 0);
 
-    g_autofree char *text = print (TIMELINE_TEXT), *folded = print (TIMELINE_FOLDED), *json = print (TIMELINE_JSON);
+    g_autofree char *text = print (TIMELINE_TEXT), *folded = print (TIMELINE_FOLDED),
+                    *json = print (TIMELINE_JSON);
     HAS (text, "upper: stat = -1 ENOSPC (answered on answerer)");
     ck_assert_uint_eq (count_of (text, "      leaf: stat = -1 ENOSPC (answered on answerer)"), 2);
     HAS (folded, ";upper:stat;leaf:stat ");
@@ -227,7 +231,8 @@ START_TEST (background_work_is_under_its_cause)
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 2);
 
-    g_autofree char *text = print (TIMELINE_TEXT), *json = print (TIMELINE_JSON), *folded = print (TIMELINE_FOLDED);
+    g_autofree char *text = print (TIMELINE_TEXT), *json = print (TIMELINE_JSON),
+                    *folded = print (TIMELINE_FOLDED);
     HAS (text, "\n    request ");
     HAS (text, "in the background, caused by request ");
     ck_assert_uint_eq (count_of (text, "\nrequest "), 1);
@@ -377,28 +382,42 @@ no_path (const gfid_t *gfid, void *data)
 }
 
 static call_frame_t frames[4];
-static xlator_t volumes[4] = { { .name = "fuse" }, { .name = "a" }, { .name = "b" }, { .name = "c" } };
+static xlator_t volumes[4] = {
+    { .name = "fuse" }, { .name = "a" }, { .name = "b" }, { .name = "c" }
+};
 
 static struct ring_record
 wind (unsigned depth, uint64_t ticks)
 {
-    return (struct ring_record){ .ticks = ticks, .request = 7, .kind = RING_WIND, .op = FOP_stat, .top = depth == 1, .thread = depth,
-                                 .wind = { &frames[depth], &frames[depth - 1], &volumes[depth - 1], &volumes[depth], 0 } };
+    return (struct ring_record){ .ticks = ticks,
+                                 .request = 7,
+                                 .kind = RING_WIND,
+                                 .op = FOP_stat,
+                                 .top = depth == 1,
+                                 .thread = depth,
+                                 .wind = { &frames[depth], &frames[depth - 1], &volumes[depth - 1],
+                                           &volumes[depth], 0 } };
 }
 
 static struct ring_record
 unwind (unsigned depth, uint64_t begin, uint64_t ticks)
 {
-    return (struct ring_record){ .ticks = ticks, .request = 7, .kind = RING_UNWIND, .op = FOP_stat, .thread = 9,
+    return (struct ring_record){ .ticks = ticks,
+                                 .request = 7,
+                                 .kind = RING_UNWIND,
+                                 .op = FOP_stat,
+                                 .thread = 9,
                                  .unwind = { &frames[depth], &volumes[depth], begin, 5, 0 } };
 }
 
 /* However the threads' records are put one behind the other, the request is the same. */
 START_TEST (records_in_any_order_are_one_request)
 {
-    const struct ring_record records[] = { wind (1, 10), wind (2, 20), wind (3, 30), unwind (3, 30, 40), unwind (2, 20, 50),
-                                           unwind (1, 10, 60) };
-    struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal), note_whole, no_path, NULL);
+    const struct ring_record records[] = { wind (1, 10),       wind (2, 20),
+                                           wind (3, 30),       unwind (3, 30, 40),
+                                           unwind (2, 20, 50), unwind (1, 10, 60) };
+    struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal),
+                                                 note_whole, no_path, NULL);
     GRand *rand = g_rand_new_with_seed (_i);
     guint order[6];
 
@@ -430,9 +449,11 @@ END_TEST
 /* Whichever record is lost, the request is handed on in the end, whole in itself. */
 START_TEST (lost_records_leave_a_balanced_request)
 {
-    const struct ring_record records[] = { wind (1, 10), wind (2, 20), wind (3, 30), unwind (3, 30, 40), unwind (2, 20, 50),
-                                           unwind (1, 10, 60) };
-    struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal), note_whole, no_path, NULL);
+    const struct ring_record records[] = { wind (1, 10),       wind (2, 20),
+                                           wind (3, 30),       unwind (3, 30, 40),
+                                           unwind (2, 20, 50), unwind (1, 10, 60) };
+    struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal),
+                                                 note_whole, no_path, NULL);
     struct running_now now = { 100, g_hash_table_new (g_int64_hash, g_int64_equal) };
 
     wholes = g_ptr_array_new_with_free_func ((GDestroyNotify) timeline_request_free);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
 /* Timers: called in the order in which they are due, and not when they were taken back. */
-#include "core/clock.h"
-#include "core/timer.h"
+#include "core/time/clock.h"
+#include "core/time/timer.h"
 
 #include "../program.h"
 #include "no-threads.h"

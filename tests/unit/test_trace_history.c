@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* The ring of debug/trace's records: threads write at once, somebody reads meanwhile, and no line is made of two. */
+/* The ring of debug/trace's records: threads write at once, somebody reads meanwhile, and no line
+ * is made of two. */
 #include "../../xlators/debug/trace/trace.h"
 
 #include "../program.h"
@@ -15,7 +16,9 @@ add (struct history *history, uint64_t number)
     call_stack_t root = { .unique = number };
     call_frame_t frame = { .root = &root };
     struct iatt iatt = { .ia_size = number };
-    const struct answer answer = { .op = FOP_stat, .frame = &frame, .op_ret = number, .buf = &iatt };
+    const struct answer answer = {
+        .op = FOP_stat, .frame = &frame, .op_ret = number, .buf = &iatt
+    };
 
     history_add_answer (history, &answer);
 }
@@ -42,7 +45,10 @@ check_lines (struct history *history)
         unsigned long unique = 0, op_ret = 1, size = 2;
         const char *at = strstr (lines[n], "trace_stat_cbk: ");
 
-        ck_assert_msg (at && sscanf (at, "trace_stat_cbk: %lu: (op_ret=%lu, gfid=%*s size=%lu)", &unique, &op_ret, &size) == 3,
+        ck_assert_msg (at
+                           && sscanf (at, "trace_stat_cbk: %lu: (op_ret=%lu, gfid=%*s size=%lu)",
+                                      &unique, &op_ret, &size)
+                                  == 3,
                        "'%s'", lines[n]);
         ck_assert_msg (unique == op_ret && op_ret == size, "'%s' is made of several", lines[n]);
     }

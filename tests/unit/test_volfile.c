@@ -30,7 +30,8 @@ static const struct malformed malformed[] = {
     { "volume x\n type a/b\nvolume y\n type a/b\nend-volume\n",
       { { 1, 8, "no 'end-volume' before the next volume, at line 3" } } },
     { BRICK BRICK, { { 5, 8, "volume 'b': defined again, first at line 1" } } },
-    { "volume x\n type a/b\n type a/c\nend-volume", { { 3, 2, "a second type, the first is at line 2" } } },
+    { "volume x\n type a/b\n type a/c\nend-volume",
+      { { 3, 2, "a second type, the first is at line 2" } } },
     { BRICK "volume x\n type a/b\n subvolumes b\n subvolumes b\nend-volume",
       { { 8, 2, "a second 'subvolumes'" } } },
     { "volume x\n type a/b\n option k v\n option k w\nend-volume",
@@ -47,38 +48,47 @@ static const struct malformed malformed[] = {
     { "volume x\n option k v\n type a/b\nend-volume", { { 2, 2, "option 'k' before the type" } } },
     { "volume x\n type a/b\n optoin k v\nend-volume",
       { { 3, 2,
-          "unknown statement 'optoin': must be type, option, subvolumes or end-volume; did you mean 'option'?" } } },
+          "unknown statement 'optoin': must be type, option, subvolumes or end-volume; did you "
+          "mean 'option'?" } } },
     { "volume x\n type a/b c\nend-volume",
       { { 2, 11, "stray word 'c': a value with spaces must be in quotes" } } },
     { "volume x\n type a/b\n Option k v\nend-volume", { { 3, 2, "'Option'" } } },
     { "foo\n" BRICK, { { 1, 1, "unknown statement 'foo' outside of a volume" } } },
     { "Volume b\n type a/b\nend-volume",
-      { { 1, 1, "did you mean 'volume'?" }, { 2, 2, "'type' outside" }, { 3, 1, "'end-volume' outside" } } },
+      { { 1, 1, "did you mean 'volume'?" },
+        { 2, 2, "'type' outside" },
+        { 3, 1, "'end-volume' outside" } } },
     { BRICK "type a/b", { { 5, 1, "'type' outside of a volume" } } },
     { BRICK "option a b", { { 5, 1, "'option' outside of a volume" } } },
-    { BRICK "end-volume\nfoo", { { 5, 1, "'end-volume' outside of a volume" }, { 6, 1, "'foo'" } } },
+    { BRICK "end-volume\nfoo",
+      { { 5, 1, "'end-volume' outside of a volume" }, { 6, 1, "'foo'" } } },
     { BRICK "volume x\n type a/b\n subvolumes c\nend-volume",
       { { 7, 13, "volume 'x': subvolume 'c' is not defined" } } },
     { "volume brick\n type a/b\nend-volume volume x type a/b\n subvolumes brikc\nend-volume",
       { { 4, 13, "subvolume 'brikc' is not defined; did you mean 'brick'?" } } },
     { "volume x\n type a/b\n subvolumes b\nend-volume\n" BRICK,
       { { 3, 13, "subvolume 'b' is defined later, at line 5: define it before 'x'" } } },
-    { "volume x\n type a/b\n subvolumes x\nend-volume", { { 3, 13, "can't be a subvolume of itself" } } },
+    { "volume x\n type a/b\n subvolumes x\nend-volume",
+      { { 3, 13, "can't be a subvolume of itself" } } },
     { "volume x type a/b subvolumes y end-volume\nvolume y type a/b subvolumes x end-volume",
       { { 1, 30, "subvolume 'y' (line 2) stands on 'x' itself: the volumes form a circle" } } },
     { "volume x type a/b subvolumes y end-volume\nvolume z type a/b subvolumes x end-volume\n"
       "volume y type a/b subvolumes z end-volume",
       { { 1, 30, "subvolume 'y' (line 3) stands on 'x' itself: the volumes form a circle" } } },
-    { BRICK "volume x\n type a/b\n subvolumes y\nend-volume\nvolume y\n type a/b\n subvolumes b\nend-volume",
+    { BRICK "volume x\n type a/b\n subvolumes y\nend-volume\nvolume y\n type a/b\n subvolumes "
+            "b\nend-volume",
       { { 7, 13, "subvolume 'y' is defined later, at line 9: define it before 'x'" } } },
-    { "// one volume\n" BRICK "/* volume */\n", { { 1, 1, "'//': a comment begins with '#'" }, { 6, 1, "'/*': a comment" } } },
-    { "volume x\n type a/b // type of x\nend-volume", { { 2, 11, "'//': a comment begins with '#'" } } },
+    { "// one volume\n" BRICK "/* volume */\n",
+      { { 1, 1, "'//': a comment begins with '#'" }, { 6, 1, "'/*': a comment" } } },
+    { "volume x\n type a/b // type of x\nend-volume",
+      { { 2, 11, "'//': a comment begins with '#'" } } },
     { "volume x\n type a/b\n option k\u00a0v\nend-volume",
       { { 3, 10, "a space that doesn't separate words (U+00A0): write an ordinary one" } } },
     { "volume x\n type a/b\n option k\u200b v\nend-volume", { { 3, 10, "(U+200B)" } } },
     { BRICK "volume x\n type a/b\n subvolumes b b\nend-volume",
       { { 7, 15, "subvolume 'b' is named twice" } } },
-    { "volume x\n type mount/fuse\nend-volume", { { 2, 7, "type 'mount/fuse' can't be in a volfile" } } },
+    { "volume x\n type mount/fuse\nend-volume",
+      { { 2, 7, "type 'mount/fuse' can't be in a volfile" } } },
     { "volume x\n type posix\nend-volume", { { 2, 7, "type 'posix' must be CATEGORY/NAME" } } },
     { "volume x\n type ../a\nend-volume", { { 2, 7, "must be CATEGORY/NAME" } } },
     { "volume x\n type a/..\nend-volume", { { 2, 7, "must be CATEGORY/NAME" } } },
@@ -90,24 +100,30 @@ static const struct malformed malformed[] = {
     { "volume \"\"\n type a/b\nend-volume", { { 1, 8, "'' can't be a volume's name" } } },
     { "volume ..\n type a/b\nend-volume", { { 1, 8, "'..' can't be a volume's name" } } },
     { "volume \"a b\"\n type a/b\nend-volume", { { 1, 8, "can't be a volume's name" } } },
-    { "volume a\x1b[31m\n type a/b\nend-volume", { { 1, 8, "'a\\x1b[31m' can't be a volume's name" } } },
+    { "volume a\x1b[31m\n type a/b\nend-volume",
+      { { 1, 8, "'a\\x1b[31m' can't be a volume's name" } } },
     { "volume x\n type a/b\n option k `date`\nend-volume",
       { { 3, 11, "shell commands are never run from a volfile" } } },
     { "volume x\n type a/b\n option k `date -u \"+%s\"`\nend-volume",
       { { 3, 11, "shell commands are never run" } } },
-    { "volume x\n type a/b\n option k `date\nend-volume", { { 3, 11, "shell commands are never run" } } },
+    { "volume x\n type a/b\n option k `date\nend-volume",
+      { { 3, 11, "shell commands are never run" } } },
     { "volume x\n type a/b\n option k \"`date`\"\nend-volume",
       { { 3, 12, "shell commands are never run" } } },
     { "volume x\n type a/b\n option k \"abc\nend-volume",
       { { 3, 11, "the '\"' is not closed on its line" } } },
-    { "volume x\n type a/b\n option k \"abc", { { 1, 8, "no 'end-volume'" }, { 3, 11, "not closed" } } },
-    { "volume x\n type a/b\n option k \"abc\\", { { 1, 8, "no 'end-volume'" }, { 3, 11, "not closed" } } },
-    { "volume x\n type a/b\n option k a\\b\nend-volume", { { 3, 12, "a '\\' outside of quotes" } } },
+    { "volume x\n type a/b\n option k \"abc",
+      { { 1, 8, "no 'end-volume'" }, { 3, 11, "not closed" } } },
+    { "volume x\n type a/b\n option k \"abc\\",
+      { { 1, 8, "no 'end-volume'" }, { 3, 11, "not closed" } } },
+    { "volume x\n type a/b\n option k a\\b\nend-volume",
+      { { 3, 12, "a '\\' outside of quotes" } } },
     { "volume x\n type a/b\n option k a\"b c\"\nend-volume",
       { { 3, 12, "quotes must enclose a whole word" } } },
     { "volume x\n type a/b\n option k \"a\"b\nend-volume",
       { { 3, 14, "quotes must enclose a whole word" } } },
-    { "volume x\n typ a/b\nend-volume\nvolume y\n type a/b\n option k\nend-volume\nvolume z\n type a/b\n subvolumes q\nend-volume",
+    { "volume x\n typ a/b\nend-volume\nvolume y\n type a/b\n option k\nend-volume\nvolume z\n type "
+      "a/b\n subvolumes q\nend-volume",
       { { 1, 8, "no type" },
         { 2, 2, "did you mean 'type'" },
         { 6, 2, "incomplete" },
@@ -126,10 +142,12 @@ check_problems (const struct volfile *volfile, const struct malformed *wanted)
         const struct problem *got = volfile->problems->pdata[i];
 
         ck_assert_msg (i < n, "one more problem: %d:%d: %s", got->line, got->column, got->text);
-        ck_assert_msg (got->line == wanted->problems[i].line && got->column == wanted->problems[i].column
+        ck_assert_msg (got->line == wanted->problems[i].line
+                           && got->column == wanted->problems[i].column
                            && strstr (got->text, wanted->problems[i].part),
                        "got %d:%d: %s\nnot %d:%d: %s", got->line, got->column, got->text,
-                       wanted->problems[i].line, wanted->problems[i].column, wanted->problems[i].part);
+                       wanted->problems[i].line, wanted->problems[i].column,
+                       wanted->problems[i].part);
     }
     ck_assert_uint_eq (volfile->problems->len, n);
     ck_assert (volfile_has_errors (volfile));
@@ -147,10 +165,12 @@ END_TEST
 
 START_TEST (nul_bytes)
 {
-    static const char text[] = "volume x\n type `a/b`\n option k a\0b\0c\n option l \"\0\"\nend-volume";
+    static const char text[] =
+        "volume x\n type `a/b`\n option k a\0b\0c\n option l \"\0\"\nend-volume";
     struct volfile *volfile = volfile_parse ("x.vol", text, sizeof text - 1);
 
-    check_problems (volfile, &(struct malformed){ "", { { 3, 12, "not text: there is a NUL byte" } } });
+    check_problems (volfile,
+                    &(struct malformed){ "", { { 3, 12, "not text: there is a NUL byte" } } });
     volfile_free (volfile);
 }
 END_TEST
@@ -167,7 +187,8 @@ START_TEST (well_formed)
                                "volume second type x/y end-volume\n"
                                "volume top\n type a/b\n subvolumeS my-posix\n second\nend-volume";
     static const char *const options[][2] = {
-        { "directory", "/srv/a \"b\" \\ `c`" }, { "a#b", "c#d" }, { "keyword", "volume" }, { "empty", "" },
+        { "directory", "/srv/a \"b\" \\ `c`" }, { "a#b", "c#d" }, { "keyword", "volume" },
+        { "empty", "" },
     };
     struct volfile *volfile = volfile_parse ("x.vol", text, strlen (text));
     const struct volfile_volume *first, *top;
@@ -213,8 +234,8 @@ END_TEST
 /* However a file is cut off: no crash. */
 START_TEST (each_prefix)
 {
-    static const char text[] =
-        BRICK "volume x # c\n type \"a/b\"\n option k `x` \\ \"a\\\"b\" \"volume\nsubvolumes b x\nend-volume";
+    static const char text[] = BRICK "volume x # c\n type \"a/b\"\n option k `x` \\ \"a\\\"b\" "
+                                     "\"volume\nsubvolumes b x\nend-volume";
 
     for (size_t size = 0; size <= sizeof text; size++)
         volfile_free (volfile_parse ("x.vol", text, size));

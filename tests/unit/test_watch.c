@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* Listening on the edge: who is told of what, in which order, with which times; and what a failed answer leaves behind. */
-#include "core/stack.h"
-#include "core/watch.h"
+/* Listening on the edge: who is told of what, in which order, with which times; and what a failed
+ * answer leaves behind. */
+#include "core/edge/stack.h"
+#include "core/edge/watch.h"
 #include "mock.h"
 
 #include "../program.h"
 #include <unistd.h>
 
-/* --- translators: a leaf that fails or takes its time, one that passes on, one that hands on, one that asks twice ----------- */
+/* --- translators: leaf that fails or is slow, pass on, hand on, fan-out --- */
 
 static bool leaf_fails;
 static gulong nap; /* microseconds */
@@ -36,8 +37,8 @@ pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-               dict_t *xdata)
+pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *buf, dict_t *xdata)
 {
     STACK_UNWIND (stat, frame, op_ret, op_ret < 0 ? ESTALE : 0, buf, xdata);
 }
@@ -64,8 +65,8 @@ again_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-again_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-                dict_t *xdata)
+again_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct iatt *buf, dict_t *xdata)
 {
     int *rounds = frame->local;
     loc_t loc = { 0 };
@@ -119,7 +120,7 @@ ask (struct stack *s)
     return sync_stat (s->client, &loc, NULL, NULL);
 }
 
-/* --- a watcher that writes down -------------------------------------------------------------------- */
+/* --- a watcher that writes down --------------------------------------------------------------- */
 
 static GString *story;
 static uint64_t whole[3], own[3]; /* nanoseconds of leaf, middle, upper */
@@ -130,7 +131,8 @@ note_wind (const struct watch_event *event)
 {
     ck_assert_ptr_nonnull (event->call);
     ck_assert_int_eq (event->call->op, FOP_stat);
-    g_string_append_printf (story, "%s>%s%s ", event->caller->name, event->callee->name, event->tail ? "!" : "");
+    g_string_append_printf (story, "%s>%s%s ", event->caller->name, event->callee->name,
+                            event->tail ? "!" : "");
 }
 
 static void
@@ -145,7 +147,9 @@ note_unwind (const struct watch_event *event)
         }
 }
 
-static const struct watcher noter = { .name = "noter", .wants_call = true, .wind = note_wind, .unwind = note_unwind };
+static const struct watcher noter = {
+    .name = "noter", .wants_call = true, .wind = note_wind, .unwind = note_unwind
+};
 
 /* What is told of one request. */
 static char *
@@ -156,7 +160,7 @@ story_of (struct stack *s, int expected)
     return g_string_free (g_steal_pointer (&story), FALSE);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 START_TEST (each_wind_is_told_and_each_unwind)
 {
@@ -165,7 +169,8 @@ START_TEST (each_wind_is_told_and_each_unwind)
 
     watch_set (s->all, &noter, true);
     told = story_of (s, 0);
-    ck_assert_str_eq (told, "client>upper upper>middle middle>leaf middle<leaf=0 upper<middle=0 client<upper=0 ");
+    ck_assert_str_eq (
+        told, "client>upper upper>middle middle>leaf middle<leaf=0 upper<middle=0 client<upper=0 ");
     stack_free (s);
 }
 END_TEST
@@ -204,7 +209,9 @@ START_TEST (who_hands_its_request_on_is_answered_for_too)
 
     watch_set (s->all, &noter, true);
     told = story_of (s, 0);
-    ck_assert_str_eq (told, "client>upper upper>middle! middle>leaf! middle<leaf=0 upper<middle=0 client<upper=0 ");
+    ck_assert_str_eq (
+        told,
+        "client>upper upper>middle! middle>leaf! middle<leaf=0 upper<middle=0 client<upper=0 ");
     stack_free (s);
 }
 END_TEST
@@ -216,8 +223,10 @@ START_TEST (a_frame_that_winds_again_is_told_each_time)
 
     watch_set (s->all, &noter, true);
     told = story_of (s, 0);
-    ck_assert_str_eq (told, "client>upper upper>middle middle>leaf middle<leaf=0 upper<middle=0 upper>middle middle>leaf "
-                            "middle<leaf=0 upper<middle=0 upper>middle middle>leaf middle<leaf=0 upper<middle=0 client<upper=0 ");
+    ck_assert_str_eq (told, "client>upper upper>middle middle>leaf middle<leaf=0 upper<middle=0 "
+                            "upper>middle middle>leaf "
+                            "middle<leaf=0 upper<middle=0 upper>middle middle>leaf middle<leaf=0 "
+                            "upper<middle=0 client<upper=0 ");
     stack_free (s);
 }
 END_TEST
@@ -232,7 +241,8 @@ START_TEST (time_is_told_apart_from_that_of_children)
     nap = 200000;
     g_free (story_of (s, 0));
     nap = 0;
-    ck_assert_uint_ge (whole[0], 199980000); /* in the first second a tick is known to a ten-thousandth */
+    ck_assert_uint_ge (whole[0], 199980000); /* in the first second a tick is known to a
+                                                ten-thousandth */
     ck_assert_uint_ge (whole[2], rounds * 199980000);
     ck_assert_uint_eq (own[0], whole[0]);
     ck_assert_uint_lt (own[1], whole[1] / 2);
@@ -249,12 +259,14 @@ START_TEST (a_failed_answer_leaves_its_errno_in_the_frame)
     watch_set (s->all, &noter, true);
     leaf_fails = true;
     told = story_of (s, -ESTALE);
-    ck_assert_str_eq (told, "client>upper upper>middle middle>leaf middle<leaf=-5 upper<middle=-116 client<upper=-116 ");
+    ck_assert_str_eq (told, "client>upper upper>middle middle>leaf middle<leaf=-5 "
+                            "upper<middle=-116 client<upper=-116 ");
     stack_free (s);
 }
 END_TEST
 
-/* What the frames of the last request said; kept from the callback of the top, when all have answered. */
+/* What the frames of the last request said; kept from the callback of the top, when all have
+ * answered. */
 static int errnos[3];
 
 static void
@@ -292,7 +304,8 @@ END_TEST
 START_TEST (work_knows_the_request_that_caused_it)
 {
     struct stack *s = stack_of (&pass_api, &pass_api);
-    call_stack_t *first = stack_new (&s->upper), *second = stack_new_like (&s->middle, &first->frames[0]);
+    call_stack_t *first = stack_new (&s->upper),
+                 *second = stack_new_like (&s->middle, &first->frames[0]);
 
     ck_assert_uint_eq (second->caused_by, first->unique);
     stack_done (second);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* The pool of threads (core/work.h): they come as there is work, and end with the last user. */
-#include "core/clock.h"
-#include "core/thread.h"
-#include "core/work.h"
+/* The pool of threads (core/work/work.h): they come as there is work, and end with the last
+ * user. */
+#include "core/time/clock.h"
+#include "core/time/thread.h"
+#include "core/work/work.h"
 
 #include "../program.h"
 #include <glib.h>
@@ -13,7 +14,8 @@
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned here, most_here, done, meet; /* lock; meet: so many have to be there at a time before one goes on */
+    unsigned here, most_here, done, meet; /* lock; meet: so many have to be there at a time before
+                                             one goes on */
     bool met;                             /* lock */
 } meeting = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -110,7 +112,8 @@ START_TEST (what_is_blocked_never_keeps_the_thread_of_another)
             ck_assert_int_eq (thread_new (&threads[i], "bring", bring_blocked, NULL), 0);
         for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
             thread_join (threads[i]);
-        ck_assert_msg (work_wait (clock_now () + 20000 * MS), "in round %u %u of %u have no thread", round, work_count ().waiting, meeting.meet);
+        ck_assert_msg (work_wait (clock_now () + 20000 * MS), "in round %u %u of %u have no thread",
+                       round, work_count ().waiting, meeting.meet);
         ck_assert_uint_eq (meeting.done, meeting.meet);
     }
     work_leave ();

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Every translator is whole: it loads and describes itself, has a manual page, a volfile of its own, and exports nothing
-# but xlator_api.
+# Every translator is complete: it loads and describes itself, has a manual page, a volfile of its
+# own, and exports nothing but xlator_api.
 . "$(dirname "$0")/../mount/lib.sh"
 need_command nm
 
@@ -16,14 +16,17 @@ for dir in "$SOURCE_DIR"/xlators/*/*/; do
     expect_match "the list of translators has it" "^ *$type " "$("$WINDLASS" help)"
 
     ls "$SOURCE_DIR"/man/"$page".* >/dev/null 2>&1 || fail "$type has no man/$page.*"
-    for option in $("$WINDLASS" help --man "$type" | sed -n 's/^\.B[A-Z]* *"\{0,1\}\([a-z][a-z0-9-]*\).*/\1/p'); do
+    for option in $("$WINDLASS" help --man "$type" |
+        sed -n 's/^\.B[A-Z]* *"\{0,1\}\([a-z][a-z0-9-]*\).*/\1/p'); do
         expect_match "the help has the option $option that the page has" "$option" "$help"
     done
 
     [ -e "$SOURCE_DIR/volfiles/$name.vol" ] || fail "$type has no volfiles/$name.vol"
-    grep -q "type $type" "$SOURCE_DIR/volfiles/$name.vol" || fail "volfiles/$name.vol doesn't use $type"
+    grep -q "type $type" "$SOURCE_DIR/volfiles/$name.vol" ||
+        fail "volfiles/$name.vol doesn't use $type"
 
     module=$(find "$BUILD_DIR/xlators/$(dirname "$type")" -name "$name.so" | head -n 1)
     [ -n "$module" ] || fail "no module of $type below $BUILD_DIR/xlators"
-    expect "what $module exports" xlator_api "$(nm -D --defined-only "$module" | sed 's/.* //' | grep -v '^_' | sort -u)"
+    expect "what $module exports" xlator_api \
+        "$(nm -D --defined-only "$module" | sed 's/.* //' | grep -v '^_' | sort -u)"
 done

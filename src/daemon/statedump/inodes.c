@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/statedump/internal.h"
 
-#include "core/itable.h"
+#include "core/data/itable.h"
 
 static const char *
 type_name (ia_type_t type)
 {
-    static const char *const names[] = { [IA_IFREG] = "regular", [IA_IFDIR] = "directory", [IA_IFLNK] = "link", [IA_IFBLK] = "block",
-                                         [IA_IFCHR] = "character", [IA_IFIFO] = "fifo", [IA_IFSOCK] = "socket" };
+    static const char *const names[] = {
+        [IA_IFREG] = "regular", [IA_IFDIR] = "directory", [IA_IFLNK] = "link",
+        [IA_IFBLK] = "block",   [IA_IFCHR] = "character", [IA_IFIFO] = "fifo",
+        [IA_IFSOCK] = "socket"
+    };
 
     return (unsigned) type < G_N_ELEMENTS (names) && names[type] ? names[type] : "none";
 }
@@ -17,9 +20,12 @@ append_inode (GString *out, const struct itable_entry *entry, unsigned number)
 {
     char gfid[GFID_TEXT_SIZE];
 
-    g_string_append_printf (out, "\n[xlator.mount.fuse.itable.%s.%u]\ngfid=%s\nnlookup=%" G_GUINT64_FORMAT "\nref=%d\nia_type=%d (%s)\n",
-                            entry->forgotten ? "lru" : "active", number, gfid_text (&entry->inode->gfid, gfid), entry->nlookup,
-                            entry->refs, entry->inode->ia_type, type_name (entry->inode->ia_type));
+    g_string_append_printf (
+        out,
+        "\n[xlator.mount.fuse.itable.%s.%u]\ngfid=%s\nnlookup=%" G_GUINT64_FORMAT
+        "\nref=%d\nia_type=%d (%s)\n",
+        entry->forgotten ? "lru" : "active", number, gfid_text (&entry->inode->gfid, gfid),
+        entry->nlookup, entry->refs, entry->inode->ia_type, type_name (entry->inode->ia_type));
 }
 
 static void
@@ -28,8 +34,11 @@ append_table (GString *out, const struct graph *graph, GArray *entries)
     size_t known, forgotten;
 
     itable_counts (graph->itable, &known, &forgotten);
-    g_string_append_printf (out, "\n[xlator.mount.fuse.itable]\nname=%s/inode\nactive_size=%zu\nlru_size=%zu\npurge_size=0\n"
-                            "invalidate_size=0\nshown=%u\n", graph->top->name, known - forgotten, forgotten, entries->len);
+    g_string_append_printf (
+        out,
+        "\n[xlator.mount.fuse.itable]\nname=%s/inode\nactive_size=%zu\nlru_size=%zu\npurge_size=0\n"
+        "invalidate_size=0\nshown=%u\n",
+        graph->top->name, known - forgotten, forgotten, entries->len);
     for (guint i = 0; i < entries->len; i++)
         append_inode (out, &g_array_index (entries, struct itable_entry, i), i + 1);
 }
@@ -49,7 +58,8 @@ append_contexts (GString *out, const struct graph *graph, GArray *entries)
             g_autofree char *path = inode_path (inode, NULL);
             char gfid[GFID_TEXT_SIZE];
 
-            g_string_append_printf (out, "\n[xlator.%s.inodectx.%u]\ngfid=%s\n", section, i + 1, gfid_text (&inode->gfid, gfid));
+            g_string_append_printf (out, "\n[xlator.%s.inodectx.%u]\ngfid=%s\n", section, i + 1,
+                                    gfid_text (&inode->gfid, gfid));
             dump_value (out, "path", path);
             xl->api->dumpops.inodectx (xl, inode, out);
         }
@@ -72,16 +82,20 @@ append_file (fd_t *fd, void *data)
     if (++files->count > DUMP_FILES)
         return;
     if (files->list)
-        g_string_append_printf (files->out, "\n[xlator.mount.fuse.fd.%u]\ngfid=%s\nflags=0%o\npid=%d\nref=%d\n", files->count,
-                                gfid_text (&fd->inode->gfid, gfid), fd->flags, fd->pid, __atomic_load_n (&fd->refs, __ATOMIC_RELAXED));
+        g_string_append_printf (files->out,
+                                "\n[xlator.mount.fuse.fd.%u]\ngfid=%s\nflags=0%o\npid=%d\nref=%d\n",
+                                files->count, gfid_text (&fd->inode->gfid, gfid), fd->flags,
+                                fd->pid, __atomic_load_n (&fd->refs, __ATOMIC_RELAXED));
     /* Of a file in .meta, which is another graph's, these translators know nothing. */
-    for (guint x = 0; files->contexts && fd->data == files->graph && x < files->graph->xlators->len; x++) {
+    for (guint x = 0; files->contexts && fd->data == files->graph && x < files->graph->xlators->len;
+         x++) {
         xlator_t *xl = files->graph->xlators->pdata[x];
         g_autofree char *section = dump_section_of (xl);
 
         if (!xl->ready || !xl->api->dumpops.fdctx)
             continue;
-        g_string_append_printf (files->out, "\n[xlator.%s.fdctx.%u]\ngfid=%s\n", section, files->count, gfid_text (&fd->inode->gfid, gfid));
+        g_string_append_printf (files->out, "\n[xlator.%s.fdctx.%u]\ngfid=%s\n", section,
+                                files->count, gfid_text (&fd->inode->gfid, gfid));
         xl->api->dumpops.fdctx (xl, fd, files->out);
     }
 }

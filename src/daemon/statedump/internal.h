@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inside the state dump: one file for each kind of section. All run on the main thread, so what they list is bounded. */
+/* Inside the state dump: one file for each kind of section. All run on the main thread, so what
+ * they list is bounded. */
 #ifndef WINDLASS_DAEMON_STATEDUMP_INTERNAL_H
 #define WINDLASS_DAEMON_STATEDUMP_INTERNAL_H
 
@@ -15,7 +16,8 @@ struct dump_wanted {
     char *path; /* the folder, or NULL: the usual one */
 };
 
-/* wanted.c: of windlassdump.PID.options or windlassdump.options in dir; everything where there is neither. */
+/* wanted.c: of windlassdump.PID.options or windlassdump.options in dir; everything where there is
+ * neither. */
 void dump_wanted_read (struct dump_wanted *ret_wanted, const char *dir);
 
 /* memory.c: mallinfo, Memory usage, mempool, iobuf */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/statedump/internal.h"
 
-#include "core/iobuf.h"
-#include "core/stack.h"
+#include "core/data/iobuf.h"
+#include "core/edge/stack.h"
 
 #include <malloc.h>
 
@@ -33,10 +33,15 @@ static void
 dump_pools (GString *out)
 {
     g_string_append (out, "\n[global.glusterfs - Memory usage]\nnum_types=0\n");
-    g_string_append_printf (out, "\n[mempool]\n-----=-----\npool-name=call_stack_t\nxlator-name=windlass\nactive-count=%u\n"
-                            "sizeof-type=%zu\npadded-sizeof=%zu\nsize=%zu\n", stack_count (), sizeof (call_stack_t), sizeof (call_stack_t),
-                            (size_t) stack_count_made () * sizeof (call_stack_t));
-    g_string_append_printf (out, "-----=-----\npool-name=call_stub_t\nxlator-name=windlass\nactive-count=%u\n", stack_count_kept ());
+    g_string_append_printf (
+        out,
+        "\n[mempool]\n-----=-----\npool-name=call_stack_t\nxlator-name=windlass\nactive-count=%u\n"
+        "sizeof-type=%zu\npadded-sizeof=%zu\nsize=%zu\n",
+        stack_count (), sizeof (call_stack_t), sizeof (call_stack_t),
+        (size_t) stack_count_made () * sizeof (call_stack_t));
+    g_string_append_printf (
+        out, "-----=-----\npool-name=call_stub_t\nxlator-name=windlass\nactive-count=%u\n",
+        stack_count_kept ());
 }
 
 void
@@ -48,5 +53,7 @@ dump_memory (GString *out, const struct dump_wanted *wanted)
     }
     /* Each thread has a few of its own, and there are no arenas. */
     if (wanted->iobuf)
-        g_string_append (out, "\n[iobuf.global]\niobuf_pool=of each thread\ndefault_page_size=4096\narena_cnt=0\n");
+        g_string_append (
+            out,
+            "\n[iobuf.global]\niobuf_pool=of each thread\ndefault_page_size=4096\narena_cnt=0\n");
 }

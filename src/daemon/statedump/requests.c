@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/statedump/internal.h"
 
-#include "core/seen.h"
+#include "core/report/request-snapshot.h"
 
 struct requests {
     GString *text;
@@ -13,13 +13,15 @@ append_frame (GString *out, const struct seen_request *seen, unsigned i, unsigne
 {
     const struct seen_frame *frame = &seen->frames[i];
 
-    g_string_append_printf (out, "\n[global.callpool.stack.%u.frame.%u]\nframe=%p\ntranslator=%s\nop=%s\ncomplete=0\n", stack, i + 1,
-                            (const void *) frame->frame, frame->xl->name, fop_name (frame->op));
+    g_string_append_printf (
+        out, "\n[global.callpool.stack.%u.frame.%u]\nframe=%p\ntranslator=%s\nop=%s\ncomplete=0\n",
+        stack, i + 1, (const void *) frame->frame, frame->xl->name, fop_name (frame->op));
     for (unsigned j = 0; j < seen->n; j++)
         if (seen->frames[j].frame == frame->parent)
             g_string_append_printf (out, "parent=%s\n", seen->frames[j].xl->name);
     if (frame->from)
-        g_string_append_printf (out, "wind_from=%s\nwind_from_place=%s:%d\n", frame->from->function, frame->from->file, frame->from->line);
+        g_string_append_printf (out, "wind_from=%s\nwind_from_place=%s:%d\n", frame->from->function,
+                                frame->from->file, frame->from->line);
     g_string_append_printf (out, "wind_to=%s\n", fop_name (frame->op));
     if (frame->last) {
         g_string_append (out, "waits_for=");
@@ -41,10 +43,15 @@ append_request (const call_stack_t *root, void *data)
     }
     process = g_string_new (NULL);
     process_append (process, seen.pid);
-    g_string_append_printf (requests->text, "\n[global.callpool.stack.%u]\ncallstack-creation-time=%lld.%09ld\nstack=%p\nuid=%u\ngid=%u\n"
-                            "pid=%d\nunique=%" G_GUINT64_FORMAT "\nlk-owner=%016" G_GINT64_MODIFIER "x\nctime=%lld.%09ld\nop=%s\ntype=1\n"
-                            "cnt=%u\n", ++requests->count, (long long) seen.ctime.tv_sec, seen.ctime.tv_nsec, (const void *) root, seen.uid,
-                            seen.gid, seen.pid, seen.unique, seen.lk_owner, (long long) seen.ctime.tv_sec, seen.ctime.tv_nsec,
+    g_string_append_printf (requests->text,
+                            "\n[global.callpool.stack.%u]\ncallstack-creation-time=%lld.%"
+                            "09ld\nstack=%p\nuid=%u\ngid=%u\n"
+                            "pid=%d\nunique=%" G_GUINT64_FORMAT "\nlk-owner=%016" G_GINT64_MODIFIER
+                            "x\nctime=%lld.%09ld\nop=%s\ntype=1\n"
+                            "cnt=%u\n",
+                            ++requests->count, (long long) seen.ctime.tv_sec, seen.ctime.tv_nsec,
+                            (const void *) root, seen.uid, seen.gid, seen.pid, seen.unique,
+                            seen.lk_owner, (long long) seen.ctime.tv_sec, seen.ctime.tv_nsec,
                             fop_name (seen.op), seen.n);
     dump_value (requests->text, "path", seen.path);
     dump_value (requests->text, "process", process->str);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* SIGUSR1: what goes on, written to a file. Sections, keys and their order are those of GlusterFS where they mean the same; those of a
- * translator have its name as well. */
+/* SIGUSR1: what goes on, written to a file. Sections, keys and their order are those of GlusterFS
+ * where they mean the same; those of a translator have its name as well. */
 #include "daemon/statedump/internal.h"
 
-#include "core/line.h"
+#include "core/base/printable.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,13 +55,15 @@ statedump (const struct running *running)
     struct dump_wanted wanted;
 
     dump_wanted_read (&wanted, dir);
-    path = g_strdup_printf ("%s/windlassdump.%d.dump.%lld", wanted.path ? wanted.path : dir, getpid (), (long long) time (NULL));
+    path = g_strdup_printf ("%s/windlassdump.%d.dump.%lld", wanted.path ? wanted.path : dir,
+                            getpid (), (long long) time (NULL));
     append_all (out, running, &wanted);
     if (!wanted.path)
         g_mkdir_with_parents (dir, 0700);
     g_free (wanted.path);
     /* Written beside it, and renamed: nobody sees half of it. */
-    if (g_file_set_contents_full (path, out->str, out->len, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
+    if (g_file_set_contents_full (path, out->str, out->len, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
+                                  &error))
         gf_log (NULL, GF_LOG_INFO, "state dumped to '%s'", path);
     else
         gf_log (NULL, GF_LOG_ERROR, "can't dump the state to '%s': %s", path, error->message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/statedump/internal.h"
 
-#include "trace/numbers.h"
+#include "trace/metrics/numbers.h"
 
 char *
 dump_section_of (const xlator_t *xl)
@@ -26,8 +26,14 @@ append_latency (GString *out, const xlator_t *xl)
         if (!any)
             g_string_append_printf (out, "\n[%s.latency]\n", xl->name);
         any = true;
-        g_string_append_printf (out, "%s.latency.%s=AVG:%f CNT:%" G_GUINT64_FORMAT " TOTAL:%" G_GUINT64_FORMAT " MIN:%" G_GUINT64_FORMAT
-                                " MAX:%" G_GUINT64_FORMAT "\n", xl->name, op == FOP_readv ? "READ" : op == FOP_writev ? "WRITE" : name,
+        g_string_append_printf (out,
+                                "%s.latency.%s=AVG:%f CNT:%" G_GUINT64_FORMAT
+                                " TOTAL:%" G_GUINT64_FORMAT " MIN:%" G_GUINT64_FORMAT
+                                " MAX:%" G_GUINT64_FORMAT "\n",
+                                xl->name,
+                                op == FOP_readv    ? "READ"
+                                : op == FOP_writev ? "WRITE"
+                                                   : name,
                                 (double) sum.sum / sum.count, sum.count, sum.sum, sum.min, sum.max);
     }
 }

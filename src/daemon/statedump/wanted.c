@@ -27,8 +27,9 @@ flag_of (struct dump_wanted *wanted, const char *key)
         const char *key;
         bool *flag;
     } flags[] = {
-        { "mem", &wanted->mem }, { "iobuf", &wanted->iobuf }, { "callpool", &wanted->callpool }, { "priv", &wanted->priv },
-        { "fd", &wanted->fd }, { "inode", &wanted->inode }, { "inodectx", &wanted->inodectx }, { "fdctx", &wanted->fdctx },
+        { "mem", &wanted->mem }, { "iobuf", &wanted->iobuf }, { "callpool", &wanted->callpool },
+        { "priv", &wanted->priv }, { "fd", &wanted->fd }, { "inode", &wanted->inode },
+        { "inodectx", &wanted->inodectx }, { "fdctx", &wanted->fdctx },
         { "history", &wanted->history },
     };
 
@@ -53,9 +54,13 @@ read_line (struct dump_wanted *wanted, const char *file, char *line)
     if (value && strcmp (line, "path") == 0 && g_path_is_absolute (value)) {
         g_free (wanted->path);
         wanted->path = g_strdup (value);
-    } else if (!value || (!on && strcmp (value, "no") != 0) || (!flag && strcmp (line, "all") != 0)) {
-        gf_log (NULL, GF_LOG_WARNING, "%s: '%s=%s' is ignored: a line is yes or no for all, mem, iobuf, callpool, priv, fd, inode, "
-                "inodectx, fdctx or history, or the path of a folder", file, line, value ? value : "");
+    } else if (!value || (!on && strcmp (value, "no") != 0)
+               || (!flag && strcmp (line, "all") != 0)) {
+        gf_log (NULL, GF_LOG_WARNING,
+                "%s: '%s=%s' is ignored: a line is yes or no for all, mem, iobuf, callpool, priv, "
+                "fd, inode, "
+                "inodectx, fdctx or history, or the path of a folder",
+                file, line, value ? value : "");
     } else if (flag) {
         *flag = on;
     } else {
@@ -70,7 +75,8 @@ read_file (struct dump_wanted *wanted, const char *file)
     g_auto (GStrv) lines = NULL;
 
     /* The main thread must not wait for a pipe. */
-    if (!g_file_test (file, G_FILE_TEST_IS_REGULAR) || !g_file_get_contents (file, &text, NULL, NULL))
+    if (!g_file_test (file, G_FILE_TEST_IS_REGULAR)
+        || !g_file_get_contents (file, &text, NULL, NULL))
         return false;
     set_all (wanted, false);
     lines = g_strsplit (text, "\n", -1);

@@ -9,9 +9,9 @@
 
 #ifdef HAVE_FUNCTION_GRAPH
 
-#include "core/suggest.h"
-#include "core/ticks.h"
-#include "core/translator.h"
+#include "core/base/suggest.h"
+#include "core/time/ticks.h"
+#include "core/edge/translator.h"
 #include "trace/functions/internal.h"
 
 #include <fnmatch.h>
@@ -21,7 +21,8 @@ struct functions functions;
 
 /* --- can it? --- */
 
-/* A processor that keeps a copy of all return addresses would end the program at the first one that differs. */
+/* A processor that keeps a copy of all return addresses would end the program at the first one that
+ * differs. */
 static bool
 returns_are_guarded (void)
 {
@@ -38,7 +39,9 @@ returns_are_guarded (void)
 const char *
 functions_missing (void)
 {
-    return returns_are_guarded () ? "the processor guards the stack's return addresses here (user shadow stack)" : NULL;
+    return returns_are_guarded ()
+             ? "the processor guards the stack's return addresses here (user shadow stack)"
+             : NULL;
 }
 
 bool
@@ -133,7 +136,9 @@ globs_check (const GPtrArray *globs, GString *answer)
         if (!matches) {
             g_autofree char *near = suggest_text (suggest_near (glob, names));
 
-            g_string_append_printf (answer, "no function is called '%s', of %u that can be traced%s", glob, names->len, near);
+            g_string_append_printf (answer,
+                                    "no function is called '%s', of %u that can be traced%s", glob,
+                                    names->len, near);
             return -ENOENT;
         }
     }
@@ -146,10 +151,12 @@ static int
 apply (GString *answer)
 {
     const char *what = NULL;
-    int r = patch_apply ((struct patch_module *const *) functions.modules->pdata, functions.modules->len, &what);
+    int r = patch_apply ((struct patch_module *const *) functions.modules->pdata,
+                         functions.modules->len, &what);
 
     if (r < 0)
-        g_string_append_printf (answer, "the system refuses %s: %s; nothing was changed", what, g_strerror (-r));
+        g_string_append_printf (answer, "the system refuses %s: %s; nothing was changed", what,
+                                g_strerror (-r));
     return r;
 }
 
@@ -202,7 +209,8 @@ start_check (const struct functions_wish *wish, GString *answer)
         functions.modules = sites_modules_new ();
     sites_find (functions.modules);
     if (functions.modules->len == 0) {
-        g_string_append (answer, "functions can't be traced here: neither the program nor a module has room at its functions' entries");
+        g_string_append (answer, "functions can't be traced here: neither the program nor a module "
+                                 "has room at its functions' entries");
         return -EOPNOTSUPP;
     }
     return globs_check (wish->globs, answer);
@@ -272,7 +280,10 @@ functions_stop (GString *answer)
     left = sites_count ().on;
     g_string_append (answer, "the trace was stopped\n");
     if (left > 0)
-        g_string_append_printf (answer, "%zu functions keep their call, which does nothing now: a debugger has a breakpoint there\n", left);
+        g_string_append_printf (answer,
+                                "%zu functions keep their call, which does nothing now: a debugger "
+                                "has a breakpoint there\n",
+                                left);
     return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which requests are traced. It listens on the edge: where a request that is meant is wound, or answered, the thread's gate is
- * opened for what is called there, and closed where another one is. So it is open on each thread that goes on with the request.
+ * Which requests are traced. It listens on the edge: where a request that is meant is wound, or
+ * answered, the thread's gate is opened for what is called there, and closed where another one is.
+ * So it is open on each thread that goes on with the request.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -9,8 +10,8 @@
 
 #ifdef HAVE_FUNCTION_GRAPH
 
-#include "core/opset.h"
-#include "core/watch.h"
+#include "core/table/opset.h"
+#include "core/edge/watch.h"
 #include "trace/functions/internal.h"
 
 #include <errno.h>
@@ -19,7 +20,8 @@
 
 #define REQUESTS 4096 /* whose path matched, at most; more push others out */
 
-/* Written by the main thread while nobody listens, but for those who are late: atomic. Texts are never freed. */
+/* Written by the main thread while nobody listens, but for those who are late: atomic. Texts are
+ * never freed. */
 static struct {
     const xlator_t *translators[FUNCTIONS_GATE_MAX];
     const char *paths[FUNCTIONS_GATE_MAX];
@@ -70,7 +72,8 @@ pid_fits (pid_t pid)
 
         if (wanted == pid)
             return true;
-        if (wanted > 0 && pid > 0 && (syscall (SYS_tgkill, (pid_t) wanted, pid, 0) == 0 || errno == EPERM))
+        if (wanted > 0 && pid > 0
+            && (syscall (SYS_tgkill, (pid_t) wanted, pid, 0) == 0 || errno == EPERM))
             return true;
     }
     return false;
@@ -95,15 +98,17 @@ path_fits (uint64_t request, const struct call *call)
 static bool
 event_fits (const struct watch_event *event, const call_frame_t *frame)
 {
-    return frames_fit (frame) && pid_fits (event->frame->root->pid) && path_fits (event->frame->root->unique, event->call);
+    return frames_fit (frame) && pid_fits (event->frame->root->pid)
+        && path_fits (event->frame->root->unique, event->call);
 }
 
 /* --- listening --- */
 
 /*
- * Above all that is called next. Between here and there are the functions of core/watch.c that tell us, which are never inlined: on
- * a wind tell_wind, watch_wind, and wind_with_FOP, which calls the fop; on an unwind watch_unwind, perhaps unwind_with_FOP, and
- * watched_FOP_cbk, which calls the callback, or who called that.
+ * Above all that is called next. Between here and there are the functions of core/edge/watch.c that
+ * tell us, which are never inlined: on a wind tell_wind, watch_wind, and wind_with_FOP, which calls
+ * the fop; on an unwind watch_unwind, perhaps unwind_with_FOP, and watched_FOP_cbk, which calls the
+ * callback, or who called that.
  */
 #pragma GCC diagnostic ignored "-Wframe-address"
 #define STACK_OF_NEXT ((uint64_t) (uintptr_t) __builtin_frame_address (3))
@@ -123,28 +128,35 @@ gate_unwind (const struct watch_event *event)
 {
     const bool last = !event->frame->parent || !event->frame->parent->parent;
 
-    if (event_fits (event, last && !load (&gate.by_translator) ? event->frame : event->frame->parent))
+    if (event_fits (event,
+                    last && !load (&gate.by_translator) ? event->frame : event->frame->parent))
         hook_gate_open (STACK_OF_NEXT, event->frame->root);
     else
         hook_gate_close (STACK_OF_NEXT, NULL);
 }
 
-static const struct watcher watcher = { .name = "functions", .wind = gate_wind, .unwind = gate_unwind };
-static const struct watcher path_watcher = { .name = "functions by path", .wants_call = true, .wind = gate_wind, .unwind = gate_unwind };
+static const struct watcher watcher = { .name = "functions",
+                                        .wind = gate_wind,
+                                        .unwind = gate_unwind };
+static const struct watcher path_watcher = {
+    .name = "functions by path", .wants_call = true, .wind = gate_wind, .unwind = gate_unwind
+};
 
 bool
 gate_is_wanted (const struct functions_gate *wanted)
 {
-    return wanted->ops || (wanted->translators && wanted->translators->len) || (wanted->paths && wanted->paths->len)
-           || (wanted->pids && wanted->pids->len);
+    return wanted->ops || (wanted->translators && wanted->translators->len)
+        || (wanted->paths && wanted->paths->len) || (wanted->pids && wanted->pids->len);
 }
 
 void
 gate_begin (const struct functions_gate *wanted)
 {
     for (unsigned i = 0; i < FUNCTIONS_GATE_MAX; i++) {
-        store (&gate.translators[i], i < wanted->translators->len ? wanted->translators->pdata[i] : NULL);
-        store (&gate.paths[i], i < wanted->paths->len ? g_intern_string (wanted->paths->pdata[i]) : NULL);
+        store (&gate.translators[i],
+               i < wanted->translators->len ? wanted->translators->pdata[i] : NULL);
+        store (&gate.paths[i],
+               i < wanted->paths->len ? g_intern_string (wanted->paths->pdata[i]) : NULL);
         store (&gate.pids[i], i < wanted->pids->len ? g_array_index (wanted->pids, int64_t, i) : 0);
     }
     for (unsigned i = 0; i < REQUESTS; i++)

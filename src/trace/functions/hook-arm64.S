@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The entry and the return of traced functions on AArch64: see hook.h, and hook-x86.S for the unwinder's expression. */
+/* The entry and the return of traced functions on AArch64: see hook.h, and hook-x86.S for the
+ * unwinder's expression. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -8,8 +9,8 @@
 
     .text
 
-/* Comes from the room before a function's entry. x30: that entry; x9: where the function returns to; x10 to x17 are nobody's.
- * An unwinder in here is told of the function's caller alone. */
+/* Comes from the room before a function's entry. x30: that entry; x9: where the function returns
+ * to; x10 to x17 are nobody's. An unwinder in here is told of the function's caller alone. */
     .globl hook_entry
     .hidden hook_entry
     .type hook_entry, %function
@@ -35,7 +36,8 @@ hook_entry:
     bl hook_enter
     mov x30, x0
     ldp x8, x17, [sp, #80]
-    /* On past the branch that led here: one instruction, after "bti c" or "bti jc" where there is one. */
+    /* On past the branch that led here: one instruction, after "bti c" or "bti jc" where there is
+     * one. */
     ldr w10, [x17]
     mov w11, #0x245f
     movk w11, #0xd503, lsl #16

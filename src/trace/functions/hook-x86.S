@@ -11,9 +11,10 @@
     .text
 
 /*
- * Comes from the room before a function's entry. (%rsp): that entry; 8(%rsp): where the function returns to. All registers that
- * may have an argument in them are kept, and those that somebody's assembly may count on. The caller of this "signal handler"
- * is at the very entry, not after a call: the unwinder must not look at the instruction before.
+ * Comes from the room before a function's entry. (%rsp): that entry; 8(%rsp): where the function
+ * returns to. All registers that may have an argument in them are kept, and those that somebody's
+ * assembly may count on. The caller of this "signal handler" is at the very entry, not after a
+ * call: the unwinder must not look at the instruction before.
  */
     .globl hook_entry
     .hidden hook_entry
@@ -38,7 +39,8 @@ hook_entry:
     mov SAVED+8(%rsp), %rdx
     call hook_enter
     mov %rax, SAVED+8(%rsp)
-    /* On past the jump that led here: two bytes, or what was endbr64 or is it again, whose other half no instruction begins with. */
+    /* On past the jump that led here: two bytes, or what was endbr64 or is it again, whose other
+     * half no instruction begins with. */
     mov SAVED(%rsp), %rdi
     lea 2(%rdi), %rsi
     lea 4(%rdi), %rdx
@@ -63,8 +65,9 @@ hook_entry:
 /*
  * Where a traced function returns to. The results in %rax, %rdx and the vector registers are kept.
  *
- * An unwinder that comes here (gdb's, the crash report's) finds the way on in the thread's struct hook_open. Which thread, it
- * doesn't know; so the expression looks through all of them for the slot that the function returned from:
+ * An unwinder that comes here (gdb's, the crash report's) finds the way on in the thread's struct
+ * hook_open. Which thread, it doesn't know; so the expression looks through all of them for the
+ * slot that the function returned from:
  *
  *   slot = CFA - 8                          its content is hook_return
  *   thread = *&hook_threads                 which is found from hook_return, 16 bytes before it
@@ -82,7 +85,8 @@ hook_return_here:
     .cfi_startproc
     .cfi_def_cfa %rsp, 0
     .cfi_escape 0x16, 0x10, 0x30    /* DW_CFA_val_expression, return address, length */
-    .cfi_escape 0x38, 0x1c, 0x12    /*    lit8 minus dup: slot, twice, since libgcc can't pick the first of a stack */
+    .cfi_escape 0x38, 0x1c, 0x12    /* lit8 minus dup: slot, twice, since libgcc can't pick the
+                                       first of a stack */
     .cfi_escape 0x12, 0x06          /* 02 dup deref: hook_return */
     .cfi_escape 0x08, 16, 0x1c      /* 04 const1u 16 minus */
     .cfi_escape 0x12, 0x06, 0x22    /* 07 dup deref plus: &hook_threads */

@@ -28,7 +28,7 @@ struct hook_thread *hook_threads;
 
 static __thread struct hook_thread *self __attribute__ ((tls_model ("initial-exec")));
 
-/* --- the kernel, past the C library: it may be what is being traced, and a sanitizer may stand before it --- */
+/* --- the kernel, past the C library, which may be traced or intercepted by a sanitizer --- */
 
 static long
 call_kernel (long number, long a, long b, long c, long d)
@@ -53,7 +53,10 @@ call_kernel (long number, long a, long b, long c, long d)
     register long x4 __asm__ ("x4") = -1;
     register long x5 __asm__ ("x5") = 0;
 
-    __asm__ volatile ("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
     return x0;
 #endif
 }
@@ -61,12 +64,14 @@ call_kernel (long number, long a, long b, long c, long d)
 void *
 hook_map (size_t size)
 {
-    const long at = call_kernel (SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+    const long at = call_kernel (SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
 
     return at < 0 && at > -4096 ? NULL : (void *) at;
 }
 
-/* As ticks_now: but a hook can't call the C library, which may use any register, so without a counter it is dear. */
+/* As ticks_now: but a hook can't call the C library, which may use any register, so without a
+ * counter it is dear. */
 static inline uint64_t
 hook_ticks (void)
 {
@@ -92,11 +97,13 @@ hook_ticks (void)
 static struct hook_thread *
 thread_again (int32_t id)
 {
-    for (struct hook_thread *thread = __atomic_load_n (&hook_threads, __ATOMIC_ACQUIRE); thread; thread = hook_next (thread)) {
+    for (struct hook_thread *thread = __atomic_load_n (&hook_threads, __ATOMIC_ACQUIRE); thread;
+         thread = hook_next (thread)) {
         int32_t nobody = 0;
 
         if (load (&thread->id) == 0
-            && __atomic_compare_exchange_n (&thread->id, &nobody, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            && __atomic_compare_exchange_n (&thread->id, &nobody, id, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_RELAXED))
             return thread;
     }
     return NULL;
@@ -119,7 +126,8 @@ thread_new (int32_t id)
     first = __atomic_load_n (&hook_threads, __ATOMIC_RELAXED);
     do
         thread->open[0].ret = (uintptr_t) first;
-    while (!__atomic_compare_exchange_n (&hook_threads, &first, thread, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    while (!__atomic_compare_exchange_n (&hook_threads, &first, thread, false, __ATOMIC_RELEASE,
+                                         __ATOMIC_RELAXED));
     return thread;
 }
 
@@ -162,7 +170,8 @@ hook_self (void)
 
 /* --- calls --- */
 
-/* May it be of interest? A gate that was left behind, because the stack is no longer so deep, closes. */
+/* May it be of interest? A gate that was left behind, because the stack is no longer so deep,
+ * closes. */
 static inline uint64_t
 gate_look (struct hook_thread *thread, uint64_t slot)
 {
@@ -195,7 +204,8 @@ hook_enter (uint64_t function, uint64_t slot, uint64_t ret)
     } else {
         open->slot = slot;
         open->ret = ret;
-        open->function = function | (uint64_t) (open - thread->open - 1) << 48 | gate_look (thread, slot);
+        open->function = function | (uint64_t) (open - thread->open - 1) << 48
+                       | gate_look (thread, slot);
         ret = (uintptr_t) hook_return;
         open->begin = hook_ticks ();
         __atomic_store_n (&thread->top, open, __ATOMIC_RELEASE);
@@ -243,7 +253,8 @@ hook_leave (uint64_t slot)
     ret = open->ret;
     if (end < open->begin)
         end = open->begin; /* another processor's clock is a little behind */
-    if (open->begin >= load (&hook.start) && !(open->function & HOOK_ASIDE) && end - open->begin >= load (&hook.min))
+    if (open->begin >= load (&hook.start) && !(open->function & HOOK_ASIDE)
+        && end - open->begin >= load (&hook.min))
         call_record (thread, open, end);
     __atomic_store_n (&thread->top, open - 1, __ATOMIC_RELEASE);
     atomic_signal_fence (memory_order_seq_cst);

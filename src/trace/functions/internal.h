@@ -25,8 +25,8 @@ void gate_end (void);
 
 /* threads.c */
 
-/* Readies each thread's ring for calls of that size, and gives those of threads that are gone to others. Nothing is recorded
- * before hook.start is set. */
+/* Readies each thread's ring for calls of that size, and gives those of threads that are gone to
+ * others. Nothing is recorded before hook.start is set. */
 void threads_begin (uint64_t calls);
 
 /* All that there ever were, the first one first. g_free it. */

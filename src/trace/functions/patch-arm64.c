@@ -5,8 +5,8 @@
  *   off   nop
  *   on    b room     mov x9, x30; bl page
  *
- * A nop and a branch may take each other's place while others run them: the architecture says so. A function that begins
- * with a landing pad (bti) has the instruction after it.
+ * A nop and a branch may take each other's place while others run them: the architecture says so. A
+ * function that begins with a landing pad (bti) has the instruction after it.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -51,7 +51,8 @@ void
 patch_look (struct patch_site *site)
 {
     site->entry = site->room + ROOM;
-    site->jump = (at (site->entry) & ~UINT32_C (0x80)) == 0xd503245f ? site->entry + 4 : site->entry;
+    site->jump = (at (site->entry) & ~UINT32_C (0x80)) == 0xd503245f ? site->entry + 4
+                                                                     : site->entry;
     site->on = patch_is_on (site);
     site->taken = (at (site->jump) & 0xffe0001f) == 0xd4200000; /* brk */
     if (!site->on && at (site->jump) != NOP)
@@ -90,7 +91,8 @@ patch_room (const struct patch_site *site, const void *page)
     return true;
 }
 
-/* One step is enough; it is the second on the way in, when all see the room, and the first on the way out. */
+/* One step is enough; it is the second on the way in, when all see the room, and the first on the
+ * way out. */
 bool
 patch_step (const struct patch_site *site, int step, bool in)
 {

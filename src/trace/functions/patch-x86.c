@@ -6,11 +6,13 @@
  *   half way   90 f9   nop; stc      the carry flag says nothing at a function's entry
  *   on         eb f9   jmp -7        to the room: e8 ........ call page
  *
- * Each step changes one byte. A thread that is between the two bytes, or saw the first change alone, does stc or nop and goes on.
+ * Each step changes one byte. A thread that is between the two bytes, or saw the first change
+ * alone, does stc or nop and goes on.
  *
- * Or with -fpatchable-function-entry=5,5 -fcf-protection=branch: five bytes of room, and endbr64 at the entry, which does nothing
- * where branches aren't guarded. No thread is in the midst of that one instruction, and the jump takes its first two bytes
- * at once: they are never on both sides of what a processor stores as a whole, or it is left alone.
+ * Or with -fpatchable-function-entry=5,5 -fcf-protection=branch: five bytes of room, and endbr64 at
+ * the entry, which does nothing where branches aren't guarded. No thread is in the midst of that
+ * one instruction, and the jump takes its first two bytes at once: they are never on both sides of
+ * what a processor stores as a whole, or it is left alone.
  *
  *   off        f3 0f 1e fa   endbr64
  *   on         eb f9 1e fa   jmp -7
@@ -33,7 +35,8 @@
 #define ENDBR_HALF 0x0ff3 /* as it is read from memory */
 #define JUMP_BOTH 0xf9eb
 
-static const uint8_t nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, long_nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const uint8_t nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 },
+                     long_nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
 /* What is there was endbr64. */
 static bool
@@ -122,8 +125,8 @@ patch_step (const struct patch_site *site, int step, bool in)
 
     if (is_whole (site))
         return step == (in ? 0 : 1)
-               || __atomic_compare_exchange_n ((uint16_t *) at, &before, in ? JUMP_BOTH : ENDBR_HALF, false, __ATOMIC_SEQ_CST,
-                                               __ATOMIC_SEQ_CST);
+            || __atomic_compare_exchange_n ((uint16_t *) at, &before, in ? JUMP_BOTH : ENDBR_HALF,
+                                            false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     if (in && step == 0)
         return (at[0] == 0x90 || at[0] == 0x66) && (at[1] == BACK || change (at + 1, 0x90, BACK));
     if (in)

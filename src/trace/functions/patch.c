@@ -41,7 +41,8 @@ patch_barrier (void)
 static void *
 page_at (uintptr_t address, size_t size)
 {
-    void *page = mmap ((void *) address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void *page = mmap ((void *) address, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
     if (page == MAP_FAILED)
         return NULL;
@@ -56,7 +57,8 @@ static int
 page_make (struct patch_module *module)
 {
     const size_t size = sysconf (_SC_PAGESIZE);
-    const uintptr_t first = module->sites[0].room & -size, last = module->sites[module->count - 1].room & -size;
+    const uintptr_t first = module->sites[0].room & -size,
+                    last = module->sites[module->count - 1].room & -size;
     const uintptr_t reach = PATCH_REACH - (last - first);
     void *page = NULL;
 
@@ -83,7 +85,8 @@ static int
 module_protect (struct patch_module *module, bool open)
 {
     const size_t size = sysconf (_SC_PAGESIZE), bytes = 16; /* of room and entry */
-    const uintptr_t first = module->sites[0].room & -size, end = (module->sites[module->count - 1].room + bytes + size - 1) & -size;
+    const uintptr_t first = module->sites[0].room & -size,
+                    end = (module->sites[module->count - 1].room + bytes + size - 1) & -size;
 
     if (mprotect ((void *) first, end - first, PROT_READ | PROT_EXEC | (open ? PROT_WRITE : 0)) < 0)
         return -errno;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls put into functions that run, and taken out again, while threads are in them. What this processor does is in
- * patch-x86.c and patch-arm64.c.
+ * Calls put into functions that run, and taken out again, while threads are in them. What this
+ * processor does is in patch-x86.c and patch-arm64.c.
  *
- * Each function is compiled with room before its entry, and with something at the entry that does nothing. The call is written
- * into the room while nobody can come there, and stays there for ever. Then, in steps that any processor may see early or late,
- * the entry becomes a jump back into the room. Each step changes what one instruction fetch reads at once, and whatever mixture
- * of steps a thread meets does nothing or calls. Between two steps membarrier has each processor forget what it fetched. So
- * nobody is stopped, and nothing traps, which a debugger would hear of.
+ * Each function is compiled with room before its entry, and with something at the entry that does
+ * nothing. The call is written into the room while nobody can come there, and stays there for ever.
+ * Then, in steps that any processor may see early or late, the entry becomes a jump back into the
+ * room. Each step changes what one instruction fetch reads at once, and whatever mixture of steps a
+ * thread meets does nothing or calls. Between two steps membarrier has each processor forget what
+ * it fetched. So nobody is stopped, and nothing traps, which a debugger would hear of.
  */
 #ifndef WINDLASS_TRACE_FUNCTIONS_PATCH_H
 #define WINDLASS_TRACE_FUNCTIONS_PATCH_H
@@ -39,11 +40,13 @@ struct patch_module {
 /* Finds out what there is at site->room. */
 void patch_look (struct patch_site *site);
 
-/* Makes each site of the modules be what it is wanted to be, as far as it can: where a debugger has a breakpoint it is left as
- * it is, and on says so. 0; or a negative errno when the kernel refuses, nothing was changed, and *ret_what was. */
+/* Makes each site of the modules be what it is wanted to be, as far as it can: where a debugger has
+ * a breakpoint it is left as it is, and on says so. 0; or a negative errno when the kernel refuses,
+ * nothing was changed, and *ret_what was. */
 int patch_apply (struct patch_module *const *modules, size_t count, const char **ret_what);
 
-/* Has all processors that run this process see what was written, as data and as instructions. 0, or a negative errno. */
+/* Has all processors that run this process see what was written, as data and as instructions. 0, or
+ * a negative errno. */
 int patch_barrier (void);
 
 /* --- of the processor --- */

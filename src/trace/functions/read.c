@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What was recorded, in pieces. Threads go on meanwhile, and overwrite what is old. Of each thread, first what goes on is noted,
- * then what ended; so each call that ended is in one that is known, but those that began since, which are left out.
+ * What was recorded, in pieces. Threads go on meanwhile, and overwrite what is old. Of each thread,
+ * first what goes on is noted, then what ended; so each call that ended is in one that is known,
+ * but those that began since, which are left out.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -9,15 +10,16 @@
 
 #ifdef HAVE_FUNCTION_GRAPH
 
-#include "core/ticks.h"
-#include "trace/calls.h"
+#include "core/time/ticks.h"
+#include "trace/functions/calls.h"
 #include "trace/functions/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert (sizeof (struct hook_call) == sizeof (struct calls_one), "what is sent is what was recorded");
+_Static_assert(sizeof (struct hook_call) == sizeof (struct calls_one),
+               "what is sent is what was recorded");
 
 /* Where the next piece begins. */
 struct place {
@@ -35,16 +37,18 @@ place_parse (const char *text, struct place *place)
 {
     int end = 0;
 
-    return sscanf (text, PLACE " " PLACE " " PLACE " " PLACE " " PLACE " " PLACE "%n", &place->session, &place->thread,
-                   &place->threads, &place->next, &place->end, &place->until, &end) == 6
-           && text[end] == '\0';
+    return sscanf (text, PLACE " " PLACE " " PLACE " " PLACE " " PLACE " " PLACE "%n",
+                   &place->session, &place->thread, &place->threads, &place->next, &place->end,
+                   &place->until, &end)
+            == 6
+        && text[end] == '\0';
 }
 
 static char *
 place_text (const struct place *place)
 {
-    return g_strdup_printf (PLACE " " PLACE " " PLACE " " PLACE " " PLACE " " PLACE, place->session, place->thread, place->threads,
-                            place->next, place->end, place->until);
+    return g_strdup_printf (PLACE " " PLACE " " PLACE " " PLACE " " PLACE " " PLACE, place->session,
+                            place->thread, place->threads, place->next, place->end, place->until);
 }
 
 /* --- what is the same for all threads --- */
@@ -61,10 +65,12 @@ read_functions (GString *out)
             const struct patch_site *site = &module->patch.sites[j];
 
             if (site->name)
-                g_string_append_printf (out, "function %" G_GINT64_MODIFIER "x %s\n", (uint64_t) site->entry, site->name);
+                g_string_append_printf (out, "function %" G_GINT64_MODIFIER "x %s\n",
+                                        (uint64_t) site->entry, site->name);
             else
-                g_string_append_printf (out, "function %" G_GINT64_MODIFIER "x %s+0x%" G_GINT64_MODIFIER "x\n", (uint64_t) site->entry,
-                                        file, (uint64_t) (site->entry - module->base));
+                g_string_append_printf (
+                    out, "function %" G_GINT64_MODIFIER "x %s+0x%" G_GINT64_MODIFIER "x\n",
+                    (uint64_t) site->entry, file, (uint64_t) (site->entry - module->base));
         }
     }
 }
@@ -117,7 +123,8 @@ read_open (const struct hook_thread *thread, uint64_t until, GString *out)
     }
     for (guint i = 0; i < calls->len; i++) {
         const struct hook_call call = g_array_index (calls, struct hook_call, i);
-        const struct hook_call again = open_copy (&thread->open[HOOK_CALL_DEPTH (call.function) + 1]);
+        const struct hook_call again = open_copy (
+            &thread->open[HOOK_CALL_DEPTH (call.function) + 1]);
 
         if (again.begin != call.begin || again.function != call.function)
             g_array_set_size (calls, i);
@@ -130,7 +137,8 @@ read_open (const struct hook_thread *thread, uint64_t until, GString *out)
 static uint64_t
 thread_first (const struct hook_thread *thread)
 {
-    const uint64_t head = __atomic_load_n (&thread->head, __ATOMIC_ACQUIRE), room = thread->mask; /* one is being written */
+    /* one is being written */
+    const uint64_t head = __atomic_load_n (&thread->head, __ATOMIC_ACQUIRE), room = thread->mask;
 
     return MAX (thread->base, head > room ? head - room : 0);
 }
@@ -142,7 +150,8 @@ thread_start (const struct hook_thread *thread, struct place *place, GString *ou
 
     thread_name (thread, name, sizeof name);
     place->until = ticks_now ();
-    g_string_append_printf (out, "thread %d " PLACE " %s\n", thread->id, __atomic_load_n (&thread->deep, __ATOMIC_RELAXED) - thread->base_deep,
+    g_string_append_printf (out, "thread %d " PLACE " %s\n", thread->id,
+                            __atomic_load_n (&thread->deep, __ATOMIC_RELAXED) - thread->base_deep,
                             name);
     read_open (thread, place->until, out);
     place->next = thread->base;
@@ -153,7 +162,8 @@ thread_start (const struct hook_thread *thread, struct place *place, GString *ou
 static void
 read_calls (const struct hook_thread *thread, struct place *place, size_t size, GString *out)
 {
-    const uint64_t first = MAX (place->next, MIN (thread_first (thread), place->end)), lost = first - place->next;
+    const uint64_t first = MAX (place->next, MIN (thread_first (thread), place->end)),
+                   lost = first - place->next;
     const uint64_t count = MIN (place->end - first, MAX (size / sizeof (struct hook_call), 1));
     g_autofree struct hook_call *calls = g_new (struct hook_call, count + 1);
     uint64_t whole, kept = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The compiler lists the room of each function in a section, which is in memory as all data is; where it is, the section
- * headers say, which are in the file alone. The file may have been replaced since it was loaded: it counts only if its build
- * id is that of what is loaded, or neither has one; and patch_look has the last word on each site.
+ * The compiler lists the room of each function in a section, which is in memory as all data is;
+ * where it is, the section headers say, which are in the file alone. The file may have been
+ * replaced since it was loaded: it counts only if its build id is that of what is loaded, or
+ * neither has one; and patch_look has the last word on each site.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -26,7 +27,8 @@ struct elf {
     const char *bytes;
     size_t size;
     const ElfW (Ehdr) *head;
-    const ElfW (Shdr) *sections; /* head->e_shnum of them, all in bytes, as far as they have bytes */
+    const ElfW (Shdr) *sections; /* head->e_shnum of them, all in bytes, as far as they have
+                                    bytes */
 };
 
 static bool
@@ -40,13 +42,16 @@ elf_parse (struct elf *elf)
 {
     const ElfW (Ehdr) *head = elf->head = (const void *) elf->bytes;
 
-    if (elf->size < sizeof *head || memcmp (head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_ident[EI_CLASS] != ELFCLASS64
-        || head->e_shentsize != sizeof *elf->sections || head->e_shoff % sizeof (uint64_t) != 0
-        || !is_inside (elf, head->e_shoff, (uint64_t) head->e_shnum * sizeof *elf->sections) || head->e_shstrndx >= head->e_shnum)
+    if (elf->size < sizeof *head || memcmp (head->e_ident, ELFMAG, SELFMAG) != 0
+        || head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_shentsize != sizeof *elf->sections
+        || head->e_shoff % sizeof (uint64_t) != 0
+        || !is_inside (elf, head->e_shoff, (uint64_t) head->e_shnum * sizeof *elf->sections)
+        || head->e_shstrndx >= head->e_shnum)
         return false;
     elf->sections = (const void *) (elf->bytes + head->e_shoff);
     for (unsigned i = 0; i < head->e_shnum; i++)
-        if (elf->sections[i].sh_type != SHT_NOBITS && !is_inside (elf, elf->sections[i].sh_offset, elf->sections[i].sh_size))
+        if (elf->sections[i].sh_type != SHT_NOBITS
+            && !is_inside (elf, elf->sections[i].sh_offset, elf->sections[i].sh_size))
             return false;
     return true;
 }
@@ -89,7 +94,9 @@ elf_section (const struct elf *elf, uint32_t type, const char *name)
 {
     for (unsigned i = 0; i < elf->head->e_shnum; i++)
         if (elf->sections[i].sh_type == type
-            && (!name || g_strcmp0 (elf_text (elf, elf->head->e_shstrndx, elf->sections[i].sh_name), name) == 0))
+            && (!name
+                || g_strcmp0 (elf_text (elf, elf->head->e_shstrndx, elf->sections[i].sh_name), name)
+                       == 0))
             return &elf->sections[i];
     return NULL;
 }
@@ -102,15 +109,18 @@ build_id (const char *notes, size_t size)
 
     while (size >= sizeof note) {
         memcpy (&note, notes, sizeof note);
-        const size_t name = (note.n_namesz + 3) & ~3UL, whole = sizeof note + name + ((note.n_descsz + 3) & ~3UL);
+        const size_t name = (note.n_namesz + 3) & ~3UL,
+                     whole = sizeof note + name + ((note.n_descsz + 3) & ~3UL);
 
         if (whole > size)
             return NULL;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp (notes + sizeof note, "GNU", 4) == 0) {
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4
+            && memcmp (notes + sizeof note, "GNU", 4) == 0) {
             GString *text = g_string_new (NULL);
 
             for (unsigned i = 0; i < note.n_descsz; i++)
-                g_string_append_printf (text, "%02x", (unsigned char) notes[sizeof note + name + i]);
+                g_string_append_printf (text, "%02x",
+                                        (unsigned char) notes[sizeof note + name + i]);
             return g_string_free (text, FALSE);
         }
         notes += whole;
@@ -141,7 +151,8 @@ loaded_build_id (const struct dl_phdr_info *info)
 
     for (unsigned i = 0; i < info->dlpi_phnum && !id; i++)
         if (info->dlpi_phdr[i].p_type == PT_NOTE)
-            id = build_id ((const char *) (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), info->dlpi_phdr[i].p_memsz);
+            id = build_id ((const char *) (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+                           info->dlpi_phdr[i].p_memsz);
     return id;
 }
 
@@ -153,8 +164,8 @@ loaded_has (const struct dl_phdr_info *info, uintptr_t address, size_t size, uin
         const ElfW (Phdr) *part = &info->dlpi_phdr[i];
         const uintptr_t start = info->dlpi_addr + part->p_vaddr;
 
-        if (part->p_type == PT_LOAD && (part->p_flags & flags) == flags && address >= start && size <= part->p_memsz
-            && address - start <= part->p_memsz - size)
+        if (part->p_type == PT_LOAD && (part->p_flags & flags) == flags && address >= start
+            && size <= part->p_memsz && address - start <= part->p_memsz - size)
             return true;
     }
     return false;
@@ -203,7 +214,10 @@ names_take (struct sites_module *module, const struct elf *elf, const ElfW (Shdr
 static void
 names_of_debug_file (struct sites_module *module, const char *id)
 {
-    g_autofree char *path = id && strlen (id) > 2 ? g_strdup_printf ("/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2) : NULL;
+    g_autofree char *path = id && strlen (id) > 2
+                              ? g_strdup_printf ("/usr/lib/debug/.build-id/%.2s/%s.debug", id,
+                                                 id + 2)
+                              : NULL;
     struct elf elf = { 0 };
 
     if (!path || !elf_open (&elf, path))

@@ -16,8 +16,8 @@ struct sites_module {
     bool there; /* it was, when we last looked */
 };
 
-/* Adds each file that is loaded and has functions with room, unless it is in modules (struct sites_module) already, and takes
- * out those that are gone. */
+/* Adds each file that is loaded and has functions with room, unless it is in modules (struct
+ * sites_module) already, and takes out those that are gone. */
 void sites_find (GPtrArray *modules);
 
 GPtrArray *sites_modules_new (void);

@@ -6,7 +6,7 @@
 
 #ifdef HAVE_FUNCTION_GRAPH
 
-#include "core/clock.h"
+#include "core/time/clock.h"
 #include "trace/functions/internal.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PATIENCE 100000000 /* nanoseconds that a hook may take, on a machine that is busy with others */
+/* nanoseconds that a hook may take, on a machine that is busy with others */
+#define PATIENCE 100000000
 
 struct hook_thread **
 threads_all (size_t *ret_count)
@@ -95,7 +96,8 @@ threads_begin (uint64_t calls)
     __atomic_store_n (&hook.start, UINT64_MAX, __ATOMIC_SEQ_CST);
     __atomic_store_n (&hook.ring, calls, __ATOMIC_SEQ_CST);
     (void) patch_barrier ();
-    for (struct hook_thread *thread = __atomic_load_n (&hook_threads, __ATOMIC_ACQUIRE); thread; thread = hook_next (thread))
+    for (struct hook_thread *thread = __atomic_load_n (&hook_threads, __ATOMIC_ACQUIRE); thread;
+         thread = hook_next (thread))
         thread_begin (thread, calls);
 }
 

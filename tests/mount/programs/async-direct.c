@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes past the page cache with io_submit(2) while another thread reads the same file through it; when the writes are done, what is read is
- * what was written.
+ * Writes past the page cache with io_submit(2) while another thread reads the same file through it;
+ * when the writes are done, what is read is what was written.
  *
  *   async-direct FILE ROUNDS
  */
@@ -50,7 +50,8 @@ write_all (aio_context_t context, int file, char *data, int value)
         blocks[i].aio_offset = (long long) i * BLOCK;
         list[i] = &blocks[i];
     }
-    if (syscall (SYS_io_submit, context, BLOCKS, list) != BLOCKS || syscall (SYS_io_getevents, context, BLOCKS, BLOCKS, events, NULL) != BLOCKS) {
+    if (syscall (SYS_io_submit, context, BLOCKS, list) != BLOCKS
+        || syscall (SYS_io_getevents, context, BLOCKS, BLOCKS, events, NULL) != BLOCKS) {
         perror ("io_submit, io_getevents");
         exit (2);
     }
@@ -81,7 +82,8 @@ main (int argc, char **argv)
     pthread_create (&reader, NULL, read_on, NULL);
     for (int round = 0; round < atoi (argv[2]) && status == 0; round++) {
         write_all (context, file, data, 'a' + round % 26);
-        if (pread (reading, found, BLOCKS * BLOCK, 0) != BLOCKS * BLOCK || memcmp (found, data, BLOCKS * BLOCK) != 0) {
+        if (pread (reading, found, BLOCKS * BLOCK, 0) != BLOCKS * BLOCK
+            || memcmp (found, data, BLOCKS * BLOCK) != 0) {
             fprintf (stderr, "stale data after round %d\n", round);
             status = 1;
         }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * direct answers FILE [moved]: what the system answers to reads and writes of a file that is opened with O_DIRECT, aligned or not, before and after
- * fcntl(2) took O_DIRECT away and gave it back; or, with `moved`, from and to odd addresses too, without fcntl(2). A line for each answer: what a
- * bare directory answers, so does a mount of it.
- * direct shared FILE: one file written directly, through the page cache and through a map, each of which sees what the others wrote.
- * direct switched FILE ROUNDS: the same, while fcntl(2) switches the descriptor's O_DIRECT all the time.
+ * direct answers FILE [moved]: what the system answers to reads and writes of a file that is opened
+ * with O_DIRECT, aligned or not, before and after fcntl(2) took O_DIRECT away and gave it back; or,
+ * with `moved`, from and to odd addresses too, without fcntl(2). A line for each answer: what a
+ * bare directory answers, so does a mount of it. direct shared FILE: one file written directly,
+ * through the page cache and through a map, each of which sees what the others wrote. direct
+ * switched FILE ROUNDS: the same, while fcntl(2) switches the descriptor's O_DIRECT all the time.
  * Exit status 1 with what was wrong; 77 where the file system has no O_DIRECT.
  */
 #include <errno.h>
@@ -53,13 +54,17 @@ open_or_die (const char *path, int flags)
     exit (errno == EINVAL && flags & O_DIRECT ? 77 : 2);
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static ssize_t
 asynchronous (int fd, int what, char *buf, size_t size, off_t at)
 {
     aio_context_t context = 0;
-    struct iocb block = { .aio_fildes = (uint32_t) fd, .aio_lio_opcode = (uint16_t) what, .aio_buf = (uintptr_t) buf, .aio_nbytes = size, .aio_offset = at };
+    struct iocb block = { .aio_fildes = (uint32_t) fd,
+                          .aio_lio_opcode = (uint16_t) what,
+                          .aio_buf = (uintptr_t) buf,
+                          .aio_nbytes = size,
+                          .aio_offset = at };
     struct iocb *list = &block;
     struct io_event event = { .res = -EIO };
 
@@ -98,7 +103,8 @@ answers_now (const char *when, int fd, bool moved)
     say (when, "read at the end", pread (fd, pages, PAGE, 4 * PAGE));
     say (when, "write a page, asynchronously", asynchronous (fd, IOCB_CMD_PWRITE, pages, PAGE, 0));
     say (when, "read a page, asynchronously", asynchronous (fd, IOCB_CMD_PREAD, pages, PAGE, 0));
-    say (when, "write 4 bytes, asynchronously", asynchronous (fd, IOCB_CMD_PWRITE, pages, 4, 2 * PAGE));
+    say (when, "write 4 bytes, asynchronously",
+         asynchronous (fd, IOCB_CMD_PWRITE, pages, 4, 2 * PAGE));
     if (moved) {
         say (when, "write from an odd address", pwrite (fd, pages + 1, PAGE, 0));
         say (when, "read to an odd address", pread (fd, pages + 1, PAGE, 0));
@@ -122,7 +128,7 @@ answers (const char *path, bool moved, bool switched)
     close (fd);
 }
 
-/* --- all ways at a time --------------------------------------------------------------------------- */
+/* --- all ways at a time ----------------------------------------------------------------------- */
 
 static bool
 is_all (const char *page, char value)
@@ -153,12 +159,15 @@ block_goes_round (const struct ways *ways, int block, int round)
     char *pages = pages_new (value);
 
     must (pwrite (ways->direct, pages, PAGE, at) == PAGE);
-    must (is_all (ways->map + at, value) && page_reads (ways->cached, at, value) && page_reads (ways->direct, at, value));
+    must (is_all (ways->map + at, value) && page_reads (ways->cached, at, value)
+          && page_reads (ways->direct, at, value));
     memset (pages, value + 1, PAGE);
     must (pwrite (ways->cached, pages, PAGE, at) == PAGE);
-    must (page_reads (ways->direct, at, (char) (value + 1)) && is_all (ways->map + at, (char) (value + 1)));
+    must (page_reads (ways->direct, at, (char) (value + 1))
+          && is_all (ways->map + at, (char) (value + 1)));
     memset (ways->map + at, value + 2, PAGE);
-    must (page_reads (ways->direct, at, (char) (value + 2)) && page_reads (ways->cached, at, (char) (value + 2)));
+    must (page_reads (ways->direct, at, (char) (value + 2))
+          && page_reads (ways->cached, at, (char) (value + 2)));
     free (pages);
 }
 
@@ -184,18 +193,21 @@ shared (const char *path)
 
     for (int round = 0; round < 3 * BLOCKS; round++)
         block_goes_round (&ways, round % BLOCKS, round);
-    late = mmap (NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ways.direct, 0); /* of the direct one itself */
+    /* of the direct one itself */
+    late = mmap (NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ways.direct, 0);
     must (late != MAP_FAILED);
-    must (pwrite (ways.direct, pages, PAGE, 0) == PAGE && is_all (late, 'e') && is_all (ways.map, 'e'));
+    must (pwrite (ways.direct, pages, PAGE, 0) == PAGE && is_all (late, 'e')
+          && is_all (ways.map, 'e'));
     memset (late, 'f', PAGE);
     must (page_reads (ways.direct, 0, 'f') && page_reads (ways.cached, 0, 'f'));
-    must (pwrite (ways.direct, pages, PAGE, BLOCKS * PAGE) == PAGE && lseek (ways.cached, 0, SEEK_END) == (BLOCKS + 1) * PAGE);
+    must (pwrite (ways.direct, pages, PAGE, BLOCKS * PAGE) == PAGE
+          && lseek (ways.cached, 0, SEEK_END) == (BLOCKS + 1) * PAGE);
     must (ftruncate (ways.cached, PAGE) == 0 && pread (ways.direct, pages, PAGE, PAGE) == 0);
     must (fsync (ways.direct) == 0);
     free (pages);
 }
 
-/* --- while it is switched ------------------------------------------------------------------------- */
+/* --- while it is switched --------------------------------------------------------------------- */
 
 static struct ways switching;
 static int rounds;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * idmap FROM TO ID HOST-ID COUNT: mounts what FROM is on TO as well, where the COUNT ids from ID on are those from HOST-ID on.
- * Exit status 77 where that can't be, and says why.
+ * idmap FROM TO ID HOST-ID COUNT: mounts what FROM is on TO as well, where the COUNT ids from ID on
+ * are those from HOST-ID on. Exit status 77 where that can't be, and says why.
  */
 #include <errno.h>
 #include <fcntl.h>

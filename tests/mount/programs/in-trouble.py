@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Troubles below a cache on a mount, of which the directory is on a small disk, with debug/fault right above storage.
+"""Troubles below a cache on a mount whose directory is on a small disk, with debug/fault right
+above storage.
 
-in-trouble.py WINDLASS MOUNT BACK. What must be there is in `model`. Whoever asks may be told of the trouble that there is, or what is so;
-anything else is wrong."""
+in-trouble.py WINDLASS MOUNT BACK. `model` has what must be there. A caller may get the error of the
+present trouble, or the right answer; anything else is wrong."""
 
 import errno
 import os
@@ -20,7 +21,8 @@ def at(name, top=mount):
 
 
 def rule(text):
-    subprocess.run([windlass, "fault", mount, "-"], input=text + "\n", text=True, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([windlass, "fault", mount, "-"], input=text + "\n", text=True, check=True,
+                   stdout=subprocess.DEVNULL)
 
 
 def clear():
@@ -64,7 +66,8 @@ def make(name, data):
 
 
 def names(folder):
-    return sorted(name[len(folder):] for name in model if name.startswith(folder) and "/" not in name[len(folder):])
+    return sorted(name[len(folder):] for name in model if name.startswith(folder)
+                  and "/" not in name[len(folder):])
 
 
 def listed(folder):
@@ -94,7 +97,8 @@ def check(when, *errors):
         if got in errors:
             failed += 1
         elif got != wanted:
-            sys.exit(f"{when}: {what}: {str(got)[:200]}, not {str(wanted)[:200]}{' or ' if errors else ''}{' or '.join(errors)}")
+            sys.exit(f"{when}: {what}: {str(got)[:200]}, not "
+                     f"{str(wanted)[:200]}{' or ' if errors else ''}{' or '.join(errors)}")
     return failed
 
 
@@ -111,18 +115,21 @@ def undo(act, name):
 
 def changes():
     """Each, and what becomes of the model when it was done, or what takes it back."""
-    yield "append", (lambda: append("small", b"x")), (lambda: model.update(small=model["small"] + b"x"))
-    yield "truncate", (lambda: os.truncate(at("small"), 4)), (lambda: model.update(small=model["small"][:4]))
+    yield ("append", (lambda: append("small", b"x")),
+           (lambda: model.update(small=model["small"] + b"x")))
+    yield ("truncate", (lambda: os.truncate(at("small"), 4)),
+           (lambda: model.update(small=model["small"][:4])))
     yield "make", (lambda: os.mknod(at("node"), 0o644)), (lambda: undo(os.unlink, "node"))
     yield "make a folder", (lambda: os.mkdir(at("folder"))), (lambda: undo(os.rmdir, "folder"))
     yield "remove", (lambda: os.unlink(at("new/1"))), (lambda: model.pop("new/1"))
-    yield "rename", (lambda: os.rename(at("new/2"), at("new/one"))), (lambda: [them.update({"new/one": them.pop("new/2")}) for them in (model, marks)])
+    yield ("rename", (lambda: os.rename(at("new/2"), at("new/one"))),
+           (lambda: [them.update({"new/one": them.pop("new/2")}) for them in (model, marks)]))
     yield "link", (lambda: os.link(at("new/3"), at("linked"))), (lambda: undo(os.unlink, "linked"))
     yield "mode", (lambda: os.chmod(at("small"), 0o600)), (lambda: None)
 
 
 def check_changes(when, error):
-    """Storage refuses all; so nothing is changed, and nobody is told otherwise."""
+    """Storage refuses all; so nothing is changed, and each caller gets the error."""
     for what, act, _ in changes():
         got = said(act)
         if got != error:
@@ -169,7 +176,8 @@ def full_disk():
 
 def refused():
     """Errors, of some operations and then of all."""
-    for operations in ("readv", "lookup,stat,fstat,open", "opendir,readdir,readdirp", "getxattr,fgetxattr", "flush,fsync,fsyncdir"):
+    for operations in ("readv", "lookup,stat,fstat,open", "opendir,readdir,readdirp",
+                       "getxattr,fgetxattr", "flush,fsync,fsyncdir"):
         rule(f"{operations} -> error EIO")
         for _ in range(2):
             check(f"{operations} fails", "EIO")
@@ -192,7 +200,7 @@ def refused():
 
 
 def gone():
-    """Nothing is answered but that nobody is there."""
+    """Every call is answered with the error of a daemon that is gone."""
     rule("* -> error ENOTCONN")
     check_changes("storage is gone", "ENOTCONN")
     end = time.monotonic() + 1.5
@@ -206,7 +214,8 @@ def gone():
 
 
 def behind():
-    """What vanishes behind the mount is noticed when what is remembered gets old, and what is open is read on."""
+    """A name that vanishes behind the mount is noticed when the cache entry gets old; open files
+    can be read on."""
     fd = os.open(at("new/5"), os.O_RDONLY)
     for name in ("kept", "new/5"):
         os.unlink(at(name, back))

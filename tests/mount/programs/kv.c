@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * kv DIRECTORY [no-fsync|no-fsync-dir]: a small store that promises that what it confirmed survives a power cut, and two that
- * promise too much.
+ * kv DIRECTORY [no-fsync|no-fsync-dir]: a small store that promises that what it confirmed survives
+ * a power cut, and two that promise too much.
  *
  *   put KEY VALUE     prints "ok KEY" when it is durable
  *   list              prints "KEY VALUE" of each, and "end"
  *
- * A log of lines "CHECKSUM KEY VALUE", written at its end, fsynced for each put. Every 4 puts it is written anew, with the last
- * value of each key: to DIRECTORY/new, fsync, rename to DIRECTORY/log, fsync of the directory. no-fsync leaves out the first
- * fsync of that, no-fsync-dir the second.
+ * A log of lines "CHECKSUM KEY VALUE", written at its end, fsynced for each put. Every 4 puts it is
+ * written anew, with the last value of each key: to DIRECTORY/new, fsync, rename to DIRECTORY/log,
+ * fsync of the directory. no-fsync leaves out the first fsync of that, no-fsync-dir the second.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /*
  * lock fcntl|ofd|flock read|write try|wait FILE
  *
- * Locks the second half of a file's first 100 bytes (all of it with flock), prints "got" or the error's name, and
- * keeps the lock until the standard input ends. SIGINT only interrupts.
+ * Locks the second half of a file's first 100 bytes (all of it with flock), prints "got" or the
+ * error's name, and keeps the lock until the standard input ends. SIGINT only interrupts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,9 @@ interrupted (int number)
 static int
 lock (const char *kind, bool exclusive, bool wait, int fd)
 {
-    struct flock range = { .l_type = exclusive ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = 50, .l_len = 50 };
+    struct flock range = {
+        .l_type = exclusive ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = 50, .l_len = 50
+    };
 
     if (strcmp (kind, "flock") == 0)
         return flock (fd, (exclusive ? LOCK_EX : LOCK_SH) | (wait ? 0 : LOCK_NB));
@@ -44,7 +46,8 @@ main (int argc, char **argv)
     }
     sigaction (SIGINT, &action, NULL);
     fd = open (argv[4], O_RDWR);
-    if (fd < 0 || lock (argv[1], strcmp (argv[2], "write") == 0, strcmp (argv[3], "wait") == 0, fd) < 0) {
+    if (fd < 0
+        || lock (argv[1], strcmp (argv[2], "write") == 0, strcmp (argv[3], "wait") == 0, fd) < 0) {
         printf ("%s\n", errno == EACCES ? "EAGAIN" : strerrorname_np (errno));
         return 1;
     }

@@ -22,7 +22,8 @@ FLOCK = "hhqqi4x"  # struct flock of 64-bit Linux
 
 def errno_name(error):
     """EACCES and EAGAIN are the same to POSIX."""
-    return {errno.EACCES: "EAGAIN", errno.EDEADLK: "EDEADLK"}.get(error.errno, errno.errorcode[error.errno])
+    return {errno.EACCES: "EAGAIN", errno.EDEADLK: "EDEADLK"}.get(error.errno,
+                                                                  errno.errorcode[error.errno])
 
 
 class Hands:
@@ -56,10 +57,14 @@ class Hands:
         self.lock(fd, kind, start, length, F_OFD_SETLK)
 
     def whole(self, fd, kind):
-        fcntl.flock(self.fds[fd], {READ: fcntl.LOCK_SH, WRITE: fcntl.LOCK_EX, NONE: fcntl.LOCK_UN}[kind] | fcntl.LOCK_NB)
+        fcntl.flock(self.fds[fd],
+                    {READ: fcntl.LOCK_SH, WRITE: fcntl.LOCK_EX, NONE: fcntl.LOCK_UN}[kind]
+                    | fcntl.LOCK_NB)
 
     def query(self, fd, kind, start=0, length=0):
-        answer = struct.unpack(FLOCK, fcntl.fcntl(self.fds[fd], fcntl.F_GETLK, struct.pack(FLOCK, kind, os.SEEK_SET, start, length, 0)))
+        answer = struct.unpack(FLOCK,
+                               fcntl.fcntl(self.fds[fd], fcntl.F_GETLK,
+                                           struct.pack(FLOCK, kind, os.SEEK_SET, start, length, 0)))
         return "free" if answer[0] == NONE else (answer[0], *answer[2:])
 
     def in_thread(self, *command):
@@ -82,7 +87,8 @@ class Hands:
         os.waitpid(child, 0)
 
     def spawn(self):
-        """A child executes another program, which holds the descriptors open until it is told to go on."""
+        """A child executes another program, which holds the descriptors open until it is told to go
+        on."""
         ours, theirs = os.pipe()
         child = os.fork()
         if child == 0:
@@ -95,7 +101,8 @@ class Hands:
     def execute(self):
         for fd in self.fds.values():
             os.set_inheritable(fd, True)
-        os.execv(sys.executable, [sys.executable, __file__, self.address, self.folder, json.dumps(self.fds)])
+        os.execv(sys.executable, [sys.executable, __file__, self.address, self.folder,
+                                  json.dumps(self.fds)])
 
     def end(self):
         os._exit(0)
@@ -115,7 +122,8 @@ class Locker:
 
     def __init__(self, folder):
         if not Locker.listener:
-            Locker.listener = Listener(os.path.join(tempfile.mkdtemp(dir="."), "lockers"), backlog=64)
+            Locker.listener = Listener(os.path.join(tempfile.mkdtemp(dir="."), "lockers"),
+                                       backlog=64)
         if folder and os.fork() == 0:
             serve(Hands(Locker.listener.address, folder, {}))
         self.connect()

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Many files open at once on a mount whose daemon may have few descriptors: each is what an open file is.
+"""Many files open at once on a mount whose daemon may have few descriptors: each behaves as an open
+file does.
 
-many-open.py MOUNT BACK COUNT: says "open", and waits for a line; in the end "held", again for each line."""
+many-open.py MOUNT BACK COUNT: prints "open", and waits for a line; in the end "held", again for
+each line."""
 
 import errno
 import fcntl
@@ -66,7 +68,8 @@ def locks(fd, path):
             try:
                 call(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 said.append("locked")
-                call(other, fcntl.LOCK_UN)  # the kernel tells of a close that ends a flock only later
+                # The kernel tells of a close that ends a flock only later.
+                call(other, fcntl.LOCK_UN)
             except BlockingIOError:
                 said.append("busy")
         return " ".join(said)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * meta MNT UID: what can't be done with MNT/.meta. As root: to move, link, map and mark what is in it. Then as user and group UID, with
- * descriptors and a file handle that root opened for him. Prints how each try went. MNT has a file f and a directory d.
+ * meta MNT UID: what can't be done with MNT/.meta. As root: to move, link, map and mark what is in
+ * it. Then as user and group UID, with descriptors and a file handle that root opened for him.
+ * Prints how each try went. MNT has a file f and a directory d.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +50,8 @@ as_root (void)
 {
     int file = open ("f", O_RDONLY), level = open (LEVEL, O_RDWR), flags;
 
-    tell ("map", mmap (NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, level, 0) == MAP_FAILED ? -1 : 0);
+    tell ("map",
+          mmap (NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, level, 0) == MAP_FAILED ? -1 : 0);
     tell ("exchange .meta", renameat2 (AT_FDCWD, META, AT_FDCWD, "d", RENAME_EXCHANGE));
     tell ("exchange with .meta", renameat2 (AT_FDCWD, "d", AT_FDCWD, META, RENAME_EXCHANGE));
     tell ("exchange a file in it", renameat2 (AT_FDCWD, FRAMES, AT_FDCWD, "f", RENAME_EXCHANGE));
@@ -109,7 +111,8 @@ as_user (int dir, int path, int file, int level, struct file_handle *handle)
     tell ("a file's handle, read", closed (open (path_of (file), O_RDONLY)));
     tell ("a file's handle, truncate", closed (open (path_of (level), O_WRONLY | O_TRUNC)));
     tell ("a file's handle, change", chmod (path_of (file), 0666));
-    tell ("a file's handle, link", linkat (AT_FDCWD, path_of (file), AT_FDCWD, "d/other", AT_SYMLINK_FOLLOW));
+    tell ("a file's handle, link",
+          linkat (AT_FDCWD, path_of (file), AT_FDCWD, "d/other", AT_SYMLINK_FOLLOW));
     tell ("a name's handle", name_to_handle_at (dir, "frames", handle, &id, 0));
     tell ("open by handle", closed (open_by_handle_at (dir, handle, O_RDONLY)));
 }
@@ -131,8 +134,8 @@ main (int argc, char **argv)
     path = open (META, O_PATH);
     file = open (FRAMES, O_PATH);
     level = open (LEVEL, O_PATH);
-    if (dir < 0 || path < 0 || file < 0 || level < 0 || setgroups (0, NULL) < 0 || setresgid (uid, uid, uid) < 0
-        || setresuid (uid, uid, uid) < 0)
+    if (dir < 0 || path < 0 || file < 0 || level < 0 || setgroups (0, NULL) < 0
+        || setresgid (uid, uid, uid) < 0 || setresuid (uid, uid, uid) < 0)
         return 1;
     printf ("--- user\n");
     as_user (dir, path, file, level, handle);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * opath DIR UID: as root opens handles (O_PATH) and files in DIR, then tries as user and group UID what can be done through
- * them, and with names that leave DIR. Prints how each try went. DIR is what caller-rights.sh makes of it.
+ * opath DIR UID: as root opens handles (O_PATH) and files in DIR, then tries as user and group UID
+ * what can be done through them, and with names that leave DIR. Prints how each try went. DIR is
+ * what caller-rights.sh makes of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,9 +46,12 @@ through_handle (const char *name, int fd)
     tell (name, "getxattr", (int) getxattr (path, "user.x", value, sizeof value));
     tell (name, "setxattr", setxattr (path, "user.x", "2", 1, 0));
     tell (name, "trusted", setxattr (path, "trusted.x", "2", 1, 0));
-    tell (name, "capability", setxattr (path, "security.capability", "\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 20, 0));
+    tell (name, "capability",
+          setxattr (path, "security.capability", "\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 20,
+                    0));
     tell (name, "link", linkat (fd, "", AT_FDCWD, "open/linked", AT_EMPTY_PATH));
-    tell (name, "link by /proc", linkat (AT_FDCWD, path, AT_FDCWD, "open/linked", AT_SYMLINK_FOLLOW));
+    tell (name, "link by /proc",
+          linkat (AT_FDCWD, path, AT_FDCWD, "open/linked", AT_SYMLINK_FOLLOW));
 }
 
 /* A folder's handle: what is in it, what is above it. */
@@ -79,7 +83,8 @@ below_handle (const char *name, int fd)
 int
 main (int argc, char **argv)
 {
-    static const char *const files[] = { "secret", "public", "closed/secret", "closed/public", "closed/fifo", "closed/link" };
+    static const char *const files[] = { "secret",        "public",      "closed/secret",
+                                         "closed/public", "closed/fifo", "closed/link" };
     static const char *const folders[] = { ".", "open", "closed" };
     int handles[8], dirs[8], opened;
     id_t id = argc == 3 ? (id_t) atoi (argv[2]) : 0;

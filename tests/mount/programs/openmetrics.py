@@ -5,9 +5,11 @@
 import re
 import sys
 
-SUFFIXES = {"gauge": [""], "counter": ["_total"], "info": ["_info"], "histogram": ["_bucket", "_count", "_sum"]}
+SUFFIXES = {"gauge": [""], "counter": ["_total"], "info": ["_info"],
+            "histogram": ["_bucket", "_count", "_sum"]}
 LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
-SAMPLE = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(" + LABEL + "(?:," + LABEL + r")*)\})? (\d+(?:\.\d+)?)$")
+SAMPLE = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(" + LABEL + "(?:," + LABEL
+                    + r")*)\})? (\d+(?:\.\d+)?)$")
 META = re.compile(r"^# (TYPE|UNIT|HELP) ([a-z_]+) (.+)$")
 
 
@@ -51,7 +53,9 @@ def main():
         sample = SAMPLE.match(line)
         if not sample:
             fail(number, f"neither a sample nor a comment: {line}")
-        name, labels, value = sample.group(1), re.findall(LABEL, sample.group(2) or ""), float(sample.group(3))
+        name, labels, value = sample.group(1), re.findall(LABEL,
+                                                          sample.group(2)
+                                                          or ""), float(sample.group(3))
         if name not in [family + suffix for suffix in SUFFIXES[kind]]:
             fail(number, f"{name} is no sample of {family}, {kind}")
         if (name, tuple(labels)) in samples:
@@ -59,7 +63,8 @@ def main():
         samples.add((name, tuple(labels)))
         if name.endswith("_bucket"):
             bucket(number, buckets, labels, value)
-        if kind == "histogram" and name.endswith("_count") and buckets.get(tuple(labels)) != (float("inf"), value):
+        if (kind == "histogram" and name.endswith("_count")
+            and buckets.get(tuple(labels)) != (float("inf"), value)):
             fail(number, "_count is not what the bucket of +Inf has")
     print(len(samples))
 

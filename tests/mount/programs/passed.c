@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * passed FILE PID: reads and writes FILE while process PID is stopped. For so long a mount that it serves answers nothing.
- * passed DIRECTORY: what has to be seen of a file by everybody who has it open, however it was opened and whoever writes it. Each step says
- * what it found wrong; exit status 1. Whether the kernel reads and writes the file itself or asks somebody makes no difference.
+ * passed FILE PID: reads and writes FILE while process PID is stopped. For so long a mount that it
+ * serves answers nothing. passed DIRECTORY: what has to be seen of a file by everybody who has it
+ * open, however it was opened and whoever writes it. Each step says what it found wrong; exit
+ * status 1. Whether the kernel reads and writes the file itself or asks somebody makes no
+ * difference.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +45,8 @@ reads (int fd, off_t at, const char *text)
 {
     char buf[64] = "";
 
-    return pread (fd, buf, sizeof buf - 1, at) == (ssize_t) strlen (text) && strcmp (buf, text) == 0;
+    return pread (fd, buf, sizeof buf - 1, at) == (ssize_t) strlen (text)
+        && strcmp (buf, text) == 0;
 }
 
 static off_t
@@ -57,7 +60,8 @@ size_of (int fd)
 static void
 second_open (void)
 {
-    int a = open_new ("second", O_RDWR), b = open ("second", O_RDONLY), c = open ("second", O_WRONLY);
+    int a = open_new ("second", O_RDWR), b = open ("second", O_RDONLY),
+        c = open ("second", O_WRONLY);
 
     must (write (a, "first", 5) == 5);
     must (reads (b, 0, "first"));
@@ -91,7 +95,8 @@ truncated (void)
 static void
 appended (void)
 {
-    int a = open_new ("appended", O_WRONLY | O_APPEND), b = open ("appended", O_WRONLY | O_APPEND), c = open ("appended", O_RDWR);
+    int a = open_new ("appended", O_WRONLY | O_APPEND), b = open ("appended", O_WRONLY | O_APPEND),
+        c = open ("appended", O_RDWR);
 
     for (int i = 0; i < 3; i++)
         must (write (a, "a", 1) == 1 && write (b, "b", 1) == 1);
@@ -167,17 +172,21 @@ spliced (void)
 
     must (pipe (pipes) == 0);
     must (pwrite (b, "one", 3, 0) == 3);
-    must (sendfile (pipes[1], a, &(off_t){ 0 }, 3) == 3 && read (pipes[0], buf, 3) == 3 && strcmp (buf, "one") == 0);
+    must (sendfile (pipes[1], a, &(off_t){ 0 }, 3) == 3 && read (pipes[0], buf, 3) == 3
+          && strcmp (buf, "one") == 0);
     must (pwrite (b, "two", 3, 0) == 3);
-    must (sendfile (pipes[1], a, &(off_t){ 0 }, 3) == 3 && read (pipes[0], buf, 3) == 3 && strcmp (buf, "two") == 0);
-    must (write (pipes[1], "in", 2) == 2 && splice (pipes[0], NULL, b, &(off_t){ 1 }, 2, 0) == 2 && reads (a, 0, "tin"));
+    must (sendfile (pipes[1], a, &(off_t){ 0 }, 3) == 3 && read (pipes[0], buf, 3) == 3
+          && strcmp (buf, "two") == 0);
+    must (write (pipes[1], "in", 2) == 2 && splice (pipes[0], NULL, b, &(off_t){ 1 }, 2, 0) == 2
+          && reads (a, 0, "tin"));
     close (pipes[0]);
     close (pipes[1]);
     close (a);
     close (b);
 }
 
-/* What appends comes to the daemon, while others write past it; the kernel keeps what was spliced from it, for a moment. */
+/* What appends comes to the daemon, while others write past it; the kernel keeps what was spliced
+ * from it, for a moment. */
 static void
 spliced_while_others_write (void)
 {
@@ -186,7 +195,8 @@ spliced_while_others_write (void)
 
     must (pipe (pipes) == 0);
     must (pwrite (a, "one", 3, 0) == 3);
-    must (sendfile (pipes[1], b, &(off_t){ 0 }, 3) == 3 && read (pipes[0], buf, 3) == 3 && strcmp (buf, "one") == 0);
+    must (sendfile (pipes[1], b, &(off_t){ 0 }, 3) == 3 && read (pipes[0], buf, 3) == 3
+          && strcmp (buf, "one") == 0);
     must (pwrite (a, "two", 3, 0) == 3);
     for (int i = 0; i < 3000 && strcmp (buf, "two") != 0; i++) {
         usleep (i ? 10000 : 0);
@@ -208,13 +218,15 @@ copied (void)
     must (write (a, "copied", 6) == 6);
     must (copy_file_range (a, &(off_t){ 0 }, b, &(off_t){ 2 }, 6, 0) == 6);
     must (pwrite (b, "__", 2, 0) == 2 && reads (c, 0, "__copied"));
-    must (copy_file_range (c, &(off_t){ 0 }, a, &(off_t){ 6 }, 2, 0) == 2 && reads (a, 0, "copied__"));
+    must (copy_file_range (c, &(off_t){ 0 }, a, &(off_t){ 6 }, 2, 0) == 2
+          && reads (a, 0, "copied__"));
     close (a);
     close (b);
     close (c);
 }
 
-/* Who opens it to append first has it read and written by a mount; a map of that time outlives the descriptors. */
+/* Who opens it to append first has it read and written by a mount; a map of that time outlives the
+ * descriptors. */
 static void
 mapped_either_way (void)
 {
@@ -242,7 +254,8 @@ mapped_either_way (void)
 
 #define BLOCK 65536
 
-/* Reads of 64 KiB while another process cuts the file off and writes it again: what is read is of the file, or it is short. */
+/* Reads of 64 KiB while another process cuts the file off and writes it again: what is read is of
+ * the file, or it is short. */
 static void
 read_while_cut (void)
 {

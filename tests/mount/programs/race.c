@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * race DIR SEED COUNT: 8 processes make COUNT system calls each on the same few names in DIR. What two of them do at once
- * may fail, but only with errors that a bare directory gives; others are printed, and the exit status is 1.
+ * race DIR SEED COUNT: 8 processes make COUNT system calls each on the same few names in DIR. What
+ * two of them do at once may fail, but only with errors that a bare directory gives; others are
+ * printed, and the exit status is 1.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +32,8 @@ number (unsigned below)
 static bool
 may_happen (int error)
 {
-    static const int errors[] = { ENOENT, EEXIST, ENOTEMPTY, ENOTDIR, EISDIR, EINVAL, ELOOP, EPERM, EBUSY };
+    static const int errors[] = { ENOENT, EEXIST, ENOTEMPTY, ENOTDIR, EISDIR,
+                                  EINVAL, ELOOP,  EPERM,     EBUSY };
 
     for (unsigned i = 0; i < sizeof errors / sizeof errors[0]; i++)
         if (error == errors[i])
@@ -105,7 +107,9 @@ act (void)
     case 1: check ("rmdir", rmdir (name (one))); break;
     case 2: check ("unlink", unlink (name (one))); break;
     case 3: check ("rename", rename (name (one), name (two))); break;
-    case 4: check ("exchange", renameat2 (AT_FDCWD, name (one), AT_FDCWD, name (two), RENAME_EXCHANGE)); break;
+    case 4:
+        check ("exchange", renameat2 (AT_FDCWD, name (one), AT_FDCWD, name (two), RENAME_EXCHANGE));
+        break;
     case 5: check ("link", link (name (one), name (two))); break;
     case 6: check ("symlink", symlink (name (one), name (two))); break;
     case 7: check ("lstat", lstat (name (one), &st)); break;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Random calls about locks, of six processes and their threads: each is made in two folders, and has the same answer in both.
+"""Random calls about locks, of six processes and their threads: each is made in two folders, and
+has the same answer in both.
 
-random-locks.py FOLDER FOLDER SEED COUNT [records]: with "records" process's record locks alone, as closing a file ends other locks a
-moment later on a mount that sends them on."""
+random-locks.py FOLDER FOLDER SEED COUNT [records]: with "records" record locks of processes alone,
+as closing a file ends other locks a moment later on a mount that sends them on."""
 
 import os
 import random
@@ -57,14 +58,16 @@ def readable(answer, processes, side):
 
 def holders_differ(left, right):
     """Of several that hold the same lock to read any may be named."""
-    return left[:-1] != right[:-1] or left[0] != READ if isinstance(left, tuple) and isinstance(right, tuple) else True
+    return (left[:-1] != right[:-1] or left[0] != READ
+            if isinstance(left, tuple) and isinstance(right, tuple) else True)
 
 
 def compare(number, commands, answers, processes):
     for i, command in enumerate(commands):
         left, right = (readable(answers[side][i], processes, side) for side in (0, 1))
         if left != right and holders_differ(left, right):
-            sys.exit(f"seed {seed}, process {number}, {command}: {left} in '{folders[0]}', {right} in '{folders[1]}'")
+            sys.exit(f"seed {seed}, process {number}, {command}: {left} in '{folders[0]}', {right} "
+                     f"in '{folders[1]}'")
 
 
 def main():
@@ -80,7 +83,8 @@ def main():
         commands = processes[number].batch(dice)
         for locker in processes[number].lockers:
             locker.tell(*commands)
-        compare(number, commands, [locker.hear() for locker in processes[number].lockers], processes)
+        compare(number, commands, [locker.hear() for locker in processes[number].lockers],
+                processes)
         done += len(commands)
     for process in processes:
         for locker in process.lockers:

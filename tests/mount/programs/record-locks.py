@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What record locks do in a folder: one line for each step. The same lines come out wherever locks are right.
+"""The behaviour of record locks in a folder: one line for each step. The same lines come out
+wherever locks are right.
 
-record-locks.py FOLDER WAITERS [CASE...]: so many wait for one lock, of whom a quarter is killed."""
+record-locks.py FOLDER WAITERS [CASE...]: so many processes wait for one lock, and a quarter is
+killed."""
 
 import os
 import signal
@@ -46,7 +48,8 @@ class Case:
         say("a locks", locked)
 
     def ask(self, kind=WRITE, start=0, length=0):
-        self.b.tell(("query", "f", kind, start, length), ("lock", "f", kind, start, length), ("lock", "f", NONE))
+        self.b.tell(("query", "f", kind, start, length), ("lock", "f", kind, start, length),
+                    ("lock", "f", NONE))
         held, tried, _ = self.b.hear()
         say("b asks", held)
         say("b tries", tried)
@@ -150,7 +153,8 @@ def deaths():
 def ranges():
     case = Case("ranges")
     case.hold(start=0, length=100)
-    for kind, start, length in ((NONE, 20, 10), (READ, 50, 10), (WRITE, 20, 10), (READ, 0, 0), (NONE, 10, 0), (WRITE, 11, 1), (NONE, 0, 0)):
+    for kind, start, length in ((NONE, 20, 10), (READ, 50, 10), (WRITE, 20, 10), (READ, 0, 0),
+                                (NONE, 10, 0), (WRITE, 11, 1), (NONE, 0, 0)):
         say(f"a changes {kind} {start} {length}", case.a.do("lock", "f", kind, start, length))
         for asked in (READ, WRITE):
             for begin in (0, 15, 25, 55, 60, 200):

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * rights BARE MOUNTED SEED CASES [refused]: does each case (rights.h) in both directories, with the same system calls, and prints
- * those that come to something else. With `refused`, ENOTDIR and EISDIR will do for who may not: a kernel that checks no rights
- * looks first at what is to be removed; and a pipe may be hidden from those who may not read and write it. Run by root.
+ * rights BARE MOUNTED SEED CASES [refused]: does each case (rights.h) in both directories, with the
+ * same system calls, and prints those that come to something else. With `refused`, ENOTDIR and
+ * EISDIR will do for who may not: a kernel that checks no rights looks first at what is to be
+ * removed; and a pipe may be hidden from those who may not read and write it. Run by root.
  */
 #include "rights.h"
 
@@ -44,8 +45,10 @@ agree (char **argv, uint64_t seed, bool refused)
 
     if (!same) {
         case_print (&c, text);
-        printf ("seed %" G_GUINT64_FORMAT "\n%sbare: %s, mounted: %s\n%s%s", seed, text->str, bare.r < 0 ? strerror (-bare.r) : "done",
-                mounted.r < 0 ? strerror (-mounted.r) : "done", bare.state->str, same_state ? "" : mounted.state->str);
+        printf ("seed %" G_GUINT64_FORMAT "\n%sbare: %s, mounted: %s\n%s%s", seed, text->str,
+                bare.r < 0 ? strerror (-bare.r) : "done",
+                mounted.r < 0 ? strerror (-mounted.r) : "done", bare.state->str,
+                same_state ? "" : mounted.state->str);
     }
     g_string_free (bare.state, TRUE);
     g_string_free (mounted.state, TRUE);

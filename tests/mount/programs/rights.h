@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cases for who may do what: a scene of two directories with modes, owners, groups, ACLs and default ACLs that a seed decides, a
- * caller, and one operation of his. Made the same way, and done with system calls, in any directory.
+ * Cases for who may do what: a scene of two directories with modes, owners, groups, ACLs and
+ * default ACLs that a seed decides, a caller, and one operation of his. Made the same way, and done
+ * with system calls, in any directory.
  *
  *   SCENE/a, SCENE/b    directories; SCENE itself is one too
- *     file, second      regular files                   sub, sub/inner  a directory with or without a file
+ *     file, second      regular files                   sub, sub/inner  a directory with or without
+ *                       a file
  *     fifo, link        a fifo, a symbolic link         new             isn't there
  */
 #ifndef TESTS_RIGHTS_H
@@ -33,15 +35,42 @@
 #define GROUPS_MAX 3
 
 enum verb {
-    V_LOOK, V_OPEN, V_OPENDIR, V_ACCESS, V_CREATE, V_CREATE_THERE, V_TMPFILE, V_MKDIR, V_MKNOD, V_SYMLINK, V_LINK, V_UNLINK, V_RMDIR,
-    V_RENAME, V_TRUNCATE, V_CHMOD, V_FCHMOD, V_CHOWN, V_UTIMES, V_FUTIMES, V_SETXATTR, V_FSETXATTR, V_GETXATTR, V_FGETXATTR, V_REMOVEXATTR,
-    V_SETACL, V_SETFLAGS, V_READLINK, N_VERBS
+    V_LOOK,
+    V_OPEN,
+    V_OPENDIR,
+    V_ACCESS,
+    V_CREATE,
+    V_CREATE_THERE,
+    V_TMPFILE,
+    V_MKDIR,
+    V_MKNOD,
+    V_SYMLINK,
+    V_LINK,
+    V_UNLINK,
+    V_RMDIR,
+    V_RENAME,
+    V_TRUNCATE,
+    V_CHMOD,
+    V_FCHMOD,
+    V_CHOWN,
+    V_UTIMES,
+    V_FUTIMES,
+    V_SETXATTR,
+    V_FSETXATTR,
+    V_GETXATTR,
+    V_FGETXATTR,
+    V_REMOVEXATTR,
+    V_SETACL,
+    V_SETFLAGS,
+    V_READLINK,
+    N_VERBS
 };
 
 static const char *const verb_names[] = {
-    "look", "open", "opendir", "access", "create", "create-there", "tmpfile", "mkdir", "mknod", "symlink", "link", "unlink", "rmdir",
-    "rename", "truncate", "chmod", "fchmod", "chown", "utimes", "futimes", "setxattr", "fsetxattr", "getxattr", "fgetxattr", "removexattr",
-    "setacl", "setflags", "readlink"
+    "look",      "open",     "opendir",   "access",      "create", "create-there", "tmpfile",
+    "mkdir",     "mknod",    "symlink",   "link",        "unlink", "rmdir",        "rename",
+    "truncate",  "chmod",    "fchmod",    "chown",       "utimes", "futimes",      "setxattr",
+    "fsetxattr", "getxattr", "fgetxattr", "removexattr", "setacl", "setflags",     "readlink"
 };
 
 struct acl_bytes {
@@ -68,7 +97,7 @@ struct rcase {
     struct acl_bytes value;
 };
 
-/* --- chance ------------------------------------------------------------------------------------- */
+/* --- chance ----------------------------------------------------------------------------------- */
 
 static uint64_t
 draw (uint64_t *state)
@@ -117,7 +146,8 @@ pick_perm (uint64_t *state)
 static void
 acl_put (struct acl_bytes *acl, unsigned tag, unsigned perm, uint32_t id)
 {
-    const struct posix_acl_xattr_entry entry = { GUINT16_TO_LE (tag), GUINT16_TO_LE (perm), GUINT32_TO_LE (id) };
+    const struct posix_acl_xattr_entry entry = { GUINT16_TO_LE (tag), GUINT16_TO_LE (perm),
+                                                 GUINT32_TO_LE (id) };
 
     memcpy (acl->bytes + acl->size, &entry, sizeof entry);
     acl->size += sizeof entry;
@@ -156,13 +186,14 @@ pick_any_acl (uint64_t *state)
     struct acl_bytes acl = pick_acl (state);
 
     if (pick (state, 3) == 0)
-        acl.bytes[pick (state, (unsigned) acl.size)] = (unsigned char) PICK (state, 0, 1, 2, 4, 8, 9, 16, 32, 255);
+        acl.bytes[pick (state, (unsigned) acl.size)] = (unsigned char) PICK (state, 0, 1, 2, 4, 8,
+                                                                             9, 16, 32, 255);
     if (pick (state, 8) == 0)
         acl.size = pick (state, 2) ? 4 : pick (state, (unsigned) acl.size);
     return acl;
 }
 
-/* --- the case ----------------------------------------------------------------------------------- */
+/* --- the case --------------------------------------------------------------------------------- */
 
 static void
 pick_caller (struct rcase *c, uint64_t *state)
@@ -203,7 +234,8 @@ pick_for_verb (struct rcase *c, uint64_t *state)
     case V_SYMLINK:
     case V_MKNOD:
         c->name = "new";
-        c->mode |= c->verb == V_MKNOD ? PICK (state, S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK) : 0;
+        c->mode |= c->verb == V_MKNOD ? PICK (state, S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK)
+                                      : 0;
         c->rdev = S_ISCHR (c->mode) && pick (state, 2) ? 0 : 0x103;
         break;
     case V_LINK:
@@ -244,15 +276,18 @@ pick_case (uint64_t seed)
     c.dir2 = PICK (&state, "a", "b");
     c.name = PICK (&state, "file", "file", "sub", "fifo", "link", "second");
     c.name2 = PICK (&state, "new", "new", "second", "sub", "file");
-    c.flags = (uint32_t) PICK (&state, O_RDONLY, O_WRONLY, O_RDWR) | (uint32_t) PICK (&state, 0, 0, O_TRUNC, O_APPEND, O_NOATIME);
+    c.flags = (uint32_t) PICK (&state, O_RDONLY, O_WRONLY, O_RDWR)
+            | (uint32_t) PICK (&state, 0, 0, O_TRUNC, O_APPEND, O_NOATIME);
     c.mode = pick (&state, 2) ? pick (&state, 01000) : pick (&state, 010000);
     c.to_uid = PICK (&state, (uid_t) -1, 1000u, 1001u);
     c.to_gid = PICK (&state, (gid_t) -1, 2000u, 2001u, 2002u);
     c.times[0] = pick_time (&state);
     c.times[1] = pick (&state, 2) ? c.times[0] : pick_time (&state);
-    if (c.times[0].tv_nsec == UTIME_OMIT && c.times[1].tv_nsec == UTIME_OMIT) /* asks for nothing, not even for the path */
+    /* asks for nothing, not even for the path */
+    if (c.times[0].tv_nsec == UTIME_OMIT && c.times[1].tv_nsec == UTIME_OMIT)
         c.times[0].tv_nsec = UTIME_NOW;
-    c.xattr = PICK (&state, "user.x", "user.x", "user.y", "trusted.x", "security.x", "foo.x", ACL_ACCESS, ACL_DEFAULT);
+    c.xattr = PICK (&state, "user.x", "user.x", "user.y", "trusted.x", "security.x", "foo.x",
+                    ACL_ACCESS, ACL_DEFAULT);
     c.value = pick_any_acl (&state);
     pick_for_verb (&c, &state);
     return c;
@@ -264,12 +299,15 @@ case_print (const struct rcase *c, GString *out)
     g_string_append_printf (out, "uid %u gid %u groups", c->uid, c->gid);
     for (int i = 0; i < c->ngroups; i++)
         g_string_append_printf (out, " %u", c->groups[i]);
-    g_string_append_printf (out, " umask %03o: %s %s/%s -> %s/%s flags %#x mode %o owner %d:%d rdev %#x times %ld %ld xattr %s, %zu bytes\n", c->umask,
-                            verb_names[c->verb], c->dir, c->name, c->dir2, c->name2, c->flags, c->mode, (int) c->to_uid, (int) c->to_gid,
-                            (unsigned) c->rdev, c->times[0].tv_nsec, c->times[1].tv_nsec, c->xattr, c->value.size);
+    g_string_append_printf (out,
+                            " umask %03o: %s %s/%s -> %s/%s flags %#x mode %o owner %d:%d rdev %#x "
+                            "times %ld %ld xattr %s, %zu bytes\n",
+                            c->umask, verb_names[c->verb], c->dir, c->name, c->dir2, c->name2,
+                            c->flags, c->mode, (int) c->to_uid, (int) c->to_gid, (unsigned) c->rdev,
+                            c->times[0].tv_nsec, c->times[1].tv_nsec, c->xattr, c->value.size);
 }
 
-/* --- the scene, made by root -------------------------------------------------------------------- */
+/* --- the scene, made by root ------------------------------------------------------------------ */
 
 /* Always the same draws, whatever comes of them. */
 static void
@@ -277,9 +315,12 @@ dress (const char *path, uint64_t *state, unsigned kind, bool open)
 {
     const uid_t uid = pick_uid (state);
     const gid_t gid = pick_gid (state);
-    const unsigned perm = open && pick (state, 4) ? 0777 : pick_perm (state) << 6 | pick_perm (state) << 3 | pick_perm (state);
+    const unsigned perm = open && pick (state, 4)
+                            ? 0777
+                            : pick_perm (state) << 6 | pick_perm (state) << 3 | pick_perm (state);
     const unsigned special = pick (state, 3) == 0 ? pick (state, 8) << 9 : 0;
-    const bool sticky = pick (state, 3) == 0, has_acl = pick (state, 2), has_default = pick (state, 3) == 0, has_user = pick (state, 2);
+    const bool sticky = pick (state, 3) == 0, has_acl = pick (state, 2),
+               has_default = pick (state, 3) == 0, has_user = pick (state, 2);
     const struct acl_bytes acl = pick_acl (state), standard = pick_acl (state);
     const bool is_link = S_ISLNK (kind), is_dir = S_ISDIR (kind);
 
@@ -341,11 +382,13 @@ by_name (gconstpointer a, gconstpointer b)
     return strcmp (*(char *const *) a, *(char *const *) b);
 }
 
-/* What it came to: a line for each name, with mode, owner, ACLs. mask: which bits of a mode count. */
+/* What it came to: a line for each name, with mode, owner, ACLs. mask: which bits of a mode
+ * count. */
 static void
 scene_print (const char *path, unsigned mask, bool owners, GString *out)
 {
-    static const char *const xattrs[] = { ACL_ACCESS, ACL_DEFAULT, "user.x", "user.y", "trusted.x", "security.x" };
+    static const char *const xattrs[] = { ACL_ACCESS, ACL_DEFAULT, "user.x",
+                                          "user.y",   "trusted.x", "security.x" };
     g_autoptr (GDir) dir = NULL;
     struct stat st;
     char value[256];
@@ -391,7 +434,7 @@ scene_remove (const char *path)
     g_assert (rmdir (path) == 0);
 }
 
-/* --- doing it, with system calls ----------------------------------------------------------------- */
+/* --- doing it, with system calls -------------------------------------------------------------- */
 
 static int
 result_of (long r)
@@ -441,7 +484,8 @@ do_by_path (const struct rcase *c, const char *path, const char *path2)
     case V_OPENDIR:
         return closed (open (path, O_RDONLY | O_DIRECTORY));
     case V_ACCESS:
-        return result_of (syscall (SYS_faccessat2, AT_FDCWD, path, c->mode & 7, AT_EACCESS | AT_SYMLINK_NOFOLLOW));
+        return result_of (syscall (SYS_faccessat2, AT_FDCWD, path, c->mode & 7,
+                                   AT_EACCESS | AT_SYMLINK_NOFOLLOW));
     case V_CREATE:
         return closed (open (path, (int) c->flags | O_CREAT | O_EXCL, c->mode & 07777));
     case V_CREATE_THERE:
@@ -488,7 +532,8 @@ do_by_path (const struct rcase *c, const char *path, const char *path2)
 static bool
 verb_is_by_fd (enum verb verb)
 {
-    return verb == V_FCHMOD || verb == V_FUTIMES || verb == V_FSETXATTR || verb == V_FGETXATTR || verb == V_SETFLAGS;
+    return verb == V_FCHMOD || verb == V_FUTIMES || verb == V_FSETXATTR || verb == V_FGETXATTR
+        || verb == V_SETFLAGS;
 }
 
 static int

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* starts MOUNTPOINT TIMES [LINE]: starts and stops `windlass trace` so often, without a process for each, and prints the medians of how
- * long each took, in microseconds. LINE: what start is told, as "min 1ms". */
+/* starts MOUNTPOINT TIMES [LINE]: starts and stops `windlass trace` so often, without a process for
+ * each, and prints the medians of how long each took, in microseconds. LINE: what start is told, as
+ * "min 1ms". */
 #include "control/control.h"
 
-#include "core/clock.h"
+#include "core/time/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ main (int argc, char **argv)
     }
     qsort (start, times, sizeof *start, compare);
     qsort (stop, times, sizeof *stop, compare);
-    printf ("start %" G_GINT64_FORMAT " stop %" G_GINT64_FORMAT "\n", start[times / 2] / 1000, stop[times / 2] / 1000);
+    printf ("start %" G_GINT64_FORMAT " stop %" G_GINT64_FORMAT "\n", start[times / 2] / 1000,
+            stop[times / 2] / 1000);
     return 0;
 }

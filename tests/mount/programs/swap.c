@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * swap BACK MNT COUNT: while one process changes BACK behind the mount all the time, what a name stands for being now a folder, now
- * a symbolic link that leads out of it, now a file, now a pipe, a device or a link to a file outside, another uses these names
- * through MNT, COUNT times, and until what is inside was reached once, or 20 seconds are over: the kernel may remember a link for a
- * while. It fails when it got what is outside. BACK holds what symlink-races.sh makes of it.
+ * swap BACK MNT COUNT: while one process changes BACK behind the mount all the time, what a name
+ * stands for being now a folder, now a symbolic link that leads out of it, now a file, now a pipe,
+ * a device or a link to a file outside, another uses these names through MNT, COUNT times, and
+ * until what is inside was reached once, or 20 seconds are over: the kernel may remember a link for
+ * a while. It fails when it got what is outside. BACK holds what symlink-races.sh makes of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +77,8 @@ use_names (int mnt)
 int
 main (int argc, char **argv)
 {
-    int back = argc == 4 ? open (argv[1], O_PATH) : -1, mnt = argc == 4 ? open (argv[2], O_PATH) : -1;
+    int back = argc == 4 ? open (argv[1], O_PATH) : -1,
+        mnt = argc == 4 ? open (argv[2], O_PATH) : -1;
     pid_t child;
     time_t end;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Looks whether a file is a trace as Perfetto and chrome://tracing read it: strict JSON; each event with its fields; slices of a track
-# one inside the other or one after the other; arrows from a slice to a slice.
+# Checks whether a file is a trace as Perfetto and chrome://tracing read it: strict JSON; each event
+# with its fields; slices of a track nested or one after the other; arrows from a slice to a slice.
 #
 #   trace-events.py FILE [WORD...]      the words must be in the name of some slice
 import json
@@ -57,7 +57,8 @@ for slices in tracks.values():
     nested(slices)
 for id_, start in starts.items():
     for event in (start, ends[id_]):
-        assert any(begin <= ns(event["ts"]) <= end for begin, end, _ in tracks[event["tid"]]), f"an arrow into nothing: {event}"
+        assert any(begin <= ns(event["ts"]) <= end for begin, end,
+                   _ in tracks[event["tid"]]), f"an arrow into nothing: {event}"
     assert start["ts"] <= ends[id_]["ts"], "an arrow into the past"
 assert names, "no slice"
 for word in sys.argv[2:]:

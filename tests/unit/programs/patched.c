@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls put into functions and taken out again while threads run in them, with nothing of Windlass but the patcher and the hooks: so it can
- * be built for another processor and run under qemu. Ends with status 0 when each result was right.
+ * Calls put into functions and taken out again while threads run in them, with nothing of Windlass
+ * but the patcher and the hooks: so it can be built for another processor and run under qemu. Ends
+ * with status 0 when each result was right.
  */
 #include "trace/functions/hook.h"
 #include "trace/functions/patch.h"
@@ -25,7 +26,8 @@
 #define UNTRACED __attribute__ ((patchable_function_entry (0, 0)))
 #define TRACED __attribute__ ((noinline, noclone))
 
-extern const uintptr_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
+extern const uintptr_t __start___patchable_function_entries[],
+    __stop___patchable_function_entries[];
 
 /* --- what is traced: arguments in all kinds of registers, and on the stack --- */
 
@@ -99,7 +101,8 @@ look (struct _Unwind_Context *context, void *data)
 
     seen->frames++;
     seen->hooks += _Unwind_GetIP (context) == (uintptr_t) hook_return;
-    seen->found = seen->found || _Unwind_FindEnclosingFunction ((void *) _Unwind_GetIP (context)) == seen->wanted;
+    seen->found = seen->found
+               || _Unwind_FindEnclosingFunction ((void *) _Unwind_GetIP (context)) == seen->wanted;
     return _URC_NO_REASON;
 }
 

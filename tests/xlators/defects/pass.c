@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A translator that passes requests on through callbacks of its own, with one mistake that its author made: the option `defect`.
- * `windlass conform` must find each. Without one it is fine; so it is with "works-later", which is no mistake.
+ * A translator that passes requests on through callbacks of its own, with one mistake that its
+ * author made: the option `defect`. `windlass conform` must find each. Without one it is fine; so
+ * it is with "works-later", which is no mistake.
  */
 #include "xlator.h"
 
@@ -11,12 +12,14 @@
 #include <string.h>
 
 enum defect {
-    NONE, TWICE_ON_ERROR, TWICE_ON_SUCCESS, NEVER_ON_SUCCESS, NEVER_ON_ERROR, EARLY, WRONG_FRAME, OTHER_FRAME,
-    FD_LEAK, INODE_LEAK, DICT_LEAK, STUB_LEAK, IOBREF_LEAK, FD_STOLEN, DICT_STOLEN,
-    LOCK_OVER_WIND, LOCK_OVER_UNWIND, RWLOCK_OVER_UNWIND, SWAPPED, STALE_POST, SHORT, NEGATIVE_ERRNO, ERRNO_ON_SUCCESS,
-    STATIC_STATE, APPEND_FORGOTTEN, XDATA_DROPPED, XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
-    TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE, BYTES_LATER,
-    WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED, CONTEXT_KEPT, OWN_KEY_ERRNO,
+    NONE, TWICE_ON_ERROR, TWICE_ON_SUCCESS, NEVER_ON_SUCCESS, NEVER_ON_ERROR, EARLY, WRONG_FRAME,
+    OTHER_FRAME, FD_LEAK, INODE_LEAK, DICT_LEAK, STUB_LEAK, IOBREF_LEAK, FD_STOLEN, DICT_STOLEN,
+    LOCK_OVER_WIND, LOCK_OVER_UNWIND, RWLOCK_OVER_UNWIND, SWAPPED, STALE_POST, SHORT,
+    NEGATIVE_ERRNO, ERRNO_ON_SUCCESS, STATIC_STATE, APPEND_FORGOTTEN, XDATA_DROPPED,
+    XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
+    TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE,
+    BYTES_LATER, WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED,
+    CONTEXT_KEPT, OWN_KEY_ERRNO,
 };
 
 typedef struct {
@@ -29,18 +32,61 @@ typedef struct {
 } pass_private_t;
 
 static const char *const pass_defects[] = {
-    "none", "twice-on-error", "twice-on-success", "never-on-success", "never-on-error", "early", "wrong-frame", "other-frame",
-    "fd-leak", "inode-leak", "dict-leak", "stub-leak", "iobref-leak", "fd-stolen", "dict-stolen",
-    "lock-over-wind", "lock-over-unwind", "rwlock-over-unwind", "swapped", "stale-post", "short", "negative-errno", "errno-on-success",
-    "static-state", "append-forgotten", "xdata-dropped", "xdata-dropped-up", "offset-truncated", "loc-later", "loc-changed", "local-later",
-    "lost-on-interrupt", "twice-on-interrupt", "offset-ignored", "vector-later", "buf-later", "dict-changed", "wrong-inode",
-    "bytes-later", "works-later", "request-leak", "twice-on-rename-error", "rename-error-swallowed", "context-kept",
-    "own-key-errno", NULL,
+    "none",
+    "twice-on-error",
+    "twice-on-success",
+    "never-on-success",
+    "never-on-error",
+    "early",
+    "wrong-frame",
+    "other-frame",
+    "fd-leak",
+    "inode-leak",
+    "dict-leak",
+    "stub-leak",
+    "iobref-leak",
+    "fd-stolen",
+    "dict-stolen",
+    "lock-over-wind",
+    "lock-over-unwind",
+    "rwlock-over-unwind",
+    "swapped",
+    "stale-post",
+    "short",
+    "negative-errno",
+    "errno-on-success",
+    "static-state",
+    "append-forgotten",
+    "xdata-dropped",
+    "xdata-dropped-up",
+    "offset-truncated",
+    "loc-later",
+    "loc-changed",
+    "local-later",
+    "lost-on-interrupt",
+    "twice-on-interrupt",
+    "offset-ignored",
+    "vector-later",
+    "buf-later",
+    "dict-changed",
+    "wrong-inode",
+    "bytes-later",
+    "works-later",
+    "request-leak",
+    "twice-on-rename-error",
+    "rename-error-swallowed",
+    "context-kept",
+    "own-key-errno",
+    NULL,
 };
 
 static const struct xlator_option pass_options[] = {
-    { .key = { "defect" }, .type = OPTION_ENUM, OPTION_FIELD (pass_private_t, defect), .value = "none",
-      .values = pass_defects, .help = "the mistake" },
+    { .key = { "defect" },
+      .type = OPTION_ENUM,
+      OPTION_FIELD (pass_private_t, defect),
+      .value = "none",
+      .values = pass_defects,
+      .help = "the mistake" },
     {},
 };
 
@@ -63,7 +109,7 @@ has (xlator_t *this, enum defect defect)
 /* Where a copy should be: how many requests there were, of all volumes. */
 static unsigned requests;
 
-/* --- stat: errors, locks, callers' memory ------------------------------------------------------- */
+/* --- stat: errors, locks, callers' memory ----------------------------------------------------- */
 
 static stat_cbk pass_stat_cbk;
 
@@ -95,14 +141,15 @@ pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
         fop_stat_stub (frame, pass_stat, loc, xdata);
     if (has (this, LOCK_OVER_WIND))
         pthread_mutex_lock (&priv->lock);
-    STACK_WIND (frame, pass_stat_cbk, FIRST_CHILD (this), stat, loc, has (this, XDATA_DROPPED) ? NULL : xdata);
+    STACK_WIND (frame, pass_stat_cbk, FIRST_CHILD (this), stat, loc,
+                has (this, XDATA_DROPPED) ? NULL : xdata);
     if (has (this, LOCK_OVER_WIND))
         pthread_mutex_unlock (&priv->lock);
 }
 
 static void
-pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-               dict_t *xdata)
+pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *buf, dict_t *xdata)
 {
     pass_private_t *priv = this->private;
     pass_local_t *local = frame->local;
@@ -134,7 +181,7 @@ pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
         local->answered++;
 }
 
-/* --- fstat: answers from another place ------------------------------------------------------------ */
+/* --- fstat: answers from another place -------------------------------------------------------- */
 
 static fstat_cbk pass_fstat_cbk;
 
@@ -174,8 +221,8 @@ pass_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-pass_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-                dict_t *xdata)
+pass_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct iatt *buf, dict_t *xdata)
 {
     pass_local_t *local = frame->local;
 
@@ -188,13 +235,13 @@ pass_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
 }
 
-/* --- writev ------------------------------------------------------------------------------------ */
+/* --- writev ----------------------------------------------------------------------------------- */
 
 static writev_cbk pass_writev_cbk;
 
 static void
-pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-             struct iobref *iobref, dict_t *xdata)
+pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+             off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     pass_private_t *priv = this->private;
     pass_local_t *local = frame_local_new (frame, sizeof *local);
@@ -206,14 +253,15 @@ pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector
         local->vector = g_memdup2 (vector, count * sizeof *vector);
     if (has (this, LOCK_OVER_WIND))
         pthread_spin_lock (&priv->spin);
-    STACK_WIND (frame, pass_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref, xdata);
+    STACK_WIND (frame, pass_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset,
+                flags, iobref, xdata);
     if (has (this, LOCK_OVER_WIND))
         pthread_spin_unlock (&priv->spin);
 }
 
 static void
-pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
-                 struct iatt *postbuf, dict_t *xdata)
+pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     pass_local_t *local = frame->local;
 
@@ -230,10 +278,11 @@ pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
             op_ret = 0;
         g_free (local->vector);
     }
-    STACK_UNWIND (writev, frame, op_ret, op_errno, prebuf, has (this, STALE_POST) ? prebuf : postbuf, xdata);
+    STACK_UNWIND (writev, frame, op_ret, op_errno, prebuf,
+                  has (this, STALE_POST) ? prebuf : postbuf, xdata);
 }
 
-/* --- open, readv, readdir, getxattr, mkdir -------------------------------------------------------- */
+/* --- open, readv, readdir, getxattr, mkdir ---------------------------------------------------- */
 
 /* Freed by nothing: there is no release. */
 static void
@@ -255,13 +304,16 @@ pass_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t
 }
 
 static void
-pass_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+pass_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+            uint32_t flags, dict_t *xdata)
 {
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, fd, size, has (this, OFFSET_IGNORED) && offset > 0 ? 0 : offset, flags, xdata);
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, fd, size,
+                     has (this, OFFSET_IGNORED) && offset > 0 ? 0 : offset, flags, xdata);
 }
 
 static void
-pass_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+pass_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+              dict_t *xdata)
 {
     if (has (this, OFFSET_TRUNCATED))
         offset = (int32_t) offset;
@@ -281,7 +333,8 @@ pass_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name
 }
 
 static void
-pass_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *dict, dict_t *xdata)
+pass_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, dict_t *dict, dict_t *xdata)
 {
     if (has (this, DICT_LEAK) && dict)
         dict = dict_copy (dict);
@@ -291,14 +344,16 @@ pass_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
 static mkdir_cbk pass_mkdir_cbk;
 
 static void
-pass_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask, dict_t *xdata)
+pass_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
+            dict_t *xdata)
 {
     STACK_WIND (frame, pass_mkdir_cbk, FIRST_CHILD (this), mkdir, loc, mode, umask, xdata);
 }
 
 static void
-pass_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
-                struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+pass_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                inode_t *inode, struct iatt *buf, struct iatt *preparent, struct iatt *postparent,
+                dict_t *xdata)
 {
     struct iatt other = buf ? *buf : (struct iatt){ 0 };
 
@@ -310,22 +365,25 @@ pass_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
         op_errno = -op_errno;
     if (has (this, WRONG_INODE) && buf)
         other.ia_type = IA_IFREG;
-    STACK_UNWIND (mkdir, frame, op_ret, op_errno, inode, buf ? &other : NULL, preparent, postparent, xdata);
+    STACK_UNWIND (mkdir, frame, op_ret, op_errno, inode, buf ? &other : NULL, preparent, postparent,
+                  xdata);
 }
 
-/* --- rename: what is wrong shows only where it fails below though all is well above ------------------ */
+/* --- rename: what is wrong shows only where it fails below though all is well above ----------- */
 
 static rename_cbk pass_rename_cbk;
 
 static void
-pass_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags, dict_t *xdata)
+pass_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
+             dict_t *xdata)
 {
     STACK_WIND (frame, pass_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
 }
 
 static void
-pass_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-                 struct iatt *preoldparent, struct iatt *postoldparent, struct iatt *prenewparent, struct iatt *postnewparent,
+pass_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *buf, struct iatt *preoldparent,
+                 struct iatt *postoldparent, struct iatt *prenewparent, struct iatt *postnewparent,
                  dict_t *xdata)
 {
     struct iatt nothing = { .ia_type = IA_IFREG };
@@ -335,10 +393,11 @@ pass_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     if (has (this, RENAME_ERROR_SWALLOWED) && op_errno == EIO)
         STACK_UNWIND (rename, frame, 0, 0, &nothing, NULL, NULL, NULL, NULL, NULL);
     else
-        STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent, prenewparent, postnewparent, xdata);
+        STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent,
+                      prenewparent, postnewparent, xdata);
 }
 
-/* --- opendir: work of its own, after the answer, on another thread ---------------------------------- */
+/* --- opendir: work of its own, after the answer, on another thread ---------------------------- */
 
 static opendir_cbk pass_opendir_cbk;
 static fstat_cbk pass_work_cbk;
@@ -398,7 +457,8 @@ work_begin (call_frame_t *frame)
 }
 
 static void
-pass_work_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+pass_work_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *buf, dict_t *xdata)
 {
     const struct work *work = frame->local;
     call_frame_t *next = work->left > 0 ? work_new (frame, this, work->fd, work->left - 1) : NULL;
@@ -409,7 +469,8 @@ pass_work_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 }
 
 static void
-pass_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+pass_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, fd_t *fd, dict_t *xdata)
 {
     const bool works = op_ret >= 0 && (has (this, WORKS_LATER) || has (this, REQUEST_LEAK));
     call_frame_t *work = works ? work_new (frame, this, fd, 2) : NULL;

@@ -4,17 +4,31 @@
 
 #include <errno.h>
 
-enum defect { NONE, IN_PLACE_DOWN, IN_PLACE_UP, READ_FORGOTTEN, COPY_LEAK, COPY_DROPPED, FAILS_WITH_BYTES };
+enum defect {
+    NONE,
+    IN_PLACE_DOWN,
+    IN_PLACE_UP,
+    READ_FORGOTTEN,
+    COPY_LEAK,
+    COPY_DROPPED,
+    FAILS_WITH_BYTES
+};
 
 typedef struct {
     int defect;
 } rot_private_t;
 
-static const char *const rot_defects[] = { "none", "in-place-down", "in-place-up", "read-forgotten", "copy-leak", "copy-dropped",
-                                           "fails-with-bytes", NULL };
+static const char *const rot_defects[] = {
+    "none",      "in-place-down", "in-place-up",      "read-forgotten",
+    "copy-leak", "copy-dropped",  "fails-with-bytes", NULL
+};
 
 static const struct xlator_option rot_options[] = {
-    { .key = { "defect" }, .type = OPTION_ENUM, OPTION_FIELD (rot_private_t, defect), .value = "none", .values = rot_defects,
+    { .key = { "defect" },
+      .type = OPTION_ENUM,
+      OPTION_FIELD (rot_private_t, defect),
+      .value = "none",
+      .values = rot_defects,
       .help = "the mistake" },
     {},
 };
@@ -40,14 +54,16 @@ rot_iovec (const struct iovec *vector, int count)
 static readv_cbk rot_readv_cbk;
 
 static void
-rot_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+rot_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
+           dict_t *xdata)
 {
     STACK_WIND (frame, rot_readv_cbk, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
 }
 
 static void
-rot_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-               int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+rot_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+               dict_t *xdata)
 {
     struct iovec plain[MAX (count, 1)];
     struct iobref *held = NULL;
@@ -78,8 +94,8 @@ rot_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 static writev_cbk rot_writev_cbk;
 
 static void
-rot_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-            struct iobref *iobref, dict_t *xdata)
+rot_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+            off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     struct iovec rotated[MAX (count, 1)];
     struct iobref *held = NULL;
@@ -87,7 +103,8 @@ rot_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector,
 
     if (has (this, IN_PLACE_DOWN)) {
         rot_iovec (vector, count);
-        STACK_WIND (frame, rot_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref, xdata);
+        STACK_WIND (frame, rot_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset,
+                    flags, iobref, xdata);
         return;
     }
     if (iov_writable (vector, count, iobref, rotated, &n, &held) < 0) {
@@ -97,14 +114,15 @@ rot_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector,
     rot_iovec (rotated, n);
     if (has (this, COPY_DROPPED))
         iobref_unref (iobref_ref (iobref)), iobref_unref (iobref);
-    STACK_WIND (frame, rot_writev_cbk, FIRST_CHILD (this), writev, fd, rotated, n, offset, flags, held, xdata);
+    STACK_WIND (frame, rot_writev_cbk, FIRST_CHILD (this), writev, fd, rotated, n, offset, flags,
+                held, xdata);
     if (!has (this, COPY_LEAK))
         iobref_unref (held);
 }
 
 static void
-rot_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
-                struct iatt *postbuf, dict_t *xdata)
+rot_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     STACK_UNWIND (writev, frame, op_ret, op_errno, prebuf, postbuf, xdata);
 }

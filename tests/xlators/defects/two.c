@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Asks both of its children for an access and a flush, and answers with the first one's answer when both are there; with one
- * mistake: the option `defect`. Everything else goes to the first child, so both must be alike: the same storage.
+ * Asks both of its children for an access and a flush, and answers with the first one's answer when
+ * both are there; with one mistake: the option `defect`. Everything else goes to the first child,
+ * so both must be alike: the same storage.
  */
 #include "xlator.h"
 
@@ -22,7 +23,11 @@ typedef struct {
 static const char *const two_defects[] = { "none", "order", "first-answer", NULL };
 
 static const struct xlator_option two_options[] = {
-    { .key = { "defect" }, .type = OPTION_ENUM, OPTION_FIELD (two_private_t, defect), .value = "none", .values = two_defects,
+    { .key = { "defect" },
+      .type = OPTION_ENUM,
+      OPTION_FIELD (two_private_t, defect),
+      .value = "none",
+      .values = two_defects,
       .help = "the mistake" },
     {},
 };
@@ -48,7 +53,8 @@ two_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, dict_
 }
 
 static void
-two_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+two_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                dict_t *xdata)
 {
     two_local_t *local = frame->local;
     const int answers = __atomic_add_fetch (&local->answers, 1, __ATOMIC_ACQ_REL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One lock for all: who waits for it (F_SETLKW) keeps the thread that asked, until somebody unlocks or flushes, or the graph ends. */
+/* One lock for all: who waits for it (F_SETLKW) keeps the thread that asked, until somebody unlocks
+ * or flushes, or the graph ends. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -37,7 +38,8 @@ blocks_lock (blocks_private_t *priv, bool wait)
 }
 
 static void
-blocks_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock, dict_t *xdata)
+blocks_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock,
+           dict_t *xdata)
 {
     blocks_private_t *priv = this->private;
     int r = 0;

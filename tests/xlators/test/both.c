@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Has what changes anything done by its first child, then by its second, and answers what the first did. Whatever else is asked, but for
- * lookups and opens, goes to the first alone. */
+/* Has what changes anything done by its first child, then by its second, and answers what the first
+ * did. Whatever else is asked, but for lookups and opens, goes to the first alone. */
 #include "xlator.h"
 
 struct both_local {
@@ -44,9 +44,11 @@ const struct xlator_api xlator_api = {
     .children = { .min = 2, .max = 2 },
     .touches = TOUCHES_NOTHING,
     .every = both_every,
-    .every_ops = OPSET_OF (FOP_lookup) | OPSET_OF (FOP_open) | OPSET_OF (FOP_create) | OPSET_OF (FOP_mknod) | OPSET_OF (FOP_mkdir)
-                 | OPSET_OF (FOP_symlink) | OPSET_OF (FOP_link) | OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rmdir)
-                 | OPSET_OF (FOP_rename) | OPSET_OF (FOP_truncate) | OPSET_OF (FOP_ftruncate) | OPSET_OF (FOP_writev)
-                 | OPSET_OF (FOP_fallocate) | OPSET_OF (FOP_setattr) | OPSET_OF (FOP_fsetattr),
+    .every_ops = OPSET_OF (FOP_lookup) | OPSET_OF (FOP_open) | OPSET_OF (FOP_create)
+               | OPSET_OF (FOP_mknod) | OPSET_OF (FOP_mkdir) | OPSET_OF (FOP_symlink)
+               | OPSET_OF (FOP_link) | OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rmdir)
+               | OPSET_OF (FOP_rename) | OPSET_OF (FOP_truncate) | OPSET_OF (FOP_ftruncate)
+               | OPSET_OF (FOP_writev) | OPSET_OF (FOP_fallocate) | OPSET_OF (FOP_setattr)
+               | OPSET_OF (FOP_fsetattr),
     .every_cbk = both_every_cbk,
 };

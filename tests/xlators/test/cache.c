@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Remembers the last read and the last fstat, and serves them again until a file changed; but not when that was by what an option says, or, by another
- * one, while the answer was on its way. It takes no lock: for histories alone, in which one thing happens at a time. */
+/* Remembers the last read and the last fstat, and serves them again until a file changed; but not
+ * when that was by what an option says, or, by another one, while the answer was on its way. It
+ * takes no lock: for histories alone, in which one thing happens at a time. */
 #include "xlator.h"
 
 #include <fcntl.h>
@@ -18,7 +19,8 @@ typedef struct {
     /* And attributes. known NULL: none. */
     fd_t *known;
     struct iatt iatt;
-    unsigned changes;   /* how many calls there were that may change a file, and how many are under way */
+    unsigned changes;   /* how many calls there were that may change a file, and how many are under
+                           way */
     unsigned under_way;
 } cache_private_t;
 
@@ -46,7 +48,8 @@ cache_forget (cache_private_t *priv)
 static bool
 cache_may_keep (const cache_private_t *priv, enum fop op, unsigned changes)
 {
-    return (changes == priv->changes && !priv->under_way) || strcmp (priv->late, fop_name (op)) == 0;
+    return (changes == priv->changes && !priv->under_way)
+        || strcmp (priv->late, fop_name (op)) == 0;
 }
 
 static void
@@ -61,7 +64,8 @@ cache_answer (call_frame_t *frame, const cache_private_t *priv)
 }
 
 static void
-cache_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+cache_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             uint32_t flags, dict_t *xdata)
 {
     cache_private_t *priv = this->private;
     struct cache_local *local;
@@ -76,7 +80,8 @@ cache_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 }
 
 static void
-cache_keep (cache_private_t *priv, const struct cache_local *local, const struct iovec *vector, int32_t count)
+cache_keep (cache_private_t *priv, const struct cache_local *local, const struct iovec *vector,
+            int32_t count)
 {
     if (priv->fd)
         iobuf_unref (priv->bytes);
@@ -89,8 +94,9 @@ cache_keep (cache_private_t *priv, const struct cache_local *local, const struct
 }
 
 static void
-cache_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-                 int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+cache_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iovec *vector, int32_t count, struct iatt *stbuf,
+                 struct iobref *iobref, dict_t *xdata)
 {
     cache_private_t *priv = this->private;
     const struct cache_local *local = frame->local;
@@ -116,7 +122,8 @@ cache_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-cache_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+cache_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *buf, dict_t *xdata)
 {
     cache_private_t *priv = this->private;
     const struct cache_local *local = frame->local;
@@ -149,7 +156,8 @@ cache_ignores (const cache_private_t *priv, const struct call *call)
     case FOP_link:
     case FOP_unlink:
     case FOP_rename:
-        return strcmp (priv->ignores, fop_name (call->op)) == 0 && (!call->fd || call->fd != priv->fd);
+        return strcmp (priv->ignores, fop_name (call->op)) == 0
+            && (!call->fd || call->fd != priv->fd);
     default:
         return true;
     }
@@ -198,7 +206,8 @@ static const struct xlator_option cache_options[] = {
       .type = OPTION_STRING,
       OPTION_FIELD (cache_private_t, late),
       .value = "nothing",
-      .help = "readv or fstat: its answer is kept also when something changed while it was on its way" },
+      .help = "readv or fstat: its answer is kept also when something changed while it was on its "
+              "way" },
     { .key = { NULL } },
 };
 

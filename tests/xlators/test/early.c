@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A write-behind that answers before it writes, and then writes the last first. Everything else waits for what is still to be
- * written, which an hour's rest brings about as well. It takes no lock: for histories alone, in which one thing happens at a time. */
+/* A write-behind that answers before it writes, and then writes the last first. Everything else
+ * waits for what is still to be written, which an hour's rest brings about as well. It takes no
+ * lock: for histories alone, in which one thing happens at a time. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -18,10 +19,11 @@ typedef struct {
 static writev_cbk early_written;
 
 static void
-early_write (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-             struct iobref *iobref, dict_t *xdata)
+early_write (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+             off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
-    STACK_WIND (frame, early_written, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref, xdata);
+    STACK_WIND (frame, early_written, FIRST_CHILD (this), writev, fd, vector, count, offset, flags,
+                iobref, xdata);
 }
 
 /* All of them at once, or one. They are counted first, since answers may come at once. */
@@ -42,8 +44,8 @@ early_flush (early_private_t *priv)
 }
 
 static void
-early_written (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
-               struct iatt *postbuf, dict_t *xdata)
+early_written (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     early_private_t *priv = this->private;
     call_stub_t *stub;
@@ -65,14 +67,14 @@ early_rested (void *data)
 }
 
 static void
-early_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-              struct iobref *iobref, dict_t *xdata)
+early_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+              off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     early_private_t *priv = this->private;
     call_stack_t *own = stack_new_like (this, frame);
 
-    g_queue_push_tail (&priv->writes, fop_writev_stub (&own->frames[0], early_write, fd, vector, count, offset, flags,
-                                                        iobref, xdata));
+    g_queue_push_tail (&priv->writes, fop_writev_stub (&own->frames[0], early_write, fd, vector,
+                                                       count, offset, flags, iobref, xdata));
     if (!priv->timer)
         priv->timer = timer_after (HOUR, early_rested, priv);
     STACK_UNWIND (writev, frame, (int32_t) iov_length (vector, count), 0, NULL, NULL, NULL);

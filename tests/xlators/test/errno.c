@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Changes EIO of an open to EREMOTEIO, has each removexattr succeed, whatever came of it, and answers getxattr of "user.odd.NUMBER" with
- * that number for an errno. */
+/* Changes EIO of an open to EREMOTEIO, has each removexattr succeed, whatever came of it, and
+ * answers getxattr of "user.odd.NUMBER" with that number for an errno. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -10,13 +10,15 @@
 static open_cbk errno_open_cbk;
 
 static void
-errno_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
+errno_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd,
+            dict_t *xdata)
 {
     STACK_WIND (frame, errno_open_cbk, FIRST_CHILD (this), open, loc, flags, fd, xdata);
 }
 
 static void
-errno_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+errno_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                fd_t *fd, dict_t *xdata)
 {
     STACK_UNWIND (open, frame, op_ret, op_errno == EIO ? EREMOTEIO : op_errno, fd, xdata);
 }
@@ -30,7 +32,8 @@ errno_removexattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *
 }
 
 static void
-errno_removexattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+errno_removexattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                       int32_t op_errno, dict_t *xdata)
 {
     STACK_UNWIND (removexattr, frame, 0, 0, xdata);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A translator that somebody has taken over: mkdir of a name in its list tries to get more than a mount needs, and
- * answers with the error that brings; other names pass. Each call is such that it has no effect if it is allowed. */
+/* A translator that somebody has taken over: mkdir of a name in its list tries to get more than a
+ * mount needs, and answers with the error that brings; other names pass. Each call is such that it
+ * has no effect if it is allowed. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -28,7 +29,8 @@ grab (const char *name)
 }
 
 static void
-grab_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask, dict_t *xdata)
+grab_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
+            dict_t *xdata)
 {
     if (grab (loc->name) < 0)
         STACK_UNWIND (mkdir, frame, -1, errno, NULL, NULL, NULL, NULL, NULL);

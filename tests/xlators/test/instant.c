@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Storage that answers at once and keeps nothing: to measure what is above it. It has two files, `small` with 4 KiB and `large` with 1 TiB;
- * everything else is the root. */
+/* Storage that answers at once and keeps nothing: to measure what is above it. It has two files,
+ * `small` with 4 KiB and `large` with 1 TiB; everything else is the root. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -12,13 +12,24 @@
 static struct iatt
 instant_root (void)
 {
-    return (struct iatt){ .ia_gfid = gfid_root, .ia_ino = 1, .ia_nlink = 2, .ia_type = IA_IFDIR, .ia_prot = 0755, .ia_ctime = 1, .ia_mtime = 1 };
+    return (struct iatt){ .ia_gfid = gfid_root,
+                          .ia_ino = 1,
+                          .ia_nlink = 2,
+                          .ia_type = IA_IFDIR,
+                          .ia_prot = 0755,
+                          .ia_ctime = 1,
+                          .ia_mtime = 1 };
 }
 
 static struct iatt
 instant_file (bool large)
 {
-    struct iatt buf = { .ia_ino = large ? 3 : 2, .ia_nlink = 1, .ia_type = IA_IFREG, .ia_prot = 0644, .ia_ctime = 1, .ia_mtime = 1,
+    struct iatt buf = { .ia_ino = large ? 3 : 2,
+                        .ia_nlink = 1,
+                        .ia_type = IA_IFREG,
+                        .ia_prot = 0644,
+                        .ia_ctime = 1,
+                        .ia_mtime = 1,
                         .ia_size = large ? LARGE : SMALL };
 
     memset (&buf.ia_gfid, large ? 3 : 2, sizeof buf.ia_gfid);
@@ -39,7 +50,8 @@ static void
 instant_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     const bool large = g_strcmp0 (loc->name, "large") == 0;
-    struct iatt buf = large || g_strcmp0 (loc->name, "small") == 0 ? instant_file (large) : instant_root ();
+    struct iatt buf = large || g_strcmp0 (loc->name, "small") == 0 ? instant_file (large)
+                                                                   : instant_root ();
 
     STACK_UNWIND (lookup, frame, 0, 0, loc->inode, &buf, NULL, NULL);
 }
@@ -61,13 +73,15 @@ instant_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-instant_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
+instant_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd,
+              dict_t *xdata)
 {
     STACK_UNWIND (open, frame, 0, 0, fd, NULL);
 }
 
 static void
-instant_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+instant_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+               uint32_t flags, dict_t *xdata)
 {
     struct iatt buf = iatt_of (fd->inode);
     const uint64_t left = (uint64_t) offset < buf.ia_size ? buf.ia_size - (uint64_t) offset : 0;
@@ -82,8 +96,8 @@ instant_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t
 }
 
 static void
-instant_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-                struct iobref *iobref, dict_t *xdata)
+instant_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+                off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     struct iatt buf = iatt_of (fd->inode);
 
@@ -94,6 +108,10 @@ const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "test/instant",
     .about = "answers at once, and keeps nothing",
-    .fops = { .lookup = instant_lookup, .stat = instant_stat, .fstat = instant_fstat, .open = instant_open, .readv = instant_readv,
+    .fops = { .lookup = instant_lookup,
+              .stat = instant_stat,
+              .fstat = instant_fstat,
+              .open = instant_open,
+              .readv = instant_readv,
               .writev = instant_writev },
 };

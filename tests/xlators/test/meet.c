@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Holds readv's threads until so many of them are here at the same time, then lets all go: who can't bring them together gets ETIMEDOUT. */
+/* Holds readv's threads until so many of them are here at the same time, then lets all go: who
+ * can't bring them together gets ETIMEDOUT. */
 #include "xlator.h"
 
 #define PATIENCE (60 * INT64_C (1000000000)) /* a sanitizer's, on a busy machine */

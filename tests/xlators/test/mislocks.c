@@ -8,11 +8,17 @@ typedef struct {
     int mistake;
 } mislocks_private_t;
 
-static const char *const mistakes[] = { [FLUSH_IS_LOST] = "flush-is-lost", [THREAD_IS_NAMED] = "thread-is-named", NULL };
+static const char *const mistakes[] = {
+    [FLUSH_IS_LOST] = "flush-is-lost", [THREAD_IS_NAMED] = "thread-is-named", NULL
+};
 
 static const struct xlator_option mislocks_options[] = {
-    { .key = { "mistake" }, .type = OPTION_ENUM, OPTION_FIELD (mislocks_private_t, mistake), .value = "flush-is-lost",
-      .values = mistakes, .help = "which" },
+    { .key = { "mistake" },
+      .type = OPTION_ENUM,
+      OPTION_FIELD (mislocks_private_t, mistake),
+      .value = "flush-is-lost",
+      .values = mistakes,
+      .help = "which" },
     { .key = { NULL } },
 };
 
@@ -32,7 +38,8 @@ mislocks_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-mislocks_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock, dict_t *xdata)
+mislocks_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock,
+             dict_t *xdata)
 {
     struct gf_flock other = *lock;
 

@@ -5,7 +5,8 @@
 #include <fcntl.h>
 
 static void
-noappend_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
+noappend_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd,
+               dict_t *xdata)
 {
     fd->flags &= ~O_APPEND;
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), open, loc, flags & ~O_APPEND, fd, xdata);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Options that change while requests run, and commands. It refuses what `refuse` says. All requests pass. */
+/* Options that change while requests run, and commands. It refuses what `refuse` says. All requests
+ * pass. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -70,7 +71,8 @@ online_dump (xlator_t *this, GString *out)
     online_private_t *priv = this->private;
 
     pthread_mutex_lock (&priv->lock);
-    g_string_append_printf (out, "number=%d\nfixed=%d\ntext=%s\n", __atomic_load_n (&priv->number, __ATOMIC_RELAXED), priv->fixed,
+    g_string_append_printf (out, "number=%d\nfixed=%d\ntext=%s\n",
+                            __atomic_load_n (&priv->number, __ATOMIC_RELAXED), priv->fixed,
                             priv->text ? priv->text : "");
     pthread_mutex_unlock (&priv->lock);
 }

@@ -7,7 +7,8 @@
 static mkdir_cbk oops_mkdir_cbk;
 
 static void
-oops_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask, dict_t *xdata)
+oops_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
+            dict_t *xdata)
 {
     volatile int *nowhere = NULL;
 
@@ -17,8 +18,9 @@ oops_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t
 }
 
 static void
-oops_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
-                struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+oops_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                inode_t *inode, struct iatt *buf, struct iatt *preparent, struct iatt *postparent,
+                dict_t *xdata)
 {
     STACK_UNWIND (mkdir, frame, op_ret, op_errno, inode, buf, preparent, postparent, xdata);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One option of each type. init fails when `fail` is on; what happens is written to the file `path`. */
+/* One option of each type. init fails when `fail` is on; what happens is written to the file
+ * `path`. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -86,7 +87,10 @@ static const struct xlator_option options_options[] = {
       OPTION_FIELD (options_private_t, text),
       .value = "",
       .help = "any text" },
-    { .key = { "peer" }, .type = OPTION_XLATOR, OPTION_FIELD (options_private_t, peer), .help = "a volume" },
+    { .key = { "peer" },
+      .type = OPTION_XLATOR,
+      OPTION_FIELD (options_private_t, peer),
+      .help = "a volume" },
     { .key = { "color" },
       .type = OPTION_ENUM,
       OPTION_FIELD (options_private_t, color),
@@ -127,8 +131,11 @@ options_fini (xlator_t *this)
 static void
 options_notify (xlator_t *this, enum xlator_event event, void *data)
 {
-    static const char *const names[] = { [XLATOR_PARENT_UP] = "parent-up", [XLATOR_CHILD_UP] = "child-up", [XLATOR_ENDING] = "ending",
-                                         [XLATOR_PARENT_DOWN] = "parent-down", [XLATOR_CHILD_DOWN] = "child-down" };
+    static const char *const names[] = { [XLATOR_PARENT_UP] = "parent-up",
+                                         [XLATOR_CHILD_UP] = "child-up",
+                                         [XLATOR_ENDING] = "ending",
+                                         [XLATOR_PARENT_DOWN] = "parent-down",
+                                         [XLATOR_CHILD_DOWN] = "child-down" };
 
     options_tell (this, names[event]);
     xlator_pass_on (this, event, data);

@@ -16,8 +16,9 @@ pass_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-pass_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                 inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+pass_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, inode_t *inode, struct iatt *buf, dict_t *xdata,
+                 struct iatt *postparent)
 {
     STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, xdata, postparent);
 }
@@ -55,37 +56,38 @@ pass_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t
 }
 
 static void
-pass_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd,
-               dict_t *xdata)
+pass_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               fd_t *fd, dict_t *xdata)
 {
     STACK_UNWIND (open, frame, op_ret, op_errno, fd, xdata);
 }
 
 static void
-pass_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
-            dict_t *xdata)
+pass_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+            uint32_t flags, dict_t *xdata)
 {
     STACK_WIND (frame, pass_readv_cbk, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
 }
 
 static void
 pass_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+                struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+                dict_t *xdata)
 {
     STACK_UNWIND (readv, frame, op_ret, op_errno, vector, count, stbuf, iobref, xdata);
 }
 
 static void
-pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset,
-             uint32_t flags, struct iobref *iobref, dict_t *xdata)
+pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+             off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
-    STACK_WIND (frame, pass_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref,
-                xdata);
+    STACK_WIND (frame, pass_writev_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset,
+                flags, iobref, xdata);
 }
 
 static void
-pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                 struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     STACK_UNWIND (writev, frame, op_ret, op_errno, prebuf, postbuf, xdata);
 }

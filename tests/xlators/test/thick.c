@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Forgets that files have holes: it takes the blocks of a file to be as many as its size needs. For doc/debugging.md. */
+/* Forgets that files have holes: it takes the blocks of a file to be as many as its size needs. For
+ * doc/debugging.md. */
 #include "xlator.h"
 
 static lookup_cbk thick_lookup_cbk;
@@ -24,8 +25,9 @@ thick_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-thick_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
-                  struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+thick_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, inode_t *inode, struct iatt *buf, dict_t *xdata,
+                  struct iatt *postparent)
 {
     struct iatt thick = buf ? thick_iatt (buf) : (struct iatt){ 0 };
 
@@ -39,8 +41,8 @@ thick_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-thick_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-                dict_t *xdata)
+thick_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct iatt *buf, dict_t *xdata)
 {
     struct iatt thick = buf ? thick_iatt (buf) : (struct iatt){ 0 };
 
@@ -54,8 +56,8 @@ thick_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-thick_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-                 dict_t *xdata)
+thick_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *buf, dict_t *xdata)
 {
     struct iatt thick = buf ? thick_iatt (buf) : (struct iatt){ 0 };
 

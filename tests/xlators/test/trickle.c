@@ -3,13 +3,15 @@
 #include "xlator.h"
 
 static void
-trickle_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+trickle_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+                 dict_t *xdata)
 {
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdir, fd, 1, offset, xdata);
 }
 
 static void
-trickle_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+trickle_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+                  dict_t *xdata)
 {
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdirp, fd, 1, offset, xdata);
 }

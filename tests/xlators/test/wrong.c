@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Wrong in two ways that the conformance kit has to find: a rename onto what is there fails with EIO, and times are cut to
- * seconds. */
+/* Wrong in two ways that the conformance kit has to find: a rename onto what is there fails with
+ * EIO, and times are cut to seconds. */
 #include "xlator.h"
 
 static setattr_cbk wrong_setattr_cbk;
 
 static void
-wrong_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags, dict_t *xdata)
+wrong_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
+              dict_t *xdata)
 {
     if (newloc->inode) {
         frame_fail (frame, EIO);
@@ -16,7 +17,8 @@ wrong_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
 }
 
 static void
-wrong_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stbuf, uint32_t valid, dict_t *xdata)
+wrong_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stbuf, uint32_t valid,
+               dict_t *xdata)
 {
     struct iatt cut = *stbuf;
 
@@ -25,8 +27,8 @@ wrong_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stb
 }
 
 static void
-wrong_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                   struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
+wrong_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
 {
     STACK_UNWIND (setattr, frame, op_ret, op_errno, statpre, statpost, xdata);
 }

@@ -2,8 +2,9 @@
 /*
  * debug/delay-gen: some requests take longer.
  *
- * No thread waits meanwhile: the call is set aside, and a timer has it go on. So any number may be delayed at once, and those
- * that aren't are as fast as ever, also behind one of the same file that is: writes to a file may overtake each other.
+ * No thread waits meanwhile: the call is set aside, and a timer has it go on. So any number may be
+ * delayed at once, and those that aren't are as fast as ever, also behind one of the same file that
+ * is: writes to a file may overtake each other.
  *
  * With `block` the thread waits that asked, as it does for a disk, and as in GlusterFS.
  */
@@ -60,7 +61,8 @@ static const struct xlator_option delaygen_options[] = {
         .value = "",
         .check = opset_check,
         .online = true,
-        .help = "the operations that take longer, separated by commas, such as lookup,readv or LOOKUP,READ; empty: all",
+        .help = "the operations that take longer, separated by commas, such as lookup,readv or "
+                "LOOKUP,READ; empty: all",
     },
     {
         .key = { "block" },
@@ -68,7 +70,8 @@ static const struct xlator_option delaygen_options[] = {
         OPTION_FIELD (delaygen_private_t, block),
         .value = "off",
         .online = true,
-        .help = "the calling thread waits, as for a disk; off: a timer resumes the request, and no thread waits",
+        .help = "the calling thread waits, as for a disk; off: a timer resumes the request, and no "
+                "thread waits",
     },
     {
         .key = { "seed" },
@@ -76,13 +79,14 @@ static const struct xlator_option delaygen_options[] = {
         OPTION_FIELD (delaygen_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
-        .help = "a number that decides which requests take longer, so that they do again; by default another each time, which is "
+        .help = "a number that decides which requests take longer, so that they do again; by "
+                "default another each time, which is "
                 "logged",
     },
     {},
 };
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static bool
 delaygen_hits (struct settings *s, enum fop op)
@@ -131,15 +135,16 @@ delaygen_every (const struct call *call)
     held_add (priv->held, stub, duration, NULL);
 }
 
-/* Whatever ended the delay: it makes a request late, but never fail. Whoever is interrupted gets the answer as soon as there
- * is one, as from a disk, and a program whose timer ticks never sees an EINTR that a file can't have. */
+/* Whatever ended the delay: it makes a request late, but never fail. Whoever is interrupted gets
+ * the answer as soon as there is one, as from a disk, and a program whose timer ticks never sees an
+ * EINTR that a file can't have. */
 static void
 delaygen_go_on (call_stub_t *stub, enum held_end why, void *data)
 {
     call_resume (stub);
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static struct settings *
 settings_new (const delaygen_private_t *options, uint64_t seed)
@@ -167,8 +172,10 @@ delaygen_init (xlator_t *this)
     thread_cond_init (&priv->ended);
     priv->held = held_new (delaygen_go_on);
     if (!priv->seed_text)
-        gf_log (this, GF_LOG_INFO, "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
-                "' the same requests take longer again", seed, seed);
+        gf_log (this, GF_LOG_INFO,
+                "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
+                "' the same requests take longer again",
+                seed, seed);
     return 0;
 }
 
@@ -227,8 +234,10 @@ delaygen_dump (xlator_t *this, GString *out)
     struct settings *s = shared_get (&priv->settings);
 
     g_string_append_printf (out, "seed=%" G_GUINT64_FORMAT "\n", s->seed);
-    g_string_append_printf (out, "seen=%" G_GUINT64_FORMAT "\n", __atomic_load_n (&s->seen, __ATOMIC_RELAXED));
-    g_string_append_printf (out, "delayed=%" G_GUINT64_FORMAT "\n", __atomic_load_n (&s->delayed, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "seen=%" G_GUINT64_FORMAT "\n",
+                            __atomic_load_n (&s->seen, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "delayed=%" G_GUINT64_FORMAT "\n",
+                            __atomic_load_n (&s->delayed, __ATOMIC_RELAXED));
     g_string_append_printf (out, "waiting=%u\n", held_count (priv->held, NULL, NULL));
     shared_unref (&s->shared);
 }
@@ -249,7 +258,10 @@ delaygen_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
 
     g_string_append_printf (out, "holds back %g%% of ", s->percentage);
     opset_print (s->ops, out);
-    g_string_append_printf (out, " for %.3f s, of this file as of any other (delay-percentage, enable, delay-duration)\n", s->duration / 1e9);
+    g_string_append_printf (
+        out,
+        " for %.3f s, of this file as of any other (delay-percentage, enable, delay-duration)\n",
+        s->duration / 1e9);
     shared_unref (&s->shared);
 }
 
@@ -266,6 +278,8 @@ const struct xlator_api xlator_api = {
     .reconfigure = delaygen_reconfigure,
     .notify = delaygen_notify,
     .every = delaygen_every,
-    .dumpops = { .priv = delaygen_dump, .waits_for = delaygen_waits_for, .explain = delaygen_explain },
+    .dumpops = { .priv = delaygen_dump,
+                 .waits_for = delaygen_waits_for,
+                 .explain = delaygen_explain },
     .passthrough = { .why = "may have its reads and writes wait" },
 };

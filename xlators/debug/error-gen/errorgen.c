@@ -2,8 +2,8 @@
 /*
  * debug/error-gen: lets some requests fail, without a word to storage.
  *
- * Which ones depends on the seed and on how many requests that may fail came before, nothing else: the same requests in the same
- * order fail in the same way again.
+ * Which ones depends on the seed and on how many requests that may fail came before, nothing else:
+ * the same requests in the same order fail in the same way again.
  */
 #include "errorgen.h"
 
@@ -15,7 +15,8 @@
 #define INTERVAL_MIN 3 /* of random-failure, as GlusterFS has it */
 #define INTERVALS 42
 
-/* What is wanted; but for what the lock guards it stays as it is. Online options make another one. */
+/* What is wanted; but for what the lock guards it stays as it is. Online options make another
+ * one. */
 struct settings {
     struct shared shared;
     double failure; /* percent */
@@ -28,7 +29,8 @@ struct settings {
     uint64_t seed;
     pthread_mutex_t lock;     /* a leaf */
     uint64_t seen, failed;    /* requests that might have failed, and that did; lock */
-    uint64_t next, intervals; /* of random-failure: which of those seen fails next; how many were drawn. lock */
+    uint64_t next, intervals; /* of random-failure: which of those seen fails next; how many were
+                                 drawn. lock */
 };
 
 typedef struct {
@@ -55,7 +57,8 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, error_no),
         .check = errorgen_check_error,
         .online = true,
-        .help = "the error that they fail with, by its name, such as EIO; or " SHORT_WRITE ", with which writes write half of "
+        .help = "the error that they fail with, by its name, such as EIO; or " SHORT_WRITE
+                ", with which writes write half of "
                 "what they should; by default one that the operation may really have",
     },
     {
@@ -64,7 +67,8 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, random_failure),
         .value = "off",
         .online = true,
-        .help = "fail at intervals: the first time after as many requests as failure says, then after 3 to 44",
+        .help = "fail at intervals: the first time after as many requests as failure says, then "
+                "after 3 to 44",
     },
     {
         .key = { "enable", "error-fops" },
@@ -72,7 +76,8 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, enable),
         .check = opset_check,
         .online = true,
-        .help = "the operations that fail, separated by commas, such as lookup,readv or LOOKUP,READ; all unless it is given",
+        .help = "the operations that fail, separated by commas, such as lookup,readv or "
+                "LOOKUP,READ; all unless it is given",
     },
     {
         .key = { "nth" },
@@ -82,14 +87,16 @@ static const struct xlator_option errorgen_options[] = {
         .min = 0,
         .max = 1e15,
         .online = true,
-        .help = "only the request with this number fails, 1 being the first; 0: failure and random-failure decide",
+        .help = "only the request with this number fails, 1 being the first; 0: failure and "
+                "random-failure decide",
     },
     {
         .key = { "path" },
         .type = OPTION_STRING,
         OPTION_FIELD (errorgen_private_t, path),
         .online = true,
-        .help = "only requests for paths in the mount that match this pattern fail, such as *.db or /tmp/*; * stands for slashes too",
+        .help = "only requests for paths in the mount that match this pattern fail, such as *.db "
+                "or /tmp/*; * stands for slashes too",
     },
     {
         .key = { "uid" },
@@ -107,7 +114,8 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
-        .help = "a number that decides which requests fail, so that they do again; by default another each time, which is logged",
+        .help = "a number that decides which requests fail, so that they do again; by default "
+                "another each time, which is logged",
     },
     {},
 };
@@ -119,11 +127,12 @@ errorgen_check_error (const char *text, char **ret_allowed)
 
     if (error_of_name (text) || g_ascii_strcasecmp (text, SHORT_WRITE) == 0)
         return 0;
-    *ret_allowed = g_strdup_printf ("must be the name of an error such as %s, or " SHORT_WRITE, near ? near : "EIO");
+    *ret_allowed = g_strdup_printf ("must be the name of an error such as %s, or " SHORT_WRITE,
+                                    near ? near : "EIO");
     return -EINVAL;
 }
 
-/* --- which request fails ------------------------------------------------------------------------ */
+/* --- which request fails ---------------------------------------------------------------------- */
 
 static bool
 errorgen_may_fail (const struct settings *s, const struct call *call)
@@ -166,7 +175,7 @@ errorgen_draw (struct settings *s, const struct call *call)
     return s->error ? s->error : errorgen_likely (call->op, chance_number (~s->seed, number));
 }
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* Half of it; one byte can't be halved. */
 static void
@@ -199,7 +208,7 @@ errorgen_every (const struct call *call)
         call_fail (call, error);
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static void
 settings_free (void *value)
@@ -229,7 +238,9 @@ settings_new (const errorgen_private_t *options, uint64_t seed)
     s->uid = options->uid;
     s->nth = options->nth;
     s->seed = seed;
-    s->next = options->failure >= 1 ? (uint64_t) options->failure : INTERVAL_MIN + chance_number (~seed, s->intervals++) % INTERVALS;
+    s->next = options->failure >= 1
+                ? (uint64_t) options->failure
+                : INTERVAL_MIN + chance_number (~seed, s->intervals++) % INTERVALS;
     if (s->short_write)
         s->error = EIO; /* never answered, but not none either */
     return s;
@@ -239,8 +250,10 @@ static void
 errorgen_log_seed (xlator_t *this, const errorgen_private_t *options, uint64_t seed)
 {
     if (!options->seed_text)
-        gf_log (this, GF_LOG_INFO, "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
-                "' the same requests fail again", seed, seed);
+        gf_log (this, GF_LOG_INFO,
+                "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
+                "' the same requests fail again",
+                seed, seed);
 }
 
 static int
@@ -287,7 +300,9 @@ errorgen_dump (xlator_t *this, GString *out)
     seen = s->seen;
     failed = s->failed;
     pthread_mutex_unlock (&s->lock);
-    g_string_append_printf (out, "seed=%" G_GUINT64_FORMAT "\nseen=%" G_GUINT64_FORMAT "\nfailed=%" G_GUINT64_FORMAT "\n",
+    g_string_append_printf (out,
+                            "seed=%" G_GUINT64_FORMAT "\nseen=%" G_GUINT64_FORMAT
+                            "\nfailed=%" G_GUINT64_FORMAT "\n",
                             s->seed, seen, failed);
     shared_unref (&s->shared);
 }
@@ -299,7 +314,8 @@ errorgen_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
     struct settings *s = shared_get (&priv->settings);
 
     if (s->path && fnmatch (s->path, path, 0) != 0) {
-        g_string_append_printf (out, "does nothing with it: its path doesn't match '%s' (path)\n", s->path);
+        g_string_append_printf (out, "does nothing with it: its path doesn't match '%s' (path)\n",
+                                s->path);
     } else {
         if (s->nth)
             g_string_append_printf (out, "lets request number %" G_GUINT64_FORMAT " of ", s->nth);
@@ -311,7 +327,9 @@ errorgen_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
         if (s->short_write)
             g_string_append (out, " write less than it should");
         else
-            g_string_append_printf (out, " fail with %s", s->error ? error_name (s->error) : "an error that the operation may have");
+            g_string_append_printf (out, " fail with %s",
+                                    s->error ? error_name (s->error)
+                                             : "an error that the operation may have");
         g_string_append (out, " (failure, random-failure, nth, enable, error-no)\n");
         if (s->uid >= 0)
             g_string_append_printf (out, "only those of user %" G_GINT64_FORMAT " (uid)\n", s->uid);

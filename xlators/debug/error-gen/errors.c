@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What each operation may fail with, as its page in section 2 of the manual has it. A program is prepared for these, or should be. */
+/* What each operation may fail with, as its page in section 2 of the manual has it. A program is
+ * prepared for these, or should be. */
 #include "errorgen.h"
 
 #include <errno.h>

@@ -33,7 +33,8 @@ hangs_as (const void *data, const void *name)
     const struct fault_local *local = data;
     const struct step *step = local->next > local->rule->steps ? local->next - 1 : NULL;
 
-    return step && step->kind == STEP_HANG && (!*(const char *) name || g_strcmp0 (step->name, name) == 0);
+    return step && step->kind == STEP_HANG
+        && (!*(const char *) name || g_strcmp0 (step->name, name) == 0);
 }
 
 static void
@@ -94,6 +95,7 @@ const struct xlator_command fault_commands[] = {
     { "rules", "put the rules of the input in place of those in force", command_rules },
     { "clear", "take all rules away, and let go what they hold back", command_clear },
     { "show", "print the rules in force, and how often each was used", command_show },
-    { "release", "let go what 'hang' holds back, under the name in the input or all", command_release },
+    { "release", "let go what 'hang' holds back, under the name in the input or all",
+      command_release },
     { NULL, NULL, NULL },
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Data that is cut short, changed or torn. What is changed is a copy, unless nobody else has the bytes. */
+/* Data that is cut short, changed or torn. What is changed is a copy, unless nobody else has the
+ * bytes. */
 #include "fault.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@ flip_bits (const struct iovec *vector, int count, const struct fault_local *loca
     const uint64_t size = iov_length (vector, count);
 
     for (uint64_t i = 0; i < local->data->number && size > 0; i++) {
-        const uint64_t bit = chance_number (~local->seed, local->number * RULE_FLIPS_MAX + i) % (size * 8);
+        const uint64_t bit = chance_number (~local->seed, local->number * RULE_FLIPS_MAX + i)
+                           % (size * 8);
         uint64_t at = bit / 8;
         int part = 0;
 
@@ -21,10 +23,10 @@ flip_bits (const struct iovec *vector, int count, const struct fault_local *loca
     }
 }
 
-/* --- writes ------------------------------------------------------------------------------------- */
+/* --- writes ----------------------------------------------------------------------------------- */
 
-/* How many bytes of a torn write reach storage: up to the last whole sector of those that the rule leaves; which, if it
- * doesn't say, is drawn. Sectors are those of the file. Never all. */
+/* How many bytes of a torn write reach storage: up to the last whole sector of those that the rule
+ * leaves; which, if it doesn't say, is drawn. Sectors are those of the file. Never all. */
 static size_t
 torn_size (const struct call *call, const struct fault_local *local)
 {
@@ -84,7 +86,7 @@ write_flipped (const struct call *call, const struct fault_local *local)
     iobref_unref (held);
 }
 
-/* --- reads -------------------------------------------------------------------------------------- */
+/* --- reads ------------------------------------------------------------------------------------ */
 
 static void
 read_first (const struct call *call, size_t size)
@@ -119,7 +121,7 @@ answer_flipped (const struct answer *answer, const struct fault_local *local)
     iobref_unref (held);
 }
 
-/* --- both --------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 void
 fault_wind_data (const struct call *call, struct fault_local *local)

@@ -4,7 +4,8 @@
  *
  *   fault_every: is there a rule for it? no: pass
  *                yes: frame->local says which; then its steps, one after the other
- *   delay, hang  the call is set aside, and comes back to fault_every, where local says what is next
+ *   delay, hang  the call is set aside, and comes back to fault_every, where local says what is
+ *                next
  *   short ...    the call is wound with other data; fault_every_cbk takes the answer
  *   error        the call is answered
  */
@@ -31,7 +32,8 @@ static const struct xlator_option fault_options[] = {
         OPTION_FIELD (fault_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
-        .help = "a number that decides what happens by chance in rules without a seed, so that it does again; by default another "
+        .help = "a number that decides what happens by chance in rules without a seed, so that it "
+                "does again; by default another "
                 "each time, which is logged",
     },
     {},
@@ -53,13 +55,15 @@ fault_check_rules (const char *text, char **ret_allowed)
     rules = rules_parse (rules_text, size, text, &problem);
     rules_free (rules);
     if (!rules)
-        *ret_allowed = g_strdup_printf ("must be a file of rules (%s)", g_strdelimit (problem, "\n", ';'));
+        *ret_allowed = g_strdup_printf ("must be a file of rules (%s)",
+                                        g_strdelimit (problem, "\n", ';'));
     return rules ? 0 : -EINVAL;
 }
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
-/* Rules that were replaced since the request found its own let go what hung then, and not what hangs now. */
+/* Rules that were replaced since the request found its own let go what hung then, and not what
+ * hangs now. */
 static void
 fault_hang (fault_private_t *priv, call_stub_t *stub, struct fault_local *local)
 {
@@ -130,7 +134,9 @@ fault_every (const struct call *call)
         return;
     }
     local = frame_local_new (call->frame, sizeof *local);
-    *local = (struct fault_local){ .set = set, .rule = rule, .next = rule->steps, .number = number, .seed = seed };
+    *local = (struct fault_local){
+        .set = set, .rule = rule, .next = rule->steps, .number = number, .seed = seed
+    };
     fault_next (call, local);
 }
 
@@ -164,7 +170,7 @@ fault_local_drop (xlator_t *this, void *data)
         shared_unref (&local->set->shared);
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static int
 fault_init (xlator_t *this)
@@ -180,12 +186,15 @@ fault_init (xlator_t *this)
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "%s", said->str);
     else if (!priv->seed_text)
-        gf_log (this, GF_LOG_INFO, "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
-                "' what happens by chance happens again", priv->seed, priv->seed);
+        gf_log (this, GF_LOG_INFO,
+                "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
+                "' what happens by chance happens again",
+                priv->seed, priv->seed);
     return r;
 }
 
-/* A file that is as it was when it was read keeps its counts, or rules that came since in its place. */
+/* A file that is as it was when it was read keeps its counts, or rules that came since in its
+ * place. */
 static int
 fault_reconfigure (xlator_t *this, const void *new_private)
 {
@@ -201,7 +210,8 @@ fault_reconfigure (xlator_t *this, const void *new_private)
     }
     pthread_mutex_unlock (&priv->load_lock);
     r = fault_load_file (this, options->file, said);
-    gf_log (this, r < 0 ? GF_LOG_ERROR : GF_LOG_INFO, "%s", *said->str ? said->str : "the rules stay");
+    gf_log (this, r < 0 ? GF_LOG_ERROR : GF_LOG_INFO, "%s",
+            *said->str ? said->str : "the rules stay");
     return r;
 }
 
@@ -257,7 +267,8 @@ fault_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
     held_waits_for (priv->held, frame, fault_which_rule, out);
 }
 
-/* Rules may ask for more than the path; which of them a request is for isn't known before it comes. */
+/* Rules may ask for more than the path; which of them a request is for isn't known before it
+ * comes. */
 static void
 fault_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
@@ -268,7 +279,8 @@ fault_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     for (unsigned i = 0; i < set->rules->n; i++) {
         const struct rule *rule = &set->rules->rules[i];
 
-        if ((rule->path && fnmatch (rule->path, path, 0) != 0) || (rule->volume && strcmp (rule->volume, this->name) != 0))
+        if ((rule->path && fnmatch (rule->path, path, 0) != 0)
+            || (rule->volume && strcmp (rule->volume, this->name) != 0))
             continue;
         g_string_append_printf (out, "the rule in line %d may hit it: ", rule->line);
         rule_print (rule, out);
@@ -276,7 +288,8 @@ fault_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         hits++;
     }
     if (!hits)
-        g_string_append_printf (out, "does nothing with it: none of %u rules is for its path\n", set->rules->n);
+        g_string_append_printf (out, "does nothing with it: none of %u rules is for its path\n",
+                                set->rules->n);
     shared_unref (&set->shared);
 }
 

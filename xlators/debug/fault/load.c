@@ -30,7 +30,8 @@ fault_hangs_by_set (const void *data, const void *set)
 {
     const struct fault_local *local = data;
 
-    return local->set == set && local->next > local->rule->steps && local->next[-1].kind == STEP_HANG;
+    return local->set == set && local->next > local->rule->steps
+        && local->next[-1].kind == STEP_HANG;
 }
 
 /* What hangs by rules that are gone is let go. */
@@ -46,7 +47,8 @@ set_replace (fault_private_t *priv, struct rules *rules)
     shared_unref (&old->shared);
 }
 
-/* `windlass fault` says in a line of its own where the text comes from. Such a line isn't counted. */
+/* `windlass fault` says in a line of its own where the text comes from. Such a line isn't
+ * counted. */
 static char *
 take_name (const char **text, size_t *size, const char *name)
 {
@@ -71,7 +73,8 @@ fault_load (xlator_t *this, const char *text, size_t size, const char *file, GSt
         g_string_append (answer, error);
         return -EINVAL;
     }
-    g_string_append_printf (answer, "%u %s in force", rules->n, rules->n == 1 ? "rule is" : "rules are");
+    g_string_append_printf (answer, "%u %s in force", rules->n,
+                            rules->n == 1 ? "rule is" : "rules are");
     pthread_mutex_lock (&priv->load_lock);
     set_replace (priv, rules);
     pthread_mutex_unlock (&priv->load_lock);
@@ -125,7 +128,9 @@ fault_show (xlator_t *this, GString *out)
     for (unsigned i = 0; i < set->rules->n; i++) {
         const struct rule *rule = &set->rules->rules[i];
 
-        g_string_append_printf (out, "# matched %" G_GUINT64_FORMAT ", fired %" G_GUINT64_FORMAT ", waiting %u\n",
+        g_string_append_printf (out,
+                                "# matched %" G_GUINT64_FORMAT ", fired %" G_GUINT64_FORMAT
+                                ", waiting %u\n",
                                 __atomic_load_n (&set->counts[i].matched, __ATOMIC_RELAXED),
                                 __atomic_load_n (&set->counts[i].fired, __ATOMIC_RELAXED),
                                 held_count (priv->held, hangs_by_rule, rule));

@@ -23,7 +23,9 @@ static bool
 offset_fits (const struct range *range, const struct call *call)
 {
     const uint64_t first = call->offset < 0 ? 0 : (uint64_t) call->offset;
-    const uint64_t last = call->size && call->op != FOP_readdir && call->op != FOP_readdirp ? first + call->size - 1 : first;
+    const uint64_t last = call->size && call->op != FOP_readdir && call->op != FOP_readdirp
+                            ? first + call->size - 1
+                            : first;
 
     return !range->given || (first <= range->last && last >= range->first);
 }
@@ -73,10 +75,11 @@ rule_fits (const struct rule *rule, struct subject *subject)
     const struct call *call = subject->call;
     const call_stack_t *root = call->frame->root;
 
-    return opset_has (rule->ops, call->op) && range_has (&rule->uid, root->uid) && range_has (&rule->gid, root->gid)
-           && range_has (&rule->pid, (uint64_t) root->pid) && range_has (&rule->size, call->size)
-           && offset_fits (&rule->offset, call) && (!rule->volume || strcmp (rule->volume, call->this->name) == 0)
-           && path_fits (rule->path, subject) && process_fits (rule->process, subject);
+    return opset_has (rule->ops, call->op) && range_has (&rule->uid, root->uid)
+        && range_has (&rule->gid, root->gid) && range_has (&rule->pid, (uint64_t) root->pid)
+        && range_has (&rule->size, call->size) && offset_fits (&rule->offset, call)
+        && (!rule->volume || strcmp (rule->volume, call->this->name) == 0)
+        && path_fits (rule->path, subject) && process_fits (rule->process, subject);
 }
 
 /* Is it the turn of this match, 1 being the first? */
@@ -100,12 +103,14 @@ count_firing (struct rule_count *count, uint64_t times)
     do
         if (times && fired >= times)
             return false;
-    while (!__atomic_compare_exchange_n (&count->fired, &fired, fired + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    while (!__atomic_compare_exchange_n (&count->fired, &fired, fired + 1, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED));
     return true;
 }
 
 const struct rule *
-fault_choose (struct rule_set *set, const struct call *call, uint64_t *ret_number, uint64_t *ret_seed)
+fault_choose (struct rule_set *set, const struct call *call, uint64_t *ret_number,
+              uint64_t *ret_seed)
 {
     struct subject subject = { .call = call };
     const struct rule *chosen = NULL;
@@ -117,7 +122,8 @@ fault_choose (struct rule_set *set, const struct call *call, uint64_t *ret_numbe
             continue;
         *ret_number = __atomic_add_fetch (&set->counts[i].matched, 1, __ATOMIC_RELAXED);
         *ret_seed = rule->has_seed ? rule->seed : chance_number (set->seed, i);
-        if (rule_is_due (rule, *ret_number, *ret_seed) && count_firing (&set->counts[i], rule->times))
+        if (rule_is_due (rule, *ret_number, *ret_seed)
+            && count_firing (&set->counts[i], rule->times))
             chosen = rule;
     }
     g_free (subject.path);

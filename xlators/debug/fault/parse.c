@@ -2,8 +2,9 @@
 /*
  * Text to rules: words and quoted texts, a rule a line.
  *
- * Not GScanner, which takes numbers, names and comments for what they are in C, and tells of no column where a word is
- * cut short. What is wrong with a line is said, and reading goes on with the next.
+ * Not GScanner, which takes numbers, names and comments for what they are in C, and tells of no
+ * column where a word is cut short. What is wrong with a line is said, and reading goes on with the
+ * next.
  */
 #include "rules.h"
 
@@ -26,7 +27,8 @@ struct parser {
     bool bad;      /* this line is no rule: said */
 };
 
-/* --- saying what is wrong ----------------------------------------------------------------------- */
+/* --- saying what is wrong -----------------------------------------------------------------------
+ */
 
 /* Words come from anywhere: what a terminal would act on is not shown, and what is long is cut. */
 static char *
@@ -51,7 +53,8 @@ wrong_at (struct parser *p, int column, const char *format, ...)
     if (p->n_errors++ >= RULES_ERRORS_MAX)
         return;
     va_start (args, format);
-    g_string_append_printf (p->errors, "%s%s:%d:%d: ", p->errors->len ? "\n" : "", p->file, p->line, column);
+    g_string_append_printf (p->errors, "%s%s:%d:%d: ", p->errors->len ? "\n" : "", p->file, p->line,
+                            column);
     g_string_append_vprintf (p->errors, format, args);
     va_end (args);
 }
@@ -72,12 +75,14 @@ wrong_word (struct parser *p, const char *what, const char *near)
         wrong (p, "expected %s, got '%s'%s", what, text, suggestion);
 }
 
-/* --- words -------------------------------------------------------------------------------------- */
+/* --- words --------------------------------------------------------------------------------------
+ */
 
 static bool
 ends_word (const struct parser *p)
 {
-    return p->at == p->end || strchr (" \t\r\n,\"#", *p->at) || (*p->at == '-' && p->at + 1 < p->end && p->at[1] == '>');
+    return p->at == p->end || strchr (" \t\r\n,\"#", *p->at)
+           || (*p->at == '-' && p->at + 1 < p->end && p->at[1] == '>');
 }
 
 static void
@@ -140,7 +145,8 @@ next (struct parser *p)
         if (g_ascii_iscntrl (*c))
             wrong (p, "there must be no control characters");
     if (p->text->len > RULE_TEXT_MAX)
-        wrong (p, "a word or a text must have at most %d bytes, got %zu", RULE_TEXT_MAX, p->text->len);
+        wrong (p, "a word or a text must have at most %d bytes, got %zu", RULE_TEXT_MAX,
+               p->text->len);
 }
 
 static bool
@@ -167,7 +173,8 @@ next_line (struct parser *p)
     p->bad = false;
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------------
+ */
 
 /* Digits at *at, which moves on; false when there are none, or too many. */
 static bool
@@ -177,7 +184,8 @@ read_digits (const char **at, uint64_t *ret_number)
     const char *s = *at;
 
     for (; g_ascii_isdigit (*s); s++)
-        if (__builtin_mul_overflow (number, 10, &number) || __builtin_add_overflow (number, (uint64_t) (*s - '0'), &number))
+        if (__builtin_mul_overflow (number, 10, &number)
+            || __builtin_add_overflow (number, (uint64_t)(*s - '0'), &number))
             return false;
     if (s == *at)
         return false;
@@ -196,7 +204,10 @@ take_number (struct parser *p, const char *what, uint64_t min, uint64_t max)
     if (p->kind != TOKEN_WORD)
         wrong_word (p, what, NULL);
     else if (!read_digits (&at, &number) || *at || number < min || number > max)
-        wrong (p, "%s must be a whole number, %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", got '%s'", what, min, max, text);
+        wrong (p,
+               "%s must be a whole number, %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+               ", got '%s'",
+               what, min, max, text);
     next (p);
     return number;
 }
@@ -218,7 +229,8 @@ take_range (struct parser *p, const char *what, struct range *ret_range)
     if (p->kind != TOKEN_WORD)
         wrong_word (p, what, NULL);
     else if (!good || *at || range.last < range.first)
-        wrong (p, "%s must be a number such as 4096, or a range such as 0..511 or 4096.., got '%s'", what, text);
+        wrong (p, "%s must be a number such as 4096, or a range such as 0..511 or 4096.., got '%s'",
+               what, text);
     *ret_range = range;
     next (p);
 }
@@ -244,7 +256,8 @@ take_percent (struct parser *p)
 
     if (p->kind != TOKEN_WORD)
         wrong_word (p, "a percentage such as 1%", NULL);
-    else if (!g_ascii_isdigit (*p->text->str) || end != p->text->str + digits || strcmp (end, "%") != 0 || !(percent <= 100))
+    else if (!g_ascii_isdigit (*p->text->str) || end != p->text->str + digits
+             || strcmp (end, "%") != 0 || !(percent <= 100))
         wrong (p, "probability must be a percentage, 0%% to 100%%, got '%s'", text);
     next (p);
     return percent;
@@ -256,14 +269,16 @@ take_time (struct parser *p)
     static const struct {
         const char *name;
         uint64_t ns;
-    } units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000 }, { "min", 60000000000 } };
+    } units[] = { { "ns", 1 },         { "us", 1000 },       { "ms", 1000000 },
+                  { "s", 1000000000 }, { "m", 60000000000 }, { "min", 60000000000 } };
     g_autofree char *text = shown (p->text->str);
     const char *at = p->text->str;
     uint64_t number = 0, ns = 0;
     bool good = p->kind == TOKEN_WORD && read_digits (&at, &number);
 
     for (size_t i = 0; i < G_N_ELEMENTS (units); i++)
-        if (good && g_ascii_strcasecmp (at, units[i].name) == 0 && number <= RULE_DELAY_MAX / units[i].ns)
+        if (good && g_ascii_strcasecmp (at, units[i].name) == 0
+            && number <= RULE_DELAY_MAX / units[i].ns)
             ns = number * units[i].ns;
     if (p->kind != TOKEN_WORD)
         wrong_word (p, "a time such as 100ms", NULL);
@@ -273,7 +288,8 @@ take_time (struct parser *p)
     return ns;
 }
 
-/* --- what a rule is for ------------------------------------------------------------------------- */
+/* --- what a rule is for -------------------------------------------------------------------------
+ */
 
 static opset_t
 group_find (const char *word)
@@ -317,8 +333,8 @@ take_ops (struct parser *p, opset_t *ret_ops)
 }
 
 static const char *const match_words[] = {
-    "path", "process", "volume", "uid", "gid", "pid", "offset", "size", "after", "nth", "every", "probability",
-    "seed", "times", NULL,
+    "path",  "process", "volume", "uid",         "gid",  "pid",   "offset", "size",
+    "after", "nth",     "every",  "probability", "seed", "times", NULL,
 };
 
 static const char *
@@ -338,15 +354,24 @@ take_match_value (struct parser *p, const char *word, struct rule *rule)
     const struct {
         const char *word;
         struct range *range;
-    } ranges[] = { { "uid", &rule->uid }, { "gid", &rule->gid }, { "pid", &rule->pid }, { "offset", &rule->offset }, { "size", &rule->size } };
+    } ranges[] = { { "uid", &rule->uid },
+                   { "gid", &rule->gid },
+                   { "pid", &rule->pid },
+                   { "offset", &rule->offset },
+                   { "size", &rule->size } };
     const struct {
         const char *word;
         char **text;
-    } texts[] = { { "path", &rule->path }, { "process", &rule->process }, { "volume", &rule->volume } };
+    } texts[] = { { "path", &rule->path },
+                  { "process", &rule->process },
+                  { "volume", &rule->volume } };
     const struct {
         const char *word;
         uint64_t *number;
-    } numbers[] = { { "after", &rule->after }, { "nth", &rule->nth }, { "every", &rule->every }, { "times", &rule->times } };
+    } numbers[] = { { "after", &rule->after },
+                    { "nth", &rule->nth },
+                    { "every", &rule->every },
+                    { "times", &rule->times } };
 
     for (size_t i = 0; i < G_N_ELEMENTS (ranges); i++)
         if (strcmp (word, ranges[i].word) == 0)
@@ -376,7 +401,9 @@ take_matches (struct parser *p, struct rule *rule)
         while (match_words[i] && !is_word (p, match_words[i]))
             i++;
         if (!match_words[i]) {
-            wrong_word (p, "'->', or path, process, volume, uid, gid, pid, offset, size, after, nth, every, probability, seed or times",
+            wrong_word (p,
+                        "'->', or path, process, volume, uid, gid, pid, offset, size, after, nth, "
+                        "every, probability, seed or times",
                         p->kind == TOKEN_WORD ? near_of (match_words, p->text->str) : NULL);
             return;
         }
@@ -390,7 +417,8 @@ take_matches (struct parser *p, struct rule *rule)
     }
 }
 
-/* --- what happens ------------------------------------------------------------------------------- */
+/* --- what happens -------------------------------------------------------------------------------
+ */
 
 static void
 take_error (struct parser *p, struct step *step)
@@ -398,7 +426,8 @@ take_error (struct parser *p, struct step *step)
     const int number = p->kind == TOKEN_WORD ? error_of_name (p->text->str) : 0;
 
     if (!number)
-        wrong_word (p, "the name of an error such as EIO", p->kind == TOKEN_WORD ? error_near (p->text->str) : NULL);
+        wrong_word (p, "the name of an error such as EIO",
+                    p->kind == TOKEN_WORD ? error_near (p->text->str) : NULL);
     step->number = (uint64_t) number;
     next (p);
 }
@@ -410,7 +439,9 @@ take_hang (struct parser *p, struct step *step)
         return;
     next (p);
     take_text (p, "the name of what hangs", &step->name);
-    if (step->name && (strspn (step->name, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_.-") != strlen (step->name)))
+    if (step->name
+        && (strspn (step->name, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_.-")
+            != strlen (step->name)))
         wrong (p, "the name of what hangs must be of letters, digits, '_', '.' and '-'");
 }
 
@@ -430,31 +461,36 @@ take_step_value (struct parser *p, struct step *step)
         step->number = take_number (p, "how many bytes 'short' leaves", 1, 1 << 30);
         break;
     case STEP_FLIP:
-        step->number = has_number ? take_number (p, "how many bits 'flip' turns", 1, RULE_FLIPS_MAX) : 1;
+        step->number =
+            has_number ? take_number (p, "how many bits 'flip' turns", 1, RULE_FLIPS_MAX) : 1;
         break;
     case STEP_TORN:
-        step->number = has_number ? take_number (p, "how many bytes 'torn' leaves", 0, 1 << 30) : UINT64_MAX;
+        step->number =
+            has_number ? take_number (p, "how many bytes 'torn' leaves", 0, 1 << 30) : UINT64_MAX;
         break;
     default:
         take_error (p, step);
     }
 }
 
-/* Is it one that this rule's operations can have, and in its place? They come in the order of enum step_kind: what waits, at
- * most one thing that is done to the data, an error. */
+/* Is it one that this rule's operations can have, and in its place? They come in the order of enum
+ * step_kind: what waits, at most one thing that is done to the data, an error. */
 static void
 check_step (struct parser *p, const struct rule *rule, const struct step *step, int column)
 {
     const struct step *before = step > rule->steps ? step - 1 : NULL;
-    const opset_t data = step->kind == STEP_TORN ? OPSET_OF (FOP_writev) : OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev);
+    const opset_t data = step->kind == STEP_TORN ? OPSET_OF (FOP_writev)
+                                                 : OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev);
     const bool is_data = step->kind >= STEP_SHORT && step->kind <= STEP_TORN;
 
     if (is_data && rule->ops & ~data)
-        wrong_at (p, column, "'%s' is for %s alone", step_names[step->kind], step->kind == STEP_TORN ? "writev" : "readv and writev");
+        wrong_at (p, column, "'%s' is for %s alone", step_names[step->kind],
+                  step->kind == STEP_TORN ? "writev" : "readv and writev");
     if (before && before->kind == STEP_ERROR)
         wrong_at (p, column, "nothing can come after 'error'");
     if (before && step->kind < STEP_SHORT && before->kind >= STEP_SHORT)
-        wrong_at (p, column, "'%s' must come before '%s'", step_names[step->kind], step_names[before->kind]);
+        wrong_at (p, column, "'%s' must come before '%s'", step_names[step->kind],
+                  step_names[before->kind]);
     if (before && is_data && before->kind >= STEP_SHORT)
         wrong_at (p, column, "only one of short, flip and torn");
 }
@@ -468,8 +504,11 @@ take_step (struct parser *p, struct rule *rule, struct step *step)
     while (kind <= STEP_ERROR && !is_word (p, step_names[kind]))
         kind++;
     if (kind > STEP_ERROR) {
-        static const char *const words[] = { "delay", "hang", "short", "flip", "torn", "error", NULL };
-        wrong_word (p, "error, delay, hang, short, flip or torn", p->kind == TOKEN_WORD ? near_of (words, p->text->str) : NULL);
+        static const char *const words[] = {
+            "delay", "hang", "short", "flip", "torn", "error", NULL
+        };
+        wrong_word (p, "error, delay, hang, short, flip or torn",
+                    p->kind == TOKEN_WORD ? near_of (words, p->text->str) : NULL);
         return;
     }
     step->kind = kind;
@@ -494,7 +533,8 @@ take_steps (struct parser *p, struct rule *rule)
         wrong_word (p, "'then' or the end of the line", is_word (p, "than") ? "then" : NULL);
 }
 
-/* --- a text ------------------------------------------------------------------------------------- */
+/* --- a text -------------------------------------------------------------------------------------
+ */
 
 static void
 take_rule (struct parser *p)
@@ -517,13 +557,18 @@ take_rule (struct parser *p)
 struct rules *
 rules_parse (const char *text, size_t size, const char *file, char **ret_error)
 {
-    struct parser p = { .file = file, .at = text, .end = text + size, .line_start = text, .line = 1 };
+    struct parser p = {
+        .file = file, .at = text, .end = text + size, .line_start = text, .line = 1
+    };
     struct rules *rules = g_new0 (struct rules, 1);
 
     if (size > RULES_SIZE_MAX || (size && memchr (text, '\0', size))) {
         g_free (rules);
-        *ret_error = size > RULES_SIZE_MAX ? g_strdup_printf ("%s: rules must have at most %d bytes, got %zu", file, RULES_SIZE_MAX, size)
-                                           : g_strdup_printf ("%s: rules must be text, but there is a NUL in it", file);
+        *ret_error =
+            size > RULES_SIZE_MAX
+                ? g_strdup_printf ("%s: rules must have at most %d bytes, got %zu", file,
+                                   RULES_SIZE_MAX, size)
+                : g_strdup_printf ("%s: rules must be text, but there is a NUL in it", file);
         return NULL;
     }
     p.rules = g_array_new (FALSE, TRUE, sizeof (struct rule));
@@ -542,7 +587,9 @@ rules_parse (const char *text, size_t size, const char *file, char **ret_error)
     }
     rules_free (rules);
     if (p.n_errors > RULES_ERRORS_MAX)
-        g_string_append_printf (p.errors, "\n%s: more than %d lines are wrong: the rest was not read", file, RULES_ERRORS_MAX);
+        g_string_append_printf (p.errors,
+                                "\n%s: more than %d lines are wrong: the rest was not read", file,
+                                RULES_ERRORS_MAX);
     *ret_error = g_string_free (p.errors, FALSE);
     return NULL;
 }

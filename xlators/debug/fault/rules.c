@@ -6,12 +6,10 @@
 #define BIT(name) OPSET_OF (FOP_##name)
 
 const struct rule_group rule_groups[] = {
-    { "read-ops", BIT (lookup) | BIT (stat) | BIT (fstat) | BIT (readlink) | BIT (readv) | BIT (statfs) | BIT (opendir)
-                      | BIT (readdir) | BIT (readdirp) | BIT (getxattr) | BIT (fgetxattr) | BIT (access) | BIT (seek) },
-    { "write-ops", BIT (mknod) | BIT (mkdir) | BIT (unlink) | BIT (rmdir) | BIT (symlink) | BIT (rename) | BIT (link)
-                       | BIT (truncate) | BIT (ftruncate) | BIT (create) | BIT (tmpfile) | BIT (writev) | BIT (setxattr)
-                       | BIT (fsetxattr) | BIT (removexattr) | BIT (fremovexattr) | BIT (setattr) | BIT (fsetattr)
-                       | BIT (fallocate) | BIT (discard) | BIT (zerofill) | BIT (copy_file_range) },
+    { "read-ops", BIT (lookup) | BIT (stat) | BIT (fstat) | BIT (readlink) | BIT (readv)
+                      | BIT (statfs) | BIT (opendir) | BIT (readdir) | BIT (readdirp)
+                      | BIT (getxattr) | BIT (fgetxattr) | BIT (access) | BIT (seek) },
+    { "write-ops", OPS_CHANGE & ~(BIT (open) | BIT (ioctl)) },
     { "sync-ops", BIT (fsync) | BIT (fsyncdir) | BIT (flush) },
     { NULL, 0 },
 };
@@ -42,7 +40,7 @@ rules_free (struct rules *rules)
     g_free (rules);
 }
 
-/* --- printing ----------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------- */
 
 static void
 print_text (GString *out, const char *key, const char *text)
@@ -124,7 +122,9 @@ rule_print (const struct rule *rule, GString *out)
     print_number (out, "nth", rule->nth, rule->nth);
     print_number (out, "every", rule->every, rule->every);
     if (rule->probability >= 0)
-        g_string_append_printf (out, " probability %s%%", g_ascii_formatd (percent, sizeof percent, "%.15g", rule->probability));
+        g_string_append_printf (out, " probability %s%%",
+                                g_ascii_formatd (percent, sizeof percent, "%.15g",
+                                                 rule->probability));
     print_number (out, "seed", rule->has_seed, rule->seed);
     print_number (out, "times", rule->times, rule->times);
     for (const struct step *step = rule->steps; step->kind; step++) {

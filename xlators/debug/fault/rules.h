@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Rules: which requests something happens to, and what. A text of them becomes a struct rules, which never changes; nothing here
- * knows of a graph.
+ * Rules: which requests something happens to, and what. A text of them becomes a struct rules,
+ * which never changes; nothing here knows of a graph.
  *
  *   fsync path "*.db-journal" nth 3 -> error EIO
  *
@@ -63,15 +63,16 @@ struct rules {
     struct rule *rules;
 };
 
-/* Reads a text. NULL, and in *ret_error (g_free it) a line for each thing that is wrong, "file:line:column: what, and what is
- * allowed"; the text may be anything. */
+/* Reads a text. NULL, and in *ret_error (g_free it) a line for each thing that is wrong,
+ * "file:line:column: what, and what is allowed"; the text may be anything. */
 struct rules *rules_parse (const char *text, size_t size, const char *file, char **ret_error);
 void rules_free (struct rules *rules); /* takes NULL */
 
 /* Appends the rule as a line that would be read as the same rule, without the newline. */
 void rule_print (const struct rule *rule, GString *out);
 
-/* Names for parsing and printing: what an operation may be called besides its name, and what follows the arrow. */
+/* Names for parsing and printing: what an operation may be called besides its name, and what
+ * follows the arrow. */
 struct rule_group {
     const char *name;
     opset_t ops;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Counters that all threads write to. Each processor has a shard of its own, so that no cache line goes back and forth between
- * them; a thread may be moved between asking where it runs and counting, hence atomic all the same. Whoever looks sums them.
+ * Counters that all threads write to. Each processor has a shard of its own, so that no cache line
+ * goes back and forth between them; a thread may be moved between asking where it runs and
+ * counting, hence atomic all the same. Whoever looks sums them.
  */
 #include "io-stats.h"
 
@@ -58,7 +59,7 @@ counters_free (struct counters *counters)
     g_free (counters);
 }
 
-/* --- counting ----------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 static struct shard *
 shard_here (const struct counters *counters)
@@ -79,7 +80,9 @@ raise_to (uint64_t *what, uint64_t value)
 {
     uint64_t old = __atomic_load_n (what, __ATOMIC_RELAXED);
 
-    while (value > old && !__atomic_compare_exchange_n (what, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (value > old
+           && !__atomic_compare_exchange_n (what, &old, value, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
         ;
 }
 
@@ -95,7 +98,8 @@ counters_call (struct counters *counters, unsigned what, bool failed, int64_t ns
     if (ns < 0)
         return;
     histogram_add (&shard->calls[what].times, ns);
-    recent = &shard->calls[what].recent[__atomic_load_n (&counters->interval, __ATOMIC_RELAXED) & 1];
+    recent =
+        &shard->calls[what].recent[__atomic_load_n (&counters->interval, __ATOMIC_RELAXED) & 1];
     raise_to (&recent->above, ~(uint64_t) ns);
     raise_to (&recent->max, ns);
 }
@@ -109,7 +113,7 @@ counters_bytes (struct counters *counters, enum direction direction, uint64_t by
     add (&shard->data[direction].sizes[size_index (bytes)], 1);
 }
 
-/* --- looking ------------------------------------------------------------------------------------ */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 static uint64_t
 load (const uint64_t *counter)
@@ -146,7 +150,8 @@ counters_sum (struct counters *counters, struct numbers *ret_numbers)
         for (unsigned direction = 0; direction < DIRECTIONS; direction++) {
             ret_numbers->data[direction].bytes += load (&counters->shards[i].data[direction].bytes);
             for (unsigned size = 0; size < SIZES; size++)
-                ret_numbers->data[direction].sizes[size] += load (&counters->shards[i].data[direction].sizes[size]);
+                ret_numbers->data[direction].sizes[size] += load (
+                    &counters->shards[i].data[direction].sizes[size]);
         }
     }
 }
@@ -168,8 +173,8 @@ counters_interval (struct counters *counters, struct numbers *numbers)
     }
 }
 
-/* The other set is empty since the last time, but for a thread that was just counting then: its request shows in the interval
- * after the next. */
+/* The other set is empty since the last time, but for a thread that was just counting then: its
+ * request shows in the interval after the next. */
 void
 counters_next_interval (struct counters *counters)
 {
@@ -177,8 +182,10 @@ counters_next_interval (struct counters *counters)
 
     for (unsigned i = 0; i < counters->n; i++) {
         for (unsigned what = 0; what < COUNT_MAX; what++) {
-            __atomic_store_n (&counters->shards[i].calls[what].recent[over].above, 0, __ATOMIC_RELAXED);
-            __atomic_store_n (&counters->shards[i].calls[what].recent[over].max, 0, __ATOMIC_RELAXED);
+            __atomic_store_n (&counters->shards[i].calls[what].recent[over].above, 0,
+                              __ATOMIC_RELAXED);
+            __atomic_store_n (&counters->shards[i].calls[what].recent[over].max, 0,
+                              __ATOMIC_RELAXED);
         }
     }
 }

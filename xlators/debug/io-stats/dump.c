@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Dumps are written by a thread of their own: one that serves requests has the ids of the last caller, and writing may take long.
+ * Dumps are written by a thread of their own: one that serves requests has the ids of the last
+ * caller, and writing may take long.
  *
  *   setxattr ──> jobs ──> the thread: write ──> its answer
  *            ios-dump-interval ──^
  *
- * The main thread starts it, before there are requests: a thread begins with the ids of the one that starts it.
+ * The main thread starts it, before there are requests: a thread begins with the ids of the one
+ * that starts it.
  */
 #include "io-stats.h"
 
@@ -35,14 +37,15 @@ struct dumper {
     pthread_t thread;
 };
 
-/* --- names -------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* What a file's name may have; all else becomes a '-', as '/' does. */
 static void
 append_name (GString *out, const char *text)
 {
     for (; *text; text++)
-        g_string_append_c (out, g_ascii_isalnum (*text) || strchr ("._+@%=:,-", *text) ? *text : '-');
+        g_string_append_c (out,
+                           g_ascii_isalnum (*text) || strchr ("._+@%=:,-", *text) ? *text : '-');
 }
 
 static const char *
@@ -64,7 +67,8 @@ periodic_name (xlator_t *this, const char *ending)
     return g_string_free (out, FALSE);
 }
 
-/* NAME with '-' in place of '/', and what the volume is called. Refused is what looks for another folder. */
+/* NAME with '-' in place of '/', and what the volume is called. Refused is what looks for another
+ * folder. */
 static char *
 asked_name (xlator_t *this, const char *value, size_t size, int *ret_errno)
 {
@@ -82,13 +86,14 @@ asked_name (xlator_t *this, const char *value, size_t size, int *ret_errno)
     append_name (out, unique_of (this));
     if (out->len <= NAME_LENGTH_MAX)
         return g_string_free (out, FALSE);
-    gf_log (this, GF_LOG_WARNING, "a dump's name may have %d bytes with the volume's, got %zu", NAME_LENGTH_MAX, out->len);
+    gf_log (this, GF_LOG_WARNING, "a dump's name may have %d bytes with the volume's, got %zu",
+            NAME_LENGTH_MAX, out->len);
     *ret_errno = ENAMETOOLONG;
     g_string_free (out, TRUE);
     return NULL;
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static GString *
 dump_text (xlator_t *this, enum format format)
@@ -132,7 +137,8 @@ static void
 dump_periodic (xlator_t *this, enum format format)
 {
     const io_stats_private_t *priv = this->private;
-    g_autofree char *dump = periodic_name (this, ".dump"), *samples = periodic_name (this, ".samples");
+    g_autofree char *dump = periodic_name (this, ".dump"),
+                    *samples = periodic_name (this, ".samples");
 
     if (format != FORMAT_SAMPLES)
         dump_write (this, dump, format, GF_LOG_DEBUG);
@@ -140,7 +146,7 @@ dump_periodic (xlator_t *this, enum format format)
         dump_write (this, samples, FORMAT_SAMPLES, GF_LOG_DEBUG);
 }
 
-/* --- the thread --------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* Is there an io-stats below, which is asked as well? */
 static bool
@@ -245,7 +251,9 @@ dumper_start (struct dumper *dumper)
     dumper->running |= r == 0;
     pthread_mutex_unlock (&dumper->lock);
     if (r < 0)
-        gf_log (dumper->this, GF_LOG_ERROR, "there will be no dumps: can't start the thread that writes them: %s", g_strerror (-r));
+        gf_log (dumper->this, GF_LOG_ERROR,
+                "there will be no dumps: can't start the thread that writes them: %s",
+                g_strerror (-r));
 }
 
 void
@@ -286,9 +294,10 @@ dumper_free (struct dumper *dumper)
     g_free (dumper);
 }
 
-/* --- being asked -------------------------------------------------------------------------------- */
+/* --- being asked ------------------------------------------------------------------------------ */
 
-/* "trusted.io-stats-dump", or any other that GlusterFS would take for it. "user.io-stats-dump" is one that who isn't root may set. */
+/* "trusted.io-stats-dump", or any other that GlusterFS would take for it. "user.io-stats-dump" is
+ * one that who isn't root may set. */
 static const char *
 dump_key (dict_t *dict, const void **ret_value, size_t *ret_size)
 {
@@ -332,14 +341,16 @@ dump_begin (const struct call *call, const char *key, const void *value, size_t 
 {
     const struct setxattr_call *args = call->args;
     const uid_t uid = call->frame->root->uid;
-    const enum format format = fnmatch ("*io*stat*[0-9]_json_dump", key, 0) == 0 ? FORMAT_JSON : FORMAT_TEXT;
+    const enum format format = fnmatch ("*io*stat*[0-9]_json_dump", key, 0) == 0 ? FORMAT_JSON
+                                                                                 : FORMAT_TEXT;
     char *name;
     int r;
 
     if (uid != 0 && uid != geteuid ())
         return EPERM;
     if (dict_count (args->dict) > 1) {
-        gf_log (call->this, GF_LOG_WARNING, "'%s' must be set alone, not with other attributes", key);
+        gf_log (call->this, GF_LOG_WARNING, "'%s' must be set alone, not with other attributes",
+                key);
         return EINVAL;
     }
     name = asked_name (call->this, value, size, &r);

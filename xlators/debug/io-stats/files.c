@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which files are used most. The counters of a file are kept with its inode; a list has those whose counter is among the
- * TOP_SIZE largest, in no order, and is sorted when somebody looks. So counting is an addition and a comparison with the
- * least that a list has; only a file that enters one takes the lock. Memory is bounded: what is in no list goes with its inode, and
- * what is in one is found again there by gfid when its inode comes back.
+ * Which files are used most. The counters of a file are kept with its inode; a list has those whose
+ * counter is among the TOP_SIZE largest, in no order, and is sorted when somebody looks. So
+ * counting is an addition and a comparison with the least that a list has; only a file that enters
+ * one takes the lock. Memory is bounded: what is in no list goes with its inode, and what is in one
+ * is found again there by gfid when its inode comes back.
  */
 #include "io-stats.h"
 
@@ -14,11 +15,13 @@ struct file {
     uint64_t values[TOPS]; /* atomic */
     struct timespec when[TOPS]; /* files.lock: of a throughput */
     unsigned listed;       /* atomic, written under files.lock: a bit for each list */
-    char *path;            /* files.lock; as it was called when it was last seen. NULL: in no list yet */
+    char *path;            /* files.lock; as it was called when it was last seen. NULL: in no list
+                              yet */
 };
 
 struct list {
-    uint64_t least; /* atomic, written under files.lock: what a file must have more than to enter; 0 while there is room */
+    uint64_t least; /* atomic, written under files.lock: what a file must have more than to enter; 0
+                       while there is room */
     unsigned n;     /* files.lock */
     struct file *files[TOP_SIZE];
 };
@@ -69,7 +72,7 @@ files_free (struct files *files)
     g_free (files);
 }
 
-/* --- with inodes -------------------------------------------------------------------------------- */
+/* --- with inodes ------------------------------------------------------------------------------ */
 
 /* One that is in a list was seen before; else a new one. */
 static struct file *
@@ -124,7 +127,7 @@ file_path (const struct file *file)
     return inode ? inode_path (inode, NULL) : NULL;
 }
 
-/* --- lists -------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static uint64_t
 file_value (const struct file *file, enum top top)
@@ -155,7 +158,8 @@ list_remove_locked (struct files *files, enum top top, unsigned i)
     file_unref (file);
 }
 
-/* There may be two of one gfid for a moment, when an inode was forgotten and came back: the one that is listed stays. */
+/* There may be two of one gfid for a moment, when an inode was forgotten and came back: the one
+ * that is listed stays. */
 static bool
 list_add_locked (struct files *files, enum top top, struct file *file)
 {
@@ -208,7 +212,8 @@ void
 file_count (struct files *files, struct file *file, enum top top)
 {
     if (file)
-        list_consider (files, file, top, __atomic_add_fetch (&file->values[top], 1, __ATOMIC_RELAXED));
+        list_consider (files, file, top,
+                       __atomic_add_fetch (&file->values[top], 1, __ATOMIC_RELAXED));
 }
 
 /* A new record is rare, so its time is under the lock. */
@@ -226,7 +231,7 @@ file_throughput (struct files *files, struct file *file, enum top top, uint64_t 
     list_consider (files, file, top, bytes_a_second);
 }
 
-/* --- looking ------------------------------------------------------------------------------------ */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 static int
 compare_entries (const void *a, const void *b)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/io-stats: what a mount is used for, in numbers: how many requests, how long they took, how large they were, and
- * which files are used most. It may stand anywhere, and several times: what it counts is what passes there.
+ * debug/io-stats: what a mount is used for, in numbers: how many requests, how long they took, how
+ * large they were, and which files are used most. It may stand anywhere, and several times: what it
+ * counts is what passes there.
  */
 #include "io-stats.h"
 
 #include <errno.h>
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* What is remembered of a request until it is answered, where that is anything. */
 struct local {
@@ -38,7 +39,8 @@ takes_sample (io_stats_private_t *priv)
 {
     const int interval = __atomic_load_n (&priv->sample_interval, __ATOMIC_RELAXED);
 
-    return interval > 0 && __atomic_add_fetch (&priv->requests, 1, __ATOMIC_RELAXED) % interval == 0;
+    return interval > 0
+        && __atomic_add_fetch (&priv->requests, 1, __ATOMIC_RELAXED) % interval == 0;
 }
 
 static bool
@@ -63,7 +65,10 @@ note_file (const struct call *call, struct local *local)
     io_stats_private_t *priv = call->this->private;
 
     local->file = file_of (call->this, priv->files, call->fd->inode);
-    file_count (priv->files, local->file, call->op == FOP_readv ? TOP_READ : call->op == FOP_writev ? TOP_WRITE : TOP_READDIRP);
+    file_count (priv->files, local->file,
+                call->op == FOP_readv    ? TOP_READ
+                : call->op == FOP_writev ? TOP_WRITE
+                                         : TOP_READDIRP);
     if (call->op != FOP_readdirp && is_watched (call->this, call->fd))
         local->fd = fd_ref (call->fd);
 }
@@ -72,7 +77,8 @@ static void
 io_stats_every (const struct call *call)
 {
     io_stats_private_t *priv = call->this->private;
-    const bool count = is_on (&priv->count), sampled = takes_sample (priv), timed = sampled || is_on (&priv->measure);
+    const bool count = is_on (&priv->count), sampled = takes_sample (priv),
+               timed = sampled || is_on (&priv->measure);
     struct local *local;
 
     if (call->op == FOP_setxattr && dump_asked (call))
@@ -88,14 +94,15 @@ io_stats_every (const struct call *call)
     call_wind (call, FIRST_CHILD (call->this), NULL);
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 note_sample (const struct answer *answer, int64_t ns)
 {
     const io_stats_private_t *priv = answer->this->private;
     const call_stack_t *root = answer->frame->root;
-    const struct sample sample = { clock_today (), answer->op, ns, answer->op_ret, answer->op_errno, root->uid, root->gid, root->pid };
+    const struct sample sample = { clock_today (),   answer->op, ns,        answer->op_ret,
+                                   answer->op_errno, root->uid,  root->gid, root->pid };
 
     samples_add (priv->samples, &sample);
 }
@@ -114,7 +121,8 @@ note_bytes (const struct answer *answer, const struct local *local, int64_t ns)
         __atomic_fetch_add (&open->data[direction].sizes[size_index (bytes)], 1, __ATOMIC_RELAXED);
     }
     if (local && ns > 0 && bytes)
-        file_throughput (priv->files, local->file, direction == READ ? TOP_READ_THROUGHPUT : TOP_WRITE_THROUGHPUT,
+        file_throughput (priv->files, local->file,
+                         direction == READ ? TOP_READ_THROUGHPUT : TOP_WRITE_THROUGHPUT,
                          (uint64_t) (bytes * 1e9 / ns));
 }
 
@@ -132,7 +140,9 @@ note_open (const struct answer *answer)
     }
     fd_ctx_set (answer->fd, answer->this, open);
     now = __atomic_add_fetch (&priv->open, 1, __ATOMIC_RELAXED);
-    while (now > most && !__atomic_compare_exchange_n (&priv->most_open, &most, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (now > most
+           && !__atomic_compare_exchange_n (&priv->most_open, &most, now, false, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
         ;
     if (now > most)
         __atomic_store_n (&priv->most_open_at, clock_today ().tv_sec, __ATOMIC_RELAXED);
@@ -160,7 +170,8 @@ note_answer (const struct answer *answer, int64_t ns)
     const struct local *local = answer->frame->local;
 
     if (is_on (&priv->count))
-        counters_call (priv->counters, answer->op, answer->op_ret < 0, is_on (&priv->measure) ? ns : -1);
+        counters_call (priv->counters, answer->op, answer->op_ret < 0,
+                       is_on (&priv->measure) ? ns : -1);
     if (local && local->sampled)
         note_sample (answer, ns);
     if (answer->op_ret < 0)
@@ -176,11 +187,12 @@ io_stats_every_cbk (const struct answer *answer)
 {
     const struct local *local = answer->frame->local;
 
-    note_answer (answer, local && local->begin ? (int64_t) ticks_to_ns (ticks_now () - local->begin) : -1);
+    note_answer (answer,
+                 local && local->begin ? (int64_t) ticks_to_ns (ticks_now () - local->begin) : -1);
     answer_pass (answer);
 }
 
-/* --- files and inodes that go ------------------------------------------------------------------- */
+/* --- files and inodes that go ----------------------------------------------------------------- */
 
 static void
 io_stats_forget (xlator_t *this, inode_t *inode)
@@ -229,7 +241,7 @@ io_stats_releasedir (xlator_t *this, fd_t *fd)
         counters_call (priv->counters, COUNT_RELEASEDIR, false, -1);
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 /* Without sampling nothing is kept. */
 static void
@@ -301,7 +313,7 @@ io_stats_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->interval_lock);
 }
 
-/* --- looking ------------------------------------------------------------------------------------ */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 static void
 io_stats_dump (xlator_t *this, GString *out)
@@ -309,7 +321,8 @@ io_stats_dump (xlator_t *this, GString *out)
     const io_stats_private_t *priv = this->private;
     struct report *report = report_new (this, false);
 
-    g_string_append_printf (out, "count-fop-hits=%d\nlatency-measurement=%d\n", is_on (&priv->count), is_on (&priv->measure));
+    g_string_append_printf (out, "count-fop-hits=%d\nlatency-measurement=%d\n",
+                            is_on (&priv->count), is_on (&priv->measure));
     report_dict (report, out);
     report_free (report);
 }
@@ -345,18 +358,22 @@ io_stats_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
 {
     io_stats_private_t *priv = this->private;
 
-    g_string_append_printf (out, "%s what is done with it (count-fop-hits), and %s how long it takes (latency-measurement); it changes "
-                            "nothing\n", is_on (&priv->count) ? "counts" : "doesn't count",
+    g_string_append_printf (out,
+                            "%s what is done with it (count-fop-hits), and %s how long it takes "
+                            "(latency-measurement); it changes "
+                            "nothing\n",
+                            is_on (&priv->count) ? "counts" : "doesn't count",
                             is_on (&priv->measure) ? "measures" : "doesn't measure");
 }
 
-/* --- files that the kernel reads and writes itself ---------------------------------------------- */
+/* --- files that the kernel reads and writes itself -------------------------------------------- */
 
 static enum data_view
 io_stats_view (xlator_t *this, const inode_t *inode, const char **ret_why)
 {
     io_stats_private_t *priv = this->private;
-    const bool counts = is_on (&priv->count) || is_on (&priv->measure) || __atomic_load_n (&priv->sample_interval, __ATOMIC_RELAXED);
+    const bool counts = is_on (&priv->count) || is_on (&priv->measure)
+                     || __atomic_load_n (&priv->sample_interval, __ATOMIC_RELAXED);
 
     *ret_why = "counts its reads and writes (allow-passthrough, count-fop-hits)";
     if (!counts)
@@ -389,7 +406,9 @@ const struct xlator_api xlator_api = {
     .local_drop = io_stats_local_drop,
     .every = io_stats_every,
     .every_cbk = io_stats_every_cbk,
-    .cbks = { .forget = io_stats_forget, .release = io_stats_release, .releasedir = io_stats_releasedir },
+    .cbks = { .forget = io_stats_forget,
+              .release = io_stats_release,
+              .releasedir = io_stats_releasedir },
     .dumpops = { .priv = io_stats_dump, .explain = io_stats_explain },
     .passthrough = { .view = io_stats_view, .past = io_stats_past },
     .commands = io_stats_commands,

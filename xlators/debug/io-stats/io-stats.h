@@ -4,13 +4,31 @@
  *
  *   io-stats.c   what is noted of each call and answer; beginning and end
  *   options.c    their table
- *   counters.c   how many, how long, how large: a shard for each processor, summed when somebody looks
+ *   counters.c   how many, how long, how large: a shard for each processor, summed when somebody
+ *                looks
  *   files.c      the files that were opened, read, written most
  *   samples.c    every n-th request, kept one by one
  *   report.c     all of it at one moment, and since the last dump
  *   text.c       a report as GlusterFS writes it; also one key=value in a line
  *   json.c       the same as JSON
- *   dump.c       the thread that writes reports to files: because somebody asked, or from time to time
+ *   dump.c       the thread that writes reports to files: because somebody asked, or from time to
+ *                time
+ *
+ * Reasons:
+ *
+ * - Shards are one for a processor, not for a thread: they are few, and need no return when a
+ *   thread ends.
+ * - The counts since the last dump are differences of sums; only the least and largest latency are
+ *   kept twice, by turns. So reading resets nothing, and a dump needs no moment without counting.
+ * - A dump is written by a thread of its own. A thread that serves requests has the file system ids
+ *   of its last caller, so the file would be that caller's, and it can't start the writer either,
+ *   since a thread begins with the ids of its maker. A timer may not wait for a disk.
+ * - core/base/rundir.h says where it writes: a translator knows no daemon.
+ * - user.io-stats-dump is equal to trusted.io-stats-dump: the kernel passes the second only for
+ *   root.
+ * - count-fop-hits is on: this translator is there to give numbers. FORGET isn't counted, since
+ *   only inodes with a context are told of.
+ * - log-level is every translator's own here; in GlusterFS it is the process's.
  */
 #ifndef WINDLASS_DEBUG_IO_STATS_H
 #define WINDLASS_DEBUG_IO_STATS_H
@@ -19,7 +37,7 @@
 
 #define SIZES 48 /* of blocks: 0, 1, 2 to 3, 4 to 7, ... */
 
-/* --- counters.c --------------------------------------------------------------------------------- */
+/* --- counters.c ------------------------------------------------------------------------------- */
 
 /* What is counted; a direction is one of the two. */
 enum direction { READ, WRITTEN, DIRECTIONS };
@@ -32,7 +50,8 @@ struct counters;
 struct counters *counters_new (void);
 void counters_free (struct counters *counters);
 
-/* Any thread. what: an operation or COUNT_*. ns: how long it took, or -1 when that wasn't measured. */
+/* Any thread. what: an operation or COUNT_*. ns: how long it took, or -1 when that wasn't
+ * measured. */
 void counters_call (struct counters *counters, unsigned what, bool failed, int64_t ns);
 void counters_bytes (struct counters *counters, enum direction direction, uint64_t bytes);
 
@@ -49,7 +68,8 @@ struct numbers {
     struct {
         uint64_t calls, errors;
         uint64_t timed, sum, min, max; /* how many of them were measured, and nanoseconds */
-        uint64_t half, most;           /* half of them, and 99 of 100, took no longer; not in a difference */
+        uint64_t half, most;           /* half of them, and 99 of 100, took no longer; not in a
+                                          difference */
     } calls[COUNT_MAX];
     struct {
         uint64_t bytes, sizes[SIZES];
@@ -62,7 +82,7 @@ void counters_sum (struct counters *counters, struct numbers *ret_numbers);
 void counters_interval (struct counters *counters, struct numbers *numbers);
 void counters_next_interval (struct counters *counters);
 
-/* --- files.c ------------------------------------------------------------------------------------ */
+/* --- files.c ---------------------------------------------------------------------------------- */
 
 enum top {
     TOP_OPEN,
@@ -89,9 +109,11 @@ struct file *file_ref (struct file *file);   /* takes NULL */
 void file_unref (struct file *file);         /* takes NULL */
 void file_forget (xlator_t *this, inode_t *inode);
 
-/* One more; or a throughput, of which the largest counts. inode: the same, or NULL when only the gfid is known any more. */
+/* One more; or a throughput, of which the largest counts. inode: the same, or NULL when only the
+ * gfid is known any more. */
 void file_count (struct files *files, struct file *file, enum top top);
-void file_throughput (struct files *files, struct file *file, enum top top, uint64_t bytes_a_second);
+void
+file_throughput (struct files *files, struct file *file, enum top top, uint64_t bytes_a_second);
 
 /* A list at one moment, the largest first. */
 struct top_entry {
@@ -101,7 +123,7 @@ struct top_entry {
 };
 GArray *files_top (struct files *files, enum top top); /* of struct top_entry; g_array_unref */
 
-/* --- samples.c ---------------------------------------------------------------------------------- */
+/* --- samples.c -------------------------------------------------------------------------------- */
 
 struct sample {
     struct timespec when;
@@ -125,7 +147,7 @@ void samples_drain (struct samples *samples, GString *out);
 /* Is there anything to drain? */
 bool samples_any (struct samples *samples);
 
-/* --- options.c ---------------------------------------------------------------------------------- */
+/* --- options.c -------------------------------------------------------------------------------- */
 
 enum format { FORMAT_JSON, FORMAT_TEXT, FORMAT_DICT, FORMAT_SAMPLES };
 
@@ -163,7 +185,7 @@ typedef struct {
 
 extern const struct xlator_option io_stats_options[];
 
-/* --- report.c ----------------------------------------------------------------------------------- */
+/* --- report.c --------------------------------------------------------------------------------- */
 
 struct report {
     const char *name, *type, *volume_id;
@@ -182,14 +204,14 @@ void report_free (struct report *report);
 const char *report_name (unsigned what, char text[32]);
 extern const char *const top_names[TOPS]; /* "open", ... "write-throughput" */
 
-/* --- text.c, json.c ----------------------------------------------------------------------------- */
+/* --- text.c, json.c --------------------------------------------------------------------------- */
 
 void report_text (const struct report *report, GString *out);
 void report_dict (const struct report *report, GString *out);
 void report_json (const struct report *report, GString *out);
 void open_file_text (const struct open_file *file, const char *path, int64_t now, GString *out);
 
-/* --- dump.c ------------------------------------------------------------------------------------- */
+/* --- dump.c ----------------------------------------------------------------------------------- */
 
 struct dumper *dumper_new (xlator_t *this);
 /* Ends the thread, after what it still has to do. */
@@ -202,7 +224,8 @@ void dumper_start (struct dumper *dumper);
 /* Every so many seconds, 0: never. */
 void dumper_every (struct dumper *dumper, int seconds, enum format format);
 
-/* A setxattr that asks for a dump: answers it, now or when it is done. false: it asks for something else. */
+/* A setxattr that asks for a dump: answers it, now or when it is done. false: it asks for something
+ * else. */
 bool dump_asked (const struct call *call);
 
 #endif

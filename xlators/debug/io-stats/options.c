@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* GlusterFS's table. Much of it sets up a process, by way of the translator that happens to be at the top of all its graphs; here
- * the command line does that, and those rows do nothing. log-level is every translator's. */
+/* GlusterFS's table. Much of it sets up a process, by way of the translator that happens to be at
+ * the top of all its graphs; here the command line does that, and those rows do nothing. log-level
+ * is every translator's. */
 #include "io-stats.h"
 
 static const char *const formats[] = { "json", "text", "dict", "samples", NULL };
-static const char *const levels[] = { "DEBUG", "WARNING", "ERROR", "INFO", "CRITICAL", "NONE", "TRACE", NULL };
+static const char *const levels[] = { "DEBUG",    "WARNING", "ERROR", "INFO",
+                                      "CRITICAL", "NONE",    "TRACE", NULL };
 static const char *const loggers[] = { "gluster-log", "syslog", NULL };
 static const char *const log_formats[] = { "no-msg-id", "with-msg-id", NULL };
 
-#define INERT_ENUM(key_, values_) { .key = { key_ }, .type = OPTION_ENUM, .values = values_, .inert = true, .help = INERT_LOG }
-#define INERT_INT(key_, min_, max_, help_) { .key = { key_ }, .type = OPTION_INT, .min = min_, .max = max_, .inert = true, .help = help_ }
-#define INERT_TIME(key_) { .key = { key_ }, .type = OPTION_TIME, .min = 30, .max = 300, .inert = true, .help = INERT_LOG }
+#define INERT_ENUM(key_, values_) \
+    { \
+        .key = { key_ }, .type = OPTION_ENUM, .values = values_, .inert = true, .help = INERT_LOG \
+    }
+#define INERT_INT(key_, min_, max_, help_) \
+    { \
+        .key = { key_ }, .type = OPTION_INT, .min = min_, .max = max_, .inert = true, \
+        .help = help_ \
+    }
+#define INERT_TIME(key_) \
+    { \
+        .key = { key_ }, .type = OPTION_TIME, .min = 30, .max = 300, .inert = true, \
+        .help = INERT_LOG \
+    }
 #define INERT_LOG "does nothing here: how the process logs is said on the command line"
 #define INERT_THREADS "does nothing here: --reader-thread-count is how many threads serve the mount"
 
@@ -37,7 +50,8 @@ const struct xlator_option io_stats_options[] = {
         OPTION_FIELD (io_stats_private_t, allow_passthrough),
         .value = "off",
         .online = true,
-        .help = "let the kernel read and write files itself (passthrough); then only their opens are counted, also as PASSTHROUGH",
+        .help = "let the kernel read and write files itself (passthrough); then only their opens "
+                "are counted, also as PASSTHROUGH",
     },
     {
         .key = { "dump-fd-stats" },
@@ -64,7 +78,8 @@ const struct xlator_option io_stats_options[] = {
         .value = "json",
         .values = formats,
         .online = true,
-        .help = "the format of those dumps: JSON, text, a key=value in each line, or single requests alone",
+        .help = "the format of those dumps: JSON, text, a key=value in each line, or single "
+                "requests alone",
     },
     {
         .key = { "ios-sample-interval" },
@@ -74,7 +89,8 @@ const struct xlator_option io_stats_options[] = {
         .min = 0,
         .max = 65535,
         .online = true,
-        .help = "keep one request of so many for the next dump, with its time, latency and caller; 0: none",
+        .help = "keep one request of so many for the next dump, with its time, latency and caller; "
+                "0: none",
     },
     {
         .key = { "ios-sample-buf-size" },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All that is known, at one moment. Reading it changes nothing; an interval ends with a dump alone. */
+/* All that is known, at one moment. Reading it changes nothing; an interval ends with a dump
+ * alone. */
 #include "io-stats.h"
 
 const char *const top_names[TOPS] = {

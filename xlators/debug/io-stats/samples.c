@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Single requests, every n-th, until they are dumped. When there is no room those that come are lost, and counted. */
+/* Single requests, every n-th, until they are dumped. When there is no room those that come are
+ * lost, and counted. */
 #include "io-stats.h"
 
 struct samples {
@@ -80,9 +81,13 @@ samples_drain (struct samples *samples, GString *out)
         const struct sample *s = &g_array_index (kept, struct sample, i);
         char name[32];
 
-        g_string_append_printf (out, "%lld.%06ld,%s,%.3f,%d,%d,%u,%u,%d\n", (long long) s->when.tv_sec, s->when.tv_nsec / 1000,
-                                report_name (s->op, name), s->ns / 1e3, s->op_ret, s->op_ret < 0 ? s->op_errno : 0, s->uid, s->gid, s->pid);
+        g_string_append_printf (out, "%lld.%06ld,%s,%.3f,%d,%d,%u,%u,%d\n",
+                                (long long) s->when.tv_sec, s->when.tv_nsec / 1000,
+                                report_name (s->op, name), s->ns / 1e3, s->op_ret,
+                                s->op_ret < 0 ? s->op_errno : 0, s->uid, s->gid, s->pid);
     }
     if (lost)
-        g_string_append_printf (out, "# %" G_GUINT64_FORMAT " more were lost: ios-sample-buf-size\n", lost);
+        g_string_append_printf (out,
+                                "# %" G_GUINT64_FORMAT " more were lost: ios-sample-buf-size\n",
+                                lost);
 }

@@ -27,19 +27,22 @@ time_text (int64_t seconds, char text[40])
     return text;
 }
 
-/* --- block sizes -------------------------------------------------------------------------------- */
+/* --- block sizes ------------------------------------------------------------------------------ */
 
 /* "4096b+": 4096 to 8191 bytes. */
 static void
 append_size (GString *out, unsigned size)
 {
-    g_autofree char *text = size ? g_strdup_printf ("%" G_GUINT64_FORMAT "b+", UINT64_C (1) << (size - 1)) : g_strdup ("0b");
+    g_autofree char *text = size ? g_strdup_printf ("%" G_GUINT64_FORMAT "b+", UINT64_C (1)
+                                                                                   << (size - 1))
+                                 : g_strdup ("0b");
 
     g_string_append_printf (out, "%18s", text);
 }
 
 static void
-append_sizes_part (GString *out, const uint64_t *read, const uint64_t *written, const unsigned *which, unsigned n)
+append_sizes_part (GString *out, const uint64_t *read, const uint64_t *written,
+                   const unsigned *which, unsigned n)
 {
     g_string_append_printf (out, "%-12s :", "Block Size");
     for (unsigned i = 0; i < n; i++)
@@ -66,7 +69,7 @@ append_sizes (GString *out, const uint64_t *read, const uint64_t *written)
         append_sizes_part (out, read, written, which + from, MIN (n - from, COLUMNS));
 }
 
-/* --- numbers ------------------------------------------------------------------------------------ */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static void
 append_calls (GString *out, const struct numbers *numbers, unsigned what)
@@ -76,10 +79,12 @@ append_calls (GString *out, const struct numbers *numbers, unsigned what)
 
     if (!numbers->calls[what].calls)
         return;
-    g_string_append_printf (out, "%-16s %12" G_GUINT64_FORMAT, report_name (what, name), numbers->calls[what].calls);
+    g_string_append_printf (out, "%-16s %12" G_GUINT64_FORMAT, report_name (what, name),
+                            numbers->calls[what].calls);
     if (timed)
-        g_string_append_printf (out, " %15.2f %15.2f %15.2f", numbers->calls[what].sum / 1e3 / timed, numbers->calls[what].min / 1e3,
-                                numbers->calls[what].max / 1e3);
+        g_string_append_printf (out, " %15.2f %15.2f %15.2f",
+                                numbers->calls[what].sum / 1e3 / timed,
+                                numbers->calls[what].min / 1e3, numbers->calls[what].max / 1e3);
     else
         g_string_append_printf (out, " %15s %15s %15s", "-", "-", "-");
     g_string_append_printf (out, " %10" G_GUINT64_FORMAT "\n", numbers->calls[what].errors);
@@ -88,20 +93,24 @@ append_calls (GString *out, const struct numbers *numbers, unsigned what)
 static void
 append_numbers (GString *out, const struct numbers *numbers)
 {
-    g_string_append_printf (out, "      Duration : %" G_GINT64_FORMAT " secs\n", numbers->time / 1000000000);
-    g_string_append_printf (out, "     BytesRead : %" G_GUINT64_FORMAT "\n", numbers->data[READ].bytes);
-    g_string_append_printf (out, "  BytesWritten : %" G_GUINT64_FORMAT "\n\n", numbers->data[WRITTEN].bytes);
+    g_string_append_printf (out, "      Duration : %" G_GINT64_FORMAT " secs\n",
+                            numbers->time / 1000000000);
+    g_string_append_printf (out, "     BytesRead : %" G_GUINT64_FORMAT "\n",
+                            numbers->data[READ].bytes);
+    g_string_append_printf (out, "  BytesWritten : %" G_GUINT64_FORMAT "\n\n",
+                            numbers->data[WRITTEN].bytes);
     append_sizes (out, numbers->data[READ].sizes, numbers->data[WRITTEN].sizes);
-    g_string_append_printf (out, "%-16s %12s %15s %15s %15s %10s\n", "Fop", "Call Count", "Avg-Latency(us)", "Min-Latency(us)",
-                            "Max-Latency(us)", "Errors");
-    g_string_append_printf (out, "%-16s %12s %15s %15s %15s %10s\n", "---", "----------", "---------------", "---------------",
-                            "---------------", "------");
+    g_string_append_printf (out, "%-16s %12s %15s %15s %15s %10s\n", "Fop", "Call Count",
+                            "Avg-Latency(us)", "Min-Latency(us)", "Max-Latency(us)", "Errors");
+    g_string_append_printf (out, "%-16s %12s %15s %15s %15s %10s\n", "---", "----------",
+                            "---------------", "---------------", "---------------", "------");
     for (unsigned what = 1; what < COUNT_MAX; what++)
         append_calls (out, numbers, what);
-    g_string_append (out, "------ ----- ----- ----- ----- ----- ----- -----  ----- ----- ----- -----\n\n");
+    g_string_append (
+        out, "------ ----- ----- ----- ----- ----- ----- -----  ----- ----- ----- -----\n\n");
 }
 
-/* --- lists -------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static void
 append_top (GString *out, const struct report *report, enum top top)
@@ -112,13 +121,15 @@ append_top (GString *out, const struct report *report, enum top top)
     if (entries->len == 0)
         return;
     g_string_append_printf (out, "========== %s ==========\n\n%s\n", top_titles[top],
-                            throughput ? "TIMESTAMP                  THROUGHPUT(MBPS)  FILE NAME" : "COUNT         FILE NAME");
+                            throughput ? "TIMESTAMP                  THROUGHPUT(MBPS)  FILE NAME"
+                                       : "COUNT         FILE NAME");
     for (guint i = 0; i < entries->len; i++) {
         const struct top_entry *entry = &g_array_index (entries, struct top_entry, i);
         char text[40];
 
         if (throughput)
-            g_string_append_printf (out, "%s  %16.2f  ", time_text (entry->when.tv_sec, text), entry->value / 1e6);
+            g_string_append_printf (out, "%s  %16.2f  ", time_text (entry->when.tv_sec, text),
+                                    entry->value / 1e6);
         else
             g_string_append_printf (out, "%-12" G_GUINT64_FORMAT "  ", entry->value);
         log_append_safely (out, entry->path);
@@ -134,8 +145,11 @@ report_text (const struct report *report, GString *out)
 
     g_string_append (out, "=== Cumulative stats ===\n");
     append_numbers (out, &report->all);
-    g_string_append_printf (out, "Current open fd's: %" G_GINT64_FORMAT " Max open fd's: %" G_GINT64_FORMAT " time %s\n\n", report->open,
-                            report->most_open, report->most_open ? time_text (report->most_open_at, text) : "-");
+    g_string_append_printf (out,
+                            "Current open fd's: %" G_GINT64_FORMAT
+                            " Max open fd's: %" G_GINT64_FORMAT " time %s\n\n",
+                            report->open, report->most_open,
+                            report->most_open ? time_text (report->most_open_at, text) : "-");
     for (unsigned top = 0; top < TOPS; top++)
         append_top (out, report, top);
     g_string_append_printf (out, "=== Interval %u stats ===\n", report->interval);
@@ -149,16 +163,20 @@ open_file_text (const struct open_file *file, const char *path, int64_t now, GSt
 
     for (unsigned direction = 0; direction < DIRECTIONS; direction++)
         for (unsigned size = 0; size < SIZES; size++)
-            sizes[direction][size] = __atomic_load_n (&file->data[direction].sizes[size], __ATOMIC_RELAXED);
+            sizes[direction][size] = __atomic_load_n (&file->data[direction].sizes[size],
+                                                      __ATOMIC_RELAXED);
     g_string_append (out, "--- fd stats ---\n      Filename : ");
     log_append_safely (out, path);
-    g_string_append_printf (out, "\n      Lifetime : %" G_GINT64_FORMAT " secs\n", (now - file->since) / 1000000000);
-    g_string_append_printf (out, "     BytesRead : %" G_GUINT64_FORMAT "\n", __atomic_load_n (&file->data[READ].bytes, __ATOMIC_RELAXED));
-    g_string_append_printf (out, "  BytesWritten : %" G_GUINT64_FORMAT "\n\n", __atomic_load_n (&file->data[WRITTEN].bytes, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "\n      Lifetime : %" G_GINT64_FORMAT " secs\n",
+                            (now - file->since) / 1000000000);
+    g_string_append_printf (out, "     BytesRead : %" G_GUINT64_FORMAT "\n",
+                            __atomic_load_n (&file->data[READ].bytes, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "  BytesWritten : %" G_GUINT64_FORMAT "\n\n",
+                            __atomic_load_n (&file->data[WRITTEN].bytes, __ATOMIC_RELAXED));
     append_sizes (out, sizes[READ], sizes[WRITTEN]);
 }
 
-/* --- one key and one value in a line ------------------------------------------------------------ */
+/* --- one key and one value in a line ---------------------------------------------------------- */
 
 static void
 append_dict (GString *out, const char *prefix, const struct numbers *numbers)
@@ -166,13 +184,17 @@ append_dict (GString *out, const char *prefix, const struct numbers *numbers)
     static const char *const names[DIRECTIONS] = { "read", "write" };
     char text[32];
 
-    g_string_append_printf (out, "%s-duration=%" G_GINT64_FORMAT "\n", prefix, numbers->time / 1000000000);
+    g_string_append_printf (out, "%s-duration=%" G_GINT64_FORMAT "\n", prefix,
+                            numbers->time / 1000000000);
     for (unsigned direction = 0; direction < DIRECTIONS; direction++) {
-        g_string_append_printf (out, "%s-total-%s=%" G_GUINT64_FORMAT "\n", prefix, names[direction], numbers->data[direction].bytes);
+        g_string_append_printf (out, "%s-total-%s=%" G_GUINT64_FORMAT "\n", prefix,
+                                names[direction], numbers->data[direction].bytes);
         for (unsigned size = 0; size < SIZES; size++)
             if (numbers->data[direction].sizes[size])
-                g_string_append_printf (out, "%s-%s-%" G_GUINT64_FORMAT "=%" G_GUINT64_FORMAT "\n", prefix, names[direction],
-                                        size ? UINT64_C (1) << (size - 1) : 0, numbers->data[direction].sizes[size]);
+                g_string_append_printf (out, "%s-%s-%" G_GUINT64_FORMAT "=%" G_GUINT64_FORMAT "\n",
+                                        prefix, names[direction],
+                                        size ? UINT64_C (1) << (size - 1) : 0,
+                                        numbers->data[direction].sizes[size]);
     }
     for (unsigned what = 1; what < COUNT_MAX; what++) {
         const uint64_t timed = numbers->calls[what].timed;
@@ -180,12 +202,15 @@ append_dict (GString *out, const char *prefix, const struct numbers *numbers)
         if (!numbers->calls[what].calls)
             continue;
         report_name (what, text);
-        g_string_append_printf (out, "%s-%s-hits=%" G_GUINT64_FORMAT "\n%s-%s-errors=%" G_GUINT64_FORMAT "\n", prefix, text,
-                                numbers->calls[what].calls, prefix, text, numbers->calls[what].errors);
+        g_string_append_printf (
+            out, "%s-%s-hits=%" G_GUINT64_FORMAT "\n%s-%s-errors=%" G_GUINT64_FORMAT "\n", prefix,
+            text, numbers->calls[what].calls, prefix, text, numbers->calls[what].errors);
         if (timed)
-            g_string_append_printf (out, "%s-%s-avglatency-us=%.2f\n%s-%s-minlatency-us=%.2f\n%s-%s-maxlatency-us=%.2f\n", prefix, text,
-                                    numbers->calls[what].sum / 1e3 / timed, prefix, text, numbers->calls[what].min / 1e3, prefix, text,
-                                    numbers->calls[what].max / 1e3);
+            g_string_append_printf (
+                out,
+                "%s-%s-avglatency-us=%.2f\n%s-%s-minlatency-us=%.2f\n%s-%s-maxlatency-us=%.2f\n",
+                prefix, text, numbers->calls[what].sum / 1e3 / timed, prefix, text,
+                numbers->calls[what].min / 1e3, prefix, text, numbers->calls[what].max / 1e3);
     }
 }
 
@@ -193,7 +218,9 @@ void
 report_dict (const struct report *report, GString *out)
 {
     append_dict (out, "cumulative", &report->all);
-    g_string_append_printf (out, "current-open-fds=%" G_GINT64_FORMAT "\nmax-open-fds=%" G_GINT64_FORMAT "\ninterval=%u\n", report->open,
-                            report->most_open, report->interval);
+    g_string_append_printf (out,
+                            "current-open-fds=%" G_GINT64_FORMAT "\nmax-open-fds=%" G_GINT64_FORMAT
+                            "\ninterval=%u\n",
+                            report->open, report->most_open, report->interval);
     append_dict (out, "interval", &report->since);
 }

@@ -26,7 +26,8 @@ prepare_writev (xlator_t *this, const struct call *call, struct cut_change *chan
     if ((off_t) change->offset < 0 || call->size == 0)
         return 0; /* the child refuses it */
     if (!((call->fd->flags | call->flags) & O_DSYNC)) /* which is part of O_SYNC */
-        return cut_data_touch (this, change->node, call->fd, change->offset, change->offset + call->size, true);
+        return cut_data_touch (this, change->node, call->fd, change->offset,
+                               change->offset + call->size, true);
     if (change->node->data) {
         change->bytes = g_try_malloc (call->size);
         if (!change->bytes)
@@ -50,20 +51,23 @@ prepare_cut_off (xlator_t *this, const struct call *call, struct cut_change *cha
     if (call->offset < 0)
         return 0;
     change->node = cut_node_get (this, call->fd ? call->fd->inode : call->loc->inode);
-    return cut_data_touch (this, change->node, call->fd, (uint64_t) call->offset, UINT64_MAX, false);
+    return cut_data_touch (this, change->node, call->fd, (uint64_t) call->offset, UINT64_MAX,
+                           false);
 }
 
 static int
 prepare_range (xlator_t *this, const struct call *call, struct cut_change *change)
 {
     const struct fallocate_call *args = call->args;
-    const bool moves = call->op == FOP_fallocate && args->mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE);
+    const bool moves = call->op == FOP_fallocate
+                    && args->mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE);
     uint64_t end = (uint64_t) call->offset + call->size;
 
     if (call->offset < 0 || end < call->size)
         return 0;
     change->node = cut_node_get (this, call->fd->inode);
-    return cut_data_touch (this, change->node, call->fd, (uint64_t) call->offset, moves ? UINT64_MAX : end, false);
+    return cut_data_touch (this, change->node, call->fd, (uint64_t) call->offset,
+                           moves ? UINT64_MAX : end, false);
 }
 
 static int
@@ -78,7 +82,8 @@ prepare_copy (xlator_t *this, const struct call *call, struct cut_change *change
         return MIN (r, 0);
     size = MIN (args->len, from.ia_size - (uint64_t) args->off_in);
     change->node = cut_node_get (this, args->fd_out->inode);
-    return cut_data_touch (this, change->node, NULL, (uint64_t) args->off_out, (uint64_t) args->off_out + size, true);
+    return cut_data_touch (this, change->node, NULL, (uint64_t) args->off_out,
+                           (uint64_t) args->off_out + size, true);
 }
 
 /* With O_TRUNC; others aren't changes. */

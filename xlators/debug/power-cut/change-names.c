@@ -31,13 +31,15 @@ cut_journal_commit (xlator_t *this)
     }
 }
 
-/* A journal is written now and then, whoever waits for it: what was before is durable, what comes isn't. */
+/* A journal is written now and then, whoever waits for it: what was before is durable, what comes
+ * isn't. */
 static void
 journal_count (xlator_t *this)
 {
     power_cut_private_t *priv = cut_priv (this);
 
-    if (priv->rules.names == CUT_NAMES_ORDERED && random_once_in (&priv->log.chance, (uint64_t) priv->journal_every))
+    if (priv->rules.names == CUT_NAMES_ORDERED
+        && random_once_in (&priv->log.chance, (uint64_t) priv->journal_every))
         cut_journal_commit (this);
 }
 
@@ -55,7 +57,8 @@ prepare_new (xlator_t *this, const struct call *call, struct cut_change *change)
 static void
 adopt_made (xlator_t *this, struct cut_change *change)
 {
-    g_autoptr (inode_t) linked = inode_link (change->inode, change->dir ? change->dir->inode : NULL, change->name, &change->made);
+    g_autoptr (inode_t) linked = inode_link (change->inode, change->dir ? change->dir->inode : NULL,
+                                             change->name, &change->made);
 
     change->node = cut_node_get (this, linked);
     if (linked->ia_type == IA_IFREG)
@@ -93,7 +96,8 @@ prepare_create (xlator_t *this, const struct call *call, struct cut_change *chan
     g_autoptr (inode_t) inode = NULL;
     int r = prepare_new (this, call, change);
 
-    change->existed = cut_look (this, args->loc->parent, args->loc->name, &inode, &change->buf) == 0;
+    change->existed = cut_look (this, args->loc->parent, args->loc->name, &inode, &change->buf)
+                   == 0;
     if (!change->existed || inode->ia_type != IA_IFREG)
         return r;
     change->node = cut_node_get (this, inode);
@@ -160,7 +164,8 @@ prepare_victim (xlator_t *this, struct cut_change *change, struct cut_node *dir,
         change->victim->xattrs = cut_get_xattrs (this, inode);
     }
     if (r < 0)
-        gf_log (this, GF_LOG_ERROR, "can't keep '%s' aside, so it can't be removed: %s", name, g_strerror (-r));
+        gf_log (this, GF_LOG_ERROR, "can't keep '%s' aside, so it can't be removed: %s", name,
+                g_strerror (-r));
     return r;
 }
 
@@ -179,7 +184,8 @@ node_drop_logs (xlator_t *this, struct cut_node *node)
     cut_meta_durable (this, node, ~0u);
 }
 
-/* The names in a directory that is gone get durable with its removal. Where that is nothing anybody will miss, they are forgotten. */
+/* The names in a directory that is gone get durable with its removal. Where that is nothing anybody
+ * will miss, they are forgotten. */
 static void
 directory_gone (xlator_t *this, struct cut_change *change, struct cut_slot *place)
 {
@@ -261,7 +267,8 @@ prepare_rename (xlator_t *this, const struct call *call, struct cut_change *chan
     return r;
 }
 
-/* Whatever arrives in a directory is lost if the directory is, or if it isn't where it was: so they go together. */
+/* Whatever arrives in a directory is lost if the directory is, or if it isn't where it was: so they
+ * go together. */
 static void
 couple_with_path (xlator_t *this, struct cut_slot *slot, inode_t *dir)
 {
@@ -287,7 +294,8 @@ left_behind (xlator_t *this, struct cut_change *change)
     g_autoptr (inode_t) inode = NULL;
     struct iatt buf;
 
-    if (!(change->flags & RENAME_WHITEOUT) || cut_look (this, change->dir->inode, change->name, &inode, &buf) < 0)
+    if (!(change->flags & RENAME_WHITEOUT)
+        || cut_look (this, change->dir->inode, change->name, &inode, &buf) < 0)
         return NULL;
     return cut_node_get (this, inode);
 }
@@ -299,7 +307,8 @@ commit_rename (xlator_t *this, struct cut_change *change)
     struct cut_node *left;
     struct cut_slot *from, *to;
 
-    if (!change->node || change->node == change->victim) /* two names of one file: nothing happens */
+    if (!change->node || change->node == change->victim) /* two names of one file: nothing
+                                                            happens */
         return;
     if (!names_count (this)) {
         if (change->victim && !exchange && change->victim_buf.ia_nlink == 1)

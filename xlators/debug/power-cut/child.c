@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the worker itself asks the child for, and waits for. Names are noted in the table of inodes as the bridge does. */
+/* What the worker itself asks the child for, and waits for. Names are noted in the table of inodes
+ * as the bridge does. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -75,7 +76,8 @@ cut_link (xlator_t *this, inode_t *inode, inode_t *dir, const char *name)
 }
 
 int
-cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, inode_t *newdir, const char *newname)
+cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, inode_t *newdir,
+            const char *newname)
 {
     loc_t oldloc = { .name = name, .parent = dir, .inode = inode };
     loc_t newloc = { .name = newname, .parent = newdir };

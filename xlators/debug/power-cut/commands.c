@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the translator can be told: cut, status, sync. Each is the worker's to do; who asks waits, but not for ever. */
+/* What the translator can be told: cut, status, sync. Each is the worker's to do; who asks waits,
+ * but not for ever. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -64,7 +65,8 @@ order_give (xlator_t *this, void (*carry_out) (xlator_t *this, GString *answer),
     order->answer = g_string_new (NULL);
     cut_worker_do (this, &order->job);
     if (!order_wait (cut_priv (this), order)) {
-        g_string_append_printf (answer, "not done after %d seconds: it goes on\n", (int) (PATIENCE / 1000000000));
+        g_string_append_printf (answer, "not done after %d seconds: it goes on\n",
+                                (int) (PATIENCE / 1000000000));
         return -ETIMEDOUT;
     }
     g_string_append (answer, order->answer->str);
@@ -112,7 +114,8 @@ command_cut (xlator_t *this, GBytes *input, GString *answer)
 
     if (r < 0)
         return r;
-    if (!__atomic_compare_exchange_n (&cut_priv (this)->dead, &dead, true, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (!__atomic_compare_exchange_n (&cut_priv (this)->dead, &dead, true, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE))
         return refuse_dead (this, answer);
     return order_give (this, carry_out_cut, answer);
 }
@@ -126,7 +129,8 @@ unsynced (xlator_t *this, const struct cut_node *node)
 
     if (cut_stat (this, node->inode, NULL, &buf) < 0)
         return 0;
-    return cut_data_amount (node) + (buf.ia_size > node->data->size ? buf.ia_size - node->data->size : 0);
+    return cut_data_amount (node)
+         + (buf.ia_size > node->data->size ? buf.ia_size - node->data->size : 0);
 }
 
 static void
@@ -145,10 +149,12 @@ carry_out_status (xlator_t *this, GString *answer)
         metadata += node->meta && node->meta->changed & ~CUT_META_TIMES;
     }
     g_string_append_printf (answer,
-                            "not durable: at most %" G_GUINT64_FORMAT " bytes in %u file%s, %u name%s, attributes of %u "
+                            "not durable: at most %" G_GUINT64_FORMAT
+                            " bytes in %u file%s, %u name%s, attributes of %u "
                             "file%s; seed %" G_GUINT64_FORMAT "\n",
                             bytes, files, files == 1 ? "" : "s", priv->log.slots.length,
-                            priv->log.slots.length == 1 ? "" : "s", metadata, metadata == 1 ? "" : "s", priv->seed);
+                            priv->log.slots.length == 1 ? "" : "s", metadata,
+                            metadata == 1 ? "" : "s", priv->seed);
 }
 
 static int
@@ -181,7 +187,9 @@ command_sync (xlator_t *this, GBytes *input, GString *answer)
 }
 
 const struct xlator_command cut_commands[] = {
-    { "cut", "forgets what was written and isn't durable, answers nothing any more, and ends the mount", command_cut },
+    { "cut",
+      "forgets what was written and isn't durable, answers nothing any more, and ends the mount",
+      command_cut },
     { "status", "tells how much would be lost now", command_status },
     { "sync", "makes all that was written so far durable, as sync(2) does", command_sync },
     { NULL, NULL, NULL },

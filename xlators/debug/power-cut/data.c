@@ -43,21 +43,25 @@ keep_block (xlator_t *this, struct cut_data_log *data, uint64_t block, const voi
     struct cut_block *kept = cut_store_put (cut_priv (this)->store, bytes, &error);
 
     if (!kept) {
-        gf_log (this, GF_LOG_ERROR, "can't keep old content, so a change is refused with ENOSPC: %s", g_strerror (-error));
+        gf_log (this, GF_LOG_ERROR,
+                "can't keep old content, so a change is refused with ENOSPC: %s",
+                g_strerror (-error));
         return -ENOSPC;
     }
     g_hash_table_insert (data->blocks, key_of (block), kept);
     return 0;
 }
 
-/* Reads blocks that aren't kept yet, next to each other, and keeps them; what is behind the durable size are zeros. */
+/* Reads blocks that aren't kept yet, next to each other, and keeps them; what is behind the durable
+ * size are zeros. */
 static int
 keep_run (xlator_t *this, struct cut_data_log *data, fd_t *fd, uint64_t first, unsigned count)
 {
     struct iobuf *iobuf = iobuf_new ((size_t) count * CUT_BLOCK);
     const uint64_t start = first * CUT_BLOCK;
     const size_t size = MIN ((uint64_t) count * CUT_BLOCK, data->size - start);
-    int r = iobuf ? cut_read (this, fd, iobuf->ptr, (size_t) count * CUT_BLOCK, (off_t) start) : -ENOMEM;
+    int r = iobuf ? cut_read (this, fd, iobuf->ptr, (size_t) count * CUT_BLOCK, (off_t) start)
+                  : -ENOMEM;
 
     if (r == 0)
         memset ((char *) iobuf->ptr + size, 0, (size_t) count * CUT_BLOCK - size);
@@ -118,7 +122,8 @@ note_new (xlator_t *this, struct cut_data_log *data, uint64_t first, uint64_t en
     return r;
 }
 
-/* The file gets a log, unless it is gone for good: then nobody will miss what is in it. *ret_size: of today. */
+/* The file gets a log, unless it is gone for good: then nobody will miss what is in it. *ret_size:
+ * of today. */
 static int
 data_begin (xlator_t *this, struct cut_node *node, fd_t *fd)
 {
@@ -135,7 +140,8 @@ data_begin (xlator_t *this, struct cut_node *node, fd_t *fd)
 }
 
 int
-cut_data_touch (xlator_t *this, struct cut_node *node, fd_t *fd, uint64_t offset, uint64_t end, bool fills)
+cut_data_touch (xlator_t *this, struct cut_node *node, fd_t *fd, uint64_t offset, uint64_t end,
+                bool fills)
 {
     const int rule = cut_priv (this)->rules.data;
     uint64_t old_end, first = offset / CUT_BLOCK;
@@ -173,7 +179,8 @@ cut_data_durable (xlator_t *this, struct cut_node *node)
 
 /* What a block held durably changes in [from, to) of it. */
 static int
-patch_block (xlator_t *this, struct cut_data_log *data, uint64_t block, size_t from, size_t to, const char *bytes)
+patch_block (xlator_t *this, struct cut_data_log *data, uint64_t block, size_t from, size_t to,
+             const char *bytes)
 {
     struct cut_store *store = cut_priv (this)->store;
     struct cut_block *kept = g_hash_table_lookup (data->blocks, key_of (block));
@@ -190,7 +197,8 @@ patch_block (xlator_t *this, struct cut_data_log *data, uint64_t block, size_t f
 }
 
 void
-cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset, const void *bytes, size_t size)
+cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset, const void *bytes,
+                        size_t size)
 {
     const uint64_t end = offset + size;
     uint64_t at, next;
@@ -198,14 +206,15 @@ cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset, 
 
     if (!node->data)
         return;
-    if (offset > node->data->size) { /* with what is in between; finer would take a log of what is durable beyond the size */
+    if (offset > node->data->size) { /* with what is in between; finer would take a log of what is
+                                        durable beyond the size */
         cut_data_durable (this, node);
         return;
     }
     for (at = offset; r == 0 && at < end; at = next) {
         next = MIN (end, (at / CUT_BLOCK + 1) * CUT_BLOCK);
-        r = patch_block (this, node->data, at / CUT_BLOCK, at % CUT_BLOCK, at % CUT_BLOCK + (next - at),
-                         (const char *) bytes + (at - offset));
+        r = patch_block (this, node->data, at / CUT_BLOCK, at % CUT_BLOCK,
+                         at % CUT_BLOCK + (next - at), (const char *) bytes + (at - offset));
     }
     if (r == 0)
         node->data->size = MAX (node->data->size, end);

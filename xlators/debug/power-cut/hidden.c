@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The hidden folder. A file whose last name may have to come back at a cut has a second name in there before the first one is
- * removed. It is made when it is first needed, removed at the end, and what a daemon left that was killed is removed by the
- * next one. Nobody above sees it, nor the links that it adds.
+ * The hidden folder. A file whose last name may have to come back at a cut has a second name in
+ * there before the first one is removed. It is made when it is first needed, removed at the end,
+ * and what a daemon left that was killed is removed by the next one. Nobody above sees it, nor the
+ * links that it adds.
  */
 #include "power-cut.h"
 
@@ -61,7 +62,8 @@ cut_aside_make (xlator_t *this, struct cut_node *node)
     if (r < 0 || node->aside)
         return r;
     name = cut_aside_name (++log->numbers);
-    aside_count (this, &node->gfid, true); /* before it is there: one link too few for a moment, never one too many */
+    aside_count (this, &node->gfid, true); /* before it is there: one link too few for a moment,
+                                              never one too many */
     r = cut_link (this, node->inode, log->hidden, name);
     if (r == 0)
         node->aside = log->numbers;
@@ -99,7 +101,8 @@ cut_aside_drop (xlator_t *this, struct cut_node *node)
     cut_stat (this, node->inode, NULL, &buf);
     r = cut_remove (this, log->hidden, name, node->inode);
     if (r < 0)
-        gf_log (this, GF_LOG_WARNING, "can't remove '/" CUT_HIDDEN "/%s': %s", name, g_strerror (-r));
+        gf_log (this, GF_LOG_WARNING, "can't remove '/" CUT_HIDDEN "/%s': %s", name,
+                g_strerror (-r));
     node->aside = 0;
     aside_count (this, &node->gfid, false);
     if (buf.ia_nlink == 1) {
@@ -137,7 +140,8 @@ cut_uncount (xlator_t *this, struct iatt *buf)
     pthread_mutex_unlock (&priv->asides_lock);
 }
 
-/* A listing goes on after what was hidden, if that was all there was: no entries would be the end. */
+/* A listing goes on after what was hidden, if that was all there was: no entries would be the
+ * end. */
 struct listing {
     fd_t *fd; /* lent: the caller keeps it until we answer */
     size_t size;
@@ -174,7 +178,8 @@ listing_begin (call_frame_t *frame, fd_t *fd, size_t size)
 /* Two operations that differ in name alone. */
 #define LISTING(fop)                                                                               \
     static fop##_cbk cut_##fop##_cbk;                                                              \
-    void cut_##fop (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata) \
+    void cut_##fop (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,      \
+                    dict_t *xdata)                                                                 \
     {                                                                                              \
         if (cut_is_dead (this)) {                                                                  \
             STACK_UNWIND (fop, frame, -1, EIO, NULL, NULL);                                        \
@@ -184,7 +189,8 @@ listing_begin (call_frame_t *frame, fd_t *fd, size_t size)
             listing_begin (frame, fd, size);                                                       \
         STACK_WIND (frame, cut_##fop##_cbk, FIRST_CHILD (this), fop, fd, size, offset, xdata);     \
     }                                                                                              \
-    static void cut_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, \
+    static void cut_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,                \
+                                 int32_t op_ret,                                                   \
                                  int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)            \
     {                                                                                              \
         const struct listing *listing = frame->local;                                              \
@@ -198,7 +204,8 @@ listing_begin (call_frame_t *frame, fd_t *fd, size_t size)
         if (listing && op_ret > 0)                                                                 \
             seen = without_hidden (this, entries, &removed, &after);                               \
         if (removed > 0 && !seen) {                                                                \
-            STACK_WIND (frame, cut_##fop##_cbk, FIRST_CHILD (this), fop, listing->fd, listing->size, \
+            STACK_WIND (frame, cut_##fop##_cbk, FIRST_CHILD (this), fop, listing->fd,              \
+                        listing->size,                                                             \
                         after, NULL);                                                              \
             return;                                                                                \
         }                                                                                          \

@@ -17,7 +17,8 @@ is_tracked (const xlator_t *this, const struct cut_node *node)
     const ia_type_t type = node->inode->ia_type;
 
     /* Nothing else can be opened, so nobody could ever fsync it. */
-    return cut_priv (this)->rules.metadata != CUT_METADATA_KEEP && (type == IA_IFREG || type == IA_IFDIR);
+    return cut_priv (this)->rules.metadata != CUT_METADATA_KEEP
+        && (type == IA_IFREG || type == IA_IFDIR);
 }
 
 int
@@ -44,7 +45,8 @@ int
 cut_meta_touch_xattr (xlator_t *this, struct cut_node *node, const char *name)
 {
     GBytes *value;
-    int r = cut_meta_touch (this, node, NULL, CUT_META_XATTRS | CUT_META_MODE); /* an ACL changes the mode as well */
+    /* an ACL changes the mode as well */
+    int r = cut_meta_touch (this, node, NULL, CUT_META_XATTRS | CUT_META_MODE);
 
     if (r < 0 || !node->meta)
         return r;
@@ -55,7 +57,8 @@ cut_meta_touch_xattr (xlator_t *this, struct cut_node *node, const char *name)
     r = cut_get_xattr (this, node->inode, name, &value);
     if (r == 0)
         g_hash_table_insert (node->meta->xattrs, g_strdup (name), value);
-    return r == -EOPNOTSUPP || r == -EPERM || r == -EACCES ? 0 : r; /* the change will fail as well, or is no business of ours */
+    /* the change will fail as well, or is no business of ours */
+    return r == -EOPNOTSUPP || r == -EPERM || r == -EACCES ? 0 : r;
 }
 
 void

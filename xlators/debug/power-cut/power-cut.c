@@ -18,32 +18,60 @@ static const char *const fsync_values[] = { "by-model", "file", "file-and-names"
     .type = OPTION_ENUM, OPTION_FIELD (power_cut_private_t, field_), .values = values_
 
 static const struct xlator_option power_cut_options[] = {
-    { .key = { "model" }, ENUM (model, models), .value = "posix",
-      .help = "which changes are durable when, and which a cut may lose: no more than POSIX promises, what ext4 does "
+    { .key = { "model" },
+      ENUM (model, models),
+      .value = "posix",
+      .help = "which changes are durable when, and which a cut may lose: no more than POSIX "
+              "promises, what ext4 does "
               "with data=ordered, or nothing, to see what a test says then" },
-    { .key = { "data" }, ENUM (data, data_values), .value = "by-model",
-      .help = "which bytes that aren't durable a cut loses: all, each block of 4 KiB or each sector of 512 "
+    { .key = { "data" },
+      ENUM (data, data_values),
+      .value = "by-model",
+      .help = "which bytes that aren't durable a cut loses: all, each block of 4 KiB or each "
+              "sector of 512 "
               "bytes by chance, or none" },
-    { .key = { "sizes" }, ENUM (sizes, size_values), .value = "by-model",
-      .help = "the size of a file that grew: as far as its data got, or by chance ahead of it, and then the "
+    { .key = { "sizes" },
+      ENUM (sizes, size_values),
+      .value = "by-model",
+      .help = "the size of a file that grew: as far as its data got, or by chance ahead of it, and "
+              "then the "
               "data missing is zeros" },
-    { .key = { "names" }, ENUM (names, name_values), .value = "by-model",
-      .help = "which changes of names that aren't durable a cut loses: all, those after a point, as with a "
+    { .key = { "names" },
+      ENUM (names, name_values),
+      .value = "by-model",
+      .help = "which changes of names that aren't durable a cut loses: all, those after a point, "
+              "as with a "
               "journal, each by chance, or none" },
-    { .key = { "metadata" }, ENUM (metadata, metadata_values), .value = "by-model",
-      .help = "which changes of mode, owner, times and extended attributes that aren't durable a cut loses: "
+    { .key = { "metadata" },
+      ENUM (metadata, metadata_values),
+      .value = "by-model",
+      .help = "which changes of mode, owner, times and extended attributes that aren't durable a "
+              "cut loses: "
               "all, those of each file by chance, or none" },
-    { .key = { "fsync" }, ENUM (fsync, fsync_values), .value = "by-model",
+    { .key = { "fsync" },
+      ENUM (fsync, fsync_values),
+      .value = "by-model",
       .help = "what fsync of a file makes durable: the file, or its names too" },
-    { .key = { "journal-every" }, .type = OPTION_INT, OPTION_FIELD (power_cut_private_t, journal_every), .value = "16",
-      .min = 1, .max = 1000000000,
-      .help = "with names ordered: after how many changes of names, on average, the journal is written "
-              "though nobody asked for it" },
-    { .key = { "memory-limit" }, .type = OPTION_SIZE, OPTION_FIELD (power_cut_private_t, memory_limit), .value = "64MB",
+    { .key = { "journal-every" },
+      .type = OPTION_INT,
+      OPTION_FIELD (power_cut_private_t, journal_every),
+      .value = "16",
+      .min = 1,
+      .max = 1000000000,
+      .help =
+          "with names ordered: after how many changes of names, on average, the journal is written "
+          "though nobody asked for it" },
+    { .key = { "memory-limit" },
+      .type = OPTION_SIZE,
+      OPTION_FIELD (power_cut_private_t, memory_limit),
+      .value = "64MB",
       .help = "how much old content is kept in memory; more goes to a temporary file" },
-    { .key = { "seed" }, .type = OPTION_STRING, OPTION_FIELD (power_cut_private_t, seed_text),
+    { .key = { "seed" },
+      .type = OPTION_STRING,
+      OPTION_FIELD (power_cut_private_t, seed_text),
       .check = chance_seed_check,
-      .help = "the number that decides what happens by chance; another one each time if it isn't set" },
+      .help =
+          "the number that decides what happens by chance; another one each time if it isn't set" },
     { .key = { NULL } },
 };
 
@@ -80,9 +108,12 @@ power_cut_every_cbk (const struct answer *answer)
 /* --- beginning and end --- */
 
 static const struct cut_rules presets[] = {
-    [MODEL_POSIX] = { CUT_DATA_LOSE, CUT_SIZES_DATA, CUT_NAMES_LOSE, CUT_METADATA_LOSE, CUT_FSYNC_FILE },
-    [MODEL_EXT4_ORDERED] = { CUT_DATA_RANDOM, CUT_SIZES_DATA, CUT_NAMES_ORDERED, CUT_METADATA_LOSE, CUT_FSYNC_FILE_AND_NAMES },
-    [MODEL_NOTHING_LOST] = { CUT_DATA_KEEP, CUT_SIZES_DATA, CUT_NAMES_KEEP, CUT_METADATA_KEEP, CUT_FSYNC_FILE },
+    [MODEL_POSIX] = { CUT_DATA_LOSE, CUT_SIZES_DATA, CUT_NAMES_LOSE, CUT_METADATA_LOSE,
+                      CUT_FSYNC_FILE },
+    [MODEL_EXT4_ORDERED] = { CUT_DATA_RANDOM, CUT_SIZES_DATA, CUT_NAMES_ORDERED, CUT_METADATA_LOSE,
+                             CUT_FSYNC_FILE_AND_NAMES },
+    [MODEL_NOTHING_LOST] = { CUT_DATA_KEEP, CUT_SIZES_DATA, CUT_NAMES_KEEP, CUT_METADATA_KEEP,
+                             CUT_FSYNC_FILE },
 };
 
 static void
@@ -149,7 +180,8 @@ power_cut_dump (xlator_t *this, GString *out)
 {
     const power_cut_private_t *priv = cut_priv (this);
 
-    g_string_append_printf (out, "seed=%" G_GUINT64_FORMAT "\ncut=%s\n", priv->seed, cut_is_dead (this) ? "yes" : "no");
+    g_string_append_printf (out, "seed=%" G_GUINT64_FORMAT "\ncut=%s\n", priv->seed,
+                            cut_is_dead (this) ? "yes" : "no");
 }
 
 static void
@@ -160,13 +192,16 @@ power_cut_explain (xlator_t *this, const char *path, inode_t *inode, GString *ou
     if (cut_is_dead (this))
         g_string_append (out, "answers EIO to all that is asked: the power was cut\n");
     else
-        g_string_append_printf (out, "what isn't synced of it is lost by `windlass power-cut`, as %s has it (model)\n", models[priv->model]);
+        g_string_append_printf (
+            out, "what isn't synced of it is lost by `windlass power-cut`, as %s has it (model)\n",
+            models[priv->model]);
 }
 
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/power-cut",
-    .about = "forgets, at a command, what was written and not synchronised, as a machine that loses power does",
+    .about = "forgets, at a command, what was written and not synchronised, as a machine that "
+             "loses power does",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_DATA | TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS,
     .wants = WANTS_FD,

@@ -13,9 +13,30 @@
  *                                   current -> node or none      what it stands for now
  *   group: slots that become durable, or are lost, only together: the two of a rename
  *
- * All of that belongs to one thread, the worker, which has every change made, one after the other: it looks at what
- * is there, winds the request, waits for its answer, notes it and hands it on. So the order of changes is one
- * order, and no lock is needed. Requests that change nothing pass it by.
+ * All of that belongs to one thread, the worker, which has every change made, one after the other:
+ * it looks at what is there, winds the request, waits for its answer, notes it and hands it on. So
+ * the order of changes is one order, and no lock is needed. Requests that change nothing pass it
+ * by.
+ *
+ * Reasons:
+ *
+ * - Changes go down at once and what was there before is kept. An overlay that holds changes back
+ *   would have to answer every question about names, sizes, holes and locks itself.
+ * - With one worker, what is noted needs no lock, and a synchronous call for old content
+ *   (core/edge/sync.h) blocks no thread that answers it.
+ * - Of names, what is kept is what each changed name durably stands for, not a list of changes and
+ *   their inverses. Undoing changes backwards would need each intermediate state to be possible,
+ *   once some of them are durable. fsync of a directory drops its names.
+ * - Names that a rename touches are coupled: they become durable, or are lost, together. So are a
+ *   rename's target and the names that lead to its directory, where those aren't durable, and the
+ *   names in a directory with its removal. Otherwise an fsync in between could lose a durable file
+ *   or make a circle of directories.
+ * - `names ordered` decides while it runs when the journal is written, so that a prefix of the
+ *   changes survives without keeping each state in between.
+ * - A removed file is kept by a hard link in a hidden folder. A descriptor would keep it too, but
+ *   nothing could give it a name again.
+ * - A translator that ends the mount sends XLATOR_CHILD_DOWN upwards; the bridge is the parent of
+ *   the graph's top while it is mounted.
  */
 #ifndef WINDLASS_POWER_CUT_H
 #define WINDLASS_POWER_CUT_H
@@ -28,8 +49,19 @@
 
 enum cut_data { CUT_DATA_BY_MODEL, CUT_DATA_LOSE, CUT_DATA_RANDOM, CUT_DATA_TORN, CUT_DATA_KEEP };
 enum cut_sizes { CUT_SIZES_BY_MODEL, CUT_SIZES_DATA, CUT_SIZES_EARLY };
-enum cut_names { CUT_NAMES_BY_MODEL, CUT_NAMES_LOSE, CUT_NAMES_ORDERED, CUT_NAMES_RANDOM, CUT_NAMES_KEEP };
-enum cut_metadata { CUT_METADATA_BY_MODEL, CUT_METADATA_LOSE, CUT_METADATA_RANDOM, CUT_METADATA_KEEP };
+enum cut_names {
+    CUT_NAMES_BY_MODEL,
+    CUT_NAMES_LOSE,
+    CUT_NAMES_ORDERED,
+    CUT_NAMES_RANDOM,
+    CUT_NAMES_KEEP
+};
+enum cut_metadata {
+    CUT_METADATA_BY_MODEL,
+    CUT_METADATA_LOSE,
+    CUT_METADATA_RANDOM,
+    CUT_METADATA_KEEP
+};
 enum cut_fsync { CUT_FSYNC_BY_MODEL, CUT_FSYNC_FILE, CUT_FSYNC_FILE_AND_NAMES };
 
 /* What is durable when, and what may be lost: the model's, or the options'. */
@@ -40,7 +72,8 @@ struct cut_rules {
 /* What belongs to the worker alone. */
 struct cut_log {
     GHashTable *nodes;   /* gfid -> struct cut_node; no reference */
-    GQueue dirty;        /* struct cut_node with data or meta, in the order in which they got it; with references */
+    GQueue dirty;        /* struct cut_node with data or meta, in the order in which they got it;
+                            with references */
     GQueue slots;        /* struct cut_slot, all there are, in the order in which they got dirty */
     uint64_t numbers;    /* given out: to asides */
     inode_t *root;       /* of the child; no reference is needed */
@@ -111,16 +144,19 @@ struct cut_block; /* CUT_BLOCK bytes that are kept */
 struct cut_store *cut_store_new (uint64_t memory_limit);
 void cut_store_free (struct cut_store *store); /* takes NULL; the blocks went before */
 
-/* Keeps bytes; NULL stands for zeros, which take no room. NULL and *ret_error, a negative errno, when there is no room. */
+/* Keeps bytes; NULL stands for zeros, which take no room. NULL and *ret_error, a negative errno,
+ * when there is no room. */
 struct cut_block *cut_store_put (struct cut_store *store, const void *bytes, int *ret_error);
-int cut_store_get (struct cut_store *store, const struct cut_block *block, void *ret_bytes); /* 0, or a negative errno */
+/* 0, or a negative errno */
+int cut_store_get (struct cut_store *store, const struct cut_block *block, void *ret_bytes);
 void cut_store_drop (struct cut_store *store, struct cut_block *block);
 
 /* --- nodes.c: which files, directories and names aren't durable --- */
 
 struct cut_data_log {
     uint64_t size;      /* durable */
-    GHashTable *blocks; /* number -> struct cut_block: changed since it was durable. Beyond size: zeros */
+    GHashTable *blocks; /* number -> struct cut_block: changed since it was durable. Beyond size:
+                           zeros */
 };
 
 enum {
@@ -133,7 +169,8 @@ enum {
 struct cut_meta_log {
     unsigned changed; /* CUT_META_* */
     struct iatt old;
-    GHashTable *xattrs; /* name -> GBytes, its value, or NULL where there was none; NULL: none changed */
+    GHashTable *xattrs; /* name -> GBytes, its value, or NULL where there was none; NULL: none
+                           changed */
 };
 
 struct cut_node {
@@ -176,7 +213,8 @@ void cut_node_dirty (xlator_t *this, struct cut_node *node);
 void cut_node_cleaned (xlator_t *this, struct cut_node *node);
 
 /* The name, as it is in the log or, with what it stands for now (may be NULL), newly in it. */
-struct cut_slot *cut_slot_get (xlator_t *this, struct cut_node *dir, const char *name, struct cut_node *occupant);
+struct cut_slot *
+cut_slot_get (xlator_t *this, struct cut_node *dir, const char *name, struct cut_node *occupant);
 struct cut_slot *cut_slot_find (const struct cut_node *dir, const char *name);
 void cut_slot_set (xlator_t *this, struct cut_slot *slot, struct cut_node *current);
 void cut_slots_couple (struct cut_slot *one, struct cut_slot *other);
@@ -185,7 +223,8 @@ void cut_slots_couple (struct cut_slot *one, struct cut_slot *other);
 void cut_slot_drop (xlator_t *this, struct cut_slot *slot);
 void cut_slot_tidy (xlator_t *this, struct cut_slot *slot);
 
-/* All names of a directory, all of a file, or all there are are durable, with what they are coupled to. */
+/* All names of a directory, all of a file, or all there are are durable, with what they are coupled
+ * to. */
 void cut_names_durable_in (xlator_t *this, struct cut_node *dir);
 void cut_names_durable_of (xlator_t *this, struct cut_node *node);
 void cut_names_durable (xlator_t *this);
@@ -195,17 +234,22 @@ void cut_log_clear (xlator_t *this);
 
 /* --- child.c: the worker's own requests; each 0 or a negative errno --- */
 
-int cut_look (xlator_t *this, inode_t *dir, const char *name, inode_t **ret_inode, struct iatt *ret_buf);
+int cut_look (xlator_t *this, inode_t *dir, const char *name, inode_t **ret_inode,
+              struct iatt *ret_buf);
 int cut_stat (xlator_t *this, inode_t *inode, fd_t *fd, struct iatt *ret_buf); /* fd may be NULL */
 int cut_open (xlator_t *this, inode_t *inode, uint32_t flags, fd_t **ret_fd);
 int cut_link (xlator_t *this, inode_t *inode, inode_t *dir, const char *name);
-int cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, inode_t *newdir, const char *newname);
+int cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, inode_t *newdir,
+                const char *newname);
 int cut_mkdir (xlator_t *this, inode_t *dir, const char *name, mode_t mode, inode_t **ret_inode);
-int cut_remove (xlator_t *this, inode_t *dir, const char *name, inode_t *inode); /* unlink or rmdir */
+/* unlink or rmdir */
+int cut_remove (xlator_t *this, inode_t *dir, const char *name, inode_t *inode);
 int cut_remove_tree (xlator_t *this, inode_t *dir, const char *name); /* and all in it */
 int cut_set_meta (xlator_t *this, inode_t *inode, const struct iatt *to, uint32_t valid);
-int cut_get_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes **ret_value); /* NULL: there is none */
-int cut_set_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes *value);     /* NULL: removes it */
+/* NULL: there is none */
+int cut_get_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes **ret_value);
+/* NULL: removes it */
+int cut_set_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes *value);
 dict_t *cut_get_xattrs (xlator_t *this, inode_t *inode); /* all, as far as they can be read */
 /* Reads size bytes; what is behind the end is zeros. */
 int cut_read (xlator_t *this, fd_t *fd, void *buf, size_t size, off_t offset);
@@ -217,7 +261,8 @@ int cut_resize (xlator_t *this, fd_t *fd, uint64_t size);
 /* Gives the node a name in the hidden folder, unless it has one; and takes it away. */
 int cut_aside_make (xlator_t *this, struct cut_node *node);
 void cut_aside_drop (xlator_t *this, struct cut_node *node);
-int cut_aside_move (xlator_t *this, struct cut_node *node, inode_t *dir, const char *name); /* a directory */
+/* a directory */
+int cut_aside_move (xlator_t *this, struct cut_node *node, inode_t *dir, const char *name);
 char *cut_aside_name (uint64_t number); /* g_free it */
 int cut_hidden_need (xlator_t *this);
 void cut_hidden_sweep (xlator_t *this);
@@ -232,13 +277,16 @@ extern readdirp_fop cut_readdirp;
 
 /* --- data.c, meta.c: old content and attributes --- */
 
-/* Something in [offset, end) of a file is about to change. fills: beyond the durable size too, what is written there counts. */
-int cut_data_touch (xlator_t *this, struct cut_node *node, fd_t *fd, uint64_t offset, uint64_t end, bool fills);
+/* Something in [offset, end) of a file is about to change. fills: beyond the durable size too, what
+ * is written there counts. */
+int cut_data_touch (xlator_t *this, struct cut_node *node, fd_t *fd, uint64_t offset, uint64_t end,
+                    bool fills);
 /* A file that is new: nothing of it is durable. */
 void cut_data_new (xlator_t *this, struct cut_node *node, const struct iatt *buf);
 void cut_data_durable (xlator_t *this, struct cut_node *node);
 /* These bytes, which were written, are. */
-void cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset, const void *bytes, size_t size);
+void cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset,
+                             const void *bytes, size_t size);
 /* About so many bytes would be lost. */
 uint64_t cut_data_amount (const struct cut_node *node);
 
@@ -275,9 +323,12 @@ struct cut_change {
 };
 
 struct cut_op {
-    int (*prepare) (xlator_t *this, const struct call *call, struct cut_change *change); /* 0, or a negative errno: it is refused */
-    void (*commit) (xlator_t *this, struct cut_change *change); /* it was answered with op_ret, 0 or more */
-    void (*settle) (xlator_t *this, struct cut_change *change); /* then, or after a failure; or NULL */
+    /* 0, or a negative errno: it is refused */
+    int (*prepare) (xlator_t *this, const struct call *call, struct cut_change *change);
+    /* it was answered with op_ret, 0 or more */
+    void (*commit) (xlator_t *this, struct cut_change *change);
+    /* then, or after a failure; or NULL */
+    void (*settle) (xlator_t *this, struct cut_change *change);
 };
 
 extern const struct cut_op cut_data_ops[FOP_MAX], cut_name_ops[FOP_MAX];

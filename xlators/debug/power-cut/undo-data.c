@@ -31,9 +31,11 @@ compare_keys (gconstpointer a, gconstpointer b)
     return one < other ? -1 : one > other;
 }
 
-/* By chance, [from, to) of a block becomes again what it was. What was cut off always does, if it is seen at all. */
+/* By chance, [from, to) of a block becomes again what it was. What was cut off always does, if it
+ * is seen at all. */
 static bool
-undo_unit (struct undo_file *file, char *now, const char *old, uint64_t start, size_t from, size_t to)
+undo_unit (struct undo_file *file, char *now, const char *old, uint64_t start, size_t from,
+           size_t to)
 {
     size_t end = file->size > start + from ? MIN (to, file->size - start) : from;
     bool changed = memcmp (now + from, old + from, to - from) != 0;
@@ -85,7 +87,8 @@ undo_blocks (struct undo_file *file)
 
         r = cut_store_get (cut_priv (file->this)->store, block, old);
         if (r == 0)
-            r = file->rule == CUT_DATA_LOSE ? undo_block (file, start, old) : undo_block_by_chance (file, start, old);
+            r = file->rule == CUT_DATA_LOSE ? undo_block (file, start, old)
+                                            : undo_block_by_chance (file, start, old);
     }
     g_list_free (keys);
     return r;
@@ -115,7 +118,8 @@ undo_file (struct undo_file *file)
 
     if (file->rule == CUT_DATA_LOSE && file->size > file->data->size) {
         file->lost += file->size - file->data->size;
-        r = cut_resize (file->this, file->fd, file->data->size); /* so that what is shown beyond are zeros */
+        /* so that what is shown beyond are zeros */
+        r = cut_resize (file->this, file->fd, file->data->size);
     }
     if (r == 0)
         r = undo_blocks (file);
@@ -128,7 +132,9 @@ undo_node (xlator_t *this, struct cut_node *node, struct cut_losses *losses)
 {
     g_autofree char *path = inode_path (node->inode, NULL);
     g_autoptr (fd_t) fd = NULL;
-    struct undo_file file = { .this = this, .data = node->data, .rule = cut_priv (this)->rules.data };
+    struct undo_file file = { .this = this,
+                              .data = node->data,
+                              .rule = cut_priv (this)->rules.data };
     struct iatt buf;
     int r = cut_open (this, node->inode, O_RDWR, &fd);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The cut, as far as names go. All that is lost is first moved out of the way, to the hidden folder, then what is durable is
- * put where it was, and at last what is still in the hidden folder is removed. So no order of changes has to be gone through
- * backwards, and nothing is in the way of anything.
+ * The cut, as far as names go. All that is lost is first moved out of the way, to the hidden
+ * folder, then what is durable is put where it was, and at last what is still in the hidden folder
+ * is removed. So no order of changes has to be gone through backwards, and nothing is in the way of
+ * anything.
  */
 #include "power-cut.h"
 
@@ -16,7 +17,8 @@ group_is_lost (xlator_t *this, struct cut_group *group)
     power_cut_private_t *priv = cut_priv (this);
 
     if (!group->decided)
-        group->lost = priv->rules.names != CUT_NAMES_RANDOM || random_once_in (&priv->log.chance, 2);
+        group->lost = priv->rules.names != CUT_NAMES_RANDOM
+                   || random_once_in (&priv->log.chance, 2);
     group->decided = true;
     return group->lost;
 }
@@ -119,11 +121,13 @@ struct restoring {
     struct cut_losses *losses;
 };
 
-/* A directory that is gone first, before names in it; where it never comes back, names in it don't either. */
+/* A directory that is gone first, before names in it; where it never comes back, names in it don't
+ * either. */
 static void
 restore (xlator_t *this, struct restoring *restoring, struct cut_slot *slot)
 {
-    struct cut_slot *first = slot->dir->gone ? g_hash_table_lookup (restoring->places, slot->dir) : NULL;
+    struct cut_slot *first = slot->dir->gone ? g_hash_table_lookup (restoring->places, slot->dir)
+                                             : NULL;
     int r;
 
     if (!slot->durable || !g_hash_table_add (restoring->done, slot))
@@ -157,7 +161,8 @@ void
 cut_undo_names (xlator_t *this, struct cut_losses *losses)
 {
     g_autoptr (GPtrArray) lost = choose_lost (this, losses);
-    g_autoptr (GHashTable) places = g_hash_table_new (NULL, NULL), done = g_hash_table_new (NULL, NULL);
+    g_autoptr (GHashTable) places = g_hash_table_new (NULL, NULL),
+                           done = g_hash_table_new (NULL, NULL);
     struct restoring restoring = { places, done, losses };
 
     for (guint i = 0; i < lost->len; i++) {

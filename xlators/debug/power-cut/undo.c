@@ -24,7 +24,8 @@ void
 cut_losses_fail (xlator_t *this, struct cut_losses *losses, const char *what, int r)
 {
     losses->failures++;
-    gf_log (this, GF_LOG_ERROR, "'%s' could not be taken back to what was durable: %s", what, g_strerror (-r));
+    gf_log (this, GF_LOG_ERROR, "'%s' could not be taken back to what was durable: %s", what,
+            g_strerror (-r));
 }
 
 /* --- attributes --- */
@@ -47,7 +48,8 @@ undo_attributes (xlator_t *this, const struct cut_node *node)
         while (r == 0 && g_hash_table_iter_next (&iter, &name, &value))
             r = cut_set_xattr (this, node->inode, name, value);
     }
-    return r < 0 ? r : cut_set_meta (this, node->inode, &meta->old, valid | IATT_ATIME | IATT_MTIME);
+    return r < 0 ? r
+                 : cut_set_meta (this, node->inode, &meta->old, valid | IATT_ATIME | IATT_MTIME);
 }
 
 void
@@ -60,7 +62,9 @@ cut_undo_meta (xlator_t *this, struct cut_losses *losses)
         g_autofree char *path = NULL;
         int r;
 
-        if (!node->meta || node->gone || (priv->rules.metadata == CUT_METADATA_RANDOM && random_once_in (&priv->log.chance, 2)))
+        if (!node->meta || node->gone
+            || (priv->rules.metadata == CUT_METADATA_RANDOM
+                && random_once_in (&priv->log.chance, 2)))
             continue;
         path = inode_path (node->inode, NULL);
         r = undo_attributes (this, node);
@@ -87,16 +91,19 @@ static void
 report (xlator_t *this, const struct cut_losses *losses, GString *answer)
 {
     g_string_append_printf (answer,
-                            "the power is cut: lost %" G_GUINT64_FORMAT " byte%s in %u file%s, %u name%s, "
+                            "the power is cut: lost %" G_GUINT64_FORMAT
+                            " byte%s in %u file%s, %u name%s, "
                             "attributes of %u file%s; seed %" G_GUINT64_FORMAT "\n",
-                            losses->bytes, losses->bytes == 1 ? "" : "s", losses->files, several (losses->files),
-                            losses->names, several (losses->names), losses->metadata, several (losses->metadata),
-                            cut_priv (this)->seed);
+                            losses->bytes, losses->bytes == 1 ? "" : "s", losses->files,
+                            several (losses->files), losses->names, several (losses->names),
+                            losses->metadata, several (losses->metadata), cut_priv (this)->seed);
     g_string_append (answer, losses->lines->str);
     if (losses->told > LINES_MAX)
         g_string_append_printf (answer, "  and %u more\n", losses->told - LINES_MAX);
     if (losses->failures > 0)
-        g_string_append_printf (answer, "%u could not be taken back to what was durable: the log says which\n", losses->failures);
+        g_string_append_printf (
+            answer, "%u could not be taken back to what was durable: the log says which\n",
+            losses->failures);
 }
 
 void

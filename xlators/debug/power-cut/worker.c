@@ -63,7 +63,8 @@ cut_worker_stop (xlator_t *this)
     priv->has_worker = false;
 }
 
-/* What comes after the end is about files that are closed only now: there is nothing left to note. */
+/* What comes after the end is about files that are closed only now: there is nothing left to
+ * note. */
 void
 cut_worker_do (xlator_t *this, struct cut_job *job)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The last calls and answers, in a ring of records of one size that hold numbers, not text: what they mean is looked up when
- * somebody reads them.
+ * The last calls and answers, in a ring of records of one size that hold numbers, not text: what
+ * they mean is looked up when somebody reads them.
  *
- *   next ──> ticket n ──> slot n % size: { seq, words[] }      seq 2n+1: being written, 2n+2: holds record n
+ *   next ──> ticket n ──> slot n % size: { seq, words[] }      seq 2n+1: being written, 2n+2: holds
+ *       record n
  *
- * No lock: a writer takes a ticket, and the slot by raising its seq to an odd number. When another thread is just writing
- * there, a whole ring behind or ahead, the record is lost and counted. A reader takes a record only if seq was the same before
- * and after. Words are stored with release and loaded with acquire, so that who sees a new word sees the seq that announced it.
+ * No lock: a writer takes a ticket, and the slot by raising its seq to an odd number. When another
+ * thread is just writing there, a whole ring behind or ahead, the record is lost and counted. A
+ * reader takes a record only if seq was the same before and after. Words are stored with release
+ * and loaded with acquire, so that who sees a new word sees the seq that announced it.
  */
 #include "trace.h"
 
@@ -69,7 +71,7 @@ history_counts (struct history *history, uint64_t *ret_added, uint64_t *ret_lost
     *ret_lost = __atomic_load_n (&history->lost, __ATOMIC_RELAXED);
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void
 history_add (struct history *history, const struct record *record)
@@ -79,7 +81,8 @@ history_add (struct history *history, const struct record *record)
     uint64_t seq = __atomic_load_n (&slot->seq, __ATOMIC_RELAXED), words[WORDS];
 
     if (seq % 2 == 1 || seq > 2 * ticket
-        || !__atomic_compare_exchange_n (&slot->seq, &seq, 2 * ticket + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        || !__atomic_compare_exchange_n (&slot->seq, &seq, 2 * ticket + 1, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_RELAXED)) {
         __atomic_fetch_add (&history->lost, 1, __ATOMIC_RELAXED);
         return;
     }
@@ -120,7 +123,12 @@ record_of_frame (const call_frame_t *frame, enum fop op, enum event event)
 {
     const call_stack_t *root = frame->root;
 
-    return (struct record){ .unique = root->unique, .time = clock_now (), .op = op, .event = event, .pid = root->pid, .uid = root->uid };
+    return (struct record){ .unique = root->unique,
+                            .time = clock_now (),
+                            .op = op,
+                            .event = event,
+                            .pid = root->pid,
+                            .uid = root->uid };
 }
 
 void
@@ -163,7 +171,9 @@ history_add_answer (struct history *history, const struct answer *answer)
 void
 history_add_release (struct history *history, fd_t *fd)
 {
-    struct record record = { .time = clock_now (), .event = EVENT_RELEASE, .pid = fd->pid, .flags = fd->flags };
+    struct record record = {
+        .time = clock_now (), .event = EVENT_RELEASE, .pid = fd->pid, .flags = fd->flags
+    };
 
     record.has_fd = true;
     record.fd = (uintptr_t) fd;
@@ -171,7 +181,7 @@ history_add_release (struct history *history, fd_t *fd)
     history_add (history, &record);
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool
 history_get (struct history *history, uint64_t ticket, struct record *ret_record)
@@ -226,8 +236,10 @@ print_call (struct history *history, const struct record *r, GString *out)
         g_string_append_printf (out, ", fd=0x%" G_GINT64_MODIFIER "x", r->fd);
     if (r->event == EVENT_RELEASE)
         return;
-    g_string_append_printf (out, ", offset=%" G_GINT64_FORMAT ", size=%" G_GUINT64_FORMAT ", flags=0%o, uid=%u, pid=%d", r->offset,
-                            r->size, r->flags, r->uid, r->pid);
+    g_string_append_printf (out,
+                            ", offset=%" G_GINT64_FORMAT ", size=%" G_GUINT64_FORMAT
+                            ", flags=0%o, uid=%u, pid=%d",
+                            r->offset, r->size, r->flags, r->uid, r->pid);
 }
 
 static void
@@ -238,7 +250,8 @@ print_answer (const struct record *r, GString *out)
     g_string_append_c (out, '(');
     line_of_result (r->op_ret, r->op_errno, out);
     if (r->has_gfid)
-        g_string_append_printf (out, ", gfid=%s size=%" G_GUINT64_FORMAT, gfid_text (&r->gfid, text), r->size);
+        g_string_append_printf (out, ", gfid=%s size=%" G_GUINT64_FORMAT,
+                                gfid_text (&r->gfid, text), r->size);
     g_string_append_c (out, ')');
 }
 

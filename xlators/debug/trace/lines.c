@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lines in the shape that GlusterFS gives them, for all operations. What is added there is readable: paths, names of errors. */
+/* Lines in the shape that GlusterFS gives them, for all operations. What is added there is
+ * readable: paths, names of errors. */
 #include "trace.h"
 
 #include <stdio.h>
@@ -39,7 +40,7 @@ line_of_time (int64_t seconds, uint32_t nanoseconds, GString *out)
     g_string_append_printf (out, "%s.%09u", text, nanoseconds);
 }
 
-/* --- what is asked ------------------------------------------------------------------------------ */
+/* --- what is asked ---------------------------------------------------------------------------- */
 
 /* "gfid=... path=/a/b"; where a rename or a link goes: " -->  gfid=... path=..." */
 static void
@@ -57,7 +58,8 @@ print_loc (struct line *line, const loc_t *loc)
     line->has_gfid = true;
 }
 
-/* "gfid=... fd=0x..., path=/a/b"; a path costs more than the rest of a line, but a gfid alone tells nobody anything. */
+/* "gfid=... fd=0x..., path=/a/b"; a path costs more than the rest of a line, but a gfid alone tells
+ * nobody anything. */
 static void
 print_fd (struct line *line, const char *name, const fd_t *fd)
 {
@@ -78,8 +80,11 @@ print_fd (struct line *line, const char *name, const fd_t *fd)
 static void
 print_wanted (struct line *line, const struct iatt *iatt)
 {
-    const uint32_t valid = line->call->op == FOP_setattr ? ((const struct setattr_call *) line->call->args)->valid
-                           : line->call->op == FOP_fsetattr ? ((const struct fsetattr_call *) line->call->args)->valid : 0;
+    const uint32_t valid = line->call->op == FOP_setattr
+                             ? ((const struct setattr_call *) line->call->args)->valid
+                         : line->call->op == FOP_fsetattr
+                             ? ((const struct fsetattr_call *) line->call->args)->valid
+                             : 0;
     GString *out = line->out;
 
     if (valid & IATT_MODE)
@@ -129,7 +134,7 @@ line_of_call (const struct call *call, GString *out)
         g_string_append_printf (out, ", write_size=%zu", call->size);
 }
 
-/* --- what is answered --------------------------------------------------------------------------- */
+/* --- what is answered ------------------------------------------------------------------------- */
 
 static void
 print_stat_time (const char *name, int64_t seconds, uint32_t nanoseconds, GString *out)
@@ -151,9 +156,12 @@ print_iatt (struct line *line, const char *name, const struct iatt *iatt)
     }
     g_string_append_printf (out, "*%s = {", name);
     print_gfid (&iatt->ia_gfid, out);
-    g_string_append_printf (out, " ino=%" G_GUINT64_FORMAT ", mode=%o, nlink=%u uid=%u gid=%u size=%" G_GUINT64_FORMAT
-                            " blocks=%" G_GUINT64_FORMAT, iatt->ia_ino, mode_of_iatt (iatt), iatt->ia_nlink, iatt->ia_uid, iatt->ia_gid,
-                            iatt->ia_size, iatt->ia_blocks);
+    g_string_append_printf (out,
+                            " ino=%" G_GUINT64_FORMAT
+                            ", mode=%o, nlink=%u uid=%u gid=%u size=%" G_GUINT64_FORMAT
+                            " blocks=%" G_GUINT64_FORMAT,
+                            iatt->ia_ino, mode_of_iatt (iatt), iatt->ia_nlink, iatt->ia_uid,
+                            iatt->ia_gid, iatt->ia_size, iatt->ia_blocks);
     print_stat_time ("atime", iatt->ia_atime, iatt->ia_atime_nsec, out);
     print_stat_time ("mtime", iatt->ia_mtime, iatt->ia_mtime_nsec, out);
     print_stat_time ("ctime", iatt->ia_ctime, iatt->ia_ctime_nsec, out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/trace: every call and every answer that passes here, as lines in the log, as records in a history, or both. It changes
- * nothing, and may stand anywhere, also several times: each has operations, a level and a history of its own.
+ * debug/trace: every call and every answer that passes here, as lines in the log, as records in a
+ * history, or both. It changes nothing, and may stand anywhere, also several times: each has
+ * operations, a level and a history of its own.
  */
 #include "trace.h"
 
@@ -20,7 +21,8 @@ typedef struct {
 enum { TO_LOG = 1 << 0, TO_HISTORY = 1 << 1 };
 
 static const char *const trace_levels[] = {
-    "NONE", "EMERG", "ALERT", "CRITICAL", "ERROR", "WARNING", "NOTICE", "INFO", "DEBUG", "TRACE", NULL,
+    "NONE",   "EMERG", "ALERT", "CRITICAL", "ERROR", "WARNING",
+    "NOTICE", "INFO",  "DEBUG", "TRACE",    NULL,
 };
 
 /* 168 bytes each: 168MB in all. */
@@ -34,7 +36,8 @@ static const struct xlator_option trace_options[] = {
         .check = opset_check,
         .excludes = "exclude-ops",
         .online = true,
-        .help = "the operations that are traced, separated by commas, such as lookup,readv or LOOKUP,READ; none: all",
+        .help = "the operations that are traced, separated by commas, such as lookup,readv or "
+                "LOOKUP,READ; none: all",
     },
     {
         .key = { "exclude-ops", "exclude" },
@@ -67,7 +70,8 @@ static const struct xlator_option trace_options[] = {
         OPTION_FIELD (trace_private_t, log_history),
         .value = "no",
         .online = true,
-        .help = "keep the last calls and answers in the history; without log-file that is done anyway",
+        .help =
+            "keep the last calls and answers in the history; without log-file that is done anyway",
     },
     {
         .key = { "force-log-level" },
@@ -76,22 +80,25 @@ static const struct xlator_option trace_options[] = {
         .value = "INFO",
         .values = trace_levels,
         .online = true,
-        .help = "the level at which log-file's lines are written; the level of the process stays as it is",
+        .help = "the level at which log-file's lines are written; the level of the process stays "
+                "as it is",
     },
     {},
 };
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* What to do with this operation now: TO_*. */
 static int
 trace_to (const trace_private_t *priv, enum fop op)
 {
-    return opset_has (__atomic_load_n (&priv->ops, __ATOMIC_RELAXED), op) ? __atomic_load_n (&priv->to, __ATOMIC_RELAXED) : 0;
+    return opset_has (__atomic_load_n (&priv->ops, __ATOMIC_RELAXED), op)
+             ? __atomic_load_n (&priv->to, __ATOMIC_RELAXED)
+             : 0;
 }
 
-/* The line is wanted as soon as log-file is on: the process's level is for others. Only a level that was given to this
- * volume silences it. */
+/* The line is wanted as soon as log-file is on: the process's level is for others. Only a level
+ * that was given to this volume silences it. */
 static void
 trace_log (xlator_t *this, const char *function, const char *text)
 {
@@ -123,7 +130,8 @@ trace_log_answer (const struct answer *answer)
     trace_log (answer->this, function, line->str);
 }
 
-/* The answer of a call that was seen is seen too, whatever was switched meanwhile: so cookie says where it went. */
+/* The answer of a call that was seen is seen too, whatever was switched meanwhile: so cookie says
+ * where it went. */
 static void
 trace_every (const struct call *call)
 {
@@ -169,7 +177,8 @@ trace_released (xlator_t *this, fd_t *fd, const char *function, int to)
     if (!(to & TO_LOG))
         return;
     path = inode_path (fd->inode, NULL);
-    line = g_strdup_printf ("gfid=%s fd=%p, path=%s", gfid_text (&fd->inode->gfid, gfid), (void *) fd, path);
+    line = g_strdup_printf ("gfid=%s fd=%p, path=%s", gfid_text (&fd->inode->gfid, gfid),
+                            (void *) fd, path);
     trace_log (this, function, line);
 }
 
@@ -185,9 +194,10 @@ trace_releasedir (xlator_t *this, fd_t *fd)
     trace_released (this, fd, "trace_releasedir", trace_to (this->private, FOP_opendir));
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
-/* Was it all of them, or was nothing said? Both mean all for include-ops, but an empty exclude-ops takes nothing away. */
+/* Was it all of them, or was nothing said? Both mean all for include-ops, but an empty exclude-ops
+ * takes nothing away. */
 static opset_t
 trace_ops (const trace_private_t *options)
 {
@@ -204,7 +214,8 @@ trace_ops (const trace_private_t *options)
 static void
 trace_settle (trace_private_t *priv, const trace_private_t *options)
 {
-    const int to = (options->log_file ? TO_LOG : 0) | (options->log_history || !options->log_file ? TO_HISTORY : 0);
+    const int to = (options->log_file ? TO_LOG : 0)
+                 | (options->log_history || !options->log_file ? TO_HISTORY : 0);
 
     __atomic_store_n (&priv->level, options->level, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->ops, trace_ops (options), __ATOMIC_RELAXED);
@@ -237,7 +248,7 @@ trace_fini (xlator_t *this)
     history_free (priv->history);
 }
 
-/* --- looking ------------------------------------------------------------------------------------ */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 static void
 trace_dump (xlator_t *this, GString *out)
@@ -249,10 +260,13 @@ trace_dump (xlator_t *this, GString *out)
     history_counts (priv->history, &added, &lost);
     g_string_append (out, "traced=");
     opset_print (__atomic_load_n (&priv->ops, __ATOMIC_RELAXED), out);
-    g_string_append_printf (out, "\nlog-file=%s\nlog-history=%s\nforce-log-level=%s\n", to & TO_LOG ? "yes" : "no",
-                            to & TO_HISTORY ? "yes" : "no", log_level_name (__atomic_load_n (&priv->level, __ATOMIC_RELAXED)));
-    g_string_append_printf (out, "history-size=%" G_GUINT64_FORMAT "\nhistory-added=%" G_GUINT64_FORMAT
-                            "\nhistory-lost=%" G_GUINT64_FORMAT "\n", priv->history_size, added, lost);
+    g_string_append_printf (out, "\nlog-file=%s\nlog-history=%s\nforce-log-level=%s\n",
+                            to & TO_LOG ? "yes" : "no", to & TO_HISTORY ? "yes" : "no",
+                            log_level_name (__atomic_load_n (&priv->level, __ATOMIC_RELAXED)));
+    g_string_append_printf (out,
+                            "history-size=%" G_GUINT64_FORMAT "\nhistory-added=%" G_GUINT64_FORMAT
+                            "\nhistory-lost=%" G_GUINT64_FORMAT "\n",
+                            priv->history_size, added, lost);
 }
 
 static void
@@ -284,9 +298,10 @@ trace_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     const int to = __atomic_load_n (&priv->to, __ATOMIC_RELAXED);
 
     g_string_append_printf (out, "%s; it changes nothing\n",
-                            to & TO_LOG && to & TO_HISTORY ? "logs and remembers what is done with it (log-file, log-history)"
-                            : to & TO_LOG                  ? "logs what is done with it (log-file)"
-                                                           : "remembers what is done with it (log-history)");
+                            to & TO_LOG && to & TO_HISTORY
+                                ? "logs and remembers what is done with it (log-file, log-history)"
+                            : to & TO_LOG ? "logs what is done with it (log-file)"
+                                          : "remembers what is done with it (log-history)");
     g_string_append (out, "operations (include-ops, exclude-ops): ");
     opset_print (__atomic_load_n (&priv->ops, __ATOMIC_RELAXED), out);
     g_string_append_c (out, '\n');
@@ -296,7 +311,9 @@ static enum data_view
 trace_view (xlator_t *this, const inode_t *inode, const char **ret_why)
 {
     *ret_why = "traces its reads or writes (include-ops, exclude-ops)";
-    return trace_to (this->private, FOP_readv) || trace_to (this->private, FOP_writev) ? DATA_SEEN : DATA_UNSEEN;
+    return trace_to (this->private, FOP_readv) || trace_to (this->private, FOP_writev)
+             ? DATA_SEEN
+             : DATA_UNSEEN;
 }
 
 const struct xlator_api xlator_api = {
@@ -305,7 +322,8 @@ const struct xlator_api xlator_api = {
     .about = "logs every call and every answer, or keeps the last of them",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NOTHING,
-    .wants = WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES, /* a line without them says little of a write */
+    /* a line without them says little of a write */
+    .wants = WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES,
     .priv_size = sizeof (trace_private_t),
     .options = trace_options,
     .init = trace_init,

@@ -5,13 +5,27 @@
  *   trace.c     options, and what is done with each call and answer
  *   lines.c     a call or an answer as a line of text
  *   history.c   the last of them as records, which become text when somebody asks
+ *
+ * Reasons:
+ *
+ * - Lines are made by core/edge/any-fop.h's call_each, which shows each argument with its kind: one
+ *   function serves all operations. The shape is GlusterFS's; paths, errno's text and fractions of
+ *   times follow it.
+ * - A line is written as soon as log-file is on, at INFO or force-log-level, past the level of the
+ *   process. GlusterFS raises the level of the whole process, which also prints all other debug
+ *   lines.
+ * - With both log- options off there is the history; in GlusterFS there is nothing.
+ * - A record of the history is 168 bytes of numbers, and gfids become paths when it is read.
+ *   GlusterFS's ring points at memory that may be freed meanwhile.
+ * - It wants attributes before and after (xlator_api.wants), so that a line says what a write did.
+ *   That is the only thing it changes.
  */
 #ifndef WINDLASS_DEBUG_TRACE_H
 #define WINDLASS_DEBUG_TRACE_H
 
 #include "xlator.h"
 
-/* --- history.c ---------------------------------------------------------------------------------- */
+/* --- history.c -------------------------------------------------------------------------------- */
 
 struct history;
 
@@ -29,9 +43,10 @@ void history_print (struct history *history, GString *out);
 /* How many were added, and how many of them were lost because two threads met at one place. */
 void history_counts (struct history *history, uint64_t *ret_added, uint64_t *ret_lost);
 
-/* --- lines.c ------------------------------------------------------------------------------------ */
+/* --- lines.c ---------------------------------------------------------------------------------- */
 
-/* Appends "14: gfid=... fd=0x..., count=1, offset=3, ..." and "14: (op_ret=5, *prebuf = {...}, ...)". */
+/* Appends "14: gfid=... fd=0x..., count=1, offset=3, ..." and "14: (op_ret=5, *prebuf = {...},
+ * ...)". */
 void line_of_call (const struct call *call, GString *out);
 void line_of_answer (const struct answer *answer, GString *out);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * GlusterFS puts a volume of the type `meta` on top of each graph that it mounts, and so volfiles that it writes have one. Here the
- * directory .meta is in every mount by itself, beside the graph (src/meta); the volume is there to be named, and to give the
- * directory its name. No request passes through it.
+ * GlusterFS puts a volume of the type `meta` on top of each graph that it mounts, and so volfiles
+ * that it writes have one. Here the directory .meta is in every mount by itself, beside the graph
+ * (src/meta); the volume is there to be named, and to give the directory its name. No request
+ * passes through it.
  */
 #include "xlator.h"
 
@@ -17,7 +18,8 @@ static const struct xlator_option meta_options[] = {
         OPTION_FIELD (meta_private_t, dir_name),
         .value = ".meta",
         .check = option_check_name,
-        .help = "the directory in the root of the mount that shows what goes on in the daemon; empty: none. The option of the same name "
+        .help = "the directory in the root of the mount that shows what goes on in the daemon; "
+                "empty: none. The option of the same name "
                 "on the command line comes first",
     },
     {},
@@ -26,7 +28,8 @@ static const struct xlator_option meta_options[] = {
 static void
 meta_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
-    g_string_append (out, "does nothing with it: it names the directory that shows what goes on in the daemon (meta-dir-name)\n");
+    g_string_append (out, "does nothing with it: it names the directory that shows what goes on in "
+                          "the daemon (meta-dir-name)\n");
 }
 
 const struct xlator_api xlator_api = {

@@ -15,6 +15,14 @@ ioc_inode_ref (struct ioc_inode *inode)
     return inode;
 }
 
+struct ioc_inode *
+ioc_inode_known (xlator_t *this, inode_t *inode)
+{
+    struct ioc_inode *ioc = ioc_inode_get (this, inode);
+
+    return ioc ? ioc_inode_ref (ioc) : NULL;
+}
+
 void
 ioc_inode_unref (struct ioc_inode *inode)
 {
@@ -35,40 +43,49 @@ ioc_inode_classify (struct ioc_inode *ioc, inode_t *inode)
     __atomic_store_n (&ioc->class, priorities_class (list, path), __ATOMIC_RELAXED);
 }
 
-struct ioc_inode *
-ioc_inode_make (xlator_t *this, inode_t *inode)
+static void *
+inode_new_pages (xlator_t *this, inode_t *inode)
 {
-    struct ioc_inode *there = ioc_inode_get (this, inode), *made;
+    struct ioc_inode *made = g_new0 (struct ioc_inode, 1);
 
-    if (there)
-        return there;
-    made = g_new0 (struct ioc_inode, 1);
     made->refs = 1;
     made->this = this;
     made->last = -1;
     made->doubted_at = G_MININT64 / 2;
     pthread_mutex_init (&made->lock, NULL);
     ioc_inode_classify (made, inode);
-    there = inode_ctx_set (inode, this, made);
-    if (there != made)
-        ioc_inode_unref (made);
-    return there;
+    return made;
 }
 
-/* --- state -------------------------------------------------------------------------------------- */
+static void
+inode_drop (void *made)
+{
+    ioc_inode_unref (made);
+}
+
+struct ioc_inode *
+ioc_inode_make (xlator_t *this, inode_t *inode)
+{
+    return inode_ctx_make (inode, this, inode_new_pages, inode_drop);
+}
+
+/* --- state ------------------------------------------------------------------------------------ */
 
 static bool
 states_equal (const struct ioc_state *a, const struct ioc_state *b)
 {
-    return a->size == b->size && a->mtime == b->mtime && a->mtime_nsec == b->mtime_nsec && a->ctime == b->ctime
-           && a->ctime_nsec == b->ctime_nsec;
+    return a->size == b->size && a->mtime == b->mtime && a->mtime_nsec == b->mtime_nsec
+        && a->ctime == b->ctime && a->ctime_nsec == b->ctime_nsec;
 }
 
 static struct ioc_state
 state_of (const struct iatt *iatt)
 {
-    return (struct ioc_state){ .size = iatt->ia_size, .mtime = iatt->ia_mtime, .ctime = iatt->ia_ctime,
-                               .mtime_nsec = iatt->ia_mtime_nsec, .ctime_nsec = iatt->ia_ctime_nsec };
+    return (struct ioc_state){ .size = iatt->ia_size,
+                               .mtime = iatt->ia_mtime,
+                               .ctime = iatt->ia_ctime,
+                               .mtime_nsec = iatt->ia_mtime_nsec,
+                               .ctime_nsec = iatt->ia_ctime_nsec };
 }
 
 bool
@@ -106,5 +123,7 @@ ioc_size_is_wrong_locked (const struct ioc_inode *inode)
 {
     const uint64_t max = IOC_GET (inode->this, max_size);
 
-    return inode->known && (inode->state.size < IOC_GET (inode->this, min_size) || (max && inode->state.size > max));
+    return inode->known
+        && (inode->state.size < IOC_GET (inode->this, min_size)
+            || (max && inode->state.size > max));
 }

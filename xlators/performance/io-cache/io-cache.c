@@ -16,7 +16,8 @@ static const struct xlator_option ioc_options[] = {
         .max = -1,
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory all pages may take; the page that was used longest ago is dropped first",
+        .help = "how much memory all pages may take; the page that was used longest ago is dropped "
+                "first",
     },
     {
         .key = { "cache-timeout", "force-revalidate-timeout" },
@@ -26,7 +27,8 @@ static const struct xlator_option ioc_options[] = {
         .min = 0,
         .max = 60,
         .online = true,
-        .help = "for how many seconds a file's pages are served without looking at it again; a change behind the mount is seen after that",
+        .help = "for how many seconds a file's pages are served without looking at it again; a "
+                "change behind the mount is seen after that",
     },
     {
         .key = { "min-file-size" },
@@ -49,7 +51,8 @@ static const struct xlator_option ioc_options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (ioc_private_t, priority),
         .check = priorities_check,
-        .help = "which files are kept longer: '*.html:3,*:1'; the longest pattern that matches gives the weight, lower weights go first, "
+        .help = "which files are kept longer: '*.html:3,*:1'; the longest pattern that matches "
+                "gives the weight, lower weights go first, "
                 "and what has 0 or matches none isn't kept",
     },
     {
@@ -62,7 +65,7 @@ static const struct xlator_option ioc_options[] = {
     { .key = { NULL } },
 };
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 /* The option is an integer, as GlusterFS has it. */
 #define SECOND ((int64_t) 1000000000)
@@ -70,11 +73,13 @@ static const struct xlator_option ioc_options[] = {
 static bool
 sizes_are_right (xlator_t *this, const ioc_private_t *options)
 {
-    g_autofree char *min = option_size_text (options->min_size), *max = option_size_text (options->max_size);
+    g_autofree char *min = option_size_text (options->min_size),
+                    *max = option_size_text (options->max_size);
 
     if (options->max_size == 0 || options->min_size <= options->max_size)
         return true;
-    gf_log (this, GF_LOG_ERROR, "option 'min-file-size' must be at most 'max-file-size', %s, got '%s'", max, min);
+    gf_log (this, GF_LOG_ERROR,
+            "option 'min-file-size' must be at most 'max-file-size', %s, got '%s'", max, min);
     return false;
 }
 
@@ -85,9 +90,7 @@ ioc_init (xlator_t *this)
     g_autofree char *problem = NULL;
 
     priv->timeout *= SECOND;
-    pthread_mutex_init (&priv->lock, NULL);
-    thread_cond_init (&priv->idle);
-    g_queue_init (&priv->waiting);
+    page_reads_init (&priv->reads);
     lru_init (&priv->lru, priv->cache_size);
     if (!sizes_are_right (this, priv))
         return -EINVAL;
@@ -112,15 +115,6 @@ ioc_reconfigure (xlator_t *this, const void *new_private)
 }
 
 static void
-wait_until_idle (ioc_private_t *priv)
-{
-    pthread_mutex_lock (&priv->lock);
-    while (priv->unfinished > 0)
-        thread_cond_wait (&priv->idle, &priv->lock);
-    pthread_mutex_unlock (&priv->lock);
-}
-
-static void
 ioc_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     ioc_private_t *priv = this->private;
@@ -133,7 +127,7 @@ ioc_notify (xlator_t *this, enum xlator_event event, void *data)
         ioc_pages_gone (lru_set_limit (&priv->lru, 0));
     }
     if (event == XLATOR_PARENT_DOWN)
-        wait_until_idle (priv);
+        page_reads_drain (&priv->reads);
     xlator_pass_on (this, event, data);
 }
 
@@ -144,8 +138,7 @@ ioc_fini (xlator_t *this)
 
     priorities_free (priv->priorities);
     lru_destroy (&priv->lru);
-    pthread_cond_destroy (&priv->idle);
-    pthread_mutex_destroy (&priv->lock);
+    page_reads_destroy (&priv->reads);
 }
 
 static void
@@ -161,7 +154,7 @@ ioc_forget (xlator_t *this, inode_t *inode)
     ioc_inode_unref (ioc);
 }
 
-/* --- dumps -------------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 ioc_dump (xlator_t *this, GString *out)
@@ -171,16 +164,19 @@ ioc_dump (xlator_t *this, GString *out)
         const char *key;
         const uint64_t *value;
     } rows[] = {
-        { "cache_size", &priv->cache_size },       { "min_file_size", &priv->min_size },  { "max_file_size", &priv->max_size },
-        { "reads_hit", &priv->count.hits },        { "reads_waited", &priv->count.waits }, { "reads_passed", &priv->count.passed },
-        { "pages_read", &priv->count.fetched },    { "pages_failed", &priv->count.failed }, { "pages_not_kept", &priv->count.unkept },
-        { "looked_again", &priv->count.looked },   { "found_changed", &priv->count.changed },
-        { "invalidations", &priv->count.invalidations },
+        { "cache_size", &priv->cache_size }, { "min_file_size", &priv->min_size },
+        { "max_file_size", &priv->max_size }, { "reads_hit", &priv->count.hits },
+        { "reads_waited", &priv->count.waits }, { "reads_passed", &priv->count.passed },
+        { "pages_read", &priv->count.fetched }, { "pages_failed", &priv->count.failed },
+        { "pages_not_kept", &priv->count.unkept }, { "looked_again", &priv->count.looked },
+        { "found_changed", &priv->count.changed }, { "invalidations", &priv->count.invalidations },
     };
 
-    g_string_append_printf (out, "cache_timeout=%g\npage_size=%zu\n", (double) IOC_GET (this, timeout) / SECOND, IOC_PAGE);
+    g_string_append_printf (out, "cache_timeout=%g\npage_size=%zu\n",
+                            (double) IOC_GET (this, timeout) / SECOND, IOC_PAGE);
     for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
-        g_string_append_printf (out, "%s=%" PRIu64 "\n", rows[i].key, __atomic_load_n (rows[i].value, __ATOMIC_RELAXED));
+        g_string_append_printf (out, "%s=%" PRIu64 "\n", rows[i].key,
+                                __atomic_load_n (rows[i].value, __ATOMIC_RELAXED));
     lru_dump (&priv->lru, out);
 }
 
@@ -193,28 +189,23 @@ ioc_dump_inode (xlator_t *this, inode_t *inode, GString *out)
     if (!ioc)
         return;
     pthread_mutex_lock (&ioc->lock);
-    g_string_append_printf (out, "pages=%u\non_their_way=%u\nchanging=%u\nweight=%u\n", ioc->pages ? g_hash_table_size (ioc->pages) : 0,
-                            ioc->flying.length, ioc->changes.under_way, priorities_weight (ioc_priv (this)->priorities, class));
+    g_string_append_printf (out, "pages=%u\non_their_way=%u\nchanging=%u\nweight=%u\n",
+                            ioc->pages ? g_hash_table_size (ioc->pages) : 0, ioc->flying.length,
+                            ioc->changes.under_way,
+                            priorities_weight (ioc_priv (this)->priorities, class));
     if (ioc->known)
-        g_string_append_printf (out, "size=%" PRIu64 "\nmtime=%" PRId64 ".%09u\nctime=%" PRId64 ".%09u\nversion=%u\n", ioc->state.size,
-                                ioc->state.mtime, ioc->state.mtime_nsec, ioc->state.ctime, ioc->state.ctime_nsec, ioc->version);
+        g_string_append_printf (out,
+                                "size=%" PRIu64 "\nmtime=%" PRId64 ".%09u\nctime=%" PRId64
+                                ".%09u\nversion=%u\n",
+                                ioc->state.size, ioc->state.mtime, ioc->state.mtime_nsec,
+                                ioc->state.ctime, ioc->state.ctime_nsec, ioc->version);
     pthread_mutex_unlock (&ioc->lock);
 }
 
 static void
 ioc_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {
-    ioc_private_t *priv = this->private;
-
-    pthread_mutex_lock (&priv->lock);
-    for (const GList *l = priv->waiting.head; l; l = l->next) {
-        const struct ioc_read *read = l->data;
-
-        if (read->frame == frame)
-            g_string_append_printf (out, "%u pages that were asked for, the first at offset %lld", read->n_pages,
-                                    (long long) (read->pages[0]->number * (off_t) IOC_PAGE));
-    }
-    pthread_mutex_unlock (&priv->lock);
+    page_reads_waits_for (&ioc_priv (this)->reads, frame, out);
 }
 
 static void
@@ -223,10 +214,14 @@ explain_inode (const struct ioc_inode *ioc, int class, GString *out)
     if (class < 0)
         g_string_append (out, "it isn't kept: its weight is 0 (priority)\n");
     else if (ioc_size_is_wrong_locked (ioc))
-        g_string_append_printf (out, "it isn't kept: its size is %" PRIu64 " (min-file-size, max-file-size)\n", ioc->state.size);
+        g_string_append_printf (out,
+                                "it isn't kept: its size is %" PRIu64
+                                " (min-file-size, max-file-size)\n",
+                                ioc->state.size);
     else
         g_string_append_printf (out, "%u pages of it are there now, of weight %u (priority)\n",
-                                ioc->pages ? g_hash_table_size (ioc->pages) : 0, priorities_weight (ioc_priv (ioc->this)->priorities, class));
+                                ioc->pages ? g_hash_table_size (ioc->pages) : 0,
+                                priorities_weight (ioc_priv (ioc->this)->priorities, class));
 }
 
 static void
@@ -239,9 +234,13 @@ ioc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append (out, "does nothing with it: it keeps what is read of files\n");
         return;
     }
-    g_string_append_printf (out, "what is read of it stays in memory, with others up to %s (cache-size); after %g s it is looked at "
-                            "again (cache-timeout)\n", size, (double) IOC_GET (this, timeout) / SECOND);
-    g_string_append (out, "not where it is opened with O_DIRECT; what writes to it has those pages go\n");
+    g_string_append_printf (out,
+                            "what is read of it stays in memory, with others up to %s "
+                            "(cache-size); after %g s it is looked at "
+                            "again (cache-timeout)\n",
+                            size, (double) IOC_GET (this, timeout) / SECOND);
+    g_string_append (
+        out, "not where it is opened with O_DIRECT; what writes to it has those pages go\n");
     if (!ioc) {
         if (priorities_class (ioc_priv (this)->priorities, path) < 0)
             g_string_append (out, "it won't be kept: its weight is 0 (priority)\n");
@@ -267,15 +266,15 @@ const struct xlator_api xlator_api = {
     .notify = ioc_notify,
     .local_drop = ioc_local_drop,
     .fops = {
-        .open = ioc_open,
-        .create = ioc_create,
         .readv = ioc_readv,
-        .writev = ioc_writev,
     },
     .every = ioc_every,
-    .every_ops = IOC_CHANGES | IOC_LOCKS,
+    .every_ops = OPS_CHANGE_DATA | OPS_CHANGE_IF_TRUNC | OPS_CHANGE_LOCKS,
     .every_cbk = ioc_every_cbk,
     .cbks = { .forget = ioc_forget },
-    .dumpops = { .priv = ioc_dump, .inodectx = ioc_dump_inode, .waits_for = ioc_waits_for, .explain = ioc_explain },
+    .dumpops = {
+        .priv = ioc_dump, .inodectx = ioc_dump_inode, .waits_for = ioc_waits_for,
+        .explain = ioc_explain,
+    },
     .passthrough = { .why = "remembers what is in it" },
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A read: from pages that are there or on their way, after a look at the file where what is known of it is too old, or by itself. */
+/* A read: from pages that are there or on their way, after a look at the file where what is known
+ * of it is too old, or by itself. */
 #include "io-cache.h"
 
 static fstat_cbk ioc_look_cbk;
@@ -11,35 +12,7 @@ enum way {
     WAY_LOOK, /* would be there if the file is as it was */
 };
 
-struct plan {
-    struct ioc_page *pages[IOC_PAGES];
-    unsigned n, pending;
-};
-
-/* --- answering ---------------------------------------------------------------------------------- */
-
-static void
-answer (call_frame_t *frame, struct ioc_page *const *pages, unsigned n, size_t size, off_t offset)
-{
-    struct pieces pieces;
-
-    pieces_begin (&pieces, size);
-    for (unsigned i = 0; i < n; i++) {
-        size_t skip;
-        const size_t part = ioc_page_part (pages[i], size, offset, &skip);
-
-        pieces_add (&pieces, pages[i]->vector, pages[i]->count, pages[i]->iobref, skip, part);
-    }
-    if (pieces.count == 0)
-        pieces.vector[pieces.count++] = (struct iovec){ NULL, 0 };
-    if (pieces.failed)
-        STACK_UNWIND (readv, frame, -1, ENOMEM, NULL, 0, NULL, NULL, NULL);
-    else
-        STACK_UNWIND (readv, frame, (int32_t) pieces.size, 0, pieces.vector, pieces.count, NULL, pieces.iobref, NULL);
-    pieces_end (&pieces);
-}
-
-/* --- what there is ------------------------------------------------------------------------------ */
+/* --- what there is ---------------------------------------------------------------------------- */
 
 enum worth { WORTH_NOTHING, WORTH_A_LOOK, WORTH_ALL };
 
@@ -49,21 +22,29 @@ worth_locked (const struct ioc_page *page, int64_t now, bool looked)
 {
     const struct ioc_inode *inode = page->inode;
 
-    if (page->epoch != IOC_GET (inode->this, epoch))
+    if (page->base.epoch != IOC_GET (inode->this, epoch))
         return WORTH_NOTHING;
     if (page->version == 0)
-        return now < page->asked_at + IOC_GET (inode->this, timeout) && page->asked_at > inode->doubted_at ? WORTH_ALL : WORTH_NOTHING;
+        return now < page->base.asked_at + IOC_GET (inode->this, timeout)
+                    && page->base.asked_at > inode->doubted_at
+                 ? WORTH_ALL
+                 : WORTH_NOTHING;
     if (page->version == inode->version)
         return looked || ioc_state_is_fresh_locked (inode, now) ? WORTH_ALL : WORTH_A_LOOK;
-    return page->version + 1 == inode->version && now < inode->old_until ? WORTH_ALL : WORTH_NOTHING;
+    return page->version + 1 == inode->version && now < inode->old_until ? WORTH_ALL
+                                                                         : WORTH_NOTHING;
 }
 
-/* Adds the page, if there is one that may be served. A new one is asked for unless something changes just now. */
+/* Adds the page, if there is one that may be served. A new one is asked for unless something
+ * changes just now. */
 static enum way
-add_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_t number, bool looked, struct plan *plan, GQueue *send)
+add_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_t number,
+            bool looked, struct page_plan *plan, GQueue *send)
 {
     struct ioc_page *page = ioc_page_find_locked (inode, number);
-    const enum worth worth = page && page->ready ? worth_locked (page, clock_roughly (), looked) : WORTH_ALL;
+    const enum worth worth = page && page->base.ready
+                               ? worth_locked (page, clock_roughly (), looked)
+                               : WORTH_ALL;
 
     if (worth == WORTH_A_LOOK)
         return WAY_LOOK;
@@ -71,27 +52,30 @@ add_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_
         ioc_page_drop_locked (page);
         page = NULL;
     }
-    if (!page && (__atomic_load_n (&inode->changes.under_way, __ATOMIC_RELAXED) > 0 || IOC_GET (inode->this, ending)))
+    if (!page
+        && (__atomic_load_n (&inode->changes.under_way, __ATOMIC_RELAXED) > 0
+            || IOC_GET (inode->this, ending)))
         return WAY_PASS;
     if (!page)
         page = ioc_page_ask_locked (inode, frame, fd, number, send);
-    plan->pages[plan->n++] = page;
-    plan->pending += !page->ready;
-    return page->ready ? WAY_HIT : WAY_WAIT;
+    plan->pages[plan->n++] = &page->base;
+    plan->pending += !page->base.ready;
+    return page->base.ready ? WAY_HIT : WAY_WAIT;
 }
 
 /* One that is there and isn't full is where the file ends. */
 static enum way
-collect_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, size_t size, off_t offset, bool looked,
-                struct plan *plan, GQueue *send)
+collect_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, size_t size,
+                off_t offset, bool looked, struct page_plan *plan, GQueue *send)
 {
-    const int64_t first = offset / (off_t) IOC_PAGE, last = (offset + (off_t) size - 1) / (off_t) IOC_PAGE;
+    const int64_t first = offset / (off_t) IOC_PAGE,
+                  last = (offset + (off_t) size - 1) / (off_t) IOC_PAGE;
 
     if (last - first >= IOC_PAGES)
         return WAY_PASS;
     for (int64_t number = first; number <= last; number++) {
         const enum way way = add_locked (inode, frame, fd, number, looked, plan, send);
-        const struct ioc_page *page;
+        const struct page *page;
 
         if (way == WAY_PASS || way == WAY_LOOK)
             return way;
@@ -103,56 +87,37 @@ collect_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, si
 }
 
 static void
-take_locked (const struct plan *plan)
+take_locked (const struct page_plan *plan)
 {
     for (unsigned i = 0; i < plan->n; i++) {
-        ioc_page_ref (plan->pages[i]);
-        lru_touch (&ioc_priv (plan->pages[i]->inode->this)->lru, &plan->pages[i]->entry);
+        struct ioc_page *page = (struct ioc_page *) page_ref (plan->pages[i]);
+
+        lru_touch (&ioc_priv (page->inode->this)->lru, &page->entry);
     }
 }
 
-/* --- waiting ------------------------------------------------------------------------------------ */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 void
 ioc_local_drop (xlator_t *this, void *data)
 {
-    struct ioc_read *read = data;
-
-    for (unsigned i = 0; i < read->n_pages; i++)
-        ioc_page_unref (read->pages[i]);
-    fd_unref (read->fd);
+    page_read_wipe (data);
 }
 
 static struct ioc_read *
-read_new (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off_t offset, uint32_t flags)
+read_new (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off_t offset,
+          uint32_t flags)
 {
     struct ioc_read *read = frame_local_new (frame, sizeof *read);
 
-    *read = (struct ioc_read){ .frame = frame, .inode = inode, .fd = fd_ref (fd), .size = size, .offset = offset, .flags = flags };
+    read->base = (struct page_read){
+        .frame = frame, .fd = fd_ref (fd), .size = size, .offset = offset, .flags = flags
+    };
+    read->inode = inode;
     read->asked = change_clock_now (&ioc_priv (inode->this)->clock);
     read->epoch = IOC_GET (inode->this, epoch);
     read->looking_at = clock_roughly ();
-    read->place.data = read;
     return read;
-}
-
-/* From here on it may be answered any time the lock isn't held. */
-static void
-wait_begin_locked (struct ioc_read *read, const struct plan *plan)
-{
-    ioc_private_t *priv = read->inode->this->private;
-
-    read->pending = plan->pending;
-    for (unsigned i = 0; i < plan->n; i++) {
-        struct ioc_page *page = plan->pages[i];
-
-        read->pages[read->n_pages++] = ioc_page_ref (page);
-        if (!page->ready)
-            page->waiters = g_slist_prepend (page->waiters, read);
-    }
-    pthread_mutex_lock (&priv->lock);
-    g_queue_push_tail_link (&priv->waiting, &read->place);
-    pthread_mutex_unlock (&priv->lock);
 }
 
 /* Has nothing changed since it came? */
@@ -161,10 +126,12 @@ read_holds_locked (const struct ioc_read *read)
 {
     const xlator_t *this = read->inode->this;
 
-    return change_view_holds (&read->inode->changes, read->asked) && read->epoch == IOC_GET (this, epoch) && IOC_GET (this, blind) == 0;
+    return change_view_holds (&read->inode->changes, read->asked)
+        && read->epoch == IOC_GET (this, epoch) && IOC_GET (this, blind) == 0;
 }
 
-/* From which of its pages it may be answered; 0: from none. What changed meanwhile may be in one and not in the other. */
+/* From which of its pages it may be answered; 0: from none. What changed meanwhile may be in one
+ * and not in the other. */
 static unsigned
 settle_locked (const struct ioc_read *read)
 {
@@ -172,11 +139,11 @@ settle_locked (const struct ioc_read *read)
 
     if (!read_holds_locked (read))
         return 0;
-    for (unsigned i = 0; i < read->n_pages; i++)
-        if (read->pages[i]->failed)
+    for (unsigned i = 0; i < read->base.n; i++)
+        if (read->base.pages[i]->failed)
             return 0;
-    while (n < read->n_pages)
-        if (read->pages[n++]->got < IOC_PAGE)
+    while (n < read->base.n)
+        if (read->base.pages[n++]->got < IOC_PAGE)
             break;
     return n;
 }
@@ -186,49 +153,51 @@ ioc_read_done (struct ioc_read *read)
 {
     struct ioc_inode *inode = read->inode;
     xlator_t *this = inode->this;
-    ioc_private_t *priv = this->private;
+    const struct page_read *asked = &read->base;
     unsigned n;
 
     pthread_mutex_lock (&inode->lock);
-    pthread_mutex_lock (&priv->lock);
-    g_queue_unlink (&priv->waiting, &read->place);
-    pthread_mutex_unlock (&priv->lock);
+    page_read_over (&read->base, &ioc_priv (this)->reads);
     n = settle_locked (read);
     pthread_mutex_unlock (&inode->lock);
-    stack_taken (read->frame->root);
+    stack_taken (asked->frame->root);
     if (n > 0)
-        answer (read->frame, read->pages, n, read->size, read->offset);
+        pages_answer (asked->frame, asked->pages, n, asked->size, asked->offset, NULL);
     else
-        STACK_WIND_TAIL (read->frame, FIRST_CHILD (this), readv, read->fd, read->size, read->offset, read->flags, NULL);
+        STACK_WIND_TAIL (asked->frame, FIRST_CHILD (this), readv, asked->fd, asked->size,
+                         asked->offset, asked->flags, NULL);
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* read is NULL the first time. */
 static enum way
-ioc_plan (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off_t offset, uint32_t flags, struct ioc_read *read,
-          struct plan *plan, GQueue *send)
+ioc_plan (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off_t offset,
+          uint32_t flags, struct ioc_read *read, struct page_plan *plan, GQueue *send)
 {
     const xlator_t *this = inode->this;
     enum way way = WAY_PASS;
 
     pthread_mutex_lock (&inode->lock);
-    if (IOC_GET (this, blind) == 0 && !(ioc_state_is_fresh_locked (inode, clock_roughly ()) && ioc_size_is_wrong_locked (inode)))
+    if (IOC_GET (this, blind) == 0
+        && !(ioc_state_is_fresh_locked (inode, clock_roughly ())
+             && ioc_size_is_wrong_locked (inode)))
         way = collect_locked (inode, frame, fd, size, offset, read != NULL, plan, send);
     if (way == WAY_HIT)
         take_locked (plan);
     if (!read && (way == WAY_WAIT || way == WAY_LOOK))
         read = read_new (frame, inode, fd, size, offset, flags);
     if (way == WAY_WAIT)
-        wait_begin_locked (read, plan);
+        page_read_wait_locked (&read->base, plan, &ioc_priv (inode->this)->reads);
     pthread_mutex_unlock (&inode->lock);
     return way;
 }
 
 static void
-ioc_go (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off_t offset, uint32_t flags, struct ioc_read *read)
+ioc_go (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off_t offset,
+        uint32_t flags, struct ioc_read *read)
 {
-    struct plan plan = { .n = 0 };
+    struct page_plan plan = { .n = 0 };
     GQueue send = G_QUEUE_INIT;
     xlator_t *this = inode->this;
 
@@ -239,9 +208,9 @@ ioc_go (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off
         break;
     case WAY_HIT:
         IOC_COUNT (this, hits);
-        answer (frame, plan.pages, plan.n, size, offset);
+        pages_answer (frame, plan.pages, plan.n, size, offset, NULL);
         for (unsigned i = 0; i < plan.n; i++)
-            ioc_page_unref (plan.pages[i]);
+            page_unref (plan.pages[i]);
         break;
     case WAY_WAIT:
         IOC_COUNT (this, waits);
@@ -254,7 +223,8 @@ ioc_go (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off
     ioc_send (this, &send);
 }
 
-/* Only when nothing changed it meanwhile through here does the answer say something of the pages. */
+/* Only when nothing changed it meanwhile through here does the answer say something of the
+ * pages. */
 static void
 look_done_locked (const struct ioc_read *read, const struct iatt *buf)
 {
@@ -268,10 +238,12 @@ look_done_locked (const struct ioc_read *read, const struct iatt *buf)
 }
 
 static void
-ioc_look_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+ioc_look_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *buf, dict_t *xdata)
 {
     struct ioc_read *read = frame->local;
     struct ioc_inode *inode = read->inode;
+    const struct page_read *asked = &read->base;
     bool holds = op_ret >= 0 && buf;
 
     pthread_mutex_lock (&inode->lock);
@@ -280,13 +252,15 @@ ioc_look_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
     holds = holds && read_holds_locked (read);
     pthread_mutex_unlock (&inode->lock);
     if (holds)
-        ioc_go (frame, inode, read->fd, read->size, read->offset, read->flags, read);
+        ioc_go (frame, inode, asked->fd, asked->size, asked->offset, asked->flags, read);
     else
-        STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, read->fd, read->size, read->offset, read->flags, NULL);
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, asked->fd, asked->size, asked->offset,
+                         asked->flags, NULL);
 }
 
 static bool
-takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags, const dict_t *xdata)
+takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags,
+            const dict_t *xdata)
 {
     if ((fd->flags & O_ACCMODE) == O_WRONLY || (fd->flags | flags) & O_DIRECT || xdata)
         return false;
@@ -296,9 +270,12 @@ takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uin
 }
 
 void
-ioc_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+ioc_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
+           dict_t *xdata)
 {
-    struct ioc_inode *inode = takes_part (this, fd, size, offset, flags, xdata) ? ioc_inode_make (this, fd->inode) : NULL;
+    struct ioc_inode *inode = takes_part (this, fd, size, offset, flags, xdata)
+                                ? ioc_inode_make (this, fd->inode)
+                                : NULL;
 
     if (inode && __atomic_load_n (&inode->class, __ATOMIC_RELAXED) >= 0)
         ioc_go (frame, inode, fd, size, offset, flags, NULL);

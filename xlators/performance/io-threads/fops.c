@@ -7,29 +7,29 @@
 
 const char *const iot_priority_names[IOT_PRIORITIES] = { "high", "normal", "low", "least" };
 
+#define BIT(name) OPSET_OF (FOP_##name)
+
 /* As in GlusterFS: looking, then names and attributes, then bytes. */
+#define LOOKING                                                                                    \
+    (BIT (lookup) | BIT (stat) | BIT (fstat) | BIT (open) | BIT (access) | BIT (readlink)          \
+     | BIT (opendir) | BIT (statfs) | BIT (readdir) | BIT (readdirp) | BIT (poll))
+#define BYTES (OPS_CHANGE_DATA | BIT (readv) | BIT (seek) | BIT (fsync) | BIT (fsyncdir))
+
 static enum iot_priority
 priority_of (enum fop op)
 {
-    switch (op) {
-    case FOP_lookup: case FOP_stat: case FOP_fstat: case FOP_open: case FOP_access: case FOP_readlink: case FOP_opendir:
-    case FOP_statfs: case FOP_readdir: case FOP_readdirp: case FOP_poll:
-        return IOT_HIGH;
-    case FOP_readv: case FOP_writev: case FOP_fsync: case FOP_fsyncdir: case FOP_truncate: case FOP_ftruncate:
-    case FOP_fallocate: case FOP_discard: case FOP_zerofill: case FOP_seek: case FOP_copy_file_range:
-        return IOT_LOW;
-    default:
-        return IOT_NORMAL;
-    }
+    return opset_has (LOOKING, op) ? IOT_HIGH : opset_has (BYTES, op) ? IOT_LOW : IOT_NORMAL;
 }
 
-/* It may not return before another request came, an unlock: so it takes no place that this would need. */
+/* It may not return before another request came, an unlock: so it takes no place that this would
+ * need. */
 static bool
 waits_for_others (const struct call *call)
 {
     if (call->op == FOP_lk)
         return ((const struct lk_call *) call->args)->cmd == F_SETLKW;
-    return call->op == FOP_flock && !(((const struct flock_call *) call->args)->operation & (LOCK_NB | LOCK_UN));
+    return call->op == FOP_flock
+        && !(((const struct flock_call *) call->args)->operation & (LOCK_NB | LOCK_UN));
 }
 
 /* Of GlusterFS's own helpers, which no kernel sends; or of a process that asked to come last. */

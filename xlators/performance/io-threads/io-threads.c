@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/io-threads: limits of how many operations run below at a time, by priority. io-threads.h lists its files.
+ * performance/io-threads: limits of how many operations run below at a time, by priority.
+ * io-threads.h lists its files.
  */
 #include "io-threads.h"
 
@@ -16,7 +17,7 @@
         .min = 1,                                                                                  \
         .max = IOT_THREADS_MAX,                                                                    \
         .online = true,                                                                            \
-        .help = "how many calls may run at a time that are " what_,                                        \
+        .help = "how many calls may run at a time that are " what_,                                \
     }
 
 static const struct xlator_option iot_options[] = {
@@ -31,9 +32,11 @@ static const struct xlator_option iot_options[] = {
         .help = "how many calls of any one priority may run at a time at most",
     },
     LIMIT ("high", IOT_HIGH, "16", "of high priority: lookup, stat, open, readdir and the like"),
-    LIMIT ("normal", IOT_NORMAL, "16", "of normal priority: create, rename, setattr, getxattr, locks and the like"),
+    LIMIT ("normal", IOT_NORMAL, "16",
+           "of normal priority: create, rename, setattr, getxattr, locks and the like"),
     LIMIT ("low", IOT_LOW, "16", "of low priority: read, write, fsync, truncate and the like"),
-    LIMIT ("least", IOT_LEAST, "1", "of least priority: those of processes that run with ionice -c idle"),
+    LIMIT ("least", IOT_LEAST, "1",
+           "of least priority: those of processes that run with ionice -c idle"),
     {
         .key = { "enable-least-priority" },
         .type = OPTION_BOOL,
@@ -66,7 +69,8 @@ static const struct xlator_option iot_options[] = {
         .min = 0,
         .max = INT_MAX,
         .online = true,
-        .help = "where calls of a priority wait and none went on for so many seconds, the log says so, and one more may run; 0: it is not looked",
+        .help = "where calls of a priority wait and none went on for so many seconds, the log says "
+                "so, and one more may run; 0: it is not looked",
     },
     {
         .key = { "cleanup-disconnected-reqs" },
@@ -86,9 +90,12 @@ iot_most_locked (const iot_private_t *priv, enum iot_priority priority)
 static int
 iot_init (xlator_t *this)
 {
-    static const char *const kinds[IOT_PRIORITIES] = { "operations of high priority", "operations of normal priority",
-                                                       "operations of low priority", "operations of least priority" };
-    static const char *const options[IOT_PRIORITIES] = { "high-prio-threads", "normal-prio-threads", "low-prio-threads", "least-prio-threads" };
+    static const char *const kinds[IOT_PRIORITIES] = { "operations of high priority",
+                                                       "operations of normal priority",
+                                                       "operations of low priority",
+                                                       "operations of least priority" };
+    static const char *const options[IOT_PRIORITIES] = { "high-prio-threads", "normal-prio-threads",
+                                                         "low-prio-threads", "least-prio-threads" };
     iot_private_t *priv = this->private;
 
     pthread_mutex_init (&priv->lock, NULL);

@@ -7,8 +7,21 @@
  *   stuck.c        a priority of which nothing goes on any more
  *   dump.c         what is told of all that
  *
- * GlusterFS hands each call to a thread of a pool. Here a call runs in the thread that brings it, as long as fewer of its priority run than its
- * option says; else it waits without a thread, processes take turns, and the thread that ends one runs the next (core/limit.h).
+ * GlusterFS hands each call to a thread of a pool. Here a call runs in the thread that brings it,
+ * as long as fewer of its priority run than its option says; else it waits without a thread,
+ * processes take turns, and the thread that ends one runs the next (core/work/limit.h).
+ *
+ * - The limits have no age: the options ask for so many. Each priority has its own number and
+ *   thread-count is the highest of any one. In GlusterFS all four share thread-count, so sixteen
+ *   reads that hang stop a lookup.
+ * - A lock that waits passes its limit: it would hold the place that the unlock needs.
+ * - The turn is the process's, not the thread's, whose number the kernel sends. To find it takes
+ *   reading /proc, so it is done only for calls that wait, and remembered for a quarter of a
+ *   second.
+ * - The kernel tells of every signal. EINTR is right for a process that dies or handles a signal,
+ *   wrong for a program whose timer ticks, where no local file system fails. So pending signals are
+ *   looked at (core/base/process.h). A call that a killed process owes at close, such as flush, is
+ *   never dropped.
  */
 #ifndef WINDLASS_IO_THREADS_H
 #define WINDLASS_IO_THREADS_H
@@ -50,7 +63,8 @@ typedef struct {
 every_fop iot_every;
 extern const char *const iot_priority_names[IOT_PRIORITIES];
 
-/* io-threads.c: how many calls of that priority may run at a time, by the options. Under priv->lock. */
+/* io-threads.c: how many calls of that priority may run at a time, by the options. Under
+ * priv->lock. */
 unsigned iot_most_locked (const iot_private_t *priv, enum iot_priority priority);
 
 /* stuck.c: the watchdog looks from now on, if an option says so, under priv->lock; and no more. */
@@ -60,6 +74,7 @@ void iot_unwatch (iot_private_t *priv);
 /* dump.c */
 void iot_dump (xlator_t *this, GString *out);
 void iot_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
-bool iot_answers_sizes (const struct call *call); /* it asked for the numbers of calls that wait, and was answered */
+bool iot_answers_sizes (const struct call *call); /* it asked for the numbers of calls that wait,
+                                                     and was answered */
 
 #endif

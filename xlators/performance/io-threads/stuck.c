@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* watchdog-secs: where calls of a priority wait and none went on for so long, the log says so, and one more may run. */
+/* watchdog-secs: where calls of a priority wait and none went on for so long, the log says so, and
+ * one more may run. */
 #include "io-threads.h"
 
 #define SECOND INT64_C (1000000000)
@@ -26,8 +27,11 @@ raise_one (xlator_t *this, enum iot_priority i, unsigned waiting, int seconds)
     most = MIN (iot_most_locked (priv, i) + seen->raised + 1, IOT_THREADS_MAX);
     pthread_mutex_unlock (&priv->lock);
     seen->raised++;
-    gf_log (this, GF_LOG_WARNING, "no call of %s priority that waits went on for %d s; %u wait; from now on %u may run at a time (watchdog-secs); "
-            "'windlass inflight' says what they are at", iot_priority_names[i], seconds, waiting, most);
+    gf_log (this, GF_LOG_WARNING,
+            "no call of %s priority that waits went on for %d s; %u wait; from now on %u may run "
+            "at a time (watchdog-secs); "
+            "'windlass inflight' says what they are at",
+            iot_priority_names[i], seconds, waiting, most);
     limit_set (priv->of[i], most);
 }
 

@@ -27,15 +27,9 @@ mdc_local_drop (xlator_t *this, void *data)
     inode_unref (local->inode);
     inode_unref (local->parent);
     g_free (local->xattr);
-    if (local->change) {
-        inode_unref (local->change->file.inode);
-        inode_unref (local->change->other.inode);
-        inode_unref (local->change->parent.inode);
-        inode_unref (local->change->newparent.inode);
-    }
 }
 
-/* --- lookup ------------------------------------------------------------------------------------- */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
 static bool
 is_dots (const char *name)
@@ -43,7 +37,8 @@ is_dots (const char *name)
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* What the directory's attributes are afterwards, where somebody above wants to know: false, storage has to be asked. */
+/* What the directory's attributes are afterwards, where somebody above wants to know: false,
+ * storage has to be asked. */
 static bool
 parent_is_kept (xlator_t *this, const loc_t *loc, struct iatt *ret_parent, struct iatt **ret_answer)
 {
@@ -54,9 +49,11 @@ parent_is_kept (xlator_t *this, const loc_t *loc, struct iatt *ret_parent, struc
     return mdc_attributes (this, loc->parent, ret_parent);
 }
 
-/* Whoever may search the directory may see what is in it, as long as it is that which has the name. */
+/* Whoever may search the directory may see what is in it, as long as it is that which has the
+ * name. */
 static bool
-lookup_is_kept (call_frame_t *frame, xlator_t *this, const loc_t *loc, uint64_t name, dict_t *xdata, struct iatt *ret_buf)
+lookup_is_kept (call_frame_t *frame, xlator_t *this, const loc_t *loc, uint64_t name, dict_t *xdata,
+                struct iatt *ret_buf)
 {
     if (!loc->inode || dict_count (xdata) > 0)
         return false;
@@ -69,11 +66,14 @@ void
 mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     mdc_private_t *priv = this->private;
-    const uint64_t name = loc->name && loc->parent && !is_dots (loc->name) ? mdc_name_hash (this, loc->parent, loc->name) : 0;
+    const uint64_t name = loc->name && loc->parent && !is_dots (loc->name)
+                            ? mdc_name_hash (this, loc->parent, loc->name)
+                            : 0;
     struct iatt buf, parent, *postparent;
     struct mdc_local *local;
 
-    if (lookup_is_kept (frame, this, loc, name, xdata, &buf) && parent_is_kept (this, loc, &parent, &postparent)) {
+    if (lookup_is_kept (frame, this, loc, name, xdata, &buf)
+        && parent_is_kept (this, loc, &parent, &postparent)) {
         mdc_count (&priv->count.lookup_hit);
         STACK_UNWIND (lookup, frame, 0, 0, loc->inode, &buf, NULL, postparent);
         return;
@@ -86,7 +86,8 @@ mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-lookup_keep (xlator_t *this, const struct mdc_local *local, inode_t *inode, const struct iatt *buf, const struct iatt *postparent)
+lookup_keep (xlator_t *this, const struct mdc_local *local, inode_t *inode, const struct iatt *buf,
+             const struct iatt *postparent)
 {
     g_autoptr (inode_t) other = NULL;
     inode_t *known = mdc_keep (this, inode, buf, local->at, &other);
@@ -100,8 +101,8 @@ lookup_keep (xlator_t *this, const struct mdc_local *local, inode_t *inode, cons
 }
 
 static void
-mdc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode, struct iatt *buf,
-                dict_t *xdata, struct iatt *postparent)
+mdc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
     const struct mdc_local *local = frame->local;
 
@@ -116,7 +117,7 @@ mdc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, xdata, postparent);
 }
 
-/* --- stat, fstat -------------------------------------------------------------------------------- */
+/* --- stat, fstat ------------------------------------------------------------------------------ */
 
 void
 mdc_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
@@ -135,7 +136,8 @@ mdc_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-keep_or_drop (xlator_t *this, const struct mdc_local *local, int op_ret, int op_errno, const struct iatt *buf)
+keep_or_drop (xlator_t *this, const struct mdc_local *local, int op_ret, int op_errno,
+              const struct iatt *buf)
 {
     if (op_ret >= 0)
         mdc_keep_simply (this, local->inode, buf, local->at);
@@ -144,7 +146,8 @@ keep_or_drop (xlator_t *this, const struct mdc_local *local, int op_ret, int op_
 }
 
 static void
-mdc_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+mdc_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *buf, dict_t *xdata)
 {
     keep_or_drop (this, frame->local, op_ret, op_errno, buf);
     STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
@@ -167,13 +170,14 @@ mdc_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-mdc_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+mdc_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iatt *buf, dict_t *xdata)
 {
     keep_or_drop (this, frame->local, op_ret, op_errno, buf);
     STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
 }
 
-/* --- what is read -------------------------------------------------------------------------------- */
+/* --- what is read ----------------------------------------------------------------------------- */
 
 void
 mdc_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, dict_t *xdata)
@@ -193,29 +197,31 @@ was_read (xlator_t *this, const struct mdc_local *local, int op_ret, const struc
 }
 
 static void
-mdc_readlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, const char *path,
-                  struct iatt *buf, dict_t *xdata)
+mdc_readlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, const char *path, struct iatt *buf, dict_t *xdata)
 {
     was_read (this, frame->local, op_ret, buf);
     STACK_UNWIND (readlink, frame, op_ret, op_errno, path, buf, xdata);
 }
 
 void
-mdc_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+mdc_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
+           dict_t *xdata)
 {
     mdc_ask (frame, this, fd->inode);
     STACK_WIND (frame, mdc_readv_cbk, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
 }
 
 static void
-mdc_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-               int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+mdc_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+               dict_t *xdata)
 {
     was_read (this, frame->local, op_ret, stbuf);
     STACK_UNWIND (readv, frame, op_ret, op_errno, vector, count, stbuf, iobref, xdata);
 }
 
-/* --- statfs ------------------------------------------------------------------------------------- */
+/* --- statfs ----------------------------------------------------------------------------------- */
 
 static bool
 statfs_is_kept (xlator_t *this, const inode_t *inode, struct statvfs *ret_buf)
@@ -226,8 +232,9 @@ statfs_is_kept (xlator_t *this, const inode_t *inode, struct statvfs *ret_buf)
 
     pthread_mutex_lock (&priv->lock);
     at = (struct mdc_asked){ priv->statfs_kept.asked, priv->statfs_kept.time };
-    holds = inode && priv->statfs_kept.nodeid == inode_nodeid (inode) && at.asked == change_clock_now (&priv->clock)
-            && mdc_is_young (this, &at, clock_roughly ());
+    holds = inode && priv->statfs_kept.nodeid == inode_nodeid (inode)
+         && at.asked == change_clock_now (&priv->clock)
+         && mdc_is_young (this, &at, clock_roughly ());
     if (holds)
         *ret_buf = priv->statfs_kept.buf;
     pthread_mutex_unlock (&priv->lock);
@@ -256,7 +263,8 @@ mdc_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-mdc_statfs_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct statvfs *buf, dict_t *xdata)
+mdc_statfs_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct statvfs *buf, dict_t *xdata)
 {
     const struct mdc_local *local = frame->local;
     mdc_private_t *priv = this->private;

@@ -1,229 +1,264 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests that change something. While one is under way nothing is used that is kept of what it changes, and nothing is kept that is
- * answered meanwhile; what its own answer says is kept if nobody else changed the same.
+ * Requests that change something. While one is under way nothing is used that is kept of what it
+ * changes, and nothing is kept that is answered meanwhile. What its own answer says is kept if
+ * nothing else changed the same.
  */
 #include "md-cache.h"
 
 #include <stdio.h>
 
-/* --- beginning ---------------------------------------------------------------------------------- */
+/* What the bracket keeps with a change. */
+struct own {
+    uint64_t name, name_begun;  /* the name's hash, 0: none; when its change began, or ended */
+    uint64_t file_begun, parent_begun;
+    inode_t *file; /* with a reference: the inode that changes, or that a create cuts off; NULL */
+    inode_t *read; /* with a reference: what copy_file_range reads; else NULL */
+    struct mdc_asked at;
+    unsigned flags; /* of the first change: what holds for all */
+};
 
-static void
-target_begin (xlator_t *this, struct mdc_target *target, inode_t *inode, bool xattrs)
+/* What holds for all changes of an operation. */
+enum {
+    PAUSED = 1 << 0, /* which file changes isn't known: nothing that is kept is used meanwhile, */
+    FORGET = 1 << 1, /* nor afterwards, since the answer doesn't tell it either */
+    LEAVES = 1 << 2, /* of a rename: something comes in the place of the old name, */
+    EXCHANGED = 1 << 3, /* what the new name stood for */
+};
+
+_Static_assert (sizeof (struct own) <= sizeof ((struct change *) 0)->own, "there is room");
+
+static struct own *
+own_of (struct change *change)
 {
-    if (!inode)
-        return;
-    target->inode = inode_ref (inode);
-    target->xattrs = xattrs;
-    target->begun = mdc_change_begin (this, inode, xattrs);
+    return (struct own *) change->own;
 }
 
-/* Nobody knows which file the change is about. forget: nor will the answer tell. */
-static void
-unsure (xlator_t *this, struct mdc_change *change, bool forget)
+static unsigned *
+flags_of (struct change *change)
 {
-    if (!change->paused)
+    return &own_of (change - change->number)->flags;
+}
+
+/* --- beginning -------------------------------------------------------------------------------- */
+
+static void
+unsure (xlator_t *this, struct change *change, unsigned forget)
+{
+    if (!(*flags_of (change) & PAUSED))
         mdc_pause (this);
-    change->paused = true;
-    change->forget = change->forget || forget;
+    *flags_of (change) |= PAUSED | forget;
 }
 
-/* stood_for: what the table believes. Returns whether that, or nothing, is what the name stands for. */
+/* Returns whether what the table believes, or nothing, is what the name stands for. */
 static bool
-name_begin (xlator_t *this, struct mdc_name_change *name, const loc_t *loc, inode_t *stood_for)
+name_begin (xlator_t *this, struct change *change)
 {
+    struct own *own = own_of (change);
     uint64_t asked;
     bool sure, absent, known;
 
-    name->hash = mdc_name_hash (this, loc->parent, loc->name);
-    known = stood_for && mdc_is_known_by (this, stood_for, name->hash, &asked);
-    name->begun = mdc_name_begin (this, name->hash, known, known ? asked : 0, &sure, &absent);
+    own->name = mdc_name_hash (this, change->parent, change->name);
+    known = own->file && mdc_is_known_by (this, own->file, own->name, &asked);
+    own->name_begun = mdc_name_begin (this, own->name, known, known ? asked : 0, &sure, &absent);
     return sure;
 }
 
+/* A create may cut off a file that is there. A rename that replaces nothing leaves what is
+ * there. */
 static void
-begin_remove (xlator_t *this, struct mdc_change *change, const loc_t *loc)
+names_begin (const struct call *call, struct change *change)
 {
-    if (!name_begin (this, &change->name, loc, loc->inode))
-        unsure (this, change, true);
-    target_begin (this, &change->file, loc->inode, false);
-    target_begin (this, &change->parent, loc->parent, false);
+    const bool sure = name_begin (call->this, change),
+               keeps = call->op == FOP_rename && change->number == 1
+                    && call->flags & RENAME_NOREPLACE;
+
+    if (!sure && call->op == FOP_create && change->what & CHANGES_DATA)
+        unsure (call->this, change, 0);
+    else if (!sure && call->op != FOP_create && change->what & CHANGES_ATTRIBUTES && !keeps)
+        unsure (call->this, change, FORGET);
 }
 
-static void
-begin_rename (xlator_t *this, struct mdc_change *change, const struct call *call)
-{
-    const loc_t *from = call->loc, *to = call->newloc;
-
-    if (!name_begin (this, &change->name, from, from->inode))
-        unsure (this, change, true);
-    if (!name_begin (this, &change->newname, to, to->inode) && !(call->flags & RENAME_NOREPLACE))
-        unsure (this, change, true);
-    target_begin (this, &change->file, from->inode, false);
-    target_begin (this, &change->other, to->inode, false);
-    target_begin (this, &change->parent, from->parent, false);
-    if (to->parent != from->parent)
-        target_begin (this, &change->newparent, to->parent, false);
-}
-
-/* A create may cut a file off that is there. */
-static void
-begin_make (xlator_t *this, struct mdc_change *change, const struct call *call)
-{
-    const loc_t *loc = call->loc;
-    const bool cuts = call->op == FOP_create && call->flags & O_TRUNC && !(call->flags & O_EXCL);
-    g_autoptr (inode_t) there = cuts ? inode_grep (loc->parent, loc->name) : NULL;
-
-    if (!name_begin (this, &change->name, loc, there) && cuts)
-        unsure (this, change, false);
-    target_begin (this, &change->file, there, false);
-    target_begin (this, &change->parent, loc->parent, false);
-}
-
-static void
-begin (xlator_t *this, struct mdc_change *change, const struct call *call)
-{
-    const bool xattrs = opset_has (MDC_ON_XATTRS, call->op);
-
-    if (opset_has (MDC_ON_LOC, call->op) || call->op == FOP_open)
-        target_begin (this, &change->file, call->loc->inode, xattrs);
-    else if (opset_has (MDC_ON_FD, call->op))
-        target_begin (this, &change->file, call->fd->inode, xattrs);
-    else if (opset_has (MDC_MAKES, call->op))
-        begin_make (this, change, call);
-    else if (opset_has (MDC_REMOVES, call->op))
-        begin_remove (this, change, call->loc);
-    else if (call->op == FOP_rename)
-        begin_rename (this, change, call);
-    else if (call->op == FOP_copy_file_range)
-        target_begin (this, &change->file, call->fd_out->inode, false);
-    else if (call->op == FOP_link) {
-        name_begin (this, &change->name, call->newloc, NULL);
-        target_begin (this, &change->file, call->loc->inode, false);
-        target_begin (this, &change->parent, call->newloc->parent, false);
-    }
-}
-
-void
-mdc_every (const struct call *call)
-{
-    struct mdc_change *change;
-
-    if (call->op == FOP_open && !(call->flags & O_TRUNC)) {
-        call_pass (call);
-        return;
-    }
-    change = frame_local_new (call->frame, sizeof *change);
-    change->local.at = mdc_now (call->this);
-    change->local.change = change;
-    if (call->op == FOP_copy_file_range)
-        change->local.inode = inode_ref (call->fd->inode);
-    begin (call->this, change, call);
-    call_wind (call, FIRST_CHILD (call->this), GUINT_TO_POINTER (call->flags));
-}
-
-/* --- end ---------------------------------------------------------------------------------------- */
-
-static void
-target_end (xlator_t *this, const struct mdc_target *target, const struct iatt *post)
-{
-    if (target->inode)
-        mdc_change_end (this, target->inode, target->xattrs, target->begun, post);
-}
-
-/* Attributes of the file that was changed. */
-static const struct iatt *
-post_of (const struct answer *answer)
-{
-    return answer->op == FOP_link || answer->op == FOP_rename || answer->op == FOP_create ? answer->buf : answer->post;
-}
-
-/* Is there no such name afterwards? A rename between two names of one file does nothing; where it isn't known what the new one stood for it
- * may have been such a one. */
+/* Both names of a rename may be in one directory. */
 static bool
-is_gone (const struct mdc_change *change, const struct answer *answer)
+is_same_parent (const struct change *change)
 {
-    const uint32_t flags = GPOINTER_TO_UINT (answer->cookie);
-
-    if (answer->op_ret < 0 || answer->op != FOP_rename)
-        return answer->op_ret >= 0 && opset_has (MDC_REMOVES, answer->op);
-    return !(flags & (RENAME_EXCHANGE | RENAME_WHITEOUT)) && !change->forget && change->file.inode != change->other.inode;
+    return change->number == 1 && change[-1].parent == change->parent;
 }
 
-/* Which name stands for what is known by the one who changed it alone. */
 static void
-names_end (xlator_t *this, struct mdc_change *change, const struct answer *answer)
+begin (const struct call *call, struct change *change)
 {
-    const uint32_t flags = GPOINTER_TO_UINT (answer->cookie);
-    const bool done = answer->op_ret >= 0, exchange = answer->op == FOP_rename && flags & RENAME_EXCHANGE;
-    const int64_t now = clock_roughly ();
-    uint64_t at;
+    xlator_t *this = call->this;
+    struct own *own = own_of (change);
 
-    if (change->newname.hash) {
-        at = mdc_name_end (this, change->newname.hash, change->newname.begun, false);
-        if (done && at && change->file.inode && answer->buf && gfid_equal (&answer->buf->ia_gfid, &change->file.inode->gfid))
-            mdc_keep_name (this, change->file.inode, change->newname.hash, (struct mdc_asked){ at, now });
-    }
-    if (!change->name.hash)
-        return;
-    at = mdc_name_end (this, change->name.hash, change->name.begun, is_gone (change, answer));
-    if (done && at && exchange && change->other.inode && !change->forget)
-        mdc_keep_name (this, change->other.inode, change->name.hash, (struct mdc_asked){ at, now });
-    else if (done && at && answer->op == FOP_link)
-        mdc_keep_name (this, change->file.inode, change->name.hash, (struct mdc_asked){ at, now });
-    change->name.begun = at;
+    own->at = mdc_now (this);
+    own->file = call->op == FOP_create && change->what & CHANGES_DATA
+                  ? inode_grep (change->parent, change->name)
+                  : inode_ref (change->inode);
+    if (call->op == FOP_copy_file_range)
+        own->read = inode_ref (call->fd->inode);
+    if (call->op == FOP_rename && call->flags & (RENAME_EXCHANGE | RENAME_WHITEOUT))
+        *flags_of (change) |= LEAVES | (call->flags & RENAME_EXCHANGE ? EXCHANGED : 0);
+    if (change->parent)
+        names_begin (call, change);
+    if (own->file)
+        own->file_begun = mdc_change_begin (this, own->file, change->what & CHANGES_XATTRS);
+    if (change->parent && !is_same_parent (change))
+        own->parent_begun = mdc_change_begin (this, change->parent, false);
+}
+
+/* --- end -------------------------------------------------------------------------------------- */
+
+/* What the answer says of the file. Nothing of what a rename replaces. */
+static const struct iatt *
+post_of (const struct answer *answer, const struct change *change)
+{
+    if (answer->op_ret < 0 || (answer->op == FOP_rename && change->number == 1))
+        return NULL;
+    return answer->op == FOP_link || answer->op == FOP_rename || answer->op == FOP_create
+             ? answer->buf
+             : answer->post;
+}
+
+static const struct iatt *
+post_of_parent (const struct answer *answer, const struct change *change)
+{
+    if (answer->op_ret < 0)
+        return NULL;
+    if (answer->op == FOP_rename && change->number == 1)
+        return ((const struct rename_answer *) answer->rets)->postnewparent;
+    return answer->postparent;
+}
+
+/* Is there no such name afterwards? A rename between two names of one file does nothing; where it
+ * isn't known what the new one stood for it may have been such a one. */
+static bool
+is_gone (const struct answer *answer, struct change *change)
+{
+    if (answer->op_ret < 0)
+        return false;
+    if (answer->op == FOP_rename)
+        return change->number == 0 && !(*flags_of (change) & (LEAVES | FORGET))
+            && own_of (change)->file != own_of (change + 1)->file;
+    return answer->op == FOP_unlink || answer->op == FOP_rmdir;
+}
+
+/* What the name stands for now, as far as the answer tells; NULL: it doesn't. */
+static inode_t *
+named_now (const struct answer *answer, struct change *change)
+{
+    const bool exchanged = *flags_of (change) & EXCHANGED;
+    inode_t *moved;
+
+    if (answer->op_ret < 0 || (answer->op != FOP_link && answer->op != FOP_rename))
+        return NULL;
+    if (answer->op == FOP_link)
+        return own_of (change - 1)->file;
+    if (change->number == 0)
+        return exchanged && !(*flags_of (change) & FORGET) ? own_of (change + 1)->file : NULL;
+    moved = own_of (change - 1)->file;
+    return moved && answer->buf && gfid_equal (&answer->buf->ia_gfid, &moved->gfid) ? moved : NULL;
+}
+
+/* Which name stands for what is known by the one operation that changed it alone. */
+static void
+name_end (const struct answer *answer, struct change *change)
+{
+    struct own *own = own_of (change);
+    inode_t *inode = named_now (answer, change);
+
+    own->name_begun =
+        mdc_name_end (answer->this, own->name, own->name_begun, is_gone (answer, change));
+    if (own->name_begun && inode)
+        mdc_keep_name (answer->this, inode, own->name,
+                       (struct mdc_asked){ own->name_begun, clock_roughly () });
 }
 
 /* What was made, or turned out to be there. */
 static void
-made_end (xlator_t *this, struct mdc_change *change, const struct answer *answer)
+made_end (const struct answer *answer, struct change *change)
 {
+    xlator_t *this = answer->this;
+    const struct own *own = own_of (change);
     g_autoptr (inode_t) other = NULL;
     inode_t *known;
 
-    if (change->paused && !change->forget) { /* it may have been cut off */
-        other = inode_find (answer->inode->table, &answer->buf->ia_gfid);
-        if (other)
-            mdc_changed (this, other, true, false);
+    if (own->flags & PAUSED && !(own->flags & FORGET)) { /* it may have been cut off */
+        if (change->inode)
+            mdc_changed (this, change->inode, true, false);
         else
             mdc_changed_gfid (this, &answer->buf->ia_gfid);
         return;
     }
-    known = mdc_keep (this, answer->inode, answer->buf, change->local.at, &other);
-    if (known && change->name.hash && change->name.begun)
-        mdc_keep_name (this, known, change->name.hash, (struct mdc_asked){ change->name.begun, change->local.at.time });
+    known = mdc_keep (this, answer->inode, answer->buf, own->at, &other);
+    if (known && own->name && own->name_begun)
+        mdc_keep_name (this, known, own->name,
+                       (struct mdc_asked){ own->name_begun, own->at.time });
 }
 
-static const struct iatt *
-post_newparent (const struct answer *answer)
+static bool
+makes (enum fop op)
 {
-    return answer->op == FOP_rename ? ((const struct rename_answer *) answer->rets)->postnewparent : NULL;
+    return op == FOP_mknod || op == FOP_mkdir || op == FOP_symlink || op == FOP_create
+        || op == FOP_tmpfile;
+}
+
+/* The first change ends last. */
+static void
+operation_end (const struct answer *answer, struct change *change)
+{
+    const struct own *own = own_of (change);
+
+    if (answer->op_ret >= 0 && makes (answer->op))
+        made_end (answer, change);
+    if (own->read)
+        mdc_was_read (answer->this, own->read);
+    if (own->flags & PAUSED)
+        mdc_resume (answer->this, own->flags & FORGET);
 }
 
 static void
-end (xlator_t *this, struct mdc_change *change, const struct answer *answer)
+own_clear (struct own *own)
 {
-    const bool done = answer->op_ret >= 0;
+    inode_unref (own->file);
+    inode_unref (own->read);
+}
 
-    names_end (this, change, answer);
-    target_end (this, &change->other, NULL);
-    target_end (this, &change->file, done ? post_of (answer) : NULL);
-    target_end (this, &change->parent, done ? answer->postparent : NULL);
-    target_end (this, &change->newparent, done ? post_newparent (answer) : NULL);
-    if (done && (opset_has (MDC_MAKES, answer->op) || answer->op == FOP_tmpfile))
-        made_end (this, change, answer);
-    if (answer->op == FOP_copy_file_range)
-        mdc_was_read (this, change->local.inode);
-    if (change->paused)
-        mdc_resume (this, change->forget);
+static void
+end (const struct answer *answer, struct change *change)
+{
+    xlator_t *this = answer->this;
+    struct own *own = own_of (change);
+
+    if (own->name)
+        name_end (answer, change);
+    if (own->file)
+        mdc_change_end (this, own->file, change->what & CHANGES_XATTRS, own->file_begun,
+                        post_of (answer, change));
+    if (change->parent && !is_same_parent (change))
+        mdc_change_end (this, change->parent, false, own->parent_begun,
+                        post_of_parent (answer, change));
+    if (change->number > 0)
+        return;
+    operation_end (answer, change);
+    own_clear (own);
+    if (answer->op == FOP_rename || answer->op == FOP_link)
+        own_clear (own_of (change + 1));
+}
+
+static const struct change_bracket bracket = {
+    CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS | CHANGES_NAMES, begin, end
+};
+
+void
+mdc_every (const struct call *call)
+{
+    change_bracket_call (&bracket, call);
 }
 
 void
 mdc_every_cbk (const struct answer *answer)
 {
-    struct mdc_local *local = answer->frame->local;
-
-    end (answer->this, local->change, answer);
-    answer_pass (answer);
+    change_bracket_answer (&bracket, answer);
 }

@@ -2,7 +2,8 @@
 /* What is kept with an inode. */
 #include "md-cache.h"
 
-/* When an inode with that gfid last changed, or a later time: what is asked for before may be older than that. */
+/* When an inode with that gfid last changed, or a later time: what is asked for before may be older
+ * than that. */
 static uint64_t *
 recent_of (xlator_t *this, const gfid_t *gfid)
 {
@@ -14,7 +15,9 @@ note_recent (xlator_t *this, const gfid_t *gfid, uint64_t at)
 {
     uint64_t *recent = recent_of (this, gfid), was = __atomic_load_n (recent, __ATOMIC_RELAXED);
 
-    while (was < at && !__atomic_compare_exchange_n (recent, &was, at, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    while (was < at
+           && !__atomic_compare_exchange_n (recent, &was, at, true, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_RELAXED))
         continue;
 }
 
@@ -62,9 +65,10 @@ mdc_forget (xlator_t *this, inode_t *inode)
     g_free (kept);
 }
 
-/* --- attributes --------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
-/* Between the answer and the moment when the table knew the inode, another one may have stood for the file, and be gone by now. */
+/* Between the answer and the moment when the table knew the inode, another one may have stood for
+ * the file, and be gone by now. */
 static bool
 was_overtaken_locked (xlator_t *this, struct mdc_inode *kept)
 {
@@ -80,7 +84,8 @@ static bool
 holds_locked (xlator_t *this, struct mdc_inode *kept)
 {
     return kept->have && change_view_holds (&kept->attributes, kept->at.asked)
-           && change_view_holds (&mdc_priv (this)->all, kept->at.asked) && !was_overtaken_locked (this, kept);
+        && change_view_holds (&mdc_priv (this)->all, kept->at.asked)
+        && !was_overtaken_locked (this, kept);
 }
 
 bool
@@ -120,8 +125,9 @@ mdc_attributes_of_name (xlator_t *this, inode_t *inode, uint64_t name, struct ia
         return false;
     pthread_mutex_lock (&kept->lock);
     known = name_locked (kept, name);
-    holds = known && mdc_name_holds (this, name, known->at.asked) && mdc_is_young (this, &known->at, now)
-            && holds_locked (this, kept) && mdc_is_young (this, &kept->at, now);
+    holds = known && mdc_name_holds (this, name, known->at.asked)
+         && mdc_is_young (this, &known->at, now) && holds_locked (this, kept)
+         && mdc_is_young (this, &kept->at, now);
     if (holds)
         *ret_iatt = kept->iatt;
     pthread_mutex_unlock (&kept->lock);
@@ -132,8 +138,10 @@ mdc_attributes_of_name (xlator_t *this, inode_t *inode, uint64_t name, struct ia
 static int
 compare_age (const struct iatt *a, const struct iatt *b)
 {
-    const int64_t times[][2] = { { a->ia_ctime, b->ia_ctime }, { a->ia_ctime_nsec, b->ia_ctime_nsec },
-                                 { a->ia_atime, b->ia_atime }, { a->ia_atime_nsec, b->ia_atime_nsec } };
+    const int64_t times[][2] = { { a->ia_ctime, b->ia_ctime },
+                                 { a->ia_ctime_nsec, b->ia_ctime_nsec },
+                                 { a->ia_atime, b->ia_atime },
+                                 { a->ia_atime_nsec, b->ia_atime_nsec } };
 
     for (size_t i = 0; i < G_N_ELEMENTS (times); i++)
         if (times[i][0] != times[i][1])
@@ -143,7 +151,8 @@ compare_age (const struct iatt *a, const struct iatt *b)
 
 /* An answer that is older than what is kept, since storage's answers overtook each other. */
 static bool
-is_older_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf, struct mdc_asked at)
+is_older_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf,
+                 struct mdc_asked at)
 {
     int order;
 
@@ -154,12 +163,13 @@ is_older_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf,
 }
 
 static void
-keep_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf, struct mdc_asked at, bool fresh)
+keep_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf, struct mdc_asked at,
+             bool fresh)
 {
     mdc_private_t *priv = mdc_priv (this);
 
-    if (!change_view_holds (&kept->attributes, at.asked) || !change_view_holds (&priv->all, at.asked)
-        || is_older_locked (this, kept, buf, at)) {
+    if (!change_view_holds (&kept->attributes, at.asked)
+        || !change_view_holds (&priv->all, at.asked) || is_older_locked (this, kept, buf, at)) {
         mdc_count (&priv->count.discarded);
         return;
     }
@@ -174,10 +184,12 @@ keep_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf, str
 static bool
 says_something (const struct iatt *buf)
 {
-    return buf && buf->ia_type != IA_INVAL && !gfid_is_null (&buf->ia_gfid) && (buf->ia_ctime || buf->ia_ctime_nsec);
+    return buf && buf->ia_type != IA_INVAL && !gfid_is_null (&buf->ia_gfid)
+        && (buf->ia_ctime || buf->ia_ctime_nsec);
 }
 
-/* The inode that the table knows what was answered by; *ret_other has its reference if it isn't inode. */
+/* The inode that the table knows what was answered by; *ret_other has its reference if it isn't
+ * inode. */
 static inode_t *
 known_inode (inode_t *inode, const gfid_t *gfid, inode_t **ret_other)
 {
@@ -190,9 +202,11 @@ known_inode (inode_t *inode, const gfid_t *gfid, inode_t **ret_other)
 }
 
 inode_t *
-mdc_keep (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_asked at, inode_t **ret_other)
+mdc_keep (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_asked at,
+          inode_t **ret_other)
 {
-    inode_t *known = says_something (buf) && inode ? known_inode (inode, &buf->ia_gfid, ret_other) : NULL;
+    inode_t *known = says_something (buf) && inode ? known_inode (inode, &buf->ia_gfid, ret_other)
+                                                   : NULL;
     struct mdc_inode *kept = known ? mdc_inode_make_of (this, known, &buf->ia_gfid) : NULL;
 
     if (!kept)
@@ -211,13 +225,15 @@ mdc_keep_simply (xlator_t *this, inode_t *inode, const struct iatt *buf, struct 
     mdc_keep (this, inode, buf, at, &other);
 }
 
-/* Where access times are kept relatively, as is usual, a read moves one that isn't later than the other two, or a day old. */
+/* Where access times are kept relatively, as is usual, a read moves one that isn't later than the
+ * other two, or a day old. */
 #define DAY (24 * 60 * 60)
 
 static bool
 read_moves_atime (const struct iatt *iatt)
 {
-    return iatt->ia_atime <= iatt->ia_mtime || iatt->ia_atime <= iatt->ia_ctime || clock_today ().tv_sec - iatt->ia_atime >= DAY;
+    return iatt->ia_atime <= iatt->ia_mtime || iatt->ia_atime <= iatt->ia_ctime
+        || clock_today ().tv_sec - iatt->ia_atime >= DAY;
 }
 
 void
@@ -233,7 +249,7 @@ mdc_was_read (xlator_t *this, inode_t *inode)
     pthread_mutex_unlock (&kept->lock);
 }
 
-/* --- its names ---------------------------------------------------------------------------------- */
+/* --- its names -------------------------------------------------------------------------------- */
 
 void
 mdc_keep_name (xlator_t *this, inode_t *inode, uint64_t name, struct mdc_asked at)
@@ -289,7 +305,7 @@ mdc_is_known_by (xlator_t *this, inode_t *inode, uint64_t name, uint64_t *ret_as
     return known;
 }
 
-/* --- changes ------------------------------------------------------------------------------------ */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 uint64_t
 mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs)
@@ -307,7 +323,8 @@ mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs)
 }
 
 void
-mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun, const struct iatt *post)
+mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
+                const struct iatt *post)
 {
     struct mdc_inode *kept = mdc_inode_get (this, inode);
     struct change_clock *clock = &mdc_priv (this)->clock;

@@ -12,8 +12,8 @@ is_dots (const char *name)
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* link: nobody above takes the inodes, and those that the table doesn't know would be gone at once. Only where the name still stands for it:
- * others go by the table's names. */
+/* link: nobody above takes the inodes, and those that the table doesn't know would be gone at once.
+ * Only where the name still stands for it: others go by the table's names. */
 static void
 entry_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *entry, bool link)
 {
@@ -41,36 +41,40 @@ entries_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *
 }
 
 void
-mdc_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+mdc_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+              dict_t *xdata)
 {
     mdc_ask (frame, this, fd->inode);
     STACK_WIND (frame, mdc_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
 }
 
 static void
-mdc_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                  dict_t *xdata)
+mdc_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     if (op_ret >= 0)
         entries_keep (this, frame->local, entries, false);
     STACK_UNWIND (readdirp, frame, op_ret, op_errno, entries, xdata);
 }
 
-/* --- readdir, as readdirp ----------------------------------------------------------------------- */
+/* --- readdir, as readdirp --------------------------------------------------------------------- */
 
-/* What an entry takes of the size that is asked for: less without attributes. So more is asked for, and what would not have fitted is left out. */
+/* What an entry takes of the size that is asked for: less without attributes. So more is asked for,
+ * and what would not have fitted is left out. */
 #define ENTRY_SIZE 24
 #define TIMES_LARGER 5
 #define SIZE_MAX_ASKED (1 << 20)
 
 void
-mdc_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+mdc_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             dict_t *xdata)
 {
     struct mdc_local *local = mdc_ask (frame, this, fd->inode);
 
     local->size = size;
     if (MDC_OPTION (this, force_readdirp) && size <= SIZE_MAX_ASKED / TIMES_LARGER)
-        STACK_WIND (frame, mdc_readdir_forced_cbk, FIRST_CHILD (this), readdirp, fd, size * TIMES_LARGER, offset, xdata);
+        STACK_WIND (frame, mdc_readdir_forced_cbk, FIRST_CHILD (this), readdirp, fd,
+                    size * TIMES_LARGER, offset, xdata);
     else
         STACK_WIND (frame, mdc_readdir_cbk, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
 }
@@ -97,8 +101,8 @@ names_of (const gf_dirent_t *entries, size_t size, int *ret_n)
 }
 
 static void
-mdc_readdir_forced_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                        dict_t *xdata)
+mdc_readdir_forced_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                        int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     const struct mdc_local *local = frame->local;
     gf_dirent_t *names = NULL;
@@ -113,8 +117,8 @@ mdc_readdir_forced_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32
 }
 
 static void
-mdc_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                 dict_t *xdata)
+mdc_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     const struct mdc_local *local = frame->local;
 

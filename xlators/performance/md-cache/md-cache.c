@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* performance/md-cache: attributes and extended attributes of files, remembered for a while. md-cache.h lists its files. */
+/* performance/md-cache: attributes and extended attributes of files, remembered for a while.
+ * md-cache.h lists its files. */
 #include "md-cache.h"
 
-#define BOOLEAN(key_, field_, value_, help_)                                                       \
-    { .key = { key_ }, .type = OPTION_BOOL, OPTION_FIELD (mdc_private_t, field_), .value = value_, .online = true, .help = help_ }
+#define BOOLEAN(key_, field_, value_, help_) \
+    { \
+        .key = { key_ }, .type = OPTION_BOOL, OPTION_FIELD (mdc_private_t, field_), \
+        .value = value_, .online = true, .help = help_ \
+    }
 
 static const struct xlator_option mdc_options[] = {
     {
@@ -14,7 +18,8 @@ static const struct xlator_option mdc_options[] = {
         .min = 0,
         .max = 600,
         .online = true,
-        .help = "seconds after which storage is asked again; 0: always. More than 60 count as 60 without cache-invalidation",
+        .help = "seconds after which storage is asked again; 0: always. More than 60 count as 60 "
+                "without cache-invalidation",
     },
     BOOLEAN ("cache-invalidation", cache_invalidation, "off",
              "storage tells of what others change, so md-cache-timeout may be more than 60"),
@@ -27,8 +32,10 @@ static const struct xlator_option mdc_options[] = {
         .inert = true,
         .help = "the kernel and translators above compare times and sizes themselves",
     },
-    BOOLEAN ("force-readdirp", force_readdirp, "on", "listing a directory fetches the attributes of all entries as well"),
-    BOOLEAN ("md-cache-statfs", statfs, "off", "the answer of statfs is remembered too, until the next change of any file"),
+    BOOLEAN ("force-readdirp", force_readdirp, "on",
+             "listing a directory fetches the attributes of all entries as well"),
+    BOOLEAN ("md-cache-statfs", statfs, "off",
+             "the answer of statfs is remembered too, until the next change of any file"),
     {
         .key = { "xattr-cache-list" },
         .type = OPTION_STRING,
@@ -36,16 +43,20 @@ static const struct xlator_option mdc_options[] = {
         .value = "",
         .check = mdc_patterns_check,
         .online = true,
-        .help = "extended attributes to remember, separated by commas; * stands for anything. trusted ones never are",
+        .help = "extended attributes to remember, separated by commas; * stands for anything. "
+                "trusted ones never are",
     },
     BOOLEAN ("cache-capability-xattrs", capability, "on", "remembers security.capability"),
     BOOLEAN ("cache-ima-xattrs", ima, "on", "remembers security.ima"),
     BOOLEAN ("cache-selinux", selinux, "off", "remembers security.selinux"),
-    BOOLEAN ("cache-posix-acl", posix_acl, "off", "remembers POSIX ACLs: system.posix_acl_access and system.posix_acl_default"),
-    BOOLEAN ("cache-glusterfs-acl", glusterfs_acl, "off", "remembers glusterfs.posix.acl and glusterfs.posix.default_acl"),
+    BOOLEAN ("cache-posix-acl", posix_acl, "off",
+             "remembers POSIX ACLs: system.posix_acl_access and system.posix_acl_default"),
+    BOOLEAN ("cache-glusterfs-acl", glusterfs_acl, "off",
+             "remembers glusterfs.posix.acl and glusterfs.posix.default_acl"),
     BOOLEAN ("cache-swift-metadata", swift, "off", "remembers user.swift.metadata"),
     BOOLEAN ("cache-samba-metadata", samba, "off",
-             "remembers user.DOSATTRIB, user.DosStream.*, user.org.netatalk.Metadata and security.NTACL"),
+             "remembers user.DOSATTRIB, user.DosStream.*, user.org.netatalk.Metadata and "
+             "security.NTACL"),
     {
         .key = { "md-cache" },
         .type = OPTION_BOOL,
@@ -56,7 +67,7 @@ static const struct xlator_option mdc_options[] = {
     {},
 };
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static int64_t
 timeout_of (const mdc_private_t *options)
@@ -81,7 +92,8 @@ mdc_init (xlator_t *this)
     return 0;
 }
 
-/* What a name that is new on the list stands for isn't kept yet, and what isn't on it any more is to go. */
+/* What a name that is new on the list stands for isn't kept yet, and what isn't on it any more is
+ * to go. */
 static void
 patterns_change (xlator_t *this, const mdc_private_t *to)
 {
@@ -114,7 +126,7 @@ mdc_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->lock);
 }
 
-/* --- what isn't so any more --------------------------------------------------------------------- */
+/* --- what isn't so any more ------------------------------------------------------------------- */
 
 static void
 mdc_invalidate (xlator_t *this, const struct invalidation *gone)
@@ -141,12 +153,13 @@ mdc_notify (xlator_t *this, enum xlator_event event, void *data)
     xlator_pass_on (this, event, data);
 }
 
-/* --- dumps -------------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 dump_number (GString *out, const char *key, const uint64_t *value)
 {
-    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
+                            __atomic_load_n (value, __ATOMIC_RELAXED));
 }
 
 static char *
@@ -156,7 +169,8 @@ patterns_text (xlator_t *this)
     GString *text = g_string_new (NULL);
 
     for (guint i = 0; i < patterns->globs->len; i++)
-        g_string_append_printf (text, "%s%s", i ? "," : "", (const char *) patterns->globs->pdata[i]);
+        g_string_append_printf (text, "%s%s", i ? "," : "",
+                                (const char *) patterns->globs->pdata[i]);
     shared_unref (&patterns->shared);
     return g_string_free (text, FALSE);
 }
@@ -180,9 +194,12 @@ mdc_dump (xlator_t *this, GString *out)
     dump_number (out, "kept_count", &count->kept);
     dump_number (out, "discarded_count", &count->discarded);
     dump_number (out, "stat_invals_received", &count->invalidations);
-    g_string_append_printf (out, "timeout_seconds=%lld\nforce_readdirp=%d\nmd_cache_statfs=%d\nxattrs=%s\nbytes_per_inode=%zu\n",
-                            (long long) (MDC_OPTION (this, timeout) / 1000000000), MDC_OPTION (this, force_readdirp),
-                            MDC_OPTION (this, statfs), patterns, sizeof (struct mdc_inode));
+    g_string_append_printf (out,
+                            "timeout_seconds=%lld\nforce_readdirp=%d\nmd_cache_statfs=%d\nxattrs=%"
+                            "s\nbytes_per_inode=%zu\n",
+                            (long long) (MDC_OPTION (this, timeout) / 1000000000),
+                            MDC_OPTION (this, force_readdirp), MDC_OPTION (this, statfs), patterns,
+                            sizeof (struct mdc_inode));
 }
 
 static void
@@ -194,12 +211,15 @@ mdc_dump_inode (xlator_t *this, inode_t *inode, GString *out)
     if (!kept)
         return;
     if (mdc_attributes (this, inode, &buf))
-        g_string_append_printf (out, "size=%" G_GUINT64_FORMAT "\nmode=0%o\nctime=%" G_GINT64_FORMAT ".%09u\n", buf.ia_size,
-                                mode_of_iatt (&buf), buf.ia_ctime, buf.ia_ctime_nsec);
+        g_string_append_printf (out,
+                                "size=%" G_GUINT64_FORMAT "\nmode=0%o\nctime=%" G_GINT64_FORMAT
+                                ".%09u\n",
+                                buf.ia_size, mode_of_iatt (&buf), buf.ia_ctime, buf.ia_ctime_nsec);
     pthread_mutex_lock (&kept->lock);
     g_string_append_printf (out, "changes_under_way=%u\n", kept->attributes.under_way);
     for (const struct mdc_xattr *xattr = kept->values; xattr; xattr = xattr->next)
-        g_string_append_printf (out, "xattr=%s, %s\n", xattr->name, xattr->dict ? "there" : "not there");
+        g_string_append_printf (out, "xattr=%s, %s\n", xattr->name,
+                                xattr->dict ? "there" : "not there");
     pthread_mutex_unlock (&kept->lock);
 }
 
@@ -213,11 +233,16 @@ mdc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append (out, "remembers nothing of it (md-cache-timeout)\n");
         return;
     }
-    g_string_append_printf (out, "remembers its attributes for %lld s, and extended ones: %s (md-cache-timeout, xattr-cache-list, cache-*)\n",
-                            (long long) (MDC_OPTION (this, timeout) / 1000000000), *patterns ? patterns : "none");
+    g_string_append_printf (out,
+                            "remembers its attributes for %lld s, and extended ones: %s "
+                            "(md-cache-timeout, xattr-cache-list, cache-*)\n",
+                            (long long) (MDC_OPTION (this, timeout) / 1000000000),
+                            *patterns ? patterns : "none");
     if (inode)
         g_string_append_printf (out, "just now its attributes are %s\n",
-                                mdc_attributes (this, inode, &buf) ? "known" : "not known: who asks, asks storage");
+                                mdc_attributes (this, inode, &buf)
+                                    ? "known"
+                                    : "not known: who asks, asks storage");
 }
 
 const struct xlator_api xlator_api = {
@@ -247,7 +272,7 @@ const struct xlator_api xlator_api = {
         .fgetxattr = mdc_fgetxattr,
     },
     .every = mdc_every,
-    .every_ops = MDC_CHANGES,
+    .every_ops = OPS_CHANGE,
     .every_cbk = mdc_every_cbk,
     .cbks = { .forget = mdc_forget },
     .dumpops = { .priv = mdc_dump, .inodectx = mdc_dump_inode, .explain = mdc_explain },

@@ -11,15 +11,34 @@
  *   change.c     requests that change something
  *   xattr-ops.c  getxattr, fgetxattr
  *
- * What is kept is never removed when something changes: it says when it was asked for, and core/changes.h whether it still holds.
+ * What is kept is never removed when something changes: it says when it was asked for, and
+ * core/cache/change-views.h whether it still holds.
  *
- *   mdc_private --all----> change_view     everything; paused while a name is changed of which nobody knows what it stands for
+ *   mdc_private --all----> change_view     everything; paused while a name is changed of which
+ *                                          nobody knows what it stands for
  *               --names--> mdc_slot[]      a name in a directory, by its hash
- *               --recent-> uint64_t[]      when the inode with a gfid of that hash last changed, for inodes with which nothing is kept yet
+ *               --recent-> uint64_t[]      when the inode with a gfid of that hash last changed,
+ *                                          for inodes with which nothing is kept yet
  *   inode ctx = mdc_inode --attributes--> change_view
  *                         --xattrs-----> change_view
  *
  * Locks: mdc_inode.lock and private.lock are leaves; neither is taken under the other.
+ *
+ * Reasons:
+ *
+ * - A removed name takes a link of its file away, so it changes the file's attributes. md-cache
+ *   knows which file that is as long as one operation at a time changes the name and it has seen
+ *   what the name stood for, or that there was none. Otherwise it uses nothing that it keeps until
+ *   the change is done, nor afterwards. The kernel looks a name up before it changes it, so that is
+ *   rare.
+ * - A lookup needs a name that md-cache has seen, besides attributes: the table's names may be old.
+ *   Two names of an inode are remembered.
+ * - root->checked says that the maker of the request verified that the caller may search the
+ *   directory, so that storage, which acts as the caller, would not refuse what a cache answers.
+ *   The bridge sets it for root, and where the kernel checks rights and ACLs.
+ * - readdir becomes a readdirp of five times the size, cut to as many names as a readdir would have
+ *   had. Its inodes are linked, or they would be gone before a caller asks for them.
+ * - statfs holds until anything changes. It is off by default.
  */
 #ifndef WINDLASS_MD_CACHE_H
 #define WINDLASS_MD_CACHE_H
@@ -37,7 +56,8 @@
 /* What is known of names with the same hash. */
 struct mdc_slot {
     struct change_view view; /* written under private.lock */
-    bool company;            /* two changes at once: which file each of them is about isn't known, so all is paused. private.lock */
+    bool company;            /* two changes at once: which file each of them is about isn't known,
+                                so all is paused. private.lock */
     uint64_t absent;         /* the hash of a name that isn't there, 0: none; private.lock */
     uint64_t absent_asked;   /* private.lock */
 };
@@ -49,7 +69,8 @@ struct mdc_patterns {
 };
 
 struct mdc_counts {
-    uint64_t stat_hit, stat_miss, xattr_hit, xattr_miss, negative_xattr_hit, lookup_hit, lookup_miss, statfs_hit, statfs_miss;
+    uint64_t stat_hit, stat_miss, xattr_hit, xattr_miss, negative_xattr_hit, lookup_hit,
+        lookup_miss, statfs_hit, statfs_miss;
     uint64_t kept, discarded, invalidations;
 };
 
@@ -65,8 +86,10 @@ typedef struct mdc_private {
     struct change_clock clock;
     uint64_t recent[MDC_RECENT]; /* atomic */
     struct shared_slot patterns;
-    uint32_t namespaces;         /* of extended attributes, that storage has: a bit for each of mdc_namespaces. Atomic */
-    struct change_view all, names, xattrs; /* anything; any name; any extended attribute. Written under lock */
+    uint32_t namespaces;         /* of extended attributes, that storage has: a bit for each of
+                                    mdc_namespaces. Atomic */
+    struct change_view all, names, xattrs; /* anything; any name; any extended attribute. Written
+                                              under lock */
     pthread_mutex_t lock;                  /* a leaf; changes of names take it, and statfs */
     struct mdc_slot *slots;                /* MDC_SLOTS; made for the first name. Atomic */
     struct {                               /* lock */
@@ -110,7 +133,8 @@ struct mdc_inode {
     struct mdc_xattr *values;
     unsigned n_values;
     size_t values_size;
-    dict_t *listed;       /* all its extended attributes' names, each with an empty value, or NULL */
+    dict_t *listed;       /* all its extended attributes' names, each with an empty value, or
+                             NULL */
     struct mdc_asked listed_at;
 };
 
@@ -121,27 +145,6 @@ struct mdc_local {
     uint64_t name;           /* of a lookup: the hash; 0: none */
     size_t size;             /* readdir's */
     char *xattr;             /* getxattr's; g_free. NULL: a list */
-    struct mdc_change *change; /* of a change: in the request's memory */
-};
-
-/* One inode of those that a request changes. */
-struct mdc_target {
-    inode_t *inode; /* with a reference; NULL: none */
-    uint64_t begun;
-    bool xattrs;
-};
-
-struct mdc_name_change {
-    uint64_t hash; /* 0: none */
-    uint64_t begun;
-};
-
-/* A change on its way. */
-struct mdc_change {
-    struct mdc_local local;
-    struct mdc_target file, other, parent, newparent; /* other: what a rename replaces, or exchanges */
-    struct mdc_name_change name, newname;
-    bool paused, forget;
 };
 
 static inline mdc_private_t *
@@ -185,9 +188,11 @@ void mdc_forget (xlator_t *this, inode_t *inode);
 bool mdc_attributes (xlator_t *this, inode_t *inode, struct iatt *ret_iatt);
 bool mdc_attributes_of_name (xlator_t *this, inode_t *inode, uint64_t name, struct iatt *ret_iatt);
 
-/* Keeps attributes that were answered, with the inode that the table knows them by: inode, or another one, which is returned without a
- * reference being taken if it is inode, else with one that goes to *ret_other. buf may be NULL. */
-inode_t *mdc_keep (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_asked at, inode_t **ret_other);
+/* Keeps attributes that were answered, with the inode that the table knows them by: inode, or
+ * another one, which is returned without a reference being taken if it is inode, else with one that
+ * goes to *ret_other. buf may be NULL. */
+inode_t *mdc_keep (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_asked at,
+                   inode_t **ret_other);
 void mdc_keep_simply (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_asked at);
 
 /* The inode has that name, as was answered. */
@@ -202,7 +207,8 @@ void mdc_was_read (xlator_t *this, inode_t *inode);
 /* Its attributes change, and, with xattrs, extended ones. */
 uint64_t mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs);
 /* post: what the answer says of it afterwards, or NULL. */
-void mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun, const struct iatt *post);
+void mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
+                     const struct iatt *post);
 /* Somebody else changed it. */
 void mdc_changed (xlator_t *this, inode_t *inode, bool attributes, bool xattrs);
 void mdc_changed_gfid (xlator_t *this, const gfid_t *gfid);
@@ -213,9 +219,10 @@ bool mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked);
 void mdc_name_absent (xlator_t *this, uint64_t name, uint64_t asked);
 void mdc_name_changed (xlator_t *this, uint64_t name);
 
-/* known_asked: when it was asked for what the name stands for, if that is known. *ret_sure: it still holds, or it is known that there is no
- * such name. Returns when it began. */
-uint64_t mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked, bool *ret_sure, bool *ret_absent);
+/* known_asked: when it was asked for what the name stands for, if that is known. *ret_sure: it
+ * still holds, or it is known that there is no such name. Returns when it began. */
+uint64_t mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked,
+                         bool *ret_sure, bool *ret_absent);
 /* gone: there is no such name now, if nothing else changed it. 0, or when that was. */
 uint64_t mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone);
 
@@ -230,8 +237,10 @@ int mdc_patterns_check (const char *text, char **ret_allowed);
 
 enum mdc_xattr_known { MDC_XATTR_UNKNOWN, MDC_XATTR_THERE, MDC_XATTR_ABSENT };
 /* *ret_dict: with a reference, if it is there. */
-enum mdc_xattr_known mdc_xattr_find (xlator_t *this, inode_t *inode, const char *name, dict_t **ret_dict);
-void mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *dict, struct mdc_asked at);
+enum mdc_xattr_known
+mdc_xattr_find (xlator_t *this, inode_t *inode, const char *name, dict_t **ret_dict);
+void mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *dict,
+                     struct mdc_asked at);
 void mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_asked at);
 void mdc_xattrs_drop_locked (struct mdc_inode *kept);
 
@@ -251,15 +260,5 @@ extern getxattr_fop mdc_getxattr;
 extern fgetxattr_fop mdc_fgetxattr;
 every_fop mdc_every;
 every_cbk mdc_every_cbk;
-
-#define MDC_BIT(op_) OPSET_OF (FOP_##op_)
-#define MDC_ON_LOC (MDC_BIT (truncate) | MDC_BIT (setattr) | MDC_BIT (setxattr) | MDC_BIT (removexattr))
-#define MDC_ON_FD (MDC_BIT (ftruncate) | MDC_BIT (writev) | MDC_BIT (fallocate) | MDC_BIT (discard) | MDC_BIT (zerofill) | MDC_ON_FD_XATTRS)
-#define MDC_ON_FD_XATTRS (MDC_BIT (fsetattr) | MDC_BIT (fsetxattr) | MDC_BIT (fremovexattr) | MDC_BIT (ioctl))
-#define MDC_ON_XATTRS (MDC_BIT (setattr) | MDC_BIT (setxattr) | MDC_BIT (removexattr) | MDC_ON_FD_XATTRS)
-#define MDC_MAKES (MDC_BIT (mknod) | MDC_BIT (mkdir) | MDC_BIT (symlink) | MDC_BIT (create))
-#define MDC_REMOVES (MDC_BIT (unlink) | MDC_BIT (rmdir))
-#define MDC_CHANGES (MDC_ON_LOC | MDC_ON_FD | MDC_MAKES | MDC_REMOVES | MDC_BIT (rename) | MDC_BIT (link) | MDC_BIT (open) \
-                     | MDC_BIT (tmpfile) | MDC_BIT (copy_file_range))
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names in directories. A name that goes takes a link of a file with it, and so changes attributes; which file that is only storage knows
- * for sure, since the name may just now be changed by somebody else. It is known here as long as only one changes it at a time, and what it
- * stood for before is known. Else nothing that is kept is used while the change is under way, nor afterwards.
+ * Names in directories. A name that goes takes a link of a file with it, and so changes attributes;
+ * which file that is only storage knows for sure, since the name may just now be changed by
+ * somebody else. It is known here as long as only one changes it at a time, and what it stood for
+ * before is known. Else nothing that is kept is used while the change is under way, nor afterwards.
  */
 #include "md-cache.h"
 
@@ -16,7 +17,8 @@ hash_bytes (uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-/* Two names of a file that are taken for one another take more than equal hashes: an inode that the table knows by the wrong one. */
+/* Two names of a file that are taken for one another take more than equal hashes: an inode that the
+ * table knows by the wrong one. */
 uint64_t
 mdc_name_hash (xlator_t *this, const inode_t *parent, const char *name)
 {
@@ -37,7 +39,8 @@ slot_of (xlator_t *this, uint64_t name)
 
     if (G_UNLIKELY (!slots)) {
         slots = g_new0 (struct mdc_slot, MDC_SLOTS);
-        if (!__atomic_compare_exchange_n (&priv->slots, &none, slots, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        if (!__atomic_compare_exchange_n (&priv->slots, &none, slots, false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE)) {
             g_free (slots);
             slots = none;
         }
@@ -48,7 +51,8 @@ slot_of (xlator_t *this, uint64_t name)
 bool
 mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked)
 {
-    return change_view_holds (&mdc_priv (this)->names, asked) && change_view_holds (&slot_of (this, name)->view, asked);
+    return change_view_holds (&mdc_priv (this)->names, asked)
+        && change_view_holds (&slot_of (this, name)->view, asked);
 }
 
 void
@@ -76,7 +80,8 @@ mdc_name_changed (xlator_t *this, uint64_t name)
 }
 
 uint64_t
-mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked, bool *ret_sure, bool *ret_absent)
+mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked, bool *ret_sure,
+                bool *ret_absent)
 {
     mdc_private_t *priv = mdc_priv (this);
     struct mdc_slot *slot = slot_of (this, name);
@@ -85,7 +90,9 @@ mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked,
     pthread_mutex_lock (&priv->lock);
     *ret_absent = slot->absent == name && change_view_holds (&slot->view, slot->absent_asked)
                   && change_view_holds (&priv->names, slot->absent_asked);
-    *ret_sure = *ret_absent || (known && change_view_holds (&slot->view, known_asked) && change_view_holds (&priv->names, known_asked));
+    *ret_sure = *ret_absent
+             || (known && change_view_holds (&slot->view, known_asked)
+                 && change_view_holds (&priv->names, known_asked));
     if (slot->view.under_way > 0 && !slot->company) {
         slot->company = true;
         change_begin (&priv->clock, &priv->all);
@@ -116,7 +123,7 @@ mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone)
     return at;
 }
 
-/* --- everything --------------------------------------------------------------------------------- */
+/* --- everything ------------------------------------------------------------------------------- */
 
 void
 mdc_pause (xlator_t *this)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * getxattr and fgetxattr. Whether the caller may read an attribute is for storage to say, which acts as him; so he is answered from what is
- * kept only where the kernel, or whoever made the request, has looked at that before.
+ * getxattr and fgetxattr. Whether the caller may read an attribute is for storage to say, which
+ * acts as him; so he is answered from what is kept only where the kernel, or whoever made the
+ * request, has looked at that before.
  */
 #include "md-cache.h"
 
@@ -9,7 +10,8 @@ static getxattr_cbk mdc_getxattr_cbk;
 static fgetxattr_cbk mdc_fgetxattr_cbk;
 
 static enum mdc_xattr_known
-look (xlator_t *this, const call_frame_t *frame, inode_t *inode, const char *name, dict_t **ret_dict)
+look (xlator_t *this, const call_frame_t *frame, inode_t *inode, const char *name,
+      dict_t **ret_dict)
 {
     mdc_private_t *priv = mdc_priv (this);
     enum mdc_xattr_known known = MDC_XATTR_UNKNOWN;
@@ -18,8 +20,9 @@ look (xlator_t *this, const call_frame_t *frame, inode_t *inode, const char *nam
         return known;
     if (frame->root->checked)
         known = mdc_xattr_find (this, inode, name, ret_dict);
-    mdc_count (known == MDC_XATTR_THERE ? &priv->count.xattr_hit
-               : known == MDC_XATTR_ABSENT ? &priv->count.negative_xattr_hit : &priv->count.xattr_miss);
+    mdc_count (known == MDC_XATTR_THERE    ? &priv->count.xattr_hit
+               : known == MDC_XATTR_ABSENT ? &priv->count.negative_xattr_hit
+                                           : &priv->count.xattr_miss);
     return known;
 }
 
@@ -64,14 +67,16 @@ keep_answer (xlator_t *this, const struct mdc_local *local, int op_ret, int op_e
 }
 
 static void
-mdc_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *dict, dict_t *xdata)
+mdc_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, dict_t *dict, dict_t *xdata)
 {
     keep_answer (this, frame->local, op_ret, op_errno, dict);
     STACK_UNWIND (getxattr, frame, op_ret, op_errno, dict, xdata);
 }
 
 static void
-mdc_fgetxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *dict, dict_t *xdata)
+mdc_fgetxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, dict_t *dict, dict_t *xdata)
 {
     keep_answer (this, frame->local, op_ret, op_errno, dict);
     STACK_UNWIND (fgetxattr, frame, op_ret, op_errno, dict, xdata);

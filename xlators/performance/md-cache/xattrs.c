@@ -28,16 +28,20 @@ mdc_patterns_new (const mdc_private_t *options)
 
     patterns->shared = (struct shared){ 1, patterns_free };
     patterns->globs = g_ptr_array_new_with_free_func (g_free);
-    patterns_add (patterns, options->capability, (const char *const[]){ "security.capability", NULL });
+    patterns_add (patterns, options->capability,
+                  (const char *const[]){ "security.capability", NULL });
     patterns_add (patterns, options->ima, (const char *const[]){ "security.ima", NULL });
     patterns_add (patterns, options->selinux, (const char *const[]){ "security.selinux", NULL });
     patterns_add (patterns, options->posix_acl,
-                  (const char *const[]){ "system.posix_acl_access", "system.posix_acl_default", NULL });
+                  (const char *const[]){ "system.posix_acl_access", "system.posix_acl_default",
+                                         NULL });
     patterns_add (patterns, options->glusterfs_acl,
-                  (const char *const[]){ "glusterfs.posix.acl", "glusterfs.posix.default_acl", NULL });
+                  (const char *const[]){ "glusterfs.posix.acl", "glusterfs.posix.default_acl",
+                                         NULL });
     patterns_add (patterns, options->swift, (const char *const[]){ "user.swift.metadata", NULL });
     patterns_add (patterns, options->samba,
-                  (const char *const[]){ "user.DOSATTRIB", "user.DosStream.*", "user.org.netatalk.Metadata", "security.NTACL", NULL });
+                  (const char *const[]){ "user.DOSATTRIB", "user.DosStream.*",
+                                         "user.org.netatalk.Metadata", "security.NTACL", NULL });
     for (char **at = list; *at; at++)
         if (*g_strstrip (*at))
             patterns_add (patterns, true, (const char *const[]){ *at, NULL });
@@ -54,7 +58,8 @@ mdc_patterns_check (const char *text, char **ret_allowed)
         const char *glob = g_strstrip (*at);
         if (!*glob || strchr (glob, '*') || strchr (glob, '.'))
             continue;
-        *ret_allowed = g_strdup_printf ("must be names of extended attributes with their namespace, such as user.*,security.selinux; '%s' has none",
+        *ret_allowed = g_strdup_printf ("must be names of extended attributes with their "
+                                        "namespace, such as user.*,security.selinux; '%s' has none",
                                         glob);
         return -EINVAL;
     }
@@ -77,7 +82,7 @@ is_kept (xlator_t *this, const char *name)
     return matches;
 }
 
-/* --- those of an inode ---------------------------------------------------------------------------- */
+/* --- those of an inode ------------------------------------------------------------------------ */
 
 static void
 xattr_free (struct mdc_inode *kept, struct mdc_xattr **at)
@@ -99,20 +104,24 @@ mdc_xattrs_drop_locked (struct mdc_inode *kept)
     g_clear_pointer (&kept->listed, dict_unref);
 }
 
-/* A write takes capabilities and signatures away, or makes a new signature; it never makes a capability. All else stays. */
+/* A write takes capabilities and signatures away, or makes a new signature; it never makes a
+ * capability. All else stays. */
 static bool
 goes_with_writes (const char *name, bool there)
 {
-    return g_str_has_prefix (name, "security.") && (there || strcmp (name, "security.capability") != 0);
+    return g_str_has_prefix (name, "security.")
+        && (there || strcmp (name, "security.capability") != 0);
 }
 
 static bool
-holds_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, bool there, uint64_t asked)
+holds_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, bool there,
+              uint64_t asked)
 {
     const mdc_private_t *priv = mdc_priv (this);
 
     return change_view_holds (&kept->xattrs, asked) && change_view_holds (&priv->xattrs, asked)
-           && change_view_holds (&priv->all, asked) && (!goes_with_writes (name, there) || change_view_holds (&kept->attributes, asked));
+        && change_view_holds (&priv->all, asked)
+        && (!goes_with_writes (name, there) || change_view_holds (&kept->attributes, asked));
 }
 
 static struct mdc_xattr **
@@ -125,8 +134,8 @@ find_locked (struct mdc_inode *kept, const char *name)
     return at;
 }
 
-/* The namespaces in which a name that isn't listed isn't there. system has names that are made up when they are asked for, and where storage
- * has no such namespace at all it says so. */
+/* The namespaces in which a name that isn't listed isn't there. system has names that are made up
+ * when they are asked for, and where storage has no such namespace at all it says so. */
 static const char *const namespaces[] = { "user.", "security." };
 
 static unsigned
@@ -142,8 +151,9 @@ namespace_of (const char *name)
 static bool
 is_absent_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, int64_t now)
 {
-    return kept->listed && MDC_OPTION (this, namespaces) & namespace_of (name) && mdc_is_young (this, &kept->listed_at, now)
-           && !dict_has (kept->listed, name) && holds_locked (this, kept, name, false, kept->listed_at.asked) && is_kept (this, name);
+    return kept->listed && MDC_OPTION (this, namespaces) & namespace_of (name)
+        && mdc_is_young (this, &kept->listed_at, now) && !dict_has (kept->listed, name)
+        && holds_locked (this, kept, name, false, kept->listed_at.asked) && is_kept (this, name);
 }
 
 enum mdc_xattr_known
@@ -158,7 +168,8 @@ mdc_xattr_find (xlator_t *this, inode_t *inode, const char *name, dict_t **ret_d
         return known;
     pthread_mutex_lock (&kept->lock);
     xattr = *find_locked (kept, name);
-    if (xattr && mdc_is_young (this, &xattr->at, now) && holds_locked (this, kept, name, xattr->dict, xattr->at.asked)) {
+    if (xattr && mdc_is_young (this, &xattr->at, now)
+        && holds_locked (this, kept, name, xattr->dict, xattr->at.asked)) {
         known = xattr->dict ? MDC_XATTR_THERE : MDC_XATTR_ABSENT;
         *ret_dict = dict_ref (xattr->dict);
     } else if (is_absent_locked (this, kept, name, now)) {
@@ -188,7 +199,8 @@ keep_locked (struct mdc_inode *kept, const char *name, dict_t *dict, struct mdc_
         xattr_free (kept, old);
     if (size > MDC_XATTRS_SIZE)
         return;
-    while (kept->values && (kept->n_values >= MDC_XATTRS_MAX || kept->values_size + size > MDC_XATTRS_SIZE))
+    while (kept->values
+           && (kept->n_values >= MDC_XATTRS_MAX || kept->values_size + size > MDC_XATTRS_SIZE))
         xattr_free (kept, &kept->values);
     xattr = g_malloc (sizeof *xattr + length);
     *xattr = (struct mdc_xattr){ kept->values, at, dict_ref (dict), size };

@@ -47,7 +47,7 @@ directory_of (struct nlc_shard *shard, const gfid_t *directory)
     return &shard->directories[gfid_hash (directory) % NLC_VIEWS];
 }
 
-/* --- the table ---------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 void
 nlc_shard_init (struct nlc_shard *shard)
@@ -67,7 +67,9 @@ find_locked (const struct nlc_shard *shard, const struct key *key)
 {
     struct nlc_name *at = first_locked (shard, key->hash);
 
-    while (at && (at->gone || strcmp (at->name, key->name) != 0 || !gfid_equal (&at->directory, key->directory)))
+    while (at
+           && (at->gone || strcmp (at->name, key->name) != 0
+               || !gfid_equal (&at->directory, key->directory)))
         at = at->same;
     return at;
 }
@@ -78,8 +80,9 @@ find_alike_locked (const struct nlc_shard *shard, const struct key *key)
 {
     struct nlc_name *at = first_locked (shard, key->hash);
 
-    while (at && (at->gone || at->state == NLC_ABSENT || g_ascii_strcasecmp (at->name, key->name) != 0
-                  || !gfid_equal (&at->directory, key->directory)))
+    while (at
+           && (at->gone || at->state == NLC_ABSENT || g_ascii_strcasecmp (at->name, key->name) != 0
+               || !gfid_equal (&at->directory, key->directory)))
         at = at->same;
     return at;
 }
@@ -182,12 +185,13 @@ nlc_shard_destroy (xlator_t *this, struct nlc_shard *shard)
     pthread_mutex_destroy (&shard->lock);
 }
 
-/* --- asking ------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static bool
 is_young (xlator_t *this, const struct nlc_name *name)
 {
-    return clock_roughly () - name->time < NLC_OPTION (this, timeout) && change_view_holds (&nlc_priv (this)->all, name->asked);
+    return clock_roughly () - name->time < NLC_OPTION (this, timeout)
+        && change_view_holds (&nlc_priv (this)->all, name->asked);
 }
 
 static bool
@@ -206,7 +210,8 @@ is_absent_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key
 
     if (!known)
         return is_whole_locked (this, shard, key->directory) && !find_alike_locked (shard, key);
-    if (known->state != NLC_ABSENT || !is_young (this, known) || !change_view_holds (view_of (shard, key), known->asked))
+    if (known->state != NLC_ABSENT || !is_young (this, known)
+        || !change_view_holds (view_of (shard, key), known->asked))
         return false;
     lru_touch (&nlc_priv (this)->lru, &known->lru);
     return true;
@@ -235,7 +240,8 @@ nlc_real_name (xlator_t *this, const inode_t *parent, const char *name, bool *re
 
     pthread_mutex_lock (&shard->lock);
     alike = find_alike_locked (shard, &key);
-    if (alike && alike->state == NLC_PRESENT && is_young (this, alike) && change_view_holds (view_of (shard, &key), alike->asked))
+    if (alike && alike->state == NLC_PRESENT && is_young (this, alike)
+        && change_view_holds (view_of (shard, &key), alike->asked))
         real = g_strdup (alike->name);
     *ret_absent = !alike && is_whole_locked (this, shard, key.directory);
     pthread_mutex_unlock (&shard->lock);
@@ -254,11 +260,13 @@ nlc_is_whole (xlator_t *this, const inode_t *directory)
     return whole;
 }
 
-/* --- keeping ------------------------------------------------------------------------------------ */
+/* --- keeping ---------------------------------------------------------------------------------- */
 
-/* Returns what has to go for it. Where there is no room, and it may be there, not all names are known any more. */
+/* Returns what has to go for it. Where there is no room, and it may be there, not all names are
+ * known any more. */
 static struct lru_entry *
-set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, enum nlc_state state, struct nlc_asked at)
+set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, enum nlc_state state,
+            struct nlc_asked at)
 {
     struct nlc_name *name = find_locked (shard, key);
     const size_t length = strlen (key->name) + 1;
@@ -270,7 +278,8 @@ set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, enum
         name->directory = *key->directory;
         name->hash = key->hash;
         memcpy (name->name, key->name, length);
-        gone = lru_add (&nlc_priv (this)->lru, &name->lru, 0, sizeof *name + length + TABLE_COST, &fits);
+        gone = lru_add (&nlc_priv (this)->lru, &name->lru, 0, sizeof *name + length + TABLE_COST,
+                        &fits);
         if (fits)
             insert_locked (shard, name);
     }
@@ -288,13 +297,16 @@ set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, enum
 
 /* Somebody else made or removed it since it was asked for: nothing is known. */
 static bool
-may_keep_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, struct nlc_asked at)
+may_keep_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key,
+                 struct nlc_asked at)
 {
-    return change_view_holds (view_of (shard, key), at.asked) && change_view_holds (&nlc_priv (this)->all, at.asked);
+    return change_view_holds (view_of (shard, key), at.asked)
+        && change_view_holds (&nlc_priv (this)->all, at.asked);
 }
 
 void
-nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc_state state, struct nlc_asked at)
+nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc_state state,
+          struct nlc_asked at)
 {
     const struct key key = key_of (&parent->gfid, name);
     struct nlc_shard *shard = shard_of (this, &parent->gfid);
@@ -324,15 +336,17 @@ nlc_keep_whole (xlator_t *this, const gfid_t *directory, struct nlc_asked at)
     if (!NLC_OPTION (this, positive))
         return;
     pthread_mutex_lock (&shard->lock);
-    if (change_view_holds (directory_of (shard, directory), at.asked) && change_view_holds (&nlc_priv (this)->all, at.asked))
+    if (change_view_holds (directory_of (shard, directory), at.asked)
+        && change_view_holds (&nlc_priv (this)->all, at.asked))
         gone = set_locked (this, shard, &key, NLC_WHOLE, at);
     pthread_mutex_unlock (&shard->lock);
     throw_away (this, gone);
 }
 
-/* --- changes ------------------------------------------------------------------------------------ */
+/* --- changes ---------------------------------------------------------------------------------- */
 
-/* What is made now isn't remembered: so a directory of which all names were known isn't one any more, whatever options say later. */
+/* What is made now isn't remembered: so a directory of which all names were known isn't one any
+ * more, whatever options say later. */
 static void
 forget_made_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key)
 {
@@ -341,7 +355,8 @@ forget_made_locked (xlator_t *this, struct nlc_shard *shard, const struct key *k
 }
 
 uint64_t
-nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes, bool *ret_absent)
+nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes,
+                  bool *ret_absent)
 {
     const struct key key = key_of (&parent->gfid, name);
     struct nlc_shard *shard = shard_of (this, &parent->gfid);
@@ -355,7 +370,8 @@ nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool 
     if (makes)
         change_begin (clock, directory_of (shard, &parent->gfid));
     if (makes && is_whole_locked (this, shard, &parent->gfid))
-        gone = set_locked (this, shard, &key, NLC_MAYBE, (struct nlc_asked){ begun, clock_roughly () });
+        gone = set_locked (this, shard, &key, NLC_MAYBE,
+                           (struct nlc_asked){ begun, clock_roughly () });
     else if (makes)
         forget_made_locked (this, shard, &key);
     pthread_mutex_unlock (&shard->lock);
@@ -364,7 +380,8 @@ nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool 
 }
 
 void
-nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_t begun, bool makes, bool known, enum nlc_state state)
+nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_t begun, bool makes,
+                bool known, enum nlc_state state)
 {
     const struct key key = key_of (&parent->gfid, name);
     struct nlc_shard *shard = shard_of (this, &parent->gfid);

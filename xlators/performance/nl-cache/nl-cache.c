@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* performance/nl-cache: names that aren't there, remembered for a while. nl-cache.h lists its files. */
+/* performance/nl-cache: names that aren't there, remembered for a while. nl-cache.h lists its
+ * files. */
 #include "nl-cache.h"
 
 static const struct xlator_option nlc_options[] = {
@@ -9,7 +10,8 @@ static const struct xlator_option nlc_options[] = {
         OPTION_FIELD (nlc_private_t, timeout),
         .value = "60",
         .online = true,
-        .help = "for how long a name is remembered; a file that is made behind the mount is seen after that",
+        .help = "for how long a name is remembered; a file that is made behind the mount is seen "
+                "after that",
     },
     {
         .key = { "nl-cache-limit" },
@@ -18,7 +20,8 @@ static const struct xlator_option nlc_options[] = {
         .value = "131072",
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory names may take; the name that was looked up longest ago is dropped first",
+        .help = "how much memory names may take; the name that was looked up longest ago is "
+                "dropped first",
     },
     {
         .key = { "nl-cache-positive-entry" },
@@ -26,7 +29,8 @@ static const struct xlator_option nlc_options[] = {
         OPTION_FIELD (nlc_private_t, positive),
         .value = "off",
         .online = true,
-        .help = "existing names are remembered too: in a directory that was made through the mount no other is looked for, and "
+        .help = "existing names are remembered too: in a directory that was made through the mount "
+                "no other is looked for, and "
                 "glusterfs.get_real_filename is answered",
     },
     {
@@ -99,12 +103,13 @@ nlc_notify (xlator_t *this, enum xlator_event event, void *data)
     xlator_pass_on (this, event, data);
 }
 
-/* --- dumps -------------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 dump_number (GString *out, const char *key, const uint64_t *value)
 {
-    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
+                            __atomic_load_n (value, __ATOMIC_RELAXED));
 }
 
 static void
@@ -119,8 +124,8 @@ nlc_dump (xlator_t *this, GString *out)
     dump_number (out, "get_real_filename_miss_count", &priv->count.real_miss);
     dump_number (out, "dentry_invals_received", &priv->count.invalidations);
     lru_dump (&priv->lru, out);
-    g_string_append_printf (out, "timeout_seconds=%g\npositive_entry=%d\n", (double) NLC_OPTION (this, timeout) / 1e9,
-                            NLC_OPTION (this, positive));
+    g_string_append_printf (out, "timeout_seconds=%g\npositive_entry=%d\n",
+                            (double) NLC_OPTION (this, timeout) / 1e9, NLC_OPTION (this, positive));
 }
 
 static void
@@ -134,13 +139,18 @@ static void
 nlc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     if (inode && inode->ia_type != IA_IFDIR) {
-        g_string_append (out, "does nothing with it: it remembers names that aren't in directories\n");
+        g_string_append (out,
+                         "does nothing with it: it remembers names that aren't in directories\n");
         return;
     }
-    g_string_append_printf (out, "remembers for %g s which names looked for aren't in it (nl-cache-timeout, nl-cache-limit)\n",
+    g_string_append_printf (out,
+                            "remembers for %g s which names looked for aren't in it "
+                            "(nl-cache-timeout, nl-cache-limit)\n",
                             (double) NLC_OPTION (this, timeout) / 1e9);
     if (inode && nlc_is_whole (this, inode))
-        g_string_append (out, "knows all names in it, as it was made through the mount (nl-cache-positive-entry)\n");
+        g_string_append (
+            out,
+            "knows all names in it, as it was made through the mount (nl-cache-positive-entry)\n");
 }
 
 const struct xlator_api xlator_api = {
@@ -159,14 +169,9 @@ const struct xlator_api xlator_api = {
     .fops = {
         .lookup = nlc_lookup,
         .getxattr = nlc_getxattr,
-        .create = nlc_create,
-        .mknod = nlc_mknod,
-        .mkdir = nlc_mkdir,
-        .symlink = nlc_symlink,
-        .link = nlc_link,
-        .unlink = nlc_unlink,
-        .rmdir = nlc_rmdir,
-        .rename = nlc_rename,
     },
+    .every = nlc_every,
+    .every_ops = OPS_CHANGE_NAMES,
+    .every_cbk = nlc_every_cbk,
     .dumpops = { .priv = nlc_dump, .inodectx = nlc_dump_inode, .explain = nlc_explain },
 };

@@ -6,13 +6,19 @@
  *   names.c      what is known of names
  *   ops.c        lookup, getxattr, and what changes names
  *
- *   nlc_private --shards[hash of the directory's gfid]--> nlc_shard --names--> nlc_name -same-> nlc_name (other letters large or small)
- *               --lru----> nlc_name, nlc_name, ...                  --views--> change_view: is such a name being changed?
+ *   nlc_private --shards[hash of the directory's gfid]--> nlc_shard
+ *               --lru----> nlc_name, nlc_name, ...
+ *   nlc_shard   --names--> nlc_name --same--> nlc_name   other letters large or small
+ *               --views--> change_view                   is such a name being changed?
  *
- * A directory isn't remembered by itself; that all its names are known is a name too, the empty one. Names are found, and views, by a hash
- * to which large and small letters are the same: a directory may be one where they are (ext4's casefold).
+ * A directory isn't remembered by itself; that all its names are known is a name too, the empty
+ * one. Names are found, and views, by a hash to which large and small letters are the same: a
+ * directory may be one where they are (ext4's casefold).
  *
  * Locks: nlc_shard.lock, and lru.lock under it.
+ *
+ * Whether a name that is kept still holds: core/cache/change-views.h. Which caller may be answered
+ * from it: root->checked, see md-cache.
  */
 #ifndef WINDLASS_NL_CACHE_H
 #define WINDLASS_NL_CACHE_H
@@ -28,7 +34,8 @@
 
 enum nlc_state {
     NLC_ABSENT,  /* there is no such name */
-    NLC_MAYBE,   /* somebody may have made it: the rest isn't there, as far as all names of the directory are known */
+    NLC_MAYBE,   /* somebody may have made it: the rest isn't there, as far as all names of the
+                    directory are known */
     NLC_PRESENT, /* there is */
     NLC_WHOLE,   /* the empty name: all other names of the directory are known */
 };
@@ -47,7 +54,8 @@ struct nlc_name {
 
 struct nlc_shard {
     pthread_mutex_t lock;
-    GHashTable *names;                         /* lock; of the first struct nlc_name of those that are the same, under itself; NULL: none yet */
+    GHashTable *names;                         /* lock; of the first struct nlc_name of those that
+                                                  are the same, under itself; NULL: none yet */
     struct change_view views[NLC_VIEWS];       /* of names; written under lock */
     struct change_view directories[NLC_VIEWS]; /* is something made in it? Written under lock */
 };
@@ -75,21 +83,10 @@ struct nlc_asked {
     int64_t time;
 };
 
-/* A name whose meaning a request changes. */
-struct nlc_change {
-    inode_t *parent; /* with a reference; NULL: none */
-    uint64_t begun;
-    bool absent; /* there was no such name before, as was known */
-    bool makes; /* it may be there afterwards; else it may go */
-    char *name; /* in the request's memory */
-};
-
 struct nlc_local {
     struct nlc_asked at;
     inode_t *parent; /* with a reference: of a lookup */
     char *name;      /* in the request's memory */
-    struct nlc_change changes[2];
-    bool known; /* of a rename: what becomes of the old name */
 };
 
 static inline nlc_private_t *
@@ -118,18 +115,22 @@ void nlc_shard_destroy (xlator_t *this, struct nlc_shard *shard);
 
 /* Is it known that the directory has no such name? */
 bool nlc_is_absent (xlator_t *this, const inode_t *parent, const char *name);
-/* How a name is really spelt that may differ in large and small letters: NULL, or new. *ret_absent: there is none. */
+/* How a name is really spelt that may differ in large and small letters: NULL, or new. *ret_absent:
+ * there is none. */
 char *nlc_real_name (xlator_t *this, const inode_t *parent, const char *name, bool *ret_absent);
 
 /* As was answered. */
-void nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc_state state, struct nlc_asked at);
+void nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc_state state,
+               struct nlc_asked at);
 /* The directory with that gfid was made, and is empty. */
 void nlc_keep_whole (xlator_t *this, const gfid_t *directory, struct nlc_asked at);
 
 /* *ret_absent: there is no such name now, as far as is known. */
-uint64_t nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes, bool *ret_absent);
+uint64_t nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes,
+                           bool *ret_absent);
 /* state: what is so now, if nobody else changed it. */
-void nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_t begun, bool makes, bool known, enum nlc_state state);
+void nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_t begun,
+                     bool makes, bool known, enum nlc_state state);
 
 void nlc_name_changed (xlator_t *this, const inode_t *parent, const char *name);
 void nlc_directory_changed (xlator_t *this, const inode_t *parent);
@@ -141,13 +142,7 @@ bool nlc_is_whole (xlator_t *this, const inode_t *directory);
 void nlc_local_drop (xlator_t *this, void *local);
 extern lookup_fop nlc_lookup;
 extern getxattr_fop nlc_getxattr;
-extern create_fop nlc_create;
-extern mknod_fop nlc_mknod;
-extern mkdir_fop nlc_mkdir;
-extern symlink_fop nlc_symlink;
-extern link_fop nlc_link;
-extern unlink_fop nlc_unlink;
-extern rmdir_fop nlc_rmdir;
-extern rename_fop nlc_rename;
+every_fop nlc_every;
+every_cbk nlc_every_cbk;
 
 #endif

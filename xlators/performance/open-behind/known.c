@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who would be let in. Storage decides that when an open gets there; one that is answered before has to come to the same. So it is only for
+ * Who would be let in. Storage decides that when an open gets there; one that is answered before
+ * has to come to the same. So it is only for
  *
- *   the superuser, and the owner where his bits say so: by attributes that storage answered with the inode, by lookup or readdirp;
+ *   the superuser, and the owner where his bits say so: by attributes that storage answered with
+ *       the inode, by lookup or readdirp;
  *   who has opened the file to read before, and has the same groups.
  *
- * Everybody else, whom an access control list may let in or not, is opened for at once. All that is forgotten when something begins that may
- * change it, and what was asked before that had ended isn't believed. What is changed behind the mount comes as an error of the first
- * operation that needs the open.
+ * Everybody else, whom an access control list may let in or not, is opened for at once. All that is
+ * forgotten when something begins that may change it, and what was asked before that had ended
+ * isn't believed. What is changed behind the mount comes as an error of the first operation that
+ * needs the open.
  */
 #include "open-behind.h"
 
@@ -18,7 +21,7 @@ static lookup_cbk ob_lookup_cbk;
 static readdirp_cbk ob_readdirp_cbk;
 static create_cbk ob_create_cbk;
 
-/* --- what changes it ---------------------------------------------------------------------------- */
+/* --- what changes it -------------------------------------------------------------------------- */
 
 void
 ob_callers_clear (struct ob_inode *obi)
@@ -73,7 +76,7 @@ ob_change_end (xlator_t *this, struct ob_inode *obi)
     pthread_mutex_unlock (lock);
 }
 
-/* --- what is known ------------------------------------------------------------------------------ */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 static bool
 is_so_still (xlator_t *this, const struct ob_inode *obi, uint64_t asked)
@@ -100,7 +103,8 @@ ob_is_let_in_locked (xlator_t *this, const struct ob_inode *obi, const struct st
     return is_remembered_locked (obi, caller);
 }
 
-/* Does it differ in what decides about rights, or in anything that may: an access control list is only seen to change by the ctime. */
+/* Does it differ in what decides about rights, or in anything that may: an access control list is
+ * only seen to change by the ctime. */
 static bool
 differs_locked (const struct ob_inode *obi, const struct iatt *buf)
 {
@@ -158,8 +162,8 @@ ob_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-ob_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
-               struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+ob_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
     if (op_ret >= 0)
         know_inode (this, inode, buf, ((struct ob_local *) frame->local)->clock);
@@ -167,7 +171,8 @@ ob_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 }
 
 void
-ob_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+ob_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             dict_t *xdata)
 {
     struct ob_local *local = frame_local_new (frame, sizeof *local);
 
@@ -176,8 +181,8 @@ ob_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 }
 
 static void
-ob_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                 dict_t *xdata)
+ob_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     for (const gf_dirent_t *entry = entries; entry; entry = entry->next)
         know_inode (this, entry->inode, &entry->d_stat, ((struct ob_local *) frame->local)->clock);
@@ -186,17 +191,20 @@ ob_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 
 /* What it opens is open: whoever comes next may be answered early. */
 void
-ob_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t umask, fd_t *fd, dict_t *xdata)
+ob_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+           mode_t umask, fd_t *fd, dict_t *xdata)
 {
     struct ob_local *local = frame_local_new (frame, sizeof *local);
 
     local->clock = ob_clock (this);
-    STACK_WIND (frame, ob_create_cbk, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
+    STACK_WIND (frame, ob_create_cbk, FIRST_CHILD (this), create, loc, flags, mode, umask, fd,
+                xdata);
 }
 
 static void
-ob_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
-               struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+ob_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               fd_t *fd, inode_t *inode, struct iatt *buf, struct iatt *preparent,
+               struct iatt *postparent, dict_t *xdata)
 {
     if (op_ret >= 0)
         know_inode (this, inode, buf, ((struct ob_local *) frame->local)->clock);

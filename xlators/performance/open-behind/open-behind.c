@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/open-behind: answers an open at once, and has it done when something needs it. open-behind.h lists its files.
+ * performance/open-behind: answers an open at once, and has it done when something needs it.
+ * open-behind.h lists its files.
  */
 #include "open-behind.h"
 
@@ -11,7 +12,8 @@ static const struct xlator_option ob_options[] = {
         OPTION_FIELD (ob_private_t, lazy),
         .value = "yes",
         .online = true,
-        .help = "an open is sent when a later request needs it, or never; no: it is sent as soon as it was answered",
+        .help = "an open is sent when a later request needs it, or never; no: it is sent as soon "
+                "as it was answered",
     },
     {
         .key = { "read-after-open" },
@@ -19,7 +21,8 @@ static const struct xlator_option ob_options[] = {
         .value = "yes",
         .online = true,
         .inert = true,
-        .help = "a read always waits for the open: storage reads no file that the caller has not opened",
+        .help = "a read always waits for the open: storage reads no file that the caller has not "
+                "opened",
     },
     {
         .key = { "use-anonymous-fd" },
@@ -39,7 +42,7 @@ static const struct xlator_option ob_options[] = {
     {},
 };
 
-/* --- what is kept with an inode ------------------------------------------------------------------ */
+/* --- what is kept with an inode --------------------------------------------------------------- */
 
 struct ob_inode *
 ob_inode_get (xlator_t *this, inode_t *inode)
@@ -48,27 +51,29 @@ ob_inode_get (xlator_t *this, inode_t *inode)
 }
 
 static void
-ob_inode_free (struct ob_inode *obi)
+ob_inode_free (void *made)
 {
+    struct ob_inode *obi = made;
+
     ob_callers_clear (obi);
     pthread_mutex_destroy (&obi->lock);
     g_free (obi);
 }
 
+static void *
+ob_inode_new (xlator_t *this, inode_t *inode)
+{
+    struct ob_inode *obi = g_new0 (struct ob_inode, 1);
+
+    pthread_mutex_init (&obi->lock, NULL);
+    g_queue_init (&obi->pending);
+    return obi;
+}
+
 struct ob_inode *
 ob_inode_make (xlator_t *this, inode_t *inode)
 {
-    struct ob_inode *obi = inode_ctx_get (inode, this), *there;
-
-    if (obi)
-        return obi;
-    obi = g_new0 (struct ob_inode, 1);
-    pthread_mutex_init (&obi->lock, NULL);
-    g_queue_init (&obi->pending);
-    there = inode_ctx_set (inode, this, obi);
-    if (there != obi)
-        ob_inode_free (obi);
-    return there;
+    return inode_ctx_make (inode, this, ob_inode_new, ob_inode_free);
 }
 
 /* Each fd holds its inode, so none waits any more. */
@@ -81,7 +86,7 @@ ob_forget (xlator_t *this, inode_t *inode)
         ob_inode_free (obi);
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static int
 ob_init (xlator_t *this)
@@ -142,12 +147,13 @@ ob_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->lock);
 }
 
-/* --- dumps -------------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 dump_number (GString *out, const char *key, const uint64_t *value)
 {
-    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
+                            __atomic_load_n (value, __ATOMIC_RELAXED));
 }
 
 static void
@@ -163,7 +169,8 @@ ob_dump (xlator_t *this, GString *out)
     dump_number (out, "failed_later", &priv->count.failed);
     dump_number (out, "attributes_without_open", &priv->count.stats);
     dump_number (out, "closed_without_open", &priv->count.closes);
-    g_string_append_printf (out, "on_their_way=%u\n", __atomic_load_n (&priv->sent, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "on_their_way=%u\n",
+                            __atomic_load_n (&priv->sent, __ATOMIC_RELAXED));
 }
 
 static void
@@ -174,8 +181,8 @@ ob_dump_inode (xlator_t *this, inode_t *inode, GString *out)
     if (!obi)
         return;
     pthread_mutex_lock (&obi->lock);
-    g_string_append_printf (out, "pending=%u\nchanging=%u\nknown=%d\nlocked=%d\n", obi->pending.length, obi->view.under_way, obi->known,
-                            obi->locked);
+    g_string_append_printf (out, "pending=%u\nchanging=%u\nknown=%d\nlocked=%d\n",
+                            obi->pending.length, obi->view.under_way, obi->known, obi->locked);
     pthread_mutex_unlock (&obi->lock);
 }
 
@@ -201,7 +208,10 @@ ob_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
     const unsigned sent = __atomic_load_n (&ob_priv (this)->sent, __ATOMIC_RELAXED);
 
     if (sent > 0)
-        g_string_append_printf (out, "an open of the file that was answered before it was done, and is on its way (%u are)", sent);
+        g_string_append_printf (
+            out,
+            "an open of the file that was answered before it was done, and is on its way (%u are)",
+            sent);
 }
 
 static void
@@ -209,11 +219,13 @@ explain_inode (struct ob_inode *obi, GString *out)
 {
     pthread_mutex_lock (&obi->lock);
     if (obi->pending.length > 0)
-        g_string_append_printf (out, "%u opens of it are answered and not done\n", obi->pending.length);
+        g_string_append_printf (out, "%u opens of it are answered and not done\n",
+                                obi->pending.length);
     if (obi->locked)
         g_string_append (out, "somebody locked it: each open goes to storage at once\n");
     else if (!obi->known || obi->view.under_way)
-        g_string_append (out, "it was changed, or not looked up since: the next open goes to storage at once\n");
+        g_string_append (
+            out, "it was changed, or not looked up since: the next open goes to storage at once\n");
     pthread_mutex_unlock (&obi->lock);
 }
 
@@ -226,8 +238,12 @@ ob_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append (out, "does nothing with it: it answers opens of files\n");
         return;
     }
-    g_string_append_printf (out, "answers an open to read at once, where storage would let the caller in, and sends it %s (lazy-open)\n",
-                            __atomic_load_n (&ob_priv (this)->lazy, __ATOMIC_RELAXED) ? "when something needs it" : "right after that");
+    g_string_append_printf (out,
+                            "answers an open to read at once, where storage would let the caller "
+                            "in, and sends it %s (lazy-open)\n",
+                            __atomic_load_n (&ob_priv (this)->lazy, __ATOMIC_RELAXED)
+                                ? "when something needs it"
+                                : "right after that");
     if (obi)
         explain_inode (obi, out);
 }
@@ -267,6 +283,9 @@ const struct xlator_api xlator_api = {
     .every_ops = OB_CHANGING | OB_LOCKING | OB_USING,
     .every_cbk = ob_every_cbk,
     .cbks = { .forget = ob_forget, .release = ob_release },
-    .dumpops = { .priv = ob_dump, .inodectx = ob_dump_inode, .fdctx = ob_dump_fd, .waits_for = ob_waits_for, .explain = ob_explain },
+    .dumpops = {
+        .priv = ob_dump, .inodectx = ob_dump_inode, .fdctx = ob_dump_fd, .waits_for = ob_waits_for,
+        .explain = ob_explain,
+    },
     .passthrough = { .view = ob_view },
 };

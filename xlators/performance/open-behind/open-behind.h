@@ -4,17 +4,37 @@
  *
  *   open-behind.c   options, beginning and end, dumps
  *   open.c          an open: answered at once, or passed through; sent when somebody needs it
- *   order.c         what needs it: operations on the fd, and those on its inode after which the open could be refused
+ *   order.c         what needs it: operations on the fd, and those on its inode after which the
+ *                   open could be refused
  *   known.c         what is known of an inode, so that nobody is let in whom storage would refuse
  *
  * An open that was answered and not sent is a struct ob_fd in the fd's slot:
  *
- *   inode --ctx--> ob_inode --pending--> ob_fd, ob_fd, ...      answered, not done: of an fd whose open wasn't sent there is no reference
- *                                          |  blocked: who waits for it, once it was sent
+ *   inode --ctx--> ob_inode --pending--> ob_fd, ob_fd, ...   answered, not done; no reference of
+ *                                          |                 an fd whose open wasn't sent
+ *                                          blocked: calls that wait for it, once it was sent
  *
- *   OB_WAITING --something needs it--> OB_SENT --> OB_OPEN, or OB_FAILED: from then on all that is done with the fd fails so
+ *   OB_WAITING --something needs it--> OB_SENT --> OB_OPEN or OB_FAILED
+ *
+ * From OB_FAILED on every operation on the fd fails with that error.
  *
  * Locks: ob_inode.lock and private.lock, both leaves; nothing is wound or answered under them.
+ *
+ * Reasons:
+ *
+ * - Only an open to read is answered early, and only for callers whom storage has shown to admit:
+ *   the superuser, the owner by the mode, and callers that opened the file before. So open(2)
+ *   itself returns EACCES, ETXTBSY and EROFS, also without default_permissions, and execve of a
+ *   program that can't be read works. GlusterFS answers all opens but O_TRUNC, and the first read
+ *   fails.
+ * - The open is sent in a request of its own, as the caller that opened (struct stack_caller, kept
+ *   with the fd): the operation that needs it may be another caller's. Its error stays with the fd.
+ * - What may have opens refused counts in the inode from before it waits until it is answered, and
+ *   opens meanwhile pass through. So it waits for earlier opens, never for later ones, and an
+ *   answer that was asked for meanwhile isn't believed.
+ * - fds that wait are found by their inode without a reference, so that release comes:
+ *   fd_ref_living.
+ * - Attributes of an fd that waits are those of its inode, by stat: that needs no open.
  */
 #ifndef WINDLASS_OPEN_BEHIND_H
 #define WINDLASS_OPEN_BEHIND_H
@@ -30,7 +50,8 @@ typedef struct {
     bool lazy; /* option; atomic */
 
     struct change_clock clock; /* of what may have an open refused */
-    struct change_view any;    /* of that, what is about an inode that isn't known; written under lock */
+    struct change_view any;    /* of that, what is about an inode that isn't known; written under
+                                  lock */
 
     struct {
         uint64_t early, through, sent, spared, failed, stats, closes; /* atomic, for the dump */
@@ -59,7 +80,8 @@ struct ob_inode {
     GQueue pending;      /* lock: of struct ob_fd, OB_WAITING and OB_SENT */
     unsigned n_pending;  /* its length; atomic, written under lock */
     struct change_view view; /* lock: of operations after which an open could be refused */
-    bool locked;         /* lock: there was a record lock, or flock; from then on no open is answered early, since closes count */
+    bool locked;         /* lock: there was a record lock, or flock; from then on no open is
+                            answered early, since closes count */
 
     /* What storage said of it, as far as it decides about opens; lock. */
     bool known;
@@ -67,7 +89,8 @@ struct ob_inode {
     uint32_t uid, mode;
     int64_t ctime;
     uint32_t ctime_nsec;
-    struct stack_caller *callers[OB_CALLERS]; /* who opened it to read since it changed last, the latest first; NULL: none */
+    struct stack_caller *callers[OB_CALLERS]; /* who opened it to read since it changed last, the
+                                                 latest first; NULL: none */
 };
 
 /* Kept with a request until its answer; what isn't needed is NULL. */
@@ -103,7 +126,8 @@ ob_priv (const xlator_t *this)
 
 void ob_local_drop (xlator_t *this, void *local);
 
-#define OB_COUNT(this_, field_) __atomic_add_fetch (&ob_priv (this_)->count.field_, 1, __ATOMIC_RELAXED)
+#define OB_COUNT(this_, field_) \
+    __atomic_add_fetch (&ob_priv (this_)->count.field_, 1, __ATOMIC_RELAXED)
 
 struct ob_inode *ob_inode_get (xlator_t *this, inode_t *inode);  /* NULL: none, or inode is NULL */
 struct ob_inode *ob_inode_make (xlator_t *this, inode_t *inode); /* never NULL */
@@ -139,7 +163,8 @@ void ob_wait_for (struct ob_fd *obf, struct ob_waiter *waiter, struct ob_work *w
 /* The same for all opens of the inode. */
 void ob_wait_for_all (struct ob_inode *obi, struct ob_waiter *waiter, struct ob_work *work);
 
-/* Sends what is to be sent, and lets go on what can. Without locks; nothing of the caller's may be needed afterwards. */
+/* Sends what is to be sent, and lets go on what can. Without locks; nothing of the caller's may be
+ * needed afterwards. */
 void ob_run (xlator_t *this, struct ob_work *work);
 
 /* --- order.c --- */
@@ -153,18 +178,15 @@ flush_fop ob_flush;
 
 /* After which a file that could be opened before may no longer be. */
 #define OB_CHANGING                                                                                \
-    (OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rename) | OPSET_OF (FOP_truncate)                       \
-     | OPSET_OF (FOP_ftruncate) | OPSET_OF (FOP_setattr) | OPSET_OF (FOP_fsetattr)                 \
-     | OPSET_OF (FOP_setxattr) | OPSET_OF (FOP_fsetxattr) | OPSET_OF (FOP_removexattr)             \
-     | OPSET_OF (FOP_fremovexattr) | OPSET_OF (FOP_ioctl))
+    (OPS_CHANGE_XATTRS | OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rename) | OPSET_OF (FOP_truncate)   \
+     | OPSET_OF (FOP_ftruncate))
 
-#define OB_LOCKING (OPSET_OF (FOP_lk) | OPSET_OF (FOP_flock))
+#define OB_LOCKING OPS_CHANGE_LOCKS
 
 /* All others that need an fd that is open. */
 #define OB_USING                                                                                   \
-    (OPSET_OF (FOP_fsync) | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_fallocate)                    \
-     | OPSET_OF (FOP_discard) | OPSET_OF (FOP_zerofill) | OPSET_OF (FOP_seek)                      \
-     | OPSET_OF (FOP_copy_file_range) | OPSET_OF (FOP_poll))
+    (OPS_CHANGE_DATA | OPSET_OF (FOP_fsync) | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_seek)       \
+     | OPSET_OF (FOP_poll))
 
 /* --- known.c --- */
 
@@ -172,7 +194,8 @@ lookup_fop ob_lookup;
 readdirp_fop ob_readdirp;
 create_fop ob_create;
 
-/* An operation that may have opens of the inode refused begins, or has ended; NULL: which inode isn't known. */
+/* An operation that may have opens of the inode refused begins, or has ended; NULL: which inode
+ * isn't known. */
 void ob_change_begin (xlator_t *this, struct ob_inode *obi);
 void ob_change_end (xlator_t *this, struct ob_inode *obi);
 
@@ -180,7 +203,8 @@ void ob_change_end (xlator_t *this, struct ob_inode *obi);
 void ob_unknow (xlator_t *this, struct ob_inode *obi);
 
 /* Would storage let him open the file to read, as far as is known? Under obi->lock. */
-bool ob_is_let_in_locked (xlator_t *this, const struct ob_inode *obi, const struct stack_caller *caller);
+bool
+ob_is_let_in_locked (xlator_t *this, const struct ob_inode *obi, const struct stack_caller *caller);
 
 /* Storage let him, who asked at that clock. Takes caller over. */
 void ob_let_in (xlator_t *this, struct ob_inode *obi, struct stack_caller *caller, uint64_t clock);

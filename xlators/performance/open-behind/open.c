@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An open to read is answered at once, where it is known that storage would let the caller in, and sent when something needs it. It then
- * goes down in a request of its own, as the one who opened. What needs it waits meanwhile; when the file is closed before, nothing is sent
- * at all.
+ * An open to read is answered at once, where it is known that storage would let the caller in, and
+ * sent when something needs it. It then goes down in a request of its own, as the one who opened.
+ * What needs it waits meanwhile; when the file is closed before, nothing is sent at all.
  *
- * An open to write, to truncate, or with a flag that storage alone can judge (O_DIRECT, O_NOATIME, O_DIRECTORY, O_NONBLOCK because of
- * leases) goes down at once: ETXTBSY, EROFS, EPERM are its to say, and who writes needs it soon.
+ * An open to write, to truncate, or with a flag that storage alone can judge (O_DIRECT, O_NOATIME,
+ * O_DIRECTORY, O_NONBLOCK because of leases) goes down at once: ETXTBSY, EROFS, EPERM are its to
+ * say, and who writes needs it soon.
  */
 #include "open-behind.h"
 
 static open_cbk ob_open_cbk;
 static open_cbk ob_sent_cbk;
 
-/* Named one by one, as the kernel sends flags of its own, such as its O_LARGEFILE, which the C library has as 0. */
-#define STORAGES_FLAGS                                                                             \
-    (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_NONBLOCK | O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOATIME | O_PATH | O_TMPFILE)
+/* Named one by one, as the kernel sends flags of its own, such as its O_LARGEFILE, which the C
+ * library has as 0. */
+#define STORAGES_FLAGS \
+    (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_NONBLOCK | O_ASYNC | O_DIRECT | O_DIRECTORY \
+     | O_NOATIME | O_PATH | O_TMPFILE)
 
-/* Opens that PARENT_DOWN waits for; nothing of the translator may be used after the last one less. */
+/* Opens that PARENT_DOWN waits for; nothing of the translator may be used after the last one
+ * less. */
 static void
 sent_count (xlator_t *this, int by)
 {
@@ -29,12 +33,13 @@ sent_count (xlator_t *this, int by)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* --- answered early ----------------------------------------------------------------------------- */
+/* --- answered early --------------------------------------------------------------------------- */
 
 static bool
 may_be_early (const loc_t *loc, uint32_t flags, const dict_t *xdata)
 {
-    return (flags & STORAGES_FLAGS) == O_RDONLY && !xdata && loc->inode && loc->inode->ia_type == IA_IFREG;
+    return (flags & STORAGES_FLAGS) == O_RDONLY && !xdata && loc->inode
+        && loc->inode->ia_type == IA_IFREG;
 }
 
 static struct ob_fd *
@@ -42,7 +47,9 @@ ob_fd_new (struct ob_inode *obi, fd_t *fd, uint32_t flags, struct stack_caller *
 {
     struct ob_fd *obf = g_new0 (struct ob_fd, 1);
 
-    *obf = (struct ob_fd){ .fd = fd, .obi = obi, .flags = flags, .state = OB_WAITING, .caller = caller };
+    *obf = (struct ob_fd){
+        .fd = fd, .obi = obi, .flags = flags, .state = OB_WAITING, .caller = caller
+    };
     obf->place.data = obf;
     g_queue_init (&obf->blocked);
     return obf;
@@ -79,7 +86,8 @@ let_in (xlator_t *this, struct ob_inode *obi, fd_t *fd, uint32_t flags, struct s
 }
 
 static void
-open_through (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, struct stack_caller *caller)
+open_through (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd,
+              struct stack_caller *caller)
 {
     struct ob_local *local = frame_local_new (frame, sizeof *local);
 
@@ -91,16 +99,19 @@ open_through (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, f
 }
 
 static void
-ob_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+ob_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+             fd_t *fd, dict_t *xdata)
 {
     struct ob_local *local = frame->local;
 
     if (op_ret >= 0)
-        ob_let_in (this, ob_inode_make (this, local->first), g_steal_pointer (&local->caller), local->clock);
+        ob_let_in (this, ob_inode_make (this, local->first), g_steal_pointer (&local->caller),
+                   local->clock);
     STACK_UNWIND (open, frame, op_ret, op_errno, fd, xdata);
 }
 
-/* Answered, and then sent although nothing needs it yet. The request is over by then: PARENT_DOWN waits for what is counted. */
+/* Answered, and then sent although nothing needs it yet. The request is over by then: PARENT_DOWN
+ * waits for what is counted. */
 static void
 open_soon (call_frame_t *frame, xlator_t *this, struct ob_fd *obf)
 {
@@ -142,9 +153,10 @@ ob_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *
         open_soon (frame, this, obf);
 }
 
-/* --- sent --------------------------------------------------------------------------------------- */
+/* --- sent ------------------------------------------------------------------------------------- */
 
-/* One whose last reference is gone is about to be released, which waits for the lock: nobody needs it any more. */
+/* One whose last reference is gone is about to be released, which waits for the lock: nobody needs
+ * it any more. */
 static void
 send_locked (struct ob_fd *obf, struct ob_work *work)
 {
@@ -196,7 +208,8 @@ ob_send (xlator_t *this, struct ob_fd *obf)
     root->op = FOP_open;
     OB_COUNT (this, sent);
     sent_count (this, 1);
-    STACK_WIND_COOKIE (&root->frames[0], ob_sent_cbk, obf, FIRST_CHILD (this), open, &loc, obf->flags, obf->fd, NULL);
+    STACK_WIND_COOKIE (&root->frames[0], ob_sent_cbk, obf, FIRST_CHILD (this), open, &loc,
+                       obf->flags, obf->fd, NULL);
 }
 
 static void
@@ -217,7 +230,8 @@ sent_done (xlator_t *this, struct ob_fd *obf, int error, struct ob_work *work)
 
 /* Those that waited go on in the order in which they came. */
 static void
-ob_sent_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+ob_sent_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+             fd_t *fd, dict_t *xdata)
 {
     struct ob_fd *obf = cookie;
     struct ob_work work = OB_WORK_INIT;
@@ -253,7 +267,7 @@ ob_run (xlator_t *this, struct ob_work *work)
         waiter_unblock (waiter);
 }
 
-/* --- closed ------------------------------------------------------------------------------------- */
+/* --- closed ----------------------------------------------------------------------------------- */
 
 void
 ob_release (xlator_t *this, fd_t *fd)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What an open that was answered is sent for: whatever is done with its fd, but for attributes, which the inode has as well, and
- * closing; and what is done with its inode after which it could be refused, or that has to know of every fd: that waits until all opens of the
- * inode that were answered are done.
+ * What an open that was answered is sent for: whatever is done with its fd, but for attributes,
+ * which the inode has as well, and closing; and what is done with its inode after which it could be
+ * refused, or that has to know of every fd: that waits until all opens of the inode that were
+ * answered are done.
  */
 #include "open-behind.h"
 
 static stat_cbk ob_fstat_cbk;
 
-/* --- waiting ------------------------------------------------------------------------------------ */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static int
 error_of (const struct ob_fd *obf)
@@ -16,9 +17,11 @@ error_of (const struct ob_fd *obf)
     return obf && ob_state (obf) == OB_FAILED ? obf->error : 0;
 }
 
-/* Sends the opens, and has the stub go on when they are done. NULL stands for one without memory. */
+/* Sends the opens, and has the stub go on when they are done. NULL stands for one without
+ * memory. */
 static void
-wait_for_two (call_frame_t *frame, xlator_t *this, call_stub_t *stub, struct ob_fd *obf, struct ob_fd *other)
+wait_for_two (call_frame_t *frame, xlator_t *this, call_stub_t *stub, struct ob_fd *obf,
+              struct ob_fd *other)
 {
     struct ob_work work = OB_WORK_INIT;
     struct ob_waiter *waiter;
@@ -36,10 +39,11 @@ wait_for_two (call_frame_t *frame, xlator_t *this, call_stub_t *stub, struct ob_
     ob_run (this, &work);
 }
 
-/* --- data --------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 void
-ob_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+ob_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
+          dict_t *xdata)
 {
     struct ob_fd *obf = ob_fd_get (this, fd);
 
@@ -48,24 +52,29 @@ ob_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offs
     else if (error_of (obf))
         frame_fail (frame, obf->error);
     else
-        wait_for_two (frame, this, fop_readv_stub (frame, ob_readv, fd, size, offset, flags, xdata), obf, NULL);
+        wait_for_two (frame, this, fop_readv_stub (frame, ob_readv, fd, size, offset, flags, xdata),
+                      obf, NULL);
 }
 
 void
-ob_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-           struct iobref *iobref, dict_t *xdata)
+ob_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+           off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
     struct ob_fd *obf = ob_fd_get (this, fd);
 
     if (ob_is_open (obf))
-        STACK_WIND_TAIL (frame, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref, xdata);
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), writev, fd, vector, count, offset, flags,
+                         iobref, xdata);
     else if (error_of (obf))
         frame_fail (frame, obf->error);
     else
-        wait_for_two (frame, this, fop_writev_stub (frame, ob_writev, fd, vector, count, offset, flags, iobref, xdata), obf, NULL);
+        wait_for_two (frame, this,
+                      fop_writev_stub (frame, ob_writev, fd, vector, count, offset, flags, iobref,
+                                       xdata),
+                      obf, NULL);
 }
 
-/* --- attributes and closing ---------------------------------------------------------------------- */
+/* --- attributes and closing ------------------------------------------------------------------- */
 
 void
 ob_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
@@ -87,13 +96,14 @@ ob_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-ob_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-              dict_t *xdata)
+ob_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *buf, dict_t *xdata)
 {
     STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
 }
 
-/* Whoever has locks on the file has all its opens sent, so that here is nobody whose locks would go with this. */
+/* Whoever has locks on the file has all its opens sent, so that here is nobody whose locks would go
+ * with this. */
 void
 ob_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
@@ -111,7 +121,7 @@ ob_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
     }
 }
 
-/* --- all others --------------------------------------------------------------------------------- */
+/* --- all others ------------------------------------------------------------------------------- */
 
 void
 ob_local_drop (xlator_t *this, void *data)
@@ -129,7 +139,8 @@ may_be_file (const inode_t *inode)
     return inode->ia_type == IA_IFREG || inode->ia_type == IA_INVAL;
 }
 
-/* What a name stands for, with a reference; NULL: something that isn't known, *ret_any, or nothing that is ever opened. */
+/* What a name stands for, with a reference; NULL: something that isn't known, *ret_any, or nothing
+ * that is ever opened. */
 static inode_t *
 named (const loc_t *loc, bool *ret_any)
 {
@@ -187,7 +198,8 @@ tell_end (xlator_t *this, struct ob_local *local)
         ob_change_end (this, NULL);
 }
 
-/* A close drops all locks that its owner has, also those that he took by another fd: so from now on each is to be seen below. */
+/* A close drops all locks that its owner has, also those that he took by another fd: so from now on
+ * each is to be seen below. */
 static struct ob_inode *
 lock_begin (const struct call *call)
 {

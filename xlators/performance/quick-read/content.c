@@ -5,16 +5,17 @@
 #define TICK 10000000    /* nanoseconds that clock_roughly may be behind */
 #define UNSETTLED 1      /* seconds that younger content is served, at most */
 
-/* --- time --------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 struct qr_stamp
 qr_stamp_now (xlator_t *this)
 {
-    return (struct qr_stamp){ .asked = change_clock_now (&qr_priv (this)->clock), .at = clock_now () };
+    return (struct qr_stamp){ .asked = change_clock_now (&qr_priv (this)->clock),
+                              .at = clock_now () };
 }
 
-/* Two changes that the times of a file don't tell apart: content that is as young as that is valid for a moment, but no longer because a later
- * answer has the same times. */
+/* Two changes that the times of a file don't tell apart: content that is as young as that is valid
+ * for a moment, but no longer because a later answer has the same times. */
 static bool
 is_settled (const struct iatt *buf, const struct qr_stamp *asked)
 {
@@ -27,16 +28,21 @@ is_settled (const struct iatt *buf, const struct qr_stamp *asked)
 static struct qr_stamp
 stamp_of (const struct iatt *buf, const struct qr_stamp *asked)
 {
-    return (struct qr_stamp){ .size = buf->ia_size, .mtime = buf->ia_mtime, .mtime_nsec = buf->ia_mtime_nsec,
-                              .ctime = buf->ia_ctime, .ctime_nsec = buf->ia_ctime_nsec,
-                              .asked = asked->asked, .at = asked->at, .settled = is_settled (buf, asked) };
+    return (struct qr_stamp){ .size = buf->ia_size,
+                              .mtime = buf->ia_mtime,
+                              .mtime_nsec = buf->ia_mtime_nsec,
+                              .ctime = buf->ia_ctime,
+                              .ctime_nsec = buf->ia_ctime_nsec,
+                              .asked = asked->asked,
+                              .at = asked->at,
+                              .settled = is_settled (buf, asked) };
 }
 
 static bool
 same_file (const struct qr_stamp *a, const struct qr_stamp *b)
 {
-    return a->size == b->size && a->mtime == b->mtime && a->mtime_nsec == b->mtime_nsec && a->ctime == b->ctime
-           && a->ctime_nsec == b->ctime_nsec;
+    return a->size == b->size && a->mtime == b->mtime && a->mtime_nsec == b->mtime_nsec
+        && a->ctime == b->ctime && a->ctime_nsec == b->ctime_nsec;
 }
 
 int64_t
@@ -44,9 +50,11 @@ qr_valid_for_locked (xlator_t *this, const struct qr_inode *qri)
 {
     const int64_t seconds = __atomic_load_n (&qr_priv (this)->timeout, __ATOMIC_RELAXED);
 
-    if (seconds == 0) /* what clock_roughly gives may be further behind, where a processor is taken away */
+    if (seconds == 0) /* what clock_roughly gives may be further behind, where a processor is taken
+                         away */
         return 0;
-    return qri->checked + (qri->stamp.settled ? seconds : MIN (seconds, UNSETTLED)) * 1000000000 - clock_roughly () - TICK;
+    return qri->checked + (qri->stamp.settled ? seconds : MIN (seconds, UNSETTLED)) * 1000000000
+         - clock_roughly () - TICK;
 }
 
 /* Nothing that came down here has changed the file since. */
@@ -56,7 +64,7 @@ is_unchanged (xlator_t *this, const struct qr_inode *qri, uint64_t asked)
     return change_view_holds (&qri->view, asked) && change_view_holds (&qr_priv (this)->any, asked);
 }
 
-/* --- one file's ---------------------------------------------------------------------------------- */
+/* --- one file's ------------------------------------------------------------------------------- */
 
 void
 qr_content_unref (struct qr_content *content)
@@ -98,7 +106,8 @@ content_new (struct qr_inode *qri, const struct iovec *vector, int count)
 static uint64_t
 content_cost (const struct qr_content *content)
 {
-    return sizeof *content + sizeof *content->qri + (content->iobuf ? content->iobuf->size : content->size);
+    return sizeof *content + sizeof *content->qri
+         + (content->iobuf ? content->iobuf->size : content->size);
 }
 
 /* Out of the inode; the caller has its reference. */
@@ -133,7 +142,8 @@ qr_evict (struct lru_entry *gone)
     struct lru_entry *entry;
 
     while ((entry = lru_next (&gone))) {
-        struct qr_content *content = (struct qr_content *) ((char *) entry - offsetof (struct qr_content, entry));
+        struct qr_content *content = (struct qr_content *) ((char *) entry
+                                                            - offsetof (struct qr_content, entry));
         struct qr_inode *qri = content->qri;
         struct qr_content *its = NULL;
 
@@ -148,7 +158,7 @@ qr_evict (struct lru_entry *gone)
     }
 }
 
-/* --- kept, dropped ------------------------------------------------------------------------------- */
+/* --- kept, dropped ---------------------------------------------------------------------------- */
 
 int
 qr_class (xlator_t *this, inode_t *inode, loc_t *loc)
@@ -164,10 +174,11 @@ qr_class (xlator_t *this, inode_t *inode, loc_t *loc)
     return priorities_class (priv->priorities, path);
 }
 
-/* It is in the lru before it is in the inode: so whoever takes it out of the inode can take it out there. */
+/* It is in the lru before it is in the inode: so whoever takes it out of the inode can take it out
+ * there. */
 void
-qr_keep (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked, const struct iatt *buf, int class,
-         const struct iovec *vector, int count)
+qr_keep (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked, const struct iatt *buf,
+         int class, const struct iovec *vector, int count)
 {
     const struct qr_stamp stamp = stamp_of (buf, asked);
     struct qr_content *content = content_new (qri, vector, count), *old = NULL;
@@ -176,10 +187,12 @@ qr_keep (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked, con
 
     if (!content)
         return;
-    gone = lru_add (&qr_priv (this)->lru, &content->entry, (unsigned) class, content_cost (content), &fits);
+    gone = lru_add (&qr_priv (this)->lru, &content->entry, (unsigned) class, content_cost (content),
+                    &fits);
     pthread_mutex_lock (&qri->lock);
-    kept = fits && is_unchanged (this, qri, asked->asked) && !(qri->content && qri->stamp.asked > asked->asked)
-           && __atomic_load_n (&content->entry.in, __ATOMIC_ACQUIRE);
+    kept = fits && is_unchanged (this, qri, asked->asked)
+        && !(qri->content && qri->stamp.asked > asked->asked)
+        && __atomic_load_n (&content->entry.in, __ATOMIC_ACQUIRE);
     if (kept) {
         old = take_content_locked (qri);
         if (!same_file (&qri->stamp, &stamp))
@@ -230,7 +243,8 @@ qr_drop_all (xlator_t *this)
 
 /* Older answers than what is kept say nothing about it. */
 void
-qr_validate (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked, const struct iatt *buf)
+qr_validate (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked,
+             const struct iatt *buf)
 {
     const struct qr_stamp stamp = stamp_of (buf, asked);
     struct qr_content *old = NULL;
@@ -252,7 +266,7 @@ qr_validate (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked,
     content_drop (this, old);
 }
 
-/* --- changes ------------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 static void
 change_any (xlator_t *this, bool begins)
@@ -304,7 +318,7 @@ qr_change_end (xlator_t *this, struct qr_inode *qri)
         change_any (this, false);
 }
 
-/* --- who may read --------------------------------------------------------------------------------- */
+/* --- who may read ----------------------------------------------------------------------------- */
 
 static bool
 is_reader_locked (const struct qr_inode *qri, const struct stack_caller *caller)
@@ -316,12 +330,14 @@ is_reader_locked (const struct qr_inode *qri, const struct stack_caller *caller)
 }
 
 void
-qr_reader_add (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked, struct stack_caller *caller)
+qr_reader_add (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked,
+               struct stack_caller *caller)
 {
     struct stack_caller *last = caller;
 
     pthread_mutex_lock (&qri->lock);
-    if (qri->content && is_unchanged (this, qri, asked->asked) && asked->at >= qri->stamp.at && !is_reader_locked (qri, caller)) {
+    if (qri->content && is_unchanged (this, qri, asked->asked) && asked->at >= qri->stamp.at
+        && !is_reader_locked (qri, caller)) {
         last = qri->readers[QR_READERS - 1];
         memmove (qri->readers + 1, qri->readers, (QR_READERS - 1) * sizeof qri->readers[0]);
         qri->readers[0] = caller;
@@ -333,7 +349,8 @@ qr_reader_add (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *aske
 static bool
 may_serve_locked (xlator_t *this, const struct qr_inode *qri)
 {
-    return qri->content && is_unchanged (this, qri, qri->stamp.asked) && qr_valid_for_locked (this, qri) > 0;
+    return qri->content && is_unchanged (this, qri, qri->stamp.asked)
+        && qr_valid_for_locked (this, qri) > 0;
 }
 
 bool

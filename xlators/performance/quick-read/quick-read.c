@@ -21,7 +21,8 @@ static const struct xlator_option qr_options[] = {
         .value = "128MB",
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory all files may take; the file that was not read for longest is dropped first",
+        .help = "how much memory all files may take; the file that was not read for longest is "
+                "dropped first",
     },
     {
         .key = { "cache-timeout" },
@@ -31,14 +32,16 @@ static const struct xlator_option qr_options[] = {
         .min = 0,
         .max = 31536000,
         .online = true,
-        .help = "for how many seconds after storage was asked a file is served from memory; a change behind the mount is seen after that",
+        .help = "for how many seconds after storage was asked a file is served from memory; a "
+                "change behind the mount is seen after that",
     },
     {
         .key = { "priority" },
         .type = OPTION_STRING,
         OPTION_FIELD (qr_private_t, priority),
         .check = priorities_check,
-        .help = "which files are kept longer, as \"*.html:3,*:1\"; those of 0, and those that no pattern matches, aren't kept",
+        .help = "which files are kept longer, as \"*.html:3,*:1\"; those of 0, and those that no "
+                "pattern matches, aren't kept",
     },
     {
         .key = { "quick-read-cache-invalidation" },
@@ -66,7 +69,7 @@ static const struct xlator_option qr_options[] = {
     {},
 };
 
-/* --- what is kept with an inode ------------------------------------------------------------------ */
+/* --- what is kept with an inode --------------------------------------------------------------- */
 
 struct qr_inode *
 qr_inode_get (xlator_t *this, inode_t *inode)
@@ -85,27 +88,36 @@ qr_inode_unref (struct qr_inode *qri)
     g_free (qri);
 }
 
+static void *
+qr_inode_new (xlator_t *this, inode_t *inode)
+{
+    struct qr_inode *qri = g_new0 (struct qr_inode, 1);
+
+    qri->refs = 1;
+    pthread_mutex_init (&qri->lock, NULL);
+    return qri;
+}
+
+static void
+qr_inode_drop (void *made)
+{
+    qr_inode_unref (made);
+}
+
 struct qr_inode *
 qr_inode_make (xlator_t *this, inode_t *inode)
 {
-    struct qr_inode *qri = inode_ctx_get (inode, this), *there;
-
-    if (qri)
-        return qri;
-    qri = g_new0 (struct qr_inode, 1);
-    qri->refs = 1;
-    pthread_mutex_init (&qri->lock, NULL);
-    there = inode_ctx_set (inode, this, qri);
-    if (there != qri)
-        qr_inode_unref (qri);
-    return there;
+    return inode_ctx_make (inode, this, qr_inode_new, qr_inode_drop);
 }
 
-/* What stays of an inode that was found lives as long as the one that was answered: the table or the caller has it. */
+/* What stays of an inode that was found lives as long as the one that was answered: the table or
+ * the caller has it. */
 struct qr_inode *
 qr_inode_of_answer (xlator_t *this, inode_t *inode, const struct iatt *buf, bool make)
 {
-    g_autoptr (inode_t) known = gfid_is_null (&inode->gfid) ? inode_find (inode->table, &buf->ia_gfid) : inode_ref (inode);
+    g_autoptr (inode_t) known = gfid_is_null (&inode->gfid)
+                                  ? inode_find (inode->table, &buf->ia_gfid)
+                                  : inode_ref (inode);
 
     if (!known)
         known = inode_ref (inode);
@@ -133,7 +145,7 @@ qr_local_drop (xlator_t *this, void *data)
     fd_unref (local->fd);
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static int
 qr_init (xlator_t *this)
@@ -143,7 +155,8 @@ qr_init (xlator_t *this)
 
     pthread_mutex_init (&priv->lock, NULL);
     lru_init (&priv->lru, priv->cache_size);
-    priorities_parse (priv->priority, &priv->priorities, &problem); /* was checked when it was read */
+    /* was checked when it was read */
+    priorities_parse (priv->priority, &priv->priorities, &problem);
     priv->opens_lie = true;
     return 0;
 }
@@ -174,7 +187,8 @@ touches_below (const xlator_t *this)
     return touches;
 }
 
-/* Content comes with lookup only as storage has it: not where somebody in between would have changed it. */
+/* Content comes with lookup only as storage has it: not where somebody in between would have
+ * changed it. */
 static void
 look_below (xlator_t *this)
 {
@@ -223,12 +237,13 @@ qr_fini (xlator_t *this)
     dict_unref (priv->wanted);
 }
 
-/* --- dumps -------------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 dump_number (GString *out, const char *key, const uint64_t *value)
 {
-    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
+                            __atomic_load_n (value, __ATOMIC_RELAXED));
 }
 
 static void
@@ -237,7 +252,8 @@ qr_dump (xlator_t *this, GString *out)
     qr_private_t *priv = this->private;
 
     dump_number (out, "max_file_size", &priv->max_size);
-    g_string_append_printf (out, "cache_timeout=%lld\n", (long long) __atomic_load_n (&priv->timeout, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "cache_timeout=%lld\n",
+                            (long long) __atomic_load_n (&priv->timeout, __ATOMIC_RELAXED));
     dump_number (out, "total_files_cached", &priv->lru.count);
     dump_number (out, "total_cache_used", &priv->lru.bytes);
     dump_number (out, "cache-hit", &priv->count.hits);
@@ -269,10 +285,11 @@ explain_content (xlator_t *this, struct qr_inode *qri, GString *out)
 {
     pthread_mutex_lock (&qri->lock);
     if (qri->content && qr_valid_for_locked (this, qri) > 0)
-        g_string_append_printf (out, "has it in memory, %zu bytes, for %.1f s more\n", qri->content->size,
-                                (double) qr_valid_for_locked (this, qri) / 1e9);
+        g_string_append_printf (out, "has it in memory, %zu bytes, for %.1f s more\n",
+                                qri->content->size, (double) qr_valid_for_locked (this, qri) / 1e9);
     else if (qri->content)
-        g_string_append (out, "has it in memory, and asks storage whether it is still so before it serves it\n");
+        g_string_append (
+            out, "has it in memory, and asks storage whether it is still so before it serves it\n");
     pthread_mutex_unlock (&qri->lock);
 }
 
@@ -291,10 +308,15 @@ qr_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append (out, "never remembers it (priority)\n");
         return;
     }
-    g_string_append_printf (out, "remembers it, once it was read, if it has at most %s (max-file-size), and serves it for %lld s (cache-timeout)\n",
+    g_string_append_printf (out,
+                            "remembers it, once it was read, if it has at most %s (max-file-size), "
+                            "and serves it for %lld s (cache-timeout)\n",
                             size, (long long) __atomic_load_n (&priv->timeout, __ATOMIC_RELAXED));
-    g_string_append_printf (out, "%s; not with O_DIRECT\n", priv->wanted ? "its content comes along when it is looked up"
-                            : "its content doesn't come along when it is looked up, as something below changes it");
+    g_string_append_printf (
+        out, "%s; not with O_DIRECT\n",
+        priv->wanted
+            ? "its content comes along when it is looked up"
+            : "its content doesn't come along when it is looked up, as something below changes it");
     if (qri)
         explain_content (this, qri, out);
 }

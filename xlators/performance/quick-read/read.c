@@ -2,9 +2,11 @@
 /*
  * Reading: served from what is kept, or passed on and learnt from.
  *
- * Nobody is served who couldn't open the file. An open that was answered isn't enough of a proof where it may be answered before it is done
- * (TOUCHES_OPENS below, as performance/open-behind has it): then it is either somebody who was let in before, since the file's ctime, or the
- * first read through the fd goes down, and its success is the proof. So in the slot of an fd is who opened it, until that is known.
+ * Nobody is served who couldn't open the file. An open that was answered isn't enough of a proof
+ * where it may be answered before it is done (TOUCHES_OPENS below, as performance/open-behind has
+ * it): then it is either somebody who was let in before, since the file's ctime, or the first read
+ * through the fd goes down, and its success is the proof. So in the slot of an fd is who opened it,
+ * until that is known.
  */
 #include "quick-read.h"
 
@@ -19,7 +21,7 @@ is_to_read (uint32_t flags)
     return (flags & O_ACCMODE) != O_WRONLY && !(flags & (O_DIRECT | O_PATH));
 }
 
-/* --- open --------------------------------------------------------------------------------------- */
+/* --- open ------------------------------------------------------------------------------------- */
 
 void
 qr_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
@@ -27,7 +29,8 @@ qr_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *
     struct qr_inode *qri = qr_inode_get (this, loc->inode);
     struct qr_local *local;
 
-    if (!(flags & O_TRUNC) && (!is_to_read (flags) || !loc->inode || loc->inode->ia_type != IA_IFREG)) {
+    if (!(flags & O_TRUNC)
+        && (!is_to_read (flags) || !loc->inode || loc->inode->ia_type != IA_IFREG)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), open, loc, flags, fd, xdata);
         return;
     }
@@ -59,7 +62,8 @@ opened (xlator_t *this, struct qr_local *local, fd_t *fd)
 }
 
 static void
-qr_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+qr_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+             fd_t *fd, dict_t *xdata)
 {
     struct qr_local *local = frame->local;
 
@@ -80,7 +84,7 @@ qr_release (xlator_t *this, fd_t *fd)
     fd_ctx_set (fd, this, NULL);
 }
 
-/* --- served ------------------------------------------------------------------------------------- */
+/* --- served ----------------------------------------------------------------------------------- */
 
 /* Bytes from offset on, at most size, in a buffer that nobody changes; NULL when memory is out. */
 static struct iobref *
@@ -121,7 +125,7 @@ serve (call_frame_t *frame, xlator_t *this, struct qr_inode *qri, size_t size, o
     return true;
 }
 
-/* --- passed on ---------------------------------------------------------------------------------- */
+/* --- passed on -------------------------------------------------------------------------------- */
 
 /* It may bring all of the file, say whether what is kept is valid, or prove that the fd is open. */
 static bool
@@ -133,13 +137,15 @@ is_to_learn (xlator_t *this, fd_t *fd, const struct qr_inode *qri, off_t offset)
 }
 
 void
-qr_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+qr_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
+          dict_t *xdata)
 {
     struct qr_inode *qri = qr_inode_get (this, fd->inode);
     const bool cached = is_to_read (fd->flags) && !(flags & O_DIRECT) && !xdata && offset >= 0;
     struct qr_local *local;
 
-    if (cached && qr_has_content (qri) && fd_ctx_get (fd, this) == PROVED && serve (frame, this, qri, size, offset))
+    if (cached && qr_has_content (qri) && fd_ctx_get (fd, this) == PROVED
+        && serve (frame, this, qri, size, offset))
         return;
     if (!cached || !is_to_learn (this, fd, qri, offset)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
@@ -154,10 +160,12 @@ qr_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offs
 }
 
 static void
-learn (xlator_t *this, const struct qr_local *local, int32_t size, const struct iovec *vector, int count, const struct iatt *buf)
+learn (xlator_t *this, const struct qr_local *local, int32_t size, const struct iovec *vector,
+       int count, const struct iatt *buf)
 {
     inode_t *inode = local->fd->inode;
-    const bool whole = local->class != PRIORITY_UNCACHED && (uint64_t) size == buf->ia_size && buf->ia_size <= qr_priv (this)->max_size;
+    const bool whole = local->class != PRIORITY_UNCACHED && (uint64_t) size == buf->ia_size
+                    && buf->ia_size <= qr_priv (this)->max_size;
     struct qr_inode *qri = whole ? qr_inode_make (this, inode) : qr_inode_get (this, inode);
 
     if (whole)
@@ -174,8 +182,9 @@ prove (xlator_t *this, const struct qr_local *local)
     void *opener = fd_ctx_get (fd, this);
     struct qr_inode *qri = qr_inode_get (this, fd->inode);
 
-    if (!opener || opener == PROVED || !__atomic_compare_exchange_n (&fd->ctx[this->fd_slot], &opener, PROVED, false,
-                                                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (!opener || opener == PROVED
+        || !__atomic_compare_exchange_n (&fd->ctx[this->fd_slot], &opener, PROVED, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return;
     if (qr_has_content (qri))
         qr_reader_add (this, qri, &local->stamp, opener);
@@ -184,8 +193,9 @@ prove (xlator_t *this, const struct qr_local *local)
 }
 
 static void
-qr_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-              int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+qr_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+              dict_t *xdata)
 {
     const struct qr_local *local = frame->local;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Answers that tell of a file: lookup brings small content along, if asked; the others have attributes, by which what is kept is valid or not. */
+/* Answers that tell of a file: lookup brings small content along, if asked; the others have
+ * attributes, by which what is kept is valid or not. */
 #include "quick-read.h"
 
 static lookup_cbk qr_lookup_cbk;
@@ -19,21 +20,25 @@ local_new (call_frame_t *frame, xlator_t *this)
 static void
 see (xlator_t *this, const struct qr_local *local, inode_t *inode, const struct iatt *buf)
 {
-    struct qr_inode *qri = inode && buf && buf->ia_type == IA_IFREG ? qr_inode_of_answer (this, inode, buf, false) : NULL;
+    struct qr_inode *qri = inode && buf && buf->ia_type == IA_IFREG
+                             ? qr_inode_of_answer (this, inode, buf, false)
+                             : NULL;
 
     if (qr_has_content (qri))
         qr_validate (this, qri, &local->stamp, buf);
 }
 
-/* --- lookup ------------------------------------------------------------------------------------- */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
-/* Not of what is kept, unless it is to go soon whatever attributes come; nor of what isn't a file. */
+/* Not of what is kept, unless it is to go soon whatever attributes come; nor of what isn't a
+ * file. */
 static bool
 wants_content (xlator_t *this, loc_t *loc, struct qr_local *local)
 {
     const qr_private_t *priv = this->private;
 
-    if (!priv->wanted || (loc->inode && loc->inode->ia_type != IA_INVAL && loc->inode->ia_type != IA_IFREG))
+    if (!priv->wanted
+        || (loc->inode && loc->inode->ia_type != IA_INVAL && loc->inode->ia_type != IA_IFREG))
         return false;
     if (qr_content_is_good (qr_inode_get (this, loc->inode)))
         return false;
@@ -72,18 +77,21 @@ qr_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-take (xlator_t *this, struct qr_local *local, inode_t *inode, const struct iatt *buf, const dict_t *xdata)
+take (xlator_t *this, struct qr_local *local, inode_t *inode, const struct iatt *buf,
+      const dict_t *xdata)
 {
     size_t size = 0;
     const void *bytes = dict_get (xdata, QR_CONTENT_KEY, &size);
     struct qr_inode *qri;
 
-    if (!bytes || size != buf->ia_size || size > qr_priv (this)->max_size || buf->ia_type != IA_IFREG) {
+    if (!bytes || size != buf->ia_size || size > qr_priv (this)->max_size
+        || buf->ia_type != IA_IFREG) {
         see (this, local, inode, buf);
         return;
     }
     qri = qr_inode_of_answer (this, inode, buf, true);
-    qr_keep (this, qri, &local->stamp, buf, local->class, &(struct iovec){ (void *) bytes, size }, 1);
+    qr_keep (this, qri, &local->stamp, buf, local->class, &(struct iovec){ (void *) bytes, size },
+             1);
     if (local->caller && qr_has_content (qri))
         qr_reader_add (this, qri, &local->stamp, g_steal_pointer (&local->caller));
 }
@@ -102,11 +110,12 @@ without_content (dict_t *xdata)
 }
 
 static void
-qr_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
-               struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+qr_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
     struct qr_local *local = frame->local;
-    const bool mine = op_ret >= 0 && local->asked && !local->given && dict_has (xdata, QR_CONTENT_KEY);
+    const bool mine = op_ret >= 0 && local->asked && !local->given
+                   && dict_has (xdata, QR_CONTENT_KEY);
     dict_t *less = mine ? without_content (xdata) : NULL;
 
     if (op_ret >= 0 && local->asked)
@@ -117,7 +126,7 @@ qr_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     dict_unref (less);
 }
 
-/* --- attributes --------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 void
 qr_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
@@ -131,8 +140,8 @@ qr_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-qr_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-             dict_t *xdata)
+qr_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+             struct iatt *buf, dict_t *xdata)
 {
     const struct qr_local *local = frame->local;
 
@@ -153,8 +162,8 @@ qr_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-qr_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-              dict_t *xdata)
+qr_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *buf, dict_t *xdata)
 {
     const struct qr_local *local = frame->local;
 
@@ -164,15 +173,16 @@ qr_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
 }
 
 void
-qr_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+qr_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             dict_t *xdata)
 {
     local_new (frame, this);
     STACK_WIND (frame, qr_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
 }
 
 static void
-qr_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                 dict_t *xdata)
+qr_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     for (const gf_dirent_t *entry = entries; entry; entry = entry->next)
         see (this, frame->local, entry->inode, &entry->d_stat);

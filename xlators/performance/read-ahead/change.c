@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changes a file, through whichever fd: its pages go when it comes, and none is asked for or served until it is done. */
+/* What changes a file, through whichever fd: its pages go when it comes, and none is asked for or
+ * served until it is done. */
 #include "read-ahead.h"
-
-static writev_cbk ra_writev_cbk;
-static open_cbk ra_open_cbk;
-static create_cbk ra_create_cbk;
 
 static void
 file_changes (xlator_t *this, struct ra_inode *inode)
@@ -31,142 +28,74 @@ attributes_change (xlator_t *this)
     __atomic_add_fetch (&ra_priv (this)->attributes, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Also where no page was ever read: one may be, before it is done. */
-static struct ra_inode *
-begin (xlator_t *this, inode_t *inode)
-{
-    struct ra_inode *rai = ra_inode_ref (ra_inode_make (this, inode));
+/* --- the bracket ------------------------------------------------------------------------------ */
 
-    attributes_change (this);
-    file_changes (this, rai);
-    return rai;
+/* Also where no page was ever read: one may be, before the change is done. Which file a create cuts
+ * off is known when it is done; until then no page of any is served. */
+static void
+begin (const struct call *call, struct change *change)
+{
+    struct ra_inode *rai = NULL;
+
+    if (change->what != CHANGES_LOCKS)
+        attributes_change (call->this);
+    if (!(change->what & CHANGES_DATA)) {
+        rai = change->what & CHANGES_LOCKS ? ra_inode_get (call->this, change->inode) : NULL;
+        change->own[0] = rai ? (uintptr_t) ra_inode_ref (rai) : 0;
+    } else if (change->inode) {
+        rai = ra_inode_ref (ra_inode_make (call->this, change->inode));
+        file_changes (call->this, rai);
+        change->own[0] = (uintptr_t) rai;
+    } else {
+        __atomic_add_fetch (&ra_priv (call->this)->blind, 1, __ATOMIC_ACQ_REL);
+    }
 }
 
-/* Takes the reference of begin. */
+/* A create that failed may have cut a file off before. */
 static void
-end (xlator_t *this, struct ra_inode *rai)
+create_end (const struct answer *answer, inode_t *inode)
 {
-    attributes_change (this);
-    file_changed (this, rai);
+    if (answer->op_ret < 0 || inode)
+        ra_invalidate (answer->this, inode);
+    __atomic_sub_fetch (&ra_priv (answer->this)->blind, 1, __ATOMIC_ACQ_REL);
+}
+
+/* A caller that has got a lock works together with others, which may have changed the file in the
+ * directory itself. */
+static void
+end (const struct answer *answer, struct change *change)
+{
+    struct ra_inode *rai = (struct ra_inode *) (uintptr_t) change->own[0];
+
+    if (change->what != CHANGES_LOCKS)
+        attributes_change (answer->this);
+    if (!rai && change->what & CHANGES_DATA)
+        create_end (answer, change->inode);
+    if (!rai)
+        return;
+    if (change->what & CHANGES_LOCKS)
+        file_changes (answer->this, rai);
+    file_changed (answer->this, rai);
     ra_inode_unref (rai);
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
-
-void
-ra_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-           struct iobref *iobref, dict_t *xdata)
-{
-    STACK_WIND_COOKIE (frame, ra_writev_cbk, begin (this, fd->inode), FIRST_CHILD (this), writev, fd, vector, count, offset,
-                       flags, iobref, xdata);
-}
-
-static void
-ra_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
-               struct iatt *postbuf, dict_t *xdata)
-{
-    end (this, cookie);
-    STACK_UNWIND (writev, frame, op_ret, op_errno, prebuf, postbuf, xdata);
-}
-
-/* --- cutting off with an open ------------------------------------------------------------------- */
-
-void
-ra_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
-{
-    if (flags & O_TRUNC && loc->inode)
-        STACK_WIND_COOKIE (frame, ra_open_cbk, begin (this, loc->inode), FIRST_CHILD (this), open, loc, flags, fd, xdata);
-    else
-        STACK_WIND_TAIL (frame, FIRST_CHILD (this), open, loc, flags, fd, xdata);
-}
-
-static void
-ra_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
-{
-    end (this, cookie);
-    STACK_UNWIND (open, frame, op_ret, op_errno, fd, xdata);
-}
-
-/* Which file a create cuts off is known when it is done. Until then no page of any is served. */
-void
-ra_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t umask, fd_t *fd, dict_t *xdata)
-{
-    if (flags & O_EXCL || !(flags & O_TRUNC)) {
-        STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
-        return;
-    }
-    __atomic_add_fetch (&ra_priv (this)->blind, 1, __ATOMIC_ACQ_REL);
-    STACK_WIND (frame, ra_create_cbk, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
-}
-
-/* One that failed may have cut it off before. */
-static void
-ra_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
-               struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
-{
-    inode_t *known = op_ret >= 0 && buf ? inode_find (inode->table, &buf->ia_gfid) : NULL;
-    struct ra_inode *rai = ra_inode_get (this, known);
-
-    attributes_change (this);
-    if (op_ret < 0) {
-        ra_invalidate (this, NULL);
-    } else if (rai) {
-        file_changes (this, rai);
-        file_changed (this, rai);
-    }
-    inode_unref (known);
-    __atomic_sub_fetch (&ra_priv (this)->blind, 1, __ATOMIC_ACQ_REL);
-    STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
-}
-
-/* --- all others --------------------------------------------------------------------------------- */
-
-/* NULL: it changes no bytes. */
-static struct ra_inode *
-begin_call (const struct call *call)
-{
-    const fd_t *fd = call->fd_out ? call->fd_out : call->fd;
-    inode_t *inode = fd ? fd->inode : call->loc->inode;
-    struct ra_inode *rai = ra_inode_get (call->this, inode);
-
-    if (opset_has (RA_DATA, call->op) && inode)
-        return begin (call->this, inode);
-    if (opset_has (RA_LOCKS, call->op))
-        return rai ? ra_inode_ref (rai) : NULL;
-    attributes_change (call->this);
-    return NULL;
-}
+static const struct change_bracket bracket = {
+    CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS | CHANGES_LOCKS, begin, end
+};
 
 void
 ra_every (const struct call *call)
 {
-    call_wind (call, FIRST_CHILD (call->this), begin_call (call));
-}
-
-/* Whoever has got a lock works together with others, who may have changed the file in the directory itself. Takes the reference. */
-static void
-lock_was_taken (xlator_t *this, struct ra_inode *rai)
-{
-    if (!rai)
-        return;
-    file_changes (this, rai);
-    file_changed (this, rai);
-    ra_inode_unref (rai);
+    change_bracket_call (&bracket, call);
 }
 
 void
 ra_every_cbk (const struct answer *answer)
 {
-    if (opset_has (RA_LOCKS, answer->op))
-        lock_was_taken (answer->this, answer->cookie);
-    else if (answer->cookie)
-        end (answer->this, answer->cookie);
-    else
-        attributes_change (answer->this);
-    answer_pass (answer);
+    change_bracket_answer (&bracket, answer);
 }
 
-/* --- closing, syncing --------------------------------------------------------------------------- */
+/* --- closing, syncing ------------------------------------------------------------------------- */
 
 /* Whoever does either isn't in the midst of reading. */
 static void
@@ -197,7 +126,7 @@ ra_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), fsync, fd, datasync, xdata);
 }
 
-/* --- behind our back ---------------------------------------------------------------------------- */
+/* --- behind our back -------------------------------------------------------------------------- */
 
 void
 ra_invalidate (xlator_t *this, inode_t *inode)

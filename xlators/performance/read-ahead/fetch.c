@@ -11,9 +11,10 @@ ra_window (const xlator_t *this)
     return RA_GET (this, page_size) * (size_t) RA_GET (this, page_count);
 }
 
-/* --- which -------------------------------------------------------------------------------------- */
+/* --- which ------------------------------------------------------------------------------------ */
 
-/* One read, be it the first of the file, makes as much again likely; several, four times as much. */
+/* One read, be it the first of the file, makes as much again likely; several, four times as
+ * much. */
 static size_t
 window_locked (const struct ra_file *file)
 {
@@ -35,24 +36,27 @@ target_locked (const struct ra_file *file, off_t end)
 }
 
 static bool
-ask_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, off_t offset, size_t size, GQueue *send)
+ask_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, off_t offset, size_t size,
+            GQueue *send)
 {
     struct ra_page *page = ra_page_new_locked (file, offset, size);
 
     if (!page)
         return false;
-    page->fd = fd_ref (fd);
-    page->root = stack_new_like (file->this, frame);
-    g_queue_push_tail (send, page);
+    RA_COUNT (file->this, fetched, 1);
+    page_new_request (&page->base, file->this, frame, fd, send);
     return true;
 }
 
-/* Pages end at multiples of their size. A part of one is asked for only when little is left of what was asked for before. */
+/* Pages end at multiples of their size. A part of one is asked for only when little is left of what
+ * was asked for before. */
 void
-ra_extend_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, off_t end, GQueue *send)
+ra_extend_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, off_t end,
+                  GQueue *send)
 {
     const struct ra_page *last = g_queue_peek_tail (&file->pages);
-    const off_t target = target_locked (file, end), page_size = (off_t) RA_GET (file->this, page_size);
+    const off_t target = target_locked (file, end),
+                page_size = (off_t) RA_GET (file->this, page_size);
     off_t next = last ? ra_page_end (last) : end;
 
     if (RA_GET (file->this, ending) || RA_GET (file->this, timeout) == 0)
@@ -71,64 +75,35 @@ ra_extend_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, off
     }
 }
 
-/* --- going -------------------------------------------------------------------------------------- */
+/* --- going ------------------------------------------------------------------------------------ */
 
 void
 ra_send (xlator_t *this, GQueue *send)
 {
-    struct ra_page *page;
-
-    while ((page = g_queue_pop_head (send))) {
-        RA_COUNT (this, fetched, 1);
-        stack_taken (page->root);
-        STACK_WIND_COOKIE (&page->root->frames[0], ra_page_cbk, page, FIRST_CHILD (this), readv, page->fd, page->size,
-                           page->offset, 0, NULL);
-    }
+    pages_send (this, send, ra_page_cbk);
 }
 
-/* --- coming ------------------------------------------------------------------------------------- */
-
-static void
-page_fill (struct ra_page *page, int32_t op_ret, const struct iovec *vector, int32_t count, const struct iatt *stbuf,
-           struct iobref *iobref)
-{
-    page->failed = op_ret < 0;
-    if (page->failed)
-        return;
-    page->got = MIN ((size_t) op_ret, page->size);
-    page->vector = g_memdup2 (vector, (gsize) count * sizeof *vector);
-    page->count = count;
-    page->iobref = iobref_ref (iobref);
-    page->has_stbuf = stbuf != NULL;
-    if (stbuf)
-        page->stbuf = *stbuf;
-}
+/* --- coming ----------------------------------------------------------------------------------- */
 
 /* What failed is asked for again by each who wants it: an error is theirs who asked. */
 static void
-page_come_locked (struct ra_page *page, GQueue *done)
+come_locked (struct ra_page *page, GQueue *done)
 {
     struct ra_inode *inode = page->file->inode;
 
-    page->ready = true;
-    if (page->failed) {
+    if (page->base.failed) {
         ra_page_drop_locked (page);
-    } else if (page->listed && page->got < page->size) {
-        inode->eof = page->offset + (off_t) page->got;
-        inode->eof_at = page->asked_at;
+    } else if (page->listed && page->base.got < page->base.size) {
+        inode->eof = page->base.offset + (off_t) page->base.got;
+        inode->eof_at = page->base.asked_at;
     }
-    for (GSList *l = page->waiters; l; l = l->next) {
-        struct ra_wait *wait = l->data;
-
-        if (--wait->pending == 0)
-            g_queue_push_tail (done, wait);
-    }
-    g_clear_pointer (&page->waiters, g_slist_free);
+    page_come_locked (&page->base, done);
 }
 
 static void
-ra_page_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-             int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+ra_page_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+             struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+             dict_t *xdata)
 {
     struct ra_page *page = cookie;
     struct ra_inode *inode = page->file->inode;
@@ -137,34 +112,37 @@ ra_page_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, 
 
     if (op_ret < 0)
         RA_COUNT (this, failed, 1);
-    page_fill (page, op_ret, vector, count, stbuf, iobref);
+    page_fill (&page->base, op_ret, vector, count, iobref);
+    page->has_stbuf = op_ret >= 0 && stbuf;
+    if (page->has_stbuf)
+        page->stbuf = *stbuf;
     pthread_mutex_lock (&inode->lock);
-    page_come_locked (page, &done);
+    come_locked (page, &done);
     pthread_mutex_unlock (&inode->lock);
-    stack_done (page->root);
-    fd_unref (page->fd);
-    ra_page_unref (page);
+    page_request_done (&page->base);
     while ((wait = g_queue_pop_head (&done)))
         ra_wait_done (wait);
-    ra_unfinished (this, -1);
+    page_reads_unfinished (&ra_priv (this)->reads, -1);
 }
 
-/* --- touching ----------------------------------------------------------------------------------- */
+/* --- touching --------------------------------------------------------------------------------- */
 
 void
 ra_touch (xlator_t *this, const call_frame_t *frame, fd_t *fd, off_t offset)
 {
     call_stack_t *root = stack_new_like (this, frame);
 
-    ra_unfinished (this, 1);
-    STACK_WIND_COOKIE (&root->frames[0], ra_touch_cbk, fd_ref (fd), FIRST_CHILD (this), readv, fd, 1, offset, 0, NULL);
+    page_reads_unfinished (&ra_priv (this)->reads, 1);
+    STACK_WIND_COOKIE (&root->frames[0], ra_touch_cbk, fd_ref (fd), FIRST_CHILD (this), readv, fd,
+                       1, offset, 0, NULL);
 }
 
 static void
-ra_touch_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-              int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+ra_touch_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+              dict_t *xdata)
 {
     stack_done (frame->root);
     fd_unref (cookie);
-    ra_unfinished (this, -1);
+    page_reads_unfinished (&ra_priv (this)->reads, -1);
 }

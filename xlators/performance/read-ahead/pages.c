@@ -2,7 +2,7 @@
 /* The pages of a file: what is kept with inodes and fds, memory, age, and how they go. */
 #include "read-ahead.h"
 
-/* --- inodes ------------------------------------------------------------------------------------- */
+/* --- inodes ----------------------------------------------------------------------------------- */
 
 struct ra_inode *
 ra_inode_get (xlator_t *this, inode_t *inode)
@@ -26,24 +26,30 @@ ra_inode_unref (struct ra_inode *inode)
     g_free (inode);
 }
 
-struct ra_inode *
-ra_inode_make (xlator_t *this, inode_t *inode)
+static void *
+inode_new_pages (xlator_t *this, inode_t *inode)
 {
-    struct ra_inode *there = ra_inode_get (this, inode), *made;
+    struct ra_inode *made = g_new0 (struct ra_inode, 1);
 
-    if (there)
-        return there;
-    made = g_new0 (struct ra_inode, 1);
     made->refs = 1;
     made->eof = -1;
     pthread_mutex_init (&made->lock, NULL);
-    there = inode_ctx_set (inode, this, made);
-    if (there != made)
-        ra_inode_unref (made);
-    return there;
+    return made;
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+static void
+inode_drop (void *made)
+{
+    ra_inode_unref (made);
+}
+
+struct ra_inode *
+ra_inode_make (xlator_t *this, inode_t *inode)
+{
+    return inode_ctx_make (inode, this, inode_new_pages, inode_drop);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
 
 struct ra_file *
 ra_file_get (xlator_t *this, fd_t *fd)
@@ -98,22 +104,14 @@ ra_is_still_locked (const struct ra_file *file)
     return file->inode->changes.under_way == 0 && RA_GET (file->this, blind) == 0;
 }
 
-/* --- pages -------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
-struct ra_page *
-ra_page_ref (struct ra_page *page)
+static void
+page_gone (struct page *base)
 {
-    __atomic_add_fetch (&page->refs, 1, __ATOMIC_RELAXED);
-    return page;
-}
+    struct ra_page *page = (struct ra_page *) base;
 
-void
-ra_page_unref (struct ra_page *page)
-{
-    if (__atomic_sub_fetch (&page->refs, 1, __ATOMIC_ACQ_REL) > 0)
-        return;
-    g_free (page->vector);
-    iobref_unref (page->iobref);
+    page_wipe (base);
     ra_file_unref (page->file);
     g_free (page);
 }
@@ -126,16 +124,16 @@ memory_take (xlator_t *this, struct ra_page *page)
     ra_private_t *priv = this->private;
     bool there;
 
-    pthread_mutex_lock (&priv->lock);
-    there = priv->held + page->size <= RA_GET (this, memory) && !RA_GET (this, ending);
+    pthread_mutex_lock (&priv->reads.lock);
+    there = priv->held + page->base.size <= RA_GET (this, memory) && !RA_GET (this, ending);
     if (there) {
-        __atomic_store_n (&priv->held, priv->held + page->size, __ATOMIC_RELAXED);
+        __atomic_store_n (&priv->held, priv->held + page->base.size, __ATOMIC_RELAXED);
         g_queue_push_tail_link (&priv->pages, &page->age);
         page->aged = true;
-        priv->unfinished++;
+        priv->reads.unfinished++;
         timer_start_locked (this);
     }
-    pthread_mutex_unlock (&priv->lock);
+    pthread_mutex_unlock (&priv->reads.lock);
     return there;
 }
 
@@ -145,13 +143,8 @@ ra_page_new_locked (struct ra_file *file, off_t offset, size_t size)
     xlator_t *this = file->this;
     struct ra_page *page = g_new0 (struct ra_page, 1);
 
-    page->refs = 2;
-    page->offset = offset;
-    page->size = size;
+    page_init (&page->base, offset, size, RA_GET (this, epoch), page_gone);
     page->place.data = page->age.data = page;
-    page->asked_at = clock_roughly ();
-    page->today = clock_today ();
-    page->epoch = RA_GET (this, epoch);
     page->attributes = RA_GET (this, attributes);
     if (!memory_take (this, page)) {
         RA_COUNT (this, refused, 1);
@@ -167,18 +160,19 @@ ra_page_new_locked (struct ra_file *file, off_t offset, size_t size)
     return page;
 }
 
-/* Its memory counts until it isn't listed any more; what is on its way then is given back when it comes. */
+/* Its memory counts until it isn't listed any more; what is on its way then is given back when it
+ * comes. */
 static void
 memory_give_back (xlator_t *this, struct ra_page *page)
 {
     ra_private_t *priv = this->private;
 
-    pthread_mutex_lock (&priv->lock);
-    __atomic_store_n (&priv->held, priv->held - page->size, __ATOMIC_RELAXED);
+    pthread_mutex_lock (&priv->reads.lock);
+    __atomic_store_n (&priv->held, priv->held - page->base.size, __ATOMIC_RELAXED);
     if (page->aged)
         g_queue_unlink (&priv->pages, &page->age);
     page->aged = false;
-    pthread_mutex_unlock (&priv->lock);
+    pthread_mutex_unlock (&priv->reads.lock);
 }
 
 void
@@ -192,10 +186,10 @@ ra_page_drop_locked (struct ra_page *page)
     g_queue_unlink (&file->pages, &page->place);
     if (!file->pages.head)
         g_queue_unlink (&file->inode->files, &file->place);
-    if (page->ready && page->got > page->used)
-        RA_COUNT (file->this, unread, page->got - page->used);
+    if (page->base.ready && page->base.got > page->used)
+        RA_COUNT (file->this, unread, page->base.got - page->used);
     memory_give_back (file->this, page);
-    ra_page_unref (page);
+    page_unref (&page->base);
 }
 
 void
@@ -213,9 +207,10 @@ ra_inode_drop_locked (struct ra_inode *inode)
     inode->eof = -1;
 }
 
-/* --- age ---------------------------------------------------------------------------------------- */
+/* --- age -------------------------------------------------------------------------------------- */
 
-/* Takes the oldest page out of the queue, if it is too old or there are too many; with a reference. */
+/* Takes the oldest page out of the queue, if it is too old or there are too many; with a
+ * reference. */
 static struct ra_page *
 pop_locked (xlator_t *this, bool all)
 {
@@ -224,11 +219,13 @@ pop_locked (xlator_t *this, bool all)
 
     if (!page)
         return NULL;
-    if (!all && priv->held <= RA_GET (this, memory) && clock_roughly () - page->asked_at < RA_GET (this, timeout))
+    if (!all && priv->held <= RA_GET (this, memory)
+        && clock_roughly () - page->base.asked_at < RA_GET (this, timeout))
         return NULL;
     g_queue_unlink (&priv->pages, &page->age);
     page->aged = false;
-    return ra_page_ref (page);
+    page_ref (&page->base);
+    return page;
 }
 
 /* Each with its inode's lock, so without that of the queue. */
@@ -239,16 +236,16 @@ drop (xlator_t *this, bool all)
     struct ra_page *page;
 
     do {
-        pthread_mutex_lock (&priv->lock);
+        pthread_mutex_lock (&priv->reads.lock);
         page = pop_locked (this, all);
-        pthread_mutex_unlock (&priv->lock);
+        pthread_mutex_unlock (&priv->reads.lock);
         if (page) {
             struct ra_inode *inode = page->file->inode;
 
             pthread_mutex_lock (&inode->lock);
             ra_page_drop_locked (page);
             pthread_mutex_unlock (&inode->lock);
-            ra_page_unref (page);
+            page_unref (&page->base);
         }
     } while (page);
 }
@@ -271,15 +268,15 @@ timer_due (void *data)
     xlator_t *this = data;
     ra_private_t *priv = this->private;
 
-    pthread_mutex_lock (&priv->lock);
+    pthread_mutex_lock (&priv->reads.lock);
     priv->timer = NULL;
-    pthread_mutex_unlock (&priv->lock);
+    pthread_mutex_unlock (&priv->reads.lock);
     drop (this, false);
-    pthread_mutex_lock (&priv->lock);
+    pthread_mutex_lock (&priv->reads.lock);
     if (priv->pages.head)
         timer_start_locked (this);
-    pthread_mutex_unlock (&priv->lock);
-    ra_unfinished (this, -1);
+    pthread_mutex_unlock (&priv->reads.lock);
+    page_reads_unfinished (&priv->reads, -1);
 }
 
 /* So that what nobody reads takes no memory for long. */
@@ -290,18 +287,7 @@ timer_start_locked (xlator_t *this)
 
     if (priv->timer || RA_GET (this, ending))
         return;
-    priv->unfinished++;
-    priv->timer = timer_after (MAX (RA_GET (this, timeout), (int64_t) 50 * 1000000), timer_due, this);
-}
-
-void
-ra_unfinished (xlator_t *this, int by)
-{
-    ra_private_t *priv = this->private;
-
-    pthread_mutex_lock (&priv->lock);
-    priv->unfinished += (unsigned) by;
-    if (priv->unfinished == 0)
-        thread_cond_broadcast (&priv->idle);
-    pthread_mutex_unlock (&priv->lock);
+    priv->reads.unfinished++;
+    priv->timer = timer_after (MAX (RA_GET (this, timeout), (int64_t) 50 * 1000000), timer_due,
+                               this);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/read-ahead: who reads a file in order finds the next bytes there when he asks for them. read-ahead.h lists its files.
+ * performance/read-ahead: who reads a file in order finds the next bytes there when he asks for
+ * them. read-ahead.h lists its files.
  */
 #include "read-ahead.h"
 
@@ -45,7 +46,8 @@ static const struct xlator_option ra_options[] = {
         .min = 0,
         .max = 60,
         .online = true,
-        .help = "for how long a page may be served; a change behind the mount is seen after that; 0: nothing is "
+        .help = "for how long a page may be served; a change behind the mount is seen after that; "
+                "0: nothing is "
                 "read ahead",
     },
     {
@@ -53,7 +55,8 @@ static const struct xlator_option ra_options[] = {
         .type = OPTION_BOOL,
         OPTION_FIELD (ra_private_t, force_atime),
         .value = "off",
-        .help = "each read is followed by one of a byte below, so that the access time is that of the read, not that of reading "
+        .help = "each read is followed by one of a byte below, so that the access time is that of "
+                "the read, not that of reading "
                 "ahead",
     },
     {
@@ -66,16 +69,18 @@ static const struct xlator_option ra_options[] = {
     { .key = { NULL } },
 };
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static int
 ra_check (xlator_t *this, const ra_private_t *options)
 {
-    g_autofree char *page = option_size_text (options->page_size), *memory = option_size_text (options->memory);
+    g_autofree char *page = option_size_text (options->page_size),
+                    *memory = option_size_text (options->memory);
 
     if (options->page_size <= options->memory)
         return 0;
-    gf_log (this, GF_LOG_ERROR, "option 'page-size' must be at most 'memory-limit', %s, got '%s'", memory, page);
+    gf_log (this, GF_LOG_ERROR, "option 'page-size' must be at most 'memory-limit', %s, got '%s'",
+            memory, page);
     return -EINVAL;
 }
 
@@ -84,10 +89,8 @@ ra_init (xlator_t *this)
 {
     ra_private_t *priv = this->private;
 
-    pthread_mutex_init (&priv->lock, NULL);
-    thread_cond_init (&priv->idle);
+    page_reads_init (&priv->reads);
     g_queue_init (&priv->pages);
-    g_queue_init (&priv->waiting);
     return ra_check (this, priv);
 }
 
@@ -112,21 +115,12 @@ ra_reconfigure (xlator_t *this, const void *new_private)
 static void
 timer_stop (ra_private_t *priv)
 {
-    pthread_mutex_lock (&priv->lock);
+    pthread_mutex_lock (&priv->reads.lock);
     if (priv->timer && timer_cancel (priv->timer)) {
         priv->timer = NULL;
-        priv->unfinished--;
+        priv->reads.unfinished--;
     }
-    pthread_mutex_unlock (&priv->lock);
-}
-
-static void
-wait_until_idle (ra_private_t *priv)
-{
-    pthread_mutex_lock (&priv->lock);
-    while (priv->unfinished > 0)
-        thread_cond_wait (&priv->idle, &priv->lock);
-    pthread_mutex_unlock (&priv->lock);
+    pthread_mutex_unlock (&priv->reads.lock);
 }
 
 static void
@@ -143,7 +137,7 @@ ra_notify (xlator_t *this, enum xlator_event event, void *data)
         timer_stop (priv);
     }
     if (event == XLATOR_PARENT_DOWN)
-        wait_until_idle (priv);
+        page_reads_drain (&priv->reads);
     xlator_pass_on (this, event, data);
 }
 
@@ -152,8 +146,7 @@ ra_fini (xlator_t *this)
 {
     ra_private_t *priv = this->private;
 
-    pthread_cond_destroy (&priv->idle);
-    pthread_mutex_destroy (&priv->lock);
+    page_reads_destroy (&priv->reads);
 }
 
 static void
@@ -176,7 +169,7 @@ ra_release (xlator_t *this, fd_t *fd)
     ra_file_unref (file);
 }
 
-/* --- dumps -------------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 ra_dump (xlator_t *this, GString *out)
@@ -186,15 +179,19 @@ ra_dump (xlator_t *this, GString *out)
         const char *key;
         const uint64_t *value;
     } rows[] = {
-        { "page_size", &priv->page_size },       { "memory_limit", &priv->memory },    { "memory_held", &priv->held },
-        { "reads_hit", &priv->count.hits },      { "reads_waited", &priv->count.waits }, { "reads_missed", &priv->count.misses },
-        { "reads_passed", &priv->count.passed }, { "pages_read", &priv->count.fetched }, { "pages_failed", &priv->count.failed },
-        { "pages_refused", &priv->count.refused }, { "bytes_unread", &priv->count.unread }, { "invalidations", &priv->count.changes },
+        { "page_size", &priv->page_size }, { "memory_limit", &priv->memory },
+        { "memory_held", &priv->held }, { "reads_hit", &priv->count.hits },
+        { "reads_waited", &priv->count.waits }, { "reads_missed", &priv->count.misses },
+        { "reads_passed", &priv->count.passed }, { "pages_read", &priv->count.fetched },
+        { "pages_failed", &priv->count.failed }, { "pages_refused", &priv->count.refused },
+        { "bytes_unread", &priv->count.unread }, { "invalidations", &priv->count.changes },
     };
 
-    g_string_append_printf (out, "page_count=%d\nforce_atime_update=%d\n", RA_GET (this, page_count), RA_GET (this, force_atime));
+    g_string_append_printf (out, "page_count=%d\nforce_atime_update=%d\n",
+                            RA_GET (this, page_count), RA_GET (this, force_atime));
     for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
-        g_string_append_printf (out, "%s=%" PRIu64 "\n", rows[i].key, __atomic_load_n (rows[i].value, __ATOMIC_RELAXED));
+        g_string_append_printf (out, "%s=%" PRIu64 "\n", rows[i].key,
+                                __atomic_load_n (rows[i].value, __ATOMIC_RELAXED));
 }
 
 static void
@@ -219,13 +216,14 @@ ra_dump_fd (xlator_t *this, fd_t *fd, GString *out)
     if (!file)
         return;
     pthread_mutex_lock (&file->inode->lock);
-    g_string_append_printf (out, "expected=%lld\nrun=%" PRIu64 "\npages=%u\n", (long long) file->expected, file->run,
-                            file->pages.length);
+    g_string_append_printf (out, "expected=%lld\nrun=%" PRIu64 "\npages=%u\n",
+                            (long long) file->expected, file->run, file->pages.length);
     for (const GList *l = file->pages.head; l; l = l->next) {
         const struct ra_page *page = l->data;
 
-        g_string_append_printf (out, "page[%u]=offset %lld, size %zu, %s\n", n++, (long long) page->offset, page->size,
-                                page->ready ? "there" : "on its way");
+        g_string_append_printf (out, "page[%u]=offset %lld, size %zu, %s\n", n++,
+                                (long long) page->base.offset, page->base.size,
+                                page->base.ready ? "there" : "on its way");
     }
     pthread_mutex_unlock (&file->inode->lock);
 }
@@ -233,36 +231,33 @@ ra_dump_fd (xlator_t *this, fd_t *fd, GString *out)
 static void
 ra_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {
-    ra_private_t *priv = this->private;
-
-    pthread_mutex_lock (&priv->lock);
-    for (const GList *l = priv->waiting.head; l; l = l->next) {
-        const struct ra_wait *wait = l->data;
-
-        if (wait->frame == frame)
-            g_string_append_printf (out, "%u pages that were asked for before, the first at offset %lld", wait->n_pages,
-                                    (long long) wait->pages[0]->offset);
-    }
-    pthread_mutex_unlock (&priv->lock);
+    page_reads_waits_for (&ra_priv (this)->reads, frame, out);
 }
 
 static void
 ra_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
-    g_autofree char *window = option_size_text (ra_window (this)), *page = option_size_text (RA_GET (this, page_size));
+    g_autofree char *window = option_size_text (ra_window (this)),
+                    *page = option_size_text (RA_GET (this, page_size));
     struct ra_inode *rai = ra_inode_get (this, inode);
 
     if (inode && inode->ia_type != IA_IFREG) {
         g_string_append (out, "does nothing with it: it reads files ahead\n");
         return;
     }
-    g_string_append_printf (out, "whoever reads it in order finds up to %s there already (page-count), in pages of %s (page-size), "
-                            "for %g s (page-timeout)\n", window, page, (double) RA_GET (this, timeout) / 1e9);
-    g_string_append (out, "not where it is opened with O_WRONLY or O_DIRECT; any write to it has those pages go\n");
+    g_string_append_printf (out,
+                            "whoever reads it in order finds up to %s there already (page-count), "
+                            "in pages of %s (page-size), "
+                            "for %g s (page-timeout)\n",
+                            window, page, (double) RA_GET (this, timeout) / 1e9);
+    g_string_append (
+        out,
+        "not where it is opened with O_WRONLY or O_DIRECT; any write to it has those pages go\n");
     if (!rai)
         return;
     pthread_mutex_lock (&rai->lock);
-    g_string_append_printf (out, "%u of those who have it open have pages now\n", rai->files.length);
+    g_string_append_printf (out, "%u of those who have it open have pages now\n",
+                            rai->files.length);
     pthread_mutex_unlock (&rai->lock);
 }
 
@@ -281,17 +276,17 @@ const struct xlator_api xlator_api = {
     .notify = ra_notify,
     .local_drop = ra_local_drop,
     .fops = {
-        .open = ra_open,
-        .create = ra_create,
         .readv = ra_readv,
-        .writev = ra_writev,
         .flush = ra_flush,
         .fsync = ra_fsync,
     },
     .every = ra_every,
-    .every_ops = RA_DATA | RA_ATTRIBUTES | RA_LOCKS,
+    .every_ops = OPS_CHANGE | OPS_CHANGE_LOCKS,
     .every_cbk = ra_every_cbk,
     .cbks = { .forget = ra_forget, .release = ra_release },
-    .dumpops = { .priv = ra_dump, .inodectx = ra_dump_inode, .fdctx = ra_dump_fd, .waits_for = ra_waits_for, .explain = ra_explain },
+    .dumpops = {
+        .priv = ra_dump, .inodectx = ra_dump_inode, .fdctx = ra_dump_fd, .waits_for = ra_waits_for,
+        .explain = ra_explain,
+    },
     .passthrough = { .why = "reads ahead of whoever reads it" },
 };

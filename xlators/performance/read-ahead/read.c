@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A read: from pages that are there or on their way, or by itself. One that begins in a page, or where the last one ended, is in order. */
+/* A read: from pages that are there or on their way, or by itself. One that begins in a page, or
+ * where the last one ended, is in order. */
 #include "read-ahead.h"
 
 static readv_cbk ra_demand_cbk;
@@ -13,57 +14,34 @@ enum way {
 };
 
 struct plan {
-    struct ra_page *pages[RA_PAGES];
-    unsigned n, pending;
+    struct page_plan needs;
     uint64_t asked, epoch;
 };
 
-/* --- answering ---------------------------------------------------------------------------------- */
+/* --- answering -------------------------------------------------------------------------------- */
 
-/* How much of what was read lies in this page, and from where on. */
-static size_t
-part_of (const struct ra_page *page, size_t size, off_t offset, size_t *ret_skip)
-{
-    const off_t from = MAX (page->offset, offset), to = MIN (page->offset + (off_t) page->got, offset + (off_t) size);
-
-    *ret_skip = (size_t) (from - page->offset);
-    return to > from ? (size_t) (to - from) : 0;
-}
-
-/* Attributes that came with the last page, unless any may have changed since, or about when it was read: io-cache takes them for those of the
- * bytes. */
+/* Attributes that came with the last page, unless any may have changed since, or about when it was
+ * read: io-cache takes them for those of the bytes. */
 static struct iatt *
 stbuf_of (const xlator_t *this, struct ra_page *page)
 {
-    if (!page->has_stbuf || page->attributes != RA_GET (this, attributes) || !iatt_is_settled (&page->stbuf, page->today))
+    if (!page->has_stbuf || page->attributes != RA_GET (this, attributes)
+        || !iatt_is_settled (&page->stbuf, page->base.today))
         return NULL;
     return &page->stbuf;
 }
 
 /* From pages that are there. */
 static void
-answer (call_frame_t *frame, xlator_t *this, fd_t *fd, struct ra_page *const *pages, unsigned n, size_t size, off_t offset)
+answer (call_frame_t *frame, xlator_t *this, fd_t *fd, struct page *const *pages, unsigned n,
+        size_t size, off_t offset)
 {
-    struct pieces pieces;
-
-    pieces_begin (&pieces, size);
-    for (unsigned i = 0; i < n; i++) {
-        size_t skip;
-        const size_t part = part_of (pages[i], size, offset, &skip);
-
-        pieces_add (&pieces, pages[i]->vector, pages[i]->count, pages[i]->iobref, skip, part);
-    }
     if (RA_GET (this, force_atime))
         ra_touch (this, frame, fd, offset);
-    if (pieces.failed)
-        STACK_UNWIND (readv, frame, -1, ENOMEM, NULL, 0, NULL, NULL, NULL);
-    else
-        STACK_UNWIND (readv, frame, (int32_t) pieces.size, 0, pieces.vector, pieces.count, stbuf_of (this, pages[n - 1]),
-                      pieces.iobref, NULL);
-    pieces_end (&pieces);
+    pages_answer (frame, pages, n, size, offset, stbuf_of (this, (struct ra_page *) pages[n - 1]));
 }
 
-/* --- what there is ------------------------------------------------------------------------------ */
+/* --- what there is ---------------------------------------------------------------------------- */
 
 /* What is too old is served to nobody, and what the reader left behind goes. */
 static void
@@ -77,7 +55,8 @@ prune_locked (struct ra_file *file, off_t offset)
         struct ra_page *page = l->data;
 
         next = l->next;
-        if (page->asked_at < oldest || page->epoch != epoch || ra_page_end (page) <= behind)
+        if (page->base.asked_at < oldest || page->base.epoch != epoch
+            || ra_page_end (page) <= behind)
             ra_page_drop_locked (page);
     }
 }
@@ -88,15 +67,16 @@ begins_in_page_locked (const struct ra_file *file, off_t offset)
     for (const GList *l = file->pages.head; l; l = l->next) {
         const struct ra_page *page = l->data;
 
-        if (page->offset <= offset && offset < ra_page_end (page))
+        if (page->base.offset <= offset && offset < ra_page_end (page))
             return true;
     }
     return false;
 }
 
-/* The pages that have it, up to the end of the file where one of them found that. false: they don't. */
+/* The pages that have it, up to the end of the file where one of them found that. false: they
+ * don't. */
 static bool
-collect_locked (const struct ra_file *file, size_t size, off_t offset, struct plan *plan)
+collect_locked (const struct ra_file *file, size_t size, off_t offset, struct page_plan *plan)
 {
     const off_t end = offset + (off_t) size;
     off_t at = offset;
@@ -106,13 +86,13 @@ collect_locked (const struct ra_file *file, size_t size, off_t offset, struct pl
 
         if (ra_page_end (page) <= at)
             continue;
-        if (page->offset > at || plan->n == RA_PAGES)
+        if (page->base.offset > at || plan->n == PAGES_OF_READ)
             return false;
-        plan->pages[plan->n++] = page;
-        plan->pending += !page->ready;
+        plan->pages[plan->n++] = &page->base;
+        plan->pending += !page->base.ready;
         at = ra_page_end (page);
-        if (page->ready && page->got < page->size)
-            return page->offset + (off_t) page->got > offset;
+        if (page->base.ready && page->base.got < page->base.size)
+            return page->base.offset + (off_t) page->base.got > offset;
     }
     return at >= end;
 }
@@ -123,8 +103,8 @@ consume_locked (struct ra_page *page, size_t size, off_t offset)
 {
     size_t skip;
 
-    page->used += part_of (page, size, offset, &skip);
-    if (page->used >= page->got)
+    page->used += page_part (&page->base, size, offset, &skip);
+    if (page->used >= page->base.got)
         ra_page_drop_locked (page);
 }
 
@@ -138,8 +118,8 @@ start_over_locked (struct ra_file *file, off_t end)
 }
 
 static enum way
-way_of_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, size_t size, off_t offset, struct plan *plan,
-               GQueue *send)
+way_of_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, size_t size, off_t offset,
+               struct plan *plan, GQueue *send)
 {
     const off_t end = offset + (off_t) size;
     const bool covered = begins_in_page_locked (file, offset);
@@ -156,51 +136,32 @@ way_of_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, size_t
         return WAY_DEMAND;
     }
     ra_extend_locked (file, frame, fd, file->expected, send);
-    if (!collect_locked (file, size, offset, plan))
+    if (!collect_locked (file, size, offset, &plan->needs))
         return WAY_PASS;
-    return plan->pending ? WAY_WAIT : WAY_HIT;
+    return plan->needs.pending ? WAY_WAIT : WAY_HIT;
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 void
 ra_local_drop (xlator_t *this, void *data)
 {
-    struct ra_wait *wait = data;
-
-    for (unsigned i = 0; i < wait->n_pages; i++)
-        ra_page_unref (wait->pages[i]);
-    fd_unref (wait->fd);
+    page_read_wipe (data);
 }
 
 static struct ra_wait *
-wait_new (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_t offset, const struct plan *plan)
+wait_new (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_t offset,
+          const struct plan *plan)
 {
     struct ra_wait *wait = frame_local_new (frame, sizeof *wait);
 
-    *wait = (struct ra_wait){ .frame = frame, .file = file, .fd = fd_ref (fd), .size = size, .offset = offset,
-                              .asked = plan->asked, .epoch = plan->epoch };
-    wait->place.data = wait;
+    wait->base = (struct page_read){
+        .frame = frame, .fd = fd_ref (fd), .size = size, .offset = offset
+    };
+    wait->file = file;
+    wait->asked = plan->asked;
+    wait->epoch = plan->epoch;
     return wait;
-}
-
-/* From here on it may be answered any time the lock isn't held. */
-static void
-wait_begin_locked (struct ra_wait *wait, const struct plan *plan)
-{
-    ra_private_t *priv = wait->file->this->private;
-
-    wait->pending = plan->pending;
-    for (unsigned i = 0; i < plan->n; i++) {
-        struct ra_page *page = plan->pages[i];
-
-        wait->pages[wait->n_pages++] = ra_page_ref (page);
-        if (!page->ready)
-            page->waiters = g_slist_prepend (page->waiters, wait);
-    }
-    pthread_mutex_lock (&priv->lock);
-    g_queue_push_tail_link (&priv->waiting, &wait->place);
-    pthread_mutex_unlock (&priv->lock);
 }
 
 /* May it be answered from them? What changed meanwhile may be in one and not in the other. */
@@ -212,31 +173,33 @@ wait_holds_locked (const struct ra_wait *wait)
     if (!ra_is_still_locked (file) || !change_view_holds (&file->inode->changes, wait->asked)
         || wait->epoch != RA_GET (file->this, epoch))
         return false;
-    for (unsigned i = 0; i < wait->n_pages; i++)
-        if (wait->pages[i]->failed)
+    for (unsigned i = 0; i < wait->base.n; i++)
+        if (wait->base.pages[i]->failed)
             return false;
     return true;
 }
 
-/* The file may end before the last of them; but where nothing at all is there, it is looked at again. */
+/* The file may end before the last of them; but where nothing at all is there, it is looked at
+ * again. */
 static bool
 wait_settle_locked (struct ra_wait *wait)
 {
     unsigned n = 0;
     size_t skip;
 
-    if (!wait_holds_locked (wait) || part_of (wait->pages[0], wait->size, wait->offset, &skip) == 0)
+    if (!wait_holds_locked (wait)
+        || page_part (wait->base.pages[0], wait->base.size, wait->base.offset, &skip) == 0)
         return false;
-    while (n < wait->n_pages) {
-        struct ra_page *page = wait->pages[n++];
-        const bool ends = page->got < page->size;
+    while (n < wait->base.n) {
+        struct ra_page *page = (struct ra_page *) wait->base.pages[n++];
+        const bool ends = page->base.got < page->base.size;
 
-        consume_locked (page, wait->size, wait->offset);
+        consume_locked (page, wait->base.size, wait->base.offset);
         if (ends)
             break;
     }
-    while (wait->n_pages > n)
-        ra_page_unref (wait->pages[--wait->n_pages]);
+    while (wait->base.n > n)
+        page_unref (wait->base.pages[--wait->base.n]);
     return true;
 }
 
@@ -245,36 +208,36 @@ ra_wait_done (struct ra_wait *wait)
 {
     struct ra_file *file = wait->file;
     xlator_t *this = file->this;
-    ra_private_t *priv = this->private;
     bool holds;
 
     pthread_mutex_lock (&file->inode->lock);
-    pthread_mutex_lock (&priv->lock);
-    g_queue_unlink (&priv->waiting, &wait->place);
-    pthread_mutex_unlock (&priv->lock);
+    page_read_over (&wait->base, &ra_priv (this)->reads);
     holds = wait_settle_locked (wait);
     pthread_mutex_unlock (&file->inode->lock);
-    stack_taken (wait->frame->root);
+    stack_taken (wait->base.frame->root);
     if (holds)
-        answer (wait->frame, this, wait->fd, wait->pages, wait->n_pages, wait->size, wait->offset);
+        answer (wait->base.frame, this, wait->base.fd, wait->base.pages, wait->base.n,
+                wait->base.size, wait->base.offset);
     else
-        STACK_WIND_TAIL (wait->frame, FIRST_CHILD (this), readv, wait->fd, wait->size, wait->offset, wait->flags, NULL);
+        STACK_WIND_TAIL (wait->base.frame, FIRST_CHILD (this), readv, wait->base.fd,
+                         wait->base.size, wait->base.offset, wait->base.flags, NULL);
 }
 
 /* What follows is asked for when this one came back whole, so that a small file costs one read. */
 static void
-ra_demand_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-               int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+ra_demand_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+               dict_t *xdata)
 {
     const struct ra_wait *asked = frame->local;
     struct ra_file *file = asked->file;
-    const off_t end = asked->offset + (off_t) asked->size;
+    const off_t end = asked->base.offset + (off_t) asked->base.size;
     GQueue send = G_QUEUE_INIT;
 
     pthread_mutex_lock (&file->inode->lock);
-    if (ra_is_still_locked (file) && change_view_holds (&file->inode->changes, asked->asked) && op_ret == (int32_t) asked->size
-        && file->expected == end)
-        ra_extend_locked (file, frame, asked->fd, end, &send);
+    if (ra_is_still_locked (file) && change_view_holds (&file->inode->changes, asked->asked)
+        && op_ret == (int32_t) asked->base.size && file->expected == end)
+        ra_extend_locked (file, frame, asked->base.fd, end, &send);
     pthread_mutex_unlock (&file->inode->lock);
     STACK_UNWIND (readv, frame, op_ret, op_errno, vector, count, stbuf, iobref, xdata);
     ra_send (this, &send);
@@ -282,7 +245,8 @@ ra_demand_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 
 /* Large ones are better off by themselves, and whoever wants O_DIRECT wants no cache. */
 static bool
-takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags, const dict_t *xdata)
+takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags,
+            const dict_t *xdata)
 {
     if ((fd->flags & O_ACCMODE) == O_WRONLY || (fd->flags | flags) & O_DIRECT || xdata)
         return false;
@@ -293,16 +257,17 @@ takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uin
 
 /* What is needed of it when the lock isn't held any more. */
 static void
-take_locked (const struct plan *plan, size_t size, off_t offset)
+take_locked (const struct page_plan *plan, size_t size, off_t offset)
 {
     for (unsigned i = 0; i < plan->n; i++) {
-        ra_page_ref (plan->pages[i]);
-        consume_locked (plan->pages[i], size, offset);
+        page_ref (plan->pages[i]);
+        consume_locked ((struct ra_page *) plan->pages[i], size, offset);
     }
 }
 
 static enum way
-ra_plan (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_t offset, struct plan *plan, GQueue *send)
+ra_plan (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_t offset,
+         struct plan *plan, GQueue *send)
 {
     enum way way;
 
@@ -317,19 +282,20 @@ ra_plan (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_t
         way = WAY_PASS;
     }
     if (way == WAY_HIT)
-        take_locked (plan, size, offset);
+        take_locked (&plan->needs, size, offset);
     else if (way == WAY_WAIT || way == WAY_DEMAND)
         frame->local = wait_new (frame, file, fd, size, offset, plan);
     if (way == WAY_WAIT)
-        wait_begin_locked (frame->local, plan);
+        page_read_wait_locked (frame->local, &plan->needs, &ra_priv (file->this)->reads);
     pthread_mutex_unlock (&file->inode->lock);
     return way;
 }
 
 void
-ra_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+ra_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
+          dict_t *xdata)
 {
-    struct plan plan = { .n = 0 };
+    struct plan plan = { .needs = { .n = 0 } };
     GQueue send = G_QUEUE_INIT;
 
     if (!takes_part (this, fd, size, offset, flags, xdata)) {
@@ -343,13 +309,14 @@ ra_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offs
         break;
     case WAY_DEMAND:
         RA_COUNT (this, misses, 1);
-        STACK_WIND (frame, ra_demand_cbk, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
+        STACK_WIND (frame, ra_demand_cbk, FIRST_CHILD (this), readv, fd, size, offset, flags,
+                    xdata);
         break;
     case WAY_HIT:
         RA_COUNT (this, hits, 1);
-        answer (frame, this, fd, plan.pages, plan.n, size, offset);
-        for (unsigned i = 0; i < plan.n; i++)
-            ra_page_unref (plan.pages[i]);
+        answer (frame, this, fd, plan.needs.pages, plan.needs.n, size, offset);
+        for (unsigned i = 0; i < plan.needs.n; i++)
+            page_unref (plan.needs.pages[i]);
         break;
     case WAY_WAIT:
         RA_COUNT (this, waits, 1);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What was read ahead of an open directory. A batch belongs to its directory until it is consumed or dropped, or until lru has it go
- * because others came: then it is his who got it from lru, and the rest of the directory's go too, or there would be a gap.
+ * What was read ahead of an open directory. A batch belongs to its directory until it is consumed
+ * or dropped, or until lru has it go because others came: then it is his who got it from lru, and
+ * the rest of the directory's go too, or there would be a gap.
  */
 #include "readdir-ahead.h"
 
 #include <string.h>
 
-/* --- directories -------------------------------------------------------------------------------- */
+/* --- directories ------------------------------------------------------------------------------ */
 
 struct rda_dir *
 rda_dir_new (const call_frame_t *frame, fd_t *fd)
@@ -58,7 +59,7 @@ rda_dir_watch_locked (xlator_t *this, struct rda_dir *dir)
     __atomic_add_fetch (&rda_priv (this)->watching, watched ? 1 : -1, __ATOMIC_SEQ_CST);
 }
 
-/* --- batches ------------------------------------------------------------------------------------ */
+/* --- batches ---------------------------------------------------------------------------------- */
 
 /* What storage counts too, and what the kernel's own records take. */
 size_t
@@ -121,7 +122,8 @@ rda_evict (xlator_t *this, struct lru_entry *list)
     struct lru_entry *entry;
 
     while ((entry = lru_next (&list))) {
-        struct rda_batch *batch = (struct rda_batch *) ((char *) entry - offsetof (struct rda_batch, entry));
+        struct rda_batch *batch = (struct rda_batch *) ((char *) entry
+                                                        - offsetof (struct rda_batch, entry));
         struct rda_dir *dir = batch->dir;
 
         pthread_mutex_lock (&dir->lock);
@@ -134,7 +136,8 @@ rda_evict (xlator_t *this, struct lru_entry *list)
 }
 
 static struct rda_batch *
-batch_new (struct rda_dir *dir, const struct rda_local *asked, const gf_dirent_t *entries, uint64_t *ret_cost)
+batch_new (struct rda_dir *dir, const struct rda_local *asked, const gf_dirent_t *entries,
+           uint64_t *ret_cost)
 {
     struct rda_batch *batch = g_new0 (struct rda_batch, 1);
 
@@ -160,7 +163,8 @@ last_offset (const gf_dirent_t *entries)
 }
 
 void
-rda_dir_add (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked, const gf_dirent_t *entries)
+rda_dir_add (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked,
+             const gf_dirent_t *entries)
 {
     rda_gone_t gone = RDA_GONE_INIT;
     struct lru_entry *evicted = NULL;
@@ -170,7 +174,8 @@ rda_dir_add (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked,
 
     pthread_mutex_lock (&dir->lock);
     for (GList *l = dir->batches.head; l; l = l->next)
-        lru_touch (&rda_priv (this)->lru, &((struct rda_batch *) l->data)->entry); /* others go first */
+        /* others go first */
+        lru_touch (&rda_priv (this)->lru, &((struct rda_batch *) l->data)->entry);
     if (dir->generation == asked->generation && last_offset (entries) != asked->offset)
         evicted = lru_add (&rda_priv (this)->lru, &batch->entry, 0, cost, &fits);
     if (fits) {
@@ -190,7 +195,7 @@ rda_dir_add (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked,
         batch_free (batch);
 }
 
-/* --- taking off --------------------------------------------------------------------------------- */
+/* --- taking off ------------------------------------------------------------------------------- */
 
 static gf_dirent_t *
 batch_pop_locked (struct rda_dir *dir, struct rda_batch *batch)
@@ -218,8 +223,8 @@ batch_leave_empty_locked (xlator_t *this, struct rda_dir *dir, rda_gone_t *gone)
 }
 
 gf_dirent_t *
-rda_dir_take_locked (xlator_t *this, struct rda_dir *dir, size_t size, bool plus, int *ret_n, uint64_t *ret_clock,
-                     rda_gone_t *gone)
+rda_dir_take_locked (xlator_t *this, struct rda_dir *dir, size_t size, bool plus, int *ret_n,
+                     uint64_t *ret_clock, rda_gone_t *gone)
 {
     gf_dirent_t *taken = NULL, **end = &taken;
     struct rda_batch *batch;
@@ -249,7 +254,8 @@ static bool
 has_offset_locked (const struct rda_dir *dir, off_t offset)
 {
     for (const GList *l = dir->batches.head; l; l = l->next)
-        for (const gf_dirent_t *entry = ((struct rda_batch *) l->data)->entries; entry; entry = entry->next)
+        for (const gf_dirent_t *entry = ((struct rda_batch *) l->data)->entries; entry;
+             entry = entry->next)
             if ((off_t) entry->d_off == offset)
                 return true;
     return false;
@@ -275,7 +281,7 @@ rda_dir_skip_locked (xlator_t *this, struct rda_dir *dir, off_t offset, rda_gone
     return true;
 }
 
-/* --- end ---------------------------------------------------------------------------------------- */
+/* --- end -------------------------------------------------------------------------------------- */
 
 void
 rda_releasedir (xlator_t *this, fd_t *fd)

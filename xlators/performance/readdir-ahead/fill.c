@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading ahead. A directory has one loop that does, which goes from thread to thread: whoever begins it makes a call, and whoever brings the
- * answer goes on; where the answer comes within the call, the caller goes on, so that calls don't nest. Each call is a request of its own,
- * with references of what it needs in its local.
+ * Reading ahead. A directory has one loop that does, which goes from thread to thread: whoever
+ * begins it makes a call, and whoever brings the answer goes on; where the answer comes within the
+ * call, the caller goes on, so that calls don't nest. Each call is a request of its own, with
+ * references of what it needs in its local.
  *
- *   rda_fill --readdirp--> storage --fill_cbk--> rda_fill --readdirp--> ...   until there is enough, the end, or nobody reads
+ *   rda_fill --readdirp--> storage --fill_cbk--> rda_fill --readdirp--> ...   until there is
+ *       enough, the end, or nobody reads
  */
 #include "readdir-ahead.h"
 
@@ -13,7 +15,8 @@
 static readdirp_cbk fill_readdirp_cbk;
 static readdir_cbk fill_readdir_cbk;
 
-/* How much to ask for: what is kept takes up to three times as much memory. 0: there is too little. */
+/* How much to ask for: what is kept takes up to three times as much memory. 0: there is too
+ * little. */
 static size_t
 fill_size (const rda_private_t *priv)
 {
@@ -22,7 +25,8 @@ fill_size (const rda_private_t *priv)
     return size < FILL_LEAST ? 0 : (size_t) size;
 }
 
-/* Is there memory for one more answer? Not at the expense of what this directory has: that is wanted before it. */
+/* Is there memory for one more answer? Not at the expense of what this directory has: that is
+ * wanted before it. */
 static bool
 has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
 {
@@ -31,8 +35,9 @@ has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
     return size > 0 && (dir->cost == 0 || dir->cost + 3 * size <= RDA_GET (priv->limit));
 }
 
-/* The kernel begins each listing with attributes, and goes on without them if nobody has wanted any: so more than the first piece
- * isn't read before the second call tells whether more files are to be looked at. But that the end comes can be asked for nothing. */
+/* The kernel begins each listing with attributes, and goes on without them if nobody has wanted
+ * any: so more than the first piece isn't read before the second call tells whether more files are
+ * to be looked at. But that the end comes can be asked for nothing. */
 static bool
 is_wanted_locked (const struct rda_dir *dir)
 {
@@ -46,8 +51,11 @@ may_fill_locked (xlator_t *this, const struct rda_dir *dir)
     const rda_private_t *priv = this->private;
     const struct rda_batch *first = g_queue_peek_head ((GQueue *) &dir->batches);
 
-    return RDA_GET (priv->timeout) > 0 && dir->active && is_wanted_locked (dir) && !dir->eof && !dir->error && dir->bytes < RDA_GET (priv->high)
-           && has_room_locked (priv, dir) && !RDA_GET (priv->ending) && !rda_names_changed (this, dir->inode, first ? first->clock : change_clock_now (&priv->clock));
+    return RDA_GET (priv->timeout) > 0 && dir->active && is_wanted_locked (dir) && !dir->eof
+        && !dir->error && dir->bytes < RDA_GET (priv->high) && has_room_locked (priv, dir)
+        && !RDA_GET (priv->ending)
+        && !rda_names_changed (this, dir->inode,
+                               first ? first->clock : change_clock_now (&priv->clock));
 }
 
 /* A request for the next call, as whoever asks in frame. */
@@ -112,7 +120,8 @@ rda_fill_go_on_locked (xlator_t *this, struct rda_dir *dir)
     dir->pending_for = dir->generation;
 }
 
-/* Readers that waited look again. Whoever is still not content waits for the next answer, if one may come. */
+/* Readers that waited look again. Whoever is still not content waits for the next answer, if one
+ * may come. */
 static void
 fill_wake (xlator_t *this, struct rda_dir *dir, bool goes_on)
 {
@@ -164,9 +173,11 @@ fill_wind (xlator_t *this, call_stack_t *root)
     RDA_COUNT (this, fills);
     stack_taken (root);
     if (local->plus)
-        STACK_WIND (frame, fill_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size, local->offset, NULL);
+        STACK_WIND (frame, fill_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size,
+                    local->offset, NULL);
     else
-        STACK_WIND (frame, fill_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, local->size, local->offset, NULL);
+        STACK_WIND (frame, fill_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, local->size,
+                    local->offset, NULL);
 }
 
 /* Whoever made the call is back from it: did the answer come within? */
@@ -187,7 +198,8 @@ fill_returned (struct rda_dir *dir, call_stack_t **ret_root)
 void
 rda_fill (xlator_t *this, call_stack_t *root)
 {
-    struct rda_dir *dir = root ? rda_dir_ref (((struct rda_local *) root->frames[0].local)->dir) : NULL;
+    struct rda_dir *dir = root ? rda_dir_ref (((struct rda_local *) root->frames[0].local)->dir)
+                               : NULL;
 
     while (root && fill_prepare (this, dir, root->frames[0].local)) {
         fill_wind (this, root);
@@ -205,7 +217,7 @@ rda_fill (xlator_t *this, call_stack_t *root)
     count_filling (this->private, -1);
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 fill_end_noted (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked, int error)
@@ -222,7 +234,8 @@ fill_end_noted (xlator_t *this, struct rda_dir *dir, const struct rda_local *ask
 }
 
 static void
-fill_take (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked, int op_ret, int op_errno, const gf_dirent_t *entries)
+fill_take (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked, int op_ret,
+           int op_errno, const gf_dirent_t *entries)
 {
     if (op_ret > 0 && entries)
         rda_dir_add (this, dir, asked, entries);
@@ -247,7 +260,8 @@ fill_hand_over (struct rda_dir *dir, call_stack_t *root)
 }
 
 static void
-fill_answered (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno, const gf_dirent_t *entries)
+fill_answered (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno,
+               const gf_dirent_t *entries)
 {
     struct rda_local *local = frame->local;
     struct rda_dir *dir = rda_dir_ref (local->dir);
@@ -263,15 +277,15 @@ fill_answered (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno, co
 }
 
 static void
-fill_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                   dict_t *xdata)
+fill_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     fill_answered (frame, this, op_ret, op_errno, entries);
 }
 
 static void
-fill_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                  dict_t *xdata)
+fill_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     fill_answered (frame, this, op_ret, op_errno, entries);
 }

@@ -4,10 +4,12 @@
  *
  *   SERVE     it is answered from what was read ahead
  *   WAIT      our call for just that is on the way: it looks again when the answer is there
- *   FOLLOW    it goes down itself; if it went straight on from the last, or begins the directory, we read ahead from where its answer ends
+ *   FOLLOW    it goes down itself; if it went straight on from the last, or begins the directory,
+ *             we read ahead from where its answer ends
  *   PASS      it goes down, and nothing is thought of it
  *
- * So a reader who jumps about isn't read ahead for, and one who goes on in order after a jump is again, from his second call on.
+ * So a reader who jumps about isn't read ahead for, and one who goes on in order after a jump is
+ * again, from his second call on.
  */
 #include "readdir-ahead.h"
 
@@ -32,7 +34,7 @@ struct served {
     uint64_t clock;
 };
 
-/* --- opendir ------------------------------------------------------------------------------------ */
+/* --- opendir ---------------------------------------------------------------------------------- */
 
 void
 rda_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
@@ -50,7 +52,8 @@ begin_ahead (call_frame_t *frame, xlator_t *this, fd_t *fd)
 }
 
 static void
-rda_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+rda_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, fd_t *fd, dict_t *xdata)
 {
     call_stack_t *fill = op_ret < 0 ? NULL : begin_ahead (frame, this, fd);
 
@@ -58,7 +61,7 @@ rda_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     rda_fill (this, fill);
 }
 
-/* --- deciding ----------------------------------------------------------------------------------- */
+/* --- deciding --------------------------------------------------------------------------------- */
 
 /* Whoever opened it may see more of the entries than whoever reads it. */
 static bool
@@ -73,7 +76,8 @@ is_too_old (xlator_t *this, int64_t born)
     return clock_roughly () - born >= RDA_GET (rda_priv (this)->timeout);
 }
 
-/* Names changed since: what was read ahead is no longer what there is, and reading ahead isn't worth much while that goes on. */
+/* Names changed since: what was read ahead is no longer what there is, and reading ahead isn't
+ * worth much while that goes on. */
 static void
 drop_changed_locked (xlator_t *this, struct rda_dir *dir, rda_gone_t *gone)
 {
@@ -83,7 +87,8 @@ drop_changed_locked (xlator_t *this, struct rda_dir *dir, rda_gone_t *gone)
     rda_dir_drop_locked (this, dir, gone);
 }
 
-/* Drops what isn't so any more, or may not be. All that is there is at least as new as the first of it. */
+/* Drops what isn't so any more, or may not be. All that is there is at least as new as the first of
+ * it. */
 static void
 look_over_locked (xlator_t *this, struct rda_dir *dir, bool plus, rda_gone_t *gone)
 {
@@ -117,17 +122,20 @@ decide_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rd
     if (!dir->active || (dir->at != q->offset && !rda_dir_skip_locked (this, dir, q->offset, gone)))
         return FOLLOW;
     rda_fill_go_on_locked (this, dir);
-    if (dir->pending && dir->pending_for == dir->generation && dir->bytes < MAX (RDA_GET (priv->low), 1))
+    if (dir->pending && dir->pending_for == dir->generation
+        && dir->bytes < MAX (RDA_GET (priv->low), 1))
         return WAIT;
     return dir->batches.length > 0 || dir->eof || dir->error ? SERVE : FOLLOW;
 }
 
 static void
-serve_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, struct served *ret_served, rda_gone_t *gone)
+serve_locked (xlator_t *this, struct rda_dir *dir, const struct question *q,
+              struct served *ret_served, rda_gone_t *gone)
 {
     *ret_served = (struct served){ 0 };
     if (dir->batches.length > 0) {
-        ret_served->entries = rda_dir_take_locked (this, dir, q->size, q->plus, &ret_served->n, &ret_served->clock, gone);
+        ret_served->entries = rda_dir_take_locked (this, dir, q->size, q->plus, &ret_served->n,
+                                                   &ret_served->clock, gone);
         return;
     }
     ret_served->error = dir->error;
@@ -135,7 +143,8 @@ serve_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, str
     dir->expected = q->offset;
 }
 
-/* The question goes down in front of us. What was read ahead is of no use to it, and to nobody else. */
+/* The question goes down in front of us. What was read ahead is of no use to it, and to nobody
+ * else. */
 static void
 follow_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rda_gone_t *gone)
 {
@@ -149,7 +158,7 @@ follow_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rd
     local->follows = q->offset == 0 || q->offset == dir->expected;
 }
 
-/* --- answering ---------------------------------------------------------------------------------- */
+/* --- answering -------------------------------------------------------------------------------- */
 
 static void
 unwind_entries (call_frame_t *frame, bool plus, int r, gf_dirent_t *entries)
@@ -200,9 +209,11 @@ wind_down (xlator_t *this, const struct question *q, bool follows)
 {
     RDA_COUNT (this, passed);
     if (follows && q->plus)
-        STACK_WIND (q->frame, rda_readdirp_cbk, FIRST_CHILD (this), readdirp, q->fd, q->size, q->offset, NULL);
+        STACK_WIND (q->frame, rda_readdirp_cbk, FIRST_CHILD (this), readdirp, q->fd, q->size,
+                    q->offset, NULL);
     else if (follows)
-        STACK_WIND (q->frame, rda_readdir_cbk, FIRST_CHILD (this), readdir, q->fd, q->size, q->offset, NULL);
+        STACK_WIND (q->frame, rda_readdir_cbk, FIRST_CHILD (this), readdir, q->fd, q->size,
+                    q->offset, NULL);
     else if (q->plus)
         STACK_WIND_TAIL (q->frame, FIRST_CHILD (this), readdirp, q->fd, q->size, q->offset, NULL);
     else
@@ -248,7 +259,8 @@ ask (xlator_t *this, struct rda_dir *dir, const struct question *q)
 
 /* With xdata there is something to be asked for that we don't know of. */
 void
-rda_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+rda_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             dict_t *xdata)
 {
     struct rda_dir *dir = xdata ? NULL : rda_dir_get (this, fd);
 
@@ -259,7 +271,8 @@ rda_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 }
 
 void
-rda_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+rda_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+              dict_t *xdata)
 {
     struct rda_dir *dir = xdata ? NULL : rda_dir_get (this, fd);
 
@@ -269,9 +282,10 @@ rda_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t 
         ask (this, dir, &(struct question){ frame, fd, size, offset, true });
 }
 
-/* --- what went down itself ---------------------------------------------------------------------- */
+/* --- what went down itself -------------------------------------------------------------------- */
 
-/* Where the answer ends reading ahead begins, unless somebody else has asked for something since. */
+/* Where the answer ends reading ahead begins, unless somebody else has asked for something
+ * since. */
 static void
 follow (const struct rda_local *local, int op_ret, const gf_dirent_t *entries)
 {
@@ -303,8 +317,8 @@ followed (call_frame_t *frame, xlator_t *this, int op_ret, const gf_dirent_t *en
 }
 
 static void
-rda_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                 dict_t *xdata)
+rda_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     call_stack_t *fill = followed (frame, this, op_ret, entries);
 
@@ -313,8 +327,8 @@ rda_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 }
 
 static void
-rda_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                  dict_t *xdata)
+rda_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     call_stack_t *fill = followed (frame, this, op_ret, entries);
 

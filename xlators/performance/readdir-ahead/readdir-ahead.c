@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/readdir-ahead: reads on in a directory while whoever lists it is busy with what he has. readdir-ahead.h lists its files.
+ * performance/readdir-ahead: reads on in a directory while whoever lists it is busy with what he
+ * has. readdir-ahead.h lists its files.
  */
 #include "readdir-ahead.h"
 
@@ -57,7 +58,8 @@ static const struct xlator_option rda_options[] = {
         .value = "off",
         .online = true,
         .inert = true,
-        .help = "would put one over each child of a distributed volume; over its one child it reads ahead in any case",
+        .help = "would put one over each child of a distributed volume; over its one child it "
+                "reads ahead in any case",
     },
     {
         .key = { "readdir-ahead", "performance.readdir-ahead" },
@@ -69,7 +71,7 @@ static const struct xlator_option rda_options[] = {
     {},
 };
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static int
 rda_init (xlator_t *this)
@@ -105,11 +107,12 @@ rda_invalidate (xlator_t *this, const struct invalidation *gone)
     const unsigned file = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
 
     rda_changed (this, gone->inode,
-                 (gone->what & INVALIDATE_NAMES ? RDA_NAMES | RDA_FILE : 0) | (gone->what & file ? RDA_FILE : 0));
+                 (gone->what & INVALIDATE_NAMES ? RDA_NAMES | RDA_FILE : 0)
+                     | (gone->what & file ? RDA_FILE : 0));
 }
 
-/* From the end of the mount on nothing more is read ahead; before what is below goes our calls have their answers. What was read stays
- * until its directory is closed, or all of it goes here. */
+/* From the end of the mount on nothing more is read ahead; before what is below goes our calls have
+ * their answers. What was read stays until its directory is closed, or all of it goes here. */
 static void
 rda_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -143,17 +146,17 @@ rda_local_drop (xlator_t *this, void *data)
 {
     struct rda_local *local = data;
 
-    rda_changes_clear (&local->changes);
     fd_unref (local->fd);
     rda_dir_unref (local->dir);
 }
 
-/* --- dumps -------------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 dump_number (GString *out, const char *key, const uint64_t *value)
 {
-    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
+                            __atomic_load_n (value, __ATOMIC_RELAXED));
 }
 
 static void
@@ -170,7 +173,8 @@ rda_dump (xlator_t *this, GString *out)
     dump_number (out, "invalidations", &priv->count.dropped);
     dump_number (out, "expired", &priv->count.expired);
     dump_number (out, "attributes_left_out", &priv->count.stripped);
-    g_string_append_printf (out, "directories=%u\nreaders_waiting=%u\n", RDA_GET (priv->watching), RDA_GET (priv->waiting));
+    g_string_append_printf (out, "directories=%u\nreaders_waiting=%u\n", RDA_GET (priv->watching),
+                            RDA_GET (priv->waiting));
     lru_dump (&priv->lru, out);
 }
 
@@ -182,9 +186,12 @@ rda_dump_fd (xlator_t *this, fd_t *fd, GString *out)
     if (!dir)
         return;
     pthread_mutex_lock (&dir->lock);
-    g_string_append_printf (out, "at=%lld\nnext=%lld\nbatches=%u\nbytes=%zu\neof=%d\nerror=%d\nreads_ahead=%d\nwaiting=%u\nbackoff=%u\n",
-                            (long long) dir->at, (long long) dir->next, dir->batches.length, dir->bytes, dir->eof, dir->error,
-                            dir->pending, dir->waiters.length, dir->backoff);
+    g_string_append_printf (out,
+                            "at=%lld\nnext=%lld\nbatches=%u\nbytes=%zu\neof=%d\nerror=%d\nreads_"
+                            "ahead=%d\nwaiting=%u\nbackoff=%u\n",
+                            (long long) dir->at, (long long) dir->next, dir->batches.length,
+                            dir->bytes, dir->eof, dir->error, dir->pending, dir->waiters.length,
+                            dir->backoff);
     pthread_mutex_unlock (&dir->lock);
 }
 
@@ -200,15 +207,21 @@ static void
 rda_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     const rda_private_t *priv = this->private;
-    g_autofree char *size = option_size_text (RDA_GET (priv->request_size)), *high = option_size_text (RDA_GET (priv->high));
+    g_autofree char *size = option_size_text (RDA_GET (priv->request_size)),
+                    *high = option_size_text (RDA_GET (priv->high));
 
     if (inode && inode->ia_type != IA_IFDIR) {
         g_string_append (out, "does nothing with it: it reads ahead in directories\n");
         return;
     }
-    g_string_append_printf (out, "a listing of it is read ahead, by %s at a time (rda-request-size), until there is %s of it "
-                            "(rda-high-wmark)\n", size, high);
-    g_string_append_printf (out, "what was read ahead is used for %.3g s (rda-cache-timeout), and not when names in it change\n",
+    g_string_append_printf (out,
+                            "a listing of it is read ahead, by %s at a time (rda-request-size), "
+                            "until there is %s of it "
+                            "(rda-high-wmark)\n",
+                            size, high);
+    g_string_append_printf (out,
+                            "what was read ahead is used for %.3g s (rda-cache-timeout), and not "
+                            "when names in it change\n",
                             (double) RDA_GET (priv->timeout) / 1e9);
 }
 
@@ -230,13 +243,13 @@ const struct xlator_api xlator_api = {
         .opendir = rda_opendir,
         .readdir = rda_readdir,
         .readdirp = rda_readdirp,
-        .open = rda_open,
-        .writev = rda_writev,
     },
     .every = rda_every,
-    .every_ops = RDA_CHANGING,
+    .every_ops = OPS_CHANGE,
     .every_cbk = rda_every_cbk,
     .cbks = { .forget = rda_forget, .releasedir = rda_releasedir },
-    .dumpops = { .priv = rda_dump, .fdctx = rda_dump_fd, .waits_for = rda_waits_for, .explain = rda_explain },
+    .dumpops = {
+        .priv = rda_dump, .fdctx = rda_dump_fd, .waits_for = rda_waits_for, .explain = rda_explain,
+    },
     .passthrough = { .why = "keeps attributes that each write changes" },
 };

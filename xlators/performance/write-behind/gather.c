@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The bytes of a write that is answered before it is done. Large ones are kept where they are, by a reference of their buffers. Small ones are
- * copied: the kernel's 4 KiB come in a buffer of a megabyte, which a reference would hold. Copies of writes that follow each
- * other lie in one buffer, so that a write that goes down seldom has more than a few vectors.
+ * The bytes of a write that is answered before it is done. Large ones are kept where they are, by a
+ * reference of their buffers. Small ones are copied: the kernel's 4 KiB come in a buffer of a
+ * megabyte, which a reference would hold. Copies of writes that follow each other lie in one
+ * buffer, so that a write that goes down seldom has more than a few vectors.
  */
 #include "write-behind.h"
 
@@ -28,7 +29,8 @@ worth_a_copy (size_t size, const struct iobref *iobref)
 }
 
 static bool
-gather_by_reference (struct wb_write *write, const struct iovec *vector, int count, struct iobref *iobref)
+gather_by_reference (struct wb_write *write, const struct iovec *vector, int count,
+                     struct iobref *iobref)
 {
     if (write->count + count > WB_VECTORS || write->iobref->used + iobref->used > IOBREF_MAX)
         return false;
@@ -41,7 +43,8 @@ gather_by_reference (struct wb_write *write, const struct iovec *vector, int cou
     return true;
 }
 
-/* A buffer of ours at the end of the vector: as large as what is there already, so that few suffice. */
+/* A buffer of ours at the end of the vector: as large as what is there already, so that few
+ * suffice. */
 static bool
 gather_room (struct wb_write *write, size_t size)
 {
@@ -75,7 +78,8 @@ gather_copy (struct wb_write *write, const struct iovec *vector, int count, size
 }
 
 bool
-wb_gather_more (struct wb_write *write, const struct iovec *vector, int count, struct iobref *iobref)
+wb_gather_more (struct wb_write *write, const struct iovec *vector, int count,
+                struct iobref *iobref)
 {
     const size_t size = iov_length (vector, count);
     bool kept = !worth_a_copy (size, iobref) && gather_by_reference (write, vector, count, iobref);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations on names that answer attributes of an inode which is known for sure only when the answer is there: whoever asked by one name may
- * be told of a file that was written under another. Each write that was answered before is to be seen in the size; so where one may
- * have been done only after storage looked, lookup looks again, and readdirp leaves the attributes out.
+ * Operations on names that answer attributes of an inode which is known for sure only when the
+ * answer is there: whoever asked by one name may be told of a file that was written under another.
+ * Each write that was answered before is to be seen in the size; so where one may have been done
+ * only after storage looked, lookup looks again, and readdirp leaves the attributes out.
  */
 #include "write-behind.h"
 
@@ -23,7 +24,8 @@ wb_local_drop (xlator_t *this, void *data)
         call_stub_destroy (local->again);
 }
 
-/* Is there nothing that anybody could have to wait for? What is answered from now on is seen or not, as it comes. */
+/* Is there nothing that anybody could have to wait for? What is answered from now on is seen or
+ * not, as it comes. */
 static bool
 is_idle (xlator_t *this)
 {
@@ -36,8 +38,8 @@ clock_of (xlator_t *this)
     return __atomic_load_n (&wb_priv (this)->clock, __ATOMIC_ACQUIRE);
 }
 
-/* The inode, with a reference, if one of its writes wasn't done at that time; else NULL. The table may know the file by another inode than
- * the one that was answered. */
+/* The inode, with a reference, if one of its writes wasn't done at that time; else NULL. The table
+ * may know the file by another inode than the one that was answered. */
 static inode_t *
 stale (xlator_t *this, inode_t *answered, const struct iatt *buf, uint64_t clock)
 {
@@ -55,7 +57,7 @@ stale (xlator_t *this, inode_t *answered, const struct iatt *buf, uint64_t clock
     return inode;
 }
 
-/* --- lookup ------------------------------------------------------------------------------------- */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
 static void
 wb_lookup_go (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
@@ -71,7 +73,8 @@ lookup_after (call_frame_t *frame, xlator_t *this, inode_t *inode, loc_t *loc, d
 
     inode_unref (local->waited);
     local->waited = inode;
-    wb_wait (this, frame, fop_lookup_stub (frame, wb_lookup_go, loc, xdata), wb_inode_get (this, inode), 0, -1);
+    wb_wait (this, frame, fop_lookup_stub (frame, wb_lookup_go, loc, xdata),
+             wb_inode_get (this, inode), 0, -1);
 }
 
 void
@@ -92,10 +95,11 @@ wb_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
         wb_lookup_go (frame, this, loc, xdata);
 }
 
-/* After one wait for an inode its later writes don't count: they were answered after the lookup had begun. */
+/* After one wait for an inode its later writes don't count: they were answered after the lookup had
+ * begun. */
 static void
-wb_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
-               struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+wb_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
     struct wb_local *local = frame->local;
     inode_t *found = op_ret >= 0 ? stale (this, inode, buf, local->clock) : NULL;
@@ -108,10 +112,11 @@ wb_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, xdata, postparent);
 }
 
-/* --- readdirp ----------------------------------------------------------------------------------- */
+/* --- readdirp --------------------------------------------------------------------------------- */
 
 void
-wb_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+wb_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             dict_t *xdata)
 {
     struct wb_local *local;
 
@@ -127,7 +132,8 @@ wb_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 static bool
 entry_is_stale (xlator_t *this, const gf_dirent_t *entry, uint64_t clock)
 {
-    g_autoptr (inode_t) found = entry->inode ? stale (this, entry->inode, &entry->d_stat, clock) : NULL;
+    g_autoptr (inode_t) found = entry->inode ? stale (this, entry->inode, &entry->d_stat, clock)
+                                             : NULL;
 
     return found != NULL;
 }
@@ -141,7 +147,8 @@ any_is_stale (xlator_t *this, const gf_dirent_t *entries, uint64_t clock)
     return false;
 }
 
-/* The same entries; those whose size isn't known have no attributes, so that whoever wants them looks them up. */
+/* The same entries; those whose size isn't known have no attributes, so that whoever wants them
+ * looks them up. */
 static gf_dirent_t *
 without_stale (xlator_t *this, const gf_dirent_t *entries, uint64_t clock)
 {
@@ -157,8 +164,8 @@ without_stale (xlator_t *this, const gf_dirent_t *entries, uint64_t clock)
 }
 
 static void
-wb_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                 dict_t *xdata)
+wb_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     const struct wb_local *local = frame->local;
     gf_dirent_t *changed = NULL;
@@ -169,20 +176,21 @@ wb_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     dirents_free (changed);
 }
 
-/* --- create ------------------------------------------------------------------------------------- */
+/* --- create ----------------------------------------------------------------------------------- */
 
-/* A create may open a file that is there, and cut it off, before writes to it that were answered are done. Which file that will be nobody
- * knows. So first it is asked to make a new one; if there is one, it is asked again when all that was answered is done. */
+/* A create may open a file that is there, and cut it off, before writes to it that were answered
+ * are done. Which file that will be nobody knows. So first it is asked to make a new one; if there
+ * is one, it is asked again when all that was answered is done. */
 static void
-wb_create_again (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t umask, fd_t *fd,
-                 dict_t *xdata)
+wb_create_again (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+                 mode_t umask, fd_t *fd, dict_t *xdata)
 {
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
 }
 
 void
-wb_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t umask, fd_t *fd,
-           dict_t *xdata)
+wb_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+           mode_t umask, fd_t *fd, dict_t *xdata)
 {
     struct wb_local *local;
 
@@ -192,7 +200,8 @@ wb_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode
     }
     local = frame_local_new (frame, sizeof *local);
     local->again = fop_create_stub (frame, wb_create_again, loc, flags, mode, umask, fd, xdata);
-    STACK_WIND (frame, wb_create_cbk, FIRST_CHILD (this), create, loc, flags | O_EXCL, mode, umask, fd, xdata);
+    STACK_WIND (frame, wb_create_cbk, FIRST_CHILD (this), create, loc, flags | O_EXCL, mode, umask,
+                fd, xdata);
 }
 
 static void
@@ -207,11 +216,13 @@ create_after_all (call_frame_t *frame, xlator_t *this)
 }
 
 static void
-wb_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
-               struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+wb_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               fd_t *fd, inode_t *inode, struct iatt *buf, struct iatt *preparent,
+               struct iatt *postparent, dict_t *xdata)
 {
     if (op_ret < 0 && op_errno == EEXIST)
         create_after_all (frame, this);
     else
-        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent,
+                      xdata);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Without trickling-writes a small write waits until others have made it a large one, whatever else happens. But not for ever: a thread,
- * started when there is the first, sends what has waited for a second.
+ * Without trickling-writes a small write waits until others have made it a large one, whatever else
+ * happens. But not for ever: a thread, started when there is the first, sends what has waited for a
+ * second.
  *
- * The same thread tells whoever is above of an inode that lost bytes which had been answered. The kernel has them in its memory,
- * and would go on to show them: then a database takes a log for whole that isn't. Requests may have to wait until it is told; so no
- * thread that has one tells it.
+ * The same thread tells whoever is above of an inode that lost bytes which had been answered. The
+ * kernel has them in its memory, and would go on to show them: then a database takes a log for
+ * whole that isn't. Requests may have to wait until it is told; so no thread that has one tells it.
  */
 #include "write-behind.h"
 
@@ -31,7 +32,8 @@ go_on_after_locked (xlator_t *this)
     wb_ready_t ready = WB_READY_INIT;
     struct wb_after *first;
 
-    while ((first = g_queue_peek_head (&priv->nudge.after)) && first->number <= priv->nudge.n_told) {
+    while ((first = g_queue_peek_head (&priv->nudge.after))
+           && first->number <= priv->nudge.n_told) {
         g_queue_pop_head (&priv->nudge.after);
         g_queue_push_tail (&ready, &first->node);
     }
@@ -50,7 +52,9 @@ tell_lost_locked (xlator_t *this)
     priv->nudge.telling = true;
     pthread_mutex_unlock (&priv->lock);
     if (!WB_OPTION (this, ending))
-        xlator_pass_on (this, XLATOR_INVALIDATE, &(struct invalidation){ .inode = inode, .what = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES });
+        xlator_pass_on (this, XLATOR_INVALIDATE,
+                        &(struct invalidation){ .inode = inode,
+                                                .what = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES });
     inode_unref (inode);
     pthread_mutex_lock (&priv->lock);
     priv->nudge.n_told++;
@@ -100,7 +104,11 @@ nudge_start_locked (xlator_t *this)
     wb_private_t *priv = this->private;
 
     if (!priv->nudge.started && attempt_is_due (&priv->nudge.start))
-        priv->nudge.started = attempt_ended (&priv->nudge.start, this, thread_new (&priv->nudge.thread, "write-behind", nudge_run, this), "thread that writes later") == 0;
+        priv->nudge.started =
+            attempt_ended (&priv->nudge.start, this,
+                           thread_new (&priv->nudge.thread, "write-behind", nudge_run, this),
+                           "thread that writes later")
+            == 0;
     thread_cond_signal (&priv->nudge.wake);
     return priv->nudge.started;
 }

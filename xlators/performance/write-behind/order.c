@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every other operation on an inode: it waits for the writes that were answered before it came, as far as it has to see them. */
+/* Every other operation on an inode: it waits for the writes that were answered before it came, as
+ * far as it has to see them. */
 #include "write-behind.h"
 
 static readv_cbk wb_readv_cbk;
 
-/* --- waiting ------------------------------------------------------------------------------------ */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 struct waiter {
     struct wb_node node;
@@ -39,7 +40,8 @@ wb_waiter_start (xlator_t *this, struct wb_node *waiter, wb_ready_t *ready)
 }
 
 void
-wb_wait (xlator_t *this, call_frame_t *frame, call_stub_t *stub, struct wb_inode *wbi, off_t offset, off_t end)
+wb_wait (xlator_t *this, call_frame_t *frame, call_stub_t *stub, struct wb_inode *wbi, off_t offset,
+         off_t end)
 {
     wb_ready_t ready = WB_READY_INIT;
     struct wb_node *waiter;
@@ -53,15 +55,17 @@ wb_wait (xlator_t *this, call_frame_t *frame, call_stub_t *stub, struct wb_inode
     wb_waiter_start (this, waiter, &ready);
 }
 
-/* --- operations that pass on as they are -------------------------------------------------------- */
+/* --- operations that pass on as they are ------------------------------------------------------ */
 
-/* Record locks and flock: whoever takes one does so to be alone with the file, also with programs that work in the directory itself. So what
- * was written is there before a lock goes; and from the first one on close waits, as it ends locks. */
+/* Record locks and flock: whoever takes one does so to be alone with the file, also with programs
+ * that work in the directory itself. So what was written is there before a lock goes; and from the
+ * first one on close waits, as it ends locks. */
 static bool
 lock_waits (const struct call *call, struct wb_inode *wbi)
 {
-    const bool ends = call->op == FOP_lk ? ((const struct lk_call *) call->args)->lock->l_type == F_UNLCK
-                                         : ((const struct flock_call *) call->args)->operation & LOCK_UN;
+    const bool ends = call->op == FOP_lk
+                        ? ((const struct lk_call *) call->args)->lock->l_type == F_UNLCK
+                        : ((const struct flock_call *) call->args)->operation & LOCK_UN;
 
     if (wbi)
         __atomic_store_n (&wbi->locked, true, __ATOMIC_RELAXED);
@@ -89,7 +93,8 @@ wb_every (const struct call *call)
 {
     xlator_t *this = call->this;
     const bool locks = call->op == FOP_lk || call->op == FOP_flock;
-    struct wb_inode *wbi = locks ? wb_inode_make (this, call->fd->inode) : wb_inode_get (this, inode_of (call));
+    struct wb_inode *wbi = locks ? wb_inode_make (this, call->fd->inode)
+                                 : wb_inode_get (this, inode_of (call));
     struct wb_inode *out = call->fd_out ? wb_inode_get (this, call->fd_out->inode) : NULL;
     wb_ready_t ready = WB_READY_INIT;
     struct wb_node *waiter;
@@ -110,30 +115,35 @@ wb_every (const struct call *call)
     wb_waiter_start (this, waiter, &ready);
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Writes that are still to be done may have changed the size. */
 static void
-wb_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iovec *vector,
-              int32_t count, struct iatt *stbuf, struct iobref *iobref, dict_t *xdata)
+wb_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
+              dict_t *xdata)
 {
     STACK_UNWIND (readv, frame, op_ret, op_errno, vector, count, NULL, iobref, xdata);
 }
 
 static void
-wb_readv_go (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+wb_readv_go (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             uint32_t flags, dict_t *xdata)
 {
     STACK_WIND (frame, wb_readv_cbk, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
 }
 
-/* Where the file ends is a part of what is read: so it waits for all that is written behind where it begins. */
+/* Where the file ends is a part of what is read: so it waits for all that is written behind where
+ * it begins. */
 void
-wb_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags, dict_t *xdata)
+wb_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
+          dict_t *xdata)
 {
     struct wb_inode *wbi = wb_inode_get (this, fd->inode);
 
     if (wb_is_busy (wbi))
-        wb_wait (this, frame, fop_readv_stub (frame, wb_readv_go, fd, size, offset, flags, xdata), wbi, offset, -1);
+        wb_wait (this, frame, fop_readv_stub (frame, wb_readv_go, fd, size, offset, flags, xdata),
+                 wbi, offset, -1);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
 }

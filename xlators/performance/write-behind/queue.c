@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The writes of an inode that were answered and aren't done yet. One that is added waits for those before it that overlap; then it
- * goes down, unless it is small and something is on its way already: then it waits for more bytes to join it, until that is done, or
- * somebody waits for it, or another comes that doesn't follow it.
+ * The writes of an inode that were answered and aren't done yet. One that is added waits for those
+ * before it that overlap; then it goes down, unless it is small and something is on its way
+ * already: then it waits for more bytes to join it, until that is done, or somebody waits for it,
+ * or another comes that doesn't follow it.
  */
 #include "write-behind.h"
 
@@ -24,7 +25,8 @@ ranges_meet (off_t a, off_t a_end, off_t b, off_t b_end)
 static bool
 write_meets (const struct wb_write *write, off_t offset, off_t end)
 {
-    return write->append || ranges_meet (write->offset, write->offset + (off_t) write->size, offset, end);
+    return write->append
+        || ranges_meet (write->offset, write->offset + (off_t) write->size, offset, end);
 }
 
 static void
@@ -81,7 +83,8 @@ write_waits_locked (const struct wb_write *write)
     return write->wbi->flying > 0 || !WB_OPTION (write->this, trickling);
 }
 
-/* What is to become of it, unless others have to be done before. Where nothing on its way ends the wait, time does. */
+/* What is to become of it, unless others have to be done before. Where nothing on its way ends the
+ * wait, time does. */
 static void
 write_settle_locked (struct wb_write *write, wb_ready_t *ready)
 {
@@ -112,7 +115,7 @@ wb_queue_nudge (struct wb_inode *wbi, wb_ready_t *ready)
     pthread_mutex_unlock (&wbi->lock);
 }
 
-/* --- coming ------------------------------------------------------------------------------------- */
+/* --- coming ----------------------------------------------------------------------------------- */
 
 /* The inode is among the busy ones before its write can be seen, and until nothing waits for it. */
 static void
@@ -192,14 +195,16 @@ wb_queue_add (struct wb_write *write, bool again, wb_ready_t *ready)
     return added;
 }
 
-/* The last write takes those that follow it, of the same description and the same caller, while it hasn't gone and nobody waits for it: who does
- * shall not wait for more than there was. */
+/* The last write takes those that follow it, of the same description and the same caller, while it
+ * hasn't gone and nobody waits for it: who does shall not wait for more than there was. */
 static bool
-may_join_locked (const struct wb_write *write, const call_frame_t *frame, const struct writev_call *call, size_t size, bool again)
+may_join_locked (const struct wb_write *write, const call_frame_t *frame,
+                 const struct writev_call *call, size_t size, bool again)
 {
     const call_stack_t *root = write ? write->root : NULL, *other = frame->root;
 
-    if (!write || write->flying || write->blocked || write->fd != call->fd || write->flags != call->flags)
+    if (!write || write->flying || write->blocked || write->fd != call->fd
+        || write->flags != call->flags)
         return false;
     if (write->xdata || call->xdata)
         return false;
@@ -211,7 +216,8 @@ may_join_locked (const struct wb_write *write, const call_frame_t *frame, const 
 }
 
 bool
-wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call, bool again, wb_ready_t *ready)
+wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call,
+               bool again, wb_ready_t *ready)
 {
     const size_t size = iov_length (call->vector, call->count);
     struct wb_write *write;
@@ -234,7 +240,7 @@ wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct wri
     return joined;
 }
 
-/* --- going -------------------------------------------------------------------------------------- */
+/* --- going ------------------------------------------------------------------------------------ */
 
 static void
 unblock_all_locked (struct wb_write *write, wb_ready_t *ready)
@@ -287,7 +293,7 @@ wb_queue_done (struct wb_write *write, int error, wb_ready_t *ready)
     wb_unfinished (this, -1);
 }
 
-/* --- waiting ------------------------------------------------------------------------------------ */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 void
 wb_wait_for (struct wb_inode *wbi, struct wb_node *node, off_t offset, off_t end, wb_ready_t *ready)
@@ -330,7 +336,7 @@ wb_wait_for_all (xlator_t *this, struct wb_node *node, wb_ready_t *ready)
     g_ptr_array_unref (inodes);
 }
 
-/* --- running ------------------------------------------------------------------------------------ */
+/* --- running ---------------------------------------------------------------------------------- */
 
 void
 wb_run (xlator_t *this, wb_ready_t *ready)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes for which their inode's window has no room. Each is set aside, unanswered, until others of the inode are done, and is then tried
- * again, in the order in which they came. What it needs of the window is promised to it until it has begun again, so that
- * nobody who comes later takes it away.
+ * Writes for which their inode's window has no room. Each is set aside, unanswered, until others of
+ * the inode are done, and is then tried again, in the order in which they came. What it needs of
+ * the window is promised to it until it has begun again, so that nobody who comes later takes it
+ * away.
  *
- * Whenever one is set aside there are writes that will be done, or others that begin again; and whoever begins again and then isn't
- * answered early has the next go. So none is left behind.
+ * Whenever one is set aside there are writes that will be done, or others that begin again; and
+ * whoever begins again and then isn't answered early has the next go. So none is left behind.
  */
 #include "write-behind.h"
 
@@ -17,14 +18,15 @@ struct waiting {
     size_t size;
 };
 
-/* One alone may be larger than the window. An error that nobody knows of yet has writes wait for their own. Memory is no reason to wait: the
- * buffers of those who do would be held as well. */
+/* One alone may be larger than the window. An error that nobody knows of yet has writes wait for
+ * their own. Memory is no reason to wait: the buffers of those who do would be held as well. */
 enum wb_room
 wb_room_locked (const struct wb_inode *wbi, const xlator_t *this, size_t size, bool again)
 {
     const size_t taken = wbi->window + wbi->promised;
 
-    if (WB_OPTION (this, ending) || (wbi->error && !wbi->told) || WB_OPTION (this, held) + size > WB_OPTION (this, memory))
+    if (WB_OPTION (this, ending) || (wbi->error && !wbi->told)
+        || WB_OPTION (this, held) + size > WB_OPTION (this, memory))
         return WB_ROOM_NEVER;
     if (wbi->writes.length >= WRITES_MAX || (wbi->waiting.length > 0 && !again))
         return WB_ROOM_LATER;
@@ -36,7 +38,8 @@ wb_room_go_on_locked (struct wb_inode *wbi, const xlator_t *this, wb_ready_t *re
 {
     struct waiting *first;
 
-    while ((first = g_queue_peek_head (&wbi->waiting)) && wb_room_locked (wbi, this, first->size, true) != WB_ROOM_LATER) {
+    while ((first = g_queue_peek_head (&wbi->waiting))
+           && wb_room_locked (wbi, this, first->size, true) != WB_ROOM_LATER) {
         g_queue_pop_head (&wbi->waiting);
         wbi->promised += first->size;
         g_queue_push_tail (ready, &first->node);
@@ -82,7 +85,8 @@ is_later (struct wb_inode *wbi, const xlator_t *this, size_t size, bool again)
 
 /* What waits for company goes: it is in the way. */
 static bool
-set_aside (struct wb_inode *wbi, xlator_t *this, struct waiting *waiting, bool again, wb_ready_t *ready)
+set_aside (struct wb_inode *wbi, xlator_t *this, struct waiting *waiting, bool again,
+           wb_ready_t *ready)
 {
     bool later;
 
@@ -99,15 +103,16 @@ set_aside (struct wb_inode *wbi, xlator_t *this, struct waiting *waiting, bool a
 }
 
 bool
-wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_fop *then, const struct writev_call *call, size_t size,
-              bool again, wb_ready_t *ready)
+wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_fop *then,
+              const struct writev_call *call, size_t size, bool again, wb_ready_t *ready)
 {
     struct waiting *waiting;
     call_stub_t *stub;
 
     if (!is_later (wbi, this, size, again))
         return false;
-    stub = fop_writev_stub (frame, then, call->fd, call->vector, call->count, call->offset, call->flags, call->iobref, call->xdata);
+    stub = fop_writev_stub (frame, then, call->fd, call->vector, call->count, call->offset,
+                            call->flags, call->iobref, call->xdata);
     if (!stub)
         return false;
     waiting = g_new0 (struct waiting, 1);
@@ -115,7 +120,8 @@ wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_
     waiting->stub = stub;
     waiting->size = size;
     if (set_aside (wbi, this, waiting, again, ready)) {
-        if (!again) /* it counts once, however often it finds its room taken by those who began again meanwhile */
+        if (!again) /* it counts once, however often it finds its room taken by those who began
+                       again meanwhile */
             __atomic_add_fetch (&wb_priv (this)->count.waited, 1, __ATOMIC_RELAXED);
         return true;
     }

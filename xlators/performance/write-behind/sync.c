@@ -2,9 +2,10 @@
 /*
  * fsync and flush, and errors of writes that were answered before they failed.
  *
- * Such an error is told as fsync(2) has it for pages that are written back: by the next fsync or close, once to each
- * description that had written. One that nobody was told of goes to whoever asks first, also to a description that is opened later. So an inode
- * counts its errors, and a description keeps the count that it knows of (its context: that number and one).
+ * Such an error is told as fsync(2) has it for pages that are written back: by the next fsync or
+ * close, once to each description that had written. One that nobody was told of goes to whoever
+ * asks first, also to a description that is opened later. So an inode counts its errors, and a
+ * description keeps the count that it knows of (its context: that number and one).
  */
 #include "write-behind.h"
 
@@ -34,9 +35,11 @@ wb_error_tell (xlator_t *this, const struct wb_write *write, int error, bool new
 
     __atomic_add_fetch (&wb_priv (this)->count.failed, 1, __ATOMIC_RELAXED);
     if (news)
-        gf_log (this, GF_LOG_WARNING, "%zu bytes at offset %lld of '%s' were not written, after the write had been answered: %s; "
-                "the next fsync or close of whoever wrote them fails", write->size, (long long) write->offset, path,
-                g_strerror (error));
+        gf_log (this, GF_LOG_WARNING,
+                "%zu bytes at offset %lld of '%s' were not written, after the write had been "
+                "answered: %s; "
+                "the next fsync or close of whoever wrote them fails",
+                write->size, (long long) write->offset, path, g_strerror (error));
 }
 
 void
@@ -48,7 +51,9 @@ wb_error_forget (xlator_t *this, const struct wb_inode *wbi)
         return;
     __atomic_sub_fetch (&wb_priv (this)->count.untold, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch (&wb_priv (this)->count.never_told, 1, __ATOMIC_RELAXED);
-    gf_log (this, GF_LOG_WARNING, "nobody asked, with fsync or close, what became of writes to file %s that had been answered and then failed: %s",
+    gf_log (this, GF_LOG_WARNING,
+            "nobody asked, with fsync or close, what became of writes to file %s that had been "
+            "answered and then failed: %s",
             gfid_text (&wbi->inode->gfid, gfid), g_strerror (wbi->error));
 }
 
@@ -58,7 +63,8 @@ error_know (xlator_t *this, fd_t *fd, uint32_t number)
     fd_ctx_set (fd, this, GSIZE_TO_POINTER ((gsize) number + 1));
 }
 
-/* What a description that is new to this begins with: an error that nobody was told of is new to it. */
+/* What a description that is new to this begins with: an error that nobody was told of is new to
+ * it. */
 static uint32_t
 error_begin (const struct wb_inode *wbi)
 {
@@ -96,7 +102,7 @@ error_take (xlator_t *this, fd_t *fd, bool any)
     return error;
 }
 
-/* --- fsync -------------------------------------------------------------------------------------- */
+/* --- fsync ------------------------------------------------------------------------------------ */
 
 /* Kept for the answer. */
 static void
@@ -117,12 +123,13 @@ error_of_answer (call_frame_t *frame, xlator_t *this, int32_t op_ret, int32_t op
     return op_ret < 0 ? op_errno : error;
 }
 
-/* --- answering an error -------------------------------------------------------------------------- */
+/* --- answering an error ----------------------------------------------------------------------- */
 
 static void
 fsync_failed (struct wb_node *node)
 {
-    struct wb_local *local = (struct wb_local *) ((char *) node - offsetof (struct wb_local, after.node));
+    struct wb_local *local = (struct wb_local *) ((char *) node
+                                                  - offsetof (struct wb_local, after.node));
 
     STACK_UNWIND (fsync, local->frame, -1, local->error, NULL, NULL, NULL);
 }
@@ -130,12 +137,14 @@ fsync_failed (struct wb_node *node)
 static void
 flush_failed (struct wb_node *node)
 {
-    struct wb_local *local = (struct wb_local *) ((char *) node - offsetof (struct wb_local, after.node));
+    struct wb_local *local = (struct wb_local *) ((char *) node
+                                                  - offsetof (struct wb_local, after.node));
 
     STACK_UNWIND (flush, local->frame, -1, local->error, NULL);
 }
 
-/* Whoever was told that bytes are lost doesn't find them any more: first the kernel forgets them. */
+/* Whoever was told that bytes are lost doesn't find them any more: first the kernel forgets
+ * them. */
 static void
 fail_after (call_frame_t *frame, xlator_t *this, int error, void (*answer) (struct wb_node *node))
 {
@@ -147,7 +156,7 @@ fail_after (call_frame_t *frame, xlator_t *this, int error, void (*answer) (stru
     wb_nudge_after (this, &local->after);
 }
 
-/* --- fsync -------------------------------------------------------------------------------------- */
+/* --- fsync ------------------------------------------------------------------------------------ */
 
 static void
 wb_fsync_go (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
@@ -157,8 +166,8 @@ wb_fsync_go (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, di
 }
 
 static void
-wb_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
-              struct iatt *postbuf, dict_t *xdata)
+wb_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     const int error = error_of_answer (frame, this, op_ret, op_errno, true);
 
@@ -182,7 +191,7 @@ wb_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_
         wb_fsync_go (frame, this, fd, datasync, xdata);
 }
 
-/* --- flush -------------------------------------------------------------------------------------- */
+/* --- flush ------------------------------------------------------------------------------------ */
 
 static void
 wb_flush_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
@@ -192,7 +201,8 @@ wb_flush_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 }
 
 static void
-wb_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+wb_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              dict_t *xdata)
 {
     const int error = error_of_answer (frame, this, op_ret, op_errno, false);
 
@@ -211,7 +221,8 @@ wb_flush_behind_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata
 
 /* Close has returned. Whoever opens the file next and asks is told. */
 static void
-wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                     int32_t op_errno, dict_t *xdata)
 {
     struct wb_local *local = frame->local;
     struct wb_inode *wbi = wb_inode_get (this, local->fd->inode);
@@ -220,7 +231,8 @@ wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
         pthread_mutex_lock (&wbi->lock);
         wb_error_note_locked (this, wbi, op_errno);
         pthread_mutex_unlock (&wbi->lock);
-        gf_log (this, GF_LOG_WARNING, "a flush failed after the close had been answered: %s", g_strerror (op_errno));
+        gf_log (this, GF_LOG_WARNING, "a flush failed after the close had been answered: %s",
+                g_strerror (op_errno));
     }
     stack_done (frame->root);
     wb_unfinished (this, -1);
@@ -250,7 +262,8 @@ void
 wb_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
     struct wb_inode *wbi = wb_inode_get (this, fd->inode);
-    const bool wrote = wbi && fd_ctx_get (fd, this), locked = wbi && __atomic_load_n (&wbi->locked, __ATOMIC_RELAXED);
+    const bool wrote = wbi && fd_ctx_get (fd, this),
+               locked = wbi && __atomic_load_n (&wbi->locked, __ATOMIC_RELAXED);
 
     if (!wrote && !(locked && wb_is_busy (wbi)))
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), flush, fd, xdata);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/write-behind: answers a write at once, and has it done afterwards. write-behind.h lists its files.
+ * performance/write-behind: answers a write at once, and has it done afterwards. write-behind.h
+ * lists its files.
  */
 #include "write-behind.h"
 
 /* A boolean in every spelling, or auto. */
-static const char *const flush_choices[] = { "auto", "on", "yes", "true", "enable", "1", "off", "no", "false", "disable", "0", NULL };
+static const char *const flush_choices[] = { "auto", "on", "yes",   "true",    "enable", "1",
+                                             "off",  "no", "false", "disable", "0",      NULL };
 #define FLUSH_AUTO 0
 #define FLUSH_ON_LAST 5
 
@@ -17,8 +19,10 @@ static const struct xlator_option wb_options[] = {
         .value = "auto",
         .values = flush_choices,
         .online = true,
-        .help = "close returns before the writes are done, and a later error is told to the next caller of fsync or "
-                "close; auto is off where all storage below is local (storage/...), so that close tells of errors, and on elsewhere. On in "
+        .help = "close returns before the writes are done, and a later error is told to the next "
+                "caller of fsync or "
+                "close; auto is off where all storage below is local (storage/...), so that close "
+                "tells of errors, and on elsewhere. On in "
                 "GlusterFS",
     },
     {
@@ -29,7 +33,8 @@ static const struct xlator_option wb_options[] = {
         .min = 512 << 10,
         .max = 1 << 30,
         .online = true,
-        .help = "how many bytes of a file may be answered and not yet written below; a write beyond that waits for room",
+        .help = "how many bytes of a file may be answered and not yet written below; a write "
+                "beyond that waits for room",
     },
     {
         .key = { "memory-limit" },
@@ -55,7 +60,8 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, trickling),
         .value = "on",
         .online = true,
-        .help = "a small write is sent when no other write of the file is under way; off: it waits until others make it a large one, "
+        .help = "a small write is sent when no other write of the file is under way; off: it waits "
+                "until others make it a large one, "
                 "for up to a second",
     },
     {
@@ -79,7 +85,8 @@ static const struct xlator_option wb_options[] = {
         .type = OPTION_BOOL,
         .value = "off",
         .inert = true,
-        .help = "a failed write is not tried again, and the next call that reports errors reports it",
+        .help =
+            "a failed write is not tried again, and the next call that reports errors reports it",
     },
     {
         .key = { "write-behind" },
@@ -91,7 +98,7 @@ static const struct xlator_option wb_options[] = {
     {},
 };
 
-/* --- what is kept with an inode ------------------------------------------------------------------ */
+/* --- what is kept with an inode --------------------------------------------------------------- */
 
 struct wb_inode *
 wb_inode_get (xlator_t *this, inode_t *inode)
@@ -100,27 +107,29 @@ wb_inode_get (xlator_t *this, inode_t *inode)
 }
 
 static void
-wb_inode_free (struct wb_inode *wbi)
+wb_inode_free (void *made)
 {
+    struct wb_inode *wbi = made;
+
     pthread_mutex_destroy (&wbi->lock);
     g_free (wbi);
+}
+
+static void *
+wb_inode_new (xlator_t *this, inode_t *inode)
+{
+    struct wb_inode *wbi = g_new0 (struct wb_inode, 1);
+
+    pthread_mutex_init (&wbi->lock, NULL);
+    wbi->inode = inode;
+    wbi->place.data = wbi;
+    return wbi;
 }
 
 struct wb_inode *
 wb_inode_make (xlator_t *this, inode_t *inode)
 {
-    struct wb_inode *wbi = inode_ctx_get (inode, this), *there;
-
-    if (wbi)
-        return wbi;
-    wbi = g_new0 (struct wb_inode, 1);
-    pthread_mutex_init (&wbi->lock, NULL);
-    wbi->inode = inode;
-    wbi->place.data = wbi;
-    there = inode_ctx_set (inode, this, wbi);
-    if (there != wbi)
-        wb_inode_free (wbi);
-    return there;
+    return inode_ctx_make (inode, this, wb_inode_new, wb_inode_free);
 }
 
 /* Nothing is to be done any more: each write holds its inode. */
@@ -135,7 +144,7 @@ wb_forget (xlator_t *this, inode_t *inode)
     wb_inode_free (wbi);
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 static bool
 storage_is_local (const xlator_t *xl)
@@ -169,7 +178,8 @@ wb_init (xlator_t *this)
     priv->flush_behind = flush_behind (this, priv->flush_choice);
     if (priv->flush_choice == FLUSH_AUTO)
         gf_log (this, GF_LOG_INFO, "a close %s (flush-behind is auto, and storage is %s)",
-                priv->flush_behind ? "returns before what was written is done" : "waits for what was written, and tells of its errors",
+                priv->flush_behind ? "returns before what was written is done"
+                                   : "waits for what was written, and tells of its errors",
                 priv->flush_behind ? "not local" : "local");
     r = -pthread_key_create (&priv->runs, NULL);
     if (r < 0)
@@ -202,7 +212,8 @@ wait_until_idle (wb_private_t *priv)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* Before the mount goes nothing is kept for later any more, and before what is below goes all of it is done. */
+/* Before the mount goes nothing is kept for later any more, and before what is below goes all of it
+ * is done. */
 static void
 wb_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -232,12 +243,13 @@ wb_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->lock);
 }
 
-/* --- dumps -------------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 dump_number (GString *out, const char *key, const uint64_t *value)
 {
-    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key, __atomic_load_n (value, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
+                            __atomic_load_n (value, __ATOMIC_RELAXED));
 }
 
 static void
@@ -258,17 +270,23 @@ wb_dump (xlator_t *this, GString *out)
     dump_number (out, "failed_later", &priv->count.failed);
     dump_number (out, "errors_nobody_knows_yet", &priv->count.untold);
     dump_number (out, "errors_nobody_asked_for", &priv->count.never_told);
-    g_string_append_printf (out, "flush_behind=%d\ntrickling_writes=%d\n", WB_OPTION (this, flush_behind),
-                            WB_OPTION (this, trickling));
+    g_string_append_printf (out, "flush_behind=%d\ntrickling_writes=%d\n",
+                            WB_OPTION (this, flush_behind), WB_OPTION (this, trickling));
 }
 
 static void
 dump_write (const struct wb_write *write, unsigned number, GString *out)
 {
-    g_string_append_printf (out, "request[%u]=unique %" G_GUINT64_FORMAT ", offset %lld, size %zu%s, blockers %d, blocks %u, %s\n", number,
-                            write->root->unique, (long long) write->offset, write->size, write->append ? ", append" : "",
-                            __atomic_load_n (&write->node.blockers, __ATOMIC_RELAXED), write->blocked ? write->blocked->len : 0,
-                            write->flying ? "on its way" : write->wbi->waits == write ? "waits for more" : "waits for others");
+    g_string_append_printf (out,
+                            "request[%u]=unique %" G_GUINT64_FORMAT
+                            ", offset %lld, size %zu%s, blockers %d, blocks %u, %s\n",
+                            number, write->root->unique, (long long) write->offset, write->size,
+                            write->append ? ", append" : "",
+                            __atomic_load_n (&write->node.blockers, __ATOMIC_RELAXED),
+                            write->blocked ? write->blocked->len : 0,
+                            write->flying                ? "on its way"
+                            : write->wbi->waits == write ? "waits for more"
+                                                         : "waits for others");
 }
 
 static void
@@ -285,10 +303,12 @@ wb_dump_inode (xlator_t *this, inode_t *inode, GString *out)
     pthread_mutex_lock (&wbi->lock);
     for (GList *l = wbi->writes.head; l; l = l->next)
         transit += ((struct wb_write *) l->data)->flying ? ((struct wb_write *) l->data)->size : 0;
-    g_string_append_printf (out, "window_conf=%" G_GUINT64_FORMAT "\nwindow_current=%zu\ntransit-size=%zu\ndontsync=0\n",
+    g_string_append_printf (out,
+                            "window_conf=%" G_GUINT64_FORMAT
+                            "\nwindow_current=%zu\ntransit-size=%zu\ndontsync=0\n",
                             WB_OPTION (this, window), wbi->window, transit);
-    g_string_append_printf (out, "errors=%u\nlast_error=%d\ntold=%d\nwaiting_for_room=%u\n", wbi->error_number, wbi->error, wbi->told,
-                            wbi->waiting.length);
+    g_string_append_printf (out, "errors=%u\nlast_error=%d\ntold=%d\nwaiting_for_room=%u\n",
+                            wbi->error_number, wbi->error, wbi->told, wbi->waiting.length);
     for (GList *l = wbi->writes.head; l; l = l->next)
         dump_write (l->data, n++, out);
     pthread_mutex_unlock (&wbi->lock);
@@ -310,7 +330,8 @@ static void
 wb_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {
     if (waits_for_room (this, frame))
-        g_string_append (out, "room: as much of the file as may be (window-size) was answered before, and isn't done");
+        g_string_append (out, "room: as much of the file as may be (window-size) was answered "
+                              "before, and isn't done");
     else if (WB_OPTION (this, unfinished) > 0)
         g_string_append (out, "writes to the file that were answered before, and aren't done");
 }
@@ -320,9 +341,11 @@ explain_inode (struct wb_inode *wbi, GString *out)
 {
     pthread_mutex_lock (&wbi->lock);
     if (wbi->writes.length > 0)
-        g_string_append_printf (out, "%u writes to it, %zu bytes, are answered and not done\n", wbi->writes.length, wbi->window);
+        g_string_append_printf (out, "%u writes to it, %zu bytes, are answered and not done\n",
+                                wbi->writes.length, wbi->window);
     if (wbi->error)
-        g_string_append_printf (out, "a write to it that had been answered failed: %s; %s\n", g_strerror (wbi->error),
+        g_string_append_printf (out, "a write to it that had been answered failed: %s; %s\n",
+                                g_strerror (wbi->error),
                                 wbi->told ? "somebody was told" : "nobody was told yet");
     pthread_mutex_unlock (&wbi->lock);
 }
@@ -331,19 +354,27 @@ static void
 wb_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     struct wb_inode *wbi = inode ? wb_inode_get (this, inode) : NULL;
-    g_autofree char *window = g_format_size_full (WB_OPTION (this, window), G_FORMAT_SIZE_IEC_UNITS);
-    g_autofree char *aggregate = g_format_size_full (WB_OPTION (this, aggregate), G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *window = g_format_size_full (WB_OPTION (this, window),
+                                                  G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *aggregate = g_format_size_full (WB_OPTION (this, aggregate),
+                                                     G_FORMAT_SIZE_IEC_UNITS);
 
     if (inode && inode->ia_type != IA_IFREG) {
         g_string_append (out, "does nothing with it: it answers writes to files\n");
         return;
     }
-    g_string_append_printf (out, "answers writes to it before they are done, until %s wait (window-size), and puts those that follow "
-                            "each other together, up to %s (aggregate-size)\n", window, aggregate);
+    g_string_append_printf (out,
+                            "answers writes to it before they are done, until %s wait "
+                            "(window-size), and puts those that follow "
+                            "each other together, up to %s (aggregate-size)\n",
+                            window, aggregate);
     g_string_append_printf (out, "not with O_SYNC or O_DSYNC, nor with O_DIRECT%s\n",
-                            WB_OPTION (this, strict_direct) ? " (strict-O_DIRECT)" : " where it isn't aligned to 4 KiB");
-    g_string_append_printf (out, "%s (flush-behind)\n", WB_OPTION (this, flush_behind)
-                            ? "a close returns before they are done" : "a close waits until they are done, and tells of their errors");
+                            WB_OPTION (this, strict_direct) ? " (strict-O_DIRECT)"
+                                                            : " where it isn't aligned to 4 KiB");
+    g_string_append_printf (out, "%s (flush-behind)\n",
+                            WB_OPTION (this, flush_behind)
+                                ? "a close returns before they are done"
+                                : "a close waits until they are done, and tells of their errors");
     if (wbi)
         explain_inode (wbi, out);
 }
@@ -374,6 +405,9 @@ const struct xlator_api xlator_api = {
     .every = wb_every,
     .every_ops = WB_WAITING,
     .cbks = { .forget = wb_forget },
-    .dumpops = { .priv = wb_dump, .inodectx = wb_dump_inode, .waits_for = wb_waits_for, .explain = wb_explain },
+    .dumpops = {
+        .priv = wb_dump, .inodectx = wb_dump_inode, .waits_for = wb_waits_for,
+        .explain = wb_explain,
+    },
     .passthrough = { .why = "keeps what is written for a while" },
 };

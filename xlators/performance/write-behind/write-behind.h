@@ -7,20 +7,52 @@
  *   queue.c          the writes of an inode that were answered and aren't done: who waits for whom
  *   room.c           how many these may be: writes beyond the window, which wait for room
  *   gather.c         the bytes of such a write: by reference or copied, joined with the next
- *   order.c          every other operation on the inode: it waits for those writes that it has to see
+ *   order.c          every other operation on the inode: it waits for those writes that it has to
+ *                    see
  *   sync.c           fsync and flush, and how errors get to them
- *   names.c          lookup, readdirp, create: where the inode is known only when the answer is there
- *   nudge.c          a thread, started when needed: sends what waits for company, and tells of what was lost
+ *   names.c          lookup, readdirp, create: where the inode is known only when the answer is
+ *                    there
+ *   nudge.c          a thread, started when needed: sends what waits for company, and tells of what
+ *                    was lost
  *
- * A write that is answered early becomes a struct wb_write in its inode's queue, or joins the last one there:
+ * A write that is answered early becomes a struct wb_write in its inode's queue, or joins the last
+ * one there:
  *
- *   inode --ctx--> wb_inode --writes--> wb_write, wb_write, wb_write      in the order in which they were answered
- *                                          |  blocked: who waits for it, writes and other operations alike
+ *   inode --ctx--> wb_inode --writes--> wb_write, wb_write, ...   in the order of their answers
+ *                                          |  blocked: writes and other operations that wait
  *
- * Each counts what it waits for (wb_node.blockers); at 0 it goes down. Whatever comes waits only for what came before, so there is no
- * circle, and nothing but a write that was answered is ever waited for.
+ * Each counts what it waits for (wb_node.blockers); at 0 it goes down. Whatever comes waits only
+ * for what came before, so there is no circle, and nothing but a write that was answered is ever
+ * waited for.
  *
  * Locks: wb_inode.lock, then private.lock (nudge.c alone); nothing is wound or answered under them.
+ *
+ * Reasons:
+ *
+ * - A write beyond the window waits, unanswered (room.c), and is tried again later. If it went down
+ *   itself, a stream of small writes faster than storage would make storage do large and tiny
+ *   writes by turns. What it needs of the window is promised to it, so that a later write doesn't
+ *   overtake it. Where memory is short, or an error is known that no caller was told of, it goes
+ *   down itself: its buffer is held anyway, and its caller learns the result.
+ * - Only writes that were answered are waited for, and only by what came later. Two operations that
+ *   read or change attributes don't wait for each other: a caller with both on the way can't know
+ *   their order. So copy_file_range, which waits for two files, closes no circle.
+ * - Callbacks don't nest: what an answer sets free goes to the outermost wb_run of the thread. With
+ *   storage that answers within the wind, a queue of a thousand would be a stack of a thousand.
+ * - A write on its way has a second reference of its bytes. Otherwise a translator below, such as
+ *   rot-13, changes them in place, and the rest of a short write is changed twice.
+ * - flush-behind is off where storage is local: close is as quick as the disk there, and a program
+ *   that doesn't sync learns at close that the disk is full.
+ * - A failed write is given up, as the kernel gives up pages; GlusterFS tries it again while all
+ *   others wait. Until a caller was told of the error, writes to the file are done before they are
+ *   answered, so that a full disk is noticed at the next write.
+ * - The kernel keeps and shows the lost bytes. XLATOR_INVALIDATE makes it forget them, on a thread
+ *   of its own, since the kernel waits for pages that a request may hold. No caller is told of the
+ *   error before that is done: otherwise a database takes its log in the kernel's memory for
+ *   complete.
+ * - create without O_EXCL first asks for a new file. It may truncate an existing file before writes
+ *   to that are done, and only storage knows which file that is. lookup asks again if its inode was
+ *   still to be written.
  */
 #ifndef WINDLASS_WRITE_BEHIND_H
 #define WINDLASS_WRITE_BEHIND_H
@@ -42,7 +74,8 @@ typedef struct {
 
     bool begun;            /* runs is a key. Constant */
     pthread_key_t runs;    /* of each thread: its struct wb_run, while there is one */
-    bool ending;           /* atomic: no write is answered early any more, and none waits for company */
+    bool ending;           /* atomic: no write is answered early any more, and none waits for
+                              company */
     uint64_t clock;        /* atomic: counts writes that were done */
     uint64_t held;         /* atomic: bytes of buffers */
     struct {
@@ -53,7 +86,8 @@ typedef struct {
 
     pthread_mutex_t lock;
     pthread_cond_t idle;   /* unfinished has become 0 */
-    uint64_t unfinished;   /* atomic, written under lock: writes that were answered and aren't done, and closes that go on after theirs */
+    uint64_t unfinished;   /* atomic, written under lock: writes that were answered and aren't done,
+                              and closes that go on after theirs */
     GQueue busy;           /* lock: struct wb_inode with writes */
     struct {
         pthread_t thread;
@@ -61,7 +95,8 @@ typedef struct {
         bool started, ending; /* lock */
         struct attempt start; /* of the thread */
         bool asked;           /* lock: somebody waits for company */
-        GQueue lost;          /* lock: of inode_t, with a reference: they lost what had been answered */
+        GQueue lost;          /* lock: of inode_t, with a reference: they lost what had been
+                                 answered */
         bool telling;         /* lock: somebody is being told of one */
         uint64_t n_lost, n_told; /* lock: how many came into lost, and were told of */
         GQueue after;         /* lock: of struct wb_after, by number */
@@ -90,8 +125,10 @@ struct wb_write {
     off_t offset;
     size_t size, answered; /* what is left to write; how much was answered */
     uint32_t flags;
-    bool append;           /* where it goes is known when it is there: it comes before and after all others */
-    bool flying;           /* wbi->lock: sent; nobody joins it any more. From then on the sender's, but for blocked */
+    bool append;           /* where it goes is known when it is there: it comes before and after all
+                              others */
+    bool flying;           /* wbi->lock: sent; nobody joins it any more. From then on the sender's,
+                              but for blocked */
     size_t cost;           /* of buffers */
     GPtrArray *blocked;    /* wbi->lock: of struct wb_node; NULL: nobody */
 
@@ -117,7 +154,8 @@ struct wb_inode {
     unsigned busy;         /* private.lock: how many of its writes aren't done */
     GList place;           /* in private.busy; private.lock */
 
-    /* Errors of writes that had been answered; lock. Each raises the number. A description that writes notes the number it begins with. */
+    /* Errors of writes that had been answered; lock. Each raises the number. A description that
+     * writes notes the number it begins with. */
     uint32_t error_number;
     int error;             /* the last one, positive */
     bool told;             /* to anybody */
@@ -131,7 +169,8 @@ struct wb_local {
     call_stub_t *again;
     inode_t *waited;       /* whose writes were waited for */
     uint64_t clock;        /* private.clock when it went down */
-    struct wb_after after; /* of an error that is to be answered: when the kernel has forgotten what it is about */
+    struct wb_after after; /* of an error that is to be answered: when the kernel has forgotten what
+                              it is about */
     call_frame_t *frame;   /* then: this one */
     int error;
 };
@@ -162,7 +201,8 @@ bool wb_is_busy (struct wb_inode *wbi);
 bool wb_queue_add (struct wb_write *write, bool again, wb_ready_t *ready);
 
 /* The same, as a part of the last write there, where it follows that. */
-bool wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call, bool again, wb_ready_t *ready);
+bool wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call,
+                    bool again, wb_ready_t *ready);
 
 /* Has the last write go when only the wish for company keeps it. */
 void wb_queue_nudge (struct wb_inode *wbi, wb_ready_t *ready);
@@ -171,8 +211,10 @@ void wb_queue_nudge_locked (struct wb_inode *wbi, wb_ready_t *ready);
 /* A write that was sent is done, with 0 or a positive errno. Frees it. */
 void wb_queue_done (struct wb_write *write, int error, wb_ready_t *ready);
 
-/* Has node wait for the inode's writes that meet [offset, end); an end of -1 is the file's, wherever it is. Takes NULL. */
-void wb_wait_for (struct wb_inode *wbi, struct wb_node *node, off_t offset, off_t end, wb_ready_t *ready);
+/* Has node wait for the inode's writes that meet [offset, end); an end of -1 is the file's,
+ * wherever it is. Takes NULL. */
+void wb_wait_for (struct wb_inode *wbi, struct wb_node *node, off_t offset, off_t end,
+                  wb_ready_t *ready);
 
 /* The same, for all writes of all inodes. */
 void wb_wait_for_all (xlator_t *this, struct wb_node *node, wb_ready_t *ready);
@@ -183,26 +225,29 @@ GPtrArray *wb_busy_inodes (xlator_t *this);
 /* One less to wait for. The last one puts it into ready. */
 void wb_node_unblock (struct wb_node *node, wb_ready_t *ready);
 
-/* Lets those go on that can; in the middle of another wb_run of this thread, later, by that: so calls don't nest however
- * soon answers come. Without locks. */
+/* Lets those go on that can; in the middle of another wb_run of this thread, later, by that: so
+ * calls don't nest however soon answers come. Without locks. */
 void wb_run (xlator_t *this, wb_ready_t *ready);
 
-/* One more, or one less, that PARENT_DOWN waits for. Nothing of the translator may be used after the last one less. */
+/* One more, or one less, that PARENT_DOWN waits for. Nothing of the translator may be used after
+ * the last one less. */
 void wb_unfinished (xlator_t *this, int by);
 
 /* --- room.c --- */
 
-/* Is there room for so many bytes more? LATER: when others are done. NEVER: it isn't to be answered early, whatever is done. again: for one
- * that waited. Under wbi->lock. */
+/* Is there room for so many bytes more? LATER: when others are done. NEVER: it isn't to be answered
+ * early, whatever is done. again: for one that waited. Under wbi->lock. */
 enum wb_room { WB_ROOM_NOW, WB_ROOM_LATER, WB_ROOM_NEVER };
-enum wb_room wb_room_locked (const struct wb_inode *wbi, const xlator_t *this, size_t size, bool again);
+enum wb_room
+wb_room_locked (const struct wb_inode *wbi, const xlator_t *this, size_t size, bool again);
 
-/* Sets a write aside for which there is room later: then, which is called with it as it is. false: it is still the caller's, and isn't to be
- * answered early. */
-bool wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_fop *then, const struct writev_call *call, size_t size,
-                   bool again, wb_ready_t *ready);
+/* Sets a write aside for which there is room later: then, which is called with it as it is. false:
+ * it is still the caller's, and isn't to be answered early. */
+bool wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_fop *then,
+                   const struct writev_call *call, size_t size, bool again, wb_ready_t *ready);
 
-/* The first thing that then does; and what it does where it isn't answered early in spite of all. */
+/* The first thing that then does; and what it does where it isn't answered early in spite of
+ * all. */
 void wb_room_begin_again (struct wb_inode *wbi, size_t size);
 void wb_room_pass (struct wb_inode *wbi, const xlator_t *this, wb_ready_t *ready);
 
@@ -215,10 +260,12 @@ bool wb_room_is_waited_for (struct wb_inode *wbi, const call_frame_t *frame);
 /* --- gather.c --- */
 
 /* Fills in the write's bytes. false: they can't be kept, or memory is out. */
-bool wb_gather (struct wb_write *write, const struct iovec *vector, int count, struct iobref *iobref);
+bool
+wb_gather (struct wb_write *write, const struct iovec *vector, int count, struct iobref *iobref);
 
 /* Adds bytes to a write that has some. */
-bool wb_gather_more (struct wb_write *write, const struct iovec *vector, int count, struct iobref *iobref);
+bool wb_gather_more (struct wb_write *write, const struct iovec *vector, int count,
+                     struct iobref *iobref);
 
 /* So many were written. */
 void wb_gather_cut (struct wb_write *write, size_t done);
@@ -236,28 +283,27 @@ readv_fop wb_readv;
 
 /* All operations that wait for the inode's writes and then pass on as they are. */
 #define WB_WAITING                                                                                 \
-    (OPSET_OF (FOP_stat) | OPSET_OF (FOP_fstat) | OPSET_OF (FOP_rename) | OPSET_OF (FOP_link)      \
-     | OPSET_OF (FOP_truncate) | OPSET_OF (FOP_ftruncate) | OPSET_OF (FOP_open)                    \
-     | OPSET_OF (FOP_setxattr) | OPSET_OF (FOP_getxattr) | OPSET_OF (FOP_removexattr)              \
-     | OPSET_OF (FOP_fsetxattr) | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_fremovexattr)           \
-     | OPSET_OF (FOP_setattr) | OPSET_OF (FOP_fsetattr) | OPSET_OF (FOP_lk) | OPSET_OF (FOP_flock) \
-     | OPSET_OF (FOP_fallocate) | OPSET_OF (FOP_discard) | OPSET_OF (FOP_zerofill)                 \
-     | OPSET_OF (FOP_seek) | OPSET_OF (FOP_copy_file_range) | OPSET_OF (FOP_ioctl))
+    (OPS_CHANGE_DATA | OPS_CHANGE_XATTRS | OPS_CHANGE_LOCKS | OPSET_OF (FOP_stat)                  \
+     | OPSET_OF (FOP_fstat) | OPSET_OF (FOP_rename) | OPSET_OF (FOP_link) | OPSET_OF (FOP_open)    \
+     | OPSET_OF (FOP_getxattr) | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_seek))
 
-/* An operation that waits. It begins with one blocker of its own, so that it can't go before it has seen all it waits for;
- * wb_waiter_start takes that away and runs what is ready. NULL stands for a stub without memory. */
+/* An operation that waits. It begins with one blocker of its own, so that it can't go before it has
+ * seen all it waits for; wb_waiter_start takes that away and runs what is ready. NULL stands for a
+ * stub without memory. */
 struct wb_node *wb_waiter_new (call_stub_t *stub);
 void wb_waiter_start (xlator_t *this, struct wb_node *waiter, wb_ready_t *ready);
 
 /* Both, for one inode. stub NULL: answers ENOMEM. */
-void wb_wait (xlator_t *this, call_frame_t *frame, call_stub_t *stub, struct wb_inode *wbi, off_t offset, off_t end);
+void wb_wait (xlator_t *this, call_frame_t *frame, call_stub_t *stub, struct wb_inode *wbi,
+              off_t offset, off_t end);
 
 /* --- sync.c --- */
 
 fsync_fop wb_fsync;
 flush_fop wb_flush;
 
-/* A write that was answered failed; under wbi->lock. Whether it is worth a line in the log: nobody knows of an error yet. */
+/* A write that was answered failed; under wbi->lock. Whether it is worth a line in the log: nobody
+ * knows of an error yet. */
 bool wb_error_note_locked (xlator_t *this, struct wb_inode *wbi, int error);
 
 /* The inode is forgotten: counts and logs an error that nobody asked for. */
@@ -278,13 +324,15 @@ void wb_local_drop (xlator_t *this, void *local);
 
 /* --- nudge.c --- */
 
-/* A write waits for company and nothing is on its way that would end that: in a second it goes. Under wb_inode.lock. false: it can't be. */
+/* A write waits for company and nothing is on its way that would end that: in a second it goes.
+ * Under wb_inode.lock. false: it can't be. */
 bool wb_nudge_later (xlator_t *this);
 
 /* Sends all that waits for company. */
 void wb_nudge_all (xlator_t *this);
 
-/* The inode lost what had been answered: whoever remembers its bytes is told, soon, by the thread. Not under a lock. */
+/* The inode lost what had been answered: whoever remembers its bytes is told, soon, by the thread.
+ * Not under a lock. */
 void wb_nudge_lost (xlator_t *this, inode_t *inode);
 
 /* Has after->node go when they were told of all that was lost so far, by this thread or that. */

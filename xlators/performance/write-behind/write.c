@@ -2,7 +2,8 @@
 /* Writes: which are answered before they are done, and how those get done. */
 #include "write-behind.h"
 
-/* Beyond, some file systems refuse a file that large, and whoever writes there shall know at once. */
+/* Beyond, some file systems refuse a file that large, and whoever writes there shall know at
+ * once. */
 #define EARLY_END_MAX ((off_t) 2 << 40)
 #define EARLY_SIZE_MAX (16 << 20)
 
@@ -13,9 +14,10 @@ static writev_cbk wb_write_cbk;
 static writev_cbk wb_through_cbk;
 static writev_fop wb_writev_again;
 
-/* --- early, or through? ------------------------------------------------------------------------- */
+/* --- early, or through? ----------------------------------------------------------------------- */
 
-/* Only what will be done as far as one can know. What the file was opened with counts as much as what this write says. */
+/* Only what will be done as far as one can know. What the file was opened with counts as much as
+ * what this write says. */
 static bool
 is_early (const xlator_t *this, const struct writev_call *call, size_t size)
 {
@@ -37,41 +39,44 @@ is_append (const struct writev_call *call)
     return call->fd->flags & O_APPEND && !(call->flags & WRITE_AT_OFFSET);
 }
 
-/* --- through ------------------------------------------------------------------------------------ */
+/* --- through ---------------------------------------------------------------------------------- */
 
-/* Others are still to be written, so what storage says of the size is not what whoever asks has to see. */
+/* Others are still to be written, so what storage says of the size is not what whoever asks has to
+ * see. */
 static void
-wb_through_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
-                struct iatt *postbuf, dict_t *xdata)
+wb_through_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     STACK_UNWIND (writev, frame, op_ret, op_errno, NULL, NULL, xdata);
 }
 
 static void
-wb_through_go (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset,
-               uint32_t flags, struct iobref *iobref, dict_t *xdata)
+wb_through_go (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+               off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
-    STACK_WIND (frame, wb_through_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref, xdata);
+    STACK_WIND (frame, wb_through_cbk, FIRST_CHILD (this), writev, fd, vector, count, offset, flags,
+                iobref, xdata);
 }
 
 static void
-write_through (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, const struct writev_call *call, size_t size)
+write_through (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi,
+               const struct writev_call *call, size_t size)
 {
     const bool all = is_append (call) || WB_OPTION (this, strict_order);
 
     __atomic_add_fetch (&wb_priv (this)->count.through, 1, __ATOMIC_RELAXED);
     if (!wb_is_busy (wbi)) {
-        STACK_WIND_TAIL (frame, FIRST_CHILD (this), writev, call->fd, call->vector, call->count, call->offset, call->flags,
-                         call->iobref, call->xdata);
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), writev, call->fd, call->vector, call->count,
+                         call->offset, call->flags, call->iobref, call->xdata);
         return;
     }
     wb_wait (this, frame,
-             fop_writev_stub (frame, wb_through_go, call->fd, call->vector, call->count, call->offset, call->flags, call->iobref,
-                              call->xdata),
+             fop_writev_stub (frame, wb_through_go, call->fd, call->vector, call->count,
+                              call->offset, call->flags, call->iobref, call->xdata),
              wbi, all ? 0 : call->offset, all ? -1 : call->offset + (off_t) size);
 }
 
-/* --- early -------------------------------------------------------------------------------------- */
+/* --- early ------------------------------------------------------------------------------------ */
 
 void
 wb_write_free (struct wb_write *write)
@@ -86,7 +91,8 @@ wb_write_free (struct wb_write *write)
 }
 
 static struct wb_write *
-write_new (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, const struct writev_call *call)
+write_new (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi,
+           const struct writev_call *call)
 {
     struct wb_write *write = g_new0 (struct wb_write, 1);
 
@@ -108,7 +114,8 @@ write_new (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, const stru
 
 /* Joins the last write, or is one of its own. */
 static bool
-write_early (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, const struct writev_call *call, bool again, wb_ready_t *ready)
+write_early (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi,
+             const struct writev_call *call, bool again, wb_ready_t *ready)
 {
     wb_private_t *priv = this->private;
     struct wb_write *write;
@@ -128,7 +135,8 @@ write_early (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, const st
 
 /* At once, or when there is room, or as it is. */
 static void
-write_begin (call_frame_t *frame, xlator_t *this, const struct writev_call *call, size_t size, bool again)
+write_begin (call_frame_t *frame, xlator_t *this, const struct writev_call *call, size_t size,
+             bool again)
 {
     struct wb_inode *wbi = wb_inode_make (this, call->fd->inode);
     wb_ready_t ready = WB_READY_INIT;
@@ -145,11 +153,16 @@ write_begin (call_frame_t *frame, xlator_t *this, const struct writev_call *call
 }
 
 static void
-wb_writev_again (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-                 struct iobref *iobref, dict_t *xdata)
+wb_writev_again (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+                 off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
-    const struct writev_call call = { .fd = fd, .vector = vector, .count = count, .offset = offset, .flags = flags,
-                                      .iobref = iobref, .xdata = xdata };
+    const struct writev_call call = { .fd = fd,
+                                      .vector = vector,
+                                      .count = count,
+                                      .offset = offset,
+                                      .flags = flags,
+                                      .iobref = iobref,
+                                      .xdata = xdata };
     const size_t size = iov_length (vector, count);
 
     wb_room_begin_again (wb_inode_get (this, fd->inode), size);
@@ -157,11 +170,16 @@ wb_writev_again (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *ve
 }
 
 void
-wb_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count, off_t offset, uint32_t flags,
-           struct iobref *iobref, dict_t *xdata)
+wb_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
+           off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
 {
-    const struct writev_call call = { .fd = fd, .vector = vector, .count = count, .offset = offset, .flags = flags,
-                                      .iobref = iobref, .xdata = xdata };
+    const struct writev_call call = { .fd = fd,
+                                      .vector = vector,
+                                      .count = count,
+                                      .offset = offset,
+                                      .flags = flags,
+                                      .iobref = iobref,
+                                      .xdata = xdata };
     const size_t size = iov_length (vector, count);
 
     if (is_early (this, &call, size))
@@ -170,7 +188,7 @@ wb_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, 
         write_through (frame, this, wb_inode_get (this, fd->inode), &call, size);
 }
 
-/* --- what was answered goes down ---------------------------------------------------------------- */
+/* --- what was answered goes down -------------------------------------------------------------- */
 
 void
 wb_write_go (struct wb_node *node)
@@ -180,15 +198,18 @@ wb_write_go (struct wb_node *node)
 
     __atomic_add_fetch (&wb_priv (this)->count.sent, 1, __ATOMIC_RELAXED);
     stack_taken (write->root);
-    iobref_ref (write->iobref); /* a second one, so that nobody changes in place what may have to be sent again */
-    STACK_WIND_COOKIE (&write->root->frames[0], wb_write_cbk, write, FIRST_CHILD (this), writev, write->fd, write->vector,
-                       write->count, write->offset, write->flags, write->iobref, write->xdata);
+    iobref_ref (write->iobref); /* a second one, so that nobody changes in place what may have to be
+                                   sent again */
+    STACK_WIND_COOKIE (&write->root->frames[0], wb_write_cbk, write, FIRST_CHILD (this), writev,
+                       write->fd, write->vector, write->count, write->offset, write->flags,
+                       write->iobref, write->xdata);
 }
 
-/* What was written only in part goes on from there; what comes to nothing, and says no reason, would go on for ever. */
+/* What was written only in part goes on from there; what comes to nothing, and says no reason,
+ * would go on for ever. */
 static void
-wb_write_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *prebuf,
-              struct iatt *postbuf, dict_t *xdata)
+wb_write_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     struct wb_write *write = cookie;
     wb_ready_t ready = WB_READY_INIT;

@@ -7,7 +7,8 @@ posix_before (const call_frame_t *frame, xlator_t *this, unsigned wants, int fd,
               struct posix_change *change)
 {
     change->stamp = frame ? posix_stamp_of (frame) : NULL;
-    change->wanted = (this->wants_above & wants || change->stamp) && posix_iatt (fd, gfid, &change->pre) == 0;
+    change->wanted = (this->wants_above & wants || change->stamp)
+                  && posix_iatt (fd, gfid, &change->pre) == 0;
 }
 
 void
@@ -98,7 +99,8 @@ posix_set_times (int fd, const struct timespec times[2])
         return 0;
     if (errno != EINVAL && errno != ENOENT)
         return -errno;
-    return posix_result (utimensat (AT_FDCWD, posix_path_of (fd).text, times, 0)); /* before Linux 5.8 */
+    /* before Linux 5.8 */
+    return posix_result (utimensat (AT_FDCWD, posix_path_of (fd).text, times, 0));
 }
 
 static int
@@ -131,8 +133,8 @@ is_in_group (call_stack_t *root, gid_t gid)
     return root->gid == gid;
 }
 
-/* setuid and setgid go although root would have the privilege to leave them; the latter of a file that its group can't execute stays with those
- * who are in the group, as the kernel has it. */
+/* setuid and setgid go although root would have the privilege to leave them; the latter of a file
+ * that its group can't execute stays with those who are in the group, as the kernel has it. */
 static int
 attr_kill_privileges (call_frame_t *frame, int fd)
 {
@@ -142,14 +144,16 @@ attr_kill_privileges (call_frame_t *frame, int fd)
     if (fstat (fd, &st) < 0)
         return -errno;
     mode = st.st_mode & ~S_ISUID;
-    if (mode & S_IXGRP || (mode & S_ISGID && frame->root->uid != 0 && !is_in_group (frame->root, st.st_gid)))
+    if (mode & S_IXGRP
+        || (mode & S_ISGID && frame->root->uid != 0 && !is_in_group (frame->root, st.st_gid)))
         mode &= ~S_ISGID;
     if (!S_ISREG (st.st_mode) || mode == st.st_mode)
         return 0;
     return attr_set_mode (fd, mode);
 }
 
-/* In this order: a change of size or owner clears setuid and sets mtime, and what was asked for stays. */
+/* In this order: a change of size or owner clears setuid and sets mtime, and what was asked for
+ * stays. */
 static int
 attr_set (int fd, bool open, const struct iatt *stbuf, uint32_t valid)
 {
@@ -194,7 +198,8 @@ attr_change_inode (call_frame_t *frame, xlator_t *this, inode_t *inode, const st
     g_auto (posix_pin_t) pin = { 0 };
     int r = posix_pin (this, inode, &pin);
 
-    return r < 0 ? r : attr_change (frame, this, pin.fd, false, &pin.pi->gfid, stbuf, valid, change);
+    return r < 0 ? r
+                 : attr_change (frame, this, pin.fd, false, &pin.pi->gfid, stbuf, valid, change);
 }
 
 void
@@ -204,12 +209,15 @@ posix_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stb
     struct posix_change change = { 0 };
     int r = attr_change_inode (frame, this, loc->inode, stbuf, valid, &change);
 
-    STACK_UNWIND (setattr, frame, POSIX_RET (r), posix_pre (&change, r), r < 0 ? NULL : &change.post, NULL);
+    STACK_UNWIND (setattr, frame, POSIX_RET (r), posix_pre (&change, r),
+                  r < 0 ? NULL : &change.post, NULL);
 }
 
-/* A size is set through the open file, whatever the mode says by now; all else may as well be set of the inode. */
+/* A size is set through the open file, whatever the mode says by now; all else may as well be set
+ * of the inode. */
 static int
-attr_change_open (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iatt *stbuf, uint32_t valid, struct posix_change *change)
+attr_change_open (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iatt *stbuf,
+                  uint32_t valid, struct posix_change *change)
 {
     g_auto (posix_use_t) use = { 0 };
     const struct posix_fd *pfd = posix_fd_get (this, fd);
@@ -228,5 +236,6 @@ posix_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbu
     struct posix_change change = { 0 };
     int r = attr_change_open (frame, this, fd, stbuf, valid, &change);
 
-    STACK_UNWIND (fsetattr, frame, POSIX_RET (r), posix_pre (&change, r), r < 0 ? NULL : &change.post, NULL);
+    STACK_UNWIND (fsetattr, frame, POSIX_RET (r), posix_pre (&change, r),
+                  r < 0 ? NULL : &change.post, NULL);
 }

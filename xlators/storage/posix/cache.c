@@ -78,8 +78,8 @@ cache_evict_locked (struct posix_cache *cache)
             cache->hand = 0;
         pi = cache->ring->pdata[cache->hand];
         if (__atomic_exchange_n (&pi->used, 0, __ATOMIC_RELAXED) == 0
-            && __atomic_compare_exchange_n (&pi->state, &idle, POSIX_CLOSED, false, __ATOMIC_ACQUIRE,
-                                            __ATOMIC_RELAXED)) {
+            && __atomic_compare_exchange_n (&pi->state, &idle, POSIX_CLOSED, false,
+                                            __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
             int fd = pi->fd;
 
             if (cache->watch)
@@ -124,8 +124,9 @@ posix_cache_shrink (struct posix_cache *cache, unsigned n)
         posix_cache_evict (cache, n);
 }
 
-/* What is to become the number of a descriptor of which there are too many: that of another one, *victim, in whose place fd is to be closed. Else
- * those with high numbers would stay, and each low one that goes would make room for one more. */
+/* What is to become the number of a descriptor of which there are too many: that of another one,
+ * *victim, in whose place fd is to be closed. Else those with high numbers would stay, and each low
+ * one that goes would make room for one more. */
 static int
 cache_move_down (int fd, int *victim)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a small file has in it, as an answer to its lookup: for caches, which then need neither open it nor read it. Only the caller who could
- * open the file himself is given it. Nothing else may be seen of that: the time of access stays, and where it wouldn't, or the file is leased
- * to somebody, or changes at that moment, there is no content; whoever wants it reads the file.
+ * What a small file has in it, as an answer to its lookup: for caches, which then need neither open
+ * it nor read it. Only the caller who could open the file himself is given it. Nothing else may be
+ * seen of that: the time of access stays, and where it wouldn't, or the file is leased to somebody,
+ * or changes at that moment, there is no content; whoever wants it reads the file.
  */
 #include "posix.h"
 
@@ -17,7 +18,8 @@ content_open (call_frame_t *frame, xlator_t *this, int path)
 
     if (r < 0)
         return r;
-    fd = posix_openat (this, AT_FDCWD, posix_path_of (path).text, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    fd = posix_openat (this, AT_FDCWD, posix_path_of (path).text, O_RDONLY | O_NONBLOCK | O_NOCTTY,
+                       0);
     if (fd < 0)
         return fd;
     posix_act_as_root (priv);
@@ -30,8 +32,9 @@ content_open (call_frame_t *frame, xlator_t *this, int path)
 static bool
 content_is_same (const struct iatt *a, const struct iatt *b)
 {
-    return a->ia_size == b->ia_size && a->ia_mtime == b->ia_mtime && a->ia_mtime_nsec == b->ia_mtime_nsec
-           && a->ia_ctime == b->ia_ctime && a->ia_ctime_nsec == b->ia_ctime_nsec;
+    return a->ia_size == b->ia_size && a->ia_mtime == b->ia_mtime
+        && a->ia_mtime_nsec == b->ia_mtime_nsec && a->ia_ctime == b->ia_ctime
+        && a->ia_ctime_nsec == b->ia_ctime_nsec;
 }
 
 /* All of it, into buf, which has room for one byte more; false: it isn't what was looked at. */
@@ -49,7 +52,8 @@ content_read (int fd, char *buf, const struct iatt *looked)
 }
 
 dict_t *
-posix_content (call_frame_t *frame, xlator_t *this, const struct posix_found *found, const dict_t *xdata)
+posix_content (call_frame_t *frame, xlator_t *this, const struct posix_found *found,
+               const dict_t *xdata)
 {
     const struct iatt *buf = &found->buf;
     struct iobuf *iobuf;

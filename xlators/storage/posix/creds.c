@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Acting as the caller, when the daemon is root: file system uid, gid and groups of this thread. The
- * C library would change them in all threads, so these are the bare system calls. A thread that serves the
- * same caller again makes none at all.
+ * Acting as the caller, when the daemon is root: file system uid, gid and groups of this thread.
+ * The C library would change them in all threads, so these are the bare system calls. A thread that
+ * serves the same caller again makes none at all.
  */
 #include "posix.h"
 
@@ -43,8 +43,9 @@ posix_may_open_all (void)
     return has_capabilities (1u << CAP_DAC_OVERRIDE);
 }
 
-/* setfsuid has no way to fail, so ask it again what is set. The kernel takes a switch for a reason to make no
- * more core dumps; nobody gains a right by them, as the process's other ids stay root's. */
+/* setfsuid has no way to fail, so ask it again what is set. The kernel takes a switch for a reason
+ * to make no more core dumps; nobody gains a right by them, as the process's other ids stay
+ * root's. */
 static int
 creds_set (const posix_private_t *priv, uid_t uid, gid_t gid)
 {
@@ -64,7 +65,8 @@ creds_set (const posix_private_t *priv, uid_t uid, gid_t gid)
 static int
 creds_set_groups (int n, const gid_t *groups)
 {
-    if (acting.groups_known && n == acting.ngroups && memcmp (groups, acting.groups, n * sizeof *groups) == 0)
+    if (acting.groups_known && n == acting.ngroups
+        && memcmp (groups, acting.groups, n * sizeof *groups) == 0)
         return 0;
     acting.groups_known = false;
     if (syscall (SYS_setgroups, (size_t) n, groups) < 0)
@@ -82,7 +84,8 @@ posix_act_as_owner (const posix_private_t *priv, const call_frame_t *frame)
 {
     const call_stack_t *root = frame->root;
 
-    if (!priv->acts_as_caller || (acting.known && acting.uid == root->uid && acting.gid == root->gid))
+    if (!priv->acts_as_caller
+        || (acting.known && acting.uid == root->uid && acting.gid == root->gid))
         return 0;
     return creds_set (priv, root->uid, root->gid);
 }
@@ -114,7 +117,8 @@ posix_act_as_root (const posix_private_t *priv)
 struct posix_caller
 posix_caller_leave (const posix_private_t *priv)
 {
-    const struct posix_caller caller = { acting.known ? acting.uid : 0, acting.known ? acting.gid : 0 };
+    const struct posix_caller caller = { acting.known ? acting.uid : 0,
+                                         acting.known ? acting.gid : 0 };
 
     posix_act_as_root (priv);
     return caller;

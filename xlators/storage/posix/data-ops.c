@@ -34,8 +34,9 @@ data_read (int fd, void *buf, size_t size, off_t offset)
     return (ssize_t) done;
 }
 
-/* What O_DIRECT doesn't allow is done without, when an option asked for it, or the caller who did has taken it back since with
- * fcntl (F_SETFL), as dd does for the rest of a file: flags are as of now. -1: no descriptor. */
+/* What O_DIRECT doesn't allow is done without, when an option asked for it, or the caller who did
+ * has taken it back since with fcntl (F_SETFL), as dd does for the rest of a file: flags are as of
+ * now. -1: no descriptor. */
 static int
 data_without_direct (xlator_t *this, const struct posix_use *use, uint32_t flags)
 {
@@ -49,8 +50,8 @@ data_without_direct (xlator_t *this, const struct posix_use *use, uint32_t flags
 }
 
 static ssize_t
-data_readv (xlator_t *this, const struct posix_use *use, size_t size, off_t offset, uint32_t flags, struct iobref *iobref,
-            struct iovec *ret_iov)
+data_readv (xlator_t *this, const struct posix_use *use, size_t size, off_t offset, uint32_t flags,
+            struct iobref *iobref, struct iovec *ret_iov)
 {
     struct iobuf *iobuf;
     int other;
@@ -78,12 +79,13 @@ data_readv (xlator_t *this, const struct posix_use *use, size_t size, off_t offs
 static bool
 data_attributes (xlator_t *this, const struct posix_use *use, struct iatt *ret_buf)
 {
-    return (this->wants_above & WANTS_DATA_ATTRIBUTES) && posix_iatt (use->fd, &use->pfd->gfid, ret_buf) == 0;
+    return (this->wants_above & WANTS_DATA_ATTRIBUTES)
+        && posix_iatt (use->fd, &use->pfd->gfid, ret_buf) == 0;
 }
 
 void
-posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
-             dict_t *xdata)
+posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             uint32_t flags, dict_t *xdata)
 {
     struct iobref *iobref = iobref_new ();
     struct iovec iov = { 0 };
@@ -96,8 +98,8 @@ posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
         n = data_readv (this, &use, size, offset, flags, iobref, &iov);
     known = n >= 0 && data_attributes (this, &use, &buf);
     posix_use_end (&use);
-    STACK_UNWIND (readv, frame, POSIX_RET (n), n < 0 ? NULL : &iov, n < 0 ? 0 : 1, known ? &buf : NULL,
-                  n < 0 ? NULL : iobref, NULL);
+    STACK_UNWIND (readv, frame, POSIX_RET (n), n < 0 ? NULL : &iov, n < 0 ? 0 : 1,
+                  known ? &buf : NULL, n < 0 ? NULL : iobref, NULL);
     iobref_unref (iobref);
 }
 
@@ -118,11 +120,12 @@ data_write_some (int fd, const struct iovec *vector, int count, size_t done, off
     rest[0].iov_len -= done;
     if (way != 0)
         return pwritev2 (fd, rest, n, offset, way);
-    return n == 1 ? pwrite (fd, rest[0].iov_base, rest[0].iov_len, offset) : pwritev (fd, rest, n, offset);
+    return n == 1 ? pwrite (fd, rest[0].iov_base, rest[0].iov_len, offset)
+                  : pwritev (fd, rest, n, offset);
 }
 
-/* Writes all of it, as far as there is room; way is RWF_NOAPPEND or 0. How many bytes, or a negative errno when there are
- * none. */
+/* Writes all of it, as far as there is room; way is RWF_NOAPPEND or 0. How many bytes, or a
+ * negative errno when there are none. */
 static ssize_t
 data_write (int fd, const struct iovec *vector, int count, off_t offset, int way)
 {
@@ -143,10 +146,11 @@ data_write (int fd, const struct iovec *vector, int count, off_t offset, int way
     return (ssize_t) done;
 }
 
-/* O_DIRECT refused it: once more from aligned memory, and then, if the caller doesn't ask for O_DIRECT (now), without. */
+/* O_DIRECT refused it: once more from aligned memory, and then, if the caller doesn't ask for
+ * O_DIRECT (now), without. */
 static ssize_t
-data_write_aligned (xlator_t *this, const struct posix_use *use, const struct iovec *vector, int count,
-                    off_t offset, uint32_t flags)
+data_write_aligned (xlator_t *this, const struct posix_use *use, const struct iovec *vector,
+                    int count, off_t offset, uint32_t flags)
 {
     const size_t size = iov_length (vector, count);
     const int way = flags & WRITE_AT_OFFSET ? RWF_NOAPPEND : 0;
@@ -170,7 +174,8 @@ data_write_aligned (xlator_t *this, const struct posix_use *use, const struct io
 
 /* For a system without RWF_NOAPPEND, before Linux 6.9: through a descriptor that doesn't append. */
 static ssize_t
-data_write_not_appending (xlator_t *this, const struct posix_use *use, const struct iovec *vector, int count, off_t offset)
+data_write_not_appending (xlator_t *this, const struct posix_use *use, const struct iovec *vector,
+                          int count, off_t offset)
 {
     int fd = posix_openat (this, AT_FDCWD, posix_path_of (use->fd).text,
                            (int) use->pfd->flags & (O_ACCMODE | O_SYNC | O_DSYNC), 0);
@@ -182,8 +187,9 @@ data_write_not_appending (xlator_t *this, const struct posix_use *use, const str
 }
 
 static ssize_t
-data_writev (call_frame_t *frame, xlator_t *this, const struct posix_use *use, const struct iovec *vector, int count,
-             off_t offset, uint32_t flags, struct posix_change *change)
+data_writev (call_frame_t *frame, xlator_t *this, const struct posix_use *use,
+             const struct iovec *vector, int count, off_t offset, uint32_t flags,
+             struct posix_change *change)
 {
     const int way = flags & WRITE_AT_OFFSET ? RWF_NOAPPEND : 0;
     int r = posix_reserve_check (this);
@@ -217,7 +223,8 @@ posix_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vecto
     if (n == 0)
         n = data_writev (frame, this, &use, vector, count, offset, flags, &change);
     posix_use_end (&use);
-    STACK_UNWIND (writev, frame, POSIX_RET (n), posix_pre (&change, n), posix_post (&change, n), NULL);
+    STACK_UNWIND (writev, frame, POSIX_RET (n), posix_pre (&change, n), posix_post (&change, n),
+                  NULL);
 }
 
 /* Where the system can't copy: by reading and writing, a bounded part of it. */
@@ -290,12 +297,13 @@ posix_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t o
     known = n >= 0 && data_attributes (this, &in, &buf);
     posix_use_end (&in);
     posix_use_end (&out);
-    STACK_UNWIND (copy_file_range, frame, POSIX_RET (n), known ? &buf : NULL, posix_pre (&change, n),
-                  posix_post (&change, n), NULL);
+    STACK_UNWIND (copy_file_range, frame, POSIX_RET (n), known ? &buf : NULL,
+                  posix_pre (&change, n), posix_post (&change, n), NULL);
 }
 
 void
-posix_seek (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, int32_t what, dict_t *xdata)
+posix_seek (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, int32_t what,
+            dict_t *xdata)
 {
     posix_use_t use = { 0 };
     off_t at = 0;
@@ -323,5 +331,6 @@ posix_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict
         r = posix_result (poll (&poller, 1, 0));
     }
     posix_use_end (&use);
-    STACK_UNWIND (poll, frame, POSIX_RET (r), r < 0 ? 0 : (uint32_t) (unsigned short) poller.revents, NULL);
+    STACK_UNWIND (poll, frame, POSIX_RET (r),
+                  r < 0 ? 0 : (uint32_t) (unsigned short) poller.revents, NULL);
 }

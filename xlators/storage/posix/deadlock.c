@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds out whether a wait for a record lock would close a circle of owners that wait for each other, which fcntl(2) refuses with EDEADLK.
+ * Finds out whether a wait for a record lock would close a circle of owners that wait for each
+ * other, which fcntl(2) refuses with EDEADLK.
  *
- * The system looks for no circles among open file description locks, which is what the owners' locks are in the directory. So each wait is
- * listed, and before one begins, its owner is looked for among those that it would wait for, directly or through their own waits. What an
- * owner holds is read from the kernel's lists at that time, so it is no older than the search. A circle is closed by the last wait in it, and one wait
- * is added at a time.
+ * The system looks for no circles among open file description locks, which is what the owners'
+ * locks are in the directory. So each wait is listed, and before one begins, its owner is looked
+ * for among those that it would wait for, directly or through their own waits. What an owner holds
+ * is read from the kernel's lists at that time, so it is no older than the search. A circle is
+ * closed by the last wait in it, and one wait is added at a time.
  */
 #include "lock.h"
 
@@ -26,7 +28,8 @@ posix_wanted_destroy (struct posix_wanted *wanted)
 static bool
 holds_against (const struct lock_wait *wait, const struct lock_wait *other)
 {
-    return wait->owner->id != other->owner->id && posix_locks_held_against (wait->pi, other->owner->id, &wait->range);
+    return wait->owner->id != other->owner->id
+        && posix_locks_held_against (wait->pi, other->owner->id, &wait->range);
 }
 
 /* Adds the waits of all owners that hold something against the last one to reached. */
@@ -34,7 +37,8 @@ static void
 reach_next (const GPtrArray *list, const struct lock_wait *from, GPtrArray *reached)
 {
     for (guint i = 0; i < list->len; i++)
-        if (!g_ptr_array_find (reached, list->pdata[i], NULL) && holds_against (from, list->pdata[i]))
+        if (!g_ptr_array_find (reached, list->pdata[i], NULL)
+            && holds_against (from, list->pdata[i]))
             g_ptr_array_add (reached, list->pdata[i]);
 }
 

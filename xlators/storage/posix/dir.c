@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* readdir and readdirp: the kernel's own entries, read in large pieces, with the kernel's own offsets. */
+/* readdir and readdirp: the kernel's own entries, read in large pieces, with the kernel's own
+ * offsets. */
 #include "posix.h"
 
 #include <dirent.h>
@@ -74,7 +75,8 @@ dir_take_locked (struct posix_fd *pfd, const struct linux_dirent64 *from)
 
 /* How many entries, or a negative errno when there is none. */
 static int
-dir_read_locked (const struct posix_use *use, size_t size, off_t offset, size_t each, gf_dirent_t **ret_entries)
+dir_read_locked (const struct posix_use *use, size_t size, off_t offset, size_t each,
+                 gf_dirent_t **ret_entries)
 {
     const struct linux_dirent64 *entry = NULL;
     size_t room = 0, need;
@@ -93,7 +95,8 @@ dir_read_locked (const struct posix_use *use, size_t size, off_t offset, size_t 
 }
 
 static int
-dir_read (const struct posix_use *use, size_t size, off_t offset, size_t each, gf_dirent_t **ret_entries)
+dir_read (const struct posix_use *use, size_t size, off_t offset, size_t each,
+          gf_dirent_t **ret_entries)
 {
     int r;
 
@@ -104,7 +107,8 @@ dir_read (const struct posix_use *use, size_t size, off_t offset, size_t each, g
 }
 
 void
-posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+               dict_t *xdata)
 {
     posix_use_t use = { 0 };
     gf_dirent_t *entries = NULL;
@@ -117,8 +121,8 @@ posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t
     dirents_free (entries);
 }
 
-/* An inode that we know by this name, if it is still the one that has the entry's number: while a file exists
- * no other gets its number. Saves opening it. */
+/* An inode that we know by this name, if it is still the one that has the entry's number: while a
+ * file exists no other gets its number. Saves opening it. */
 static bool
 dir_known (xlator_t *this, inode_t *dir, gf_dirent_t *entry)
 {
@@ -164,7 +168,8 @@ dir_is_dots (const char *name)
 }
 
 void
-posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata)
+posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+                dict_t *xdata)
 {
     posix_use_t use = { 0 };
     gf_dirent_t *entries = NULL;

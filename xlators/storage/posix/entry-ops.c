@@ -7,7 +7,8 @@
 int
 posix_check_name (const char *name)
 {
-    if (!name || name[0] == '\0' || strcmp (name, ".") == 0 || strcmp (name, "..") == 0 || strchr (name, '/'))
+    if (!name || name[0] == '\0' || strcmp (name, ".") == 0 || strcmp (name, "..") == 0
+        || strchr (name, '/'))
         return -EINVAL;
     return strlen (name) > NAME_MAX ? -ENAMETOOLONG : 0;
 }
@@ -33,14 +34,15 @@ posix_dir_after (xlator_t *this, const struct posix_pin *pin, struct posix_chang
         posix_after (this, pin->fd, &pin->pi->gfid, change);
 }
 
-/* The umask is left to the system, which ignores it where the directory has a default ACL; but bits that an
- * option forces have to survive it. */
+/* The umask is left to the system, which ignores it where the directory has a default ACL; but bits
+ * that an option forces have to survive it. */
 mode_t
 posix_create_mode (const posix_private_t *priv, mode_t mode, bool directory, mode_t *umask)
 {
     mode_t mask = __atomic_load_n (directory ? &priv->create_directory_mask : &priv->create_mask,
                                    __ATOMIC_RELAXED);
-    mode_t force = __atomic_load_n (directory ? &priv->force_directory_mode : &priv->force_create_mode,
+    mode_t force = __atomic_load_n (directory ? &priv->force_directory_mode
+                                              : &priv->force_create_mode,
                                     __ATOMIC_RELAXED);
 
     if (force != 0) {
@@ -106,20 +108,21 @@ posix_mknod (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_t
     const struct entry_new new = { .mode = mode, .rdev = rdev, .umask = umask };
     int r = entry_new (frame, this, loc, &new, &parent, &found);
 
-    STACK_UNWIND (mknod, frame, POSIX_RET (r), r < 0 ? NULL : found.inode, r < 0 ? NULL : &found.buf,
-                  posix_pre (&parent, r), posix_post (&parent, r), NULL);
+    STACK_UNWIND (mknod, frame, POSIX_RET (r), r < 0 ? NULL : found.inode,
+                  r < 0 ? NULL : &found.buf, posix_pre (&parent, r), posix_post (&parent, r), NULL);
 }
 
 void
-posix_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask, dict_t *xdata)
+posix_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
+             dict_t *xdata)
 {
     g_auto (posix_found_t) found = { 0 };
     struct posix_change parent = { 0 };
     const struct entry_new new = { .directory = true, .mode = mode & 07777, .umask = umask };
     int r = entry_new (frame, this, loc, &new, &parent, &found);
 
-    STACK_UNWIND (mkdir, frame, POSIX_RET (r), r < 0 ? NULL : found.inode, r < 0 ? NULL : &found.buf,
-                  posix_pre (&parent, r), posix_post (&parent, r), NULL);
+    STACK_UNWIND (mkdir, frame, POSIX_RET (r), r < 0 ? NULL : found.inode,
+                  r < 0 ? NULL : &found.buf, posix_pre (&parent, r), posix_post (&parent, r), NULL);
 }
 
 void
@@ -131,8 +134,8 @@ posix_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t 
     const struct entry_new new = { .linkpath = linkpath };
     int r = linkpath ? entry_new (frame, this, loc, &new, &parent, &found) : -EINVAL;
 
-    STACK_UNWIND (symlink, frame, POSIX_RET (r), r < 0 ? NULL : found.inode, r < 0 ? NULL : &found.buf,
-                  posix_pre (&parent, r), posix_post (&parent, r), NULL);
+    STACK_UNWIND (symlink, frame, POSIX_RET (r), r < 0 ? NULL : found.inode,
+                  r < 0 ? NULL : &found.buf, posix_pre (&parent, r), posix_post (&parent, r), NULL);
 }
 
 /* 0, or -EMLINK when option max-hardlinks says so. */
@@ -150,8 +153,8 @@ entry_check_links (const posix_private_t *priv, int fd)
 }
 
 static int
-entry_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, struct posix_change *change,
-            struct posix_found *found)
+entry_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
+            struct posix_change *change, struct posix_found *found)
 {
     g_auto (posix_pin_t) pin = { 0 };
     int r = posix_pin (this, oldloc->inode, &found->pin);
@@ -163,8 +166,8 @@ entry_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, s
     if (r == 0)
         r = posix_dir_begin (frame, this, newloc, &pin, change);
     if (r == 0)
-        r = posix_result (linkat (AT_FDCWD, posix_path_of (found->pin.fd).text, pin.fd, newloc->name,
-                                  AT_SYMLINK_FOLLOW));
+        r = posix_result (linkat (AT_FDCWD, posix_path_of (found->pin.fd).text, pin.fd,
+                                  newloc->name, AT_SYMLINK_FOLLOW));
     if (r == 0)
         r = posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
     posix_dir_after (this, &pin, change);

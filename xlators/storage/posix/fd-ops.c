@@ -6,8 +6,9 @@
 #include <sys/file.h>
 #include <sys/vfs.h>
 
-#define FD_OPEN_FLAGS                                                                              \
-    (O_ACCMODE | O_APPEND | O_TRUNC | O_NONBLOCK | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME | O_DIRECTORY)
+#define FD_OPEN_FLAGS \
+    (O_ACCMODE | O_APPEND | O_TRUNC | O_NONBLOCK | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME \
+     | O_DIRECTORY)
 #define FD_CREATE_ATTEMPTS 8
 
 struct posix_fd *
@@ -19,7 +20,8 @@ posix_fd_get (xlator_t *this, fd_t *fd)
     return pfd;
 }
 
-/* Only writing can go wrong late, and only where the file system has a flush of its own, as those of networks have: these haven't. */
+/* Only writing can go wrong late, and only where the file system has a flush of its own, as those
+ * of networks have: these haven't. */
 static bool
 fd_closes_silently (int real, uint32_t flags)
 {
@@ -29,11 +31,13 @@ fd_closes_silently (int real, uint32_t flags)
         return true;
     if (fstatfs (real, &fs) < 0)
         return false;
-    return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
+    return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC
+        || fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
 }
 
 void
-posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *gfid, struct posix_inode *pi)
+posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *gfid,
+              struct posix_inode *pi)
 {
     posix_private_t *priv = posix_priv (this);
     struct posix_fd *pfd = g_new0 (struct posix_fd, 1);
@@ -85,8 +89,8 @@ fd_check_type (ia_type_t type)
     }
 }
 
-/* Opens what an O_PATH descriptor stands for. A file system that knows no O_DIRECT gets along without, unless
- * the caller himself asked for it. */
+/* Opens what an O_PATH descriptor stands for. A file system that knows no O_DIRECT gets along
+ * without, unless the caller himself asked for it. */
 static int
 fd_reopen (xlator_t *this, int fd, uint32_t flags)
 {
@@ -97,10 +101,12 @@ fd_reopen (xlator_t *this, int fd, uint32_t flags)
     flags &= FD_OPEN_FLAGS;
     if (direct)
         real = posix_openat (this, AT_FDCWD, path.text, (int) flags | O_DIRECT | O_NOCTTY, 0);
-    return real == -EINVAL ? posix_openat (this, AT_FDCWD, path.text, (int) flags | O_NOCTTY, 0) : real;
+    return real == -EINVAL ? posix_openat (this, AT_FDCWD, path.text, (int) flags | O_NOCTTY, 0)
+                           : real;
 }
 
-/* The same, so that reading moves no atime where that is wanted. Whoever doesn't own the file may not ask for it himself. */
+/* The same, so that reading moves no atime where that is wanted. Whoever doesn't own the file may
+ * not ask for it himself. */
 static int
 fd_reopen_as (call_frame_t *frame, xlator_t *this, int fd, uint32_t flags)
 {
@@ -114,7 +120,8 @@ fd_reopen_as (call_frame_t *frame, xlator_t *this, int fd, uint32_t flags)
     real = fd_reopen (this, fd, flags);
     if (real >= 0) {
         posix_act_as_root (posix_priv (this));
-        fcntl (real, F_SETFL, fcntl (real, F_GETFL) | O_NOATIME); /* where it can't be, it does without */
+        /* where it can't be, it does without */
+        fcntl (real, F_SETFL, fcntl (real, F_GETFL) | O_NOATIME);
     }
     return real;
 }
@@ -141,7 +148,8 @@ fd_open (call_frame_t *frame, xlator_t *this, inode_t *inode, uint32_t flags, fd
 }
 
 void
-posix_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd, dict_t *xdata)
+posix_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd,
+            dict_t *xdata)
 {
     int r = fd_open (frame, this, loc->inode, flags, fd);
 
@@ -156,10 +164,12 @@ posix_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t
     STACK_UNWIND (opendir, frame, POSIX_RET (r), r < 0 ? NULL : fd, NULL);
 }
 
-/* A new file was opened as real, which is taken over: what is it? Its O_PATH descriptor is opened later, unless only its name, which isn't known yet,
- * would lead back to it, or it has no name and real may be closed before it is released. */
+/* A new file was opened as real, which is taken over: what is it? Its O_PATH descriptor is opened
+ * later, unless only its name, which isn't known yet, would lead back to it, or it has no name and
+ * real may be closed before it is released. */
 static int
-fd_adopt (xlator_t *this, struct itable *table, inode_t *given, int real, bool nameless, struct posix_found *found)
+fd_adopt (xlator_t *this, struct itable *table, inode_t *given, int real, bool nameless,
+          struct posix_found *found)
 {
     struct posix_ident ident;
     int r = posix_identify (this, real, &ident, &found->buf);
@@ -204,9 +214,11 @@ fd_open_existing (call_frame_t *frame, xlator_t *this, int dirfd, const char *na
     return r;
 }
 
-/* O_DIRECT by option comes after: an open that a file system refuses for it may leave a file behind. */
+/* O_DIRECT by option comes after: an open that a file system refuses for it may leave a file
+ * behind. */
 static int
-fd_create_new (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode_t mode, mode_t mask)
+fd_create_new (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode_t mode,
+               mode_t mask)
 {
     const posix_private_t *priv = posix_priv (this);
     const uint32_t allowed = FD_OPEN_FLAGS & ~(O_TRUNC | O_DIRECTORY);
@@ -215,17 +227,18 @@ fd_create_new (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode
 
     mode = posix_create_mode (priv, mode & 07777, false, &mask);
     old = umask (mask & 0777);
-    fd = posix_openat (this, dirfd, name, (int) (flags & allowed) | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY,
-                       mode);
+    fd = posix_openat (this, dirfd, name,
+                       (int) (flags & allowed) | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode);
     umask (old);
     if (fd >= 0 && priv->o_direct)
-        fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) | O_DIRECT); /* where it can't be, it does without */
+        /* where it can't be, it does without */
+        fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) | O_DIRECT);
     return fd;
 }
 
 static int
-fd_create_or_open (call_frame_t *frame, xlator_t *this, int dirfd, const char *name, uint32_t flags, mode_t mode, mode_t mask,
-                   bool *ret_new)
+fd_create_or_open (call_frame_t *frame, xlator_t *this, int dirfd, const char *name, uint32_t flags,
+                   mode_t mode, mode_t mask, bool *ret_new)
 {
     int fd = -ENOENT;
 
@@ -240,8 +253,8 @@ fd_create_or_open (call_frame_t *frame, xlator_t *this, int dirfd, const char *n
 }
 
 static int
-fd_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t mask,
-           fd_t *fd, struct posix_change *change, struct posix_found *found)
+fd_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+           mode_t mask, fd_t *fd, struct posix_change *change, struct posix_found *found)
 {
     g_auto (posix_pin_t) pin = { 0 };
     bool new = false;
@@ -264,8 +277,8 @@ fd_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode
 }
 
 void
-posix_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t umask,
-              fd_t *fd, dict_t *xdata)
+posix_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+              mode_t umask, fd_t *fd, dict_t *xdata)
 {
     g_auto (posix_found_t) found = { 0 };
     struct posix_change parent = { 0 };
@@ -276,8 +289,8 @@ posix_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, m
 }
 
 static int
-fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, mode_t mode, mode_t mask,
-            fd_t *fd, struct posix_found *found)
+fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, mode_t mode,
+            mode_t mask, fd_t *fd, struct posix_found *found)
 {
     g_auto (posix_pin_t) pin = { 0 };
     const int how = (int) (flags & (FD_OPEN_FLAGS | O_EXCL) & ~(O_TRUNC | O_DIRECTORY)) | O_TMPFILE;
@@ -305,8 +318,8 @@ fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, m
 }
 
 void
-posix_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode, mode_t umask,
-               fd_t *fd, dict_t *xdata)
+posix_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+               mode_t umask, fd_t *fd, dict_t *xdata)
 {
     g_auto (posix_found_t) found = { 0 };
     inode_t *dir = loc->inode ? loc->inode : loc->parent;
@@ -316,7 +329,8 @@ posix_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, 
                   r < 0 ? NULL : &found.buf, NULL);
 }
 
-/* Closing a copy has the file system say what close(2) would. Where requests have a descriptor each it was closed already. */
+/* Closing a copy has the file system say what close(2) would. Where requests have a descriptor each
+ * it was closed already. */
 static int
 fd_flush (const fd_t *fd, struct posix_fd *pfd)
 {
@@ -364,7 +378,8 @@ posix_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, di
         posix_after (this, use.fd, &use.pfd->gfid, &change);
     }
     posix_use_end (&use);
-    STACK_UNWIND (fsync, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
+    STACK_UNWIND (fsync, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r),
+                  NULL);
 }
 
 void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * From an inode to a descriptor of it. One that was closed for a while is opened again by its file
- * handle or, where that isn't allowed, by its names, from the next directory above that is open. What
- * is found must be what was asked for, else the answer is ESTALE.
+ * handle or, where that isn't allowed, by its names, from the next directory above that is open.
+ * What is found must be what was asked for, else the answer is ESTALE.
  */
 #include "posix.h"
 
@@ -88,8 +88,9 @@ handle_of (int type, const unsigned char *bytes, unsigned size)
     return handle;
 }
 
-/* ext4 says ENOMEM, and not ESTALE, while it gives the number of a file that is gone to a new one (iget_locked() has no other word
- * for an inode that is being made). That lasts until the new one is there: microseconds, or as long as its maker has no processor. */
+/* ext4 says ENOMEM, and not ESTALE, while it gives the number of a file that is gone to a new one
+ * (iget_locked() has no other word for an inode that is being made). That lasts until the new one
+ * is there: microseconds, or as long as its maker has no processor. */
 int
 posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags)
 {
@@ -98,7 +99,9 @@ posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags)
     int fd, attempts = 0;
 
     posix_act_as_root (priv);
-    while ((fd = open_by_handle_at (priv->mount_fd, &handle.head, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)) < 0
+    while ((fd = open_by_handle_at (priv->mount_fd, &handle.head,
+                                    flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY))
+               < 0
            && errno == ENOMEM && attempts++ < HANDLE_PATIENCE)
         g_usleep (HANDLE_PAUSE);
     return fd < 0 ? -errno : fd;
@@ -207,7 +210,8 @@ handle_walk (xlator_t *this, inode_t *inode)
     return fd;
 }
 
-/* A name that led nowhere is dropped, and the next one tried: a lookup that was overtaken by a rename may have brought it back. */
+/* A name that led nowhere is dropped, and the next one tried: a lookup that was overtaken by a
+ * rename may have brought it back. */
 static int
 handle_walk_names (xlator_t *this, inode_t *inode)
 {
@@ -218,7 +222,8 @@ handle_walk_names (xlator_t *this, inode_t *inode)
     return fd;
 }
 
-/* An inode that only its name leads to, unless it is open: then the name may be another's by now. */
+/* An inode that only its name leads to, unless it is open: then the name may be another's by
+ * now. */
 static int
 handle_find (xlator_t *this, inode_t *inode, struct posix_inode *pi)
 {
@@ -247,8 +252,10 @@ posix_pin (xlator_t *this, inode_t *inode, struct posix_pin *ret_pin)
         __atomic_add_fetch (&priv->cache.hits, 1, __ATOMIC_RELAXED);
     } else {
         __atomic_add_fetch (&priv->cache.misses, 1, __ATOMIC_RELAXED);
-        if (!__atomic_load_n (&pi->nameless, __ATOMIC_RELAXED) || !posix_cache_borrow (&priv->cache, pi)) {
-            fd = pi->by_handle ? posix_handle_open (this, pi, O_PATH) : handle_find (this, inode, pi);
+        if (!__atomic_load_n (&pi->nameless, __ATOMIC_RELAXED)
+            || !posix_cache_borrow (&priv->cache, pi)) {
+            fd = pi->by_handle ? posix_handle_open (this, pi, O_PATH)
+                               : handle_find (this, inode, pi);
             if (fd < 0)
                 return fd;
             posix_cache_insert (&priv->cache, pi, fd);
@@ -272,13 +279,14 @@ handle_fits (xlator_t *this, inode_t *inode, const struct posix_ident *ident)
 {
     struct posix_inode *pi = posix_inode_get (this, inode);
 
-    return pi ? posix_is (pi, ident) : gfid_is_null (&inode->gfid) || gfid_equal (&inode->gfid, &ident->gfid);
+    return pi ? posix_is (pi, ident)
+              : gfid_is_null (&inode->gfid) || gfid_equal (&inode->gfid, &ident->gfid);
 }
 
 /* The inode for what ident tells, with a reference. */
 static int
-handle_choose (xlator_t *this, struct itable *table, inode_t *given, int fd, struct posix_ident *ident,
-               inode_t **ret_inode)
+handle_choose (xlator_t *this, struct itable *table, inode_t *given, int fd,
+               struct posix_ident *ident, inode_t **ret_inode)
 {
     g_autoptr (inode_t) known = NULL;
     int r;
@@ -318,7 +326,8 @@ handle_watch (xlator_t *this, inode_t *inode, struct posix_inode *pi, int fd, st
 
 /* What we keep with inode, which is made if there is nothing yet. */
 static struct posix_inode *
-handle_attach (xlator_t *this, inode_t *inode, int fd, const struct posix_ident *ident, struct iatt *buf)
+handle_attach (xlator_t *this, inode_t *inode, int fd, const struct posix_ident *ident,
+               struct iatt *buf)
 {
     struct posix_inode *pi = posix_inode_get (this, inode), *mine;
 
@@ -334,8 +343,8 @@ handle_attach (xlator_t *this, inode_t *inode, int fd, const struct posix_ident 
 }
 
 static int
-handle_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd, struct posix_ident *ident,
-              struct posix_found *found, struct posix_inode **ret_pi)
+handle_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd,
+              struct posix_ident *ident, struct posix_found *found, struct posix_inode **ret_pi)
 {
     int r = handle_choose (this, table, given, fd, ident, &found->inode);
 
@@ -347,8 +356,8 @@ handle_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd, stru
 }
 
 int
-posix_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd, struct posix_ident *ident,
-             struct posix_found *found)
+posix_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd,
+             struct posix_ident *ident, struct posix_found *found)
 {
     struct posix_inode *pi;
     int r = handle_adopt (this, table, given, fd, ident, found, &pi);
@@ -363,8 +372,8 @@ posix_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd, struc
 }
 
 int
-posix_adopt_closed (xlator_t *this, struct itable *table, inode_t *given, int fd, struct posix_ident *ident,
-                    struct posix_found *found)
+posix_adopt_closed (xlator_t *this, struct itable *table, inode_t *given, int fd,
+                    struct posix_ident *ident, struct posix_found *found)
 {
     struct posix_inode *pi;
     int r = handle_adopt (this, table, given, fd, ident, found, &pi), own;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who holds a lock, for reports. fcntl (F_OFD_GETLK) would ask the file system, and that may be what is stuck. What the kernel itself knows is in
- * /proc/self/fdinfo/N, for a file description of ours, and in /proc/locks for everybody's.
+ * Who holds a lock, for reports. fcntl (F_OFD_GETLK) would ask the file system, and that may be
+ * what is stuck. What the kernel itself knows is in /proc/self/fdinfo/N, for a file description of
+ * ours, and in /proc/locks for everybody's.
  *
  *   lock:   1: OFDLCK  ADVISORY  WRITE -1 fe:00:11469215 0 EOF
  */
@@ -25,8 +26,9 @@ lock_parse (const char *line, struct held_lock *ret_lock)
     int pid;
     unsigned long ino;
 
-    if (sscanf (line, "%*d: %7s %*s %7s %d %x:%x:%lu %23s %23s", ret_lock->kind, access, &pid, &ret_lock->major, &ret_lock->minor, &ino,
-                first, last) != 8)
+    if (sscanf (line, "%*d: %7s %*s %7s %d %x:%x:%lu %23s %23s", ret_lock->kind, access, &pid,
+                &ret_lock->major, &ret_lock->minor, &ino, first, last)
+        != 8)
         return false;
     ret_lock->pid = pid;
     ret_lock->ino = ino;
@@ -39,18 +41,22 @@ lock_parse (const char *line, struct held_lock *ret_lock)
 static bool
 in_the_way (const struct lock_range *held, const struct lock_range *wanted)
 {
-    return (held->write || wanted->write) && held->first <= wanted->last && held->last >= wanted->first;
+    return (held->write || wanted->write) && held->first <= wanted->last
+        && held->last >= wanted->first;
 }
 
 static bool
 is_the_same (const struct lock_range *held, const struct lock_range *wanted)
 {
-    return held->write == wanted->write && held->first == wanted->first && held->last == wanted->last;
+    return held->write == wanted->write && held->first == wanted->first
+        && held->last == wanted->last;
 }
 
 /* Does that file description hold a lock that compares so with range? */
 static bool
-description_holds (int fd, bool (*compare) (const struct lock_range *held, const struct lock_range *range), const struct lock_range *range)
+description_holds (int fd,
+                   bool (*compare) (const struct lock_range *held, const struct lock_range *range),
+                   const struct lock_range *range)
 {
     g_autofree char *path = g_strdup_printf ("/proc/self/fdinfo/%d", fd), *text = NULL;
     struct held_lock lock;
@@ -58,7 +64,8 @@ description_holds (int fd, bool (*compare) (const struct lock_range *held, const
 
     if (!g_file_get_contents (path, &text, NULL, NULL))
         return false;
-    for (const char *line = strstr (text, "lock:"); line && !found; line = strstr (line + 1, "lock:"))
+    for (const char *line = strstr (text, "lock:"); line && !found;
+         line = strstr (line + 1, "lock:"))
         found = lock_parse (line + strlen ("lock:"), &lock) && compare (&lock.range, range);
     return found;
 }
@@ -96,7 +103,8 @@ posix_locks_held_against (struct posix_inode *pi, uint64_t id, const struct lock
         return false;
     pthread_mutex_lock (&locks->lock);
     owner = g_hash_table_lookup (locks->by_owner, &id);
-    held = owner && __atomic_load_n (&owner->was_granted, __ATOMIC_RELAXED) && description_holds (owner->fd, in_the_way, wanted);
+    held = owner && __atomic_load_n (&owner->was_granted, __ATOMIC_RELAXED)
+        && description_holds (owner->fd, in_the_way, wanted);
     pthread_mutex_unlock (&locks->lock);
     return held;
 }
@@ -119,9 +127,11 @@ is_of (const struct held_lock *lock, const struct posix_inode *pi)
     return lock->ino == pi->ino && lock->major == major (pi->dev) && lock->minor == minor (pi->dev);
 }
 
-/* Somebody in the directory itself, past the mount; ours: locks of that kind are those of the mount. */
+/* Somebody in the directory itself, past the mount; ours: locks of that kind are those of the
+ * mount. */
 static bool
-append_stranger (GString *out, const struct posix_inode *pi, const char *ours, const char *kinds, const struct lock_range *wanted)
+append_stranger (GString *out, const struct posix_inode *pi, const char *ours, const char *kinds,
+                 const struct lock_range *wanted)
 {
     g_autofree char *text = NULL;
     g_auto (GStrv) lines = NULL;
@@ -131,7 +141,8 @@ append_stranger (GString *out, const struct posix_inode *pi, const char *ours, c
         return false;
     lines = g_strsplit (text, "\n", -1);
     for (char **line = lines; *line; line++) {
-        if (!lock_parse (*line, &lock) || !strstr (kinds, lock.kind) || !is_of (&lock, pi) || !in_the_way (&lock.range, wanted))
+        if (!lock_parse (*line, &lock) || !strstr (kinds, lock.kind) || !is_of (&lock, pi)
+            || !in_the_way (&lock.range, wanted))
             continue;
         g_string_append (out, ", which is held by ");
         if (lock.pid == getpid ())
@@ -146,7 +157,8 @@ append_stranger (GString *out, const struct posix_inode *pi, const char *ours, c
 }
 
 void
-posix_locks_tell (struct posix_inode *pi, const struct lock_range *wanted, uint64_t id, GString *out)
+posix_locks_tell (struct posix_inode *pi, const struct lock_range *wanted, uint64_t id,
+                  GString *out)
 {
     struct posix_locks *locks = __atomic_load_n (&pi->locks, __ATOMIC_ACQUIRE);
     GHashTableIter iter;

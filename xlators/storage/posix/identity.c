@@ -5,7 +5,8 @@
  *
  * A derived gfid of a handle of up to 12 bytes, as most are, is the handle itself:
  *
- *   1xxxxxxx xxxxxxxx xxxxxxxx xxxxxxxx   hash of device, handle type and size; the 1 is not in gfid_root
+ *   1xxxxxxx xxxxxxxx xxxxxxxx xxxxxxxx   hash of device, handle type and size; the 1 is not in
+ *                                         gfid_root
  *   handle, padded with zeros
  *
  * which is unique by construction and costs nothing. What is longer goes through SHA-256.
@@ -52,7 +53,8 @@ posix_handle_of (int fd, struct posix_ident *ident, int *ret_mount_id)
         return -EOVERFLOW;
     ident->handle_type = handle.head.handle_type;
     ident->handle_size = handle.head.handle_bytes;
-    memcpy (ident->handle, handle.room + offsetof (struct file_handle, f_handle), ident->handle_size);
+    memcpy (ident->handle, handle.room + offsetof (struct file_handle, f_handle),
+            ident->handle_size);
     return 0;
 }
 
@@ -60,7 +62,8 @@ posix_handle_of (int fd, struct posix_ident *ident, int *ret_mount_id)
 static uint32_t
 identity_tag (const struct posix_ident *ident)
 {
-    const uint64_t parts[] = { ident->dev, (uint64_t) (uint32_t) ident->handle_type, ident->handle_size };
+    const uint64_t parts[] = { ident->dev, (uint64_t) (uint32_t) ident->handle_type,
+                               ident->handle_size };
     const unsigned char *bytes = (const unsigned char *) parts;
     uint32_t hash = 2166136261u;
 
@@ -106,7 +109,8 @@ gfid_derive (const struct posix_ident *ident, const struct iatt *buf)
 {
     if (ident->handle_size == 0)
         return gfid_of_birth (ident, buf);
-    return ident->handle_size <= GFID_HANDLE_MAX ? gfid_of_handle (ident) : gfid_of_long_handle (ident);
+    return ident->handle_size <= GFID_HANDLE_MAX ? gfid_of_handle (ident)
+                                                 : gfid_of_long_handle (ident);
 }
 
 static int
@@ -139,7 +143,8 @@ gfid_stored (int fd, gfid_t *ret_gfid)
         r = gfid_random (ret_gfid);
         if (r < 0)
             return r;
-        if (setxattr (path.text, POSIX_GFID_XATTR, ret_gfid->b, sizeof ret_gfid->b, XATTR_CREATE) == 0)
+        if (setxattr (path.text, POSIX_GFID_XATTR, ret_gfid->b, sizeof ret_gfid->b, XATTR_CREATE)
+            == 0)
             return 0;
         if (errno != EEXIST)
             return -errno;
@@ -155,12 +160,15 @@ posix_gfid_renew (xlator_t *this, int fd, struct posix_ident *ident)
     int r;
 
     gf_log (this, GF_LOG_WARNING,
-            "inode %" G_GUINT64_FORMAT " has the stored gfid %s of another one, as a copy made with its "
-            "extended attributes has: it gets a gfid of its own", ident->ino, gfid_text (&ident->gfid, text));
+            "inode %" G_GUINT64_FORMAT
+            " has the stored gfid %s of another one, as a copy made with its "
+            "extended attributes has: it gets a gfid of its own",
+            ident->ino, gfid_text (&ident->gfid, text));
     r = gfid_random (&ident->gfid);
     if (r < 0)
         return r;
-    return posix_result (setxattr (path.text, POSIX_GFID_XATTR, ident->gfid.b, sizeof ident->gfid.b, 0));
+    return posix_result (
+        setxattr (path.text, POSIX_GFID_XATTR, ident->gfid.b, sizeof ident->gfid.b, 0));
 }
 
 int
@@ -180,8 +188,10 @@ posix_identify (xlator_t *this, int fd, struct posix_ident *ret_ident, struct ia
     ret_ident->handle_size = 0;
     ret_ident->handle_type = 0;
     if (priv->has_handles)
-        posix_handle_of (fd, ret_ident, &mount_id); /* where there is none, the birth time will do */
-    ret_ident->by_handle = priv->by_handle && ret_ident->handle_size > 0 && mount_id == priv->mount_id;
+        posix_handle_of (fd, ret_ident, &mount_id); /* where there is none, the birth time will
+                                                       do */
+    ret_ident->by_handle = priv->by_handle && ret_ident->handle_size > 0
+                        && mount_id == priv->mount_id;
     if (priv->gfid_mode == GFID_XATTR)
         r = gfid_stored (fd, &ret_ident->gfid);
     else
@@ -197,5 +207,6 @@ posix_is (const struct posix_inode *pi, const struct posix_ident *ident)
         return false;
     if (pi->handle_size == 0)
         return gfid_equal (&pi->gfid, &ident->gfid);
-    return pi->handle_type == ident->handle_type && memcmp (pi->handle, ident->handle, pi->handle_size) == 0;
+    return pi->handle_type == ident->handle_type
+        && memcmp (pi->handle, ident->handle, pi->handle_size) == 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Start and end. Bad configuration is refused here, before anything is mounted; nothing is written into the
- * directory, unless an option asks for it. */
+/* Start and end. Bad configuration is refused here, before anything is mounted; nothing is written
+ * into the directory, unless an option asks for it. */
 #include "posix.h"
 
 #include <sys/prctl.h>
@@ -36,15 +36,17 @@ init_open (xlator_t *this, int *ret_fd)
     if (faccessat (*ret_fd, ".", X_OK, AT_EACCESS) < 0)
         return init_refuse (this, errno, "cannot be searched");
     if (access ("/proc/self/fd", X_OK) < 0) {
-        gf_log (this, GF_LOG_ERROR,
-                "/proc/self/fd is missing (%s), through which files are opened: /proc must be mounted",
-                g_strerror (errno));
+        gf_log (
+            this, GF_LOG_ERROR,
+            "/proc/self/fd is missing (%s), through which files are opened: /proc must be mounted",
+            g_strerror (errno));
         return -ENOENT;
     }
     return 0;
 }
 
-/* Many descriptors are a matter of speed only, so a limit that can't be raised is none to stop at. */
+/* Many descriptors are a matter of speed only, so a limit that can't be raised is none to stop
+ * at. */
 static unsigned
 init_cache_limit (const posix_private_t *priv)
 {
@@ -69,8 +71,9 @@ init_caller (xlator_t *this)
     priv->acts_as_caller = posix_may_act ();
     priv->dumps_core = prctl (PR_GET_DUMPABLE) == 1;
     if (geteuid () == 0 && !priv->acts_as_caller)
-        gf_log (this, GF_LOG_WARNING,
-                "no privilege to act as other users (CAP_SETUID, CAP_SETGID): all callers act as root");
+        gf_log (
+            this, GF_LOG_WARNING,
+            "no privilege to act as other users (CAP_SETUID, CAP_SETGID): all callers act as root");
 }
 
 static int
@@ -87,16 +90,18 @@ init_handles (xlator_t *this, int fd)
         r = posix_handle_probe (priv->mount_fd, &ident);
     priv->by_handle = r == 0;
     if (r < 0 && priv->handles == HANDLES_FILE_HANDLE) {
-        gf_log (this, GF_LOG_ERROR,
-                "option 'handles' is 'file-handle', but files of '%s' cannot be opened by handle (%s); "
-                "use 'auto' or 'descriptor'",
-                priv->directory, g_strerror (-r));
+        gf_log (
+            this, GF_LOG_ERROR,
+            "option 'handles' is 'file-handle', but files of '%s' cannot be opened by handle (%s); "
+            "use 'auto' or 'descriptor'",
+            priv->directory, g_strerror (-r));
         return r;
     }
     return 0;
 }
 
-/* The root has the root's gfid, stored too where they are stored: which shows whether they can be. */
+/* The root has the root's gfid, stored too where they are stored: which shows whether they can
+ * be. */
 static int
 init_stored_gfid (xlator_t *this, int fd)
 {
@@ -109,10 +114,11 @@ init_stored_gfid (xlator_t *this, int fd)
         return 0;
     if (setxattr (path.text, POSIX_GFID_XATTR, gfid_root.b, sizeof gfid_root.b, 0) == 0)
         return 0;
-    gf_log (this, GF_LOG_ERROR,
-            "option 'gfid' is 'xattr', but %s cannot be stored in '%s' (%s); it takes root, and a file "
-            "system with extended attributes; the other value is 'derived'",
-            POSIX_GFID_XATTR, priv->directory, g_strerror (errno));
+    gf_log (
+        this, GF_LOG_ERROR,
+        "option 'gfid' is 'xattr', but %s cannot be stored in '%s' (%s); it takes root, and a file "
+        "system with extended attributes; the other value is 'derived'",
+        POSIX_GFID_XATTR, priv->directory, g_strerror (errno));
     return -errno;
 }
 
@@ -144,19 +150,24 @@ init_owner (xlator_t *this)
 
     if (priv->brick_uid < 0 && priv->brick_gid < 0)
         return 0;
-    if (fchownat (priv->root->fd, "", (uid_t) priv->brick_uid, (gid_t) priv->brick_gid, AT_EMPTY_PATH) == 0)
+    if (fchownat (priv->root->fd, "", (uid_t) priv->brick_uid, (gid_t) priv->brick_gid,
+                  AT_EMPTY_PATH)
+        == 0)
         return 0;
-    gf_log (this, GF_LOG_ERROR, "options 'brick-uid' and 'brick-gid': the owner of '%s' cannot be set (%s)",
+    gf_log (this, GF_LOG_ERROR,
+            "options 'brick-uid' and 'brick-gid': the owner of '%s' cannot be set (%s)",
             priv->directory, g_strerror (errno));
     return -errno;
 }
 
-/* The kernel doubles a process's table of descriptors as it fills up and, once there are threads, waits each time until all
- * processors have seen it: milliseconds in the middle of a listing. So it gets its size now. */
+/* The kernel doubles a process's table of descriptors as it fills up and, once there are threads,
+ * waits each time until all processors have seen it: milliseconds in the middle of a listing. So it
+ * gets its size now. */
 static void
 init_grow_table (const posix_private_t *priv)
 {
-    int far = fcntl (priv->mount_fd, F_DUPFD_CLOEXEC, (int) MIN (priv->cache.limit, INIT_CACHE_MAX) + 256);
+    int far = fcntl (priv->mount_fd, F_DUPFD_CLOEXEC,
+                     (int) MIN (priv->cache.limit, INIT_CACHE_MAX) + 256);
 
     if (far >= 0)
         close (far);

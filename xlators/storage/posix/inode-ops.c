@@ -34,13 +34,15 @@ posix_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, di
 {
     char text[PATH_MAX + 1];
     struct iatt buf;
-    int r = size == 0 ? -EINVAL : inode_readlink (frame, this, loc->inode, text, MIN (size, PATH_MAX), &buf);
+    int r = size == 0 ? -EINVAL
+                      : inode_readlink (frame, this, loc->inode, text, MIN (size, PATH_MAX), &buf);
 
     STACK_UNWIND (readlink, frame, POSIX_RET (r), r < 0 ? NULL : text, r < 0 ? NULL : &buf, NULL);
 }
 
 static int
-inode_truncate (call_frame_t *frame, xlator_t *this, inode_t *inode, off_t size, struct posix_change *change)
+inode_truncate (call_frame_t *frame, xlator_t *this, inode_t *inode, off_t size,
+                struct posix_change *change)
 {
     g_auto (posix_pin_t) pin = { 0 };
     int r = posix_pin (this, inode, &pin);
@@ -61,10 +63,12 @@ posix_truncate (call_frame_t *frame, xlator_t *this, loc_t *loc, off_t offset, d
     struct posix_change change = { 0 };
     int r = inode_truncate (frame, this, loc->inode, offset, &change);
 
-    STACK_UNWIND (truncate, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
+    STACK_UNWIND (truncate, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r),
+                  NULL);
 }
 
-/* The bare system call: the C library's would judge by the wrong ids where the kernel doesn't have it. */
+/* The bare system call: the C library's would judge by the wrong ids where the kernel doesn't have
+ * it. */
 static int
 inode_access (call_frame_t *frame, xlator_t *this, inode_t *inode, int mask)
 {

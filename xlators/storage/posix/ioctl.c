@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ioctl: a short list of file attribute commands, each with the sizes it has. Anything else could mean
- * anything. */
+/* ioctl: a short list of file attribute commands, each with the sizes it has. Anything else could
+ * mean anything. */
 #include "posix.h"
 
 #include <linux/fs.h>
@@ -78,8 +78,8 @@ ioctl_tell (xlator_t *this, fd_t *fd, uint32_t cmd)
 }
 
 void
-posix_ioctl (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t cmd, GBytes *in, size_t out_size,
-             dict_t *xdata)
+posix_ioctl (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t cmd, GBytes *in,
+             size_t out_size, dict_t *xdata)
 {
     posix_use_t use = { 0 };
     GBytes *out = NULL;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * lk and flock. A record lock belongs to an owner, of whom the daemon serves many, so each gets an open file
- * description of his own for each file, and open file description locks on it:
+ * lk and flock. A record lock belongs to an owner, of whom the daemon serves many, so each gets an
+ * open file description of his own for each file, and open file description locks on it:
  *
  *   posix_inode.locks --by_owner--> lock_owner { descriptor }
  *
- * They conflict with each other and with what other programs lock in the directory itself. The system looks
- * for no deadlocks among them, so deadlock.c does. Closing a file drops what its owner has locked, by any descriptor, as POSIX
- * has it. flock belongs to the open file: it is taken on its own descriptor, which it gets if it has none.
+ * They conflict with each other and with what other programs lock in the directory itself. The
+ * system looks for no deadlocks among them, so deadlock.c does. Closing a file drops what its owner
+ * has locked, by any descriptor, as POSIX has it. flock belongs to the open file: it is taken on
+ * its own descriptor, which it gets if it has none.
  */
 #include "lock.h"
 
@@ -44,7 +45,8 @@ locks_get (struct posix_inode *pi, bool make)
     locks = g_new0 (struct posix_locks, 1);
     pthread_mutex_init (&locks->lock, NULL);
     locks->by_owner = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, owner_unref);
-    if (__atomic_compare_exchange_n (&pi->locks, &known, locks, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (__atomic_compare_exchange_n (&pi->locks, &known, locks, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
         return locks;
     posix_locks_free (locks);
     return known;
@@ -73,8 +75,8 @@ owner_find (struct posix_locks *locks, uint64_t id)
     return owner;
 }
 
-/* A file description of the owner's own. Both kinds of lock, if it can be: it must last for all that he will
- * lock. */
+/* A file description of the owner's own. Both kinds of lock, if it can be: it must last for all
+ * that he will lock. */
 static int
 owner_open (xlator_t *this, fd_t *fd)
 {
@@ -105,8 +107,8 @@ lock_error (int r)
 
 /* The owner of frame, made if need be, with a reference. */
 static int
-owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t *fd, const struct gf_flock *lock,
-           struct lock_owner **ret_owner)
+owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t *fd,
+           const struct gf_flock *lock, struct lock_owner **ret_owner)
 {
     uint64_t id = frame->root->lk_owner;
     struct lock_owner *owner = owner_find (locks, id), *known;
@@ -117,8 +119,11 @@ owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t 
         if (r < 0)
             return r;
         owner = g_new0 (struct lock_owner, 1);
-        *owner = (struct lock_owner){ .refs = 1, .id = id, .pid = lock->l_pid > 0 ? lock->l_pid : frame->root->pid,
-                                       .fd = r, .via = g_hash_table_new (NULL, NULL) };
+        *owner = (struct lock_owner){ .refs = 1,
+                                      .id = id,
+                                      .pid = lock->l_pid > 0 ? lock->l_pid : frame->root->pid,
+                                      .fd = r,
+                                      .via = g_hash_table_new (NULL, NULL) };
         pthread_mutex_lock (&locks->lock);
         known = g_hash_table_lookup (locks->by_owner, &id);
         if (known) {
@@ -153,8 +158,9 @@ posix_locks_drop (struct posix_inode *pi, uint64_t id)
 
     if (!locks)
         return;
-    /* Unlocked before it goes, or another thread of the process would meet these locks as a new owner. A caller may still wait on this descriptor: what
-     * it gets then goes with the last reference. */
+    /* Unlocked before it goes, or another thread of the process would meet these locks as a new
+     * owner. A caller may still wait on this descriptor: what it gets then goes with the last
+     * reference. */
     pthread_mutex_lock (&locks->lock);
     owner = g_hash_table_lookup (locks->by_owner, &id);
     if (owner) {
@@ -180,8 +186,9 @@ owner_is_via (gpointer id, gpointer value, gpointer pfd)
     return g_hash_table_remove (owner->via, pfd) && g_hash_table_size (owner->via) == 0;
 }
 
-/* The kernel flushes for processes, not for an open file description: the owner of its locks is the open file itself, and ends with it. It
- * has several where the kernel gives its number to another one before the release of the first comes: then it ends with the last. */
+/* The kernel flushes for processes, not for an open file description: the owner of its locks is the
+ * open file itself, and ends with it. It has several where the kernel gives its number to another
+ * one before the release of the first comes: then it ends with the last. */
 void
 posix_locks_drop_via (struct posix_inode *pi, const struct posix_fd *pfd)
 {
@@ -197,7 +204,9 @@ posix_locks_drop_via (struct posix_inode *pi, const struct posix_fd *pfd)
 static struct flock
 flock_of (const struct gf_flock *lock)
 {
-    return (struct flock){ .l_type = lock->l_type, .l_whence = lock->l_whence, .l_start = lock->l_start,
+    return (struct flock){ .l_type = lock->l_type,
+                           .l_whence = lock->l_whence,
+                           .l_start = lock->l_start,
                            .l_len = lock->l_len };
 }
 
@@ -209,7 +218,8 @@ range_of (const struct gf_flock *lock)
 }
 
 static int
-lock_query (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi, struct gf_flock *lock)
+lock_query (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
+            struct gf_flock *lock)
 {
     g_auto (posix_use_t) use = { 0 };
     struct posix_locks *locks = locks_get (pi, false);
@@ -228,7 +238,8 @@ lock_query (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *p
     lock->l_whence = flock.l_whence;
     lock->l_start = flock.l_start;
     lock->l_len = flock.l_len;
-    lock->l_pid = flock.l_pid > 0 || !locks ? flock.l_pid : posix_lock_process (locks, range_of (lock));
+    lock->l_pid = flock.l_pid > 0 || !locks ? flock.l_pid
+                                            : posix_lock_process (locks, range_of (lock));
     return 0;
 }
 
@@ -240,12 +251,14 @@ lock_check (const struct posix_fd *pfd, int cmd, const struct gf_flock *lock)
     if (!lock || (cmd != F_GETLK && cmd != F_SETLK && cmd != F_SETLKW))
         return -EINVAL;
     if (lock->l_whence != SEEK_SET)
-        return -EINVAL; /* an open file's position means nothing here; the kernel has made the range absolute */
+        return -EINVAL; /* an open file's position means nothing here; the kernel has made the range
+                           absolute */
     if (lock->l_type != F_RDLCK && lock->l_type != F_WRLCK && lock->l_type != F_UNLCK)
         return -EINVAL;
     if (cmd == F_GETLK)
         return 0;
-    if ((lock->l_type == F_RDLCK && mode == O_WRONLY) || (lock->l_type == F_WRLCK && mode == O_RDONLY))
+    if ((lock->l_type == F_RDLCK && mode == O_WRONLY)
+        || (lock->l_type == F_WRLCK && mode == O_RDONLY))
         return -EBADF;
     return 0;
 }
@@ -300,7 +313,8 @@ lk_tell (const void *data, GString *out)
     const struct lock_wait *wait = data;
     const struct lock_range *range = &wait->range;
 
-    g_string_append_printf (out, "a record lock to %s, bytes %" G_GINT64_FORMAT " to ", range->write ? "write" : "read", range->first);
+    g_string_append_printf (out, "a record lock to %s, bytes %" G_GINT64_FORMAT " to ",
+                            range->write ? "write" : "read", range->first);
     if (range->last < INT64_MAX)
         g_string_append_printf (out, "%" G_GINT64_FORMAT, range->last);
     else
@@ -322,14 +336,18 @@ flock_tell (const void *data, GString *out)
 
 /* -EINPROGRESS, as it will be answered later, or another negative errno. */
 static int
-lock_wait_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi, struct lock_owner *owner,
-                 const struct gf_flock *lock)
+lock_wait_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
+                 struct lock_owner *owner, const struct gf_flock *lock)
 {
     struct posix_wanted *wanted = &posix_priv (this)->wanted;
     struct lock_wait *wait = g_new0 (struct lock_wait, 1);
     int r;
 
-    *wait = (struct lock_wait){ .fd = fd_ref (fd), .pi = pi, .owner = owner_ref (owner), .lock = *lock, .range = range_of (lock) };
+    *wait = (struct lock_wait){ .fd = fd_ref (fd),
+                                .pi = pi,
+                                .owner = owner_ref (owner),
+                                .lock = *lock,
+                                .range = range_of (lock) };
     r = posix_wanted_add (wanted, wait);
     if (r == 0) {
         r = posix_wait (frame, lk_wait, lk_tell, lk_answer, wait);
@@ -343,8 +361,8 @@ lock_wait_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_ino
 
 /* 0, -EINPROGRESS when it will be answered later, or another negative errno. */
 static int
-lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi, const struct posix_fd *pfd,
-          int cmd, struct gf_flock *lock)
+lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
+          const struct posix_fd *pfd, int cmd, struct gf_flock *lock)
 {
     struct posix_locks *locks = locks_get (pi, lock->l_type != F_UNLCK);
     struct lock_owner *owner = NULL;
@@ -368,7 +386,8 @@ lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
 }
 
 void
-posix_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock, dict_t *xdata)
+posix_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock,
+          dict_t *xdata)
 {
     struct posix_inode *pi = posix_inode_get (this, fd->inode);
     const struct posix_fd *pfd = posix_fd_get (this, fd);

@@ -39,18 +39,23 @@ struct lock_wait {
 
 /* --- deadlock.c --- */
 
-/* Before wait begins: -EDEADLK if it would close a circle, else it is listed, and has to be removed when it ends. */
+/* Before wait begins: -EDEADLK if it would close a circle, else it is listed, and has to be removed
+ * when it ends. */
 int posix_wanted_add (struct posix_wanted *wanted, struct lock_wait *wait);
 void posix_wanted_remove (struct posix_wanted *wanted, struct lock_wait *wait);
 
-/* --- holders.c: who is in the way, as the kernel's own lists have it, so that no file system is asked: it may be the one that is stuck --- */
+/* --- holders.c: which process is in the way. The kernel's own lists say it: the file system may be
+ * the one that is stuck --- */
 
-/* The process that holds exactly this lock, of several the first that came; -1: none does any more. */
+/* The process that holds exactly this lock, of several the first that came; -1: none does any
+ * more. */
 pid_t posix_lock_process (struct posix_locks *locks, struct lock_range held);
 /* Does the owner with that id hold a record lock of the file that is in the way? */
-bool posix_locks_held_against (struct posix_inode *pi, uint64_t id, const struct lock_range *wanted);
+bool
+posix_locks_held_against (struct posix_inode *pi, uint64_t id, const struct lock_range *wanted);
 /* Appends which process holds a record lock that is in the way of the owner with that id. */
-void posix_locks_tell (struct posix_inode *pi, const struct lock_range *wanted, uint64_t id, GString *out);
+void posix_locks_tell (struct posix_inode *pi, const struct lock_range *wanted, uint64_t id,
+                       GString *out);
 /* The same of flock. */
 void posix_flock_tell (const struct posix_inode *pi, GString *out);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* lookup: what a name stands for. The descriptor opened first is what is then looked at, so no race can mix
- * two objects up. */
+/* lookup: what a name stands for. The descriptor opened first is what is then looked at, so no race
+ * can mix two objects up. */
 #include "posix.h"
 
 static int
-lookup_adopt (xlator_t *this, int fd, struct itable *table, inode_t *given, struct posix_found *found)
+lookup_adopt (xlator_t *this, int fd, struct itable *table, inode_t *given,
+              struct posix_found *found)
 {
     struct posix_ident ident;
     int r = posix_identify (this, fd, &ident, &found->buf);
@@ -54,7 +55,8 @@ lookup_below_root (xlator_t *this, int fd)
     int at = posix_openat (this, fd, ".", O_PATH | O_DIRECTORY, 0), up;
     bool found = false;
 
-    while (at >= 0 && fstat (at, &st) == 0 && (st.st_ino != last.st_ino || st.st_dev != last.st_dev)) {
+    while (at >= 0 && fstat (at, &st) == 0
+           && (st.st_ino != last.st_ino || st.st_dev != last.st_dev)) {
         found = lookup_is_root (this, &st);
         if (found)
             break;
@@ -143,6 +145,6 @@ posix_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     int r = lookup_any (frame, this, loc, &parent, &found);
     g_autoptr (dict_t) content = r == 0 ? posix_content (frame, this, &found, xdata) : NULL;
 
-    STACK_UNWIND (lookup, frame, POSIX_RET (r), r < 0 ? NULL : found.inode, r < 0 ? NULL : &found.buf, content,
-                  posix_post (&parent, r));
+    STACK_UNWIND (lookup, frame, POSIX_RET (r), r < 0 ? NULL : found.inode,
+                  r < 0 ? NULL : &found.buf, content, posix_post (&parent, r));
 }

@@ -13,21 +13,23 @@ static const struct xlator_option options[] = {
       .type = OPTION_PATH,
       FIELD (directory),
       .required = true,
-      .help = "the directory whose files the mount shows; it must exist, and nothing is added to it" },
+      .help =
+          "the directory whose files the mount shows; it must exist, and nothing is added to it" },
     { .key = { "gfid" },
       .type = OPTION_ENUM,
       FIELD (gfid_mode),
       .value = "derived",
       .values = gfid_modes,
-      .help =
-          "where a file's identity comes from: its device, inode and generation, or the extended attribute "
-          "trusted.gfid, which is stored with each file, needs root, and survives a copy" },
+      .help = "where a file's identity comes from: its device, inode and generation, or the "
+              "extended attribute "
+              "trusted.gfid, which is stored with each file, needs root, and survives a copy" },
     { .key = { "handles" },
       .type = OPTION_ENUM,
       FIELD (handles),
       .value = "auto",
       .values = handles_modes,
-      .help = "how a file is found again: by file handle, which needs root, or by descriptors that are kept "
+      .help = "how a file is found again: by file handle, which needs root, or by descriptors that "
+              "are kept "
               "open and by "
               "names; auto takes file handles where they work" },
     { .key = { "descriptor-cache" },
@@ -36,7 +38,8 @@ static const struct xlator_option options[] = {
       .value = "0",
       .min = 0,
       .max = G_MAXINT,
-      .help = "how many descriptors are kept open beside those of open files; 0 is half of what the process "
+      .help = "how many descriptors are kept open beside those of open files; 0 is half of what "
+              "the process "
               "may have, at "
               "most 8192" },
     { .key = { "watch" },
@@ -44,15 +47,17 @@ static const struct xlator_option options[] = {
       FIELD (watch_mode),
       .value = "off",
       .values = watch_modes,
-      .help = "how changes by other programs in the directory are noticed at once, so that no cache above keeps what has changed; filesystem: by "
-              "watching all of the file system, which takes root; inodes: by watching each file and directory that is known; auto: the "
+      .help = "how changes by other programs in the directory are noticed at once, so that no "
+              "cache above keeps what has changed; filesystem: by "
+              "watching all of the file system, which takes root; inodes: by watching each file "
+              "and directory that is known; auto: the "
               "first of these that works" },
     { .key = { "o-direct" },
       .type = OPTION_BOOL,
       FIELD (o_direct),
       .value = "off",
-      .help =
-          "read and write past the page cache (O_DIRECT); what isn't aligned goes through it all the same" },
+      .help = "read and write past the page cache (O_DIRECT); what isn't aligned goes through it "
+              "all the same" },
     { .key = { "export-statfs-size" },
       .type = OPTION_BOOL,
       FIELD (export_statfs_size),
@@ -63,7 +68,8 @@ static const struct xlator_option options[] = {
       FIELD (reserve_option),
       .value = "0",
       .online = true,
-      .help = "space to keep free: with less, requests that need more fail with ENOSPC. 1 in GlusterFS; none "
+      .help = "space to keep free: with less, requests that need more fail with ENOSPC. 1 in "
+              "GlusterFS; none "
               "here, as the "
               "directory is one's own" },
     { .key = { "brick-uid" },
@@ -119,9 +125,9 @@ static const struct xlator_option options[] = {
       .min = 0,
       .max = G_MAXUINT32,
       .online = true,
-      .help =
-          "how many names a file may have; 0 is as many as the file system allows. 100 in GlusterFS, which "
-          "keeps room for its own" },
+      .help = "how many names a file may have; 0 is as many as the file system allows. 100 in "
+              "GlusterFS, which "
+              "keeps room for its own" },
 
 #define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
     INERT ("hostname", OPTION_STRING, "the brick's host; there are no bricks"),
@@ -132,18 +138,23 @@ static const struct xlator_option options[] = {
     INERT ("glusterd-uuid", OPTION_STRING, "the management daemon's id; there is none"),
     INERT ("linux-aio", OPTION_BOOL, "read and write by libaio"),
     INERT ("linux-io_uring", OPTION_BOOL, "read and write by io_uring"),
-    INERT ("node-uuid-pathinfo", OPTION_BOOL, "show the node's id in virtual attributes; there are none"),
-    INERT ("health-check-interval", OPTION_INT, "seconds between writes of a test file; none is written"),
+    INERT ("node-uuid-pathinfo", OPTION_BOOL,
+           "show the node's id in virtual attributes; there are none"),
+    INERT ("health-check-interval", OPTION_INT,
+           "seconds between writes of a test file; none is written"),
     INERT ("health-check-timeout", OPTION_INT, "seconds that such a write may take"),
-    INERT ("batch-fsync-mode", OPTION_STRING, "how fsyncs are put together; each is done as it comes"),
+    INERT ("batch-fsync-mode", OPTION_STRING,
+           "how fsyncs are put together; each is done as it comes"),
     INERT ("batch-fsync-delay-usec", OPTION_INT, "how long an fsync waits for others"),
-    INERT ("update-link-count-parent", OPTION_BOOL, "count links per directory in extended attributes"),
+    INERT ("update-link-count-parent", OPTION_BOOL,
+           "count links per directory in extended attributes"),
     INERT ("gfid2path", OPTION_BOOL, "store the name with each file; nothing is stored"),
     INERT ("gfid2path-separator", OPTION_STRING, "what separates such names"),
     INERT ("shared-brick-count", OPTION_INT,
            "how many bricks share the file system; sizes are the real ones"),
     INERT ("disable-landfill-purge", OPTION_BOOL, "keep the landfill; there is none"),
-    INERT ("fips-mode-rchecksum", OPTION_BOOL, "which checksum rchecksum has; there is no such operation"),
+    INERT ("fips-mode-rchecksum", OPTION_BOOL,
+           "which checksum rchecksum has; there is no such operation"),
     INERT ("ctime", OPTION_BOOL, "store times in extended attributes; times are the real ones"),
 #undef INERT
     { .key = { NULL } },
@@ -210,11 +221,13 @@ posix_dump_priv (xlator_t *this, GString *out)
     waiting = priv->waiters.count;
     pthread_mutex_unlock (&priv->waiters.lock);
     g_string_append_printf (out, "directory=%s\n", priv->directory);
-    g_string_append_printf (out, "handles=%s\n",
-                            handles_modes[priv->by_handle ? HANDLES_FILE_HANDLE : HANDLES_DESCRIPTOR]);
+    g_string_append_printf (
+        out, "handles=%s\n",
+        handles_modes[priv->by_handle ? HANDLES_FILE_HANDLE : HANDLES_DESCRIPTOR]);
     g_string_append_printf (out, "gfid=%s\n", gfid_modes[priv->gfid_mode]);
     g_string_append_printf (out, "acts-as-caller=%s\n", priv->acts_as_caller ? "yes" : "no");
-    g_string_append_printf (out, "descriptors-cached=%u\ndescriptor-limit=%u\n", cached, priv->cache.limit);
+    g_string_append_printf (out, "descriptors-cached=%u\ndescriptor-limit=%u\n", cached,
+                            priv->cache.limit);
     g_string_append_printf (out, "descriptor-hits=%" G_GUINT64_FORMAT "\n",
                             __atomic_load_n (&priv->cache.hits, __ATOMIC_RELAXED));
     g_string_append_printf (out, "descriptor-misses=%" G_GUINT64_FORMAT "\n",
@@ -231,8 +244,10 @@ posix_dump_inode (xlator_t *this, inode_t *inode, GString *out)
 
     if (pi)
         g_string_append_printf (
-            out, "dev=%" G_GUINT64_FORMAT "\nino=%" G_GUINT64_FORMAT "\ndescriptor=%s\nhas-locks=%s\n",
-            pi->dev, pi->ino, __atomic_load_n (&pi->state, __ATOMIC_RELAXED) < 0 ? "closed" : "open",
+            out,
+            "dev=%" G_GUINT64_FORMAT "\nino=%" G_GUINT64_FORMAT "\ndescriptor=%s\nhas-locks=%s\n",
+            pi->dev, pi->ino,
+            __atomic_load_n (&pi->state, __ATOMIC_RELAXED) < 0 ? "closed" : "open",
             __atomic_load_n (&pi->locks, __ATOMIC_RELAXED) ? "yes" : "no");
 }
 
@@ -256,13 +271,20 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     const posix_private_t *priv = posix_priv (this);
     const struct posix_inode *pi = inode ? posix_inode_get (this, inode) : NULL;
 
-    g_string_append_printf (out, "it is '%s%s'\n", priv->directory, strcmp (path, "/") == 0 ? "" : path);
+    g_string_append_printf (out, "it is '%s%s'\n", priv->directory,
+                            strcmp (path, "/") == 0 ? "" : path);
     if (pi)
-        g_string_append_printf (out, "found again by %s (handles)\n", pi->by_handle ? "its file handle" : "its descriptor or its names");
-    g_string_append_printf (out, "its gfid %s (gfid)\n", priv->gfid_mode == GFID_XATTR ? "is stored with it" : "is made of what the file system says");
-    g_string_append_printf (out, "%s (o-direct)\n", priv->o_direct ? "reads and writes it past the page cache, where they are aligned"
-                                                                : "reads and writes it through the page cache");
-    g_string_append_printf (out, "acts as %s\n", priv->acts_as_caller ? "whoever asks" : "the daemon's user");
+        g_string_append_printf (out, "found again by %s (handles)\n",
+                                pi->by_handle ? "its file handle" : "its descriptor or its names");
+    g_string_append_printf (out, "its gfid %s (gfid)\n",
+                            priv->gfid_mode == GFID_XATTR ? "is stored with it"
+                                                          : "is made of what the file system says");
+    g_string_append_printf (out, "%s (o-direct)\n",
+                            priv->o_direct
+                                ? "reads and writes it past the page cache, where they are aligned"
+                                : "reads and writes it through the page cache");
+    g_string_append_printf (out, "acts as %s\n",
+                            priv->acts_as_caller ? "whoever asks" : "the daemon's user");
     posix_descriptors_explain (priv, out);
     posix_watch_explain (priv, out);
 }
@@ -283,9 +305,11 @@ posix_view (xlator_t *this, const inode_t *inode, const char **ret_why)
     return DATA_UNSEEN;
 }
 
-/* As the caller, with his groups: that decides over setuid and setgid, quotas and reserved space. */
+/* As the caller, with his groups: that decides over setuid and setgid, quotas and reserved space.
+ */
 static int
-posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode, int (*use) (int descriptor, void *data), void *data)
+posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode,
+            int (*use) (int descriptor, void *data), void *data)
 {
     g_auto (posix_pin_t) pin = { 0 };
     int r = posix_pin (this, inode, &pin);
@@ -309,7 +333,8 @@ const struct xlator_api xlator_api = {
     .reconfigure = posix_reconfigure,
     .notify = posix_notify,
     .fops = {
-        .lookup = posix_lookup, .stat = posix_stat, .fstat = posix_fstat, .readlink = posix_readlink,
+        .lookup = posix_lookup, .stat = posix_stat, .fstat = posix_fstat,
+        .readlink = posix_readlink,
         .mknod = posix_mknod, .mkdir = posix_mkdir, .unlink = posix_unlink, .rmdir = posix_rmdir,
         .symlink = posix_symlink, .rename = posix_rename, .link = posix_link,
         .truncate = posix_truncate, .ftruncate = posix_ftruncate,
@@ -319,7 +344,8 @@ const struct xlator_api xlator_api = {
         .opendir = posix_opendir, .fsyncdir = posix_fsyncdir,
         .readdir = posix_readdir, .readdirp = posix_readdirp,
         .setxattr = posix_setxattr, .getxattr = posix_getxattr, .removexattr = posix_removexattr,
-        .fsetxattr = posix_fsetxattr, .fgetxattr = posix_fgetxattr, .fremovexattr = posix_fremovexattr,
+        .fsetxattr = posix_fsetxattr, .fgetxattr = posix_fgetxattr,
+        .fremovexattr = posix_fremovexattr,
         .setattr = posix_setattr, .fsetattr = posix_fsetattr, .access = posix_access,
         .lk = posix_lk, .flock = posix_flock,
         .fallocate = posix_allocate, .discard = posix_discard, .zerofill = posix_zerofill,

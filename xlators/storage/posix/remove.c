@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What takes names away: unlink, rmdir, rename. An inode may be in use when its last name goes, as an open file or a process's working
- * directory. The descriptor of an open file keeps it then, or else its own, until it is forgotten. */
+/* What takes names away: unlink, rmdir, rename. An inode may be in use when its last name goes, as
+ * an open file or a process's working directory. The descriptor of an open file keeps it then, or
+ * else its own, until it is forgotten. */
 #include "posix.h"
 
-/* Whether all that have the inode open have no descriptor: then it needs one of its own when its last name goes. */
+/* Whether all that have the inode open have no descriptor: then it needs one of its own when its
+ * last name goes. */
 static bool
 remove_needs_own (xlator_t *this, const struct posix_inode *pi)
 {
-    return pi && pi->by_handle && posix_cache_holders (&posix_priv (this)->cache, pi) == HOLDERS_BRIEF;
+    return pi && pi->by_handle
+        && posix_cache_holders (&posix_priv (this)->cache, pi) == HOLDERS_BRIEF;
 }
 
-/* An inode that is about to lose a name; without a reference, so not for longer than the call. 0, or a negative errno where those that have it open
- * would lose the file, or where the descriptor that it needs is one of those left for requests. */
+/* An inode that is about to lose a name; without a reference, so not for longer than the call. 0,
+ * or a negative errno where those that have it open would lose the file, or where the descriptor
+ * that it needs is one of those left for requests. */
 static int
 remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
 {
@@ -23,7 +27,8 @@ remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
         *pin = (struct posix_pin){ 0 }; /* it's gone already, or never was */
         return r != -ESTALE && remove_needs_own (this, pi) ? r : 0;
     }
-    if (pin->pi && !posix_descriptor_may_last (posix_priv (this), pin->fd) && remove_needs_own (this, pi) && fstat (pin->fd, &st) == 0 && st.st_nlink == 1)
+    if (pin->pi && !posix_descriptor_may_last (posix_priv (this), pin->fd)
+        && remove_needs_own (this, pi) && fstat (pin->fd, &st) == 0 && st.st_nlink == 1)
         return posix_open_failed (this, EMFILE);
     return 0;
 }
@@ -40,7 +45,8 @@ remove_keep (xlator_t *this, inode_t *inode, const struct posix_pin *pin)
 }
 
 static int
-remove_entry (call_frame_t *frame, xlator_t *this, loc_t *loc, int flags, struct posix_change *change)
+remove_entry (call_frame_t *frame, xlator_t *this, loc_t *loc, int flags,
+              struct posix_change *change)
 {
     g_auto (posix_pin_t) pin = { 0 }, victim = { 0 };
     int r = remove_pin (this, loc->inode, &victim);
@@ -61,7 +67,8 @@ posix_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, di
     struct posix_change parent = { 0 };
     int r = remove_entry (frame, this, loc, 0, &parent);
 
-    STACK_UNWIND (unlink, frame, POSIX_RET (r), posix_pre (&parent, r), posix_post (&parent, r), NULL);
+    STACK_UNWIND (unlink, frame, POSIX_RET (r), posix_pre (&parent, r), posix_post (&parent, r),
+                  NULL);
 }
 
 void
@@ -70,14 +77,16 @@ posix_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dic
     struct posix_change parent = { 0 };
     int r = remove_entry (frame, this, loc, AT_REMOVEDIR, &parent);
 
-    STACK_UNWIND (rmdir, frame, POSIX_RET (r), posix_pre (&parent, r), posix_post (&parent, r), NULL);
+    STACK_UNWIND (rmdir, frame, POSIX_RET (r), posix_pre (&parent, r), posix_post (&parent, r),
+                  NULL);
 }
 
-/* What the new name stands for: the renamed inode, held and pinned until the answer was taken and its new name is known. Should
- * the old name have stood for another one by then, it is that one that was renamed; and a name that has gone on since leaves
- * what is known. */
+/* What the new name stands for: the renamed inode, held and pinned until the answer was taken and
+ * its new name is known. Should the old name have stood for another one by then, it is that one
+ * that was renamed; and a name that has gone on since leaves what is known. */
 static int
-rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newdir, struct posix_found *found)
+rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newdir,
+              struct posix_found *found)
 {
     g_auto (posix_found_t) other = { 0 };
     struct stat st;
@@ -96,8 +105,8 @@ rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newd
     return 0;
 }
 
-/* Both get another name, which is known only when the answer was taken: so long they are open, since no name leads to
- * them. */
+/* Both get another name, which is known only when the answer was taken: so long they are open,
+ * since no name leads to them. */
 static int
 rename_hold (xlator_t *this, inode_t *inode, struct posix_found *held)
 {
@@ -109,8 +118,8 @@ rename_hold (xlator_t *this, inode_t *inode, struct posix_found *held)
 
 static int
 rename_entry (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
-              struct posix_change *oldchange, struct posix_change *newchange, struct posix_found *found,
-              struct posix_found *victim)
+              struct posix_change *oldchange, struct posix_change *newchange,
+              struct posix_found *found, struct posix_found *victim)
 {
     g_auto (posix_pin_t) oldpin = { 0 }, newpin = { 0 };
     int r = rename_hold (this, newloc->inode, victim);
@@ -139,8 +148,10 @@ posix_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
 {
     g_auto (posix_found_t) found = { 0 }, victim = { 0 };
     struct posix_change oldparent = { 0 }, newparent = { 0 };
-    int r = rename_entry (frame, this, oldloc, newloc, flags, &oldparent, &newparent, &found, &victim);
+    int r = rename_entry (frame, this, oldloc, newloc, flags, &oldparent, &newparent, &found,
+                          &victim);
 
-    STACK_UNWIND (rename, frame, POSIX_RET (r), r < 0 ? NULL : &found.buf, posix_pre (&oldparent, r),
-                  posix_post (&oldparent, r), posix_pre (&newparent, r), posix_post (&newparent, r), NULL);
+    STACK_UNWIND (rename, frame, POSIX_RET (r), r < 0 ? NULL : &found.buf,
+                  posix_pre (&oldparent, r), posix_post (&oldparent, r), posix_pre (&newparent, r),
+                  posix_post (&newparent, r), NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* option reserve: room that is kept free. Looked at once a second at most, and only where it is set. */
+/* option reserve: room that is kept free. Looked at once a second at most, and only where it is
+ * set. */
 #include "posix.h"
 
 #include <sys/statvfs.h>

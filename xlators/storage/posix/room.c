@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How much room a file takes: ftruncate, fallocate, discard, zerofill. All four are the same but for the call
- * in their middle. */
+/* How much room a file takes: ftruncate, fallocate, discard, zerofill. All four are the same but
+ * for the call in their middle. */
 #include "posix.h"
 
 #include <linux/falloc.h>
@@ -78,35 +78,42 @@ posix_ftruncate (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, di
     struct posix_change change = { 0 };
     int r = room_change (frame, this, fd, &(struct room){ ROOM_TRUNCATE, offset, 0 }, &change);
 
-    STACK_UNWIND (ftruncate, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
+    STACK_UNWIND (ftruncate, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r),
+                  NULL);
 }
 
 void
-posix_allocate (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t mode, off_t offset, size_t len,
-                dict_t *xdata)
+posix_allocate (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t mode, off_t offset,
+                size_t len, dict_t *xdata)
 {
     struct posix_change change = { 0 };
     int r = mode < 0 ? -EOPNOTSUPP
                      : room_change (frame, this, fd, &(struct room){ mode, offset, len }, &change);
 
-    STACK_UNWIND (fallocate, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
+    STACK_UNWIND (fallocate, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r),
+                  NULL);
 }
 
 void
-posix_discard (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, size_t len, dict_t *xdata)
+posix_discard (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, size_t len,
+               dict_t *xdata)
 {
     struct posix_change change = { 0 };
     const struct room room = { FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, len };
     int r = room_change (frame, this, fd, &room, &change);
 
-    STACK_UNWIND (discard, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
+    STACK_UNWIND (discard, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r),
+                  NULL);
 }
 
 void
-posix_zerofill (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, size_t len, dict_t *xdata)
+posix_zerofill (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, size_t len,
+                dict_t *xdata)
 {
     struct posix_change change = { 0 };
-    int r = room_change (frame, this, fd, &(struct room){ FALLOC_FL_ZERO_RANGE, offset, len }, &change);
+    int r = room_change (frame, this, fd, &(struct room){ FALLOC_FL_ZERO_RANGE, offset, len },
+                         &change);
 
-    STACK_UNWIND (zerofill, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r), NULL);
+    STACK_UNWIND (zerofill, frame, POSIX_RET (r), posix_pre (&change, r), posix_post (&change, r),
+                  NULL);
 }

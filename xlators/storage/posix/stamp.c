@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where features/utime says so, what a request changes gets the request's time in place of the moment at which the system
- * did it. Several storages that the same request changes then have the same mtime and atime. What an operation moves is for
- * the system to say: whatever it moved is then set. The change time can't be set, and stays the system's.
+ * Where features/utime says so, what a request changes gets the request's time in place of the
+ * moment at which the system did it. Several storages that the same request changes then have the
+ * same mtime and atime. What an operation moves is for the system to say: whatever it moved is then
+ * set. The change time can't be set, and stays the system's.
  */
 #include "posix.h"
 
@@ -11,7 +12,9 @@ static const struct timespec leave = { .tv_nsec = UTIME_OMIT };
 const struct timespec *
 posix_stamp_of (const call_frame_t *frame)
 {
-    return __atomic_load_n (&frame->root->times, __ATOMIC_RELAXED) & TIMES_OF_REQUEST ? &frame->root->ctime : NULL;
+    return __atomic_load_n (&frame->root->times, __ATOMIC_RELAXED) & TIMES_OF_REQUEST
+             ? &frame->root->ctime
+             : NULL;
 }
 
 static bool
@@ -33,8 +36,9 @@ set_times (xlator_t *this, int fd, const struct timespec *atime, const struct ti
     return posix_set_times (fd, (const struct timespec[]){ *atime, *mtime });
 }
 
-/* Two requests may come here in another order than they were made in: the later one's time stays, in whichever order. But a
- * time that was in the future before, set by somebody or by a clock that went back since, doesn't count. */
+/* Two requests may come here in another order than they were made in: the later one's time stays,
+ * in whichever order. But a time that was in the future before, set by somebody or by a clock that
+ * went back since, doesn't count. */
 void
 posix_stamp_change (xlator_t *this, int fd, const gfid_t *gfid, struct posix_change *change)
 {
@@ -74,5 +78,6 @@ posix_stamp_now (const call_frame_t *frame, xlator_t *this, int fd, uint32_t val
 {
     const struct timespec *stamp = posix_stamp_of (frame);
 
-    return set_times (this, fd, valid & IATT_ATIME_NOW ? stamp : &leave, valid & IATT_MTIME_NOW ? stamp : &leave);
+    return set_times (this, fd, valid & IATT_ATIME_NOW ? stamp : &leave,
+                      valid & IATT_MTIME_NOW ? stamp : &leave);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Waiting for locks, each in a thread of its own: the system has no other way. Who waits is woken by a
- * signal, whose handler does nothing. A signal that comes just before the system call would be lost, so it
- * comes from a timer, again and again, from the interrupt until the thread has seen it.
+ * Waiting for locks, each in a thread of its own: the system has no other way. Who waits is woken
+ * by a signal, whose handler does nothing. A signal that comes just before the system call would be
+ * lost, so it comes from a timer, again and again, from the interrupt until the thread has seen it.
  */
 #include "posix.h"
 
@@ -78,7 +78,8 @@ wait_until (struct posix_waiter *waiter)
     int r;
 
     do
-        r = __atomic_load_n (&waiter->cancelled, __ATOMIC_ACQUIRE) ? -EINTR : waiter->wait (waiter->data);
+        r = __atomic_load_n (&waiter->cancelled, __ATOMIC_ACQUIRE) ? -EINTR
+                                                                   : waiter->wait (waiter->data);
     while (r == -EINTR && !__atomic_load_n (&waiter->cancelled, __ATOMIC_ACQUIRE));
     return r;
 }
@@ -125,7 +126,8 @@ wait_run (void *data)
 }
 
 int
-posix_wait (call_frame_t *frame, int (*wait) (void *data), void (*tell) (const void *data, GString *out),
+posix_wait (call_frame_t *frame, int (*wait) (void *data),
+            void (*tell) (const void *data, GString *out),
             void (*answer) (call_frame_t *frame, void *data, int r), void *data)
 {
     struct posix_waiters *waiters = &posix_priv (frame->this)->waiters;
@@ -133,9 +135,12 @@ posix_wait (call_frame_t *frame, int (*wait) (void *data), void (*tell) (const v
     pthread_t thread;
     int r = 0;
 
-    *waiter = (struct posix_waiter){
-        .frame = frame, .this = frame->this, .wait = wait, .tell = tell, .answer = answer, .data = data
-    };
+    *waiter = (struct posix_waiter){ .frame = frame,
+                                     .this = frame->this,
+                                     .wait = wait,
+                                     .tell = tell,
+                                     .answer = answer,
+                                     .data = data };
     pthread_mutex_lock (&waiters->lock);
     if (waiters->down)
         r = -EINTR;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Events of the kernel: which inode they are about, and what of it changed. What comes in one reading is told once. */
+/* Events of the kernel: which inode they are about, and what of it changed. What comes in one
+ * reading is told once. */
 #include "watch.h"
 
-#define CHANGES_DATA (FAN_MODIFY | FAN_CLOSE_WRITE) /* a mapping that was written through is noticed when it is closed */
+/* a mapping that was written through is noticed when it is closed */
+#define CHANGES_DATA (FAN_MODIFY | FAN_CLOSE_WRITE)
 #define CHANGES_SELF (FAN_MOVE_SELF | FAN_DELETE_SELF)
 #define CHANGES_NAMES (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO)
 #define SAME_HANDLE_MAX 8 /* of several file systems that have the same id */
 
 /* What is to be told; name lies in the buffer that was read. */
-struct change {
+struct watched_change {
     gfid_t gfid;
     const char *name; /* or NULL */
     unsigned what;
@@ -17,7 +19,7 @@ struct change {
 static guint
 change_hash (gconstpointer data)
 {
-    const struct change *change = data;
+    const struct watched_change *change = data;
 
     return gfid_hash (&change->gfid) ^ (change->name ? g_str_hash (change->name) : 0);
 }
@@ -25,7 +27,7 @@ change_hash (gconstpointer data)
 static gboolean
 change_same (gconstpointer a, gconstpointer b)
 {
-    const struct change *one = a, *other = b;
+    const struct watched_change *one = a, *other = b;
 
     return gfid_equal (&one->gfid, &other->gfid) && g_strcmp0 (one->name, other->name) == 0;
 }
@@ -39,17 +41,18 @@ watch_tell (struct posix_watch *watch, const gfid_t *gfid, unsigned what, const 
     if (!table || (gfid && !inode) || __atomic_load_n (&watch->ending, __ATOMIC_ACQUIRE))
         return;
     __atomic_add_fetch (&watch->count.told, 1, __ATOMIC_RELAXED);
-    xlator_pass_on (watch->this, XLATOR_INVALIDATE, &(struct invalidation){ .inode = inode, .what = what, .name = name });
+    xlator_pass_on (watch->this, XLATOR_INVALIDATE,
+                    &(struct invalidation){ .inode = inode, .what = what, .name = name });
 }
 
 static void
 changes_add (GHashTable *changes, const gfid_t *gfid, unsigned what, const char *name)
 {
-    const struct change key = { *gfid, name, what };
-    struct change *change = g_hash_table_lookup (changes, &key);
+    const struct watched_change key = { *gfid, name, what };
+    struct watched_change *change = g_hash_table_lookup (changes, &key);
 
     if (!change) {
-        change = g_new (struct change, 1);
+        change = g_new (struct watched_change, 1);
         *change = key;
         g_hash_table_add (changes, change);
     }
@@ -63,7 +66,8 @@ what_of_object (uint64_t mask)
     unsigned what = 0;
 
     if (mask & CHANGES_DATA)
-        what |= INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS; /* to write takes away capabilities, which are xattrs */
+        /* to write takes away capabilities, which are xattrs */
+        what |= INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
     if (mask & FAN_ATTRIB)
         what |= INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
     if (mask & CHANGES_SELF)
@@ -76,7 +80,8 @@ what_of_directory (uint64_t mask, const char *name)
 {
     if (mask & CHANGES_NAMES)
         return INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES;
-    return name && strcmp (name, ".") == 0 ? what_of_object (mask) : 0; /* else the name is that of the object */
+    /* else the name is that of the object */
+    return name && strcmp (name, ".") == 0 ? what_of_object (mask) : 0;
 }
 
 /* The name behind a handle, or NULL; it ends within the record. */
@@ -93,11 +98,14 @@ name_of (const struct fanotify_event_info_fid *info, const struct file_handle *h
 
 /* A record of an event; what is in it was checked to lie in it. How many changes it stands for. */
 static unsigned
-record_read (struct posix_watch *watch, uint64_t mask, const struct fanotify_event_info_fid *info, GHashTable *changes)
+record_read (struct posix_watch *watch, uint64_t mask, const struct fanotify_event_info_fid *info,
+             GHashTable *changes)
 {
     const struct file_handle *handle = (const struct file_handle *) info->handle;
     const char *name = name_of (info, handle);
-    const unsigned what = info->hdr.info_type == FAN_EVENT_INFO_TYPE_FID ? what_of_object (mask) : what_of_directory (mask, name);
+    const unsigned what = info->hdr.info_type == FAN_EVENT_INFO_TYPE_FID
+                            ? what_of_object (mask)
+                            : what_of_directory (mask, name);
     gfid_t gfids[SAME_HANDLE_MAX];
     unsigned n;
 
@@ -112,13 +120,15 @@ record_read (struct posix_watch *watch, uint64_t mask, const struct fanotify_eve
 static bool
 record_is_whole (const struct fanotify_event_info_fid *info, size_t left)
 {
-    const size_t head = offsetof (struct fanotify_event_info_fid, handle) + sizeof (struct file_handle);
+    const size_t head = offsetof (struct fanotify_event_info_fid, handle)
+                      + sizeof (struct file_handle);
 
     return left >= head && info->hdr.len >= head && info->hdr.len <= left
            && ((const struct file_handle *) info->handle)->handle_bytes <= info->hdr.len - head;
 }
 
-/* The event that lies there. Copied, since the kernel aligns events to 4 bytes (FANOTIFY_EVENT_ALIGN), and the struct wants 8. */
+/* The event that lies there. Copied, since the kernel aligns events to 4 bytes
+ * (FANOTIFY_EVENT_ALIGN), and the struct wants 8. */
 static bool
 event_at (const char *at, ssize_t left, struct fanotify_event_metadata *ret_event)
 {
@@ -130,7 +140,8 @@ event_at (const char *at, ssize_t left, struct fanotify_event_metadata *ret_even
 
 /* begin: where it lies. */
 static void
-event_read (struct posix_watch *watch, const char *begin, const struct fanotify_event_metadata *event, GHashTable *changes)
+event_read (struct posix_watch *watch, const char *begin,
+            const struct fanotify_event_metadata *event, GHashTable *changes)
 {
     const char *at = begin + event->metadata_len, *end = begin + event->event_len;
     unsigned n = 0;
@@ -140,7 +151,8 @@ event_read (struct posix_watch *watch, const char *begin, const struct fanotify_
 
         if (info->hdr.len < sizeof info->hdr || info->hdr.len > end - at)
             break;
-        if (info->hdr.info_type <= FAN_EVENT_INFO_TYPE_DFID && record_is_whole (info, (size_t) (end - at)))
+        if (info->hdr.info_type <= FAN_EVENT_INFO_TYPE_DFID
+            && record_is_whole (info, (size_t) (end - at)))
             n += record_read (watch, event->mask, info, changes);
         at += info->hdr.len;
     }
@@ -152,7 +164,9 @@ static void
 overflow (struct posix_watch *watch)
 {
     if (__atomic_fetch_add (&watch->count.overflows, 1, __ATOMIC_RELAXED) == 0)
-        gf_log (watch->this, GF_LOG_INFO, "others changed more than the kernel lists (fs.fanotify.max_queued_events): all that is "
+        gf_log (watch->this, GF_LOG_INFO,
+                "others changed more than the kernel lists (fs.fanotify.max_queued_events): all "
+                "that is "
                 "remembered is looked at anew; this is said once");
     watch_tell (watch, NULL, INVALIDATE_ALL, NULL);
 }
@@ -165,7 +179,7 @@ watch_events_read (struct posix_watch *watch, char *buffer, size_t size)
     g_autoptr (GHashTable) changes = NULL;
     const pid_t self = getpid ();
     GHashTableIter iter;
-    struct change *change;
+    struct watched_change *change;
     int worth = 0;
 
     if (left < 0)

@@ -8,7 +8,7 @@
 #define OF_NAMES (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO)
 #define DROPPED_MAX 64 /* beyond, everything is looked at anew */
 
-/* --- inodes by handle --------------------------------------------------------------------------- */
+/* --- inodes by handle ------------------------------------------------------------------------- */
 
 static guint
 known_hash (gconstpointer data)
@@ -26,17 +26,20 @@ known_same (gconstpointer a, gconstpointer b)
 {
     const struct posix_inode *one = a, *other = b;
 
-    return one->dev == other->dev && one->handle_type == other->handle_type && one->handle_size == other->handle_size
-           && memcmp (one->handle, other->handle, one->handle_size) == 0;
+    return one->dev == other->dev && one->handle_type == other->handle_type
+        && one->handle_size == other->handle_size
+        && memcmp (one->handle, other->handle, one->handle_size) == 0;
 }
 
 unsigned
-watch_marks_find (struct posix_watch *watch, const int *fsid, const struct file_handle *handle, gfid_t *ret_gfids, unsigned max)
+watch_marks_find (struct posix_watch *watch, const int *fsid, const struct file_handle *handle,
+                  gfid_t *ret_gfids, unsigned max)
 {
     union {
         struct posix_inode key;
         char room[sizeof (struct posix_inode) + POSIX_HANDLE_MAX];
-    } wanted = { .key = { .handle_type = handle->handle_type, .handle_size = (uint8_t) handle->handle_bytes } };
+    } wanted = { .key = { .handle_type = handle->handle_type,
+                          .handle_size = (uint8_t) handle->handle_bytes } };
     const struct posix_inode *pi;
     unsigned n = 0;
 
@@ -45,10 +48,13 @@ watch_marks_find (struct posix_watch *watch, const int *fsid, const struct file_
     memcpy (wanted.key.handle, handle->f_handle, handle->handle_bytes);
     pthread_mutex_lock (&watch->lock);
     for (guint i = 0; i < watch->filesystems->len && n < max; i++) {
-        const struct watch_filesystem *fs = &g_array_index (watch->filesystems, struct watch_filesystem, i);
+        const struct watch_filesystem *fs = &g_array_index (watch->filesystems,
+                                                            struct watch_filesystem, i);
 
         wanted.key.dev = fs->dev;
-        pi = memcmp (fs->fsid, fsid, sizeof fs->fsid) == 0 ? g_hash_table_lookup (watch->known, &wanted.key) : NULL;
+        pi = memcmp (fs->fsid, fsid, sizeof fs->fsid) == 0
+               ? g_hash_table_lookup (watch->known, &wanted.key)
+               : NULL;
         if (pi)
             ret_gfids[n++] = pi->gfid;
     }
@@ -56,7 +62,7 @@ watch_marks_find (struct posix_watch *watch, const int *fsid, const struct file_
     return n;
 }
 
-/* --- marks -------------------------------------------------------------------------------------- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 /* Who may not read a file may not watch it; the daemon, where it is root, may. */
 static int
@@ -87,15 +93,20 @@ complain (struct posix_watch *watch, int error)
     pthread_mutex_unlock (&watch->lock);
     if (!first)
         return;
-    gf_log (watch->this, GF_LOG_WARNING, "option 'watch': some of '%s' can't be watched (%s): what others change there is seen when what "
-            "is remembered expires; this is said once, and a statedump counts them as watch-unmarked", posix_priv (watch->this)->directory,
-            error == ENOSPC ? "fs.fanotify.max_user_marks is reached" : g_strerror (error));
+    gf_log (
+        watch->this, GF_LOG_WARNING,
+        "option 'watch': some of '%s' can't be watched (%s): what others change there is seen when "
+        "what "
+        "is remembered expires; this is said once, and a statedump counts them as watch-unmarked",
+        posix_priv (watch->this)->directory,
+        error == ENOSPC ? "fs.fanotify.max_user_marks is reached" : g_strerror (error));
 }
 
 static uint64_t
 mask_of_inode (const struct posix_inode *pi)
 {
-    return pi->ia_type == IA_IFDIR ? OF_FILES | OF_NAMES | FAN_ONDIR | FAN_EVENT_ON_CHILD : OF_FILES;
+    return pi->ia_type == IA_IFDIR ? OF_FILES | OF_NAMES | FAN_ONDIR | FAN_EVENT_ON_CHILD
+                                   : OF_FILES;
 }
 
 /* Of a file that the daemon may not read its directory tells. */
@@ -123,7 +134,7 @@ posix_watch_unmark (struct posix_watch *watch, const struct posix_inode *pi, int
     posix_watch_ring (watch);
 }
 
-/* --- what is known ------------------------------------------------------------------------------ */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 static bool
 filesystem_known_locked (const struct posix_watch *watch, uint64_t dev)
@@ -190,7 +201,7 @@ posix_watch_forget (struct posix_watch *watch, struct posix_inode *pi)
     pthread_mutex_unlock (&watch->lock);
 }
 
-/* --- beginning ---------------------------------------------------------------------------------- */
+/* --- beginning -------------------------------------------------------------------------------- */
 
 void
 watch_marks_init (struct posix_watch *watch)
@@ -217,7 +228,9 @@ watch_marks_begin (struct posix_watch *watch, bool whole)
     int r;
 
     watch->whole = whole;
-    watch->fd = fanotify_init (FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_REPORT_FID | FAN_REPORT_DFID_NAME, O_RDONLY | O_CLOEXEC);
+    watch->fd = fanotify_init (FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_REPORT_FID
+                                   | FAN_REPORT_DFID_NAME,
+                               O_RDONLY | O_CLOEXEC);
     if (watch->fd < 0)
         return -errno;
     r = root->handle_size > 0 ? filesystem_add (watch, root->dev, root->fd) : -EOPNOTSUPP;

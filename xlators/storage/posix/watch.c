@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The option `watch`: which way there is to see what others change, and the thread that tells of it. */
+/* The option `watch`: which way there is to see what others change, and the thread that tells of
+ * it. */
 #include "watch.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 
 static const char *const ways[] = { "off", "auto", "filesystem", "inodes" };
 
-/* --- the thread --------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 void
 posix_watch_ring (struct posix_watch *watch)
@@ -22,12 +23,14 @@ posix_watch_ring (struct posix_watch *watch)
         return; /* it is ringing already */
 }
 
-/* Until there is an event, or the bell rings. After a round that told nothing only for the bell, and a moment: what goes through
- * the mount makes events too, and the kernel puts together what waits. */
+/* Until there is an event, or the bell rings. After a round that told nothing only for the bell,
+ * and a moment: what goes through the mount makes events too, and the kernel puts together what
+ * waits. */
 static void
 wait_for_events (struct posix_watch *watch, bool idle)
 {
-    struct pollfd fds[] = { { .fd = watch->bell, .events = POLLIN }, { .fd = watch->fd, .events = POLLIN } };
+    struct pollfd fds[] = { { .fd = watch->bell, .events = POLLIN },
+                            { .fd = watch->fd, .events = POLLIN } };
     uint64_t rings;
 
     if (idle)
@@ -83,8 +86,11 @@ posix_watch_start (struct posix_watch *watch)
     int r = thread_new (&watch->thread, "posix-watch", watch_run, watch);
 
     if (r < 0)
-        gf_log (watch->this, GF_LOG_WARNING, "option 'watch': no thread for it (%s); what others change is seen when what is remembered "
-                "expires", g_strerror (-r));
+        gf_log (watch->this, GF_LOG_WARNING,
+                "option 'watch': no thread for it (%s); what others change is seen when what is "
+                "remembered "
+                "expires",
+                g_strerror (-r));
     watch->started = r == 0;
 }
 
@@ -101,10 +107,11 @@ posix_watch_stop (struct posix_watch *watch)
         r = thread_cond_wait_until (&watch->over, &watch->lock, until);
     pthread_mutex_unlock (&watch->lock);
     if (r < 0)
-        gf_log (watch->this, GF_LOG_WARNING, "somebody above, or the kernel, doesn't take that a file was changed");
+        gf_log (watch->this, GF_LOG_WARNING,
+                "somebody above, or the kernel, doesn't take that a file was changed");
 }
 
-/* --- beginning and end -------------------------------------------------------------------------- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 static struct posix_watch *
 watch_new (xlator_t *this)
@@ -138,7 +145,9 @@ posix_watch_free (struct posix_watch *watch)
 static int
 watch_begin (struct posix_watch *watch, int mode)
 {
-    int r = watch->bell < 0 ? -EMFILE : mode == WATCH_INODES ? -EPERM : watch_marks_begin (watch, true);
+    int r = watch->bell < 0      ? -EMFILE
+          : mode == WATCH_INODES ? -EPERM
+                                 : watch_marks_begin (watch, true);
 
     if (r < 0 && mode != WATCH_FILESYSTEM)
         r = watch_marks_begin (watch, false);
@@ -160,19 +169,25 @@ posix_watch_init (xlator_t *this)
     if (r == 0) {
         priv->watch = watch;
         priv->cache.watch = watch->whole ? NULL : watch;
-        gf_log (this, GF_LOG_INFO, "what others change in '%s' is seen at once: %s", priv->directory,
-                watch->whole ? "its whole file system is watched" : "each file and directory that is known is watched");
+        gf_log (this, GF_LOG_INFO, "what others change in '%s' is seen at once: %s",
+                priv->directory,
+                watch->whole ? "its whole file system is watched"
+                             : "each file and directory that is known is watched");
         return 0;
     }
     posix_watch_free (watch);
     gf_log (this, priv->watch_mode == WATCH_AUTO ? GF_LOG_WARNING : GF_LOG_ERROR,
-            "option 'watch' is '%s', but '%s' cannot be watched (%s); it takes Linux 5.13, a file system with file handles and, for "
-            "'filesystem', root%s", ways[priv->watch_mode], priv->directory, g_strerror (-r),
-            priv->watch_mode == WATCH_AUTO ? ": what others change is seen when what is remembered expires" : "; the other value is 'off'");
+            "option 'watch' is '%s', but '%s' cannot be watched (%s); it takes Linux 5.13, a file "
+            "system with file handles and, for "
+            "'filesystem', root%s",
+            ways[priv->watch_mode], priv->directory, g_strerror (-r),
+            priv->watch_mode == WATCH_AUTO
+                ? ": what others change is seen when what is remembered expires"
+                : "; the other value is 'off'");
     return priv->watch_mode == WATCH_AUTO ? 0 : r;
 }
 
-/* --- reports ------------------------------------------------------------------------------------ */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 void
 posix_watch_dump (const posix_private_t *priv, GString *out)
@@ -180,16 +195,22 @@ posix_watch_dump (const posix_private_t *priv, GString *out)
     struct posix_watch *watch = priv->watch;
     guint known;
 
-    g_string_append_printf (out, "watch=%s\n", ways[!watch ? WATCH_OFF : watch->whole ? WATCH_FILESYSTEM : WATCH_INODES]);
+    g_string_append_printf (out, "watch=%s\n",
+                            ways[!watch         ? WATCH_OFF
+                                 : watch->whole ? WATCH_FILESYSTEM
+                                                : WATCH_INODES]);
     if (!watch)
         return;
     pthread_mutex_lock (&watch->lock);
     known = g_hash_table_size (watch->known);
     pthread_mutex_unlock (&watch->lock);
 #define COUNT(field_) __atomic_load_n (&watch->count.field_, __ATOMIC_RELAXED)
-    g_string_append_printf (out, "watch-known=%u\nwatch-unmarked=%" PRIu64 "\nwatch-events=%" PRIu64 "\nwatch-own=%" PRIu64
-                            "\nwatch-unknown=%" PRIu64 "\nwatch-overflows=%" PRIu64 "\nwatch-told=%" PRIu64 "\n", known,
-                            COUNT (unmarked), COUNT (events), COUNT (own), COUNT (unknown), COUNT (overflows), COUNT (told));
+    g_string_append_printf (out,
+                            "watch-known=%u\nwatch-unmarked=%" PRIu64 "\nwatch-events=%" PRIu64
+                            "\nwatch-own=%" PRIu64 "\nwatch-unknown=%" PRIu64
+                            "\nwatch-overflows=%" PRIu64 "\nwatch-told=%" PRIu64 "\n",
+                            known, COUNT (unmarked), COUNT (events), COUNT (own), COUNT (unknown),
+                            COUNT (overflows), COUNT (told));
 #undef COUNT
 }
 
@@ -197,8 +218,11 @@ void
 posix_watch_explain (const posix_private_t *priv, GString *out)
 {
     if (!priv->watch)
-        g_string_append (out, "what others change in the directory is seen when what is remembered expires (watch)\n");
+        g_string_append (out, "what others change in the directory is seen when what is remembered "
+                              "expires (watch)\n");
     else
-        g_string_append_printf (out, "what others change in the directory is seen at once: %s (watch)\n",
-                                priv->watch->whole ? "the whole file system is watched" : "what is known of it is watched, one by one");
+        g_string_append_printf (out,
+                                "what others change in the directory is seen at once: %s (watch)\n",
+                                priv->watch->whole ? "the whole file system is watched"
+                                                   : "what is known of it is watched, one by one");
 }

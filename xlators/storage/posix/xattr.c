@@ -8,8 +8,8 @@
 
 #define XATTR_ATTEMPTS 16 /* an attribute may grow between asking how long it is and reading it */
 
-/* What an operation is about: an inode, or a file that is open. By path: also a symbolic link has attributes,
- * which no other way leads to. */
+/* What an operation is about: an inode, or a file that is open. By path: also a symbolic link has
+ * attributes, which no other way leads to. */
 struct xattr_target {
     struct posix_pin pin;
     struct posix_path path;
@@ -26,7 +26,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (xattr_target_t, xattr_target_clear)
 
 /* fd may be NULL, or without a descriptor here: then it is the inode. */
 static int
-xattr_begin (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, struct xattr_target *target)
+xattr_begin (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd,
+             struct xattr_target *target)
 {
     const int own = fd ? posix_fd_lasting (posix_fd_get (this, fd)) : -1;
     int r = own >= 0 ? 0 : posix_pin (this, inode, &target->pin);
@@ -37,8 +38,8 @@ xattr_begin (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, stru
     return posix_act_as (posix_priv (this), frame);
 }
 
-/* May the caller not know of it? Acting as a caller takes away what goes with his uid, but not the privilege
- * that the trusted namespace asks for. */
+/* May the caller not know of it? Acting as a caller takes away what goes with his uid, but not the
+ * privilege that the trusted namespace asks for. */
 static bool
 xattr_is_hidden (xlator_t *this, const call_frame_t *frame, const char *name)
 {
@@ -46,11 +47,13 @@ xattr_is_hidden (xlator_t *this, const call_frame_t *frame, const char *name)
 
     if (priv->gfid_mode == GFID_XATTR && strcmp (name, POSIX_GFID_XATTR) == 0)
         return true;
-    return priv->acts_as_caller && frame->root->uid != 0 && g_str_has_prefix (name, XATTR_TRUSTED_PREFIX);
+    return priv->acts_as_caller && frame->root->uid != 0
+        && g_str_has_prefix (name, XATTR_TRUSTED_PREFIX);
 }
 
 static int
-xattr_set (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const dict_t *dict, uint32_t flags)
+xattr_set (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const dict_t *dict,
+           uint32_t flags)
 {
     g_auto (xattr_target_t) target = { 0 };
     const char *name;
@@ -68,7 +71,8 @@ xattr_set (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const 
     return r;
 }
 
-/* The bytes of an attribute or, without a name, of the list of names: how many, and *ret_bytes to g_free. */
+/* The bytes of an attribute or, without a name, of the list of names: how many, and *ret_bytes to
+ * g_free. */
 static ssize_t
 xattr_read (const char *path, const char *name, char **ret_bytes)
 {
@@ -104,7 +108,8 @@ xattr_add_names (call_frame_t *frame, xlator_t *this, const char *names, size_t 
 }
 
 static int
-xattr_get (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const char *name, dict_t **ret_dict)
+xattr_get (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const char *name,
+           dict_t **ret_dict)
 {
     g_auto (xattr_target_t) target = { 0 };
     g_autofree char *bytes = NULL;
@@ -131,13 +136,15 @@ xattr_remove (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, con
     int r = name ? xattr_begin (frame, this, inode, fd, &target) : -EINVAL;
 
     if (r == 0)
-        r = xattr_is_hidden (this, frame, name) ? -EPERM
-                                                : posix_result (removexattr (target.path.text, name));
+        r = xattr_is_hidden (this, frame, name)
+              ? -EPERM
+              : posix_result (removexattr (target.path.text, name));
     return r;
 }
 
 void
-posix_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, uint32_t flags, dict_t *xdata)
+posix_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, uint32_t flags,
+                dict_t *xdata)
 {
     int r = xattr_set (frame, this, loc->inode, NULL, dict, flags);
 
@@ -145,7 +152,8 @@ posix_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, u
 }
 
 void
-posix_fsetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *dict, uint32_t flags, dict_t *xdata)
+posix_fsetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *dict, uint32_t flags,
+                 dict_t *xdata)
 {
     int r = xattr_set (frame, this, fd->inode, fd, dict, flags);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an ACL's bytes say, and what it decides. The order of questions is that of the kernel's posix_acl_permission. */
+/* What an ACL's bytes say, and what it decides. The order of questions is that of the kernel's
+ * posix_acl_permission. */
 #include "acl.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@ tag_has_id (unsigned tag)
 static bool
 tag_is_known (unsigned tag)
 {
-    return tag == ACL_USER_OBJ || tag == ACL_USER || tag == ACL_GROUP_OBJ || tag == ACL_GROUP || tag == ACL_MASK || tag == ACL_OTHER;
+    return tag == ACL_USER_OBJ || tag == ACL_USER || tag == ACL_GROUP_OBJ || tag == ACL_GROUP
+        || tag == ACL_MASK || tag == ACL_OTHER;
 }
 
 /* The bytes may lie anywhere: each entry is copied out. */
@@ -33,7 +35,8 @@ entry_decode (const char *bytes, struct acl_entry *ret_entry)
     ret_entry->id = tag_has_id (ret_entry->tag) ? GUINT32_FROM_LE (raw.e_id) : 0;
     if (!tag_is_known (ret_entry->tag))
         return -EINVAL;
-    return tag_has_id (ret_entry->tag) && ret_entry->id == UINT32_MAX ? -EINVAL : 0; /* -1 is nobody's id */
+    /* -1 is nobody's id */
+    return tag_has_id (ret_entry->tag) && ret_entry->id == UINT32_MAX ? -EINVAL : 0;
 }
 
 int
@@ -64,7 +67,9 @@ acl_decode (const void *bytes, size_t size, struct acl **ret_acl)
     acl->refs = 1;
     acl->count = (unsigned) count;
     for (size_t i = 0; r == 0 && i < count; i++)
-        r = entry_decode ((const char *) bytes + sizeof head + i * sizeof (struct posix_acl_xattr_entry), &acl->entries[i]);
+        r = entry_decode ((const char *) bytes + sizeof head
+                              + i * sizeof (struct posix_acl_xattr_entry),
+                          &acl->entries[i]);
     if (r < 0)
         g_clear_pointer (&acl, g_free);
     *ret_acl = acl;
@@ -135,7 +140,7 @@ acl_unref (struct acl *acl)
         g_free (acl);
 }
 
-/* --- deciding ----------------------------------------------------------------------------------- */
+/* --- deciding --------------------------------------------------------------------------------- */
 
 bool
 acl_caller_has_group (const struct acl_caller *caller, gid_t gid)
@@ -159,9 +164,11 @@ allows (const struct acl_entry *entry, unsigned want)
     return (entry->perm & want) == want;
 }
 
-/* Does the entry decide? A group that doesn't let him leaves it to the next one, but then others don't count either. */
+/* Does the entry decide? A group that doesn't let him leaves it to the next one, but then others
+ * don't count either. */
 static bool
-decides (const struct acl_entry *entry, const struct acl_caller *caller, gid_t group, unsigned want, bool *is_member)
+decides (const struct acl_entry *entry, const struct acl_caller *caller, gid_t group, unsigned want,
+         bool *is_member)
 {
     if (entry->tag == ACL_USER)
         return entry->id == caller->uid;
@@ -206,7 +213,7 @@ acl_permits (const struct acl *acl, const struct acl_caller *caller, gid_t group
     return entry && allows (entry, want) && (!mask || allows (mask, want));
 }
 
-/* --- as text ------------------------------------------------------------------------------------ */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 void
 acl_entry_print (const struct acl_entry *entry, GString *out)
@@ -218,8 +225,8 @@ acl_entry_print (const struct acl_entry *entry, GString *out)
         g_string_append_printf (out, "%s:%u:", name, entry->id);
     else
         g_string_append_printf (out, "%s::", name);
-    g_string_append_printf (out, "%c%c%c", entry->perm & R_OK ? 'r' : '-', entry->perm & W_OK ? 'w' : '-',
-                            entry->perm & X_OK ? 'x' : '-');
+    g_string_append_printf (out, "%c%c%c", entry->perm & R_OK ? 'r' : '-',
+                            entry->perm & W_OK ? 'w' : '-', entry->perm & X_OK ? 'x' : '-');
 }
 
 void

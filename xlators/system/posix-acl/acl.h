@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A POSIX ACL: read from the bytes of system.posix_acl_access, and asked what it lets somebody do. Knows no translator, so that
- * a fuzzer can have it alone.
+ * A POSIX ACL: read from the bytes of system.posix_acl_access, and asked what it lets somebody do.
+ * Knows no translator, so that a fuzzer can have it alone.
  *
  * Bytes are hostile, whoever they come from: a caller who sets an ACL, or the backing directory.
  */
@@ -42,11 +42,12 @@ struct acl_caller {
     call_stack_t *root;
 };
 
-/* *ret_acl is NULL for one without entries, as the kernel takes it. -EINVAL, or -EOPNOTSUPP for another version. It is well formed then, not
- * yet right: acl_check. */
+/* *ret_acl is NULL for one without entries, as the kernel takes it. -EINVAL, or -EOPNOTSUPP for
+ * another version. It is well formed then, not yet right: acl_check. */
 int acl_decode (const void *bytes, size_t size, struct acl **ret_acl);
 
-/* Has it one of each that it must have, in their order, with permissions that there are? 0 or -EINVAL. */
+/* Has it one of each that it must have, in their order, with permissions that there are? 0 or
+ * -EINVAL. */
 int acl_check (const struct acl *acl);
 
 struct acl *acl_ref (struct acl *acl);   /* takes NULL */
@@ -54,10 +55,12 @@ void acl_unref (struct acl *acl);        /* takes NULL */
 
 bool acl_caller_has_group (const struct acl_caller *caller, gid_t gid);
 
-/* May the caller, who isn't the owner, do all of want? acl was checked. *ret_entry is the entry that decides, NULL where none of
- * his groups lets him; *ret_mask the one that cuts it, or NULL. Both may be NULL. */
-bool acl_permits (const struct acl *acl, const struct acl_caller *caller, gid_t group, unsigned want,
-                  const struct acl_entry **ret_entry, const struct acl_entry **ret_mask);
+/* May the caller, who isn't the owner, do all of want? acl was checked. *ret_entry is the entry
+ * that decides, NULL where none of his groups lets him; *ret_mask the one that cuts it, or NULL.
+ * Both may be NULL. */
+bool
+acl_permits (const struct acl *acl, const struct acl_caller *caller, gid_t group, unsigned want,
+             const struct acl_entry **ret_entry, const struct acl_entry **ret_mask);
 
 /* Appends "user:1000:r-x". */
 void acl_entry_print (const struct acl_entry *entry, GString *out);

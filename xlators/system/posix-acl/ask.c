@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a rule needs and nobody knows is asked for, as the caller, in his own frame; then the call is judged again from the beginning. */
+/* What a rule needs and nobody knows is asked for, as the caller, in his own frame; then the call
+ * is judged again from the beginning. */
 #include "posix-acl.h"
 
 #include <linux/xattr.h>
@@ -12,7 +13,7 @@ static getxattr_cbk acl_ask_getxattr_cbk;
 static fgetxattr_cbk acl_ask_fgetxattr_cbk;
 static lookup_cbk acl_ask_lookup_cbk;
 
-/* --- what a request saw ------------------------------------------------------------------------- */
+/* --- what a request saw ----------------------------------------------------------------------- */
 
 struct acl_local *
 acl_local_of (call_frame_t *frame)
@@ -89,10 +90,13 @@ saw_attributes (xlator_t *this, call_frame_t *frame, inode_t *inode, const struc
         return;
     acl_view_clear (&seen->view);
     seen->since = local->since;
-    seen->view = (struct acl_view){ .known = true, .uid = buf->ia_uid, .gid = buf->ia_gid, .mode = (uint16_t) buf->ia_prot };
+    seen->view = (struct acl_view){
+        .known = true, .uid = buf->ia_uid, .gid = buf->ia_gid, .mode = (uint16_t) buf->ia_prot
+    };
 }
 
-/* The mode of before a change and the ACL of after it would be neither: then both are asked for again. */
+/* The mode of before a change and the ACL of after it would be neither: then both are asked for
+ * again. */
 static void
 saw_acl (xlator_t *this, call_frame_t *frame, inode_t *inode, enum acl_state state, struct acl *acl)
 {
@@ -111,7 +115,7 @@ saw_acl (xlator_t *this, call_frame_t *frame, inode_t *inode, enum acl_state sta
     seen->view.acl = acl_ref (acl);
 }
 
-/* --- asking ------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static void
 ask_attributes (const struct acl_look *look, struct acl_local *local)
@@ -119,8 +123,10 @@ ask_attributes (const struct acl_look *look, struct acl_local *local)
     call_frame_t *frame = look->call->frame;
     loc_t loc = { .inode = look->about };
 
-    if (look->call->fd && look->call->fd->inode == look->about && look->call->op != FOP_open && look->call->op != FOP_opendir)
-        STACK_WIND (frame, acl_ask_fstat_cbk, FIRST_CHILD (look->this), fstat, look->call->fd, NULL);
+    if (look->call->fd && look->call->fd->inode == look->about && look->call->op != FOP_open
+        && look->call->op != FOP_opendir)
+        STACK_WIND (frame, acl_ask_fstat_cbk, FIRST_CHILD (look->this), fstat, look->call->fd,
+                    NULL);
     else
         STACK_WIND (frame, acl_ask_stat_cbk, FIRST_CHILD (look->this), stat, &loc, NULL);
     loc_wipe_path (&loc);
@@ -132,10 +138,13 @@ ask_acl (const struct acl_look *look, struct acl_local *local)
     call_frame_t *frame = look->call->frame;
     loc_t loc = { .inode = look->about };
 
-    if (look->call->fd && look->call->fd->inode == look->about && look->call->op != FOP_open && look->call->op != FOP_opendir)
-        STACK_WIND (frame, acl_ask_fgetxattr_cbk, FIRST_CHILD (look->this), fgetxattr, look->call->fd, XATTR_NAME_POSIX_ACL_ACCESS, NULL);
+    if (look->call->fd && look->call->fd->inode == look->about && look->call->op != FOP_open
+        && look->call->op != FOP_opendir)
+        STACK_WIND (frame, acl_ask_fgetxattr_cbk, FIRST_CHILD (look->this), fgetxattr,
+                    look->call->fd, XATTR_NAME_POSIX_ACL_ACCESS, NULL);
     else
-        STACK_WIND (frame, acl_ask_getxattr_cbk, FIRST_CHILD (look->this), getxattr, &loc, XATTR_NAME_POSIX_ACL_ACCESS, NULL);
+        STACK_WIND (frame, acl_ask_getxattr_cbk, FIRST_CHILD (look->this), getxattr, &loc,
+                    XATTR_NAME_POSIX_ACL_ACCESS, NULL);
     loc_wipe_path (&loc);
 }
 
@@ -149,11 +158,13 @@ ask_name (const struct acl_look *look, struct acl_local *local)
         inode = inode_new (look->about->table);
     loc.inode = inode;
     acl_named_add (local, look->about, look->name, NULL);
-    STACK_WIND (look->call->frame, acl_ask_lookup_cbk, FIRST_CHILD (look->this), lookup, &loc, NULL);
+    STACK_WIND (look->call->frame, acl_ask_lookup_cbk, FIRST_CHILD (look->this), lookup, &loc,
+                NULL);
     loc_wipe_path (&loc);
 }
 
-/* The attributes that the rule went by, so that the ACL is judged with them. false: they changed meanwhile. */
+/* The attributes that the rule went by, so that the ACL is judged with them. false: they changed
+ * meanwhile. */
 static bool
 attributes_are_seen (const struct acl_look *look, struct acl_local *local)
 {
@@ -195,7 +206,7 @@ acl_ask (struct acl_look *look)
         ask_attributes (look, local);
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 judge_again (struct acl_local *local)
@@ -213,7 +224,8 @@ give_up (call_frame_t *frame, int op_errno)
 }
 
 static void
-ask_stat_done (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno, const struct iatt *buf)
+ask_stat_done (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno,
+               const struct iatt *buf)
 {
     struct acl_local *local = frame->local;
 
@@ -226,13 +238,15 @@ ask_stat_done (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno, co
 }
 
 static void
-acl_ask_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+acl_ask_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, struct iatt *buf, dict_t *xdata)
 {
     ask_stat_done (frame, this, op_ret, op_errno, buf);
 }
 
 static void
-acl_ask_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf, dict_t *xdata)
+acl_ask_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, struct iatt *buf, dict_t *xdata)
 {
     ask_stat_done (frame, this, op_ret, op_errno, buf);
 }
@@ -251,13 +265,17 @@ acl_take (xlator_t *this, const dict_t *dict, struct acl **ret_acl)
         return bytes && *ret_acl ? ACL_THERE : ACL_NONE;
     g_clear_pointer (ret_acl, acl_unref);
     if (__atomic_add_fetch (&priv->malformed, 1, __ATOMIC_RELAXED) == 1)
-        gf_log (this, GF_LOG_WARNING, "the subvolume answered an invalid ACL of %zu bytes: nobody but the owner and root gets to such a file; "
-                "others aren't logged", size);
+        gf_log (this, GF_LOG_WARNING,
+                "the subvolume answered an invalid ACL of %zu bytes: nobody but the owner and root "
+                "gets to such a file; "
+                "others aren't logged",
+                size);
     return ACL_BAD;
 }
 
 static void
-ask_getxattr_done (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno, const dict_t *dict)
+ask_getxattr_done (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno,
+                   const dict_t *dict)
 {
     struct acl_local *local = frame->local;
     enum acl_state state = ACL_NONE;
@@ -275,21 +293,24 @@ ask_getxattr_done (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno
 }
 
 static void
-acl_ask_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *dict, dict_t *xdata)
+acl_ask_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno, dict_t *dict, dict_t *xdata)
 {
     ask_getxattr_done (frame, this, op_ret, op_errno, dict);
 }
 
 static void
-acl_ask_fgetxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *dict, dict_t *xdata)
+acl_ask_fgetxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                       int32_t op_errno, dict_t *dict, dict_t *xdata)
 {
     ask_getxattr_done (frame, this, op_ret, op_errno, dict);
 }
 
 /* The last name that was added is the one that was asked for. */
 static void
-acl_ask_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode, struct iatt *buf,
-                    dict_t *xdata, struct iatt *postparent)
+acl_ask_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                    int32_t op_errno, inode_t *inode, struct iatt *buf, dict_t *xdata,
+                    struct iatt *postparent)
 {
     struct acl_local *local = frame->local;
     struct acl_named *named = &local->named[local->named[1].parent ? 1 : 0];

@@ -25,7 +25,7 @@ posix_acl_truncate (struct acl_look *look)
     return inode->ia_type == IA_IFREG ? acl_may (look, inode, W_OK) : 0;
 }
 
-/* --- setattr: notify_change, setattr_prepare ------------------------------------------------------ */
+/* --- setattr: notify_change, setattr_prepare -------------------------------------------------- */
 
 /* Whoever changes the owner takes setuid and setgid away, which is a change of the mode. */
 static bool
@@ -35,20 +35,25 @@ chown_changes_mode (const struct acl_look *look, inode_t *inode, const struct ac
         return false;
     if (view->mode & S_ISUID)
         return true;
-    return view->mode & S_ISGID && (view->mode & S_IXGRP || !acl_caller_has_group (&look->caller, view->gid));
+    return view->mode & S_ISGID
+        && (view->mode & S_IXGRP || !acl_caller_has_group (&look->caller, view->gid));
 }
 
 static int
-may_chown (struct acl_look *look, inode_t *inode, const struct acl_view *view, const struct iatt *to, uint32_t valid)
+may_chown (struct acl_look *look, inode_t *inode, const struct acl_view *view,
+           const struct iatt *to, uint32_t valid)
 {
     const bool owns = view->uid == look->caller.uid;
-    const bool sets_uid = valid & IATT_UID && to->ia_uid != (uid_t) -1, sets_gid = valid & IATT_GID && to->ia_gid != (gid_t) -1;
+    const bool sets_uid = valid & IATT_UID && to->ia_uid != (uid_t) -1,
+               sets_gid = valid & IATT_GID && to->ia_gid != (gid_t) -1;
 
     if (sets_uid && !(owns && to->ia_uid == view->uid))
         return -EPERM;
-    if (sets_gid && !(owns && (to->ia_gid == view->gid || acl_caller_has_group (&look->caller, to->ia_gid))))
+    if (sets_gid
+        && !(owns && (to->ia_gid == view->gid || acl_caller_has_group (&look->caller, to->ia_gid))))
         return -EPERM;
-    return valid & (IATT_UID | IATT_GID) && !owns && chown_changes_mode (look, inode, view) ? -EPERM : 0;
+    return valid & (IATT_UID | IATT_GID) && !owns && chown_changes_mode (look, inode, view) ? -EPERM
+                                                                                            : 0;
 }
 
 /* To the present, both: who may write may. */
@@ -72,7 +77,8 @@ may_set (struct acl_look *look, inode_t *inode, const struct iatt *to, uint32_t 
     g_auto (acl_view_t) view = { 0 };
     int r = 0;
 
-    if (!(valid & (IATT_MODE | IATT_UID | IATT_GID | IATT_SIZE | TIMES))) /* setuid goes before a write: by who has it open */
+    /* setuid goes before a write: by who has it open */
+    if (!(valid & (IATT_MODE | IATT_UID | IATT_GID | IATT_SIZE | TIMES)))
         return 0;
     if (valid & IATT_SIZE && inode->ia_type == IA_IFREG)
         r = acl_may (look, inode, W_OK);
@@ -105,7 +111,7 @@ posix_acl_fsetattr (struct acl_look *look)
     return may_set (look, args->fd->inode, args->stbuf, args->valid);
 }
 
-/* --- extended attributes: xattr_permission, set_posix_acl, cap_inode_setxattr ----------------------- */
+/* --- extended attributes: xattr_permission, set_posix_acl, cap_inode_setxattr ----------------- */
 
 bool
 posix_acl_is_acl (const char *name)
@@ -135,12 +141,14 @@ may_set_acl (struct acl_look *look, inode_t *inode, const char *name, const stru
         r = -EPERM;
     if (r != 0 || !acl)
         return r;
-    look->drop_setgid = posix_acl_is_acl (name) && view.mode & S_ISGID && !acl_caller_has_group (&look->caller, view.gid);
+    look->drop_setgid = posix_acl_is_acl (name) && view.mode & S_ISGID
+                     && !acl_caller_has_group (&look->caller, view.gid);
     return acl_check (acl);
 }
 
 static int
-may_set_acl_bytes (struct acl_look *look, inode_t *inode, const char *name, const void *value, size_t size)
+may_set_acl_bytes (struct acl_look *look, inode_t *inode, const char *name, const void *value,
+                   size_t size)
 {
     struct acl *acl;
     int r = acl_decode (value, size, &acl);
@@ -170,15 +178,18 @@ may_use (struct acl_look *look, inode_t *inode, const char *name, unsigned want)
     return r == 0 ? acl_may (look, inode, want) : r;
 }
 
-/* Labels of SELinux are its own to decide on: it asks for the owner, and its policy. All others take privileges. */
+/* Labels of SELinux are its own to decide on: it asks for the owner, and its policy. All others
+ * take privileges. */
 static int
 may_label (struct acl_look *look, inode_t *inode, const char *name)
 {
-    return look->priv->selinux && strcmp (name, XATTR_NAME_SELINUX) == 0 ? acl_owns (look, inode) : -EPERM;
+    return look->priv->selinux && strcmp (name, XATTR_NAME_SELINUX) == 0 ? acl_owns (look, inode)
+                                                                         : -EPERM;
 }
 
 static int
-may_write_xattr (struct acl_look *look, inode_t *inode, const char *name, const void *value, size_t size)
+may_write_xattr (struct acl_look *look, inode_t *inode, const char *name, const void *value,
+                 size_t size)
 {
     if (posix_acl_is_acl (name) || is_default (name))
         return may_set_acl_bytes (look, inode, name, value, size);
@@ -192,9 +203,11 @@ may_write_xattr (struct acl_look *look, inode_t *inode, const char *name, const 
 static int
 may_read_xattr (struct acl_look *look, inode_t *inode, const char *name)
 {
-    if (!name || g_str_has_prefix (name, XATTR_SECURITY_PREFIX) || g_str_has_prefix (name, XATTR_SYSTEM_PREFIX))
+    if (!name || g_str_has_prefix (name, XATTR_SECURITY_PREFIX)
+        || g_str_has_prefix (name, XATTR_SYSTEM_PREFIX))
         return 0;
-    return g_str_has_prefix (name, XATTR_TRUSTED_PREFIX) ? -ENODATA : may_use (look, inode, name, R_OK);
+    return g_str_has_prefix (name, XATTR_TRUSTED_PREFIX) ? -ENODATA
+                                                         : may_use (look, inode, name, R_OK);
 }
 
 static int
@@ -241,12 +254,15 @@ posix_acl_fgetxattr (struct acl_look *look)
     return may_read_xattr (look, look->call->fd->inode, look->call->name);
 }
 
-/* The kernel takes file capabilities away before anybody writes, whoever that is. It lets a program do so only with CAP_SETFCAP, and looks at
- * that before it asks here: security_inode_removexattr. */
+/* The kernel takes file capabilities away before anybody writes, whoever that is. It lets a program
+ * do so only with CAP_SETFCAP, and looks at that before it asks here:
+ * security_inode_removexattr. */
 static int
 may_remove_xattr (struct acl_look *look, inode_t *inode, const char *name)
 {
-    return !name || strcmp (name, XATTR_NAME_CAPS) == 0 ? 0 : may_write_xattr (look, inode, name, NULL, 0);
+    return !name || strcmp (name, XATTR_NAME_CAPS) == 0
+             ? 0
+             : may_write_xattr (look, inode, name, NULL, 0);
 }
 
 int
@@ -267,7 +283,8 @@ posix_acl_ioctl (struct acl_look *look)
 {
     const struct ioctl_call *args = look->call->args;
 
-    if (args->cmd == FS_IOC_SETFLAGS || args->cmd == FS_IOC32_SETFLAGS || args->cmd == FS_IOC_FSSETXATTR)
+    if (args->cmd == FS_IOC_SETFLAGS || args->cmd == FS_IOC32_SETFLAGS
+        || args->cmd == FS_IOC_FSSETXATTR)
         return acl_owns (look, args->fd->inode);
     return 0;
 }

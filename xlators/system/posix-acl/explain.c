@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass explain: which entry decides for whom. And what is kept with an inode, for a state dump. */
+/* windlass explain: which entry decides for whom. And what is kept with an inode, for a state
+ * dump. */
 #include "posix-acl.h"
 
 #define TEXT_SIZE 4
@@ -43,7 +44,8 @@ explain_entry (const struct acl_view *view, const struct acl_entry *entry, GStri
     char text[TEXT_SIZE];
 
     who (entry, view, out);
-    g_string_append_printf (out, ": %s by ", rights_text (mask ? entry->perm & mask->perm : entry->perm, text));
+    g_string_append_printf (out, ": %s by ",
+                            rights_text (mask ? entry->perm & mask->perm : entry->perm, text));
     acl_entry_print (entry, out);
     if (mask && entry->perm & ~mask->perm) {
         g_string_append (out, ", which ");
@@ -70,8 +72,10 @@ explain_mode (const struct acl_view *view, GString *out)
 {
     char group[TEXT_SIZE], others[TEXT_SIZE];
 
-    g_string_append_printf (out, "members of its group %u: %s by the mode %04o\n", view->gid, rights_text (view->mode >> 3 & 7, group), view->mode);
-    g_string_append_printf (out, "everybody else: %s by the mode %04o\n", rights_text (view->mode & 7, others), view->mode);
+    g_string_append_printf (out, "members of its group %u: %s by the mode %04o\n", view->gid,
+                            rights_text (view->mode >> 3 & 7, group), view->mode);
+    g_string_append_printf (out, "everybody else: %s by the mode %04o\n",
+                            rights_text (view->mode & 7, others), view->mode);
 }
 
 static void
@@ -79,17 +83,22 @@ explain_rights (const struct acl_view *view, GString *out)
 {
     char text[TEXT_SIZE];
 
-    g_string_append_printf (out, "user %u, who owns it: %s by the mode %04o\n", view->uid, rights_text (view->mode >> 6 & 7, text), view->mode);
+    g_string_append_printf (out, "user %u, who owns it: %s by the mode %04o\n", view->uid,
+                            rights_text (view->mode >> 6 & 7, text), view->mode);
     if (view->state == ACL_THERE && view->mode & 070)
         explain_acl (view, out);
     else if (view->state == ACL_BAD)
-        g_string_append (out, "everybody else: nothing, since the subvolume answered an invalid ACL\n");
+        g_string_append (out,
+                         "everybody else: nothing, since the subvolume answered an invalid ACL\n");
     else
         explain_mode (view, out);
     if (view->state == ACL_UNKNOWN && view->mode & 070)
-        g_string_append (out, "whether it has an ACL isn't known: nobody for whom it matters has asked yet\n");
+        g_string_append (
+            out, "whether it has an ACL isn't known: nobody for whom it matters has asked yet\n");
     if (view->mode & S_ISVTX)
-        g_string_append_printf (out, "sticky: what is in it is moved and removed by its owner and by user %u alone\n", view->uid);
+        g_string_append_printf (
+            out, "sticky: what is in it is moved and removed by its owner and by user %u alone\n",
+            view->uid);
 }
 
 void
@@ -101,10 +110,13 @@ posix_acl_explain (xlator_t *this, const char *path, inode_t *inode, GString *ou
     const int64_t age = inode ? acl_keep_remembered (this, inode, &view) : -1;
 
     if (age < 0) {
-        g_string_append (out, "refuses what the caller may not do; owner, mode and ACL of this one aren't known here: they are asked for when "
+        g_string_append (out, "refuses what the caller may not do; owner, mode and ACL of this one "
+                              "aren't known here: they are asked for when "
                               "somebody wants to use it\n");
     } else {
-        g_string_append_printf (out, "refuses what the caller may not do, by what was known %.1f s ago (timeout):\n", age / 1e9);
+        g_string_append_printf (
+            out, "refuses what the caller may not do, by what was known %.1f s ago (timeout):\n",
+            age / 1e9);
         explain_rights (&view, out);
     }
     g_string_append (out, "user 0");
@@ -121,7 +133,8 @@ posix_acl_dump_inode (xlator_t *this, inode_t *inode, GString *out)
 
     if (acl_keep_remembered (this, inode, &view) < 0)
         return;
-    g_string_append_printf (out, "owner=%u:%u\nmode=%04o\nacl=%s", view.uid, view.gid, view.mode, states[view.state]);
+    g_string_append_printf (out, "owner=%u:%u\nmode=%04o\nacl=%s", view.uid, view.gid, view.mode,
+                            states[view.state]);
     if (view.acl)
         acl_print (view.acl, out);
     g_string_append_c (out, '\n');

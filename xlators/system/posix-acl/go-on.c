@@ -39,7 +39,7 @@ inode_of (const struct call *call)
     return call->loc ? call->loc->inode : call->fd->inode;
 }
 
-/* --- what changes rights ------------------------------------------------------------------------- */
+/* --- what changes rights ---------------------------------------------------------------------- */
 
 /* Before it goes down, and again when it was done: what was asked for in between may be either. */
 static void
@@ -70,12 +70,13 @@ go_on_setattr (const struct call *call, bool drop_setgid)
     }
     to = *args->stbuf;
     to.ia_prot &= ~(uint32_t) S_ISGID;
-    STACK_WIND (call->frame, posix_acl_setattr_cbk, FIRST_CHILD (call->this), setattr, args->loc, &to, args->valid, args->xdata);
+    STACK_WIND (call->frame, posix_acl_setattr_cbk, FIRST_CHILD (call->this), setattr, args->loc,
+                &to, args->valid, args->xdata);
 }
 
 static void
-posix_acl_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *statpre,
-                       struct iatt *statpost, dict_t *xdata)
+posix_acl_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                       int32_t op_errno, struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
 {
     changed_rights (this, frame);
     STACK_UNWIND (setattr, frame, op_ret, op_errno, statpre, statpost, xdata);
@@ -94,18 +95,20 @@ go_on_fsetattr (const struct call *call, bool drop_setgid)
     }
     to = *args->stbuf;
     to.ia_prot &= ~(uint32_t) S_ISGID;
-    STACK_WIND (call->frame, posix_acl_fsetattr_cbk, FIRST_CHILD (call->this), fsetattr, args->fd, &to, args->valid, args->xdata);
+    STACK_WIND (call->frame, posix_acl_fsetattr_cbk, FIRST_CHILD (call->this), fsetattr, args->fd,
+                &to, args->valid, args->xdata);
 }
 
 static void
-posix_acl_fsetattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *statpre,
-                        struct iatt *statpost, dict_t *xdata)
+posix_acl_fsetattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                        int32_t op_errno, struct iatt *statpre, struct iatt *statpost,
+                        dict_t *xdata)
 {
     changed_rights (this, frame);
     STACK_UNWIND (fsetattr, frame, op_ret, op_errno, statpre, statpost, xdata);
 }
 
-/* --- an ACL ------------------------------------------------------------------------------------- */
+/* --- an ACL ----------------------------------------------------------------------------------- */
 
 static bool
 changes_acl (const struct call *call)
@@ -120,8 +123,8 @@ changes_acl (const struct call *call)
     return posix_acl_is_acl (call->name);
 }
 
-/* An ACL rewrites the mode, and takes setgid away if the group isn't the owner's. Storage that acts as the caller has done that;
- * where it acts as somebody mightier, it is done here. */
+/* An ACL rewrites the mode, and takes setgid away if the group isn't the owner's. Storage that acts
+ * as the caller has done that; where it acts as somebody mightier, it is done here. */
 static void
 go_on_xattr (const struct call *call, bool drop_setgid)
 {
@@ -133,13 +136,15 @@ go_on_xattr (const struct call *call, bool drop_setgid)
     }
     changes_rights (call);
     if (drop_setgid && call->op == FOP_setxattr)
-        STACK_WIND (call->frame, posix_acl_setxattr_cbk, FIRST_CHILD (call->this), setxattr, args->loc, args->dict, args->flags, args->xdata);
+        STACK_WIND (call->frame, posix_acl_setxattr_cbk, FIRST_CHILD (call->this), setxattr,
+                    args->loc, args->dict, args->flags, args->xdata);
     else
         call_wind (call, FIRST_CHILD (call->this), NULL);
 }
 
 static void
-posix_acl_setxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, dict_t *xdata)
+posix_acl_setxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                        int32_t op_errno, dict_t *xdata)
 {
     const struct acl_local *local = frame->local;
     loc_t loc = { .inode = local->inode };
@@ -153,8 +158,8 @@ posix_acl_setxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32
 }
 
 static void
-posix_acl_setxattr_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-                             dict_t *xdata)
+posix_acl_setxattr_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                             int32_t op_errno, struct iatt *buf, dict_t *xdata)
 {
     const struct acl_local *local = frame->local;
     loc_t loc = { .inode = local->inode };
@@ -166,47 +171,54 @@ posix_acl_setxattr_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, 
     }
     to = *buf;
     to.ia_prot &= ~(uint32_t) S_ISGID;
-    STACK_WIND (frame, posix_acl_setxattr_setattr_cbk, FIRST_CHILD (this), setattr, &loc, &to, IATT_MODE, NULL);
+    STACK_WIND (frame, posix_acl_setxattr_setattr_cbk, FIRST_CHILD (this), setattr, &loc, &to,
+                IATT_MODE, NULL);
     loc_wipe_path (&loc);
 }
 
 static void
-posix_acl_setxattr_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                                struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
+posix_acl_setxattr_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                                int32_t op_errno, struct iatt *statpre, struct iatt *statpost,
+                                dict_t *xdata)
 {
     changed_rights (this, frame);
     STACK_UNWIND (setxattr, frame, op_ret, op_errno, NULL);
 }
 
-/* --- create ------------------------------------------------------------------------------------- */
+/* --- create ----------------------------------------------------------------------------------- */
 
 /*
- * A create without O_EXCL opens a file that is there, for which other rights are needed than to make one; and whether there is one
- * nobody can know before. So a new one is asked for first. If there is one, it is found and judged as one that is opened, and the create goes
- * down as it came: storage opens and cuts off in one. Should the name stand for another file by then, that has to be the caller's
- * own, such as one that was made just now.
+ * A create without O_EXCL opens a file that is there, for which other rights are needed than to
+ * make one; and whether there is one nobody can know before. So a new one is asked for first. If
+ * there is one, it is found and judged as one that is opened, and the create goes down as it came:
+ * storage opens and cuts off in one. Should the name stand for another file by then, that has to be
+ * the caller's own, such as one that was made just now.
  *
- * Who may make none in that directory gets the file that was judged opened, and nothing else. One that is gone by then starts it again.
+ * Who may make none in that directory gets the file that was judged opened, and nothing else. One
+ * that is gone by then starts it again.
  */
 static void
 create_what_exists (const struct call *call)
 {
     const struct create_call *args = call->args;
 
-    STACK_WIND (call->frame, posix_acl_create_there_cbk, FIRST_CHILD (call->this), create, args->loc, args->flags, args->mode, args->umask,
-                args->fd, args->xdata);
+    STACK_WIND (call->frame, posix_acl_create_there_cbk, FIRST_CHILD (call->this), create,
+                args->loc, args->flags, args->mode, args->umask, args->fd, args->xdata);
 }
 
 static void
-posix_acl_create_there_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
-                            struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+posix_acl_create_there_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                            int32_t op_errno, fd_t *fd, inode_t *inode, struct iatt *buf,
+                            struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
 {
     const struct acl_local *local = frame->local;
 
-    if (op_ret >= 0 && !gfid_equal (&buf->ia_gfid, &local->named[0].inode->gfid) && buf->ia_uid != frame->root->uid)
+    if (op_ret >= 0 && !gfid_equal (&buf->ia_gfid, &local->named[0].inode->gfid)
+        && buf->ia_uid != frame->root->uid)
         frame_fail (frame, ESTALE);
     else
-        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent,
+                      xdata);
 }
 
 static void
@@ -224,7 +236,8 @@ open_what_exists (const struct call *call)
     }
     note_inode (call, inode);
     args->fd->inode = inode_ref (inode); /* it was made for a file that wasn't known */
-    STACK_WIND (call->frame, posix_acl_create_open_cbk, FIRST_CHILD (call->this), open, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL);
+    STACK_WIND (call->frame, posix_acl_create_open_cbk, FIRST_CHILD (call->this), open, &loc,
+                args->flags & ~(uint32_t) O_CREAT, args->fd, NULL);
     loc_wipe_path (&loc);
 }
 
@@ -239,20 +252,22 @@ create_again (call_frame_t *frame, fd_t *fd)
     call_resume (g_steal_pointer (&local->stub));
 }
 
-/* It is answered as it was when it was found, which is when the create took place; but for what the open cut off. Attributes of later could
- * be those of somebody who came after. The directory is as it was. */
+/* It is answered as it was when it was found, which is when the create took place; but for what the
+ * open cut off. Attributes of later could be those of somebody who came after. The directory is as
+ * it was. */
 static void
 answer_create (call_frame_t *frame)
 {
     struct acl_local *local = frame->local;
     struct iatt *parent = local->has_parent ? &local->parent : NULL;
 
-    STACK_UNWIND (create, frame, 0, 0, local->fd, local->inode, &local->found, parent, parent, NULL);
+    STACK_UNWIND (create, frame, 0, 0, local->fd, local->inode, &local->found, parent, parent,
+                  NULL);
 }
 
 static void
-posix_acl_create_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, struct iatt *buf,
-                            dict_t *xdata)
+posix_acl_create_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                            int32_t op_errno, struct iatt *buf, dict_t *xdata)
 {
     struct iatt *found = &((struct acl_local *) frame->local)->found;
 
@@ -267,7 +282,8 @@ posix_acl_create_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, i
 }
 
 static void
-posix_acl_create_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, dict_t *xdata)
+posix_acl_create_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                           int32_t op_errno, fd_t *fd, dict_t *xdata)
 {
     struct acl_local *local = frame->local;
 
@@ -309,13 +325,14 @@ go_on_create (const struct call *call)
     }
     if (local->creates++ == 0)
         acl_named_add (local, args->loc->parent, args->loc->name, NULL);
-    STACK_WIND (call->frame, posix_acl_create_cbk, FIRST_CHILD (call->this), create, args->loc, args->flags | O_EXCL, args->mode,
-                args->umask, args->fd, args->xdata);
+    STACK_WIND (call->frame, posix_acl_create_cbk, FIRST_CHILD (call->this), create, args->loc,
+                args->flags | O_EXCL, args->mode, args->umask, args->fd, args->xdata);
 }
 
 static void
-posix_acl_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, fd_t *fd, inode_t *inode,
-                      struct iatt *buf, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+posix_acl_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno, fd_t *fd, inode_t *inode, struct iatt *buf,
+                      struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
 {
     struct acl_local *local = frame->local;
     const struct acl_named *named = &local->named[0];
@@ -324,7 +341,8 @@ posix_acl_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t
 
     if (op_ret >= 0 || op_errno != EEXIST) {
         call_stub_destroy (g_steal_pointer (&local->stub));
-        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+        STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent,
+                      xdata);
         return;
     }
     loc.inode = place = inode_new (named->parent->table);
@@ -333,8 +351,9 @@ posix_acl_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t
 }
 
 static void
-posix_acl_create_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno, inode_t *inode,
-                             struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+posix_acl_create_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                             int32_t op_errno, inode_t *inode, struct iatt *buf, dict_t *xdata,
+                             struct iatt *postparent)
 {
     struct acl_local *local = frame->local;
     struct acl_named *named = &local->named[0];
@@ -353,7 +372,7 @@ posix_acl_create_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, 
     call_resume (stub);
 }
 
-/* --- all ---------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 void
 acl_go_on (const struct call *call, const struct acl_look *look)
@@ -405,7 +424,8 @@ learn_acl (const struct answer *answer, const dict_t *dict)
         state = acl_take (answer->this, dict, &acl);
     else if (answer->op_errno != ENODATA && answer->op_errno != EOPNOTSUPP)
         return;
-    acl_keep_acl (answer->this, local->inode, (uint64_t) (uintptr_t) answer->cookie, answer->frame->root->begin, state, acl);
+    acl_keep_acl (answer->this, local->inode, (uint64_t) (uintptr_t) answer->cookie,
+                  answer->frame->root->begin, state, acl);
     acl_unref (acl);
 }
 
@@ -422,6 +442,7 @@ posix_acl_every_cbk (const struct answer *answer)
     else if (answer->op != FOP_lookup)
         changed_rights (answer->this, answer->frame);
     else if (answer->op_ret >= 0)
-        acl_keep_attributes (answer->this, answer->inode, (uint64_t) (uintptr_t) answer->cookie, answer->frame->root->begin, answer->buf);
+        acl_keep_attributes (answer->this, answer->inode, (uint64_t) (uintptr_t) answer->cookie,
+                             answer->frame->root->begin, answer->buf);
     answer_pass (answer);
 }

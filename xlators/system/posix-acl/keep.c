@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is kept with an inode: owner, mode, and its ACL where somebody needed it. An inode without an ACL takes 64 bytes.
+ * What is kept with an inode: owner, mode, and its ACL where somebody needed it. An inode without
+ * an ACL takes 64 bytes.
  *
- * Nothing old is ever kept: priv->changes counts changes. Whoever asks notes the count before, and what changes an inode
- * leaves the count with it, before it goes down and when it is answered; what was asked for before the last change isn't kept.
+ * Nothing old is ever kept: priv->changes counts changes. Whoever asks notes the count before, and
+ * what changes an inode leaves the count with it, before it goes down and when it is answered; what
+ * was asked for before the last change isn't kept.
  */
 #include "posix-acl.h"
 
@@ -26,18 +28,16 @@ stripe_of (posix_acl_private_t *priv, const inode_t *inode)
     return &priv->stripes[((uintptr_t) inode >> 6 ^ (uintptr_t) inode >> 12) % ACL_STRIPES];
 }
 
+static void *
+kept_new (xlator_t *this, inode_t *inode)
+{
+    return g_new0 (struct acl_inode, 1);
+}
+
 static struct acl_inode *
 kept_of (xlator_t *this, inode_t *inode)
 {
-    struct acl_inode *kept = inode_ctx_get (inode, this), *now;
-
-    if (kept)
-        return kept;
-    kept = g_new0 (struct acl_inode, 1);
-    now = inode_ctx_set (inode, this, kept);
-    if (now != kept)
-        g_free (kept);
-    return now;
+    return inode_ctx_make (inode, this, kept_new, g_free);
 }
 
 void
@@ -83,7 +83,8 @@ acl_keep_see (xlator_t *this, inode_t *inode, int64_t now, struct acl_view *ret_
     if (!kept)
         return;
     pthread_mutex_lock (&stripe->lock);
-    if (is_fresh (kept->attributes_at, now, timeout) && kept->asked >= __atomic_load_n (&priv->all_changed, __ATOMIC_SEQ_CST)) {
+    if (is_fresh (kept->attributes_at, now, timeout)
+        && kept->asked >= __atomic_load_n (&priv->all_changed, __ATOMIC_SEQ_CST)) {
         see_locked (kept, ret_view);
         stripe->hits++;
     } else {
@@ -107,7 +108,8 @@ acl_keep_remembered (xlator_t *this, inode_t *inode, struct acl_view *ret_view)
     if (!kept)
         return -1;
     pthread_mutex_lock (&stripe_of (priv, inode)->lock);
-    if (kept->attributes_at != 0 && kept->asked >= __atomic_load_n (&priv->all_changed, __ATOMIC_SEQ_CST)) {
+    if (kept->attributes_at != 0
+        && kept->asked >= __atomic_load_n (&priv->all_changed, __ATOMIC_SEQ_CST)) {
         see_locked (kept, ret_view);
         age = MAX (clock_now () - kept->attributes_at, 0);
     }
@@ -123,9 +125,11 @@ drop_acl_locked (struct acl_inode *kept)
     g_clear_pointer (&kept->acl, acl_unref);
 }
 
-/* An ACL stays as long as nothing of the inode has changed: each change of an ACL changes the change time as well. */
+/* An ACL stays as long as nothing of the inode has changed: each change of an ACL changes the
+ * change time as well. */
 void
-acl_keep_attributes (xlator_t *this, inode_t *inode, uint64_t since, int64_t now, const struct iatt *buf)
+acl_keep_attributes (xlator_t *this, inode_t *inode, uint64_t since, int64_t now,
+                     const struct iatt *buf)
 {
     posix_acl_private_t *priv = this->private;
     struct acl_inode *kept = kept_of (this, inode);
@@ -133,7 +137,8 @@ acl_keep_attributes (xlator_t *this, inode_t *inode, uint64_t since, int64_t now
 
     pthread_mutex_lock (&stripe_of (priv, inode)->lock);
     if (kept->changed <= since) {
-        if (kept->ctime != ctime || kept->mode != buf->ia_prot || kept->asked < __atomic_load_n (&priv->all_changed, __ATOMIC_SEQ_CST))
+        if (kept->ctime != ctime || kept->mode != buf->ia_prot
+            || kept->asked < __atomic_load_n (&priv->all_changed, __ATOMIC_SEQ_CST))
             drop_acl_locked (kept);
         kept->asked = since;
         kept->attributes_at = MAX (now, 1);
@@ -146,7 +151,8 @@ acl_keep_attributes (xlator_t *this, inode_t *inode, uint64_t since, int64_t now
 }
 
 void
-acl_keep_acl (xlator_t *this, inode_t *inode, uint64_t since, int64_t now, enum acl_state state, struct acl *acl)
+acl_keep_acl (xlator_t *this, inode_t *inode, uint64_t since, int64_t now, enum acl_state state,
+              struct acl *acl)
 {
     posix_acl_private_t *priv = this->private;
     struct acl_inode *kept = kept_of (this, inode);
@@ -183,7 +189,8 @@ acl_keep_drop_all (xlator_t *this)
 {
     posix_acl_private_t *priv = this->private;
 
-    __atomic_store_n (&priv->all_changed, __atomic_add_fetch (&priv->changes, 1, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+    __atomic_store_n (&priv->all_changed, __atomic_add_fetch (&priv->changes, 1, __ATOMIC_SEQ_CST),
+                      __ATOMIC_SEQ_CST);
 }
 
 bool

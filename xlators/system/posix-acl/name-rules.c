@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rules of operations that find, open, make, move and remove. Each names the kernel's function whose order of questions it has. */
+/* The rules of operations that find, open, make, move and remove. Each names the kernel's function
+ * whose order of questions it has. */
 #include "posix-acl.h"
 
 int
@@ -10,12 +11,14 @@ posix_acl_lookup (struct acl_look *look)
     return loc->name && loc->parent ? acl_may (look, loc->parent, X_OK) : 0;
 }
 
-/* --- opening: may_open -------------------------------------------------------------------------- */
+/* --- opening: may_open ------------------------------------------------------------------------ */
 
 static int
 may_open (struct acl_look *look, inode_t *inode, uint32_t flags)
 {
-    static const unsigned wants[] = { [O_RDONLY] = R_OK, [O_WRONLY] = W_OK, [O_RDWR] = R_OK | W_OK, [3] = R_OK | W_OK };
+    static const unsigned wants[] = {
+        [O_RDONLY] = R_OK, [O_WRONLY] = W_OK, [O_RDWR] = R_OK | W_OK, [3] = R_OK | W_OK
+    };
     const unsigned want = wants[flags & O_ACCMODE] | (flags & O_TRUNC ? W_OK : 0);
     int r;
 
@@ -40,7 +43,7 @@ posix_acl_opendir (struct acl_look *look)
     return may_open (look, look->call->loc->inode, look->call->fd->flags & ~(O_ACCMODE | O_TRUNC));
 }
 
-/* --- making: may_create ------------------------------------------------------------------------- */
+/* --- making: may_create ----------------------------------------------------------------------- */
 
 static int
 may_make (struct acl_look *look, inode_t *directory)
@@ -117,7 +120,8 @@ may_link (struct acl_look *look, inode_t *inode)
 
     if (r != 0 || view.uid == look->caller.uid)
         return r;
-    if (inode->ia_type != IA_IFREG || view.mode & S_ISUID || (view.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
+    if (inode->ia_type != IA_IFREG || view.mode & S_ISUID
+        || (view.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
         return -EPERM;
     r = acl_may (look, inode, R_OK | W_OK);
     return r == -EACCES ? -EPERM : r;
@@ -131,7 +135,7 @@ posix_acl_link (struct acl_look *look)
     return r == 0 ? may_make (look, look->call->newloc->parent) : r;
 }
 
-/* --- removing: may_delete ----------------------------------------------------------------------- */
+/* --- removing: may_delete --------------------------------------------------------------------- */
 
 /* In a sticky directory only what is one's own, or in one's own directory. */
 static int
@@ -168,7 +172,7 @@ posix_acl_rmdir (struct acl_look *look)
     return may_remove (look, look->call->loc);
 }
 
-/* --- moving: vfs_rename ------------------------------------------------------------------------- */
+/* --- moving: vfs_rename ----------------------------------------------------------------------- */
 
 /* A directory that gets another one above it is written to: its "..". */
 static int
@@ -193,7 +197,9 @@ may_rename (struct acl_look *look, inode_t *target)
         return 0;
     r = may_remove (look, call->loc);
     if (r == 0) /* what is asked of a name that isn't there is among what is asked of one that is */
-        r = may_remove (look, &(loc_t){ .parent = call->newloc->parent, .name = call->newloc->name, .inode = target });
+        r = may_remove (look, &(loc_t){ .parent = call->newloc->parent,
+                                        .name = call->newloc->name,
+                                        .inode = target });
     if (r != 0 || !inode)
         return r;
     if (target && !exchange && (inode->ia_type == IA_IFDIR) != (target->ia_type == IA_IFDIR))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * system/posix-acl: checks modes, owners and POSIX ACLs, as the kernel would on a directory of its own.
+ * system/posix-acl: checks modes, owners and POSIX ACLs, as the kernel would on a directory of its
+ * own.
  *
- * Operations on files that are open go by, since who opened one was judged then; so do stat, readlink and statfs, for which the way
- * there is all that matters, and each step of that is a lookup.
+ * Operations on files that are open go by, since who opened one was judged then; so do stat,
+ * readlink and statfs, for which the way there is all that matters, and each step of that is a
+ * lookup.
  */
 #include "posix-acl.h"
 
@@ -26,39 +28,39 @@ static const struct xlator_option posix_acl_options[] = {
         .min = 0,
         .max = 86400,
         .online = true,
-        .help = "for how long owner, mode and ACL of a file are remembered; a change through the mount is seen at once, a change behind it after this time",
+        .help = "for how long owner, mode and ACL of a file are remembered; a change through the "
+                "mount is seen at once, a change behind it after this time",
     },
     {},
 };
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
-#define RULE(fop) [FOP_##fop] = posix_acl_##fop
+#define RULE(fop) [FOP_##fop] = posix_acl_##fop,
+#define BIT(fop) | OPSET_OF (FOP_##fop)
 
-static acl_rule *const rules[FOP_MAX] = {
-    RULE (lookup),    RULE (opendir),  RULE (open),      RULE (create),    RULE (tmpfile),   RULE (mknod),
-    RULE (mkdir),     RULE (symlink),  RULE (link),      RULE (unlink),    RULE (rmdir),     RULE (rename),
-    RULE (access),    RULE (truncate), RULE (setattr),   RULE (fsetattr),  RULE (setxattr),  RULE (getxattr),
-    RULE (removexattr), RULE (fsetxattr), RULE (fgetxattr), RULE (fremovexattr), RULE (ioctl),
-};
+/* The operations that have a rule. */
+#define RULED(X)                                                                                   \
+    X (lookup) X (opendir) X (open) X (create) X (tmpfile) X (mknod) X (mkdir) X (symlink)         \
+    X (link) X (unlink) X (rmdir) X (rename) X (access) X (truncate) X (setattr) X (fsetattr)      \
+    X (setxattr) X (getxattr) X (removexattr) X (fsetxattr) X (fgetxattr) X (fremovexattr)         \
+    X (ioctl)
 
-#define RULED                                                                                                     \
-    (OPSET_OF (FOP_lookup) | OPSET_OF (FOP_opendir) | OPSET_OF (FOP_open) | OPSET_OF (FOP_create)                 \
-     | OPSET_OF (FOP_tmpfile) | OPSET_OF (FOP_mknod) | OPSET_OF (FOP_mkdir) | OPSET_OF (FOP_symlink)              \
-     | OPSET_OF (FOP_link) | OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rmdir) | OPSET_OF (FOP_rename)                 \
-     | OPSET_OF (FOP_access) | OPSET_OF (FOP_truncate) | OPSET_OF (FOP_setattr) | OPSET_OF (FOP_fsetattr)         \
-     | OPSET_OF (FOP_setxattr) | OPSET_OF (FOP_getxattr) | OPSET_OF (FOP_removexattr) | OPSET_OF (FOP_fsetxattr)  \
-     | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_fremovexattr) | OPSET_OF (FOP_ioctl))
+static acl_rule *const rules[FOP_MAX] = { RULED (RULE) };
 
-/* Root has every capability as far as anybody can tell: a request names a user and not those. What a translator asks for others on
- * its own account, such as one that reads ahead, was judged when they asked. */
+/* Root has every capability as far as anybody can tell: a request names a user and not those. What
+ * a translator asks for others on its own account, such as one that reads ahead, was judged when
+ * they asked. */
 static bool
 is_trusted (const posix_acl_private_t *priv, const call_stack_t *root)
 {
-    return root->uid == 0 || root->uid == (uid_t) __atomic_load_n (&priv->super_uid, __ATOMIC_RELAXED) || root->pid < 0 || root->caused_by != 0;
+    return root->uid == 0
+        || root->uid == (uid_t) __atomic_load_n (&priv->super_uid, __ATOMIC_RELAXED)
+        || root->pid < 0 || root->caused_by != 0;
 }
 
-/* Caches below may answer whom this lets pass. What it asks for itself everybody may know who gets to the file. */
+/* Caches below may answer whom this lets pass. What it asks for itself everybody may know who gets
+ * to the file. */
 static void
 vouch (call_stack_t *root)
 {
@@ -79,7 +81,10 @@ posix_acl_every (const struct call *call)
         acl_go_on (call, NULL);
         return;
     }
-    look = (struct acl_look){ .call = call, .this = call->this, .priv = priv, .local = call->frame->local,
+    look = (struct acl_look){ .call = call,
+                              .this = call->this,
+                              .priv = priv,
+                              .local = call->frame->local,
                               .caller = { root->uid, root->gid, -1, NULL, root } };
     r = rules[call->op](&look);
     if (r < 0) {
@@ -94,7 +99,7 @@ posix_acl_every (const struct call *call)
         acl_go_on (call, &look);
 }
 
-/* --- beginning, changing, end ------------------------------------------------------------------- */
+/* --- beginning, changing, end ----------------------------------------------------------------- */
 
 /* Of the system that the mount is on, as the kernel would hold it there. */
 static bool
@@ -102,7 +107,8 @@ kernel_protects_hardlinks (void)
 {
     g_autofree char *text = NULL;
 
-    return g_file_get_contents ("/proc/sys/fs/protected_hardlinks", &text, NULL, NULL) && atoi (text) != 0;
+    return g_file_get_contents ("/proc/sys/fs/protected_hardlinks", &text, NULL, NULL)
+        && atoi (text) != 0;
 }
 
 static int
@@ -162,13 +168,20 @@ posix_acl_dump (xlator_t *this, GString *out)
         drops += stripe->drops;
         pthread_mutex_unlock (&stripe->lock);
     }
-    g_string_append_printf (out, "hits=%" G_GUINT64_FORMAT "\nmisses=%" G_GUINT64_FORMAT "\ndropped=%" G_GUINT64_FORMAT "\n", hits, misses, drops);
-    g_string_append_printf (out, "asked=%" G_GUINT64_FORMAT "\nrefused=%" G_GUINT64_FORMAT "\nmalformed=%" G_GUINT64_FORMAT "\n",
-                            __atomic_load_n (&priv->asked, __ATOMIC_RELAXED), __atomic_load_n (&priv->refused, __ATOMIC_RELAXED),
+    g_string_append_printf (out,
+                            "hits=%" G_GUINT64_FORMAT "\nmisses=%" G_GUINT64_FORMAT
+                            "\ndropped=%" G_GUINT64_FORMAT "\n",
+                            hits, misses, drops);
+    g_string_append_printf (out,
+                            "asked=%" G_GUINT64_FORMAT "\nrefused=%" G_GUINT64_FORMAT
+                            "\nmalformed=%" G_GUINT64_FORMAT "\n",
+                            __atomic_load_n (&priv->asked, __ATOMIC_RELAXED),
+                            __atomic_load_n (&priv->refused, __ATOMIC_RELAXED),
                             __atomic_load_n (&priv->malformed, __ATOMIC_RELAXED));
 }
 
-/* What answers from memory, or before it asks: whoever is refused here would have had the answer from there. */
+/* What answers from memory, or before it asks: whoever is refused here would have had the answer
+ * from there. */
 static const struct xlator_misfit posix_acl_misfits[] = {
     { "performance/io-cache", "answers from memory what this would refuse" },
     { "performance/md-cache", "answers from memory what this would refuse" },
@@ -194,8 +207,10 @@ const struct xlator_api xlator_api = {
     .notify = posix_acl_notify,
     .local_drop = posix_acl_local_drop,
     .every = posix_acl_every,
-    .every_ops = RULED,
+    .every_ops = 0 RULED (BIT),
     .every_cbk = posix_acl_every_cbk,
     .cbks = { .forget = posix_acl_forget },
-    .dumpops = { .priv = posix_acl_dump, .inodectx = posix_acl_dump_inode, .explain = posix_acl_explain },
+    .dumpops = { .priv = posix_acl_dump,
+                 .inodectx = posix_acl_dump_inode,
+                 .explain = posix_acl_explain },
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * system/posix-acl: may the caller do this? Asked of modes, owners and POSIX ACLs, before a request goes down.
+ * system/posix-acl: may the caller do this? Asked of modes, owners and POSIX ACLs, before a request
+ * goes down.
  *
  *   a call -> posix_acl_every -> judge: the rule of its operation        name-rules.c, attr-rules.c
  *                  ^               | asks for rights                     rights.c
@@ -10,10 +11,30 @@
  *                  +-- resumed -- the call is set aside, and it is asked for    ask.c
  *                                  otherwise: refused, or down the graph        go-on.c
  *
- * What a rule saw once it sees again when it is called again for the same call, whatever has changed meanwhile: struct
- * acl_local has it. So it comes to an end, also with a memory of no time at all.
+ * What a rule saw once it sees again when it is called again for the same call, whatever has
+ * changed meanwhile: struct acl_local has it. So it comes to an end, also with a memory of no time
+ * at all.
  *
  * Locks: a stripe's is a leaf.
+ *
+ * Reasons:
+ *
+ * - One rule for each operation, and one function that calls them (core/edge/any-fop.h). A rule
+ *   that needs an answer is called again from its beginning, and sees what it saw before: so no
+ *   state is kept between two questions.
+ * - ACLs are asked for only when they decide: the owner, root, and a mode that gives the group
+ *   nothing need none. The kernel's own questions pass by here and are remembered.
+ * - Default ACLs decide nothing here; the file system below gives them to new files.
+ * - A create without O_EXCL is tried with it: whether it makes or opens decides which rights are
+ *   needed. If the caller may make no file there, the existing file is opened, not created again:
+ *   the name might be free by then.
+ * - A request that a rule let pass is marked as checked (root->checked), so that caches below may
+ *   answer it.
+ * - acl=translator (src/fuse/rights.c): with FUSE_POSIX_ACL the kernel checks rights in any case,
+ *   so it isn't asked for. Without default_permissions the kernel doesn't check directories that it
+ *   remembers, so it remembers no names. It hides the sticky bit from itself, and says ENOTDIR or
+ *   EISDIR before it asks.
+ * - The test (test_posix_acl_cases) lets storage act as root, so that only this translator refuses.
  */
 #ifndef SYSTEM_POSIX_ACL_H
 #define SYSTEM_POSIX_ACL_H
@@ -31,12 +52,15 @@
 
 #define ACL_ASK 1      /* of a rule: something isn't known yet; look->ask says what */
 #define ACL_STRIPES 64 /* locks; an inode has one of them */
-#define ACL_SEEN 6     /* inodes that one request is about, at most: a rename's directories, what it moves and what it replaces */
+/* inodes that one request is about, at most: a rename's directories, what it moves and what it
+ * replaces */
+#define ACL_SEEN 6
 
 /* Beside each other with what they guard, each with a cache line of its own. */
 struct acl_stripe {
     pthread_mutex_t lock;
-    uint64_t hits, misses, drops; /* lock: questions answered from memory, and not; what was dropped since it changed */
+    uint64_t hits, misses, drops; /* lock: questions answered from memory, and not; what was dropped
+                                     since it changed */
 } __attribute__ ((aligned (128)));
 
 typedef struct posix_acl_private {
@@ -44,14 +68,20 @@ typedef struct posix_acl_private {
     int64_t timeout;   /* option, in nanoseconds; atomic */
     bool protected_hardlinks; /* of the kernel, when it began */
     bool selinux;             /* it decides itself about its labels */
-    /* Counts changes. What is kept was asked for after the last change of its inode, and after the last of everything. */
+    /* Counts changes. What is kept was asked for after the last change of its inode, and after the
+     * last of everything. */
     uint64_t changes;     /* atomic */
     uint64_t all_changed; /* atomic: changes when everything was dropped */
     uint64_t refused, asked, malformed; /* atomic */
     struct acl_stripe stripes[ACL_STRIPES];
 } posix_acl_private_t;
 
-enum acl_state { ACL_UNKNOWN, ACL_NONE, ACL_THERE, ACL_BAD /* what is there is none: nobody but the owner may anything */ };
+enum acl_state {
+    ACL_UNKNOWN,
+    ACL_NONE,
+    ACL_THERE,
+    ACL_BAD /* what is there is none: nobody but the owner may anything */
+};
 
 /* What is known of an inode. */
 struct acl_view {
@@ -110,7 +140,7 @@ struct acl_look {
     const char *name;
 };
 
-/* --- keep.c ------------------------------------------------------------------------------------- */
+/* --- keep.c ----------------------------------------------------------------------------------- */
 
 /* What is known of an inode now; what is too old, or may not be so any more, isn't. Clear it. */
 void acl_keep_see (xlator_t *this, inode_t *inode, int64_t now, struct acl_view *ret_view);
@@ -119,50 +149,59 @@ void acl_keep_see (xlator_t *this, inode_t *inode, int64_t now, struct acl_view 
 uint64_t acl_keep_now (xlator_t *this);
 
 /* ... and what was then found. It is kept unless the inode changed since. */
-void acl_keep_attributes (xlator_t *this, inode_t *inode, uint64_t since, int64_t now, const struct iatt *buf);
-void acl_keep_acl (xlator_t *this, inode_t *inode, uint64_t since, int64_t now, enum acl_state state, struct acl *acl);
+void acl_keep_attributes (xlator_t *this, inode_t *inode, uint64_t since, int64_t now,
+                          const struct iatt *buf);
+void acl_keep_acl (xlator_t *this, inode_t *inode, uint64_t since, int64_t now,
+                   enum acl_state state, struct acl *acl);
 
-/* It changes: nothing that is known of it, or on its way up, may be kept. all: nothing of anything. */
+/* It changes: nothing that is known of it, or on its way up, may be kept. all: nothing of
+ * anything. */
 void acl_keep_drop (xlator_t *this, inode_t *inode);
 void acl_keep_drop_all (xlator_t *this);
 bool acl_keep_changed (xlator_t *this, inode_t *inode, uint64_t since);
 
-/* What is remembered, also when it is too old to decide by; age in ns, -1: nothing is. Of reports. */
+/* What is remembered, also when it is too old to decide by; age in ns, -1: nothing is. Of
+ * reports. */
 int64_t acl_keep_remembered (xlator_t *this, inode_t *inode, struct acl_view *ret_view);
 void acl_keep_init (posix_acl_private_t *priv);
 void acl_keep_fini (posix_acl_private_t *priv);
 void posix_acl_forget (xlator_t *this, inode_t *inode);
 
-/* --- rights.c ----------------------------------------------------------------------------------- */
+/* --- rights.c --------------------------------------------------------------------------------- */
 
 /* These return 0, a negative errno, or ACL_ASK. */
 
-int acl_see (struct acl_look *look, inode_t *inode, struct acl_view *ret_view); /* attributes; clear it */
-int acl_may (struct acl_look *look, inode_t *inode, unsigned want);             /* R_OK | W_OK | X_OK; else -EACCES */
+/* attributes; clear it */
+int acl_see (struct acl_look *look, inode_t *inode, struct acl_view *ret_view);
+/* R_OK | W_OK | X_OK; else -EACCES */
+int acl_may (struct acl_look *look, inode_t *inode, unsigned want);
 int acl_owns (struct acl_look *look, inode_t *inode);                           /* else -EPERM */
 
 /* What a name in a directory stands for; NULL when there is none. */
 int acl_find (struct acl_look *look, inode_t *parent, const char *name, inode_t **ret_inode);
 
-/* --- name-rules.c, attr-rules.c: one rule for each operation -------------------------------------- */
+/* --- name-rules.c, attr-rules.c: one rule for each operation ---------------------------------- */
 
 typedef int acl_rule (struct acl_look *look);
 
-acl_rule posix_acl_lookup, posix_acl_opendir, posix_acl_open, posix_acl_create, posix_acl_tmpfile, posix_acl_mknod, posix_acl_mkdir,
-    posix_acl_symlink, posix_acl_link, posix_acl_unlink, posix_acl_rmdir, posix_acl_rename;
-acl_rule posix_acl_access, posix_acl_truncate, posix_acl_setattr, posix_acl_fsetattr, posix_acl_setxattr, posix_acl_getxattr,
-    posix_acl_removexattr, posix_acl_fsetxattr, posix_acl_fgetxattr, posix_acl_fremovexattr, posix_acl_ioctl;
+acl_rule posix_acl_lookup, posix_acl_opendir, posix_acl_open, posix_acl_create, posix_acl_tmpfile,
+    posix_acl_mknod, posix_acl_mkdir, posix_acl_symlink, posix_acl_link, posix_acl_unlink,
+    posix_acl_rmdir, posix_acl_rename;
+acl_rule posix_acl_access, posix_acl_truncate, posix_acl_setattr, posix_acl_fsetattr,
+    posix_acl_setxattr, posix_acl_getxattr, posix_acl_removexattr, posix_acl_fsetxattr,
+    posix_acl_fgetxattr, posix_acl_fremovexattr, posix_acl_ioctl;
 
 /* Does it set or remove an ACL, on which rights depend? */
 bool posix_acl_is_acl (const char *name);
 
-/* --- ask.c -------------------------------------------------------------------------------------- */
+/* --- ask.c ------------------------------------------------------------------------------------ */
 
 struct acl_local *acl_local_of (call_frame_t *frame);
 void posix_acl_local_drop (xlator_t *this, void *local);
 void acl_named_add (struct acl_local *local, inode_t *parent, const char *name, inode_t *inode);
 
-void acl_note_found (struct acl_local *local, const struct iatt *buf, const struct iatt *postparent);
+void
+acl_note_found (struct acl_local *local, const struct iatt *buf, const struct iatt *postparent);
 
 /* Asks for what look needs, then has the call judged again. */
 void acl_ask (struct acl_look *look);
@@ -170,13 +209,13 @@ void acl_ask (struct acl_look *look);
 /* What bytes that came from below say. */
 enum acl_state acl_take (xlator_t *this, const dict_t *dict, struct acl **ret_acl);
 
-/* --- go-on.c ------------------------------------------------------------------------------------ */
+/* --- go-on.c ---------------------------------------------------------------------------------- */
 
 /* Down the graph. look is NULL for who may do everything. */
 void acl_go_on (const struct call *call, const struct acl_look *look);
 void posix_acl_every_cbk (const struct answer *answer);
 
-/* --- explain.c ---------------------------------------------------------------------------------- */
+/* --- explain.c -------------------------------------------------------------------------------- */
 
 void posix_acl_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
 void posix_acl_dump_inode (xlator_t *this, inode_t *inode, GString *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What rules ask: who owns an inode, and what the caller may do with it. In the order of the kernel's inode_permission. */
+/* What rules ask: who owns an inode, and what the caller may do with it. In the order of the
+ * kernel's inode_permission. */
 #include "posix-acl.h"
 
 static int
@@ -51,7 +52,8 @@ acl_may (struct acl_look *look, inode_t *inode, unsigned want)
         return r;
     if (look->caller.uid == view.uid)
         return (view.mode >> 6 & want) == want ? 0 : -EACCES;
-    if (view.mode & 070) { /* the ACL's mask: without any, named entries give nothing, and the rest is the mode's */
+    if (view.mode & 070) { /* the ACL's mask: without any, named entries give nothing, and the rest
+                              is the mode's */
         if (view.state == ACL_UNKNOWN)
             return needs (look, ASK_ACL, inode);
         if (view.state == ACL_BAD)
@@ -76,7 +78,9 @@ acl_owns (struct acl_look *look, inode_t *inode)
 int
 acl_find (struct acl_look *look, inode_t *parent, const char *name, inode_t **ret_inode)
 {
-    for (unsigned i = 0; look->local && i < G_N_ELEMENTS (look->local->named) && look->local->named[i].parent; i++) {
+    for (unsigned i = 0;
+         look->local && i < G_N_ELEMENTS (look->local->named) && look->local->named[i].parent;
+         i++) {
         const struct acl_named *named = &look->local->named[i];
 
         if (named->parent == parent && strcmp (named->name, name) == 0) {

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What an author says that his translator does by design: --allow FILE, paragraphs of "case GLOB",
+ * "line GLOB" and "why TEXT". */
+#include "conform/conform.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CASE, LINE, WHY, WORDS };
+
+static const char *const words[WORDS] = { "case", "line", "why" };
+
+/* One paragraph. */
+struct allowed {
+    char *values[WORDS];
+    int begun; /* its first line in the file */
+};
+
+static void
+allowed_free (void *data)
+{
+    struct allowed *allowed = data;
+
+    for (int i = 0; i < WORDS; i++)
+        g_free (allowed->values[i]);
+    g_free (allowed);
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+/* false after a message. */
+static bool
+allowed_add (struct allowed *allowed, const char *path, int number, const char *line)
+{
+    const size_t n = strcspn (line, " \t");
+    int i = 0;
+
+    while (i < WORDS && (strlen (words[i]) != n || strncmp (line, words[i], n) != 0))
+        i++;
+    if (i == WORDS || !line[n]) {
+        fprintf (
+            stderr,
+            "windlass conform: %s:%d:1: '%s': a line is 'case GLOB', 'line GLOB' or 'why TEXT'\n",
+            path, number, line);
+        return false;
+    }
+    if (allowed->values[i]) {
+        fprintf (stderr,
+                 "windlass conform: %s:%d:1: a second '%s' in the paragraph of line %d; put an "
+                 "empty line between two\n",
+                 path, number, words[i], allowed->begun);
+        return false;
+    }
+    allowed->values[i] = g_strchug (g_strdup (line + n));
+    return true;
+}
+
+/* false after a message. */
+static bool
+allowed_is_whole (const struct allowed *allowed, const char *path)
+{
+    for (int i = 0; i < WORDS; i++) {
+        if (allowed->values[i])
+            continue;
+        fprintf (stderr,
+                 "windlass conform: %s:%d:1: this paragraph has no '%s'; it needs 'case', 'line' "
+                 "and 'why'\n",
+                 path, allowed->begun, words[i]);
+        return false;
+    }
+    return true;
+}
+
+static struct allowed *
+allowed_new (GPtrArray *all, int begun)
+{
+    struct allowed *allowed = g_new0 (struct allowed, 1);
+
+    allowed->begun = begun;
+    g_ptr_array_add (all, allowed);
+    return allowed;
+}
+
+static bool
+allow_parse (GPtrArray *all, const char *path, char **lines)
+{
+    struct allowed *now = NULL;
+
+    for (int i = 0; lines[i]; i++) {
+        const char *line = g_strstrip (lines[i]);
+
+        if (*line == '#')
+            continue;
+        if (!*line) {
+            now = NULL;
+            continue;
+        }
+        if (!now)
+            now = allowed_new (all, i + 1);
+        if (!allowed_add (now, path, i + 1, line))
+            return false;
+    }
+    for (guint i = 0; i < all->len; i++)
+        if (!allowed_is_whole (all->pdata[i], path))
+            return false;
+    return true;
+}
+
+GPtrArray *
+conform_allow_read (const char *path)
+{
+    g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (allowed_free);
+    g_autoptr (GError) error = NULL;
+    g_autofree char *text = NULL;
+
+    if (!g_file_get_contents (path, &text, NULL, &error)) {
+        fprintf (stderr, "windlass conform: --allow: %s\n", error->message);
+        return NULL;
+    }
+    g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+    return allow_parse (all, path, lines) ? g_steal_pointer (&all) : NULL;
+}
+
+/* --- asking --------------------------------------------------------------------------------- */
+
+const char *
+conform_allowed (const struct conform_options *options, const char *case_name, const char *line)
+{
+    line += strspn (line, " ");
+    for (guint i = 0; options->allowed && i < options->allowed->len; i++) {
+        const struct allowed *allowed = options->allowed->pdata[i];
+
+        if (fnmatch (allowed->values[CASE], case_name, FNM_EXTMATCH) == 0
+            && fnmatch (allowed->values[LINE], line, FNM_EXTMATCH) == 0)
+            return allowed->values[WHY];
+    }
+    return NULL;
+}
+
+char *
+conform_without_allowed (const struct conform_options *options, const char *case_name,
+                         const char *text, const char **why)
+{
+    g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+    GString *rest = g_string_new (NULL);
+
+    for (char **line = lines; *line; line++) {
+        const char *reason = conform_allowed (options, case_name, *line);
+
+        if (reason)
+            *why = reason;
+        else
+            g_string_append_printf (rest, "%s\n", *line);
+    }
+    return g_string_free (rest, FALSE);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Answers that come back to the clients: what is recorded of them, and what the kernel's bridge
+ * would make of them. */
+#include "conform/history/drive.h"
+#include "core/data/dict.h"
+#include "core/data/dirent.h"
+#include "core/data/iobuf.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+int
+drive_number (struct drive *drive, const gfid_t *gfid)
+{
+    int number = GPOINTER_TO_INT (g_hash_table_lookup (drive->numbers, gfid)) - 1;
+
+    if (number < 0) {
+        number = drive->files++;
+        g_hash_table_insert (drive->numbers, g_memdup2 (gfid, sizeof *gfid),
+                             GINT_TO_POINTER (number + 1));
+    }
+    return number;
+}
+
+static bool
+answers_file (enum fop op)
+{
+    return op == FOP_lookup || op == FOP_create || op == FOP_mkdir || op == FOP_symlink;
+}
+
+/* The bridge says so to the table of inodes; the name may be gone by now, as it may there. */
+static void
+link_answer (struct actor *actor, const struct answer *answer)
+{
+    const struct seen *seen = actor->seen;
+    inode_t *linked = inode_link (answer->inode, actor->inode, seen->name, answer->buf);
+
+    if (answer->op == FOP_lookup) {
+        inode_unref (actor->inode);
+        actor->inode = inode_ref (linked);
+        actor->node = seen->found;
+    }
+    if (answer->op == FOP_create && answer->fd->inode != linked) {
+        inode_unref (answer->fd->inode);
+        answer->fd->inode = inode_ref (linked);
+    }
+    inode_unref (linked);
+}
+
+static void
+name_answer (struct actor *actor, const struct answer *answer)
+{
+    const struct seen *seen = actor->seen;
+
+    if (answer->op == FOP_unlink || answer->op == FOP_rmdir)
+        inode_unlink (actor->inode, seen->name);
+    else if (answer->op == FOP_rename)
+        inode_rename (actor->parent_inode, seen->name, actor->inode, seen->newname,
+                      seen->flags & RENAME_EXCHANGE);
+    else if (answer->op == FOP_link && answer->buf && answer->buf->ia_type != IA_INVAL)
+        inode_unref (inode_link (actor->parent_inode, actor->inode, seen->newname, answer->buf));
+}
+
+/* --- what was answered ---------------------------------------------------------------------- */
+
+static void
+see_iatt (struct seen *seen, const struct iatt *iatt)
+{
+    seen->has_iatt = iatt != NULL;
+    if (iatt)
+        seen->iatt = *iatt;
+}
+
+static void
+see_read (struct seen *seen, const struct answer *answer)
+{
+    char *bytes = g_malloc (MAX (answer->op_ret, 1));
+    const size_t size = iov_unload (bytes, answer->op_ret, answer->vector, answer->count);
+
+    seen->data = g_bytes_new_take (bytes, size);
+}
+
+static void
+see_value (struct seen *seen, const struct answer *answer)
+{
+    const struct getxattr_answer *rets = answer->rets;
+    size_t size = 0;
+    const void *value = dict_get (rets->dict, seen->name, &size);
+
+    seen->data = value ? g_bytes_new (value, size) : NULL;
+}
+
+static char
+dirent_letter (const gf_dirent_t *entry)
+{
+    return entry->d_type == DT_DIR ? 'd' : entry->d_type == DT_LNK ? 'l' : 'f';
+}
+
+#define CHANCE_ENTRY 200 /* a kind of chance */
+
+/* Attributes that came with an entry are as good as those of a stat: of one of them, since one
+ * client is asked one thing at a time. */
+static void
+see_entry_attributes (struct actor *actor, const struct answer *answer)
+{
+    struct drive *drive = actor->drive;
+    const gf_dirent_t *one = NULL;
+    unsigned n = 0;
+    struct seen *seen;
+
+    for (const gf_dirent_t *entry = answer->entries; entry; entry = entry->next)
+        if (entry->inode && entry->d_stat.ia_type != IA_INVAL && entry->d_name[0] != '.') {
+            n++;
+            if (drive_chance (drive, CHANCE_ENTRY, actor->line->number, n) % n == 0)
+                one = entry;
+        }
+    if (!one)
+        return;
+    seen = g_new0 (struct seen, 1);
+    *seen = (struct seen){ .op = FOP_stat,
+                           .line = actor->line->number,
+                           .client = actor->index + CLIENTS_MAX + 1,
+                           .parent = -1,
+                           .newparent = -1,
+                           .fd = -1,
+                           .fd_out = -1,
+                           .found = -1,
+                           .invoked = actor->asked,
+                           .responded = drive->clock++,
+                           .has_iatt = true,
+                           .iatt = one->d_stat };
+    seen->node = drive_number (drive, &one->d_stat.ia_gfid);
+    g_ptr_array_add (drive->seens, seen);
+}
+
+/* The letter behind a name doesn't count. */
+static int
+by_name (const void *a, const void *b)
+{
+    const char *one = *(char *const *) a, *other = *(char *const *) b;
+    const size_t n = strlen (one) - 1, m = strlen (other) - 1;
+    const int order = memcmp (one, other, MIN (n, m));
+
+    return order ? order : (n > m) - (n < m);
+}
+
+static void
+see_entries (struct seen *seen, const struct answer *answer)
+{
+    for (const gf_dirent_t *entry = answer->entries; entry; entry = entry->next) {
+        seen->offset = entry->d_off;
+        if (strcmp (entry->d_name, ".") != 0 && strcmp (entry->d_name, "..") != 0)
+            g_ptr_array_add (seen->names,
+                             g_strdup_printf ("%s%c", entry->d_name, dirent_letter (entry)));
+    }
+    g_ptr_array_sort (seen->names, by_name);
+}
+
+/* What the model is asked about. Not a rename's attributes: they are of the inode that its caller
+ * had in mind, which needn't be what the name stands for by now. Not what came before and after,
+ * either, which may be NULL. */
+static void
+see_answer (struct actor *actor, struct seen *seen, const struct answer *answer)
+{
+    switch (answer->op) {
+    case FOP_lookup:
+    case FOP_create:
+    case FOP_mkdir:
+    case FOP_symlink:
+        seen->found = answer->buf ? drive_number (actor->drive, &answer->buf->ia_gfid) : -1;
+        see_iatt (seen, answer->buf);
+        break;
+    case FOP_stat:
+    case FOP_fstat:
+    case FOP_link: see_iatt (seen, answer->buf); break;
+    case FOP_setattr: see_iatt (seen, answer->post); break;
+    case FOP_readv: see_read (seen, answer); break;
+    case FOP_readlink: {
+        const struct readlink_answer *rets = answer->rets;
+        seen->data = g_bytes_new (rets->path, strlen (rets->path));
+        break;
+    }
+    case FOP_getxattr: see_value (seen, answer); break;
+    case FOP_readdir:
+    case FOP_readdirp:
+        see_entries (seen, answer);
+        see_entry_attributes (actor, answer);
+        break;
+    default: break;
+    }
+}
+
+/* --- open files ----------------------------------------------------------------------------- */
+
+static void
+keep_fd (struct actor *actor, const struct answer *answer)
+{
+    const struct line *line = actor->line;
+    const bool own = line->verb == VERB_CAT || line->verb == VERB_LS;
+    fd_t **fd = own ? &actor->own.fd : &actor->files[line->fd].fd;
+
+    *fd = fd_ref (answer->fd);
+    *(own ? &actor->own.number : &actor->files[line->fd].number) = actor->seen->fd;
+}
+
+/* Whatever the answer is: a file that close(2) was called for is closed. */
+static void
+drop_fd (struct actor *actor)
+{
+    const struct line *line = actor->line;
+
+    if (line->verb == VERB_CLOSE)
+        g_clear_pointer (&actor->files[line->fd].fd, fd_unref);
+    else if (line->verb != VERB_FLUSH)
+        g_clear_pointer (&actor->own.fd, fd_unref);
+}
+
+static void
+fd_answer (struct actor *actor, const struct answer *answer)
+{
+    const bool opens = answer->op == FOP_open || answer->op == FOP_create
+                    || answer->op == FOP_opendir;
+    const bool lists = answer->op == FOP_readdir || answer->op == FOP_readdirp;
+
+    if (opens && answer->op_ret >= 0)
+        keep_fd (actor, answer);
+    if (answer->op == FOP_flush || (lists && answer->op_ret <= 0))
+        drop_fd (actor);
+}
+
+/* A directory is one operation from its opening to its end. */
+static bool
+is_finished (const struct answer *answer)
+{
+    switch (answer->op) {
+    case FOP_opendir: return answer->op_ret < 0;
+    case FOP_readdir:
+    case FOP_readdirp: return answer->op_ret <= 0;
+    default: return true;
+    }
+}
+
+static void
+actor_log (struct actor *actor)
+{
+    g_autoptr (GString) out = g_string_new (NULL);
+
+    seen_print (actor->seen, out);
+    drive_log (actor->drive, "line %u, client %u: %s", actor->line->number, actor->index + 1,
+               out->str);
+}
+
+void
+drive_answered (const struct answer *answer)
+{
+    struct actor *actor = answer->frame->root->top;
+    struct seen *seen = actor->seen;
+
+    if (answer->op_ret >= 0) {
+        see_answer (actor, seen, answer);
+        if (answers_file (answer->op) && seen->found >= 0 && answer->inode)
+            link_answer (actor, answer);
+        name_answer (actor, answer);
+    }
+    fd_answer (actor, answer);
+    if (is_finished (answer)) {
+        seen->ret = answer->op_ret;
+        seen->err = answer->op_errno;
+        if (seen->ret < 0 && (seen->fault || seen->interrupted) && answers_file (answer->op))
+            seen->found = actor->drive->files++; /* what it may have made */
+        drive_late_answer (actor->drive, seen);
+        seen->responded = actor->drive->clock++;
+        actor_log (actor);
+    }
+    actor->answered = true;
+    stack_done (answer->frame->root);
+}

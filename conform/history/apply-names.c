@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Operations on names: what they do to the model, and which error comes first where several would
+ * do. */
+#include "conform/history/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define UMASK 022
+
+/* Is the directory still there? Nothing can be made in one that isn't. */
+static bool
+is_there (const struct judge *judge, int directory)
+{
+    const struct node *node = model_node (judge->model, directory);
+
+    return node && node->nlink > 0;
+}
+
+static bool
+is_dir (const struct judge *judge, int number)
+{
+    const struct node *node = model_node (judge->model, number);
+
+    return node && node->type == IA_IFDIR;
+}
+
+void
+apply_lookup (struct judge *judge)
+{
+    const struct seen *seen = judge->seen;
+    const int node = model_find (judge->model, seen->parent, seen->name);
+
+    if (judge_goes_on (judge, node < 0 ? ENOENT : 0, is_there (judge, seen->parent)))
+        judge_found (judge, node);
+}
+
+/* --- making --------------------------------------------------------------------------------- */
+
+static int
+new_error (const struct judge *judge, int directory, const char *name)
+{
+    if (model_find (judge->model, directory, name) >= 0)
+        return EEXIST;
+    return is_there (judge, directory) ? 0 : ENOENT;
+}
+
+/* A file of that type under the number that was answered. */
+static void
+make (struct judge *judge, ia_type_t type, mode_t mode)
+{
+    const struct seen *seen = judge->seen;
+    struct node *node;
+
+    if (seen->found < 0 || !model_is_dead (judge->model, seen->found)) {
+        judge_number (judge, "the new file's number is another's; it", seen->found, -1);
+        return;
+    }
+    node = model_make (judge->model, seen->found, type, mode & ~UMASK);
+    node->unseen = judge->unseen;
+    model_name (judge->model, seen->parent, seen->name, seen->found);
+    if (type == IA_IFLNK) {
+        g_bytes_unref (node->bytes);
+        node->bytes = g_bytes_ref (seen->bytes);
+    }
+    judge_iatt (judge, seen->found);
+}
+
+static void
+apply_new (struct judge *judge, ia_type_t type)
+{
+    const struct seen *seen = judge->seen;
+
+    if (judge_goes_on (judge, new_error (judge, seen->parent, seen->name),
+                       is_there (judge, seen->parent)))
+        make (judge, type, seen->mode);
+}
+
+void
+apply_mkdir (struct judge *judge)
+{
+    apply_new (judge, IA_IFDIR);
+}
+
+void
+apply_symlink (struct judge *judge)
+{
+    apply_new (judge, IA_IFLNK);
+}
+
+/* What is there is opened, if open would. */
+static void
+create_opens (struct judge *judge, int there)
+{
+    const struct node *node = model_node (judge->model, there);
+    const int want = node->type == IA_IFDIR ? EISDIR : node->type == IA_IFLNK ? ELOOP : 0;
+
+    if (!judge_goes_on (judge, want, true))
+        return;
+    if (judge->seen->flags & O_TRUNC) {
+        struct node *change = model_change (judge->model, there);
+        change->mtime = g_bytes_get_size (change->bytes) ? TIME_MOVED : TIME_UNKNOWN;
+        node_resize (change, 0);
+    }
+    judge_found (judge, there);
+    if (!judge->unseen)
+        model_open (judge->model, judge->seen->fd, judge->seen->found, judge->seen->flags);
+}
+
+void
+apply_create (struct judge *judge)
+{
+    const struct seen *seen = judge->seen;
+    const int there = model_find (judge->model, seen->parent, seen->name);
+
+    if (there >= 0 && !(seen->flags & O_EXCL)) {
+        create_opens (judge, there);
+        return;
+    }
+    if (!judge_goes_on (judge, new_error (judge, seen->parent, seen->name),
+                        is_there (judge, seen->parent)))
+        return;
+    make (judge, IA_IFREG, seen->mode);
+    if (!judge->unseen && !judge->wrong)
+        model_open (judge->model, seen->fd, seen->found, seen->flags);
+}
+
+void
+apply_link (struct judge *judge)
+{
+    const struct seen *seen = judge->seen;
+    const struct node *node = model_node (judge->model, seen->node);
+    int want = new_error (judge, seen->newparent, seen->newname);
+
+    if (want == 0 && is_dir (judge, seen->node))
+        want = EPERM;
+    else if (want == 0 && (!node || node->nlink == 0))
+        want = ENOENT;
+    if (!judge_goes_on (judge, want, is_there (judge, seen->newparent) && node && node->nlink > 0))
+        return;
+    model_name (judge->model, seen->newparent, seen->newname, seen->node);
+    judge_iatt (judge, seen->node);
+}
+
+/* --- removing ------------------------------------------------------------------------------- */
+
+static int
+remove_error (const struct judge *judge, int node, bool directory)
+{
+    if (node < 0)
+        return ENOENT;
+    if (is_dir (judge, node) != directory)
+        return directory ? ENOTDIR : EISDIR;
+    return directory && model_node (judge->model, node)->entries->len ? ENOTEMPTY : 0;
+}
+
+static void
+apply_remove (struct judge *judge, bool directory)
+{
+    const struct seen *seen = judge->seen;
+    const int node = model_find (judge->model, seen->parent, seen->name);
+
+    if (judge_goes_on (judge, remove_error (judge, node, directory),
+                       is_there (judge, seen->parent)))
+        model_unname (judge->model, seen->parent, seen->name);
+}
+
+void
+apply_unlink (struct judge *judge)
+{
+    apply_remove (judge, false);
+}
+
+void
+apply_rmdir (struct judge *judge)
+{
+    apply_remove (judge, true);
+}
+
+/* --- renaming ------------------------------------------------------------------------------- */
+
+/* Is the directory the other, or somewhere below it? */
+static bool
+is_below (const struct judge *judge, int directory, int other)
+{
+    for (; directory > 0 && directory != other;
+         directory = model_node (judge->model, directory)->parent)
+        continue;
+    return directory == other;
+}
+
+/* In the order in which Linux looks: do_renameat2, vfs_rename, the file system. */
+static int
+rename_error (const struct judge *judge, int from, int to)
+{
+    const struct seen *seen = judge->seen;
+    const bool exchange = seen->flags & RENAME_EXCHANGE;
+
+    if (from < 0)
+        return ENOENT;
+    if (seen->flags & RENAME_NOREPLACE && to >= 0)
+        return EEXIST;
+    if (exchange && to < 0)
+        return ENOENT;
+    if (is_dir (judge, from) && is_below (judge, seen->newparent, from))
+        return EINVAL;
+    if (to >= 0 && is_dir (judge, to) && is_below (judge, seen->parent, to))
+        return exchange ? EINVAL : ENOTEMPTY;
+    if (from == to || exchange)
+        return 0;
+    if (to < 0)
+        return is_there (judge, seen->newparent) ? 0 : ENOENT;
+    if (is_dir (judge, from) != is_dir (judge, to))
+        return is_dir (judge, from) ? ENOTDIR : EISDIR;
+    return is_dir (judge, to) && model_node (judge->model, to)->entries->len ? ENOTEMPTY : 0;
+}
+
+void
+apply_rename (struct judge *judge)
+{
+    const struct seen *seen = judge->seen;
+    struct model *model = judge->model;
+    const int from = model_find (model, seen->parent, seen->name),
+              to = model_find (model, seen->newparent, seen->newname);
+
+    if (!judge_goes_on (judge, rename_error (judge, from, to),
+                        is_there (judge, seen->parent) && is_there (judge, seen->newparent)))
+        return;
+    if (from != to) {
+        model_unname (model, seen->parent, seen->name);
+        if (to >= 0)
+            model_unname (model, seen->newparent, seen->newname);
+        model_name (model, seen->newparent, seen->newname, from);
+        if (seen->flags & RENAME_EXCHANGE)
+            model_name (model, seen->parent, seen->name, to);
+    }
+}
+
+/* --- listing -------------------------------------------------------------------------------- */
+
+static char
+type_letter (ia_type_t type)
+{
+    return type == IA_IFDIR ? 'd' : type == IA_IFLNK ? 'l' : 'f';
+}
+
+void
+apply_readdir (struct judge *judge)
+{
+    const struct seen *seen = judge->seen;
+    const struct node *node = model_node (judge->model, seen->node);
+
+    if (!judge_goes_on (judge, 0, node && node->nlink > 0) || seen->inexact || judge->unseen
+        || !node)
+        return;
+    GString *want = g_string_new (NULL), *is = g_string_new (NULL);
+    for (guint i = 0; i < node->entries->len; i++) {
+        const struct entry *entry = &g_array_index (node->entries, struct entry, i);
+        g_string_append_printf (want, "%s%c ", entry->name,
+                                type_letter (model_node (judge->model, entry->node)->type));
+    }
+    for (guint i = 0; seen->names && i < seen->names->len; i++)
+        g_string_append_printf (is, "%s ", (const char *) seen->names->pdata[i]);
+    g_autoptr (GBytes) a = g_string_free_to_bytes (is), b = g_string_free_to_bytes (want);
+    judge_bytes (judge, "its names", a, b);
+}

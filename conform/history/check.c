@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Is there an order of the operations in which the model answers each as it was answered, and in
+ * which one that was answered before another was asked for comes before it? (Linearizability; Wing
+ * and Gong 1993, Lowe 2017.)
+ *
+ * What was seen is gone through once, in time. At each answer there are as many states as orders so
+ * far leave possible; in each of them the operations that are still under way may have happened, or
+ * not. As few are under way at once there are few states, and equal ones are one.
+ */
+#include "conform/history/history.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define STATES_MAX 20000 /* beyond, the history is given up as one that can't be judged */
+
+struct state {
+    struct model *model;
+    uint32_t done; /* seers whose operation under way has happened */
+};
+
+struct checker {
+    const struct seen *under_way[SEERS_MAX];
+    GPtrArray *states; /* of struct state */
+    GPtrArray *next;
+    GHashTable *expected; /* what the models would have answered, as text */
+};
+
+static void
+state_free (void *data)
+{
+    struct state *state = data;
+
+    model_free (state->model);
+    g_free (state);
+}
+
+static GPtrArray *
+states_new (void)
+{
+    return g_ptr_array_new_with_free_func (state_free);
+}
+
+/* Takes the model over. */
+static void
+states_add (GPtrArray *states, struct model *model, uint32_t done)
+{
+    for (guint i = 0; i < states->len; i++) {
+        const struct state *state = states->pdata[i];
+        if (state->done == done && model_equal (state->model, model)) {
+            model_free (model);
+            return;
+        }
+    }
+    struct state state = { model, done };
+    g_ptr_array_add (states, g_memdup2 (&state, sizeof state));
+}
+
+/* --- one operation after the other ---------------------------------------------------------- */
+
+/* Was its answer lost? */
+static bool
+was_lost (const struct seen *seen)
+{
+    return seen->late_fault
+        || (seen->ret < 0 && (seen->fault || (seen->interrupted && seen->err == EINTR)));
+}
+
+static void
+extend (struct checker *checker, const struct model *model, uint32_t done, unsigned until);
+
+static void
+extend_lost (struct checker *checker, const struct model *model, uint32_t done, unsigned client,
+             unsigned until)
+{
+    const struct seen *seen = checker->under_way[client];
+    struct model *copy = model_copy (model);
+
+    model_apply_unseen (copy, seen);
+    extend (checker, copy, done | 1u << client, until);
+    model_free (copy);
+    if (seen->op != FOP_flush) /* the file is closed in any case */
+        extend (checker, model, done | 1u << client, until);
+}
+
+static void
+extend_by (struct checker *checker, const struct model *model, uint32_t done, unsigned client,
+           unsigned until)
+{
+    const struct seen *seen = checker->under_way[client];
+    struct model *copy = model_copy (model);
+    GString *expected = g_string_new (NULL);
+
+    if (model_apply (copy, seen, expected))
+        extend (checker, copy, done | 1u << client, until);
+    else if (client == until)
+        g_hash_table_add (checker->expected, g_strdup (expected->str));
+    g_string_free (expected, TRUE);
+    model_free (copy);
+}
+
+/* All ways to go on from here until that client's operation has happened. */
+static void
+extend (struct checker *checker, const struct model *model, uint32_t done, unsigned until)
+{
+    if (done & 1u << until) {
+        states_add (checker->next, model_copy (model), done & ~(1u << until));
+        return;
+    }
+    for (unsigned i = 0; i < SEERS_MAX; i++) {
+        if (!checker->under_way[i] || done & 1u << i)
+            continue;
+        if (was_lost (checker->under_way[i]))
+            extend_lost (checker, model, done, i, until);
+        else
+            extend_by (checker, model, done, i, until);
+    }
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+/* A directory that is read while names change shows them or not. */
+static void
+mark_inexact (const GPtrArray *seens)
+{
+    for (guint i = 0; i < seens->len; i++) {
+        struct seen *listing = seens->pdata[i];
+        for (guint j = 0; j < seens->len && listing->op == FOP_readdir; j++) {
+            const struct seen *other = seens->pdata[j];
+            const bool changes = other->op == FOP_create || other->op == FOP_mkdir
+                              || other->op == FOP_symlink || other->op == FOP_link
+                              || other->op == FOP_unlink || other->op == FOP_rmdir
+                              || other->op == FOP_rename;
+            if (changes && other->invoked < listing->responded
+                && listing->invoked < other->responded)
+                listing->inexact = true;
+        }
+    }
+}
+
+static char *
+checker_complain (struct checker *checker, const struct seen *seen)
+{
+    GString *out = g_string_new (NULL);
+    GHashTableIter iter;
+    gpointer text;
+
+    g_string_append_printf (out, "line %u, client %u: ", seen->line,
+                            seen->client % (CLIENTS_MAX + 1) + 1);
+    seen_print (seen, out);
+    g_string_append (out, "\nno order of what happened so far gives this answer; by the model");
+    g_hash_table_iter_init (&iter, checker->expected);
+    for (bool first = true; g_hash_table_iter_next (&iter, &text, NULL); first = false)
+        g_string_append_printf (out, "%s%s", first ? " " : ", or ", (const char *) text);
+    return g_string_free (out, FALSE);
+}
+
+/* The operation was answered. NULL, or what is wrong. */
+static char *
+checker_answer (struct checker *checker, const struct seen *seen)
+{
+    checker->next = states_new ();
+    g_hash_table_remove_all (checker->expected);
+    for (guint i = 0; i < checker->states->len; i++) {
+        const struct state *state = checker->states->pdata[i];
+        extend (checker, state->model, state->done, seen->client);
+    }
+    g_ptr_array_unref (checker->states);
+    checker->states = checker->next;
+    checker->under_way[seen->client] = NULL;
+    if (checker->states->len == 0)
+        return checker_complain (checker, seen);
+    return NULL;
+}
+
+static int
+by_time (const void *a, const void *b)
+{
+    const struct seen *one = *(const struct seen *const *) a,
+                      *other = *(const struct seen *const *) b;
+
+    return (one->invoked > other->invoked) - (one->invoked < other->invoked);
+}
+
+/* The next that is answered before that time; -1: none. */
+static int
+checker_next (const struct checker *checker, unsigned before)
+{
+    int next = -1;
+
+    for (int i = 0; i < SEERS_MAX; i++) {
+        const struct seen *seen = checker->under_way[i];
+        if (seen && seen->responded < before
+            && (next < 0 || seen->responded < checker->under_way[next]->responded))
+            next = i;
+    }
+    return next;
+}
+
+static char *
+checker_until (struct checker *checker, unsigned time)
+{
+    char *wrong = NULL;
+    int next;
+
+    while (!wrong && checker->states->len < STATES_MAX
+           && (next = checker_next (checker, time)) >= 0)
+        wrong = checker_answer (checker, checker->under_way[next]);
+    return wrong;
+}
+
+char *
+check_order (const GPtrArray *seens)
+{
+    struct checker checker = { .states = states_new () };
+    GPtrArray *sorted = g_ptr_array_sized_new (seens->len);
+    char *wrong = NULL;
+
+    checker.expected = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; i < seens->len; i++)
+        g_ptr_array_add (sorted, seens->pdata[i]);
+    g_ptr_array_sort (sorted, by_time);
+    mark_inexact (sorted);
+    states_add (checker.states, model_new (), 0);
+    for (guint i = 0; i < sorted->len && !wrong; i++) {
+        const struct seen *seen = sorted->pdata[i];
+        wrong = checker_until (&checker, seen->invoked);
+        checker.under_way[seen->client] = seen;
+    }
+    if (!wrong)
+        wrong = checker_until (&checker, G_MAXUINT);
+    g_ptr_array_unref (checker.states);
+    g_ptr_array_free (sorted, TRUE);
+    g_hash_table_destroy (checker.expected);
+    return wrong;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The schedule: one thing happens after the other, and the seed says which. A line begins when all
+ * before it have begun and its client is idle; or something that a gate holds is let go, a thread
+ * runs on, a timer is called.
+ *
+ * What each of these is worth is decided by the seed, the line and how far it is, not by a count of
+ * what happened before. So a history with a line less goes on much as it did.
+ */
+#include "conform/history/drive.h"
+#include "core/data/loc.h"
+#include "core/time/random.h"
+#include "core/time/scheduler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CHANCE_START,
+    CHANCE_RELEASE,
+    CHANCE_RELEASE_TOO,
+    CHANCE_RELEASE_LATE,
+    CHANCE_PASS,
+    CHANCE_THREAD,
+    CHANCE_TIMER,
+};
+
+#define LONG (700 * INT64_C (1000000000)) /* nanoseconds: no cache may go by what it knew before */
+#define LONG_ONE_IN 3                     /* lines of a narrow history */
+
+#define TIMERS_IN_THE_END 1000 /* one that is set again and again has no end */
+
+uint64_t
+drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned event)
+{
+    struct random_source source = { drive->history->seed };
+
+    source.state ^= random_next (&source) + ((uint64_t) kind << 48 | (uint64_t) line << 24 | event);
+    random_next (&source);
+    return random_next (&source);
+}
+
+void
+drive_log (struct drive *drive, const char *format, ...)
+{
+    va_list args;
+
+    va_start (args, format);
+    g_string_append_vprintf (drive->log, format, args);
+    va_end (args);
+    g_string_append_c (drive->log, '\n');
+}
+
+/* --- a line --------------------------------------------------------------------------------- */
+
+static void
+actor_forget_way (struct actor *actor)
+{
+    g_clear_pointer (&actor->names, g_strfreev);
+    g_clear_pointer (&actor->inode, inode_unref);
+}
+
+void
+actor_end (struct actor *actor)
+{
+    actor_forget_way (actor);
+    g_clear_pointer (&actor->parent_inode, inode_unref);
+    g_clear_pointer (&actor->own.fd, fd_unref);
+    actor->line = NULL;
+}
+
+/* To the file itself, or to the directory that its name is in. */
+static bool
+leads_to_file (const struct line *line, bool second)
+{
+    switch (line->verb) {
+    case VERB_CREATE:
+    case VERB_MKDIR:
+    case VERB_SYMLINK:
+    case VERB_UNLINK:
+    case VERB_RMDIR:
+    case VERB_RENAME: return false;
+    case VERB_LINK: return !second;
+    default: return true;
+    }
+}
+
+static void
+actor_set_out (struct actor *actor, const char *path, bool second)
+{
+    actor_forget_way (actor);
+    actor->names = strcmp (path, ".") == 0 ? g_new0 (char *, 1) : g_strsplit (path, "/", -1);
+    actor->end = g_strv_length (actor->names) - !leads_to_file (actor->line, second);
+    actor->at = 0;
+    actor->second = second;
+    actor->node = 0;
+    actor->inode = inode_ref (itable_root (actor->drive->graph->itable));
+    actor->stage = STAGE_FIND;
+}
+
+static bool
+takes_path (enum verb verb)
+{
+    switch (verb) {
+    case VERB_CLOSE:
+    case VERB_READ:
+    case VERB_WRITE:
+    case VERB_FSTAT:
+    case VERB_FTRUNCATE:
+    case VERB_FALLOCATE:
+    case VERB_DISCARD:
+    case VERB_ZEROFILL:
+    case VERB_COPY:
+    case VERB_FLUSH:
+    case VERB_FSYNC: return false;
+    default: return true;
+    }
+}
+
+/* On to the next name, the second path, or what the line is about. */
+static void
+actor_find (struct actor *actor)
+{
+    const struct line *line = actor->line;
+    const bool two = line->verb == VERB_RENAME || line->verb == VERB_LINK;
+
+    if (actor->at < actor->end) {
+        if (actor->inode->ia_type == IA_IFDIR)
+            actor_look_up (actor);
+        else
+            actor_end (actor);
+    } else if (line->verb == VERB_RENAME && actor->inode->ia_type != IA_IFDIR) {
+        actor_end (actor);
+    } else if (two && !actor->second) {
+        actor->parent = actor->node;
+        actor->parent_inode = inode_ref (actor->inode);
+        actor_set_out (actor, line->word, true);
+        actor_find (actor);
+    } else {
+        actor_do (actor);
+    }
+}
+
+void
+actor_start (struct actor *actor, const struct line *line)
+{
+    g_autoptr (GString) text = g_string_new (NULL);
+
+    line_print (line, text);
+    drive_log (actor->drive, "%s", text->str);
+    actor->line = line;
+    actor->events = 0;
+    actor->stage = STAGE_DO;
+    if (takes_path (line->verb)) {
+        actor_set_out (actor, line->path, false);
+        actor_find (actor);
+    } else {
+        actor_do (actor);
+    }
+}
+
+/* Its answer is there. */
+static void
+actor_go_on (struct actor *actor)
+{
+    actor->answered = false;
+    if (actor->stage == STAGE_MORE) {
+        actor_more (actor);
+    } else if (actor->seen->ret < 0 || actor->seen->found < 0) {
+        actor_end (actor);
+    } else {
+        actor->at++;
+        actor_find (actor);
+    }
+}
+
+/* All whose answers came go on, as long as there are any. */
+static void
+drive_settle (struct drive *drive)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
+            if (!drive->actors[i].answered)
+                continue;
+            any = true;
+            actor_go_on (&drive->actors[i]);
+        }
+    }
+}
+
+/* --- the schedule --------------------------------------------------------------------------- */
+
+/* What is best so far. */
+struct choice {
+    enum { CHOOSE_NOTHING, CHOOSE_START, CHOOSE_RELEASE, CHOOSE_THREAD, CHOOSE_TIMER } what;
+    unsigned which;
+    uint64_t worth;
+};
+
+static void
+choose (struct choice *choice, int what, unsigned which, uint64_t worth)
+{
+    if (choice->what == CHOOSE_NOTHING || worth > choice->worth)
+        *choice = (struct choice){ what, which, worth };
+}
+
+/* The least of two, so that more begins than ends; of what storage answered in a narrow history the
+ * least of four, so that others are asked and answered meanwhile. */
+static uint64_t
+release_worth (const struct drive *drive, const struct held *held)
+{
+    const uint64_t a = drive_chance (drive, CHANCE_RELEASE, held->line, held->event);
+    const uint64_t b = drive_chance (drive, CHANCE_RELEASE_TOO, held->line, held->event);
+    const uint64_t c = drive_chance (drive, CHANCE_RELEASE_LATE, held->line, held->event);
+
+    if (held->answer && held->gate->is_storage && history_is_narrow (drive->history->seed))
+        return MIN (MIN (a, b), MIN (c, c << 32 | c >> 32));
+    return MIN (a, b);
+}
+
+/* Timers are called seldom while there is something else: what they do is mostly meant for when
+ * nothing happens. */
+static struct choice
+drive_choose (const struct drive *drive, const struct line *next, unsigned step)
+{
+    struct choice choice = { 0 };
+    const unsigned threads = scheduler_threads ();
+
+    if (next && !drive->actors[next->client].line)
+        choose (&choice, CHOOSE_START, 0, drive_chance (drive, CHANCE_START, next->number, 0));
+    for (guint i = 0; i < drive->held->len; i++)
+        choose (&choice, CHOOSE_RELEASE, i, release_worth (drive, drive->held->pdata[i]));
+    for (unsigned i = 0; i < threads; i++)
+        choose (&choice, CHOOSE_THREAD, i, drive_chance (drive, CHANCE_THREAD, i, step));
+    if (scheduler_timers ())
+        choose (&choice, CHOOSE_TIMER, 0, drive_chance (drive, CHANCE_TIMER, 0, step) >> 2);
+    return choice;
+}
+
+/* What is kept gets old, so that storage is asked again. */
+static void
+drive_begin_line (struct drive *drive, const struct line *next)
+{
+    if (history_is_narrow (drive->history->seed)
+        && drive_chance (drive, CHANCE_PASS, next->number, 0) % LONG_ONE_IN == 0) {
+        drive_log (drive, "  time passes");
+        scheduler_pass (LONG);
+    }
+    actor_start (&drive->actors[next->client], next);
+}
+
+static void
+drive_act (struct drive *drive, const struct choice *choice, const struct line *next)
+{
+    switch (choice->what) {
+    case CHOOSE_START: drive_begin_line (drive, next); break;
+    case CHOOSE_RELEASE: gate_release (drive, choice->which); break;
+    case CHOOSE_THREAD: scheduler_run (choice->which); break;
+    case CHOOSE_TIMER:
+        drive_log (drive, "  a timer is called");
+        scheduler_fire ();
+        break;
+    default: break;
+    }
+    drive_settle (drive);
+}
+
+static bool
+drive_is_idle (const struct drive *drive)
+{
+    for (unsigned i = 0; i <= CLIENTS_MAX; i++)
+        if (drive->actors[i].line)
+            return false;
+    return true;
+}
+
+static char *
+drive_stuck (const struct drive *drive)
+{
+    GString *out = g_string_new (NULL);
+
+    for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
+        const struct actor *actor = &drive->actors[i];
+        if (!actor->line)
+            continue;
+        g_autofree char *where = stack_describe (actor->root);
+        g_string_append_printf (
+            out, "line %u, client %u: no answer, and nothing is left to wait for\n%s",
+            actor->line->number, i + 1, where);
+    }
+    return g_string_free (out, FALSE);
+}
+
+/* Every line of the script. NULL, or what is wrong. */
+static char *
+drive_lines (struct drive *drive)
+{
+    const GPtrArray *lines = drive->history->lines;
+    guint begun = 0;
+
+    for (unsigned step = 0; begun < lines->len || drive->held->len || !drive_is_idle (drive);
+         step++) {
+        const struct line *next = begun < lines->len ? lines->pdata[begun] : NULL;
+        const struct choice choice = drive_choose (drive, next, step);
+
+        if (choice.what == CHOOSE_NOTHING)
+            return drive_stuck (drive);
+        begun += choice.what == CHOOSE_START;
+        drive_act (drive, &choice, next);
+    }
+    return NULL;
+}
+
+/* --- the end: everything is read back --------------------------------------------------------- */
+
+/* One more line, by an actor that nobody disturbs. Steps count here too, or a timer that is set
+ * again and again might win each time against the thread that the line waits for. */
+static char *
+drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
+{
+    const struct line line = { .number = 1000001 + (verb == VERB_LS),
+                               .client = actor->index,
+                               .verb = verb,
+                               .path = (char *) path,
+                               .fd = fd,
+                               .calm = true };
+
+    actor_start (actor, &line);
+    drive_settle (drive);
+    for (unsigned step = 0; actor->line; step++) {
+        const struct choice choice = drive_choose (drive, NULL, step);
+        if (choice.what == CHOOSE_NOTHING)
+            return drive_stuck (drive);
+        drive_act (drive, &choice, NULL);
+    }
+    return NULL;
+}
+
+static char *
+drive_close_all (struct drive *drive)
+{
+    char *wrong = NULL;
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        for (unsigned fd = 0; fd < CLIENT_FDS && !wrong; fd++)
+            if (drive->actors[i].files[fd].fd)
+                wrong = drive_line (drive, &drive->actors[i], VERB_CLOSE, NULL, fd);
+    for (unsigned n = 0; n < TIMERS_IN_THE_END && scheduler_step (); n++)
+        drive_settle (drive);
+    return wrong;
+}
+
+static const struct seen *
+last_seen (const struct drive *drive, enum fop op)
+{
+    for (guint i = drive->seens->len; i-- > 0;) {
+        const struct seen *seen = drive->seens->pdata[i];
+        if (seen->op == op && seen->client == CLIENTS_MAX)
+            return seen;
+    }
+    return NULL;
+}
+
+/* A file, directory or link: its line in the tree, and of a directory the paths below it to
+ * todo. */
+static char *
+drive_look (struct drive *drive, const char *path, char letter, GQueue *todo)
+{
+    struct actor *actor = &drive->actors[CLIENTS_MAX];
+    const enum verb verb = letter == 'd' ? VERB_LS : letter == 'l' ? VERB_READLINK : VERB_CAT;
+    const enum fop op = letter == 'd' ? FOP_readdir : letter == 'l' ? FOP_readlink : FOP_readv;
+    char *wrong = drive_line (drive, actor, verb, path, 0);
+    const struct seen *found = last_seen (drive, FOP_lookup), *what = last_seen (drive, op);
+
+    if (wrong)
+        return wrong;
+    if (strcmp (path, ".") != 0 && found)
+        tree_add (drive->tree, path, found->iatt.ia_type, found->iatt.ia_prot,
+                  letter == 'd' || !what ? NULL : what->data);
+    for (guint i = 0; letter == 'd' && what && what->names && i < what->names->len; i++) {
+        const char *name = what->names->pdata[i], *above = strcmp (path, ".") == 0 ? "" : path;
+        g_queue_push_tail (todo,
+                           g_strdup_printf ("%c%s%s%.*s", name[strlen (name) - 1], above,
+                                            *above ? "/" : "", (int) strlen (name) - 1, name));
+    }
+    return NULL;
+}
+
+static char *
+drive_look_at_all (struct drive *drive)
+{
+    GQueue todo = G_QUEUE_INIT;
+    char *wrong = NULL;
+
+    g_queue_push_tail (&todo, g_strdup ("d."));
+    while (!wrong && todo.length) {
+        g_autofree char *path = g_queue_pop_head (&todo);
+        wrong = drive_look (drive, path + 1, path[0], &todo);
+    }
+    g_queue_clear_full (&todo, g_free);
+    return wrong;
+}
+
+char *
+drive_run (struct drive *drive)
+{
+    char *wrong = drive_lines (drive);
+
+    drive->calm = true;
+    if (!wrong)
+        wrong = drive_close_all (drive);
+    if (!wrong)
+        wrong = drive_look_at_all (drive);
+    return wrong;
+}

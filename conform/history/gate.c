@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Gates: internal translators on every edge of the graph, and one above it, which hold calls and
+ * answers back until the history's schedule lets them go. The one above storage makes operations
+ * fail, too. */
+#include "conform/history/drive.h"
+#include "core/edge/stub.h"
+
+#include <errno.h>
+
+/* Kinds of chance. */
+enum {
+    CHANCE_HOLD = 100,
+    CHANCE_FAULT,
+    CHANCE_ERROR,
+    CHANCE_INTERRUPT,
+};
+
+#define HOLD_ONE_IN 3
+/* Of narrow histories: what storage answers, what it is asked, and all else. */
+#define HOLD_ANSWERS_ONE_IN 2
+#define HOLD_CALLS_ONE_IN 4
+#define HOLD_OTHERS_ONE_IN 10
+#define INTERRUPT_ONE_IN 40
+
+/* The client whose request it is, or NULL. */
+static struct actor *
+actor_of (const struct gate *gate, const call_frame_t *frame)
+{
+    return frame->root->frames[0].this == &gate->drive->xlator ? frame->root->top : NULL;
+}
+
+/* --- holding back --------------------------------------------------------------------------- */
+
+/* A place in the history for what comes by: a line and a count. */
+static struct held
+gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
+{
+    struct actor *actor = actor_of (gate, frame);
+
+    return (struct held){ .line = actor ? actor->line->number : 0,
+                          .event = actor ? actor->events++ : gate->own_events++,
+                          .answer = answer,
+                          .gate = gate,
+                          .actor = actor };
+}
+
+/* Of narrow histories, in which one thing is to be on its way for long: not what leads there. */
+static unsigned
+narrow_one_in (const struct gate *gate, const struct held *event)
+{
+    const struct actor *actor = event->actor;
+    const bool leads = actor && actor->stage == STAGE_FIND && actor->line->verb != VERB_STAT;
+
+    if (!gate->is_storage || leads)
+        return HOLD_OTHERS_ONE_IN;
+    return event->answer ? HOLD_ANSWERS_ONE_IN : HOLD_CALLS_ONE_IN;
+}
+
+static bool
+gate_holds (const struct gate *gate, const struct held *event)
+{
+    unsigned one_in = HOLD_ONE_IN;
+
+    if (gate->drive->calm || (event->actor && event->actor->line->calm))
+        return false;
+    if (history_is_narrow (gate->drive->history->seed))
+        one_in = narrow_one_in (gate, event);
+    return drive_chance (gate->drive, CHANCE_HOLD, event->line, event->event) % one_in == 0;
+}
+
+static void
+held_log (const struct held *held, const char *what)
+{
+    drive_log (held->gate->drive, "  %s the %s line %u %s '%s'", what,
+               held->answer ? "answer to" : "call of", held->line, held->answer ? "from" : "to",
+               held->gate->name);
+}
+
+static void
+gate_keep (struct gate *gate, const struct held *event, void *stub)
+{
+    struct held *held = g_memdup2 (event, sizeof *event);
+
+    held->stub = stub;
+    g_ptr_array_add (gate->drive->held, held);
+    held_log (held, "holds");
+}
+
+/* The client loses patience, and what comes back after that may be EINTR. */
+static void
+held_interrupt (const struct held *held)
+{
+    struct drive *drive = held->gate->drive;
+
+    if (!held->actor
+        || drive_chance (drive, CHANCE_INTERRUPT, held->line, held->event) % INTERRUPT_ONE_IN)
+        return;
+    drive_log (drive, "  interrupts line %u", held->line);
+    held->actor->seen->interrupted = true;
+    stack_interrupt (held->actor->root);
+}
+
+void
+gate_release (struct drive *drive, unsigned i)
+{
+    g_autofree struct held *held = g_ptr_array_steal_index (drive->held, i);
+    struct gate *gate = (struct gate *) held->gate;
+
+    held_log (held, "lets go");
+    held_interrupt (held);
+    if (held->answer) {
+        answer_resume (held->stub);
+    } else {
+        gate->released = call_stub_frame (held->stub);
+        call_resume (held->stub);
+    }
+}
+
+/* --- failing -------------------------------------------------------------------------------- */
+
+/* The errno that storage fails with this time, or 0. Only what a client asked for fails, for who
+ * would be told of the rest? And the writes of a translator that has answered those of clients: it
+ * has to tell them. */
+static int
+gate_fault (const struct gate *gate, const struct held *event, enum fop op)
+{
+    static const int errors[] = { EIO, ENOSPC, EDQUOT };
+    const struct drive *drive = gate->drive;
+
+    const bool late = !event->actor && op == FOP_writev && drive->answers_early;
+
+    if (!gate->is_storage || !(event->actor || late) || drive->calm
+        || drive_chance (drive, CHANCE_FAULT, event->line, event->event) % 1000
+               >= drive->history->faults)
+        return 0;
+    return errors[drive_chance (drive, CHANCE_ERROR, event->line, event->event)
+                  % G_N_ELEMENTS (errors)];
+}
+
+static void
+fault_log (const struct held *event, int op_errno)
+{
+    if (event->actor)
+        event->actor->seen->fault = true;
+    drive_log (event->gate->drive, "  '%s' fails line %u %s: %s", event->gate->name, event->line,
+               event->answer ? "after it was done" : "before it is done", g_strerror (op_errno));
+}
+
+/* --- what comes by -------------------------------------------------------------------------- */
+
+static struct gate *
+gate_of (xlator_t *this)
+{
+    return this->private;
+}
+
+static void
+gate_every (const struct call *call)
+{
+    struct gate *gate = gate_of (call->this);
+    const bool released = gate->released == call->frame;
+    const struct held event = released ? (struct held){ 0 } : gate_event (gate, call->frame, false);
+    const int fault = released ? 0 : gate_fault (gate, &event, call->op);
+    struct call_stub *stub;
+
+    if (released) {
+        gate->released = NULL;
+    } else if (fault) {
+        fault_log (&event, fault);
+        if (!event.actor)
+            drive_late (gate->drive, call);
+        call_fail (call, fault);
+        return;
+    } else if (gate_holds (gate, &event) && (stub = call_keep (call))) {
+        gate_keep (gate, &event, stub);
+        return;
+    }
+    call_wind (call, FIRST_CHILD (call->this), NULL);
+}
+
+static void
+gate_every_cbk (const struct answer *answer)
+{
+    struct gate *gate = gate_of (answer->this);
+    const struct held event = gate_event (gate, answer->frame, true);
+    const int fault = answer->op_ret < 0 || !event.actor ? 0
+                                                         : gate_fault (gate, &event, answer->op);
+    struct answer_stub *stub;
+
+    if (fault) {
+        fault_log (&event, fault);
+        answer_fail (answer, fault);
+        return;
+    }
+    if (gate_holds (gate, &event) && (stub = answer_keep (answer))) {
+        gate_keep (gate, &event, stub);
+        return;
+    }
+    answer_pass (answer);
+}
+
+/* --- in the graph --------------------------------------------------------------------------- */
+
+static const struct xlator_api gate_api = {
+    .abi = XLATOR_ABI,
+    .type = "conform/gate",
+    .about = "holds calls and answers back",
+    .children = { .min = 1, .max = 1 },
+    .every = gate_every,
+    .every_cbk = gate_every_cbk,
+};
+
+/* Between a parent and a child, which the parent's list names. */
+static struct gate *
+gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
+{
+    struct gate *gate = g_new0 (struct gate, 1);
+    xlator_t *below = place->xlator;
+
+    gate->drive = drive;
+    gate->name = below->name;
+    gate->is_storage = !below->children;
+    gate->xlator = xlator_init (below->name, &gate_api, below->graph, gate);
+    gate->xlator.children = g_new0 (xlator_list_t, 1);
+    gate->xlator.children->xlator = below;
+    gate->xlator.parents = g_new0 (xlator_list_t, 1);
+    gate->xlator.parents->xlator = parent;
+    place->xlator = &gate->xlator;
+    g_ptr_array_add (drive->gates, gate);
+    return gate;
+}
+
+/* The graph makes routes from the last translator to the first, so each gate comes before what is
+ * below it. */
+void
+gates_insert (struct drive *drive)
+{
+    GPtrArray *xlators = drive->graph->xlators;
+
+    drive->child.xlator = drive->graph->top;
+    drive->xlator.children = &drive->child;
+    for (guint i = xlators->len; i-- > 0;) {
+        xlator_t *xl = xlators->pdata[i];
+        for (xlator_list_t *child = xl->children; child; child = child->next)
+            g_ptr_array_insert (xlators, i + 1, &gate_insert (drive, child, xl)->xlator);
+        xl->wants_above |= WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES;
+    }
+    g_ptr_array_insert (xlators, 0, &gate_insert (drive, &drive->child, &drive->xlator)->xlator);
+}
+
+void
+gates_remove (struct drive *drive)
+{
+    for (guint i = 0; i < drive->gates->len; i++) {
+        struct gate *gate = drive->gates->pdata[i];
+
+        g_ptr_array_remove (drive->graph->xlators, &gate->xlator);
+        for (xlator_list_t *child = gate->xlator.parents->xlator->children; child;
+             child = child->next)
+            if (child->xlator == &gate->xlator)
+                child->xlator = FIRST_CHILD (&gate->xlator);
+        g_free (gate->xlator.children);
+        g_free (gate->xlator.parents);
+        g_free (gate);
+    }
+    g_ptr_array_set_size (drive->gates, 0);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Histories as a part of `windlass conform`: so many of them, from a seed; the first that fails is
+ * shrunk and told. */
+#include "conform/history/history.h"
+#include "core/time/random.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHRINK_RUNS 2000
+
+/* The log without its first line, which only counts. */
+static void
+tell_log (GString *out, const char *log)
+{
+    const char *start = strchr (log, '\n');
+
+    g_string_append (out, "\nwhat happened:\n");
+    g_string_append (out, start ? start + 1 : "");
+}
+
+/* Where the short history is kept for whoever wants to run it again; g_free it. */
+static char *
+save (const struct conform_options *options, const struct history *history, const char *text)
+{
+    g_autofree char *name = g_strdup_printf ("windlass-history-%" G_GUINT64_FORMAT ".txt",
+                                             history->seed);
+    char *path = g_build_filename (options->directory, name, NULL);
+
+    if (g_file_set_contents (path, text, -1, NULL))
+        return path;
+    g_free (path);
+    return NULL;
+}
+
+static void
+tell (const struct conform_options *options, struct conform_report *report, const char *name,
+      const struct history *history, const struct verdict *verdict)
+{
+    GString *out = g_string_new (NULL);
+    g_autofree char *text = history_text (history), *path = save (options, history, text);
+    g_autofree char *word = path ? g_shell_quote (path) : NULL;
+    g_autofree char *more = word ? g_strdup_printf ("--history %s", word) : NULL;
+    g_autofree char *command = conform_repeat (options, "history", more);
+
+    g_string_append_printf (out, "%s\n\nthe history, as short as it would go:\n%s", verdict->text,
+                            text);
+    tell_log (out, verdict->log);
+    conform_fail (report, name, command, out->str);
+    g_string_free (out, TRUE);
+}
+
+/* With a sum of all that happened, which is the same whenever the same history is run. */
+static void
+tell_passed (struct conform_report *report, const char *name, const struct verdict *verdict)
+{
+    g_autofree char *sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, verdict->log, -1);
+    g_autofree char *text = g_strdup_printf ("%s: %u operations, %.12s", name, verdict->seen, sum);
+
+    conform_pass (report, text);
+}
+
+/* 1: it failed, and was told. */
+static int
+run_one (const struct conform_options *options, struct conform_report *report, const char *name,
+         const struct history *history, bool shrink)
+{
+    struct verdict verdict = { 0 };
+    struct history *shortest;
+    int r = history_run (options, history, &verdict);
+
+    if (r < 0)
+        return r;
+    if (!verdict.failed) {
+        if (verdict.by_design)
+            conform_by_design (report, name, verdict.by_design);
+        else
+            tell_passed (report, name, &verdict);
+        verdict_clear (&verdict);
+        return 0;
+    }
+    shortest = shrink ? history_shrink (options, history, SHRINK_RUNS) : history_copy (history);
+    verdict_clear (&verdict);
+    r = history_run (options, shortest, &verdict);
+    if (r == 0)
+        tell (options, report, name, shortest, &verdict);
+    verdict_clear (&verdict);
+    history_free (shortest);
+    return r < 0 ? r : 1;
+}
+
+static int
+run_file (const struct conform_options *options, struct conform_report *report)
+{
+    g_autofree char *error = NULL;
+    struct history *history = history_read (options->history, &error);
+    int r;
+
+    if (!history) {
+        fprintf (stderr, "windlass conform: %s\n", error);
+        return -1;
+    }
+    r = run_one (options, report, "history", history, false);
+    history_free (history);
+    return MIN (r, 0);
+}
+
+static int
+run_seed (const struct conform_options *options, struct conform_report *report, uint64_t seed,
+          const struct history_abilities *abilities)
+{
+    g_autofree char *name = g_strdup_printf ("history/%" G_GUINT64_FORMAT, seed);
+    struct history *history = history_make (seed, options->clients, options->steps, options->faults,
+                                            abilities);
+    const int r = run_one (options, report, name, history, true);
+
+    history_free (history);
+    return r;
+}
+
+static int
+run_seeds (const struct conform_options *options, struct conform_report *report)
+{
+    struct history_abilities abilities;
+    int r = history_probe (options, &abilities);
+
+    g_autofree char *group = g_strdup_printf ("histories from seed %" G_GUINT64_FORMAT,
+                                              options->seed);
+    conform_group (report, group);
+    for (unsigned i = 0; i < options->histories && r == 0; i++)
+        r = run_seed (options, report, options->seed + i, &abilities);
+    conform_group_end (report);
+    return MIN (r, 0);
+}
+
+/* Each has a scratch directory below one that has a keeper: a keeper for each would cost as much as
+ * the history. */
+int
+conform_histories (const struct conform_options *options, struct conform_report *report)
+{
+    struct conform_options kept = *options;
+    g_autofree char *scratch = NULL;
+    struct conform_keeper *keeper;
+    int r;
+
+    if (options->list)
+        printf ("history\n");
+    if (options->list || !conform_wanted (options, "history")
+        || (!options->history && options->histories == 0))
+        return 0;
+    scratch = conform_scratch (options);
+    if (!scratch)
+        return -EIO;
+    keeper = conform_keeper_start (scratch);
+    kept.scratch = scratch;
+    r = options->history ? run_file (&kept, report) : run_seeds (&kept, report);
+    conform_scratch_remove (scratch);
+    conform_keeper_end (keeper);
+    return r;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A translator that answers writes before they are done (TOUCHES_ANSWERS) may have one fail that a
+ * client believes in. Then the model may have it or not; but whoever wrote has to be told, as
+ * fsync(2) says: by the next fsync of the description that it came by. A flush may tell instead,
+ * and so may the fsync of another that wrote, or asks first.
+ */
+#include "conform/history/drive.h"
+
+#include <fcntl.h>
+
+/* The open that a description comes from, or NULL. */
+static const struct seen *
+open_of (const struct drive *drive, int fd)
+{
+    for (guint i = 0; i < drive->seens->len; i++) {
+        const struct seen *seen = drive->seens->pdata[i];
+        if (seen->fd == fd && seen->responded != G_MAXUINT && seen->ret >= 0
+            && (seen->op == FOP_open || seen->op == FOP_create))
+            return seen;
+    }
+    return NULL;
+}
+
+static int
+node_of (const struct drive *drive, int fd)
+{
+    const struct seen *open = open_of (drive, fd);
+
+    return !open ? -1 : open->op == FOP_create ? open->found : open->node;
+}
+
+static bool
+is_part (const struct drive *drive, const struct seen *seen, int node, const struct call *call)
+{
+    const struct seen *open = seen->op == FOP_writev ? open_of (drive, seen->fd) : NULL;
+
+    if (!open || node_of (drive, seen->fd) != node
+        || (seen->responded != G_MAXUINT && seen->ret <= 0))
+        return false;
+    if (call->fd->flags & O_APPEND || open->flags & O_APPEND)
+        return call->fd->flags & open->flags & O_APPEND;
+    return seen->offset < call->offset + (off_t) call->size
+        && call->offset < seen->offset + (off_t) seen->size;
+}
+
+void
+drive_late (struct drive *drive, const struct call *call)
+{
+    const struct late late = { .node = drive_number (drive, &call->fd->inode->gfid),
+                               .time = drive->clock++ };
+
+    g_array_append_val (drive->lates, late);
+    for (guint i = 0; i < drive->seens->len; i++) {
+        struct seen *seen = drive->seens->pdata[i];
+        if (is_part (drive, seen, late.node, call))
+            seen->late_fault = true;
+    }
+}
+
+static bool
+asks (const struct seen *seen)
+{
+    return seen->op == FOP_fsync || seen->op == FOP_flush;
+}
+
+/* When the description was asked about last before that time and answered with an error, or 0.
+ * begun: when it asked, else when it was answered. */
+static unsigned
+told_before (const struct drive *drive, const struct seen *seen, bool begun)
+{
+    unsigned last = 0;
+
+    for (guint i = 0; i < drive->seens->len; i++) {
+        const struct seen *other = drive->seens->pdata[i];
+        if (asks (other) && other->fd == seen->fd && other->ret < 0
+            && other->responded < seen->responded)
+            last = MAX (last, begun ? other->invoked : other->responded);
+    }
+    return last;
+}
+
+/* An error of another's operation that was under way may have come with it. */
+void
+drive_late_answer (struct drive *drive, struct seen *seen)
+{
+    const int node = asks (seen) && seen->ret < 0 ? node_of (drive, seen->fd) : -1;
+
+    for (guint i = 0; node >= 0 && i < drive->lates->len; i++) {
+        const struct late *late = &g_array_index (drive->lates, struct late, i);
+        if (late->node == node && late->time > told_before (drive, seen, true))
+            seen->late_fault = true;
+    }
+}
+
+/* Had the description a write answered by then, and none of its flushes that may have told? */
+static bool
+has_to_know (const struct drive *drive, const struct seen *fsync, const struct late *late)
+{
+    bool wrote = false;
+
+    for (guint i = 0; i < drive->seens->len; i++) {
+        const struct seen *seen = drive->seens->pdata[i];
+        if (seen->fd != fsync->fd || seen->invoked > fsync->responded)
+            continue;
+        if (seen->op == FOP_flush)
+            return false;
+        wrote |= seen->op == FOP_writev && seen->ret > 0 && seen->responded < late->time;
+    }
+    return wrote;
+}
+
+char *
+drive_late_check (const struct drive *drive)
+{
+    for (guint i = 0; i < drive->seens->len; i++) {
+        const struct seen *seen = drive->seens->pdata[i];
+        const int node = seen->op == FOP_fsync && seen->ret >= 0 && seen->responded != G_MAXUINT
+                           ? node_of (drive, seen->fd)
+                           : -1;
+
+        for (guint j = 0; node >= 0 && j < drive->lates->len; j++) {
+            const struct late *late = &g_array_index (drive->lates, struct late, j);
+            if (late->node == node && late->time < seen->invoked
+                && late->time > told_before (drive, seen, false) && has_to_know (drive, seen, late))
+                return g_strdup_printf ("line %u, client %u: fsync succeeds, but a write that was "
+                                        "answered had failed before, and this "
+                                        "description was never told\n",
+                                        seen->line, seen->client + 1);
+        }
+    }
+    return NULL;
+}

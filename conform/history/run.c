@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One history: a graph over a fresh directory, under a scheduler, in a process of its own, since
+ * what is tried may crash or hang. */
+#include "conform/history/drive.h"
+#include "core/base/log.h"
+#include "core/time/scheduler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define PATIENCE 60      /* seconds for one history */
+#define INODE_LIMIT 4    /* so that translators are told to forget */
+#define STDERR_MAX 4000  /* bytes of what was said meanwhile */
+
+/* How the child ends. */
+enum {
+    CHILD_PASSED = 0,
+    CHILD_FAILED = 1,
+    CHILD_UNABLE = 2, /* the graph can't be started */
+};
+
+/* --- the graph ------------------------------------------------------------------------------ */
+
+/* Each storage over a directory of its own. How many there are. */
+static unsigned
+replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *settings)
+{
+    unsigned storages = 0;
+
+    for (guint i = 0; i < volfile->volumes->len; i++) {
+        const struct volfile_volume *volume = volfile->volumes->pdata[i];
+
+        if (g_strcmp0 (volume->type, "storage/posix") != 0)
+            continue;
+        g_autofree char *back = g_strdup_printf ("%s/back-%u", scratch, storages++);
+        g_ptr_array_add (settings, g_strdup_printf ("%s.directory=%s", volume->name, back));
+        mkdir (back, 0755);
+    }
+    return storages;
+}
+
+/* Ours come first: the first of two settings counts. NULL after a message. */
+static struct graph *
+load (const struct conform_options *options, const char *scratch, unsigned *ret_storages)
+{
+    g_autofree char *error = NULL;
+    struct volfile *volfile = volfile_read (options->volfile, &error);
+    g_autoptr (GPtrArray) settings = g_ptr_array_new_with_free_func (g_free);
+    struct graph *graph;
+
+    if (!volfile) {
+        fprintf (stderr, "windlass conform: %s\n", error);
+        return NULL;
+    }
+    *ret_storages = replace_storage (volfile, scratch, settings);
+    for (const char *const *option = options->options; option && *option; option++)
+        g_ptr_array_add (settings, g_strdup (*option));
+    g_ptr_array_add (settings, NULL);
+    graph = graph_load (volfile,
+                        &(struct graph_settings){ .volume_name = options->volume_name,
+                                                  .options = (const char *const *) settings->pdata,
+                                                  .xlator_dirs = options->xlator_dirs,
+                                                  .inode_limit = INODE_LIMIT });
+    if (!volfile_has_errors (volfile))
+        return graph;
+    volfile_print_problems (volfile);
+    graph_free (graph);
+    return NULL;
+}
+
+/* --- in the child --------------------------------------------------------------------------- */
+
+static const struct xlator_api client_api = {
+    .abi = XLATOR_ABI,
+    .type = "conform/client",
+    .about = "clients of a history",
+    .every_cbk = drive_answered,
+};
+
+static void
+drive_begin (struct drive *drive, const struct history *history, struct graph *graph)
+{
+    *drive = (struct drive){ .history = history, .graph = graph, .files = 1 };
+    drive->xlator = xlator_init ("client", &client_api, graph, NULL);
+    drive->gates = g_ptr_array_new ();
+    drive->held = g_ptr_array_new ();
+    drive->lates = g_array_new (FALSE, FALSE, sizeof (struct late));
+    drive->answers_early = graph_touches (graph) & TOUCHES_ANSWERS;
+    drive->seens = g_ptr_array_new_with_free_func ((GDestroyNotify) seen_free);
+    drive->numbers = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
+    g_hash_table_insert (drive->numbers, g_memdup2 (&gfid_root, sizeof gfid_root),
+                         GINT_TO_POINTER (1));
+    drive->log = g_string_new (NULL);
+    drive->tree = g_string_new (NULL);
+    drive->size_max = 2 * FILE_SIZE_MAX;
+    for (guint i = 0; i < history->lines->len; i++) { /* appended, all of them */
+        const struct line *line = history->lines->pdata[i];
+        drive->size_max += line->verb == VERB_WRITE ? line->size : 0;
+    }
+    for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
+        drive->actors[i].drive = drive;
+        drive->actors[i].index = i;
+    }
+}
+
+static void
+drive_clear (struct drive *drive)
+{
+    g_ptr_array_unref (drive->gates);
+    g_ptr_array_unref (drive->held);
+    g_ptr_array_unref (drive->seens);
+    g_array_unref (drive->lates);
+    g_hash_table_destroy (drive->numbers);
+    g_string_free (drive->log, TRUE);
+    g_string_free (drive->tree, TRUE);
+}
+
+/* The first line of one that isn't the other's. */
+static char *
+tree_difference (const char *tree, const char *disk)
+{
+    g_auto (GStrv) ours = g_strsplit (tree, "\n", -1), theirs = g_strsplit (disk, "\n", -1);
+    unsigned i = 0;
+
+    while (ours[i] && theirs[i] && strcmp (ours[i], theirs[i]) == 0)
+        i++;
+    if (!ours[i] && !theirs[i])
+        return NULL;
+    return g_strdup_printf ("through the graph everything is as it should be; in the directory "
+                            "itself it is not\nread: %s\nthere: %s\n",
+                            ours[i] ? ours[i] : "nothing", theirs[i] ? theirs[i] : "nothing");
+}
+
+/* Can what is in the directory be compared with what is read? */
+static bool
+is_plain (const struct graph *graph, unsigned storages)
+{
+    return storages == 1
+        && !(graph_touches (graph) & (TOUCHES_DATA | TOUCHES_NAMES | TOUCHES_METADATA));
+}
+
+/* What is wrong, or NULL. What the log, a FILE of the parent's, gets is the same for the same
+ * history. */
+static char *
+drive_judge (struct drive *drive, FILE *log)
+{
+    char *stuck = drive_run (drive), *wrong = check_order (drive->seens);
+
+    fprintf (log, "%u\n%s", drive->seens->len, drive->log->str);
+    if (!wrong && !stuck)
+        return drive_late_check (drive);
+    if (!wrong)
+        return stuck;
+    g_free (stuck);
+    return wrong;
+}
+
+static int
+child_run (const struct conform_options *options, const struct history *history,
+           const char *scratch, FILE *log, FILE *text)
+{
+    unsigned storages = 0;
+    struct graph *graph;
+    struct drive drive;
+    g_autofree char *wrong = NULL, *back = g_build_filename (scratch, "back-0", NULL);
+
+    scheduler_begin (history->seed);
+    graph = load (options, scratch, &storages);
+    if (!graph)
+        return CHILD_UNABLE;
+    drive_begin (&drive, history, graph);
+    gates_insert (&drive);
+    if (graph_activate (graph) < 0)
+        return CHILD_UNABLE;
+    wrong = drive_judge (&drive, log);
+    if (wrong) { /* what is held, is held: there is no orderly end */
+        fprintf (text, "%s", wrong);
+        return CHILD_FAILED;
+    }
+    const bool plain = is_plain (graph, storages);
+    graph_deactivate (graph);
+    gates_remove (&drive);
+    graph_free (graph);
+    scheduler_end ();
+    g_autofree char *disk = plain ? disk_tree (back) : g_strdup (drive.tree->str);
+    wrong = tree_difference (drive.tree->str, disk);
+    drive_clear (&drive);
+    fprintf (text, "%s", wrong ? wrong : "");
+    return wrong ? CHILD_FAILED : CHILD_PASSED;
+}
+
+/* --- in the parent -------------------------------------------------------------------------- */
+
+/* A file without a name, for what the child has to say. */
+static FILE *
+paper (void)
+{
+    const int fd = memfd_create ("windlass-conform", MFD_CLOEXEC);
+
+    return fd < 0 ? NULL : fdopen (fd, "w+");
+}
+
+/* All of it; g_free it. */
+static char *
+paper_read (FILE *paper)
+{
+    GString *text = g_string_new (NULL);
+    char part[4096];
+    ssize_t n;
+
+    for (off_t at = 0; (n = pread (fileno (paper), part, sizeof part, at)) > 0; at += n)
+        g_string_append_len (text, part, n);
+    fclose (paper);
+    return g_string_free (text, FALSE);
+}
+
+struct papers {
+    FILE *log, *text, *said;
+};
+
+static void G_GNUC_NORETURN
+child (const struct conform_options *options, const struct history *history, const char *scratch,
+       const struct papers *papers)
+{
+    int status;
+
+    dup2 (fileno (papers->said), STDERR_FILENO);
+    dup2 (fileno (papers->said), STDOUT_FILENO);
+    log_open ("-");
+    alarm (PATIENCE);
+    status = child_run (options, history, scratch, papers->log, papers->text);
+    fflush (papers->log);
+    fflush (papers->text);
+    fflush (stderr);
+    _exit (status);
+}
+
+static char *
+how_it_died (int status, const char *said)
+{
+    g_autofree char *how = WIFSIGNALED (status) && WTERMSIG (status) == SIGALRM
+                             ? g_strdup_printf ("it hung for %d s", PATIENCE)
+                         : WIFSIGNALED (status)
+                             ? g_strdup_printf ("it was killed by %s",
+                                                strsignal (WTERMSIG (status)))
+                             : g_strdup_printf ("it ended with status %d", WEXITSTATUS (status));
+    const size_t n = strlen (said);
+
+    return g_strdup_printf ("%s\n%s", how, n > STDERR_MAX ? said + n - STDERR_MAX : said);
+}
+
+static int
+parent (pid_t pid, const struct papers *papers, struct verdict *ret_verdict)
+{
+    struct verdict verdict = { 0 };
+    int status = 0;
+
+    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    g_autofree char *said = paper_read (papers->said);
+    verdict.log = paper_read (papers->log);
+    verdict.text = paper_read (papers->text);
+    verdict.seen = strtoul (verdict.log, NULL, 10);
+    verdict.failed = !WIFEXITED (status) || WEXITSTATUS (status) != CHILD_PASSED;
+    if (WIFEXITED (status) && WEXITSTATUS (status) == CHILD_UNABLE) {
+        fprintf (stderr, "%s", said);
+        verdict_clear (&verdict);
+        return -EINVAL;
+    }
+    if (verdict.failed && !*verdict.text) {
+        g_free (verdict.text);
+        verdict.text = how_it_died (status, said);
+    }
+    *ret_verdict = verdict;
+    return 0;
+}
+
+void
+verdict_clear (struct verdict *verdict)
+{
+    g_free (verdict->text);
+    g_free (verdict->log);
+    *verdict = (struct verdict){ 0 };
+}
+
+/* A history ends at what is wrong: one line of it that the author allows is enough. */
+static void
+verdict_allow (const struct conform_options *options, struct verdict *verdict)
+{
+    g_free (conform_without_allowed (options, "history", verdict->text, &verdict->by_design));
+    verdict->failed = !verdict->by_design;
+}
+
+int
+history_run (const struct conform_options *options, const struct history *history,
+             struct verdict *ret_verdict)
+{
+    const struct papers papers = { paper (), paper (), paper () };
+    g_autofree char *scratch = conform_scratch (options);
+    const pid_t self = getpid ();
+    pid_t pid;
+    int r;
+
+    if (!scratch || !papers.log || !papers.text || !papers.said)
+        return -EIO;
+    fflush (NULL);
+    pid = fork ();
+    if (pid == 0) {
+        conform_die_with (self);
+        child (options, history, scratch, &papers);
+    }
+    r = pid < 0 ? -errno : parent (pid, &papers, ret_verdict);
+    conform_scratch_remove (scratch);
+    if (r == 0 && ret_verdict->failed)
+        verdict_allow (options, ret_verdict);
+    return r;
+}
+
+/* --- what the file system can do -------------------------------------------------------------- */
+
+static void
+probe (const char *one, const char *other, int fd, int to, struct history_abilities *ret)
+{
+    *ret = (struct history_abilities){
+        .fallocate = fallocate (fd, 0, 0, 4096) == 0,
+        .discard = fallocate (fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) == 0,
+        .zerofill = fallocate (fd, FALLOC_FL_ZERO_RANGE, 0, 4096) == 0,
+        .xattrs = fsetxattr (fd, "user.x", "1", 1, 0) == 0,
+        .copy = copy_file_range (fd, &(off_t){ 0 }, to, &(off_t){ 0 }, 4096, 0) == 4096,
+        .exchange = renameat2 (AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0,
+    };
+}
+
+int
+history_probe (const struct conform_options *options, struct history_abilities *ret_abilities)
+{
+    g_autofree char *scratch = conform_scratch (options);
+    g_autofree char *one = scratch ? g_build_filename (scratch, "one", NULL) : NULL;
+    g_autofree char *other = scratch ? g_build_filename (scratch, "other", NULL) : NULL;
+    int fd, to;
+
+    if (!scratch)
+        return -EIO;
+    fd = open (one, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    to = open (other, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    probe (one, other, fd, to, ret_abilities);
+    close (fd);
+    close (to);
+    conform_scratch_remove (scratch);
+    return 0;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Histories as text: one line for each that a client does, in the order in which they begin.
+ *
+ *   seed 42
+ *   clients 2
+ *   1 c1 create f0 a rw 0644
+ *   2 c2 write f1 4096 20 calm
+ *
+ * The first number is the line's own. `calm`: nothing holds it back.
+ */
+#include "conform/history/history.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+/* What a verb takes, in order: p path, w word, f file, g other file, o offset, q other offset, s
+ * size, F flags, m mode. */
+static const struct {
+    const char *name, *takes;
+} verbs[VERB_MAX] = {
+    [VERB_CREATE] = { "create", "fpFm" },
+    [VERB_OPEN] = { "open", "fpF" },
+    [VERB_CLOSE] = { "close", "f" },
+    [VERB_READ] = { "read", "fos" },
+    [VERB_WRITE] = { "write", "fos" },
+    [VERB_CAT] = { "cat", "p" },
+    [VERB_STAT] = { "stat", "p" },
+    [VERB_FSTAT] = { "fstat", "f" },
+    [VERB_TRUNCATE] = { "truncate", "po" },
+    [VERB_FTRUNCATE] = { "ftruncate", "fo" },
+    [VERB_FALLOCATE] = { "fallocate", "fosF" },
+    [VERB_DISCARD] = { "discard", "fos" },
+    [VERB_ZEROFILL] = { "zerofill", "fos" },
+    [VERB_COPY] = { "copy", "fogqs" },
+    [VERB_FLUSH] = { "flush", "f" },
+    [VERB_FSYNC] = { "fsync", "f" },
+    [VERB_CHMOD] = { "chmod", "pm" },
+    [VERB_UTIME] = { "utime", "po" },
+    [VERB_MKDIR] = { "mkdir", "pm" },
+    [VERB_RMDIR] = { "rmdir", "p" },
+    [VERB_UNLINK] = { "unlink", "p" },
+    [VERB_RENAME] = { "rename", "pwF" },
+    [VERB_LINK] = { "link", "pw" },
+    [VERB_SYMLINK] = { "symlink", "pw" },
+    [VERB_READLINK] = { "readlink", "p" },
+    [VERB_LS] = { "ls", "p" },
+    [VERB_SETXATTR] = { "setxattr", "pwF" },
+    [VERB_GETXATTR] = { "getxattr", "pw" },
+    [VERB_REMOVEXATTR] = { "removexattr", "pw" },
+};
+
+/* Joined by +; every verb has its own, and none is "-". */
+static const struct flag {
+    enum verb verb;
+    const char *name;
+    uint32_t bits;
+} flags[] = {
+    { VERB_OPEN, "rw", O_RDWR },
+    { VERB_OPEN, "wo", O_WRONLY },
+    { VERB_OPEN, "ro", O_RDONLY },
+    { VERB_OPEN, "append", O_APPEND },
+    { VERB_OPEN, "trunc", O_TRUNC },
+    { VERB_OPEN, "excl", O_EXCL },
+    { VERB_RENAME, "noreplace", RENAME_NOREPLACE },
+    { VERB_RENAME, "exchange", RENAME_EXCHANGE },
+    { VERB_FALLOCATE, "keep-size", FALLOC_FL_KEEP_SIZE },
+    { VERB_SETXATTR, "create", XATTR_CREATE },
+    { VERB_SETXATTR, "replace", XATTR_REPLACE },
+};
+
+static enum verb
+flags_of (enum verb verb)
+{
+    return verb == VERB_CREATE ? VERB_OPEN : verb;
+}
+
+/* --- lines and histories -------------------------------------------------------------------- */
+
+static void
+line_free (void *data)
+{
+    struct line *line = data;
+
+    g_free (line->path);
+    g_free (line->word);
+    g_free (line);
+}
+
+static struct history *
+history_new (uint64_t seed, unsigned clients)
+{
+    struct history *history = g_new0 (struct history, 1);
+
+    history->seed = seed;
+    history->clients = clients;
+    history->lines = g_ptr_array_new_with_free_func (line_free);
+    return history;
+}
+
+struct history *
+history_copy (const struct history *history)
+{
+    struct history *copy = history_new (history->seed, history->clients);
+
+    copy->faults = history->faults;
+    for (guint i = 0; i < history->lines->len; i++) {
+        struct line *line = g_memdup2 (history->lines->pdata[i], sizeof *line);
+        line->path = g_strdup (line->path);
+        line->word = g_strdup (line->word);
+        g_ptr_array_add (copy->lines, line);
+    }
+    return copy;
+}
+
+void
+history_free (struct history *history)
+{
+    if (!history)
+        return;
+    g_ptr_array_unref (history->lines);
+    g_free (history);
+}
+
+struct history *
+history_begin (uint64_t seed, unsigned clients, unsigned faults)
+{
+    struct history *history = history_new (seed, clients);
+
+    history->faults = faults;
+    return history;
+}
+
+/* Eight bytes at a time: where they are in the write, and letters that tell whose it is. */
+char *
+line_bytes (unsigned number, size_t size)
+{
+    char *bytes = g_malloc (MAX (size, 1));
+    const char letter = number % 52 < 26 ? 'a' + number % 26 : 'A' + number % 26;
+
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = i % 8 ? letter : '0' + (char) (i / 8 % 10);
+    return bytes;
+}
+
+/* --- printing ------------------------------------------------------------------------------- */
+
+static void
+print_flags (const struct line *line, GString *out)
+{
+    const gsize before = out->len;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS (flags); i++) {
+        const struct flag *flag = &flags[i];
+        const bool access = flag->verb == VERB_OPEN && flag->bits <= O_ACCMODE;
+
+        if (flag->verb != flags_of (line->verb))
+            continue;
+        if (access ? (line->flags & O_ACCMODE) == flag->bits : (line->flags & flag->bits) != 0)
+            g_string_append_printf (out, "%s%s", out->len == before ? " " : "+", flag->name);
+    }
+    if (out->len == before)
+        g_string_append (out, " -");
+}
+
+static void
+print_one (const struct line *line, char what, GString *out)
+{
+    switch (what) {
+    case 'p': g_string_append_printf (out, " %s", line->path); break;
+    case 'w': g_string_append_printf (out, " %s", line->word); break;
+    case 'f': g_string_append_printf (out, " f%u", line->fd); break;
+    case 'g': g_string_append_printf (out, " f%u", line->fd_out); break;
+    case 'o': g_string_append_printf (out, " %lld", (long long) line->offset); break;
+    case 'q': g_string_append_printf (out, " %lld", (long long) line->offset_out); break;
+    case 's': g_string_append_printf (out, " %zu", line->size); break;
+    case 'm': g_string_append_printf (out, " 0%o", line->mode); break;
+    default: print_flags (line, out); break;
+    }
+}
+
+void
+line_print (const struct line *line, GString *out)
+{
+    g_string_append_printf (out, "%u c%u %s", line->number, line->client + 1,
+                            verbs[line->verb].name);
+    for (const char *what = verbs[line->verb].takes; *what; what++)
+        print_one (line, *what, out);
+    if (line->calm)
+        g_string_append (out, " calm");
+}
+
+char *
+history_text (const struct history *history)
+{
+    GString *out = g_string_new (NULL);
+
+    g_string_append_printf (out, "seed %" G_GUINT64_FORMAT "\nclients %u\n", history->seed,
+                            history->clients);
+    if (history->faults)
+        g_string_append_printf (out, "faults %u\n", history->faults);
+    for (guint i = 0; i < history->lines->len; i++) {
+        line_print (history->lines->pdata[i], out);
+        g_string_append_c (out, '\n');
+    }
+    return g_string_free (out, FALSE);
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+static bool
+read_number (const char *word, uint64_t max, unsigned base, uint64_t *ret_number)
+{
+    char *end;
+
+    if (!word || !g_ascii_isdigit (*word))
+        return false;
+    *ret_number = g_ascii_strtoull (word, &end, base);
+    return *end == '\0' && *ret_number <= max;
+}
+
+static bool
+read_flags (enum verb verb, const char *word, uint32_t *ret_flags)
+{
+    g_auto (GStrv) names = g_strsplit (word, "+", -1);
+
+    *ret_flags = 0;
+    for (char **name = names; *name && strcmp (word, "-") != 0; name++) {
+        unsigned i = 0;
+        while (i < G_N_ELEMENTS (flags)
+               && (flags[i].verb != flags_of (verb) || strcmp (flags[i].name, *name) != 0))
+            i++;
+        if (i == G_N_ELEMENTS (flags))
+            return false;
+        *ret_flags |= flags[i].bits;
+    }
+    return true;
+}
+
+/* Words of a path that are names; "." alone is the root. */
+static bool
+is_path (const char *word)
+{
+    g_auto (GStrv) names = g_strsplit (word, "/", -1);
+
+    if (strcmp (word, ".") == 0)
+        return true;
+    for (char **name = names; *name; name++)
+        if (!**name || strlen (*name) > NAME_MAX || strcmp (*name, ".") == 0
+            || strcmp (*name, "..") == 0)
+            return false;
+    return *word != '\0' && g_strv_length (names) <= 16;
+}
+
+static bool
+is_word (enum verb verb, const char *word)
+{
+    switch (verb) {
+    case VERB_RENAME:
+    case VERB_LINK:
+        return is_path (word) && strcmp (word, ".") != 0;
+    case VERB_SYMLINK:
+        return *word && strlen (word) < 1000;
+    default:
+        return strcmp (word, "user.x") == 0 || strcmp (word, "user.y") == 0;
+    }
+}
+
+static bool
+takes_parent (enum verb verb)
+{
+    return verb == VERB_CREATE || verb == VERB_MKDIR || verb == VERB_RMDIR || verb == VERB_UNLINK
+        || verb == VERB_RENAME || verb == VERB_SYMLINK;
+}
+
+static const char *
+read_one (struct line *line, char what, const char *word)
+{
+    uint64_t n = 0;
+
+    if (!word)
+        return "something is missing";
+    switch (what) {
+    case 'p':
+        line->path = g_strdup (word);
+        return is_path (word) && !(takes_parent (line->verb) && strcmp (word, ".") == 0)
+                   ? NULL : "a path is names with / between them";
+    case 'w':
+        line->word = g_strdup (word);
+        return is_word (line->verb, word) ? NULL
+                                          : "not a path, or user.x or user.y for an attribute";
+    case 'f':
+    case 'g':
+        if (word[0] != 'f' || !read_number (word + 1, CLIENT_FDS - 1, 10, &n))
+            return "a file is f0, f1 or f2";
+        *(what == 'f' ? &line->fd : &line->fd_out) = n;
+        return NULL;
+    case 'm':
+        line->mode = read_number (word, 07777, 8, &n) ? n : 0;
+        return line->mode ? NULL : "a mode is octal, at most 07777";
+    case 'F':
+        return read_flags (line->verb, word, &line->flags) ? NULL : "not a flag of this";
+    default:
+        if (!read_number (word, FILE_SIZE_MAX, 10, &n))
+            return "offsets and sizes are at most 65536";
+    }
+    if (what == 's')
+        line->size = n;
+    else
+        *(what == 'o' ? &line->offset : &line->offset_out) = n;
+    return NULL;
+}
+
+static bool
+read_verb (const char *word, enum verb *ret_verb)
+{
+    for (unsigned i = 0; i < VERB_MAX; i++) {
+        *ret_verb = i;
+        if (word && strcmp (verbs[i].name, word) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* NULL, or what is wrong. */
+static const char *
+read_line (struct history *history, char **words)
+{
+    struct line *line = g_new0 (struct line, 1);
+    const char *wrong = NULL;
+    uint64_t number, client;
+    unsigned n = g_strv_length (words);
+
+    g_ptr_array_add (history->lines, line);
+    if (n < 3 || !read_number (words[0], 1000000, 10, &number))
+        return "a line is NUMBER cCLIENT WHAT ...";
+    if (words[1][0] != 'c' || !read_number (words[1] + 1, history->clients, 10, &client)
+        || client == 0)
+        return "a client is c1, c2, ... up to `clients`";
+    if (!read_verb (words[2], &line->verb))
+        return "not something that a client can do";
+    line->number = number;
+    line->client = client - 1;
+    words += 3;
+    for (const char *what = verbs[line->verb].takes; *what && !wrong; what++)
+        wrong = read_one (line, *what, *words), words += *words != NULL;
+    line->calm = !wrong && *words && strcmp (*words, "calm") == 0;
+    return wrong ? wrong : words[line->calm] ? "something is left over" : NULL;
+}
+
+static const char *
+read_setting (struct history *history, char **words)
+{
+    uint64_t n;
+
+    if (!words[1] || words[2])
+        return "one number is wanted";
+    if (strcmp (words[0], "seed") == 0)
+        return read_number (words[1], G_MAXUINT64, 10, &history->seed) ? NULL : "not a seed";
+    if (strcmp (words[0], "faults") == 0) {
+        history->faults = read_number (words[1], 1000, 10, &n) ? n : 1001;
+        return history->faults <= 1000 ? NULL : "faults are at most 1000, of 1000 calls";
+    }
+    history->clients = read_number (words[1], CLIENTS_MAX, 10, &n) ? n : 0;
+    return history->clients ? NULL : "clients are 1 to 8";
+}
+
+static bool
+is_setting (const char *word)
+{
+    return strcmp (word, "seed") == 0 || strcmp (word, "clients") == 0
+        || strcmp (word, "faults") == 0;
+}
+
+static const char *
+read_text_line (struct history *history, const char *text)
+{
+    g_auto (GStrv) all = g_strsplit_set (text, " \t\r", -1);
+    g_autoptr (GPtrArray) words = g_ptr_array_new ();
+
+    for (char **word = all; *word && **word != '#'; word++)
+        if (**word)
+            g_ptr_array_add (words, *word);
+    g_ptr_array_add (words, NULL);
+    if (!words->pdata[0])
+        return NULL;
+    return (is_setting (words->pdata[0]) ? read_setting : read_line) (history,
+                                                                      (char **) words->pdata);
+}
+
+struct history *
+history_read (const char *path, char **ret_error)
+{
+    g_autoptr (GError) error = NULL;
+    g_autofree char *text = NULL;
+    struct history *history = history_new (0, 1);
+    const char *wrong = NULL;
+    unsigned number = 0;
+
+    if (!g_file_get_contents (path, &text, NULL, &error)) {
+        *ret_error = g_strdup (error->message);
+        history_free (history);
+        return NULL;
+    }
+    g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+    for (; lines[number] && !wrong; number++)
+        wrong = read_text_line (history, lines[number]);
+    if (!wrong)
+        return history;
+    *ret_error = g_strdup_printf ("%s:%u: %s: '%s'", path, number, wrong, lines[number - 1]);
+    history_free (history);
+    return NULL;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A history that fails, made shorter while it still does: fewer lines, in chunks of half and less
+ * (Zeller and Hildebrandt's ddmin); nothing held back where that isn't needed; smaller sizes and
+ * offsets; fewer clients. Then from the start, until nothing helps. */
+#include "conform/history/history.h"
+
+struct shrinker {
+    const struct conform_options *options;
+    struct history *best;
+    unsigned runs; /* left */
+};
+
+/* Takes the candidate over, as the best if it fails. */
+static bool
+shrinker_try (struct shrinker *shrinker, struct history *candidate)
+{
+    struct verdict verdict = { 0 };
+    bool failed;
+
+    if (shrinker->runs == 0 || history_run (shrinker->options, candidate, &verdict) < 0) {
+        history_free (candidate);
+        return false;
+    }
+    shrinker->runs--;
+    failed = verdict.failed;
+    verdict_clear (&verdict);
+    history_free (failed ? shrinker->best : candidate);
+    if (failed)
+        shrinker->best = candidate;
+    return failed;
+}
+
+/* Chunks of that many lines; those behind first, since what comes last depends on what was
+ * before. */
+static bool
+shrink_chunks (struct shrinker *shrinker, unsigned chunk)
+{
+    bool any = false;
+
+    for (unsigned end = shrinker->best->lines->len; end > 0; end = end > chunk ? end - chunk : 0) {
+        const unsigned from = end > chunk ? end - chunk : 0;
+        struct history *candidate = history_copy (shrinker->best);
+
+        g_ptr_array_remove_range (candidate->lines, from, end - from);
+        any = shrinker_try (shrinker, candidate) || any;
+    }
+    return any;
+}
+
+static bool
+shrink_lines (struct shrinker *shrinker)
+{
+    bool any = false;
+
+    for (unsigned chunk = MAX (shrinker->best->lines->len / 2, 1); chunk >= 1; chunk /= 2)
+        any = shrink_chunks (shrinker, chunk) || any;
+    return any;
+}
+
+/* --- one line ------------------------------------------------------------------------------- */
+
+/* Changes the line; whether there was something to change. */
+typedef bool change_fn (struct line *line);
+
+static bool
+change_calm (struct line *line)
+{
+    const bool changes = !line->calm;
+
+    line->calm = true;
+    return changes;
+}
+
+static bool
+change_size (struct line *line)
+{
+    const bool changes = line->size > 8;
+
+    line->size = 8;
+    return changes;
+}
+
+static bool
+change_half (struct line *line)
+{
+    const bool changes = line->size > 8;
+
+    line->size = MAX (line->size / 2, 8);
+    return changes;
+}
+
+static bool
+change_offset (struct line *line)
+{
+    const bool changes = line->offset || line->offset_out;
+
+    line->offset = line->offset_out = 0;
+    return changes;
+}
+
+/* To the nearest that is easy to read. */
+static bool
+change_round (struct line *line)
+{
+    const off_t before = line->offset;
+
+    line->offset -= line->offset % 4096;
+    return line->offset != before;
+}
+
+static bool
+change_client (struct line *line)
+{
+    const bool changes = line->client > 0;
+
+    line->client -= changes;
+    return changes;
+}
+
+static bool
+shrink_each (struct shrinker *shrinker, change_fn *change)
+{
+    bool any = false;
+
+    for (guint i = 0; i < shrinker->best->lines->len; i++) {
+        struct history *candidate = history_copy (shrinker->best);
+
+        if (change (candidate->lines->pdata[i]))
+            any = shrinker_try (shrinker, candidate) || any;
+        else
+            history_free (candidate);
+    }
+    return any;
+}
+
+static bool
+shrink_faults (struct shrinker *shrinker)
+{
+    struct history *candidate = history_copy (shrinker->best);
+
+    if (candidate->faults == 0) {
+        history_free (candidate);
+        return false;
+    }
+    candidate->faults = 0;
+    return shrinker_try (shrinker, candidate);
+}
+
+static bool
+shrink_once (struct shrinker *shrinker)
+{
+    static change_fn *const changes[] = { change_calm,   change_size,  change_half,
+                                          change_offset, change_round, change_client };
+    bool any = shrink_lines (shrinker);
+
+    any = shrink_faults (shrinker) || any;
+    for (unsigned i = 0; i < G_N_ELEMENTS (changes); i++)
+        any = shrink_each (shrinker, changes[i]) || any;
+    return any;
+}
+
+/* No more clients than lines name. */
+static void
+drop_clients (struct history *history)
+{
+    unsigned clients = 1;
+
+    for (guint i = 0; i < history->lines->len; i++)
+        clients = MAX (clients, ((struct line *) history->lines->pdata[i])->client + 1);
+    history->clients = clients;
+}
+
+struct history *
+history_shrink (const struct conform_options *options, const struct history *history, unsigned runs)
+{
+    struct shrinker shrinker = { options, history_copy (history), runs };
+
+    while (shrink_once (&shrinker) && shrinker.runs)
+        continue;
+    drop_clients (shrinker.best);
+    return shrinker.best;
+}

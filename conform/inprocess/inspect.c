@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The translator on every edge. Between two of them is exactly one translator: what comes over the
+ * upper edge and what it makes of it over the lower ones is compared here.
+ */
+#include "conform/inprocess/inprocess.h"
+
+#include "core/data/dict.h"
+#include "core/data/dirent.h"
+#include "core/edge/stack.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct seen inspect_seen;
+
+static struct {
+    GMutex lock;     /* a leaf */
+    GPtrArray *all;  /* crossings of this case; lock */
+} crossings;
+
+/* How long one who owes an answer has, of 2 ms each; and one who has work of its own, which a busy
+ * machine may keep from running. */
+#define PATIENCE 500
+#define PATIENCE_AT_WORK 5000
+
+/* --- crossings ------------------------------------------------------------------------------ */
+
+static struct crossing *
+crossing_parent (const call_frame_t *frame)
+{
+    for (frame = frame->parent; frame; frame = frame->parent)
+        if (frame->this->api == &inspect_api)
+            return frame->local;
+    return NULL;
+}
+
+static bool
+crossing_at_bottom (const xlator_t *callee)
+{
+    return !callee->children;
+}
+
+static struct crossing *
+crossing_new (const struct call *call)
+{
+    struct crossing *crossing = g_new0 (struct crossing, 1);
+
+    crossing->parent = crossing_parent (call->frame);
+    crossing->frame = call->frame;
+    crossing->inspector = call->this;
+    crossing->callee = FIRST_CHILD (call->this);
+    crossing->op = call->op;
+    crossing->bottom = crossing_at_bottom (crossing->callee);
+    crossing->top = !crossing->parent;
+    crossing->wound = call->frame->wind_from;
+    crossing->marked = dict_has (call->xdata, MARK_DOWN);
+    crossing->offset = call->offset;
+    crossing->size = call->size;
+    crossing->fd_flags = call->fd ? call->fd->flags : 0;
+    if (crossing->parent) {
+        __atomic_add_fetch (&crossing->parent->children, 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch (&crossing->parent->open, 1, __ATOMIC_RELAXED);
+    }
+    g_mutex_lock (&crossings.lock);
+    if (!crossings.all)
+        crossings.all = g_ptr_array_new ();
+    g_ptr_array_add (crossings.all, crossing);
+    g_mutex_unlock (&crossings.lock);
+    return crossing;
+}
+
+static const xlator_t *
+crossing_caller (const struct crossing *crossing)
+{
+    return crossing->parent ? crossing->parent->callee : NULL;
+}
+
+/* --- entries of directories ----------------------------------------------------------------- */
+
+/* Where to go on in a directory is a number that nobody but storage understands, of 64 bits: small
+ * ones become large ones. */
+#define OFFSET_MARK ((off_t) 1 << 62)
+#define OFFSET_SMALL ((off_t) 1 << 32)
+
+static off_t
+offset_up (off_t offset)
+{
+    return offset > 0 && offset < OFFSET_SMALL ? offset | OFFSET_MARK : offset;
+}
+
+static off_t
+offset_down (off_t offset)
+{
+    return (offset & OFFSET_MARK) && (offset & ~OFFSET_MARK) < OFFSET_SMALL ? offset & ~OFFSET_MARK
+                                                                            : offset;
+}
+
+static void
+inspect_wind (struct crossing *crossing, const struct call *call, struct loan *loan)
+{
+    /* Not protected yet as far as this thread is concerned: values are ordinary memory. */
+    if (crossing->bottom && call->op == FOP_readdir)
+        ((struct readdir_call *) loan->values)->offset = offset_down (call->offset);
+    if (crossing->bottom && call->op == FOP_readdirp)
+        ((struct readdirp_call *) loan->values)->offset = offset_down (call->offset);
+    call_wind (&loan->call, crossing->callee, crossing);
+}
+
+/* --- a call that fails ---------------------------------------------------------------------- */
+
+static struct {
+    int left;   /* calls until the one that fails, with it. Atomic */
+    char *text; /* what it was; by who decreased left to 0 */
+} failing;
+
+void
+inspect_fail (unsigned nth)
+{
+    g_clear_pointer (&failing.text, g_free);
+    __atomic_store_n (&failing.left, (int) nth, __ATOMIC_RELEASE);
+}
+
+char *
+inspect_failed (void)
+{
+    return __atomic_load_n (&failing.left, __ATOMIC_ACQUIRE) > 0 ? NULL
+                                                                 : g_steal_pointer (&failing.text);
+}
+
+/* Of calls that a translator makes, in the case's request or in one of its own. */
+static bool
+inspect_fails (const struct crossing *crossing)
+{
+    const xlator_t *asks = crossing->frame->root->frames[0].this;
+
+    if (__atomic_load_n (&failing.left, __ATOMIC_ACQUIRE) <= 0
+        || (crossing->top && strcmp (asks->type, "client") == 0))
+        return false;
+    if (__atomic_sub_fetch (&failing.left, 1, __ATOMIC_ACQ_REL) != 0)
+        return false;
+    failing.text = g_strdup_printf ("%s to '%s' (%s), from %s:%d, failed with EIO",
+                                    fop_name (crossing->op), crossing->callee->name,
+                                    crossing->callee->type, crossing->wound->file,
+                                    crossing->wound->line);
+    return true;
+}
+
+static void inspect_close (struct crossing *crossing, const struct answer *answer, bool marked);
+
+static void
+inspect_answer_failure (struct crossing *crossing, const struct call *call)
+{
+    inspect_close (crossing, &(struct answer){ .op = call->op, .op_ret = -1, .op_errno = EIO },
+                   false);
+    call_fail (call, EIO);
+}
+
+/* --- down ----------------------------------------------------------------------------------- */
+
+static void
+inspect_call (struct crossing *crossing, const struct call *call)
+{
+    const struct crossing *parent = crossing->parent;
+
+    if (!parent)
+        return;
+    locks_check (parent->callee, crossing->op, "wind", crossing->wound);
+    if (parent->op == crossing->op && parent->marked && !crossing->marked)
+        finding_add ("xdata dropped", parent->callee, crossing->op,
+                     "a key that it doesn't know didn't go down with the call at %s:%d",
+                     crossing->wound->file, crossing->wound->line);
+    if (parent->closed)
+        finding_add ("wind after the answer", parent->callee, crossing->op, "at %s:%d",
+                     crossing->wound->file, crossing->wound->line);
+}
+
+/* Where nothing needs to be protected; where a directory goes on is changed all the same. */
+static bool
+inspect_lightly (enum fop op)
+{
+    return variant->quiet && op != FOP_readdir && op != FOP_readdirp;
+}
+
+static void
+inspect_every (const struct call *call)
+{
+    struct crossing *crossing = crossing_new (call);
+    const bool top = crossing->top;
+    struct loan *loan;
+
+    call->frame->local = crossing;
+    inspect_call (crossing, call);
+    if (inspect_fails (crossing)) {
+        inspect_answer_failure (crossing, call);
+        return;
+    }
+    if (top && variant->interrupt_before)
+        stack_interrupt (call->frame->root);
+    if (inspect_lightly (call->op)) {
+        call_wind (call, crossing->callee, crossing);
+        return;
+    }
+    loan = loan_call (call, crossing_caller (crossing), crossing->callee);
+    if (top)
+        order_begin ();
+    inspect_wind (crossing, call, loan);
+    /* The frame may be gone by now. */
+    loan_end (loan);
+    if (top)
+        order_end ();
+}
+
+/* --- up ------------------------------------------------------------------------------------- */
+
+/* Where the child answered. */
+static const struct call_site *
+inspect_site (const call_frame_t *frame)
+{
+    if (frame->slot && frame->slot->wound <= 1 && frame->slot->unwind_from
+        && frame->slot->parent == frame)
+        return frame->slot->unwind_from;
+    for (const struct strand *s = frame->root->strands; s; s = s->next)
+        if (s->frames[0].parent == frame)
+            return s->frames[0].unwind_from;
+    return NULL;
+}
+
+static void
+inspect_up (struct crossing *crossing, const struct answer *answer, const struct call_site *site)
+{
+    const unsigned before = findings_count ();
+
+    locks_check (crossing->callee, crossing->op, "unwind", site);
+    if (__atomic_load_n (&crossing->open, __ATOMIC_ACQUIRE) > 0)
+        finding_add ("answered before its child", crossing->callee, crossing->op, "at %s:%d",
+                     site ? site->file : "?", site ? site->line : 0);
+    if (answer->op_ret >= 0 && crossing->children == 1 && crossing->child_marked
+        && !dict_has (answer->xdata, MARK_UP))
+        finding_add ("xdata dropped", crossing->callee, crossing->op,
+                     "a key that it doesn't know didn't come up with the answer at %s:%d",
+                     site ? site->file : "?", site ? site->line : 0);
+    /* Without a call of its own below; or with one that waited its turn among those that were, and
+     * so hasn't all attributes. */
+    if (answer->op == FOP_writev && answer->op_ret >= 0
+        && crossing->callee->api->touches & TOUCHES_ANSWERS)
+        crossing->early = !answer->pre && !answer->post;
+    if (!crossing->faulty)
+        rules_check (crossing, answer, site);
+    if (findings_count () > before)
+        crossing->faulty = true;
+}
+
+static void
+inspect_remember (const struct answer *answer)
+{
+    inspect_seen = (struct seen){ .has_pre = answer->op_ret >= 0 && answer->pre,
+                                  .has_post = answer->op_ret >= 0 && answer->post };
+    if (inspect_seen.has_pre)
+        inspect_seen.pre = *answer->pre;
+    if (inspect_seen.has_post)
+        inspect_seen.post = *answer->post;
+}
+
+/* The answer goes up now. */
+static void
+inspect_close (struct crossing *crossing, const struct answer *answer, bool marked)
+{
+    struct crossing *parent = crossing->parent;
+
+    __atomic_store_n (&crossing->closed, true, __ATOMIC_RELEASE);
+    if (!parent) {
+        inspect_remember (answer);
+        return;
+    }
+    parent->last_wound = crossing->wound;
+    parent->last_callback = (const void *) crossing->frame->ret;
+    parent->faulty |= crossing->faulty;
+    parent->early |= parent->op == crossing->op && crossing->early;
+    parent->child_marked |= parent->op == crossing->op && marked;
+    __atomic_sub_fetch (&parent->open, 1, __ATOMIC_ACQ_REL);
+}
+
+static void
+inspect_hand (struct loan *loan)
+{
+    struct crossing *crossing = loan->crossing;
+
+    if (variant->interrupt_held && crossing->bottom)
+        stack_interrupt (crossing->frame->root);
+    inspect_close (crossing, &loan->answer, loan->marked);
+    answer_pass (&loan->answer);
+    loan_end (loan);
+}
+
+/* What leaves storage has the kit's key in its xdata, and large offsets. */
+static struct loan *
+inspect_lend (struct crossing *crossing, const struct answer *answer)
+{
+    struct loan *loan = loan_answer (answer, crossing->callee, crossing_caller (crossing),
+                                     crossing->bottom ? MARK_UP : NULL);
+
+    loan->crossing = crossing;
+    if (crossing->bottom && (answer->op == FOP_readdir || answer->op == FOP_readdirp)) {
+        gf_dirent_t *entries = answer->op == FOP_readdir
+                                 ? ((struct readdir_answer *) loan->values)->entries
+                                 : ((struct readdirp_answer *) loan->values)->entries;
+        if (entries)
+            loan_open (loan);
+        for (gf_dirent_t *entry = entries; entry; entry = entry->next)
+            entry->d_off = offset_up (entry->d_off);
+        if (entries)
+            loan_protect (loan);
+    }
+    return loan;
+}
+
+static void
+inspect_every_cbk (const struct answer *answer)
+{
+    struct crossing *crossing = answer->cookie;
+    struct loan *loan;
+
+    inspect_up (crossing, answer, inspect_site (answer->frame));
+    if (inspect_lightly (answer->op)) {
+        inspect_close (crossing, answer, false);
+        answer_pass (answer);
+        return;
+    }
+    loan = inspect_lend (crossing, answer);
+    if (!crossing->top && order_holds ())
+        order_hold (loan, inspect_hand);
+    else
+        inspect_hand (loan);
+}
+
+/* --- after a case --------------------------------------------------------------------------- */
+
+/* Where the translator had it last: in the callback of its last answer, or where it was asked,
+ * which is of use where another translator did. */
+static void
+inspect_say_owed (const struct crossing *crossing)
+{
+    g_autofree char *callback = crossing->last_wound
+                                  ? place_name ((const char *) crossing->last_callback + 1)
+                                  : NULL;
+
+    if (callback)
+        finding_add ("never answered", crossing->callee, crossing->op,
+                     "its wind at %s:%d was answered, to %s, and nothing came of it",
+                     crossing->last_wound->file, crossing->last_wound->line, callback);
+    else if (crossing->parent)
+        finding_add ("never answered", crossing->callee, crossing->op,
+                     "it asked nobody, and answered neither; the wind at %s:%d",
+                     crossing->wound->file, crossing->wound->line);
+    else
+        finding_add ("never answered", crossing->callee, crossing->op,
+                     "it asked nobody, and answered neither");
+}
+
+void
+inspect_say_slow (const char *what)
+{
+    bool said = false;
+
+    g_mutex_lock (&crossings.lock);
+    for (guint i = 0; crossings.all && i < crossings.all->len; i++) {
+        const struct crossing *crossing = crossings.all->pdata[i];
+
+        if (__atomic_load_n (&crossing->closed, __ATOMIC_ACQUIRE)
+            || __atomic_load_n (&crossing->open, __ATOMIC_ACQUIRE) > 0)
+            continue;
+        finding_add (
+            "too slow", crossing->callee, crossing->op,
+            "%s: it has not answered within 3 s. Make its delay shorter, or its rate higher, "
+            "with --xlator-option",
+            what);
+        said = true;
+    }
+    g_mutex_unlock (&crossings.lock);
+    if (!said)
+        finding_add_type ("too slow", "the graph", "%s: an answer took longer than 3 s", what);
+}
+
+/* The request's top was answered, or nobody will: who still owes an answer? The deepest of a
+ * chain. */
+static bool
+inspect_owed (struct crossing *crossing)
+{
+    if (crossing->closed || crossing->open > 0)
+        return false;
+    if (crossing->frame->awaited >= FRAME_COMPLETE)
+        finding_add ("answered another's frame", crossing->callee, crossing->op,
+                     "its own frame, of the wind at %s:%d, has no answer, but the one above has",
+                     crossing->wound->file, crossing->wound->line);
+    else
+        inspect_say_owed (crossing);
+    return true;
+}
+
+static bool
+inspect_pending (void)
+{
+    bool pending = false;
+
+    g_mutex_lock (&crossings.lock);
+    for (guint i = 0; !pending && crossings.all && i < crossings.all->len; i++)
+        pending = !__atomic_load_n (&((struct crossing *) crossings.all->pdata[i])->closed,
+                                    __ATOMIC_ACQUIRE);
+    g_mutex_unlock (&crossings.lock);
+    return pending;
+}
+
+/* What a translator asks for by itself may begin, and go on, when the case's own call was answered:
+ * on the thread that brought the answer, after it has gone up. But it has its request before that,
+ * and until it needs no other one; so whoever has the answer sees the request, also between two
+ * calls of it. What a crossing that isn't closed says alone is not enough. */
+static void
+inspect_await (bool gave_up)
+{
+    const unsigned at_work = gave_up ? PATIENCE : PATIENCE_AT_WORK;
+
+    for (unsigned i = 0;
+         (i < PATIENCE && inspect_pending ()) || (i < at_work && stack_count () > 0); i++) {
+        order_settle ();
+        g_usleep (2000);
+    }
+}
+
+static void
+inspect_unended (const call_stack_t *root, void *any)
+{
+    const xlator_t *xl = root->frames[0].this;
+
+    *(bool *) any = true;
+    finding_add ("request never ended", xl->graph && xl->children ? xl : NULL, root->op,
+                 "one that '%s' made", xl->name);
+}
+
+bool
+inspect_settle (bool gave_up)
+{
+    bool owed = false;
+
+    inspect_await (gave_up);
+    g_mutex_lock (&crossings.lock);
+    for (guint i = 0; crossings.all && i < crossings.all->len; i++)
+        owed |= inspect_owed (crossings.all->pdata[i]);
+    for (guint i = 0; !owed && crossings.all && i < crossings.all->len; i++)
+        g_free (crossings.all->pdata[i]);
+    if (!owed && crossings.all)
+        g_ptr_array_set_size (crossings.all, 0);
+    g_mutex_unlock (&crossings.lock);
+    if (!owed)
+        stack_foreach (inspect_unended, &owed);
+    return !owed;
+}
+
+const struct xlator_api inspect_api = {
+    .abi = XLATOR_ABI,
+    .type = "conform/inspect",
+    .about = "sees to it that the rules of the edge are kept",
+    .children = { .min = 1, .max = 1 },
+    .every = inspect_every,
+    .every_cbk = inspect_every_cbk,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Answers that are held back. A thread hands them on, one at a time, in an order that the seed
+ * decides, as soon as no wind from the top is under way: so all that a translator asks for at once
+ * waits here together.
+ */
+#include "conform/inprocess/inprocess.h"
+
+#include "core/time/thread.h"
+
+struct held {
+    struct loan *loan;
+    void (*hand) (struct loan *loan);
+};
+
+static struct {
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t changed;
+    GArray *held;         /* struct held; lock */
+    bool handing;         /* lock */
+    int winding;          /* winds from the top that haven't returned; lock */
+} order = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct held
+order_take_locked (void)
+{
+    const guint i = finding_random (order.held->len);
+    struct held held = g_array_index (order.held, struct held, i);
+
+    g_array_remove_index (order.held, i);
+    return held;
+}
+
+static void *
+order_run (void *unused)
+{
+    pthread_mutex_lock (&order.lock);
+    while (true) {
+        while (order.held->len == 0 || order.winding > 0)
+            thread_cond_wait (&order.changed, &order.lock);
+        struct held held = order_take_locked ();
+        order.handing = true;
+        pthread_mutex_unlock (&order.lock);
+        held.hand (held.loan);
+        pthread_mutex_lock (&order.lock);
+        order.handing = false;
+        thread_cond_broadcast (&order.changed);
+    }
+    return NULL;
+}
+
+void
+order_start (void)
+{
+    pthread_t thread;
+
+    order.held = g_array_new (FALSE, FALSE, sizeof (struct held));
+    thread_cond_init (&order.changed);
+    if (thread_new (&thread, "conform-order", order_run, NULL) < 0)
+        g_error ("can't start a thread");
+    pthread_detach (thread);
+}
+
+void
+order_begin (void)
+{
+    pthread_mutex_lock (&order.lock);
+    order.winding++;
+    pthread_mutex_unlock (&order.lock);
+}
+
+void
+order_end (void)
+{
+    pthread_mutex_lock (&order.lock);
+    order.winding--;
+    thread_cond_broadcast (&order.changed);
+    pthread_mutex_unlock (&order.lock);
+}
+
+bool
+order_holds (void)
+{
+    return variant->late || (variant->mixed && finding_random (2));
+}
+
+void
+order_hold (struct loan *loan, void (*hand) (struct loan *loan))
+{
+    const struct held held = { loan, hand };
+
+    pthread_mutex_lock (&order.lock);
+    g_array_append_val (order.held, held);
+    thread_cond_broadcast (&order.changed);
+    pthread_mutex_unlock (&order.lock);
+}
+
+void
+order_settle (void)
+{
+    pthread_mutex_lock (&order.lock);
+    while (order.held->len > 0 || order.handing)
+        thread_cond_wait (&order.changed, &order.lock);
+    pthread_mutex_unlock (&order.lock);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A graph over a scratch directory, and what a case finds there, made through the graph itself:
+ *
+ *   wN/   file (9000 bytes, user.known)   other (10 bytes)   dir/   full/{a,b,sub/}   link -> file
+ *          fifo
+ *
+ * and, known still, but without a name: a file and a directory.
+ */
+#include "conform/inprocess/inprocess.h"
+
+#include "core/data/dict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATIENCE 3000000000 /* nanoseconds, for an answer */
+
+/* --- the graph ------------------------------------------------------------------------------ */
+
+/* Each storage gets a directory of its own, in place of what the volfile names. */
+static GPtrArray *
+world_options (const struct conform_options *options, const struct volfile *volfile,
+               const char *dir)
+{
+    GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
+
+    for (const char *const *option = options->options; option && *option; option++)
+        g_ptr_array_add (all, g_strdup (*option));
+    for (guint i = 0; i < volfile->volumes->len; i++) {
+        const struct volfile_volume *volume = volfile->volumes->pdata[i];
+        g_autofree char *path = g_strdup_printf ("%s/%u", dir, i);
+
+        if (g_strcmp0 (volume->type, "storage/posix") != 0)
+            continue;
+        g_ptr_array_add (all, g_strdup_printf ("%s.directory=%s", volume->name, path));
+        if (mkdir (path, 0755) < 0 && errno != EEXIST)
+            fprintf (stderr, "windlass conform: can't make '%s': %s\n", path, g_strerror (errno));
+    }
+    g_ptr_array_add (all, NULL);
+    return all;
+}
+
+static struct graph *
+world_load (const struct conform_options *options, const char *dir, bool reference)
+{
+    g_autofree char *error = NULL;
+    struct volfile *volfile;
+
+    if (reference) {
+        static const char text[] =
+            "volume bare\ntype storage/posix\noption directory /nowhere\nend-volume\n";
+        volfile = volfile_parse ("bare", text, strlen (text));
+    } else {
+        volfile = volfile_read (options->volfile, &error);
+    }
+    if (!volfile) {
+        fprintf (stderr, "windlass conform: %s\n", error);
+        return NULL;
+    }
+    const struct conform_options bare = { 0 };
+    g_autoptr (GPtrArray) all = world_options (reference ? &bare : options, volfile, dir);
+    const struct graph_settings settings = { .volume_name = reference ? NULL : options->volume_name,
+                                             .options = (const char *const *) all->pdata,
+                                             .xlator_dirs = options->xlator_dirs };
+    struct graph *graph = graph_load (volfile, &settings);
+    if (!volfile_has_errors (graph->volfile))
+        return graph;
+    volfile_print_problems (graph->volfile);
+    graph_free (graph);
+    return NULL;
+}
+
+static void
+world_inspect (struct graph *graph)
+{
+    places_learn (graph);
+    locks_watch (graph);
+    statics_mark (graph);
+    graph_splice (graph, &inspect_api);
+}
+
+struct world *
+world_new (const struct conform_options *options, const char *dir)
+{
+    const bool reference = g_str_has_suffix (dir, "/bare");
+    struct graph *graph = world_load (options, dir, reference);
+    struct world *world = g_new0 (struct world, 1);
+
+    if (!graph)
+        return NULL;
+    if (!reference)
+        world_inspect (graph);
+    if (graph_activate (graph) < 0) {
+        fprintf (stderr, "windlass conform: the graph of '%s' didn't start\n",
+                 graph->volfile->path);
+        return NULL;
+    }
+    world->graph = graph;
+    world->inspected = !reference;
+    world->client = client_new (graph->top);
+    world->client->patience = PATIENCE;
+    world->client->umask = 022;
+    world->client->checked = true;
+    world->client->lk_owner = 1;
+    return world;
+}
+
+unsigned
+world_wanted (const struct world *world)
+{
+    unsigned wants = 0;
+
+    for (guint i = 0; i < world->graph->xlators->len; i++)
+        wants |= ((xlator_t *) world->graph->xlators->pdata[i])->api->wants;
+    return wants & WANTS_ATTRIBUTES;
+}
+
+void
+world_wants (struct world *world, unsigned above)
+{
+    for (guint i = 0; i < world->graph->xlators->len; i++) {
+        xlator_t *xl = world->graph->xlators->pdata[i];
+        unsigned wants = 0;
+
+        for (const xlator_list_t *up = xl->parents; up; up = up->next)
+            wants |= up->xlator->api->wants | up->xlator->wants_above;
+        xl->wants_above = wants | above;
+    }
+}
+
+/* --- the tree ------------------------------------------------------------------------------- */
+
+inode_t *
+world_look (struct world *world, inode_t *dir, const char *name, struct iatt *ret_buf)
+{
+    inode_t *fresh = inode_new (world->graph->itable), *known = inode_grep (dir, name),
+            *inode = NULL;
+    loc_t loc = { .name = name, .parent = dir, .inode = known ? known : fresh };
+    struct lookup_reply reply;
+
+    if (sync_lookup (world->client, &loc, NULL, &reply) >= 0 && reply.inode
+        && !gfid_is_null (&reply.buf.ia_gfid))
+        inode = inode_link (reply.inode, dir, name, &reply.buf);
+    if (ret_buf)
+        *ret_buf = reply.buf;
+    lookup_reply_drop (&reply);
+    inode_unref (known);
+    inode_unref (fresh);
+    return inode;
+}
+
+static int
+tree_mkdir (struct world *world, inode_t *dir, const char *name, inode_t **ret_inode)
+{
+    inode_t *fresh = inode_new (world->graph->itable);
+    loc_t loc = { .name = name, .parent = dir, .inode = fresh };
+    int r = sync_mkdir (world->client, &loc, 0755, 022, NULL, NULL);
+
+    inode_unref (fresh);
+    *ret_inode = r >= 0 ? world_look (world, dir, name, NULL) : NULL;
+    return r < 0 ? r : *ret_inode ? 0 : -ENOENT;
+}
+
+static int
+tree_write (struct world *world, fd_t *fd, size_t size)
+{
+    g_autofree char *text = g_malloc (size + 1);
+    struct iovec iov = { text, size };
+
+    for (size_t i = 0; i < size; i++)
+        text[i] = "Pack my box with five dozen liquor jugs! "[i % 41];
+    return sync_writev (world->client, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
+}
+
+static int
+tree_file (struct world *world, inode_t *dir, const char *name, size_t size, inode_t **ret_inode)
+{
+    inode_t *fresh = inode_new (world->graph->itable);
+    loc_t loc = { .name = name, .parent = dir, .inode = fresh };
+    fd_t *fd = fd_new (&world->graph->fd_maker, fresh, O_RDWR, 1);
+    int r = sync_create (world->client, &loc, O_RDWR | O_EXCL, 0644, 022, fd, NULL, NULL);
+
+    if (r >= 0 && size > 0)
+        r = tree_write (world, fd, size);
+    fd_unref (fd);
+    inode_unref (fresh);
+    *ret_inode = r >= 0 ? world_look (world, dir, name, NULL) : NULL;
+    return r < 0 ? r : *ret_inode ? 0 : -ENOENT;
+}
+
+static int
+tree_special (struct world *world)
+{
+    inode_t *link = inode_new (world->graph->itable), *fifo = inode_new (world->graph->itable);
+    loc_t link_loc = { .name = "link", .parent = world->top, .inode = link };
+    loc_t fifo_loc = { .name = "fifo", .parent = world->top, .inode = fifo };
+    int r = sync_symlink (world->client, "file", &link_loc, 022, NULL, NULL);
+
+    if (r >= 0)
+        r = sync_mknod (world->client, &fifo_loc, S_IFIFO | 0644, 0, 022, NULL, NULL);
+    inode_unref (link);
+    inode_unref (fifo);
+    world->link = world_look (world, world->top, "link", NULL);
+    world->fifo = world_look (world, world->top, "fifo", NULL);
+    return r;
+}
+
+static int
+tree_open (struct world *world, int which, inode_t *inode, uint32_t flags)
+{
+    fd_t *fd = fd_new (&world->graph->fd_maker, inode, flags, 1);
+    loc_t loc = { .inode = inode };
+    int r = which == FD_DIR ? sync_opendir (world->client, &loc, fd, NULL, NULL)
+                            : sync_open (world->client, &loc, flags, fd, NULL, NULL);
+
+    world->fds[which] = fd;
+    return r;
+}
+
+static int
+tree_files (struct world *world)
+{
+    inode_t *unlinked = NULL;
+    loc_t loc = { .name = "unlinked", .parent = world->top };
+    int r = tree_file (world, world->top, "unlinked", 9000, &unlinked);
+
+    if (r >= 0)
+        r = tree_open (world, FD_UNLINKED, unlinked, O_RDWR);
+    loc.inode = unlinked;
+    if (r >= 0)
+        r = sync_unlink (world->client, &loc, 0, NULL, NULL);
+    inode_unlink (world->top, "unlinked");
+    inode_unref (unlinked);
+    static const struct { int which; uint32_t flags; } opens[] = {
+        { FD_RO, O_RDONLY }, { FD_WO, O_WRONLY }, { FD_RW, O_RDWR },
+        { FD_APPEND, O_WRONLY | O_APPEND },
+    };
+    for (size_t i = 0; r >= 0 && i < G_N_ELEMENTS (opens); i++)
+        r = tree_open (world, opens[i].which, world->file, opens[i].flags);
+    if (r >= 0)
+        r = tree_open (world, FD_OTHER, world->other, O_RDWR);
+    return r < 0 ? r : tree_open (world, FD_DIR, world->full, O_RDONLY);
+}
+
+static int
+tree_gone (struct world *world)
+{
+    loc_t file = { .name = "gone", .parent = world->top },
+          dir = { .name = "gone-dir", .parent = world->top };
+    int r = tree_file (world, world->top, "gone", 1, &world->gone);
+
+    if (r >= 0)
+        r = tree_mkdir (world, world->top, "gone-dir", &world->gone_directory);
+    file.inode = world->gone;
+    dir.inode = world->gone_directory;
+    if (r >= 0)
+        r = sync_unlink (world->client, &file, 0, NULL, NULL);
+    if (r >= 0)
+        r = sync_rmdir (world->client, &dir, 0, NULL, NULL);
+    inode_unlink (world->top, "gone");
+    inode_unlink (world->top, "gone-dir");
+    return r;
+}
+
+static int
+tree_full (struct world *world)
+{
+    static const char *const names[] = {
+        "a", "b", "a file with a long name, so that one answer has no room for all"
+    };
+    inode_t *inode = NULL;
+    int r = tree_mkdir (world, world->top, "full", &world->full);
+
+    for (size_t i = 0; r >= 0 && i < G_N_ELEMENTS (names); i++) {
+        r = tree_file (world, world->full, names[i], i, &inode);
+        g_clear_pointer (&inode, inode_unref);
+    }
+    if (r >= 0)
+        r = tree_mkdir (world, world->full, "sub", &inode);
+    inode_unref (inode);
+    return r;
+}
+
+static void
+tree_attribute (struct world *world)
+{
+    g_autoptr (dict_t) dict = dict_new ();
+    loc_t loc = { .inode = world->file };
+
+    dict_set_str (dict, "user.known", "known");
+    sync_setxattr (world->client, &loc, dict, 0, NULL, NULL); /* not every file system has them */
+}
+
+static int
+tree_make (struct world *world)
+{
+    g_autofree char *name = g_strdup_printf ("w%u", ++world->number);
+    int r = tree_mkdir (world, itable_root (world->graph->itable), name, &world->top);
+
+    if (r >= 0)
+        r = tree_file (world, world->top, "file", 9000, &world->file);
+    if (r >= 0)
+        r = tree_file (world, world->top, "other", 10, &world->other);
+    if (r >= 0)
+        r = tree_mkdir (world, world->top, "dir", &world->directory);
+    if (r >= 0)
+        r = tree_full (world);
+    if (r >= 0)
+        r = tree_special (world);
+    if (r >= 0)
+        r = tree_gone (world);
+    if (r >= 0)
+        r = tree_files (world);
+    if (r >= 0)
+        tree_attribute (world);
+    return r;
+}
+
+int
+world_ready (struct world *world)
+{
+    int r;
+
+    if (world->ready && !world->dirty)
+        return 0;
+    world_drop (world);
+    r = tree_make (world);
+    world->ready = r >= 0;
+    world->dirty = false;
+    return r;
+}
+
+void
+world_drop (struct world *world)
+{
+    inode_t **const inodes[] = { &world->top,       &world->file, &world->other,
+                                 &world->directory, &world->full, &world->link,
+                                 &world->fifo,      &world->gone, &world->gone_directory };
+
+    for (int i = 0; i < FDS; i++)
+        g_clear_pointer (&world->fds[i], fd_unref);
+    for (size_t i = 0; i < G_N_ELEMENTS (inodes); i++)
+        g_clear_pointer (inodes[i], inode_unref);
+    world->ready = false;
+}
+
+void
+world_free (struct world *world)
+{
+    world_drop (world);
+    client_free (world->client);
+    graph_free (world->graph);
+    g_free (world);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A process that waits for the end of ours, however it comes, and then unmounts what is left below
+ * a scratch directory, and removes it. It waits for a pipe to be closed, which the kernel does for
+ * whoever is killed.
+ */
+#include "conform/conform.h"
+
+#include "core/time/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KEPT_FD 3
+#define PATIENCE INT64_C (5000000000) /* ns */
+
+struct conform_keeper {
+    pid_t pid;
+    int end; /* of the pipe; closed: it may look, and go */
+};
+
+/* fusermount3 does it for those who aren't root. */
+void
+conform_unmount (const char *path, bool lazy)
+{
+    const char *argv[] = { "fusermount3", "-u", "-q", "--", path, NULL };
+    const char *lazy_argv[] = { "fusermount3", "-u", "-q", "-z", "--", path, NULL };
+    pid_t pid;
+
+    if (umount2 (path, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) == 0)
+        return;
+    if (posix_spawnp (&pid, argv[0], NULL, NULL, (char **) (lazy ? lazy_argv : argv), environ) == 0)
+        waitpid (pid, NULL, 0);
+}
+
+/* Lazily: who still works there may take his time. */
+static void
+unmount_below (const char *path)
+{
+    g_autofree char *text = NULL, *prefix = g_strconcat (path, "/", NULL);
+    g_auto (GStrv) lines = NULL;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL))
+        return;
+    lines = g_strsplit (text, "\n", -1);
+    for (guint i = g_strv_length (lines); i-- > 0;) {
+        g_auto (GStrv) words = g_strsplit (lines[i], " ", 6);
+        g_autofree char *point = g_strv_length (words) > 4 ? g_strcompress (words[4]) : NULL;
+
+        if (point && g_str_has_prefix (point, prefix))
+            conform_unmount (point, true);
+    }
+}
+
+/* A daemon that was being started goes on for a moment: it makes files, and mounts, where there is
+ * a directory left. */
+static void
+clear_away (const char *path)
+{
+    const int64_t until = clock_now () + PATIENCE;
+
+    do {
+        unmount_below (path);
+        if (conform_scratch_try_remove (path))
+            return;
+        g_usleep (20000);
+    } while (clock_now () < until);
+    conform_scratch_remove (path);
+}
+
+/* Signals to end are for the others: its own end is theirs. */
+static void
+keeper_main (const char *path, int begin)
+{
+    char byte;
+
+    setsid ();
+    signal (SIGINT, SIG_IGN);
+    signal (SIGTERM, SIG_IGN);
+    signal (SIGHUP, SIG_IGN);
+    dup2 (begin, KEPT_FD);
+    close_range (KEPT_FD + 1, ~0U, 0);
+    while (read (KEPT_FD, &byte, 1) < 0 && errno == EINTR)
+        ;
+    if (access (path, F_OK) == 0)
+        clear_away (path);
+    _exit (0);
+}
+
+struct conform_keeper *
+conform_keeper_start (const char *path)
+{
+    g_autofree char *full = g_canonicalize_filename (path, NULL);
+    struct conform_keeper *keeper;
+    int ends[2];
+    pid_t pid;
+
+    if (pipe2 (ends, O_CLOEXEC) < 0)
+        return NULL;
+    fflush (NULL);
+    pid = fork ();
+    if (pid == 0)
+        keeper_main (full, ends[0]);
+    close (ends[0]);
+    if (pid < 0) {
+        close (ends[1]);
+        return NULL;
+    }
+    keeper = g_new (struct conform_keeper, 1);
+    *keeper = (struct conform_keeper){ pid, ends[1] };
+    return keeper;
+}
+
+void
+conform_keeper_end (struct conform_keeper *keeper)
+{
+    if (!keeper)
+        return;
+    close (keeper->end);
+    waitpid (keeper->pid, NULL, 0);
+    g_free (keeper);
+}
+
+void
+conform_keeper_leave (const struct conform_keeper *keeper)
+{
+    if (keeper)
+        close (keeper->end);
+}
+
+void
+conform_die_with (pid_t parent)
+{
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid () != parent) /* it has ended before that */
+        _exit (1);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs themes on the bare directory and through the mount, and tells where they differ. */
+#include "conform/mount/mount.h"
+
+#include <stdarg.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#define RESTARTS_MAX 5 /* of the daemon, before the rest isn't worth the time */
+
+struct mount_run {
+    const struct conform_options *options;
+    struct conform_report *report;
+    struct stage *stage;
+    const struct actor *actor;
+    GPtrArray *logs;   /* of the theme: for each case, what the daemon logged meanwhile, or NULL */
+    unsigned restarts;
+};
+
+/* --- cases ---------------------------------------------------------------------------------- */
+
+static void
+case_free (gpointer data)
+{
+    struct mount_case *c = data;
+
+    g_free (c->name);
+    g_free (c);
+}
+
+void
+case_add (GPtrArray *list, case_fn *run, unsigned a, unsigned b, unsigned c, unsigned flags,
+          const char *name, ...)
+{
+    struct mount_case *one = g_new0 (struct mount_case, 1);
+    va_list args;
+
+    va_start (args, name);
+    *one = (struct mount_case){ g_strdup_vprintf (name, args), run, a, b, c, flags };
+    va_end (args);
+    g_ptr_array_add (list, one);
+}
+
+/* Those that are asked for. */
+static GPtrArray *
+theme_cases (const struct mount_theme *theme, const struct conform_options *options)
+{
+    g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (case_free);
+    GPtrArray *wanted = g_ptr_array_new_with_free_func (case_free);
+
+    theme->list (all);
+    for (guint i = 0; i < all->len; i++) {
+        struct mount_case *c = all->pdata[i];
+
+        if (!conform_wanted (options, c->name))
+            continue;
+        g_ptr_array_add (wanted, c);
+        all->pdata[i] = NULL;
+    }
+    g_ptr_array_set_free_func (all, NULL);
+    for (guint i = 0; i < all->len; i++)
+        if (all->pdata[i])
+            case_free (all->pdata[i]);
+    return wanted;
+}
+
+/* --- comparing ------------------------------------------------------------------------------ */
+
+/* What is found of one case. */
+struct verdict {
+    const struct mount_run *run;
+    const char *name;
+    GString *text;      /* what differs and may not */
+    const char *reason; /* why something else may, or NULL */
+};
+
+static void
+verdict_line (struct verdict *verdict, const char *where, const char *line)
+{
+    const char *reason = by_design_reason (verdict->run->stage, verdict->run->actor, verdict->name,
+                                           line);
+
+    if (!reason)
+        reason = conform_allowed (verdict->run->options, verdict->name, line);
+    if (reason)
+        verdict->reason = reason;
+    else
+        g_string_append_printf (verdict->text, "%-6s %s\n", where, line);
+}
+
+static void
+verdict_differ (void *data, const char *bare, const char *mount)
+{
+    verdict_line (data, bare ? "bare" : "mount", bare ? bare : mount);
+}
+
+/* How it ended, and which rules it found broken. */
+static void
+verdict_end (struct verdict *verdict, const char *where, const struct outcome *outcome)
+{
+    for (guint i = 0; i < outcome->broken->len; i++)
+        verdict_line (verdict, where, outcome->broken->pdata[i]);
+    if (outcome->bad)
+        verdict_line (verdict, where, outcome->bad);
+}
+
+static void
+tell_failure (const struct mount_run *run, const char *name, const char *text)
+{
+    g_autofree char *as = g_strdup_printf ("--as %s", run->actor->name);
+    g_autofree char *command = conform_repeat (run->options, name, as);
+    g_autofree char *who = g_strdup_printf ("%s, as %s", name, run->actor->name);
+
+    conform_fail (run->report, who, command, text);
+}
+
+/* One case, as the report wants it. */
+static void
+judge (const struct mount_run *run, const char *name, const struct outcome *bare,
+       const struct outcome *mount, const char *log)
+{
+    g_autoptr (GString) text = g_string_new (NULL);
+    struct verdict verdict = { .run = run, .name = name, .text = text };
+
+    if (bare->cannot) {
+        conform_skip (run->report, name, bare->cannot);
+        return;
+    }
+    diff_lines (bare->lines, mount->lines, verdict_differ, &verdict);
+    verdict_end (&verdict, "bare", bare);
+    verdict_end (&verdict, "mount", mount);
+    if (mount->cannot)
+        g_string_append_printf (text, "%-6s %s\n", "mount", mount->cannot);
+    if (log)
+        g_string_append_printf (text, "the daemon's log:\n%s", log);
+    if (text->len)
+        tell_failure (run, name, text->str);
+    else if (verdict.reason)
+        conform_by_design (run->report, name, verdict.reason);
+    else
+        conform_pass (run->report, name);
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+/* After each case: whatever the log got belongs to it. */
+static void
+collect_log (void *data, unsigned number)
+{
+    struct mount_run *run = data;
+
+    g_free (run->logs->pdata[number]);
+    run->logs->pdata[number] = stage_log (run->stage);
+}
+
+static void
+free_stuck (void *data)
+{
+    struct mount_run *run = data;
+
+    stage_kill (run->stage);
+}
+
+/* Nothing holds the bare directory up, so a case there is killed by itself. */
+static void
+bare_stuck (void *data)
+{
+}
+
+static GPtrArray *
+outcomes_new (guint n)
+{
+    GPtrArray *outcomes = g_ptr_array_new_with_free_func ((GDestroyNotify) outcome_free);
+
+    for (guint i = 0; i < n; i++)
+        g_ptr_array_add (outcomes, outcome_new ());
+    return outcomes;
+}
+
+static GPtrArray *
+run_bare (struct mount_run *run, GPtrArray *cases, const char *theme)
+{
+    const struct run_watch watch = { .stuck = bare_stuck };
+    GPtrArray *outcomes = outcomes_new (cases->len);
+    int next = 0;
+
+    while (next >= 0 && (guint) next < cases->len)
+        next = run_cases (cases, outcomes, next, stage_bare (run->stage), theme, run->actor,
+                          &watch);
+    return outcomes;
+}
+
+/* A daemon that is gone, or didn't answer, is the fault of the case that ran last. */
+static bool
+revive (struct mount_run *run, struct outcome *last, unsigned number)
+{
+    if (stage_alive (run->stage))
+        return true;
+    if (!last->bad)
+        last->bad = g_strdup ("the daemon ended");
+    collect_log (run, number);
+    stage_kill (run->stage);
+    stage_unmount (run->stage);
+    return ++run->restarts <= RESTARTS_MAX && stage_mount (run->stage) == 0;
+}
+
+static GPtrArray *
+run_mounted (struct mount_run *run, GPtrArray *cases, const char *theme)
+{
+    const struct run_watch watch = { .done = collect_log, .stuck = free_stuck, .data = run };
+    GPtrArray *outcomes = outcomes_new (cases->len);
+    unsigned next = 0;
+
+    while (next < cases->len) {
+        int r = run_cases (cases, outcomes, next, stage_mounted (run->stage), theme, run->actor,
+                           &watch);
+        const unsigned last = r <= 0 ? next : (unsigned) r - 1;
+
+        next = MAX ((unsigned) MAX (r, 0), next + 1);
+        if (!revive (run, outcomes->pdata[last], last))
+            break;
+    }
+    return outcomes;
+}
+
+static GPtrArray *
+logs_new (guint n)
+{
+    GPtrArray *logs = g_ptr_array_new_with_free_func (g_free);
+
+    g_ptr_array_set_size (logs, n);
+    return logs;
+}
+
+static bool
+case_possible (const struct mount_run *run, const struct mount_case *c)
+{
+    return run->actor->uid == 0 || !(c->flags & CASE_NEEDS_ROOT);
+}
+
+/* Those of the theme that the actor can run; the others are only told. */
+static void
+leave_out_impossible (const struct mount_run *run, GPtrArray *cases)
+{
+    for (guint i = cases->len; i-- > 0;) {
+        const struct mount_case *c = cases->pdata[i];
+
+        if (case_possible (run, c))
+            continue;
+        if (!(run->options->as & CONFORM_AS_ROOT))
+            conform_skip (run->report, c->name, "for root only");
+        g_ptr_array_remove_index (cases, i);
+    }
+}
+
+static void
+run_theme (struct mount_run *run, const struct mount_theme *theme)
+{
+    g_autoptr (GPtrArray) cases = theme_cases (theme, run->options);
+    g_autoptr (GPtrArray) bare = NULL, mount = NULL;
+    g_autofree char *group = g_strdup_printf ("%s, as %s", theme->name, run->actor->name);
+    g_autofree char *place = g_strdup_printf ("%s-%s", theme->name, run->actor->name);
+
+    if (cases->len == 0)
+        return;
+    conform_group (run->report, group);
+    leave_out_impossible (run, cases);
+    run->logs = logs_new (cases->len);
+    bare = run_bare (run, cases, place);
+    mount = run_mounted (run, cases, place);
+    for (guint i = 0; i < cases->len; i++) {
+        const struct mount_case *c = cases->pdata[i];
+        const struct outcome *there = mount->pdata[i];
+
+        if (!there->ran && !there->bad)
+            conform_skip (run->report, c->name, "the daemon ended too often");
+        else
+            judge (run, c->name, bare->pdata[i], there, run->logs->pdata[i]);
+    }
+    g_clear_pointer (&run->logs, g_ptr_array_unref);
+    conform_group_end (run->report);
+}
+
+static void
+run_as (struct mount_run *run, const struct actor *actor)
+{
+    run->actor = actor;
+    for (const struct mount_theme *theme = mount_themes;
+         theme->name && run->restarts <= RESTARTS_MAX; theme++)
+        run_theme (run, theme);
+}
+
+/* The end is a case, too: the daemon goes when it is told, and has nothing more to say. */
+static void
+run_end (struct mount_run *run)
+{
+    const int r = stage_unmount (run->stage);
+    g_autofree char *log = stage_log (run->stage);
+    g_autofree char *text = g_strdup_printf (
+        "%s%s", r < 0 ? "the daemon didn't end when it was unmounted\n" : "", log ? log : "");
+
+    if (*text)
+        tell_failure (run, "the end", text);
+}
+
+static void
+list_cases (const struct conform_options *options)
+{
+    for (const struct mount_theme *theme = mount_themes; theme->name; theme++) {
+        g_autoptr (GPtrArray) cases = theme_cases (theme, options);
+
+        for (guint i = 0; i < cases->len; i++)
+            printf ("%s\n", ((struct mount_case *) cases->pdata[i])->name);
+    }
+}
+
+/* A daemon for one actor. NULL after a message. */
+static struct stage *
+stage_begin (const struct conform_options *options)
+{
+    struct stage *stage = stage_new (options);
+
+    if (stage && stage_mount (stage) < 0)
+        g_clear_pointer (&stage, stage_free);
+    return stage;
+}
+
+/* All of it for one actor, on the stage, which is freed. */
+static int
+run_actor (const struct conform_options *options, struct conform_report *report,
+           const struct actor *actor, struct stage *stage)
+{
+    struct mount_run run = { .options = options, .report = report, .stage = stage };
+
+    if (!stage)
+        return -EINVAL;
+    run_as (&run, actor);
+    run_end (&run);
+    stage_free (stage);
+    return 0;
+}
+
+/* --- side by side --------------------------------------------------------------------------- */
+
+/* A process that runs one actor, while we run another. What it says is kept until it is our turn to
+ * say it. */
+struct beside {
+    pid_t pid;
+    FILE *said;
+    int counts; /* a pipe: struct counts */
+};
+
+struct counts {
+    int r;
+    unsigned passed, failed, skipped, by_design;
+};
+
+static void
+beside_main (const struct beside *beside, int to, const struct conform_options *options,
+             const struct actor *actor, pid_t parent)
+{
+    struct conform_report report;
+    struct counts counts;
+
+    conform_die_with (parent);
+    dup2 (fileno (beside->said), STDOUT_FILENO);
+    conform_report_init (&report, options->verbose);
+    report.terminal = false;
+    counts.r = run_actor (options, &report, actor, stage_begin (options));
+    conform_group_end (&report);
+    fflush (NULL);
+    g_hash_table_destroy (report.group_skipped);
+    counts = (struct counts){ counts.r, report.passed, report.failed, report.skipped,
+                              report.by_design };
+    if (write (to, &counts, sizeof counts) != (ssize_t) sizeof counts)
+        _exit (1);
+    exit (0); /* not _exit: a leak is to be found here as well */
+}
+
+/* 0, or a negative errno after a message. ours: the stage of who stays. */
+static int
+beside_start (struct beside *beside, const struct conform_options *options,
+              const struct actor *actor, const struct stage *ours)
+{
+    const pid_t self = getpid ();
+    int ends[2] = { -1, -1 };
+
+    fflush (NULL);
+    beside->said = tmpfile ();
+    beside->pid = beside->said && pipe2 (ends, O_CLOEXEC) == 0 ? fork () : -1;
+    if (beside->pid == 0) {
+        stage_leave (ours);
+        beside_main (beside, ends[1], options, actor, self);
+    }
+    if (beside->pid < 0)
+        fprintf (stderr, "windlass conform: can't start another process: %s\n", g_strerror (errno));
+    close (ends[1]);
+    beside->counts = ends[0];
+    return beside->pid < 0 ? -ECHILD : 0;
+}
+
+/* Says what it said, and adds what it counted. */
+static int
+beside_end (struct beside *beside, struct conform_report *report)
+{
+    struct counts counts = { 0 };
+    char part[4096];
+    size_t n;
+    const bool whole = read (beside->counts, &counts, sizeof counts) == (ssize_t) sizeof counts;
+
+    waitpid (beside->pid, NULL, 0);
+    close (beside->counts);
+    conform_group_end (report);
+    rewind (beside->said);
+    while ((n = fread (part, 1, sizeof part, beside->said)) > 0)
+        fwrite (part, 1, n, stdout);
+    fclose (beside->said);
+    report->passed += counts.passed;
+    report->failed += counts.failed;
+    report->skipped += counts.skipped;
+    report->by_design += counts.by_design;
+    if (whole)
+        return counts.r;
+    fprintf (stderr, "windlass conform: the cases of the user ended in the middle\n");
+    return -ECHILD;
+}
+
+int
+conform_mount (const struct conform_options *options, struct conform_report *report)
+{
+    const struct actor root = { "root", 0, 0, true };
+    const struct actor user = geteuid () == 0
+                                ? (struct actor){ "user", 65534, 65534, true }
+                                : (struct actor){ "user", geteuid (), getegid (), false };
+    struct stage *stage;
+    struct beside beside;
+    int r, r_beside;
+
+    if (options->list) {
+        list_cases (options);
+        return 0;
+    }
+    stage = stage_begin (options);
+    if (!stage || options->as != (CONFORM_AS_ROOT | CONFORM_AS_USER))
+        return run_actor (options, report, options->as & CONFORM_AS_ROOT ? &root : &user, stage);
+    r = beside_start (&beside, options, &user, stage); /* so that what can't be mounted is told
+                                                          once */
+    if (r < 0) {
+        stage_free (stage);
+        return r;
+    }
+    r = run_actor (options, report, &root, stage);
+    r_beside = beside_end (&beside, report);
+    return r < 0 ? r : r_beside;
+}

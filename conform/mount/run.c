@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A child runs the cases of a theme, one after the other, and tells its parent through a pipe, a
+ * line at a time:
+ *
+ *   >7            case 7 begins
+ *    some text    what it says        !text  a rule it found broken        ?text  why it can't be
+ *                 run
+ *   <7            it is over
+ *
+ * When a case doesn't end, or ends the child, the parent knows which it was.
+ */
+#include "conform/mount/mount.h"
+
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+/* far more than any needs, with sanitizers and other work on the machine as well */
+#define CASE_SECONDS 30
+#define FIRST_FREE 10   /* descriptors from here on are a case's */
+
+struct outcome *
+outcome_new (void)
+{
+    struct outcome *outcome = g_new0 (struct outcome, 1);
+
+    outcome->lines = g_ptr_array_new_with_free_func (g_free);
+    outcome->broken = g_ptr_array_new_with_free_func (g_free);
+    return outcome;
+}
+
+void
+outcome_free (struct outcome *outcome)
+{
+    if (!outcome)
+        return;
+    g_ptr_array_unref (outcome->lines);
+    g_ptr_array_unref (outcome->broken);
+    g_free (outcome->cannot);
+    g_free (outcome->bad);
+    g_free (outcome);
+}
+
+/* --- the child ------------------------------------------------------------------------------ */
+
+/* Into an own directory of the actor's. */
+static bool
+enter (const char *name, const struct actor *actor)
+{
+    if (mkdir (name, 0755) < 0 && errno != EEXIST)
+        return false;
+    if (actor->privileged && lchown (name, actor->uid, actor->gid) < 0)
+        return false;
+    return chdir (name) == 0;
+}
+
+static void
+child_case (const struct mount_case *c, unsigned number, int theme, const struct actor *actor)
+{
+    g_autofree char *text = g_strdup_printf ("%u", number);
+
+    act_put ('>', text);
+    umask (022);
+    if (fchdir (theme) < 0 || !enter (text, actor)) {
+        say ("no directory to work in: %s", errno_name (errno));
+    } else {
+        become_actor ();
+        c->run (c);
+        become_root ();
+    }
+    close_range (FIRST_FREE, ~0U, 0);
+    act_put ('<', text);
+}
+
+/* Standard input and output are nothing, so that nobody can wait for them; descriptors below
+ * FIRST_FREE are taken. */
+static bool
+child_descriptors (int *out, int *theme)
+{
+    const int null = open ("/dev/null", O_RDWR), low = open (".", O_RDONLY | O_DIRECTORY);
+
+    if (null < 0 || low < 0 || dup2 (*out, FIRST_FREE - 1) < 0 || dup2 (low, FIRST_FREE - 2) < 0)
+        return false;
+    dup2 (null, STDIN_FILENO);
+    dup2 (null, STDOUT_FILENO);
+    for (int fd = STDERR_FILENO + 1; fd < FIRST_FREE - 2; fd++)
+        dup2 (null, fd);
+    close_range (FIRST_FREE, ~0U, 0);
+    *out = FIRST_FREE - 1;
+    *theme = FIRST_FREE - 2;
+    return true;
+}
+
+static void
+child_main (GPtrArray *list, unsigned from, const char *path, const char *theme_name,
+            const struct actor *actor, int out)
+{
+    int theme;
+
+    setpgid (0, 0);
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    signal (SIGPIPE, SIG_DFL);
+    signal (SIGINT, SIG_DFL);
+    umask (022);
+    if (actor->privileged)
+        setgroups (0, NULL);
+    if (chdir (path) < 0 || !enter (theme_name, actor) || !child_descriptors (&out, &theme)) {
+        fprintf (stderr, "windlass conform: '%s/%s': %s\n", path, theme_name, g_strerror (errno));
+        _exit (1);
+    }
+    act_begin (actor, out);
+    for (unsigned i = from; i < list->len; i++)
+        child_case (list->pdata[i], i, theme, actor);
+    _exit (0);
+}
+
+/* --- the parent ----------------------------------------------------------------------------- */
+
+struct reader {
+    GPtrArray *outcomes;
+    const struct run_watch *watch;
+    struct outcome *current; /* NULL: between cases */
+    unsigned next;           /* the first that hasn't begun */
+};
+
+static void
+reader_line (struct reader *reader, const char *line)
+{
+    struct outcome *current = reader->current;
+    const unsigned number = atoi (line + 1);
+
+    if (*line == '>' && number < reader->outcomes->len) {
+        reader->current = reader->outcomes->pdata[number];
+        reader->current->ran = true;
+        reader->next = number + 1;
+    } else if (!current) {
+        return;
+    } else if (*line == '<') {
+        reader->current = NULL;
+        if (reader->watch->done)
+            reader->watch->done (reader->watch->data, number);
+    } else if (*line == '?') {
+        g_free (current->cannot);
+        current->cannot = g_strdup (line + 1);
+    } else {
+        g_ptr_array_add (*line == '!' ? current->broken : current->lines, g_strdup (line + 1));
+    }
+}
+
+/* The whole lines of text, which keeps the rest. */
+static void
+reader_lines (struct reader *reader, GString *text)
+{
+    char *line = text->str, *end;
+
+    for (; (end = strchr (line, '\n')); line = end + 1) {
+        *end = '\0';
+        reader_line (reader, line);
+    }
+    g_string_erase (text, 0, line - text->str);
+}
+
+/* Until the child has said all. false: it says nothing more, but it isn't over. */
+static bool
+reader_read (struct reader *reader, int fd)
+{
+    g_autoptr (GString) text = g_string_new (NULL);
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+    char part[16384];
+
+    for (;;) {
+        ssize_t n;
+
+        if (poll (&ready, 1, CASE_SECONDS * 1000) == 0)
+            return false;
+        n = read (fd, part, sizeof part);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return true;
+        g_string_append_len (text, part, n);
+        reader_lines (reader, text);
+    }
+}
+
+/* The case that was running when the child went. */
+static void
+reader_end (struct reader *reader, bool over, int status)
+{
+    if (!reader->current)
+        return;
+    if (!over)
+        reader->current->bad = g_strdup_printf ("it said nothing for %d seconds, and was killed",
+                                                CASE_SECONDS);
+    else if (WIFSIGNALED (status))
+        reader->current->bad = g_strdup_printf ("it was killed by %s",
+                                                sigabbrev_np (WTERMSIG (status)));
+    else
+        reader->current->bad = g_strdup_printf ("it ended in the middle, exit status %d",
+                                                WEXITSTATUS (status));
+}
+
+int
+run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const char *path, const char *theme,
+           const struct actor *actor, const struct run_watch *watch)
+{
+    struct reader reader = { .outcomes = outcomes, .watch = watch, .next = from };
+    int ends[2], status = 0;
+    bool over;
+    pid_t pid;
+
+    fflush (NULL);
+    if (pipe2 (ends, O_CLOEXEC) < 0)
+        return -errno;
+    pid = fork ();
+    if (pid == 0)
+        child_main (list, from, path, theme, actor, ends[1]);
+    close (ends[1]);
+    over = pid > 0 && reader_read (&reader, ends[0]);
+    if (pid > 0 && !over) {
+        kill (-pid, SIGKILL);
+        watch->stuck (watch->data);
+    }
+    close (ends[0]);
+    if (pid < 0)
+        return -errno;
+    waitid (P_PID, pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+    kill (-pid, SIGKILL); /* children that a case left behind, before the number can be another's */
+    waitpid (pid, &status, 0);
+    reader_end (&reader, over, status);
+    return reader.next;
+}

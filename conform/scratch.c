@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Directories to work in, and what all parts ask of the options. */
+#include "conform/conform.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool
+conform_wanted (const struct conform_options *options, const char *case_name)
+{
+    return !options->only || fnmatch (options->only, case_name, FNM_EXTMATCH) == 0
+        || strcmp (options->only, case_name) == 0;
+}
+
+/* --- the command that repeats a case -------------------------------------------------------- */
+
+/* Quoted only where the shell needs it. */
+static void
+repeat_word (GString *command, const char *word)
+{
+    g_autofree char *quoted = g_shell_quote (word);
+    const bool plain = *word
+                    && !word[strspn (word, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_=./:,+%@")];
+
+    g_string_append_printf (command, " %s", plain ? word : quoted);
+}
+
+static void
+repeat_option (GString *command, const char *option, const char *value)
+{
+    if (!value)
+        return;
+    g_string_append_printf (command, " %s", option);
+    repeat_word (command, value);
+}
+
+static void
+repeat_options (GString *command, const char *option, const char *const *values)
+{
+    for (; values && *values; values++)
+        repeat_option (command, option, *values);
+}
+
+/* A glob's characters in a name stand for themselves. */
+static char *
+glob_quote (const char *name)
+{
+    GString *quoted = g_string_new (NULL);
+
+    for (; *name; name++) {
+        if (strchr ("*?[\\", *name))
+            g_string_append_c (quoted, '\\');
+        g_string_append_c (quoted, *name);
+    }
+    return g_string_free (quoted, FALSE);
+}
+
+char *
+conform_repeat (const struct conform_options *options, const char *case_name, const char *more)
+{
+    GString *command = g_string_new ("windlass conform");
+    g_autofree char *glob = glob_quote (case_name);
+
+    repeat_word (command, options->volfile);
+    repeat_option (command, "--case", glob);
+    if (more)
+        g_string_append_printf (command, " %s", more);
+    repeat_option (command, "--directory",
+                   strcmp (options->directory, g_get_tmp_dir ()) == 0 ? NULL : options->directory);
+    repeat_option (command, "--allow", options->allow);
+    repeat_option (command, "--volume-name", options->volume_name);
+    repeat_options (command, "--xlator-option", options->options);
+    repeat_options (command, "--xlator-dir", options->xlator_dirs);
+    if (options->daemon && options->daemon[0])
+        g_string_append (command, " --");
+    for (const char *const *word = options->daemon; word && *word; word++)
+        repeat_word (command, *word);
+    return g_string_free (command, FALSE);
+}
+
+/* --- scratch directories -------------------------------------------------------------------- */
+
+char *
+conform_scratch (const struct conform_options *options)
+{
+    const char *above = options->scratch ? options->scratch : options->directory;
+    char *path = g_build_filename (above, "windlass-conform.XXXXXX", NULL);
+
+    if (g_mkdtemp (path) && chmod (path, 0755) == 0)
+        return path;
+    fprintf (stderr, "windlass conform: can't make a directory below '%s': %s\n", above,
+             g_strerror (errno));
+    g_free (path);
+    return NULL;
+}
+
+/* fts, since trees here may be deeper than any path, and closed to who made them. */
+bool
+conform_scratch_try_remove (const char *path)
+{
+    char *const paths[] = { (char *) path, NULL };
+    FTS *tree = fts_open (paths, FTS_PHYSICAL | FTS_XDEV, NULL);
+    FTSENT *entry;
+
+    while (tree && (entry = fts_read (tree))) {
+        if (entry->fts_info == FTS_DNR && entry->fts_number++ == 0
+            && chmod (entry->fts_accpath, 0700) == 0)
+            fts_set (tree, entry, FTS_AGAIN);
+        else if (entry->fts_info == FTS_DP || entry->fts_info == FTS_DNR)
+            rmdir (entry->fts_accpath);
+        else if (entry->fts_info == FTS_D)
+            chmod (entry->fts_accpath, 0700);
+        else
+            unlink (entry->fts_accpath);
+    }
+    if (tree)
+        fts_close (tree);
+    return access (path, F_OK) < 0;
+}
+
+void
+conform_scratch_remove (const char *path)
+{
+    if (!conform_scratch_try_remove (path))
+        fprintf (stderr, "windlass conform: '%s' could not be removed\n", path);
+}

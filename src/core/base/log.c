@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/base/log.h"
+#include "core/base/safe-open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    pthread_mutex_t lock; /* a leaf: path, fd and the order of lines */
+    char *path;           /* NULL: standard error */
+    int fd;
+    gf_loglevel_t level; /* atomic */
+    bool tee;            /* atomic */
+    bool said_lost;      /* lock */
+} out = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .level = GF_LOG_INFO };
+
+static const struct {
+    const char *name;
+    char letter;
+} levels[] = {
+    [GF_LOG_NONE] = { "NONE", '-' },
+    [GF_LOG_EMERG] = { "EMERG", 'M' },
+    [GF_LOG_ALERT] = { "ALERT", 'A' },
+    [GF_LOG_CRITICAL] = { "CRITICAL", 'C' },
+    [GF_LOG_ERROR] = { "ERROR", 'E' },
+    [GF_LOG_WARNING] = { "WARNING", 'W' },
+    [GF_LOG_NOTICE] = { "NOTICE", 'N' },
+    [GF_LOG_INFO] = { "INFO", 'I' },
+    [GF_LOG_DEBUG] = { "DEBUG", 'D' },
+    [GF_LOG_TRACE] = { "TRACE", 'T' },
+};
+
+static int
+log_open_file (const char *path)
+{
+    const int fd =
+        open_ours (path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+
+    if (fd >= 0)
+        fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
+int
+log_open (const char *path)
+{
+    bool terminal = !path || strcmp (path, "-") == 0 || strcmp (path, "/dev/stderr") == 0;
+    int fd = terminal ? STDERR_FILENO : log_open_file (path);
+
+    if (fd < 0)
+        return fd;
+    log_close ();
+    pthread_mutex_lock (&out.lock);
+    out.path = terminal ? NULL : g_strdup (path);
+    out.fd = fd;
+    pthread_mutex_unlock (&out.lock);
+    return 0;
+}
+
+int
+log_reopen (void)
+{
+    int fd, r = 0;
+
+    pthread_mutex_lock (&out.lock);
+    if (out.path) {
+        fd = log_open_file (out.path);
+        if (fd >= 0) {
+            close (out.fd);
+            out.fd = fd;
+        } else {
+            r = fd;
+        }
+    }
+    pthread_mutex_unlock (&out.lock);
+    return r;
+}
+
+void
+log_close (void)
+{
+    pthread_mutex_lock (&out.lock);
+    if (out.path)
+        close (out.fd);
+    g_clear_pointer (&out.path, g_free);
+    out.fd = STDERR_FILENO;
+    pthread_mutex_unlock (&out.lock);
+}
+
+char *
+log_path (void)
+{
+    char *path;
+
+    pthread_mutex_lock (&out.lock);
+    path = g_strdup (out.path);
+    pthread_mutex_unlock (&out.lock);
+    return path;
+}
+
+int
+log_fd (void)
+{
+    return out.fd;
+}
+
+void
+log_set_level (gf_loglevel_t level)
+{
+    __atomic_store_n (&out.level, level, __ATOMIC_RELAXED);
+}
+
+gf_loglevel_t
+log_level (void)
+{
+    return __atomic_load_n (&out.level, __ATOMIC_RELAXED);
+}
+
+int
+log_level_parse (const char *text, gf_loglevel_t *ret_level)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS (levels); i++) {
+        if (g_ascii_strcasecmp (text, levels[i].name) == 0
+            || (text[0] == '0' + (char) i && !text[1])) {
+            *ret_level = i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+const char *
+log_level_name (gf_loglevel_t level)
+{
+    return levels[level].name;
+}
+
+void
+log_set_tee (bool on)
+{
+    __atomic_store_n (&out.tee, on, __ATOMIC_RELAXED);
+}
+
+bool
+log_wants_of (const struct log_source *source, gf_loglevel_t level)
+{
+    gf_loglevel_t own = source ? __atomic_load_n (&source->level, __ATOMIC_RELAXED) : GF_LOG_UNSET;
+
+    return level <= (own != GF_LOG_UNSET ? own : log_level ());
+}
+
+/* Said once, where somebody still reads what we say. The lock is held. */
+static void
+log_say_lost (int error)
+{
+    if (out.path && !out.said_lost)
+        dprintf (STDERR_FILENO,
+                 "windlass: log file '%s' can't be written: %s; what it was to say is lost\n",
+                 out.path, g_strerror (error));
+    out.said_lost = true;
+}
+
+/* One write, so that lines of other processes don't come between. A full disk loses the line, not
+ * the request. */
+static void
+log_write (const char *text, size_t size)
+{
+    pthread_mutex_lock (&out.lock);
+    while (size > 0) {
+        ssize_t n = write (out.fd, text, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            log_say_lost (errno);
+        if (n <= 0)
+            break;
+        text += n;
+        size -= n;
+    }
+    pthread_mutex_unlock (&out.lock);
+}
+
+static void
+log_append_time (GString *line)
+{
+    struct timespec now;
+    struct tm tm;
+    char text[32];
+
+    clock_gettime (CLOCK_REALTIME, &now);
+    gmtime_r (&now.tv_sec, &tm);
+    strftime (text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
+    g_string_append_printf (line, "[%s.%06ld +0000] ", text, now.tv_nsec / 1000);
+}
+
+void
+log_append_safely (GString *line, const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *) text; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f)
+            g_string_append_printf (line, "\\x%02x", *p);
+        else
+            g_string_append_c (line, *p);
+    }
+}
+
+void
+log_line_of (gf_loglevel_t level, const struct log_source *source, const char *file, int line,
+             const char *function, const char *format, ...)
+{
+    g_autoptr (GString) out_line = g_string_new (NULL);
+    g_autofree char *text = NULL;
+    const char *slash = strrchr (file, '/');
+    int saved = errno;
+    va_list args;
+
+    va_start (args, format);
+    text = g_strdup_vprintf (format, args);
+    va_end (args);
+    if (level <= GF_LOG_ERROR && __atomic_load_n (&out.tee, __ATOMIC_RELAXED)
+        && log_fd () != STDERR_FILENO)
+        dprintf (STDERR_FILENO, "windlass: %s%s%s\n", source ? source->name : "",
+                 source ? ": " : "", text);
+    log_append_time (out_line);
+    g_string_append_printf (out_line, "%c [%s:%d:%s] 0-%s: ", levels[level].letter,
+                            slash ? slash + 1 : file, line, function,
+                            source ? source->name : "windlass");
+    log_append_safely (out_line, text);
+    g_string_append_c (out_line, '\n');
+    log_write (out_line->str, out_line->len);
+    errno = saved;
+}
+
+void
+log_text (const char *text)
+{
+    log_write (text, strlen (text));
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The log. A line is
+ *
+ *   [2026-11-20 11:38:36.620765 +0000] I [posix.c:42:posix_init] 0-my-posix: text
+ *
+ * time in UTC, level, place, graph and translator (or "windlass"), text. See GlusterFS.
+ */
+#ifndef WINDLASS_CORE_BASE_LOG_H
+#define WINDLASS_CORE_BASE_LOG_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+typedef enum gf_loglevel {
+    GF_LOG_NONE,
+    GF_LOG_EMERG,
+    GF_LOG_ALERT,
+    GF_LOG_CRITICAL,
+    GF_LOG_ERROR,
+    GF_LOG_WARNING,
+    GF_LOG_NOTICE,
+    GF_LOG_INFO,
+    GF_LOG_DEBUG,
+    GF_LOG_TRACE,
+    GF_LOG_UNSET, /* of a source: the process's level */
+} gf_loglevel_t;
+
+/* The translator that a line is about. struct xlator begins with one. */
+struct log_source {
+    const char *name;
+    gf_loglevel_t level; /* GF_LOG_UNSET: the process's. Atomic */
+};
+
+/* The source of a translator, or NULL. Of what is no pointer to a translator the compiler
+ * complains. */
+#define LOG_SOURCE(this_) ((const struct log_source *) (const struct xlator *) (this_))
+struct xlator;
+
+/* Where lines go: a file, made 0600 and appended to; "-" or NULL is the standard error. 0, or a
+ * negative errno. */
+int log_open (const char *path);
+int log_reopen (void); /* after the file was renamed; 0, or a negative errno and the old file
+                          stays */
+void log_close (void);
+/* While a program starts, whoever waits for it at the terminal sees errors too: "windlass:
+ * my-posix: text". Not when the log goes there anyway. */
+void log_set_tee (bool on);
+char *log_path (void); /* of the file, as log_open got it; NULL: the standard error. g_free it */
+int log_fd (void); /* for a crash report, which may take no lock */
+
+/* The level of what has no translator, and of every translator without one of its own. */
+void log_set_level (gf_loglevel_t level);
+gf_loglevel_t log_level (void);
+
+/* "DEBUG", in any case, or its number. -EINVAL when there is none such; log_level_names lists
+ * them. */
+int log_level_parse (const char *text, gf_loglevel_t *ret_level);
+const char *log_level_name (gf_loglevel_t level);
+#define LOG_LEVEL_NAMES "NONE, CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE"
+
+/* source NULL: the line is about the program, "windlass". */
+#define log_line(level_, this_, ...) log_line_of (level_, LOG_SOURCE (this_), __VA_ARGS__)
+void log_line_of (gf_loglevel_t level, const struct log_source *source, const char *file, int line,
+               const char *function, const char *format, ...) G_GNUC_PRINTF (6, 7);
+
+/* Appends text with \x0a and the like for what would make more than one line of it: names of files
+ * may hold anything. */
+void log_append_safely (GString *line, const char *text);
+
+/* Raw text, for tables such as the final graph: each line as it is, without a prefix. */
+void log_text (const char *text);
+
+#define log_wants(this_, level_) log_wants_of (LOG_SOURCE (this_), level_)
+bool log_wants_of (const struct log_source *source, gf_loglevel_t level);
+
+/* gf_log (this, GF_LOG_WARNING, "option '%s' ...", key); this may be NULL. Evaluates its arguments
+ * only if the line is wanted. */
+#define gf_log(this_, level_, ...)                                                                 \
+    (log_wants (this_, level_)                                                                     \
+         ? log_line (level_, this_, __FILE__, __LINE__, __func__, __VA_ARGS__)                     \
+         : (void) 0)
+
+#endif

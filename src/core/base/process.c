@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/base/process.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define IOPRIO_OF_PROCESS 1 /* linux/ioprio.h isn't everywhere */
+#define IOPRIO_CLASS(value) ((value) >> 13)
+#define IOPRIO_IDLE 3
+
+/* What is remembered of a thread is one word, so that it is read and written without a lock: two
+ * that share a place only forget more often. From the low end: the thread's number, its process's
+ * (0: not asked yet), its class, the time. */
+#define PLACES 1024
+#define NUMBER_BITS 22 /* PID_MAX_LIMIT */
+#define NUMBER_MASK ((UINT64_C (1) << NUMBER_BITS) - 1)
+#define IDLE_BIT (UINT64_C (1) << (2 * NUMBER_BITS))
+#define TIME_SHIFT (2 * NUMBER_BITS + 1)
+/* a quarter of a second */
+#define MOMENT(now) ((uint64_t) (now) >> 28 & ((UINT64_C (1) << (64 - TIME_SHIFT)) - 1))
+
+bool processes_are_known = true;
+
+static uint64_t remembered[PLACES]; /* atomic */
+
+static bool
+is_known (pid_t thread)
+{
+    return thread > 0 && (uint64_t) thread <= NUMBER_MASK && processes_are_known;
+}
+
+char *
+process_status (pid_t thread)
+{
+    char path[64], *status = NULL;
+
+    snprintf (path, sizeof path, "/proc/%d/status", thread);
+    return thread > 0 && g_file_get_contents (path, &status, NULL, NULL) ? status : NULL;
+}
+
+/* The number behind "\nName:\t", or 0. */
+static uint64_t
+status_number (const char *status, const char *name, int base)
+{
+    const char *line = strstr (status, name);
+
+    return line ? strtoull (line + strlen (name), NULL, base) : 0;
+}
+
+/* What is known of the thread, its class at least. */
+static uint64_t
+recall (pid_t thread, int64_t now)
+{
+    uint64_t *place = &remembered[(unsigned) thread % PLACES],
+             word = __atomic_load_n (place, __ATOMIC_RELAXED);
+
+    if ((word & NUMBER_MASK) == (uint64_t) thread && word >> TIME_SHIFT == MOMENT (now))
+        return word;
+    const long priority = syscall (SYS_ioprio_get, IOPRIO_OF_PROCESS, thread);
+    word = MOMENT (now) << TIME_SHIFT | (uint64_t) thread;
+    if (priority >= 0 && IOPRIO_CLASS (priority) == IOPRIO_IDLE)
+        word |= IDLE_BIT;
+    __atomic_store_n (place, word, __ATOMIC_RELAXED);
+    return word;
+}
+
+pid_t
+process_of_thread (pid_t thread, int64_t now)
+{
+    if (!is_known (thread))
+        return thread;
+    const uint64_t word = recall (thread, now), process = word >> NUMBER_BITS & NUMBER_MASK;
+    if (process)
+        return (pid_t) process;
+    g_autofree char *status = process_status (thread);
+    uint64_t found = status ? status_number (status, "\nTgid:", 10) : 0;
+    if (!found || found > NUMBER_MASK)
+        found = (uint64_t) thread;
+    __atomic_store_n (&remembered[(unsigned) thread % PLACES], word | found << NUMBER_BITS,
+                      __ATOMIC_RELAXED);
+    return (pid_t) found;
+}
+
+bool
+process_is_idle_class (pid_t thread, int64_t now)
+{
+    return is_known (thread) && recall (thread, now) & IDLE_BIT;
+}
+
+static uint64_t
+bit_of (int signal_number)
+{
+    return UINT64_C (1) << (signal_number - 1);
+}
+
+bool
+process_gives_up (pid_t thread)
+{
+    const uint64_t harmless = bit_of (SIGALRM) | bit_of (SIGVTALRM) | bit_of (SIGPROF)
+                            | bit_of (SIGCHLD) | bit_of (SIGWINCH) | bit_of (SIGURG)
+                            | bit_of (SIGIO) | bit_of (SIGCONT) | bit_of (SIGSTOP)
+                            | bit_of (SIGTSTP) | bit_of (SIGTTIN) | bit_of (SIGTTOU);
+    g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
+
+    if (!status)
+        return true;
+    const uint64_t waiting = status_number (status, "\nSigPnd:", 16)
+                           | status_number (status, "\nShdPnd:", 16);
+    return waiting & ~status_number (status, "\nSigBlk:", 16)
+         & ~status_number (status, "\nSigIgn:", 16) & ~harmless;
+}
+
+/* The kernel gives each thread of a process that a signal ends a SIGKILL of its own. */
+bool
+process_is_dying (pid_t thread)
+{
+    g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
+
+    return status && status_number (status, "\nSigPnd:", 16) & bit_of (SIGKILL);
+}
+
+bool
+process_is_gone (pid_t thread)
+{
+    return is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;
+}
+
+bool
+process_is_under_valgrind (void)
+{
+    const char *preloaded = g_getenv ("LD_PRELOAD");
+
+    return preloaded && strstr (preloaded, "vgpreload");
+}

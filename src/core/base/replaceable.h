@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What many threads read while one may put something else in its place, such as the options that a
+ * reload changes. A value never changes once it is in a slot; whoever reads holds a reference, so
+ * that an old one lives as long as anybody uses it.
+ *
+ *   struct settings { struct shared shared; ... };        shared comes first
+ *   struct settings *now = shared_get (&priv->slot);      ... shared_unref (&now->shared);
+ */
+#ifndef WINDLASS_CORE_BASE_REPLACEABLE_H
+#define WINDLASS_CORE_BASE_REPLACEABLE_H
+
+#include <pthread.h>
+
+struct shared {
+    int refs; /* atomic */
+    void (*free) (void *value);
+};
+
+struct shared_slot {
+    pthread_mutex_t lock; /* a leaf */
+    struct shared *now;   /* lock; with a reference */
+};
+
+static inline void
+shared_unref (struct shared *value) /* takes NULL */
+{
+    if (value && __atomic_sub_fetch (&value->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        value->free (value);
+}
+
+static inline void *
+shared_ref (struct shared *value)
+{
+    __atomic_add_fetch (&value->refs, 1, __ATOMIC_RELAXED);
+    return value;
+}
+
+/* What is there now, with a reference. */
+static inline void *
+shared_get (struct shared_slot *slot)
+{
+    void *value;
+
+    pthread_mutex_lock (&slot->lock);
+    value = shared_ref (slot->now);
+    pthread_mutex_unlock (&slot->lock);
+    return value;
+}
+
+/* Puts value in, whose one reference the slot takes over, and returns what was there, NULL the
+ * first time; the caller has its reference now. The slot starts as zeros. */
+static inline void *
+shared_set (struct shared_slot *slot, struct shared *value)
+{
+    struct shared *old;
+
+    pthread_mutex_lock (&slot->lock);
+    old = slot->now;
+    slot->now = value;
+    pthread_mutex_unlock (&slot->lock);
+    return old;
+}
+
+#endif

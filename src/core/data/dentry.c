@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names: which inode a name in a directory stands for, and the way back to the root. */
+#include "core/data/itable.h"
+
+#include <string.h>
+
+#define DEPTH_MAX 4096 /* of a path that is put together; deeper ones are cut */
+
+guint
+dentry_hash (gconstpointer p)
+{
+    const struct dentry *dentry = p;
+
+    return g_str_hash (dentry->name) ^ g_direct_hash (dentry->parent);
+}
+
+gboolean
+dentry_same (gconstpointer a, gconstpointer b)
+{
+    const struct dentry *one = a, *other = b;
+
+    return one->parent == other->parent && strcmp (one->name, other->name) == 0;
+}
+
+static struct dentry *
+dentry_find_locked (inode_t *parent, const char *name)
+{
+    struct dentry key = { .parent = parent, .name = name };
+
+    return g_hash_table_lookup (parent->table->by_name, &key);
+}
+
+void
+dentry_drop_locked (struct dentry *dentry, GSList **gone)
+{
+    struct dentry **link = &dentry->inode->names;
+
+    g_hash_table_remove (dentry->parent->table->by_name, dentry);
+    while (*link != dentry)
+        link = &(*link)->next;
+    *link = dentry->next;
+    if (gone)
+        inode_unref_locked (dentry->parent, gone);
+    g_free (dentry);
+}
+
+static void
+dentry_add_locked (inode_t *parent, const char *name, inode_t *inode)
+{
+    size_t size = strlen (name) + 1;
+    struct dentry *dentry = g_malloc (sizeof *dentry + size);
+
+    dentry->name = memcpy (dentry + 1, name, size);
+    dentry->inode = inode;
+    dentry->parent = inode_ref_locked (parent);
+    dentry->next = inode->names;
+    inode->names = dentry;
+    g_hash_table_add (parent->table->by_name, dentry);
+}
+
+/* A name was taken away: an inode that waited only because of it goes too. */
+static void
+dentry_unset_locked (struct dentry *dentry, GSList **gone)
+{
+    inode_t *inode = inode_ref_locked (dentry->inode);
+
+    dentry_drop_locked (dentry, gone);
+    inode_unref_locked (inode, gone);
+}
+
+void
+dentry_set_locked (inode_t *parent, const char *name, inode_t *inode, GSList **gone)
+{
+    struct dentry *dentry = dentry_find_locked (parent, name);
+
+    if (dentry && dentry->inode == inode)
+        return;
+    if (dentry)
+        dentry_unset_locked (dentry, gone);
+    dentry_add_locked (parent, name, inode);
+}
+
+static void
+name_remove (inode_t *parent, const char *name, const inode_t *only)
+{
+    struct itable *table = parent->table;
+    struct dentry *dentry;
+    GSList *gone = NULL;
+
+    pthread_mutex_lock (&table->lock);
+    dentry = dentry_find_locked (parent, name);
+    if (dentry && (!only || dentry->inode == only))
+        dentry_unset_locked (dentry, &gone);
+    itable_unlock (table, gone);
+}
+
+void
+inode_unlink (inode_t *parent, const char *name)
+{
+    name_remove (parent, name, NULL);
+}
+
+void
+inode_unname (inode_t *inode, inode_t *parent, const char *name)
+{
+    name_remove (parent, name, inode);
+}
+
+/* Takes the name away, and tells what it stood for, with a reference, or NULL. */
+static inode_t *
+dentry_take_locked (inode_t *parent, const char *name, GSList **gone)
+{
+    struct dentry *dentry = dentry_find_locked (parent, name);
+    inode_t *inode = dentry ? inode_ref_locked (dentry->inode) : NULL;
+
+    if (dentry)
+        dentry_drop_locked (dentry, gone);
+    return inode;
+}
+
+void
+inode_rename (inode_t *oldparent, const char *oldname, inode_t *newparent, const char *newname,
+              bool exchange)
+{
+    struct itable *table = oldparent->table;
+    inode_t *moved, *replaced;
+    GSList *gone = NULL;
+
+    pthread_mutex_lock (&table->lock);
+    inode_ref_locked (oldparent);
+    inode_ref_locked (newparent);
+    moved = dentry_take_locked (oldparent, oldname, &gone);
+    replaced = dentry_take_locked (newparent, newname, &gone);
+    if (moved)
+        dentry_add_locked (newparent, newname, moved);
+    if (exchange && replaced)
+        dentry_add_locked (oldparent, oldname, replaced);
+    if (moved)
+        inode_unref_locked (moved, &gone);
+    if (replaced)
+        inode_unref_locked (replaced, &gone);
+    inode_unref_locked (newparent, &gone);
+    inode_unref_locked (oldparent, &gone);
+    itable_unlock (table, gone);
+}
+
+inode_t *
+inode_grep (inode_t *parent, const char *name)
+{
+    struct dentry *dentry;
+    inode_t *inode;
+
+    pthread_mutex_lock (&parent->table->lock);
+    dentry = dentry_find_locked (parent, name);
+    inode = dentry ? inode_ref_locked (dentry->inode) : NULL;
+    pthread_mutex_unlock (&parent->table->lock);
+    return inode;
+}
+
+bool
+inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name)
+{
+    const struct dentry *dentry;
+
+    pthread_mutex_lock (&inode->table->lock);
+    dentry = inode->names;
+    if (dentry) {
+        *ret_parent = inode_ref_locked (dentry->parent);
+        *ret_name = g_strdup (dentry->name);
+    }
+    pthread_mutex_unlock (&inode->table->lock);
+    return dentry != NULL;
+}
+
+static void
+path_prepend (GString *path, const char *name)
+{
+    g_string_prepend (path, name);
+    g_string_prepend_c (path, '/');
+}
+
+char *
+inode_path (inode_t *inode, const char *name)
+{
+    const inode_t *root = inode->table->root;
+    GString *path = g_string_new (NULL);
+    char gfid[GFID_TEXT_SIZE];
+
+    if (name)
+        path_prepend (path, name);
+    pthread_mutex_lock (&inode->table->lock);
+    for (unsigned depth = 0; inode != root; depth++) {
+        const struct dentry *dentry = inode->names;
+        if (!dentry || depth == DEPTH_MAX) {
+            g_string_prepend (path, ">");
+            g_string_prepend (path, gfid_text (&inode->gfid, gfid));
+            g_string_prepend (path, "<gfid:");
+            break;
+        }
+        path_prepend (path, dentry->name);
+        inode = dentry->parent;
+    }
+    pthread_mutex_unlock (&root->table->lock);
+    if (path->len == 0)
+        g_string_append_c (path, '/');
+    return g_string_free (path, FALSE);
+}
+
+/* A path that is written from its end. */
+struct backwards {
+    char *begin, *at;
+    bool full;
+};
+
+static void
+write_before (struct backwards *to, const char *text, size_t n)
+{
+    const size_t room = to->at - to->begin;
+
+    if (n > room) {
+        text += n - room;
+        n = room;
+        to->full = true;
+    }
+    to->at -= n;
+    memcpy (to->at, text, n);
+}
+
+static void
+path_before_locked (const inode_t *inode, struct backwards *to)
+{
+    const inode_t *root = inode->table->root;
+    char gfid[GFID_TEXT_SIZE];
+
+    for (unsigned depth = 0; inode != root && !to->full; depth++) {
+        const struct dentry *dentry = inode->names;
+
+        if (!dentry || depth == DEPTH_MAX) {
+            write_before (to, ">", 1);
+            write_before (to, gfid_text (&inode->gfid, gfid), strlen (gfid));
+            write_before (to, "<gfid:", strlen ("<gfid:"));
+            return;
+        }
+        write_before (to, dentry->name, strlen (dentry->name));
+        write_before (to, "/", 1);
+        inode = dentry->parent;
+    }
+}
+
+bool
+inode_path_of_nodeid (struct itable *table, uint64_t nodeid, const char *name, bool may_wait,
+                      char *ret_path, size_t size)
+{
+    struct backwards to = { ret_path, ret_path + size - 1, false };
+    const inode_t *inode;
+
+    *to.at = '\0';
+    if (name) {
+        write_before (&to, name, strlen (name));
+        write_before (&to, "/", 1);
+    }
+    if (may_wait)
+        pthread_mutex_lock (&table->lock);
+    else if (pthread_mutex_trylock (&table->lock) != 0)
+        return false;
+    inode = inode_of_nodeid (table, nodeid);
+    if (inode)
+        path_before_locked (inode, &to);
+    pthread_mutex_unlock (&table->lock);
+    if (!*to.at)
+        write_before (&to, "/", 1);
+    memmove (ret_path, to.at, strlen (to.at) + 1);
+    if (to.full && size > 4)
+        memcpy (ret_path, "...", 3);
+    return inode != NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What readdir and readdirp answer: a list of entries. */
+#ifndef WINDLASS_CORE_DATA_DIRENT_H
+#define WINDLASS_CORE_DATA_DIRENT_H
+
+#include "core/data/iatt.h"
+#include "core/data/types.h"
+
+struct gf_dirent {
+    gf_dirent_t *next;
+    uint64_t d_ino;
+    off_t d_off;     /* where to go on after this entry */
+    uint32_t d_type; /* DT_* of readdir(3) */
+    uint32_t d_len;  /* of d_name, without its NUL */
+    struct iatt d_stat; /* readdirp only; ia_type IA_INVAL: not known, inode NULL */
+    inode_t *inode;     /* readdirp only; a reference belongs to the entry */
+    char d_name[];
+};
+
+gf_dirent_t *dirent_new (const char *name, size_t len);
+void dirents_free (gf_dirent_t *entries); /* takes NULL */
+gf_dirent_t *dirents_copy (const gf_dirent_t *entries);
+
+#endif

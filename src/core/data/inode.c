@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What lives and what goes. Names are in dentry.c's half of the table, numbers in
+ * inode-numbers.c's. */
+#include "core/base/audit.h"
+#include "core/data/itable.h"
+
+struct itable *
+itable_new (unsigned keepers, size_t limit, void (*forget) (inode_t *inode, void *data), void *data)
+{
+    struct itable *table = g_new0 (struct itable, 1);
+
+    pthread_mutex_init (&table->lock, NULL);
+    table->by_gfid = g_hash_table_new (gfid_hash, gfid_same);
+    table->by_name = g_hash_table_new (dentry_hash, dentry_same);
+    table->keepers = keepers;
+    table->limit = limit;
+    table->forget = forget;
+    table->data = data;
+    slots_init (table);
+    table->root = inode_new (table);
+    table->root->gfid = gfid_root;
+    table->root->ia_type = IA_IFDIR;
+    g_hash_table_add (table->by_gfid, &table->root->gfid);
+    return table;
+}
+
+void
+itable_set_realm (struct itable *table)
+{
+    g_assert (g_hash_table_size (table->by_gfid) == 1);
+    table->realm = INODE_REALM >> 32;
+    table->root->generation = table->realm;
+}
+
+static inode_t *
+inode_of_gfid_key (gpointer key)
+{
+    return (inode_t *) ((char *) key - offsetof (inode_t, gfid));
+}
+
+inode_t *
+inode_new (struct itable *table)
+{
+    inode_t *inode = g_malloc0 (sizeof *inode + table->keepers * sizeof inode->ctx[0]);
+
+    inode->magic = INODE_MAGIC;
+    inode->refs = 1;
+    inode->table = table;
+    pthread_mutex_lock (&table->lock);
+    slot_take_locked (table, inode);
+    pthread_mutex_unlock (&table->lock);
+    AUDIT (INODE, inode, 1);
+    return inode;
+}
+
+/* Out of all maps, and on the list of what is to be freed; its parents may follow. */
+static void
+inode_retire_locked (inode_t *inode, GSList **gone)
+{
+    struct itable *table = inode->table;
+
+    if (inode->forgotten) {
+        g_queue_delete_link (&table->forgotten, inode->forgotten);
+        inode->forgotten = NULL;
+    }
+    if (g_hash_table_lookup (table->by_gfid, &inode->gfid) == &inode->gfid)
+        g_hash_table_remove (table->by_gfid, &inode->gfid);
+    slot_give_locked (table, inode);
+    *gone = g_slist_prepend (*gone, inode);
+    while (inode->names)
+        dentry_drop_locked (inode->names, gone);
+}
+
+/* Nobody refers to it any more. One that could be asked for again waits, the others go. Too many
+ * are sent away only by itable_unlock: here it would recurse as deep as the tree. */
+static void
+inode_idle_locked (inode_t *inode, GSList **gone)
+{
+    struct itable *table = inode->table;
+
+    if (!inode->names) {
+        inode_retire_locked (inode, gone);
+        return;
+    }
+    g_queue_push_tail (&table->forgotten, inode);
+    inode->forgotten = table->forgotten.tail;
+}
+
+static void
+inode_give_back_locked (inode_t *inode, GSList **gone)
+{
+    if (__atomic_sub_fetch (&inode->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        inode_idle_locked (inode, gone);
+}
+
+void
+inode_unref_locked (inode_t *inode, GSList **gone)
+{
+    if (!audit_count (AUDIT_INODE, inode, -1, NULL))
+        inode_give_back_locked (inode, gone);
+}
+
+inode_t *
+inode_ref_locked (inode_t *inode)
+{
+    AUDIT (INODE, inode, 1);
+    __atomic_add_fetch (&inode->refs, 1, __ATOMIC_ACQ_REL);
+    if (inode->forgotten) {
+        g_queue_delete_link (&inode->table->forgotten, inode->forgotten);
+        inode->forgotten = NULL;
+    }
+    return inode;
+}
+
+static void
+inodes_free (struct itable *table, GSList *gone)
+{
+    while (gone) {
+        inode_t *inode = gone->data;
+        gone = g_slist_delete_link (gone, gone);
+        if (table->forget)
+            table->forget (inode, table->data);
+        inode->magic = 0;
+        g_free (inode);
+    }
+}
+
+void
+itable_unlock (struct itable *table, GSList *gone)
+{
+    while (table->forgotten.length > table->limit)
+        inode_retire_locked (table->forgotten.head->data, &gone);
+    pthread_mutex_unlock (&table->lock);
+    inodes_free (table, gone);
+}
+
+inode_t *
+inode_ref (inode_t *inode)
+{
+    if (!inode)
+        return NULL;
+    AUDIT (INODE, inode, 1);
+    __atomic_add_fetch (&inode->refs, 1, __ATOMIC_RELAXED);
+    return inode;
+}
+
+/* The last reference but one needs no lock. */
+static bool
+inode_unref_quickly (inode_t *inode)
+{
+    int refs = __atomic_load_n (&inode->refs, __ATOMIC_RELAXED);
+
+    while (refs > 1)
+        if (__atomic_compare_exchange_n (&inode->refs, &refs, refs - 1, true, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+void
+inode_unref (inode_t *inode)
+{
+    struct itable *table;
+    GSList *gone = NULL;
+
+    if (!inode || AUDIT (INODE, inode, -1) || inode_unref_quickly (inode))
+        return;
+    table = inode->table;
+    pthread_mutex_lock (&table->lock);
+    inode_give_back_locked (inode, &gone);
+    itable_unlock (table, gone);
+}
+
+/* The inode that is known by this gfid: another one, or this one from now on. */
+static inode_t *
+inode_adopt_locked (inode_t *inode, const struct iatt *iatt)
+{
+    struct itable *table = inode->table;
+    gfid_t *known = g_hash_table_lookup (table->by_gfid, &iatt->ia_gfid);
+
+    if (known)
+        return inode_ref_locked (inode_of_gfid_key (known));
+    if (gfid_is_null (&inode->gfid) && !gfid_is_null (&iatt->ia_gfid)) {
+        inode->gfid = iatt->ia_gfid;
+        inode->ia_type = iatt->ia_type;
+        g_hash_table_add (table->by_gfid, &inode->gfid);
+    }
+    return inode_ref_locked (inode);
+}
+
+inode_t *
+inode_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+{
+    struct itable *table = inode->table;
+    GSList *gone = NULL;
+    inode_t *linked;
+
+    pthread_mutex_lock (&table->lock);
+    linked = inode_adopt_locked (inode, iatt);
+    if (parent && name && linked != table->root)
+        dentry_set_locked (parent, name, linked, &gone);
+    itable_unlock (table, gone);
+    return linked;
+}
+
+inode_t *
+inode_find (struct itable *table, const gfid_t *gfid)
+{
+    inode_t *inode = NULL;
+    gfid_t *known;
+
+    pthread_mutex_lock (&table->lock);
+    known = g_hash_table_lookup (table->by_gfid, gfid);
+    if (known)
+        inode = inode_ref_locked (inode_of_gfid_key (known));
+    pthread_mutex_unlock (&table->lock);
+    return inode;
+}
+
+inode_t *
+itable_root (struct itable *table)
+{
+    return table->root;
+}
+
+void
+inode_lookup (inode_t *inode)
+{
+    pthread_mutex_lock (&inode->table->lock);
+    if (inode->nlookup++ == 0)
+        inode_ref_locked (inode);
+    pthread_mutex_unlock (&inode->table->lock);
+}
+
+void
+inode_forget (inode_t *inode, uint64_t n)
+{
+    struct itable *table = inode->table;
+    GSList *gone = NULL;
+
+    pthread_mutex_lock (&table->lock);
+    if (inode->nlookup > 0) {
+        inode->nlookup -= MIN (n, inode->nlookup);
+        if (inode->nlookup == 0)
+            inode_unref_locked (inode, &gone);
+    }
+    itable_unlock (table, gone);
+}
+
+void
+itable_counts (struct itable *table, size_t *ret_known, size_t *ret_forgotten)
+{
+    pthread_mutex_lock (&table->lock);
+    *ret_known = g_hash_table_size (table->by_gfid);
+    *ret_forgotten = table->forgotten.length;
+    pthread_mutex_unlock (&table->lock);
+}
+
+void
+itable_foreach (struct itable *table, void (*fn) (inode_t *inode, void *data), void *data)
+{
+    g_autoptr (GPtrArray) inodes = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
+    GHashTableIter iter;
+    gpointer key;
+
+    pthread_mutex_lock (&table->lock);
+    g_hash_table_iter_init (&iter, table->by_gfid);
+    while (g_hash_table_iter_next (&iter, &key, NULL))
+        g_ptr_array_add (inodes, inode_ref_locked (inode_of_gfid_key (key)));
+    pthread_mutex_unlock (&table->lock);
+    for (guint i = 0; i < inodes->len; i++)
+        fn (inodes->pdata[i], data);
+}
+
+void
+itable_trim (struct itable *table)
+{
+    pthread_mutex_lock (&table->lock);
+    slots_trim_locked (table);
+    pthread_mutex_unlock (&table->lock);
+}
+
+GArray *
+itable_some (struct itable *table, unsigned max)
+{
+    GArray *entries = g_array_new (FALSE, FALSE, sizeof (struct itable_entry));
+    GHashTableIter iter;
+    gpointer key;
+
+    pthread_mutex_lock (&table->lock);
+    g_hash_table_iter_init (&iter, table->by_gfid);
+    while (entries->len < max && g_hash_table_iter_next (&iter, &key, NULL)) {
+        inode_t *inode = inode_of_gfid_key (key);
+        const struct itable_entry entry = { inode, inode->nlookup,
+                                            __atomic_load_n (&inode->refs, __ATOMIC_RELAXED),
+                                            inode->forgotten != NULL };
+
+        inode_ref_locked (inode);
+        g_array_append_val (entries, entry);
+    }
+    pthread_mutex_unlock (&table->lock);
+    return entries;
+}
+
+unsigned
+itable_known_files (struct itable *table, uint64_t *ret_nodeids, unsigned max)
+{
+    GHashTableIter iter;
+    gpointer key;
+    unsigned n = 0;
+
+    pthread_mutex_lock (&table->lock);
+    g_hash_table_iter_init (&iter, table->by_gfid);
+    while (n < max && g_hash_table_iter_next (&iter, &key, NULL)) {
+        const inode_t *inode = inode_of_gfid_key (key);
+
+        if (inode->ia_type == IA_IFREG && inode->nlookup > 0)
+            ret_nodeids[n++] = inode_nodeid (inode);
+    }
+    pthread_mutex_unlock (&table->lock);
+    return n;
+}
+
+/* At the end nobody asks any more: all inodes go, whoever still refers to them. */
+void
+itable_destroy (struct itable *table)
+{
+    GSList *gone = NULL;
+
+    pthread_mutex_lock (&table->lock);
+    for (uint32_t slot = table->n_slots; slot > 0; slot--) {
+        inode_t *inode = slot_inode (table, slot - 1);
+        if (inode) {
+            inode->refs = 1;
+            while (inode->names)
+                dentry_drop_locked (inode->names, NULL);
+        }
+    }
+    for (uint32_t slot = table->n_slots; slot > 0; slot--) {
+        inode_t *inode = slot_inode (table, slot - 1);
+        if (inode)
+            inode_retire_locked (inode, &gone);
+    }
+    pthread_mutex_unlock (&table->lock);
+    inodes_free (table, gone);
+    g_hash_table_destroy (table->by_gfid);
+    g_hash_table_destroy (table->by_name);
+    slots_free (table);
+    pthread_mutex_destroy (&table->lock);
+    g_free (table);
+}
+
+void *
+inode_ctx_get_at (inode_t *inode, int slot)
+{
+    g_assert (slot >= 0 && (unsigned) slot < inode->table->keepers);
+    return __atomic_load_n (&inode->ctx[slot], __ATOMIC_ACQUIRE);
+}
+
+void *
+inode_ctx_set_at (inode_t *inode, int slot, void *ctx)
+{
+    void *known = NULL;
+
+    g_assert (slot >= 0 && (unsigned) slot < inode->table->keepers);
+    if (__atomic_compare_exchange_n (&inode->ctx[slot], &known, ctx, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return ctx;
+    return known;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The types of what operations carry; each is declared in a header of its own in this folder. */
+#ifndef WINDLASS_CORE_DATA_TYPES_H
+#define WINDLASS_CORE_DATA_TYPES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct inode inode_t;
+typedef struct fd fd_t;
+typedef struct loc loc_t;
+typedef struct dict dict_t;
+typedef struct gf_dirent gf_dirent_t;
+struct iatt;
+struct iobuf;
+struct iobref;
+
+/* A POSIX record lock, as struct flock has it; l_len 0 is to the end of the file. */
+struct gf_flock {
+    short l_type; /* F_RDLCK, F_WRLCK, F_UNLCK */
+    short l_whence;
+    off_t l_start;
+    off_t l_len;
+    pid_t l_pid;
+    uint64_t l_owner;
+};
+
+#endif

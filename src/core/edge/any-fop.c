@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What stands between the edge, which is typed, and translators that treat all operations alike:
+ * for each operation a fop and a callback that fill in struct call and struct answer, and what
+ * takes those apart again.
+ */
+#include "core/edge/any-fop.h"
+#include "core/table/fops-rows.h"
+#include "core/edge/frame.h"
+#include "core/data/dict.h"
+#include "core/data/dirent.h"
+#include "core/data/iobuf.h"
+#include "core/data/loc.h"
+#include "core/table/print-values.h"
+#include "core/edge/call-fields.h"
+#include "core/edge/stub.h"
+
+#include <fnmatch.h>
+
+/* --- one set for each operation --------------------------------------------------------------- */
+
+/* An answer set aside. Attributes that were NULL shall be so again: has_ tells. */
+struct answer_stub {
+    call_frame_t *frame;
+    int32_t op_ret, op_errno;
+    const struct op *op;
+    void *kept; /* struct FOP_kept */
+};
+
+struct op {
+    void (*pass) (const struct call *call);
+    void (*wind) (const struct call *call, xlator_t *child, void *cookie,
+                  const struct call_site *site);
+    call_stub_t *(*keep) (const struct call *call, bool pass);
+    void (*each) (const struct call *call, value_seen *see, void *data);
+    void (*pass_answer) (const struct answer *answer, const struct call_site *site);
+    int (*answer_keep) (const struct answer *answer, void *kept);
+    void (*answer_lend) (const struct answer_stub *stub, const struct call_site *site);
+    void (*answer_drop) (void *kept);
+    void (*answer_each) (const struct answer *answer, value_seen *see, void *data);
+    size_t kept_size;
+};
+
+#define DECLARE(kind, name) , C_##kind name
+#define NAME(kind, name) , name
+#define FIELD(kind, name) .name = name,
+#define SEE(kind, name) SEE_##kind##_##name (&call)
+#define GET(kind, name) GET_##kind##_##name (&answer)
+#define OF_ARGS(kind, name) , args->name
+#define OF_RETS(kind, name) , rets->name
+#define SHOW_ARG(kind, name) see (KIND_##kind, #name, &args->name, data);
+#define SHOW_RET(kind, name) see (KIND_##kind, #name, &rets->name, data);
+
+/* So that arguments are spelled out before the edge counts them. */
+#define WIND(...) STACK_WIND_AT (__VA_ARGS__)
+#define TAIL(...) STACK_WIND_TAIL (__VA_ARGS__)
+#define UNWIND(...) STACK_UNWIND_AT (__VA_ARGS__)
+
+#define DOWN(fop)                                                                                  \
+    void every_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))                \
+    {                                                                                              \
+        const struct fop##_call args = { FOP_ARGS_##fop (FIELD) };                                 \
+        struct call call = { .op = FOP_##fop, .frame = frame, .this = this, .args = &args };       \
+        FOP_ARGS_##fop (SEE)                                                                       \
+        this->api->every (&call);                                                                  \
+    }                                                                                              \
+    static void passed_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))        \
+    {                                                                                              \
+        TAIL (frame, FIRST_CHILD (this), fop FOP_ARGS_##fop (NAME));                               \
+    }                                                                                              \
+    static void pass_##fop (const struct call *call)                                               \
+    {                                                                                              \
+        const struct fop##_call *args = call->args;                                                \
+        passed_##fop (call->frame, call->this FOP_ARGS_##fop (OF_ARGS));                           \
+    }                                                                                              \
+    static fop##_cbk every_##fop##_cbk;                                                            \
+    static void wind_##fop (const struct call *call, xlator_t *child, void *cookie,                \
+                            const struct call_site *site)                                          \
+    {                                                                                              \
+        const struct fop##_call *args = call->args;                                                \
+        WIND (call->frame, every_##fop##_cbk, cookie, site, child, fop FOP_ARGS_##fop (OF_ARGS));  \
+    }                                                                                              \
+    static call_stub_t *keep_##fop (const struct call *call, bool pass)                            \
+    {                                                                                              \
+        const struct fop##_call *args = call->args;                                                \
+        return fop_##fop##_stub (call->frame, pass ? passed_##fop : every_##fop                    \
+                                 FOP_ARGS_##fop (OF_ARGS));                                        \
+    }                                                                                              \
+    static void each_##fop (const struct call *call, value_seen *see, void *data)                  \
+    {                                                                                              \
+        const struct fop##_call *args = call->args;                                                \
+        FOP_ARGS_##fop (SHOW_ARG)                                                                 \
+    }
+FOP_LIST (DOWN)
+
+/* Kept along with each value: what was NULL is lent as NULL, also where a copy is kept. */
+#define KEPT(kind, name) K_##kind name; bool has_##name;
+#define KEEP(kind, name) KEEP_##kind (kept, name) kept->has_##name = !!name;
+#define DROP(kind, name) DROP_##kind (kept, name)
+#define OPEN_UP(kind, name) C_##kind name = rets->name; (void) name;
+#define LEND(kind, name) , kept->has_##name ? LEND_##kind (kept, name) : (C_##kind) 0
+
+#define UP(fop)                                                                                    \
+    struct fop##_kept {                                                                            \
+        FOP_RETS_##fop (KEPT)                                                                      \
+    };                                                                                             \
+    static void every_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,              \
+                                   int32_t op_ret, int32_t op_errno FOP_RETS_##fop (DECLARE))      \
+    {                                                                                              \
+        const struct fop##_answer rets = { FOP_RETS_##fop (FIELD) };                               \
+        struct answer answer = { .op = FOP_##fop, .frame = frame, .cookie = cookie, .this = this,  \
+                                 .op_ret = op_ret, .op_errno = op_errno, .rets = &rets };          \
+        FOP_RETS_##fop (GET)                                                                       \
+        this->api->every_cbk (&answer);                                                            \
+    }                                                                                              \
+    static void answer_pass_##fop (const struct answer *answer, const struct call_site *site)      \
+    {                                                                                              \
+        const struct fop##_answer *rets = answer->rets;                                            \
+        UNWIND (fop, answer->frame, site, answer->op_ret,                                          \
+                answer->op_errno FOP_RETS_##fop (OF_RETS));                                        \
+    }                                                                                              \
+    static int answer_keep_##fop (const struct answer *answer, void *to)                           \
+    {                                                                                              \
+        const struct fop##_answer *rets = answer->rets;                                            \
+        struct fop##_kept *kept = to;                                                              \
+        int r = 0;                                                                                 \
+        FOP_RETS_##fop (OPEN_UP)                                                                   \
+        FOP_RETS_##fop (KEEP)                                                                      \
+        return r;                                                                                  \
+    }                                                                                              \
+    static void answer_lend_##fop (const struct answer_stub *stub, const struct call_site *site)   \
+    {                                                                                              \
+        struct fop##_kept *kept = stub->kept;                                                      \
+        UNWIND (fop, stub->frame, site, stub->op_ret, stub->op_errno FOP_RETS_##fop (LEND));       \
+    }                                                                                              \
+    static void answer_drop_##fop (void *from)                                                     \
+    {                                                                                              \
+        struct fop##_kept *kept = from;                                                            \
+        (void) kept;                                                                               \
+        FOP_RETS_##fop (DROP)                                                                      \
+    }                                                                                              \
+    static void answer_each_##fop (const struct answer *answer, value_seen *see, void *data)       \
+    {                                                                                              \
+        const struct fop##_answer *rets = answer->rets;                                            \
+        FOP_RETS_##fop (SHOW_RET)                                                                 \
+    }
+FOP_LIST (UP)
+
+#define OP(fop)                                                                                    \
+    [FOP_##fop] = { pass_##fop, wind_##fop, keep_##fop, each_##fop, answer_pass_##fop,            \
+                    answer_keep_##fop, answer_lend_##fop, answer_drop_##fop, answer_each_##fop,   \
+                    sizeof (struct fop##_kept) },
+static const struct op ops[FOP_MAX] = { FOP_LIST (OP) };
+
+/* --- which of the set ------------------------------------------------------------------------- */
+
+void
+call_pass (const struct call *call)
+{
+    ops[call->op].pass (call);
+}
+
+void
+call_wind_at (const struct call *call, xlator_t *child, void *cookie, const struct call_site *site)
+{
+    ops[call->op].wind (call, child, cookie, site);
+}
+
+void
+call_fail_at (const struct call *call, int op_errno, const struct call_site *site)
+{
+    frame_fail_at (call->frame, op_errno, site);
+}
+
+struct call_stub *
+call_keep (const struct call *call)
+{
+    return ops[call->op].keep (call, false);
+}
+
+struct call_stub *
+call_keep_to_pass (const struct call *call)
+{
+    return ops[call->op].keep (call, true);
+}
+
+/* A lent loc keeps the path that it is asked for until its owner wipes it; a copy gives it away. */
+static char *
+path_of (const loc_t *loc)
+{
+    loc_t copy = { .name = loc->name, .inode = loc->inode, .parent = loc->parent };
+
+    return loc->path ? g_strdup (loc->path) : (loc_path (&copy), copy.path);
+}
+
+char *
+call_path (const struct call *call)
+{
+    if (call->loc)
+        return path_of (call->loc);
+    return call->fd && call->fd->inode ? inode_path (call->fd->inode, NULL) : NULL;
+}
+
+char *
+call_new_path (const struct call *call)
+{
+    return call->newloc ? path_of (call->newloc) : NULL;
+}
+
+bool
+call_is_at (const struct call *call, const char *pattern)
+{
+    g_autofree char *path = call_path (call), *new_path = call_new_path (call);
+
+    return (path && fnmatch (pattern, path, 0) == 0)
+        || (new_path && fnmatch (pattern, new_path, 0) == 0);
+}
+
+void
+value_print (enum kind kind, const char *name, const void *value, GString *out)
+{
+    switch (kind) {
+#define PRINT(kind)                                                                                \
+    case KIND_##kind:                                                                              \
+        print_##kind (out, name, *(C_##kind const *) value);                                       \
+        break;
+        KIND_LIST (PRINT)
+    }
+}
+
+static void
+print_to (enum kind kind, const char *name, const void *value, void *out)
+{
+    value_print (kind, name, value, out);
+}
+
+void
+call_each (const struct call *call, value_seen *see, void *data)
+{
+    ops[call->op].each (call, see, data);
+}
+
+void
+call_print (const struct call *call, GString *out)
+{
+    call_each (call, print_to, out);
+}
+
+void
+answer_pass_at (const struct answer *answer, const struct call_site *site)
+{
+    ops[answer->op].pass_answer (answer, site);
+}
+
+void
+answer_fail_at (const struct answer *answer, int op_errno, const struct call_site *site)
+{
+    frame_fail_at (answer->frame, op_errno, site);
+}
+
+struct answer_stub *
+answer_keep (const struct answer *answer)
+{
+    const struct op *op = &ops[answer->op];
+    struct answer_stub *stub = g_malloc0 (sizeof *stub + op->kept_size);
+
+    *stub = (struct answer_stub){ answer->frame, answer->op_ret, answer->op_errno, op, stub + 1 };
+    stack_keep (1);
+    if (op->answer_keep (answer, stub->kept) < 0)
+        g_clear_pointer (&stub, answer_stub_destroy);
+    return stub;
+}
+
+void
+answer_resume_at (struct answer_stub *stub, const struct call_site *site)
+{
+    stub->op->answer_lend (stub, site);
+    answer_stub_destroy (stub);
+}
+
+void
+answer_stub_destroy (struct answer_stub *stub)
+{
+    stub->op->answer_drop (stub->kept);
+    g_free (stub);
+    stack_keep (-1);
+}
+
+void
+answer_each (const struct answer *answer, value_seen *see, void *data)
+{
+    ops[answer->op].answer_each (answer, see, data);
+}
+
+void
+answer_print (const struct answer *answer, GString *out)
+{
+    answer_each (answer, print_to, out);
+}

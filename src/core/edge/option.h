@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Options: one row each. The core finds the value (volfile, command line, default), checks it and
+ * stores it in a field of this->private before init runs. The same rows print `windlass help`.
+ */
+#ifndef WINDLASS_CORE_EDGE_OPTION_H
+#define WINDLASS_CORE_EDGE_OPTION_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a value looks like, and the C type of its field. */
+enum option_type {
+    OPTION_BOOL,    /* on yes true enable 1, off no false disable 0, any case; bool */
+    OPTION_INT,     /* decimal, 0x, 0 octal; int or int64_t */
+    OPTION_DOUBLE,  /* decimal, not negative unless min says so; double */
+    OPTION_SIZE,    /* number with B KB MB GB TB PB, of 1024; uint64_t, bytes */
+    OPTION_PERCENT, /* number with or without %, 0 to 100; double */
+    OPTION_PERCENT_OR_SIZE, /* % decides; struct option_share */
+    OPTION_TIME,    /* number with us ms s sec m min h hr d days w wk, seconds if none; int64_t,
+                       nanoseconds */
+    OPTION_PATH,    /* absolute, without ..; char * */
+    OPTION_STRING,  /* anything; char * */
+    OPTION_ENUM,    /* one of values, any case; int, its index */
+    OPTION_XLATOR,  /* the name of a volume; char * */
+};
+
+struct option_share {
+    bool percent;
+    double amount; /* percent, or bytes */
+};
+
+#define OPTION_KEYS 4
+
+struct xlator_option {
+    const char *key[OPTION_KEYS]; /* its name and aliases; the table ends with a row without */
+    enum option_type type;
+    size_t offset, size;  /* of the field: OPTION_FIELD; size 0: checked, not stored */
+    const char *value;    /* default, as one would write it; NULL: none, the field is all zeros */
+    double min, max;      /* both 0: no range. In the field's unit, for OPTION_TIME in seconds */
+    int (*check) (const char *text, char **ret_allowed); /* of a text: is it a good one? As
+                                                            option_parse */
+    const char *const *values; /* OPTION_ENUM: what is allowed, NULL at the end */
+    bool required;
+    const char *excludes; /* the name of another option that can't be set as well */
+    const char *at_most;  /* of OPTION_SIZE or an int64_t: the name of another option of the same
+                             kind, which is its limit */
+    bool online;          /* may change while it runs: reconfigure takes it over */
+    bool inert;           /* GlusterFS has it, here it does nothing: the first use says so */
+    const char *help;     /* one sentence, without a full stop */
+};
+
+#define OPTION_FIELD(struct_, field_)                                                              \
+    .offset = offsetof (struct_, field_), .size = sizeof (((struct_ *) 0)->field_)
+
+/* Checks text against a row and, where field is not NULL, stores the value in it (strings are new;
+ * option_clear frees them). 0, or -EINVAL and in *ret_allowed (g_free it) what is allowed: "must be
+ * 4KB to 1GB". */
+int option_parse (const struct xlator_option *option, const char *text, void *field,
+                  char **ret_allowed);
+
+/* For .check: the name of a file in a directory, or nothing. */
+int option_check_name (const char *text, char **ret_allowed);
+
+/* Frees the strings among the fields that rows describe. */
+void option_clear (const struct xlator_option *options, void *private);
+
+/* The row that has key as its name or alias, or NULL. */
+const struct xlator_option *option_find (const struct xlator_option *options, const char *key);
+
+/* " (KEY: HELP)", or "": what a message about a value that is refused ends with. g_free it. */
+char *option_purpose (const struct xlator_option *option);
+
+/* "on or off", "4KB to 1GB", "one of a, b, c": what a row allows. g_free it. */
+char *option_allowed (const struct xlator_option *option);
+const char *option_type_name (enum option_type type);
+
+/* "1048576" as "1MB". g_free it. */
+char *option_size_text (uint64_t bytes);
+
+#endif

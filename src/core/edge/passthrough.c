@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Who is in the way of kernel passthrough. Reads and writes may go different ways down the graph:
+ * both are walked. */
+#include "core/edge/passthrough.h"
+
+#include "core/edge/frame.h"
+
+/* By windlass trace and the like, which are to see what goes on while they run. */
+static bool
+is_watched (const xlator_t *xl)
+{
+    return __atomic_load_n (&xl->watchers, __ATOMIC_RELAXED) != 0;
+}
+
+/* The next one that takes part in op, from xl down, and does more with it than to forward it; or
+ * storage. */
+static xlator_t *
+taking_part (xlator_t *xl, enum fop op)
+{
+    for (;;) {
+        xlator_t *to = op == FOP_readv ? xl->routes.readv.to : xl->routes.writev.to;
+
+        if (!to->children || !opset_has (to->api->forwards, op) || is_watched (to))
+            return to;
+        xl = FIRST_CHILD (to);
+    }
+}
+
+static enum data_view
+view_of (xlator_t *xl, const inode_t *inode, const char **ret_why)
+{
+    const struct xlator_passthrough *says = &xl->api->passthrough;
+
+    *ret_why = says->why ? says->why : "has to see its reads and writes";
+    if (xl->api->touches & TOUCHES_DATA) {
+        *ret_why = says->why ? says->why : "may change its data";
+        return DATA_SEEN;
+    }
+    if (is_watched (xl)) {
+        *ret_why = "is looked at, by windlass trace, stats or the like";
+        return DATA_SEEN;
+    }
+    if (says->view)
+        return says->view (xl, inode, ret_why);
+    return says->lend ? DATA_UNSEEN : DATA_SEEN;
+}
+
+static xlator_t *
+in_the_way_of (enum fop op, xlator_t *top, const inode_t *inode, const char **ret_why,
+               xlator_t **ret_storage)
+{
+    xlator_t *at = taking_part (top, op);
+
+    while (view_of (at, inode, ret_why) != DATA_SEEN) {
+        if (!at->children) {
+            *ret_storage = at;
+            return at->api->passthrough.lend ? NULL : at;
+        }
+        at = taking_part (FIRST_CHILD (at), op);
+    }
+    return at;
+}
+
+xlator_t *
+passthrough_in_the_way (xlator_t *top, const inode_t *inode, const char **ret_why,
+                        xlator_t **ret_storage)
+{
+    xlator_t *reads = NULL, *writes = NULL;
+    xlator_t *found = in_the_way_of (FOP_readv, top, inode, ret_why, &reads);
+
+    if (!found)
+        found = in_the_way_of (FOP_writev, top, inode, ret_why, &writes);
+    if (!found && reads != writes) {
+        *ret_why = "writes what another one reads";
+        found = writes;
+    }
+    if (!found)
+        *ret_storage = reads;
+    return found;
+}
+
+static void
+tell_on (enum fop op, xlator_t *top, fd_t *fd)
+{
+    const char *why;
+
+    for (xlator_t *at = taking_part (top, op); at->children;
+         at = taking_part (FIRST_CHILD (at), op)) {
+        /* Who takes part in reading was told on that way. */
+        const bool told = op == FOP_writev && (at->api->every || at->api->fops.readv);
+
+        if (!told && at->api->passthrough.past && view_of (at, fd->inode, &why) == DATA_COUNTED)
+            at->api->passthrough.past (at, fd);
+    }
+}
+
+void
+passthrough_tell (xlator_t *top, fd_t *fd)
+{
+    tell_on (FOP_readv, top, fd);
+    tell_on (FOP_writev, top, fd);
+}

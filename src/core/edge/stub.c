@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/edge/stub.h"
+#include "core/base/audit.h"
+#include "core/table/fops-rows.h"
+#include "core/edge/frame.h"
+#include "core/data/dict.h"
+#include "core/data/dirent.h"
+#include "core/data/iobuf.h"
+#include "core/data/loc.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+struct call_stub {
+    call_frame_t *frame;
+    enum fop op;
+    ret_fn_t fn;
+    void (*resume) (call_stub_t *stub);
+    void (*drop) (call_stub_t *stub);
+    void *args; /* struct FOP_args */
+};
+
+static call_stub_t *
+stub_new (call_frame_t *frame, enum fop op, ret_fn_t fn, size_t args_size)
+{
+    call_stub_t *stub = g_malloc0 (sizeof *stub + args_size);
+
+    stub->frame = frame;
+    stub->op = op;
+    stub->fn = fn;
+    stub->args = stub + 1;
+    AUDIT (STUB, stub, 1);
+    stack_keep (1);
+    return stub;
+}
+
+#define DECLARE(kind, name) , C_##kind name
+#define FIELD(kind, name) K_##kind name;
+#define KEEP(kind, name) KEEP_##kind (args, name)
+#define DROP(kind, name) DROP_##kind (args, name)
+#define LEND(kind, name) , LEND_##kind (args, name)
+
+#define STUB(fop)                                                                                  \
+    struct fop##_args {                                                                            \
+        FOP_ARGS_##fop (FIELD)                                                                     \
+    };                                                                                             \
+                                                                                                   \
+    static void fop##_drop (call_stub_t *stub)                                                     \
+    {                                                                                              \
+        struct fop##_args *args = stub->args;                                                      \
+        FOP_ARGS_##fop (DROP)                                                                      \
+    }                                                                                              \
+                                                                                                   \
+    static void fop##_resume (call_stub_t *stub)                                                   \
+    {                                                                                              \
+        struct fop##_args *args = stub->args;                                                      \
+        ((fop##_fop *) stub->fn) (stub->frame, stub->frame->this FOP_ARGS_##fop (LEND));           \
+    }                                                                                              \
+                                                                                                   \
+    call_stub_t *fop_##fop##_stub (call_frame_t *frame, fop##_fop *fn FOP_ARGS_##fop (DECLARE))    \
+    {                                                                                              \
+        call_stub_t *stub =                                                                        \
+            stub_new (frame, FOP_##fop, (ret_fn_t) fn, sizeof (struct fop##_args));                \
+        struct fop##_args *args = stub->args;                                                      \
+        int r = 0;                                                                                 \
+        stub->resume = fop##_resume;                                                               \
+        stub->drop = fop##_drop;                                                                   \
+        FOP_ARGS_##fop (KEEP)                                                                      \
+        if (r < 0)                                                                                 \
+            g_clear_pointer (&stub, call_stub_destroy);                                            \
+        return stub;                                                                               \
+    }
+FOP_LIST (STUB)
+
+void
+call_resume (call_stub_t *stub)
+{
+    stack_taken (stub->frame->root);
+    stub->resume (stub);
+    call_stub_destroy (stub);
+}
+
+void
+call_stub_destroy (call_stub_t *stub)
+{
+    stub->drop (stub);
+    AUDIT (STUB, stub, -1);
+    g_free (stub);
+    stack_keep (-1);
+}
+
+call_frame_t *
+call_stub_frame (const call_stub_t *stub)
+{
+    return stub->frame;
+}
+
+bool
+call_stub_is_owed (const call_stub_t *stub)
+{
+    switch (stub->op) {
+    case FOP_flush: case FOP_setattr: case FOP_fsetattr:
+        return true;
+    case FOP_lk:
+        return ((const struct lk_args *) stub->args)->lock.l_type == F_UNLCK;
+    case FOP_flock:
+        return ((const struct flock_args *) stub->args)->operation & LOCK_UN;
+    default:
+        return false;
+    }
+}
+
+enum fop
+call_stub_op (const call_stub_t *stub)
+{
+    return stub->op;
+}

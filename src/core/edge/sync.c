@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/edge/sync.h"
+#include "core/time/clock.h"
+#include "core/table/fops-rows.h"
+#include "core/data/dict.h"
+#include "core/data/dirent.h"
+#include "core/data/iobuf.h"
+#include "core/data/loc.h"
+#include "core/edge/stack.h"
+#include "core/time/thread.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* One call and its answer. It belongs to both sides: whoever is last frees it. */
+struct waiter {
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t answered;
+    bool done, abandoned; /* lock */
+    int op_ret, op_errno; /* lock */
+    void *reply;          /* of the caller; not touched once abandoned. lock */
+};
+
+struct client *
+client_new (xlator_t *top)
+{
+    static const struct xlator_api api = { .abi = XLATOR_ABI,
+                                           .type = "client",
+                                           .about = "calls that wait" };
+    struct client *client = g_new0 (struct client, 1);
+    xlator_list_t *child = g_new0 (xlator_list_t, 1);
+
+    child->xlator = top;
+    client->xlator = xlator_init ("client", &api, top->graph, NULL);
+    client->xlator.children = child;
+    client->uid = geteuid ();
+    client->gid = getegid ();
+    client->pid = getpid ();
+    return client;
+}
+
+void
+client_free (struct client *client)
+{
+    g_free (client->xlator.children);
+    g_free (client);
+}
+
+static int
+client_groups (call_stack_t *root)
+{
+    return root->ngroups;
+}
+
+static struct waiter *
+client_begin (struct client *client, enum fop op, void *reply, call_stack_t **ret_root)
+{
+    struct waiter *waiter = g_new0 (struct waiter, 1);
+    call_stack_t *root = stack_new (&client->xlator);
+
+    pthread_mutex_init (&waiter->lock, NULL);
+    thread_cond_init (&waiter->answered);
+    waiter->reply = reply;
+    root->op = op;
+    root->uid = client->uid;
+    root->gid = client->gid;
+    root->pid = client->pid;
+    root->umask = client->umask;
+    root->checked = client->checked;
+    root->lk_owner = client->lk_owner;
+    root->ngroups = client->ngroups;
+    root->groups = (gid_t *) client->groups;
+    root->find_groups = client_groups;
+    root->top = waiter;
+    *ret_root = root;
+    return waiter;
+}
+
+static void
+waiter_free (struct waiter *waiter)
+{
+    pthread_mutex_destroy (&waiter->lock);
+    pthread_cond_destroy (&waiter->answered);
+    g_free (waiter);
+}
+
+/* The answer is there, and kept. */
+static void
+waiter_answer (struct waiter *waiter, int op_ret, int op_errno)
+{
+    bool abandoned;
+
+    pthread_mutex_lock (&waiter->lock);
+    abandoned = waiter->abandoned;
+    waiter->done = true;
+    waiter->op_ret = op_ret;
+    waiter->op_errno = op_errno;
+    thread_cond_signal (&waiter->answered);
+    pthread_mutex_unlock (&waiter->lock);
+    if (abandoned)
+        waiter_free (waiter);
+}
+
+static bool
+waiter_wait_locked (struct waiter *waiter, int64_t patience)
+{
+    int64_t end = clock_now () + patience;
+    int r = 0;
+
+    while (!waiter->done && r == 0)
+        if (patience)
+            r = thread_cond_wait_until (&waiter->answered, &waiter->lock, end);
+        else
+            thread_cond_wait (&waiter->answered, &waiter->lock);
+    return waiter->done;
+}
+
+static int
+client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
+{
+    int r;
+
+    pthread_mutex_lock (&waiter->lock);
+    if (!waiter_wait_locked (waiter, client->patience)) {
+        waiter->abandoned = true;
+        pthread_mutex_unlock (&waiter->lock);
+        g_autofree char *where = stack_describe (root);
+        gf_log (&client->xlator, GF_LOG_CRITICAL, "no answer after %.3f s: %s",
+                client->patience / 1e9, where);
+        return -ETIMEDOUT;
+    }
+    r = waiter->op_ret < 0 ? -waiter->op_errno : waiter->op_ret;
+    pthread_mutex_unlock (&waiter->lock);
+    waiter_free (waiter);
+    return r;
+}
+
+#define DECLARE(kind, name) , C_##kind name
+#define NAME(kind, name) , name
+#define KEEP(kind, name) KEEP_##kind (reply, name)
+#define DROP(kind, name) DROP_##kind (reply, name)
+
+/* So that a fop's arguments are spelled out before STACK_WIND counts them. */
+#define WIND(...) STACK_WIND (__VA_ARGS__)
+
+#define SYNC(fop)                                                                                  \
+    static void sync_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,               \
+                                  int32_t op_ret,                                                  \
+                                  int32_t op_errno FOP_RETS_##fop (DECLARE))                       \
+    {                                                                                              \
+        struct waiter *waiter = frame->root->top;                                                  \
+        int r = 0;                                                                                 \
+        pthread_mutex_lock (&waiter->lock);                                                        \
+        struct fop##_reply *reply = waiter->abandoned ? NULL : waiter->reply;                      \
+        if (reply) {                                                                               \
+            reply->op_ret = op_ret;                                                                \
+            reply->op_errno = op_errno;                                                            \
+            FOP_RETS_##fop (KEEP)                                                                  \
+        }                                                                                          \
+        pthread_mutex_unlock (&waiter->lock);                                                      \
+        stack_done (frame->root);                                                                  \
+        waiter_answer (waiter, r < 0 ? -1 : op_ret, r < 0 ? -r : op_errno);                        \
+    }                                                                                              \
+                                                                                                   \
+    int sync_##fop (struct client *client FOP_ARGS_##fop (DECLARE), struct fop##_reply *ret_reply) \
+    {                                                                                              \
+        call_stack_t *root;                                                                        \
+        struct waiter *waiter;                                                                     \
+        if (ret_reply)                                                                             \
+            *ret_reply = (struct fop##_reply){ 0 };                                                \
+        waiter = client_begin (client, FOP_##fop, ret_reply, &root);                               \
+        WIND (&root->frames[0], sync_##fop##_cbk, FIRST_CHILD (&client->xlator),                   \
+              fop FOP_ARGS_##fop (NAME));                                                          \
+        return client_wait (client, waiter, root);                                                 \
+    }                                                                                              \
+                                                                                                   \
+    void fop##_reply_drop (struct fop##_reply *reply)                                              \
+    {                                                                                              \
+        FOP_RETS_##fop (DROP)                                                                      \
+        *reply = (struct fop##_reply){ 0 };                                                        \
+    }
+FOP_LIST (SYNC)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Operations that wait for their answer: a graph used without a kernel, by tests, tools and
+ * programs.
+ *
+ *   struct client *client = client_new (top);
+ *   struct writev_reply reply;
+ *   int r = sync_writev (client, fd, &iov, 1, 0, 0, NULL, NULL, &reply);     op_ret, or -errno
+ *   writev_reply_drop (&reply);
+ */
+#ifndef WINDLASS_CORE_EDGE_SYNC_H
+#define WINDLASS_CORE_EDGE_SYNC_H
+
+#include "core/edge/frame.h"
+#include "core/data/iatt.h"
+
+#include <sys/statvfs.h>
+
+/* Who asks. One client may be used by one thread at a time; make one for each. */
+struct client {
+    xlator_t xlator; /* the parent of the graph's top, as far as the graph sees */
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+    mode_t umask;
+    uint64_t lk_owner;
+    int ngroups;
+    const gid_t *groups;
+    bool checked; /* what it asks for it may have: root->checked */
+    int64_t patience; /* nanoseconds to wait for an answer, 0: for ever. A call that runs out of it
+                         is -ETIMEDOUT, and its request is reported and left alone */
+};
+
+/* A client of the translator top, with the ids of this process. */
+struct client *client_new (xlator_t *top);
+void client_free (struct client *client);
+
+/* struct lookup_reply { op_ret, op_errno, inode, buf, ... } */
+#define REPLY(name)                                                                                \
+    struct name##_reply {                                                                          \
+        int32_t op_ret, op_errno;
+#define RET(kind, name) K_##kind name;
+#define END(name)                                                                                  \
+    }                                                                                              \
+    ;                                                                                              \
+    void name##_reply_drop (struct name##_reply *reply);
+#include "fops.def"
+
+/* sync_lookup (client, loc, xdata, &reply): op_ret, or -errno. reply may be NULL; else drop it,
+ * also after a failure. */
+#define FOP(name) int sync_##name (struct client *client
+#define ARG(kind, name) , C_##kind name
+#define REPLY(name) , struct name##_reply *ret_reply);
+#include "fops.def"
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Routes: where a wind lands. Events: what translators tell each other along the graph. */
+#include "core/edge/translator.h"
+#include "core/table/fops-rows.h"
+#include "core/edge/frame.h"
+#include "core/edge/stack.h"
+#include "core/edge/watch.h"
+
+#include <errno.h>
+
+void (*xlator_module_loaded) (void);
+
+/* What the lowest translator answers where nobody implements an operation. */
+#define DECLARE(kind, name) , C_##kind name
+#define NOTHING(kind, name) , (C_##kind) 0
+#define UNSUPPORTED(name)                                                                          \
+    static void unsupported_##name (call_frame_t *frame, xlator_t *this FOP_ARGS_##name (DECLARE)) \
+    {                                                                                              \
+        STACK_UNWIND (name, frame, -1, ENOSYS FOP_RETS_##name (NOTHING));                          \
+    }
+FOP_LIST (UNSUPPORTED)
+
+/* That routes are made by one thread at a time; a leaf. */
+static pthread_mutex_t routes_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool UNTRACED
+xlator_does (const xlator_t *xl, bool own, enum fop op)
+{
+    return own || (xl->api->every && (!xl->api->every_ops || opset_has (xl->api->every_ops, op)));
+}
+
+/* The translator's own function, whoever watches. */
+#define OWN(name)                                                                                  \
+    name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
+    name##_fop *UNTRACED xlator_own_##name (const xlator_t *xl)                                    \
+    {                                                                                              \
+        if (xl->api->fops.name)                                                                    \
+            return xl->api->fops.name;                                                             \
+        return xlator_does (xl, false, FOP_##name) ? every_##name : unsupported_##name;            \
+    }
+FOP_LIST (OWN)
+
+static void
+set_watchers_locked (xlator_t *xl, unsigned bits, bool on)
+{
+    unsigned now = on ? xl->watchers | bits : xl->watchers & ~bits;
+
+    __atomic_store_n (&xl->watchers, now, __ATOMIC_RELEASE);
+}
+
+/* Who it leads to is decided once, before the first request; from then on requests read it, so that
+ * even the same again may not be written. */
+static void
+set_once (xlator_t **to, xlator_t *xl)
+{
+    if (*to != xl)
+        *to = xl;
+}
+
+/* Requests are on their way meanwhile: each route is written once, as it is to be. */
+static void
+xlator_route_locked (xlator_t *xl)
+{
+    const struct xlator_routes *below = xl->children ? &FIRST_CHILD (xl)->routes : NULL;
+    bool watched;
+
+    set_watchers_locked (xl, watch_bit_locked (&watch_log), log_wants (xl, GF_LOG_TRACE));
+    watched = xl->watchers != 0;
+
+#define ROUTE(name)                                                                                \
+    {                                                                                              \
+        const bool does = xlator_does (xl, xl->api->fops.name, FOP_##name);                        \
+        const bool passes = below && (xl->pass_through || !does);                                  \
+        name##_fop *own = watched ? watched_##name : xlator_own_##name (xl);                       \
+        name##_fop *call = passes ? below->name.call : own;                                        \
+        if (xl->gate)                                                                              \
+            call = xl->gate->fops->name;                                                           \
+        set_once (&xl->routes.name.to, passes ? below->name.to : xl);                              \
+        __atomic_store_n (&xl->routes.name.call, call, __ATOMIC_RELAXED);                          \
+    }
+    FOP_LIST (ROUTE)
+}
+
+void
+xlator_route (xlator_t *xl)
+{
+    pthread_mutex_lock (&routes_lock);
+    xlator_route_locked (xl);
+    pthread_mutex_unlock (&routes_lock);
+}
+
+/* What passes an operation on has its child's route. Above the graph is only who uses it. */
+static void
+route_upwards_locked (xlator_t *xl)
+{
+    if (!xl->api)
+        return;
+    xlator_route_locked (xl);
+    for (xlator_list_t *parent = xl->parents; parent; parent = parent->next)
+        route_upwards_locked (parent->xlator);
+}
+
+static void
+route_upwards (xlator_t *xl)
+{
+    pthread_mutex_lock (&routes_lock);
+    route_upwards_locked (xl);
+    pthread_mutex_unlock (&routes_lock);
+}
+
+void
+watch_set (GPtrArray *xlators, const struct watcher *watcher, bool on)
+{
+    ticks_init ();
+    pthread_mutex_lock (&routes_lock);
+    for (guint i = xlators->len; i-- > 0;) {
+        set_watchers_locked (xlators->pdata[i], watch_bit_locked (watcher), on);
+        xlator_route_locked (xlators->pdata[i]);
+    }
+    pthread_mutex_unlock (&routes_lock);
+}
+
+void
+watch_set_one (xlator_t *xl, const struct watcher *watcher, bool on)
+{
+    ticks_init ();
+    pthread_mutex_lock (&routes_lock);
+    set_watchers_locked (xl, watch_bit_locked (watcher), on);
+    route_upwards_locked (xl);
+    pthread_mutex_unlock (&routes_lock);
+}
+
+bool
+watch_is_on (const xlator_t *xl, const struct watcher *watcher)
+{
+    bool on;
+
+    pthread_mutex_lock (&routes_lock);
+    on = xl->watchers & watch_bit_locked (watcher);
+    pthread_mutex_unlock (&routes_lock);
+    return on;
+}
+
+void
+xlator_set_loglevel (xlator_t *xl, gf_loglevel_t level)
+{
+    __atomic_store_n (&xl->loglevel, level, __ATOMIC_RELAXED);
+    route_upwards (xl);
+}
+
+xlator_t
+xlator_init (const char *name, const struct xlator_api *api, struct graph *graph, void *private)
+{
+    return (xlator_t){ .name = name,
+                       .type = api ? api->type : NULL,
+                       .api = api,
+                       .graph = graph,
+                       .private = private,
+                       .inode_slot = -1,
+                       .fd_slot = -1,
+                       .number = -1,
+                       .loglevel = GF_LOG_UNSET };
+}
+
+void *
+inode_ctx_make (inode_t *inode, xlator_t *this, void *(*make) (xlator_t *this, inode_t *inode),
+                void (*drop) (void *made))
+{
+    void *there = inode_ctx_get (inode, this), *made;
+
+    if (there)
+        return there;
+    made = make (this, inode);
+    there = inode_ctx_set (inode, this, made);
+    if (there != made)
+        drop (made);
+    return there;
+}
+
+void
+xlator_notify (xlator_t *xl, enum xlator_event event, void *data)
+{
+    if (xl->api && xl->api->notify && xl->ready)
+        xl->api->notify (xl, event, data);
+    else
+        xlator_pass_on (xl, event, data);
+}
+
+void
+xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data)
+{
+    bool down = event != XLATOR_CHILD_UP && event != XLATOR_CHILD_DOWN
+             && event != XLATOR_INVALIDATE;
+
+    for (xlator_list_t *next = down ? xl->children : xl->parents; next; next = next->next)
+        xlator_notify (next->xlator, event, data);
+}

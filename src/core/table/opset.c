@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/table/opset.h"
+#include "core/base/suggest.h"
+
+#include <errno.h>
+
+/* In GlusterFS's list; here nobody asks for them. */
+static const char *const absent[] = {
+    "compound", "entrylk",   "fentrylk", "finodelk",   "forget",      "fxattrop", "getactivelk",
+    "getspec",  "icreate",   "inodelk",  "ipc",        "lease",       "namelink", "notify",
+    "put",      "rchecksum", "release",  "releasedir", "setactivelk", "xattrop",  NULL,
+};
+
+static bool
+opset_is_absent (const char *word)
+{
+    for (size_t i = 0; absent[i]; i++)
+        if (g_ascii_strcasecmp (word, absent[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *
+opset_near (const char *word)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+    for (unsigned op = FOP_NONE + 1; op < FOP_MAX; op++)
+        g_ptr_array_add (names, (char *) fop_name (op));
+    return suggest_near (word, names);
+}
+
+static int
+opset_add (const char *word, opset_t *set, char **ret_problem)
+{
+    const enum fop op = fop_of_name (word);
+
+    if (op != FOP_NONE) {
+        *set |= OPSET_OF (op);
+    } else if (g_ascii_strcasecmp (word, "all") == 0) {
+        *set = OPSET_ALL;
+    } else if (!opset_is_absent (word)) {
+        g_autofree char *suggestion = suggest_text (opset_near (word));
+        *ret_problem = g_strdup_printf ("'%s' is no operation%s", word, suggestion);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int
+opset_parse (const char *text, opset_t *ret_set, char **ret_problem)
+{
+    g_auto (GStrv) words = g_strsplit_set (text ? text : "", ", \t\n", -1);
+    opset_t set = 0;
+    bool any = false;
+    int r = 0;
+
+    for (size_t i = 0; words[i] && r == 0; i++) {
+        if (!*words[i])
+            continue;
+        r = opset_add (words[i], &set, ret_problem);
+        any = true;
+    }
+    if (r == 0)
+        *ret_set = any ? set : OPSET_ALL;
+    return r;
+}
+
+int
+opset_check (const char *text, char **ret_allowed)
+{
+    g_autofree char *problem = NULL;
+    opset_t set;
+    const int r = opset_parse (text, &set, &problem);
+
+    if (r < 0)
+        *ret_allowed = g_strdup_printf ("must be operations such as 'lookup,writev' (%s)", problem);
+    return r;
+}
+
+void
+opset_print (opset_t set, GString *out)
+{
+    const char *comma = "";
+
+    if (set == OPSET_ALL) {
+        g_string_append_c (out, '*');
+        return;
+    }
+    for (unsigned op = FOP_NONE + 1; op < FOP_MAX; op++) {
+        if (!opset_has (set, op))
+            continue;
+        g_string_append_printf (out, "%s%s", comma, fop_name (op));
+        comma = ",";
+    }
+}

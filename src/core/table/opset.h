@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A set of operations, as options name one: "readv, WRITE, lookup". */
+#ifndef WINDLASS_CORE_TABLE_OPSET_H
+#define WINDLASS_CORE_TABLE_OPSET_H
+
+#include "core/table/fops.h"
+
+/* A bit for each. */
+typedef uint64_t opset_t;
+
+_Static_assert (FOP_MAX <= 64, "an operation is a bit of opset_t");
+
+/* Every operation. */
+#define OPSET_ALL ((((opset_t) 1 << (FOP_MAX - 1)) - 1) << 1)
+#define OPSET_OF(op_) ((opset_t) 1 << (op_))
+
+static inline bool
+opset_has (opset_t set, enum fop op)
+{
+    return set & OPSET_OF (op);
+}
+
+/* The operations that have an effect, by the EFFECT rows of fops.def. */
+#define FOP(name) | ((0
+#define EFFECT(what, argument) | (what)
+#define REPLY(name) ) & CHANGES_DATA ? OPSET_OF (FOP_##name) : 0)
+enum {
+    OPS_CHANGE_DATA = 0
+#include "fops.def"
+};
+#define FOP(name) | ((0
+#define EFFECT(what, argument) | (what)
+#define REPLY(name) ) & CHANGES_ATTRIBUTES ? OPSET_OF (FOP_##name) : 0)
+enum {
+    OPS_CHANGE_ATTRIBUTES = 0
+#include "fops.def"
+};
+#define FOP(name) | ((0
+#define EFFECT(what, argument) | (what)
+#define REPLY(name) ) & CHANGES_XATTRS ? OPSET_OF (FOP_##name) : 0)
+enum {
+    OPS_CHANGE_XATTRS = 0
+#include "fops.def"
+};
+#define FOP(name) | ((0
+#define EFFECT(what, argument) | (what)
+#define REPLY(name) ) & CHANGES_NAMES ? OPSET_OF (FOP_##name) : 0)
+enum {
+    OPS_CHANGE_NAMES = 0
+#include "fops.def"
+};
+#define FOP(name) | ((0
+#define EFFECT(what, argument) | (what)
+#define REPLY(name) ) & CHANGES_LOCKS ? OPSET_OF (FOP_##name) : 0)
+enum {
+    OPS_CHANGE_LOCKS = 0
+#include "fops.def"
+};
+#define FOP(name) | ((0
+#define EFFECT(what, argument) | (what)
+#define REPLY(name) ) & CHANGES_IF_TRUNC ? OPSET_OF (FOP_##name) : 0)
+enum {
+    OPS_CHANGE_IF_TRUNC = 0
+#include "fops.def"
+};
+
+/* Those that change what is stored, in whichever way. An open does with O_TRUNC, an ioctl with some
+ * commands. */
+#define OPS_CHANGE                                                                                 \
+    (OPS_CHANGE_DATA | OPS_CHANGE_ATTRIBUTES | OPS_CHANGE_XATTRS | OPS_CHANGE_NAMES                \
+     | OPS_CHANGE_IF_TRUNC)
+
+/* Reads names separated by commas or blanks, in any case, in our spelling or GlusterFS's; NULL, ""
+ * and "all" are all operations. What GlusterFS has and we don't is taken, and adds nothing. 0; or
+ * -EINVAL, and in *ret_problem (g_free it) which word is none, and a suggestion: "'lokup' is no
+ * operation; did you mean 'lookup'?". */
+int opset_parse (const char *text, opset_t *ret_set, char **ret_problem);
+
+/* For struct xlator_option's check. */
+int opset_check (const char *text, char **ret_allowed);
+
+/* The name among all of them that is nearest to word, or NULL. */
+const char *opset_near (const char *word);
+
+/* Appends the names, separated by commas; "*" for all. */
+void opset_print (opset_t set, GString *out);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/time/random.h"
+#include "core/time/scheduler.h"
+
+#include <glib.h>
+#include <sys/random.h>
+
+uint64_t
+random_seed (void)
+{
+    uint64_t seed;
+
+    if (G_UNLIKELY (scheduler_on))
+        return scheduler_seed ();
+    if (getrandom (&seed, sizeof seed, 0) != sizeof seed) /* can't be for 8 bytes, but a sandbox may
+                                                             forbid the call */
+        seed = (uint64_t) g_random_int () << 32 | g_random_int ();
+    return seed;
+}
+
+bool
+random_is_seeded (void)
+{
+    return scheduler_on;
+}
+
+uint64_t
+random_next (struct random_source *source)
+{
+    uint64_t z = source->state += UINT64_C (0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C (0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C (0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+uint64_t
+random_below (struct random_source *source, uint64_t limit)
+{
+    return random_next (source) % limit;
+}
+
+bool
+random_once_in (struct random_source *source, uint64_t one_in)
+{
+    return random_below (source, one_in) == 0;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/time/thread.h"
+#include "core/base/malloc-trim.h"
+#include "core/time/scheduler.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where this thread might run before it stayed somewhere. */
+static __thread cpu_set_t anywhere;
+static __thread bool stays;
+
+/* How nice this thread was before it came first. */
+static __thread int nice_before;
+static __thread bool comes_first;
+
+struct start {
+    char name[16];
+    bool anywhere_else; /* than where its maker stays: in `anywhere` */
+    cpu_set_t anywhere;
+    bool comes_later; /* than its maker, who comes first: as nice as that was */
+    int nice;
+    void *(*run) (void *data);
+    void *data;
+};
+
+__thread pid_t thread_id;
+__thread bool thread_may_not_block;
+__thread void (*thread_before_other) (void);
+
+#define IDLE_MAX 2048
+
+static pid_t idle_threads[IDLE_MAX]; /* atomic; 0: nobody */
+
+void
+thread_set_idle (bool idle)
+{
+    for (unsigned i = 0; thread_id && i < IDLE_MAX; i++) {
+        pid_t from = idle ? 0 : thread_id;
+
+        if (__atomic_compare_exchange_n (&idle_threads[i], &from, idle ? thread_id : 0, false,
+                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return;
+    }
+}
+
+bool
+thread_is_idle (pid_t thread)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < IDLE_MAX && !found; i++)
+        found = __atomic_load_n (&idle_threads[i], __ATOMIC_RELAXED) == thread;
+    return found;
+}
+
+void
+thread_adopt (const char *name)
+{
+    thread_id = (pid_t) syscall (SYS_gettid);
+    pthread_setname_np (pthread_self (), name);
+    /* Can fail in a sandbox that forbids it. Then umasks are the process's, and whoever relies on
+     * its own finds out by asking. */
+    (void) unshare (CLONE_FS);
+}
+
+bool
+thread_stay_on (int cpu)
+{
+    cpu_set_t one;
+
+    if (!stays && sched_getaffinity (0, sizeof anywhere, &anywhere) < 0)
+        return false;
+    if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET (cpu, &anywhere))
+        return false;
+    CPU_ZERO (&one);
+    CPU_SET (cpu, &one);
+    if (sched_setaffinity (0, sizeof one, &one) < 0)
+        return false;
+    stays = true;
+    return true;
+}
+
+/* struct sched_attr of the kernel, whose header and the C library's older ones exclude each
+ * other. */
+struct schedule {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+#define SLICE 100000        /* ns; the shortest there is */
+#define RESET_ON_FORK 0x01
+
+/* Who has this one run in another way has his reasons. */
+int
+thread_come_first (int nice)
+{
+    struct schedule schedule = { 0 };
+    int r;
+
+    if (syscall (SYS_sched_getattr, 0, &schedule, sizeof schedule, 0) < 0)
+        return -errno;
+    if (schedule.policy != SCHED_OTHER)
+        return 0;
+    nice_before = schedule.nice;
+    comes_first = true;
+    schedule.runtime = SLICE;
+    schedule.flags |= RESET_ON_FORK;
+    schedule.nice = CLAMP (nice_before - nice, -20, 19);
+    r = syscall (SYS_sched_setattr, 0, &schedule, 0) < 0 ? -errno : 0;
+    if (r < 0) {
+        schedule.nice = nice_before;
+        (void) syscall (SYS_sched_setattr, 0, &schedule, 0);
+    }
+    return r;
+}
+
+static void *
+thread_run (void *data)
+{
+    struct start start = *(struct start *) data;
+
+    g_free (data);
+    if (start.anywhere_else)
+        (void) sched_setaffinity (0, sizeof start.anywhere, &start.anywhere);
+    if (start.comes_later)
+        (void) setpriority (PRIO_PROCESS, 0, start.nice);
+    thread_adopt (start.name);
+    heaps_join ();
+    return start.run (start.data);
+}
+
+int
+thread_new (pthread_t *ret_thread, const char *name, void *(*run) (void *data), void *data)
+{
+    struct start *start = g_new0 (struct start, 1);
+    sigset_t all, before;
+    int r;
+
+    g_strlcpy (start->name, name, sizeof start->name);
+    start->run = run;
+    start->data = data;
+    start->anywhere_else = stays;
+    start->anywhere = anywhere;
+    start->comes_later = comes_first;
+    start->nice = nice_before;
+    sigfillset (&all);
+    sigdelset (&all, SIGSEGV);
+    sigdelset (&all, SIGBUS);
+    sigdelset (&all, SIGFPE);
+    sigdelset (&all, SIGILL);
+    sigdelset (&all, SIGABRT);
+    pthread_sigmask (SIG_SETMASK, &all, &before);
+    if (G_UNLIKELY (scheduler_on))
+        r = scheduler_thread_new (ret_thread, thread_run, start);
+    else
+        r = pthread_create (ret_thread, NULL, thread_run, start);
+    pthread_sigmask (SIG_SETMASK, &before, NULL);
+    if (r != 0)
+        g_free (start);
+    return -r;
+}
+
+void
+thread_join (pthread_t thread)
+{
+    if (G_UNLIKELY (scheduler_on))
+        scheduler_join (thread);
+    pthread_join (thread, NULL);
+}
+
+void
+thread_cond_init (pthread_cond_t *ret_cond)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init (&monotonic);
+    pthread_condattr_setclock (&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init (ret_cond, &monotonic);
+    pthread_condattr_destroy (&monotonic);
+}
+
+void
+thread_cond_wait (pthread_cond_t *cond, pthread_mutex_t *lock)
+{
+    if (G_UNLIKELY (scheduler_on))
+        scheduler_wait (cond, lock, -1);
+    else
+        pthread_cond_wait (cond, lock);
+}
+
+void
+thread_cond_signal (pthread_cond_t *cond)
+{
+    if (G_UNLIKELY (scheduler_on))
+        scheduler_signal (cond, false);
+    else
+        pthread_cond_signal (cond);
+}
+
+void
+thread_cond_broadcast (pthread_cond_t *cond)
+{
+    if (G_UNLIKELY (scheduler_on))
+        scheduler_signal (cond, true);
+    else
+        pthread_cond_broadcast (cond);
+}
+
+int
+thread_cond_wait_until (pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until)
+{
+    if (G_UNLIKELY (scheduler_on))
+        return scheduler_wait (cond, lock, until);
+    struct timespec end = { until / 1000000000, until % 1000000000 };
+
+    return -pthread_cond_timedwait (cond, lock, &end);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ *   held_add -> waiting --timer, release, interrupt, stop--> core/work: go_on
+ *
+ * Who ends the waiting of a call is decided under the lock: the first takes it out of the list. A
+ * timer and an interrupt may come too late, so each has a reference of its own.
+ */
+#include "core/work/delayed.h"
+#include "core/time/clock.h"
+#include "core/edge/frame.h"
+#include "core/time/thread.h"
+#include "core/time/timer.h"
+#include "core/work/work.h"
+
+#include <errno.h>
+
+struct held {
+    struct work_item work; /* first */
+    int refs; /* atomic */
+    struct held_calls *calls;
+    call_stub_t *stub;
+    void *data;
+    int64_t until;       /* clock_now, when it is due; 0: when it is let go. calls->lock */
+    core_timer_t *timer; /* calls->lock; NULL: none, or it was called */
+    GList *place;        /* calls->lock; in calls->waiting, or NULL */
+    enum held_end why;   /* set by who took it out of there */
+    struct interrupt_watch interrupt;
+};
+
+struct held_calls {
+    void (*go_on) (call_stub_t *stub, enum held_end why, void *data);
+    pthread_mutex_t lock;
+    pthread_cond_t quiet;           /* nothing is going on, or no timer will come */
+    GQueue waiting;                 /* lock; of struct held */
+    unsigned going;                 /* lock: how many were taken out of there and haven't gone on */
+    unsigned timers;                /* atomic: how many will still come; down to 0 under the lock */
+    bool stopped;                   /* lock: holds none any more */
+};
+
+static void
+held_unref (struct held *one)
+{
+    if (__atomic_sub_fetch (&one->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        g_free (one);
+}
+
+static struct held *
+held_ref (struct held *one)
+{
+    __atomic_add_fetch (&one->refs, 1, __ATOMIC_RELAXED);
+    return one;
+}
+
+/* By core/work. No interrupt may find it from here on: the frame will soon be another request's. */
+static void
+held_go_on (struct work_item *work)
+{
+    struct held *one = (struct held *) work;
+    struct held_calls *calls = one->calls;
+
+    stack_off_interrupt (call_stub_frame (one->stub)->root, &one->interrupt);
+    calls->go_on (one->stub, one->why, one->data);
+    held_unref (one);
+    pthread_mutex_lock (&calls->lock);
+    if (--calls->going == 0)
+        thread_cond_broadcast (&calls->quiet);
+    pthread_mutex_unlock (&calls->lock);
+}
+
+/* --- the end of waiting ----------------------------------------------------------------------- */
+
+/* A timer that is being called just now finds it taken. */
+static void
+held_take_locked (struct held *one, enum held_end why)
+{
+    struct held_calls *calls = one->calls;
+
+    g_queue_delete_link (&calls->waiting, g_steal_pointer (&one->place));
+    one->why = why;
+    if (one->timer && timer_cancel (g_steal_pointer (&one->timer))) {
+        __atomic_sub_fetch (&calls->timers, 1, __ATOMIC_ACQ_REL);
+        held_unref (one);
+    }
+    calls->going++;
+    one->work.run = held_go_on;
+    work_put (&one->work);
+}
+
+/* Of a timer, which had a reference. */
+static void
+held_end (struct held *one, enum held_end why)
+{
+    struct held_calls *calls = one->calls;
+
+    pthread_mutex_lock (&calls->lock);
+    if (why == HELD_DUE)
+        one->timer = NULL;
+    if (one->place)
+        held_take_locked (one, why);
+    if (__atomic_sub_fetch (&calls->timers, 1, __ATOMIC_ACQ_REL) == 0)
+        thread_cond_broadcast (&calls->quiet);
+    pthread_mutex_unlock (&calls->lock);
+    held_unref (one);
+}
+
+static void
+held_due (void *data)
+{
+    held_end (data, HELD_DUE);
+}
+
+static void
+held_interrupted (void *data)
+{
+    held_end (data, HELD_INTERRUPTED);
+}
+
+/* A timer of ours: it has a reference, and calls lives until it came. */
+static core_timer_t *
+held_timer (struct held *one, int64_t nanoseconds, void (*fn) (void *one))
+{
+    __atomic_add_fetch (&one->calls->timers, 1, __ATOMIC_RELAXED);
+    return timer_after (nanoseconds, fn, held_ref (one));
+}
+
+/* Under the request's lock, where ours may not be taken. */
+static void
+held_on_interrupt (void *data)
+{
+    held_timer (data, 0, held_interrupted);
+}
+
+/* --- for others ------------------------------------------------------------------------------- */
+
+struct held_calls *
+held_new (void (*go_on) (call_stub_t *stub, enum held_end why, void *data))
+{
+    struct held_calls *calls = g_new0 (struct held_calls, 1);
+
+    calls->go_on = go_on;
+    pthread_mutex_init (&calls->lock, NULL);
+    thread_cond_init (&calls->quiet);
+    work_use ();
+    return calls;
+}
+
+/* calls->lock comes before the request's: held_on_interrupt doesn't take it. Under it, since the
+ * call may be gone afterwards. */
+static void
+held_begin_locked (struct held *one, int64_t nanoseconds)
+{
+    struct held_calls *calls = one->calls;
+
+    g_queue_push_tail (&calls->waiting, one);
+    one->place = calls->waiting.tail;
+    if (calls->stopped) {
+        held_take_locked (one, HELD_STOPPED);
+        return;
+    }
+    if (nanoseconds >= 0) {
+        one->until = clock_now () + nanoseconds;
+        one->timer = held_timer (one, nanoseconds, held_due);
+    }
+    one->interrupt = (struct interrupt_watch){ .fn = held_on_interrupt, .data = one };
+    stack_on_interrupt (call_stub_frame (one->stub)->root, &one->interrupt);
+}
+
+void
+held_add (struct held_calls *calls, call_stub_t *stub, int64_t nanoseconds, void *data)
+{
+    struct held *one = g_new0 (struct held, 1);
+
+    *one = (struct held){ .refs = 1, .calls = calls, .stub = stub, .data = data };
+    pthread_mutex_lock (&calls->lock);
+    held_begin_locked (one, nanoseconds);
+    pthread_mutex_unlock (&calls->lock);
+}
+
+static unsigned
+held_release_locked (struct held_calls *calls, bool (*which) (const void *data, const void *arg),
+                     const void *arg, enum held_end why)
+{
+    unsigned n = 0;
+
+    for (GList *l = calls->waiting.head, *next; l; l = next) {
+        struct held *one = l->data;
+
+        next = l->next;
+        if (which && !which (one->data, arg))
+            continue;
+        held_take_locked (one, why);
+        n++;
+    }
+    return n;
+}
+
+unsigned
+held_release (struct held_calls *calls, bool (*which) (const void *data, const void *arg),
+              const void *arg)
+{
+    unsigned n;
+
+    pthread_mutex_lock (&calls->lock);
+    n = held_release_locked (calls, which, arg, HELD_RELEASED);
+    pthread_mutex_unlock (&calls->lock);
+    return n;
+}
+
+unsigned
+held_count (struct held_calls *calls, bool (*which) (const void *data, const void *arg),
+            const void *arg)
+{
+    unsigned n = 0;
+
+    pthread_mutex_lock (&calls->lock);
+    for (GList *l = calls->waiting.head; l; l = l->next)
+        n += !which || which (((struct held *) l->data)->data, arg);
+    pthread_mutex_unlock (&calls->lock);
+    return n;
+}
+
+void
+held_waits_for (struct held_calls *calls, const call_frame_t *frame,
+                void (*more) (const void *data, GString *out), GString *out)
+{
+    pthread_mutex_lock (&calls->lock);
+    for (GList *l = calls->waiting.head; l; l = l->next) {
+        const struct held *one = l->data;
+
+        if (call_stub_frame (one->stub) != frame)
+            continue;
+        if (one->until)
+            g_string_append_printf (out, "the end of a delay, in %.3f s",
+                                    MAX (one->until - clock_now (), 0) / 1e9);
+        else
+            g_string_append (out, "somebody to let it go: it hangs");
+        if (more)
+            more (one->data, out);
+        break;
+    }
+    pthread_mutex_unlock (&calls->lock);
+}
+
+void
+held_stop (struct held_calls *calls)
+{
+    pthread_mutex_lock (&calls->lock);
+    calls->stopped = true;
+    held_release_locked (calls, NULL, NULL, HELD_STOPPED);
+    pthread_mutex_unlock (&calls->lock);
+}
+
+void
+held_wait (struct held_calls *calls)
+{
+    pthread_mutex_lock (&calls->lock);
+    while (calls->going || __atomic_load_n (&calls->timers, __ATOMIC_ACQUIRE))
+        thread_cond_wait (&calls->quiet, &calls->lock);
+    pthread_mutex_unlock (&calls->lock);
+}
+
+void
+held_free (struct held_calls *calls)
+{
+    if (!calls)
+        return;
+    held_stop (calls);
+    held_wait (calls);
+    work_leave ();
+    pthread_cond_destroy (&calls->quiet);
+    pthread_mutex_destroy (&calls->lock);
+    g_free (calls);
+}

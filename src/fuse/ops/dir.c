@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Requests that list directories. */
+#include "fuse/internal.h"
+
+#include <linux/fuse.h>
+
+#define REPLY_MAX (1 << 20)
+
+static readdir_cbk fuse_readdir_cbk;
+static readdirp_cbk fuse_readdirp_cbk;
+
+static call_frame_t *
+readdir_begin (fuse_req_t req, fuse_ino_t ino, enum fop op, size_t size, struct fuse_file_info *fi)
+{
+    call_frame_t *frame = request_begin (req, ino, op);
+    struct fuse_local *local;
+
+    if (!frame || !request_fd (frame, fi))
+        return NULL;
+    local = request_local (frame, NULL, NULL);
+    local->fd = fd_ref (fd_of (fi));
+    local->size = MIN (size, REPLY_MAX);
+    return frame;
+}
+
+static void
+fuse_readdir (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+    call_frame_t *frame = readdir_begin (req, ino, FOP_readdir, size, fi);
+
+    if (frame)
+        STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (frame->this), readdir, fd_of (fi), size,
+                    offset, NULL);
+}
+
+/* The entry that has the name of the hidden graph, in a listing of the root of the mount, or
+ * NULL. */
+static const gf_dirent_t *
+find_hidden (call_frame_t *frame, const gf_dirent_t *entries)
+{
+    const struct bridge *bridge = frame->this->private;
+    const struct fuse_local *local = frame->local;
+
+    if (local->fd->inode != itable_root (bridge->graph->itable) || !bridge->hidden.graph)
+        return NULL;
+    while (entries && strcmp (entries->d_name, bridge->settings.meta_dir_name) != 0)
+        entries = entries->next;
+    return entries;
+}
+
+/* An answer without any entry would be the end of the listing. */
+static bool
+is_alone (const gf_dirent_t *hidden, const gf_dirent_t *entries)
+{
+    return hidden && hidden == entries && !hidden->next;
+}
+
+/* What doesn't fit is asked for again, by the offset of the last that did. */
+static void
+fuse_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
+{
+    const struct fuse_local *local = frame->local;
+    const gf_dirent_t *hidden = op_ret < 0 ? NULL : find_hidden (frame, entries);
+    struct iobuf *room = op_ret < 0 ? NULL : iobuf_new (local->size);
+    char *buf = room ? room->ptr : NULL;
+    fuse_req_t req;
+    size_t used = 0;
+
+    if (!buf) {
+        request_err (frame, -1, op_ret < 0 ? op_errno : ENOMEM);
+        return;
+    }
+    if (is_alone (hidden, entries)) {
+        iobuf_unref (room);
+        STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, local->size,
+                    hidden->d_off, NULL);
+        return;
+    }
+    req = request_answer (frame);
+    for (const gf_dirent_t *entry = entries; entry; entry = entry->next) {
+        struct stat st = { .st_ino = entry->d_ino, .st_mode = DTTOIF (entry->d_type) };
+        if (entry == hidden)
+            continue;
+        size_t size = fuse_add_direntry (req, buf + used, local->size - used, entry->d_name, &st,
+                                         entry->d_off);
+        if (size > local->size - used)
+            break;
+        used += size;
+    }
+    fuse_reply_buf (req, buf, used);
+    iobuf_unref (room);
+    stack_done (frame->root);
+}
+
+static void
+fuse_readdirplus (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                  struct fuse_file_info *fi)
+{
+    call_frame_t *frame = readdir_begin (req, ino, FOP_readdirp, size, fi);
+
+    if (frame)
+        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (frame->this), readdirp, fd_of (fi), size,
+                    offset, NULL);
+}
+
+static bool
+is_dot (const char *name)
+{
+    return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+/* An entry with its inode, which the kernel then knows; "." and "..", and what vanished, go
+ * without. */
+static size_t
+add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const gf_dirent_t *entry)
+{
+    struct bridge *bridge = bridge_of (req);
+    g_autoptr (inode_t) linked = NULL;
+    struct fuse_entry_param param = { .attr = { .st_ino = entry->d_ino,
+                                                .st_mode = DTTOIF (entry->d_type) } };
+
+    if (fuse_add_direntry_plus (req, NULL, 0, entry->d_name, &param, 0) > left)
+        return 0;
+    if (entry->inode && entry->d_stat.ia_type != IA_INVAL && !is_dot (entry->d_name)) {
+        linked = inode_link (entry->inode, parent, entry->d_name, &entry->d_stat);
+        request_fill_entry (bridge, &param, linked, &entry->d_stat);
+        inode_lookup (linked);
+    }
+    return fuse_add_direntry_plus (req, buf, left, entry->d_name, &param, entry->d_off);
+}
+
+/* The kernel didn't take the answer: it doesn't know what is in it. */
+static void
+forget_entries (struct itable *itable, const char *buf, size_t used)
+{
+    for (size_t at = 0; at < used;) {
+        const struct fuse_direntplus *entry = (const void *) (buf + at);
+        inode_t *inode = entry->entry_out.nodeid ? inode_of_nodeid (itable, entry->entry_out.nodeid)
+                                                 : NULL;
+        if (inode)
+            inode_forget (inode, 1);
+        at += FUSE_DIRENTPLUS_SIZE (entry);
+    }
+}
+
+static void
+fuse_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
+{
+    const struct fuse_local *local = frame->local;
+    const gf_dirent_t *hidden = op_ret < 0 ? NULL : find_hidden (frame, entries);
+    struct iobuf *room = op_ret < 0 ? NULL : iobuf_new (local->size);
+    char *buf = room ? room->ptr : NULL;
+    fuse_req_t req;
+    size_t used = 0;
+
+    if (!buf) {
+        request_err (frame, -1, op_ret < 0 ? op_errno : ENOMEM);
+        return;
+    }
+    if (is_alone (hidden, entries)) {
+        iobuf_unref (room);
+        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size,
+                    hidden->d_off, NULL);
+        return;
+    }
+    req = request_answer (frame);
+    for (const gf_dirent_t *entry = entries; entry; entry = entry->next) {
+        if (entry == hidden)
+            continue;
+        size_t size = add_entry_plus (req, buf + used, local->size - used, local->fd->inode, entry);
+        if (size == 0)
+            break;
+        used += size;
+    }
+    if (fuse_reply_buf (req, buf, used) < 0)
+        forget_entries (local->fd->inode->table, buf, used);
+    iobuf_unref (room);
+    stack_done (frame->root);
+}
+
+void
+dir_handlers (struct fuse_lowlevel_ops *ops)
+{
+    ops->readdir = fuse_readdir;
+    ops->readdirplus = fuse_readdirplus;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Requests about locks, which come with lock-forwarding alone: without it the kernel keeps them. */
+#include "fuse/internal.h"
+
+#include <fcntl.h>
+
+static lk_cbk fuse_getlk_cbk;
+static lk_cbk fuse_setlk_cbk;
+static flock_cbk fuse_flock_cbk;
+
+static struct gf_flock
+gf_flock_of (const struct flock *lock, uint64_t owner)
+{
+    return (struct gf_flock){
+        .l_type = lock->l_type,
+        .l_whence = lock->l_whence,
+        .l_start = lock->l_start,
+        .l_len = lock->l_len,
+        .l_pid = lock->l_pid,
+        .l_owner = owner,
+    };
+}
+
+static void
+fuse_getlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *flock)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_lk);
+    struct gf_flock lock = gf_flock_of (flock, fi->lock_owner);
+    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+
+    if (!fd)
+        return;
+    frame->root->lk_owner = fi->lock_owner;
+    STACK_WIND (frame, fuse_getlk_cbk, FIRST_CHILD (frame->this), lk, fd, F_GETLK, &lock, NULL);
+}
+
+static void
+fuse_getlk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct gf_flock *lock, dict_t *xdata)
+{
+    struct flock flock = { 0 };
+
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    flock.l_type = lock->l_type;
+    flock.l_whence = SEEK_SET;
+    flock.l_start = lock->l_start;
+    flock.l_len = lock->l_len;
+    flock.l_pid = lock->l_pid;
+    fuse_reply_lock (request_answer (frame), &flock);
+    stack_done (frame->root);
+}
+
+static void
+fuse_setlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *flock,
+            int sleep)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_lk);
+    struct gf_flock lock = gf_flock_of (flock, fi->lock_owner);
+    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+
+    if (!fd)
+        return;
+    frame->root->lk_owner = fi->lock_owner;
+    STACK_WIND (frame, fuse_setlk_cbk, FIRST_CHILD (frame->this), lk, fd,
+                sleep ? F_SETLKW : F_SETLK, &lock, NULL);
+}
+
+static void
+fuse_setlk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct gf_flock *lock, dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+static void
+fuse_flock (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int operation)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_flock);
+    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+
+    if (!fd)
+        return;
+    frame->root->lk_owner = fi->lock_owner;
+    STACK_WIND (frame, fuse_flock_cbk, FIRST_CHILD (frame->this), flock, fd, operation, NULL);
+}
+
+static void
+fuse_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+void
+lock_handlers (struct fuse_lowlevel_ops *ops)
+{
+    ops->getlk = fuse_getlk;
+    ops->setlk = fuse_setlk;
+    ops->flock = fuse_flock;
+}

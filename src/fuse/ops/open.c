@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Requests that open and close: open, release, opendir, releasedir, flush, fsync, fsyncdir. */
+#include "fuse/internal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* the kernel's own mark of an open by execve: it takes no such flag from open(2), openat2(2),
+ * fcntl(2) */
+#define FLAG_EXEC 040
+
+static open_cbk fuse_open_cbk;
+static access_cbk fuse_open_access_cbk;
+static ftruncate_cbk fuse_open_truncate_cbk;
+static opendir_cbk fuse_opendir_cbk;
+static flush_cbk fuse_flush_cbk;
+static fsync_cbk fuse_fsync_cbk;
+static fsyncdir_cbk fuse_fsyncdir_cbk;
+
+/* With the writeback cache the kernel reads around what it writes, and places appended bytes
+ * itself. */
+uint32_t
+request_flags (const struct bridge *bridge, int flags)
+{
+    flags &= ~FLAG_EXEC;
+    if (!bridge->writeback)
+        return flags;
+    if ((flags & O_ACCMODE) == O_WRONLY)
+        flags = (flags & ~O_ACCMODE) | O_RDWR;
+    return flags & ~O_APPEND;
+}
+
+/* What begins an open: a new fd in the local. NULL when it was answered. */
+static call_frame_t *
+open_begin (fuse_req_t req, enum fop op, fuse_ino_t ino, struct fuse_file_info *fi, loc_t *ret_loc)
+{
+    struct bridge *bridge = bridge_of (req);
+    call_frame_t *frame = request_begin (req, ino, op);
+    struct fuse_local *local;
+
+    if (!frame || !request_loc_inode (frame, ret_loc, ino))
+        return NULL;
+    local = request_local (frame, NULL, NULL);
+    local->fi = *fi;
+    local->fd = fd_new (&frame->this->graph->fd_maker, ret_loc->inode,
+                        request_flags (bridge, fi->flags), frame->root->pid);
+    return frame;
+}
+
+/* Whoever truncates takes setuid and setgid away; with the writeback cache the kernel would believe
+ * in the mode that it has. */
+static void
+open_done (call_frame_t *frame)
+{
+    const struct fuse_local *local = frame->local;
+    const struct bridge *bridge = frame->this->private;
+
+    if (bridge->writeback && local->fi.flags & O_TRUNC)
+        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (local->fd->inode), -1, 0);
+    request_open (frame, local->fd, false);
+}
+
+static void
+open_wind (call_frame_t *frame, loc_t *loc, uint32_t flags)
+{
+    STACK_WIND (frame, fuse_open_cbk, FIRST_CHILD (frame->this), open, loc, flags,
+                ((struct fuse_local *) frame->local)->fd, NULL);
+}
+
+static void
+access_wind (call_frame_t *frame, loc_t *loc, int right)
+{
+    STACK_WIND (frame, fuse_open_access_cbk, FIRST_CHILD (frame->this), access, loc, right, NULL);
+}
+
+/*
+ * Two opens need a right that the caller needn't have, to read, since it is the kernel that reads:
+ * what execve starts, and what is written through the writeback cache. Storage refuses them to a
+ * caller who may only execute, or write. Then he is asked about that right alone, and the daemon
+ * opens the file as itself.
+ *
+ * The caller gets no descriptor to read with by that. execve's file stays the kernel's, which marks
+ * it, and no caller can; a write-only descriptor stays write-only on his side, whatever it is on
+ * ours. To open either again, by /proc/PID/exe or /proc/PID/fd, is a new open without the mark.
+ * What is in the memory of the process the kernel keeps from him as well: it lets nobody trace or
+ * dump a program that he can't read. But that needs it to check rights itself: without
+ * default_permissions every file looks readable to it, so who runs a program there has to be able
+ * to read it.
+ */
+static int
+right_that_will_do (const struct bridge *bridge, int flags)
+{
+    if (flags & FLAG_EXEC)
+        return bridge->checked ? X_OK : 0;
+    return bridge->writeback && (flags & O_ACCMODE) == O_WRONLY ? W_OK : 0;
+}
+
+static void
+fuse_open (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    g_auto (loc_t) loc = { 0 };
+    call_frame_t *frame = open_begin (req, FOP_open, ino, fi, &loc);
+
+    if (!frame)
+        return;
+    if (bridge_of (req)->settings.read_only && !(ino & INODE_REALM)
+        && ((fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC))) {
+        request_err (frame, -1, EROFS);
+        return;
+    }
+    if (fi->flags & FLAG_EXEC && !bridge_of (req)->checked)
+        access_wind (frame, &loc, X_OK); /* the kernel saw only that somebody may */
+    else
+        open_wind (frame, &loc, ((struct fuse_local *) frame->local)->fd->flags);
+}
+
+static void
+fuse_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+               fd_t *fd, dict_t *xdata)
+{
+    struct fuse_local *local = frame->local;
+    const int right = op_ret < 0 && op_errno == EACCES
+                        ? right_that_will_do (this->private, local->fi.flags)
+                        : 0;
+    g_auto (loc_t) loc = { .inode = local->fd->inode };
+
+    if (right && !local->opens_as_daemon && !request_acts_as_daemon (frame)) {
+        local->opens_as_daemon = true;
+        access_wind (frame, &loc, right);
+    } else if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+    } else if (local->opens_as_daemon && local->fi.flags & O_TRUNC) {
+        request_act_as_caller (frame); /* who truncates takes setuid and setgid away, but not if it
+                                          is root */
+        STACK_WIND (frame, fuse_open_truncate_cbk, FIRST_CHILD (this), ftruncate, local->fd, 0,
+                    NULL);
+    } else {
+        open_done (frame);
+    }
+}
+
+static void
+fuse_open_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno, dict_t *xdata)
+{
+    struct fuse_local *local = frame->local;
+    uint32_t flags = local->fd->flags;
+    g_auto (loc_t) loc = { .inode = local->fd->inode };
+
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    if (local->opens_as_daemon) {
+        request_act_as_daemon (frame);
+        flags &= ~O_TRUNC;
+    }
+    open_wind (frame, &loc, flags);
+}
+
+static void
+fuse_open_truncate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                        int32_t op_errno, struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+{
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else
+        open_done (frame);
+}
+
+static void
+fuse_opendir (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    g_auto (loc_t) loc = { 0 };
+    call_frame_t *frame = open_begin (req, FOP_opendir, ino, fi, &loc);
+
+    if (frame)
+        STACK_WIND (frame, fuse_opendir_cbk, FIRST_CHILD (frame->this), opendir, &loc,
+                    ((struct fuse_local *) frame->local)->fd, NULL);
+}
+
+static void
+fuse_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, fd_t *fd, dict_t *xdata)
+{
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else
+        request_open (frame, fd, true);
+}
+
+/* Nobody waits for the answer: the translators are told when the last reference goes. */
+static void
+fuse_release (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    fd_t *fd = fd_of (fi);
+
+    if (fd)
+        request_fd_release (bridge_of (req), fd);
+    fuse_reply_err (req, 0);
+}
+
+static void
+fuse_flush (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_flush);
+    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+
+    if (!fd)
+        return;
+    frame->root->lk_owner = fi->lock_owner;
+    STACK_WIND (frame, fuse_flush_cbk, FIRST_CHILD (frame->this), flush, fd, NULL);
+}
+
+static void
+fuse_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+static void
+fuse_fsync (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_fsync);
+    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+
+    if (fd)
+        STACK_WIND (frame, fuse_fsync_cbk, FIRST_CHILD (frame->this), fsync, fd, datasync, NULL);
+}
+
+static void
+fuse_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+static void
+fuse_fsyncdir (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_fsyncdir);
+    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+
+    if (fd)
+        STACK_WIND (frame, fuse_fsyncdir_cbk, FIRST_CHILD (frame->this), fsyncdir, fd, datasync,
+                    NULL);
+}
+
+static void
+fuse_fsyncdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+void
+open_handlers (struct fuse_lowlevel_ops *ops)
+{
+    ops->open = fuse_open;
+    ops->release = fuse_release;
+    ops->opendir = fuse_opendir;
+    ops->releasedir = fuse_release;
+    ops->flush = fuse_flush;
+    ops->fsync = fuse_fsync;
+    ops->fsyncdir = fuse_fsyncdir;
+}

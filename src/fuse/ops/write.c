@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Writes. When one has returned, what the kernel remembers of the file is right, however the write
+ * came:
+ *
+ *   through the page cache        the kernel sees to it, and asks for setuid and setgid to be taken
+ *                                 away before
+ *   direct (O_DIRECT, O_APPEND    neither the mode is asked for anew, nor, after io_submit(2), are
+ *                                 the pages that somebody else
+ *   with passthrough, direct-io)  read meanwhile: both is told to the kernel here
+ */
+#include "fuse/internal.h"
+
+#include "core/work/work.h"
+
+#include <fcntl.h>
+
+static writev_cbk fuse_writev_cbk;
+static setattr_cbk fuse_write_kill_cbk;
+
+/* The kernel says with each write how it is meant, which may differ from how the file was
+ * opened. */
+static uint32_t
+write_flags (const fd_t *fd, uint32_t flags)
+{
+    return fd->flags & ~flags & O_APPEND ? flags | WRITE_AT_OFFSET : flags & ~WRITE_AT_OFFSET;
+}
+
+static struct fuse_local *
+keep (call_frame_t *frame, fd_t *fd, const struct fuse_file_info *fi, struct iovec vector,
+      off_t offset)
+{
+    struct fuse_local *local = request_local (frame, NULL, NULL);
+
+    local->fd = fd_ref (fd);
+    local->fi = *fi;
+    local->iobref = iobref_ref (loop_iobref ());
+    local->rest = vector;
+    local->size = vector.iov_len;
+    local->offset = offset;
+    return local;
+}
+
+static void
+wind_kept (call_frame_t *frame)
+{
+    struct fuse_local *local = frame->local;
+    struct iovec vector = local->rest;
+
+    STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, local->fd, &vector, 1,
+                local->offset, write_flags (local->fd, (uint32_t) local->fi.flags), local->iobref,
+                NULL);
+}
+
+/* Is something left to write, of a write of the kernel's own? Then it is on its way. Such pages are
+ * written when the kernel likes, and it doesn't look how much of one was: the rest of a short write
+ * would be lost, and no fsync would say so. A program looks itself. */
+static bool
+goes_on (call_frame_t *frame, size_t written)
+{
+    struct fuse_local *local = frame->local;
+
+    if (written >= local->rest.iov_len)
+        return false;
+    local->rest.iov_base = (char *) local->rest.iov_base + written;
+    local->rest.iov_len -= written;
+    local->offset += written;
+    wind_kept (frame);
+    return true;
+}
+
+/* --- setuid and setgid ------------------------------------------------------------------------ */
+
+/* How often the kernel was told that the file has one of them, since it was last told to ask.
+ * Programs that the kernel starts by a mode that it remembers would run what was written here. */
+void
+write_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iatt)
+{
+    inode_t *inode;
+
+    if (G_LIKELY (!(iatt->ia_prot & (S_ISUID | S_ISGID))) || iatt->ia_type != IA_IFREG
+        || nodeid & INODE_REALM)
+        return;
+    inode = inode_of_nodeid (bridge->graph->itable, nodeid);
+    if (inode)
+        __atomic_add_fetch (&inode->told_of_privileges, 1, __ATOMIC_SEQ_CST);
+}
+
+bool
+write_is_privileged (const inode_t *inode)
+{
+    return __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* Where the kernel doesn't say who writes, it takes them away before a write through the page
+ * cache, and knows whether that is root's. Before a direct write, which alone has a lock owner, it
+ * doesn't. */
+static bool
+takes_privileges (const call_frame_t *frame, const inode_t *inode, const struct fuse_file_info *fi)
+{
+    return G_UNLIKELY (write_is_privileged (inode)) && !fi->writepage
+        && (request_is_anonymous (frame->root->top) ? fi->lock_owner != 0 : frame->root->uid != 0);
+}
+
+/* Told meanwhile, by another request, means told again. */
+void
+write_forget_mode (struct bridge *bridge, inode_t *inode)
+{
+    uint32_t told = __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST);
+
+    if (G_LIKELY (told == 0))
+        return;
+    fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), -1, 0);
+    __atomic_compare_exchange_n (&inode->told_of_privileges, &told, 0, false, __ATOMIC_SEQ_CST,
+                                 __ATOMIC_SEQ_CST);
+}
+
+/* Before a byte is written, as file systems in the kernel do. */
+static void
+take_privileges (call_frame_t *frame, inode_t *inode)
+{
+    struct iatt none = { 0 };
+    g_auto (loc_t) loc = { .inode = inode };
+
+    STACK_WIND (frame, fuse_write_kill_cbk, FIRST_CHILD (frame->this), setattr, &loc, &none,
+                IATT_KILL_PRIV, NULL);
+}
+
+static void
+fuse_write_kill_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                     int32_t op_errno, struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
+{
+    const struct fuse_local *local = frame->local;
+
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    write_forget_mode (frame->this->private, local->fd->inode);
+    wind_kept (frame);
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+void
+write_note_open (const fd_t *fd, int change)
+{
+    if (!(fd->flags & O_DIRECT))
+        __atomic_add_fetch (&fd->inode->cached_opens, change, __ATOMIC_SEQ_CST);
+}
+
+bool
+write_may_keep (inode_t *inode)
+{
+    return !__atomic_load_n (&inode->written_past, __ATOMIC_RELAXED)
+        || !__atomic_exchange_n (&inode->written_past, false, __ATOMIC_SEQ_CST);
+}
+
+struct past {
+    struct work_item work;
+    call_frame_t *frame;
+    size_t written;
+};
+
+static void
+answer (call_frame_t *frame, size_t written)
+{
+    fuse_reply_write (request_answer (frame), written);
+    stack_done (frame->root);
+}
+
+static void
+forget_and_answer (struct work_item *work)
+{
+    struct past *past = (struct past *) work;
+    call_frame_t *frame = past->frame;
+    const struct fuse_local *local = frame->local;
+    const struct bridge *bridge = frame->this->private;
+
+    fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (local->fd->inode),
+                                      local->offset, (off_t) past->written);
+    answer (frame, past->written);
+    g_free (past);
+}
+
+/* On another thread, since the kernel waits for pages that are being read. */
+static bool
+pages_are_stale (call_frame_t *frame, size_t written)
+{
+    struct fuse_local *local = frame->local;
+    struct past *past;
+
+    if (!((local->fi.flags | local->fd->flags) & O_DIRECT))
+        return false;
+    __atomic_store_n (&local->fd->inode->written_past, true, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n (&local->fd->inode->cached_opens, __ATOMIC_SEQ_CST) == 0)
+        return false;
+    past = g_new (struct past, 1);
+    *past = (struct past){ { .run = forget_and_answer }, frame, written };
+    work_put (&past->work);
+    return true;
+}
+
+/* --- the request ------------------------------------------------------------------------------ */
+
+/* The bytes lie in the buffer that the request came in: whoever wants to keep them keeps that. */
+static void
+fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset,
+            struct fuse_file_info *fi)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_writev);
+    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+    struct iovec vector = { (char *) buf, size };
+
+    if (!fd)
+        return;
+    frame->root->lk_owner = fi->lock_owner;
+    const bool takes = takes_privileges (frame, fd->inode, fi);
+    if (fi->writepage || takes || (fi->flags | fd->flags) & O_DIRECT)
+        (void) keep (frame, fd, fi, vector, offset);
+    if (takes)
+        take_privileges (frame, fd->inode);
+    else
+        STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, fd, &vector, 1,
+                    offset, write_flags (fd, (uint32_t) fi->flags), loop_iobref (), NULL);
+}
+
+static void
+own_write_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
+{
+    const struct fuse_local *local = frame->local;
+
+    if (op_ret > 0 && goes_on (frame, op_ret))
+        return;
+    if (op_ret <= 0) /* to ask again could go on for ever */
+        request_err (frame, -1, op_ret == 0 ? EIO : op_errno);
+    else
+        answer (frame, local->size);
+}
+
+static void
+fuse_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+{
+    const struct fuse_local *local = frame->local;
+
+    if (local && local->fi.writepage)
+        own_write_done (frame, op_ret, op_errno);
+    else if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else if (!local || !pages_are_stale (frame, op_ret))
+        answer (frame, op_ret);
+}
+
+void
+write_handlers (struct fuse_lowlevel_ops *ops)
+{
+    ops->write = fuse_write;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Requests about extended attributes. */
+#include "fuse/internal.h"
+
+#include <linux/xattr.h>
+#include <string.h>
+
+static setxattr_cbk fuse_setxattr_cbk;
+static setattr_cbk fuse_kill_privileges_cbk;
+static getxattr_cbk fuse_getxattr_cbk;
+static getxattr_cbk fuse_listxattr_cbk;
+static removexattr_cbk fuse_removexattr_cbk;
+static stat_cbk fuse_capability_owner_cbk;
+static access_cbk fuse_capability_access_cbk;
+
+static void
+fuse_setxattr (fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+               int flags)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_setxattr);
+    g_autoptr (dict_t) dict = NULL;
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    dict = dict_new ();
+    dict_set (dict, name, value, size);
+    /* Whether the group of a setgid file is the caller's too decides if an ACL takes the right
+     * away: so it does. */
+    if (request_is_anonymous (req) && strcmp (name, XATTR_NAME_POSIX_ACL_ACCESS) == 0)
+        request_local (frame, NULL, NULL)->inode = inode_ref (loc.inode);
+    STACK_WIND (frame, fuse_setxattr_cbk, FIRST_CHILD (frame->this), setxattr, &loc, dict, flags,
+                NULL);
+}
+
+static void
+fuse_setxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, dict_t *xdata)
+{
+    const struct fuse_local *local = frame->local;
+    struct iatt none = { 0 };
+    g_auto (loc_t) loc = { 0 };
+
+    if (op_ret < 0 || !local) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    loc.inode = local->inode;
+    STACK_WIND (frame, fuse_kill_privileges_cbk, FIRST_CHILD (frame->this), setattr, &loc, &none,
+                IATT_KILL_PRIV, NULL);
+}
+
+static void
+fuse_kill_privileges_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                          int32_t op_errno, struct iatt *statpre, struct iatt *statpost,
+                          dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+static void
+fuse_getxattr (fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_getxattr);
+    struct fuse_local *local;
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    local = request_local (frame, name, NULL);
+    local->size = size;
+    STACK_WIND (frame, fuse_getxattr_cbk, FIRST_CHILD (frame->this), getxattr, &loc, local->name,
+                NULL);
+}
+
+/* Size 0 asks how large it is. */
+static void
+xattr_reply (call_frame_t *frame, const void *value, size_t size)
+{
+    const struct fuse_local *local = frame->local;
+    fuse_req_t req;
+
+    if (local->size > 0 && size > local->size) {
+        request_err (frame, -1, ERANGE);
+        return;
+    }
+    req = request_answer (frame);
+    if (local->size == 0)
+        fuse_reply_xattr (req, size);
+    else
+        fuse_reply_buf (req, value, size);
+    stack_done (frame->root);
+}
+
+static void
+fuse_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, dict_t *dict, dict_t *xdata)
+{
+    const struct fuse_local *local = frame->local;
+    size_t size = 0;
+    const void *value = op_ret < 0 ? NULL : dict_get (dict, local->name, &size);
+
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else if (!value)
+        request_err (frame, -1, ENODATA);
+    else
+        xattr_reply (frame, value, size);
+}
+
+static void
+fuse_listxattr (fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_getxattr);
+    struct fuse_local *local;
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    local = request_local (frame, NULL, NULL);
+    local->size = size;
+    STACK_WIND (frame, fuse_listxattr_cbk, FIRST_CHILD (frame->this), getxattr, &loc, NULL, NULL);
+}
+
+static void
+fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                    int32_t op_errno, dict_t *dict, dict_t *xdata)
+{
+    g_autoptr (GString) names = g_string_new (NULL);
+
+    if (op_ret < 0) {
+        request_err (frame, op_ret, op_errno);
+        return;
+    }
+    for (size_t i = 0; i < dict_count (dict); i++) {
+        const char *name;
+        const void *value;
+        size_t size;
+        dict_nth (dict, i, &name, &value, &size);
+        /* Storage shows these to root alone, and takes whom the kernel doesn't name for that. */
+        if (!request_is_anonymous (frame->root->top)
+            || !g_str_has_prefix (name, XATTR_TRUSTED_PREFIX))
+            g_string_append_len (names, name, strlen (name) + 1);
+    }
+    xattr_reply (frame, names->str, names->len);
+}
+
+/*
+ * The kernel removes a file's capabilities by itself before it asks for a write, truncate or chown,
+ * and so before it is known whether the caller may do that. Storage takes them away with the change
+ * itself, as the caller. So they are removed for one that may write to the file or owns it, and for
+ * a write that the kernel keeps in its cache; else the kernel is told that they are gone, and what
+ * it asks for next decides.
+ */
+static bool
+is_killed_by_kernel (fuse_req_t req, const call_frame_t *frame, const char *name)
+{
+    return strcmp (name, XATTR_NAME_CAPS) == 0 && frame->root->uid != 0
+        && !request_is_anonymous (req);
+}
+
+static void
+capability_wind (call_frame_t *frame)
+{
+    g_auto (loc_t) loc = { .inode = inode_ref (((const struct fuse_local *) frame->local)->inode) };
+
+    STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc,
+                XATTR_NAME_CAPS, NULL);
+}
+
+static void
+fuse_capability_owner_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                           int32_t op_errno, struct iatt *buf, dict_t *xdata)
+{
+    g_auto (loc_t) loc = { .inode = inode_ref (((const struct fuse_local *) frame->local)->inode) };
+
+    if (op_ret < 0)
+        request_err (frame, op_ret, op_errno);
+    else if (buf->ia_uid == frame->root->uid)
+        capability_wind (frame);
+    else
+        STACK_WIND (frame, fuse_capability_access_cbk, FIRST_CHILD (frame->this), access, &loc,
+                    W_OK, NULL);
+}
+
+static void
+fuse_capability_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                            int32_t op_errno, dict_t *xdata)
+{
+    struct bridge *bridge = frame->this->private;
+    const struct fuse_local *local = frame->local;
+
+    if (op_ret >= 0 || (bridge->writeback && request_fd_to_write (bridge, local->inode)))
+        capability_wind (frame);
+    else
+        request_err (frame, 0, 0);
+}
+
+static void
+fuse_removexattr (fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_removexattr);
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    if (!is_killed_by_kernel (req, frame, name)) {
+        STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc, name,
+                    NULL);
+        return;
+    }
+    request_local (frame, NULL, NULL)->inode = inode_ref (loc.inode);
+    STACK_WIND (frame, fuse_capability_owner_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
+}
+
+static void
+fuse_removexattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno, dict_t *xdata)
+{
+    request_err (frame, op_ret, op_errno);
+}
+
+void
+xattr_handlers (struct fuse_lowlevel_ops *ops)
+{
+    ops->setxattr = fuse_setxattr;
+    ops->getxattr = fuse_getxattr;
+    ops->listxattr = fuse_listxattr;
+    ops->removexattr = fuse_removexattr;
+}

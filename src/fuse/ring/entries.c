@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Requests that come through a ring, and their answers. */
+#include "fuse/ring/ring.h"
+
+#include "core/data/spare-buffers.h"
+
+#include <linux/fuse.h>
+#include <sys/mman.h>
+
+/* What most requests and answers fit in: the rest of an entry's memory goes back to the system when
+ * its worker waits in vain. */
+#define SMALL (64 * 1024)
+
+/* What a thread did before it answered comes before whatever is asked after that. The kernel sees
+ * to it, and the thread sanitizer can't see that in memory that it shares; of a device that is read
+ * and written it takes it for granted, for all threads as well. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire (void *address);
+void __tsan_release (void *address);
+#else
+#define __tsan_acquire(address_) ((void) 0)
+#define __tsan_release(address_) ((void) 0)
+#endif
+
+/* The kernel writes into an entry only while its worker is in io_uring_enter(2)
+ * (IORING_SETUP_DEFER_TASKRUN), and what it wrote is among the completions by then. */
+void
+ring_trim (struct ring_worker *worker)
+{
+    const struct ring_queue *queue = worker->queue;
+    const unsigned n = __atomic_load_n (&queue->n_entries, __ATOMIC_ACQUIRE);
+
+    for (unsigned i = 0; i < n && !uring_has (&worker->uring); i++) {
+        struct ring_entry *entry = queue->entries[i];
+
+        if (__atomic_load_n (&entry->giver, __ATOMIC_RELAXED) != worker || !entry->touched)
+            continue;
+        madvise (entry->payload + SMALL, MAX_PAYLOAD - SMALL, MADV_DONTNEED);
+        entry->touched = false;
+    }
+    worker->untidy = uring_has (&worker->uring);
+    iobref_unref (g_steal_pointer (&worker->reader.iobref));
+    iobuf_trim ();
+}
+
+static void
+entry_answer (struct ring_entry *entry, int error, size_t size)
+{
+    struct fuse_out_header *out = (struct fuse_out_header *) entry->header->in_out;
+
+    out->len = (uint32_t) (sizeof *out + size);
+    out->error = error;
+    /* an interrupt may look there */
+    __atomic_store_n (&out->unique, entry->unique, __ATOMIC_RELAXED);
+    entry->header->ent.payload_size = (uint32_t) size;
+    __tsan_release (entry->queue->ring);
+    ring_give (entry);
+}
+
+static uint64_t
+request_number (const struct ring_entry *entry, uint64_t unique)
+{
+    return RING_REQUEST | (uint64_t) entry->queue->number << RING_QUEUE_SHIFT
+         | (uint64_t) entry->number << RING_ENTRY_SHIFT
+         | (unique & ((1ULL << RING_ENTRY_SHIFT) - 1));
+}
+
+/* Room for the payload of the request: not where the kernel put it, as an entry goes back when its
+ * request is answered, while a translator may keep what a write brought, and one whose caller was
+ * killed goes on (interrupt.c). NULL: there is no memory. */
+static char *
+payload_for (struct ring_entry *entry, size_t size)
+{
+    struct reader *reader = &entry->lender->reader;
+
+    if (!loop_buffer (reader))
+        return NULL;
+    return memcpy ((char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET, entry->payload, size);
+}
+
+/* Puts the request together as it would have been read: header, what is of fixed size, and the
+ * payload. Its size, or 0 for what can't be one. */
+static size_t
+entry_assemble (struct ring_entry *entry, char **ret_request)
+{
+    struct fuse_in_header in;
+    char *to;
+    const size_t payload = entry->header->ent.payload_size;
+    size_t fixed;
+
+    memcpy (&in, entry->header->in_out, sizeof in);
+    entry->unique = in.unique;
+    entry->commit_id = entry->header->ent.commit_id;
+    if (payload > MAX_PAYLOAD || in.len < sizeof in + payload)
+        return 0;
+    fixed = in.len - sizeof in - payload;
+    if (fixed > sizeof entry->header->op_in)
+        return 0;
+    to = payload_for (entry, payload);
+    if (!to)
+        return 0;
+    in.unique = request_number (entry, in.unique);
+    __atomic_store_n (&entry->open, in.unique, __ATOMIC_RELEASE);
+    loop_lend (entry->lender->reader.iobref, in.unique);
+    *ret_request = to - fixed - sizeof in;
+    memcpy (*ret_request, &in, sizeof in);
+    memcpy (to - fixed, entry->header->op_in, fixed);
+    return in.len;
+}
+
+void
+ring_handle (struct ring_worker *worker, struct ring_entry *entry)
+{
+    struct bridge *bridge = worker->reader.bridge;
+    struct fuse_buf buf = { 0 };
+    char *request = NULL;
+
+    __atomic_store_n (&worker->busy, true, __ATOMIC_RELAXED);
+    entry->lender = worker;
+    worker->at = entry;
+    __atomic_add_fetch (&entry->queue->in_use, 1, __ATOMIC_RELAXED);
+    __tsan_acquire (entry->queue->ring);
+    buf.size = entry_assemble (entry, &request);
+    buf.mem = request;
+    entry->touched |= entry->header->ent.payload_size > SMALL;
+    worker->untidy |= entry->touched;
+    if (buf.size == 0) {
+        gf_log (&bridge->xlator, GF_LOG_WARNING,
+                "a request through io_uring is malformed, or there is no memory for it");
+        entry_answer (entry, -EIO, 0);
+        return;
+    }
+    if (ring_is_nudge (entry)) {
+        entry_answer (entry, 0, 0);
+        return;
+    }
+    fuse_session_process_buf (bridge->session, &buf);
+    __atomic_store_n (&worker->busy, false, __ATOMIC_RELAXED);
+}
+
+static struct ring_entry *
+entry_of (struct bridge *bridge, uint64_t request)
+{
+    const struct ring_queue *queue =
+        &bridge->ring->queues[(request & ~RING_REQUEST) >> RING_QUEUE_SHIFT];
+
+    return queue->entries[(request >> RING_ENTRY_SHIFT) & (RING_ENTRIES_MAX - 1)];
+}
+
+bool
+ring_has (const struct bridge *bridge, const struct iovec *iov)
+{
+    const struct fuse_out_header *header = iov[0].iov_base;
+
+    return header->unique & RING_REQUEST && bridge->ring;
+}
+
+ssize_t
+ring_answer (struct bridge *bridge, const struct iovec *iov, int count)
+{
+    const struct fuse_out_header *header = iov[0].iov_base;
+    struct ring_entry *entry = entry_of (bridge, header->unique);
+    const size_t size = iov_length (iov + 1, count - 1);
+    uint64_t number = header->unique;
+    int error = header->error;
+
+    if (!__atomic_compare_exchange_n (&entry->open, &number, 0, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED)) {
+        errno = ENOENT;
+        return -1;
+    }
+    if (size > MAX_PAYLOAD)
+        error = -EIO;
+    else
+        iov_unload (entry->payload, MAX_PAYLOAD, iov + 1, count - 1);
+    entry->touched |= size > SMALL;
+    entry_answer (entry, error, error ? 0 : size);
+    return (ssize_t) (sizeof *header + size);
+}
+
+static bool
+queue_has (const struct ring_queue *queue, uint64_t unique, uint64_t *ret_request)
+{
+    const unsigned n = __atomic_load_n (&queue->n_entries, __ATOMIC_ACQUIRE);
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct ring_entry *entry = queue->entries[i];
+        const struct fuse_in_header *in = (const void *) entry->header->in_out;
+
+        if (__atomic_load_n (&in->unique, __ATOMIC_RELAXED) != unique)
+            continue;
+        *ret_request = request_number (entry, unique);
+        return true;
+    }
+    return false;
+}
+
+/* An interrupt is read from the device, and names the request by the kernel's number. What the
+ * kernel has put into an entry has ours, also when it isn't handled yet. */
+void
+ring_interrupt (struct bridge *bridge, void *message, size_t size)
+{
+    const struct fuse_in_header *header = message;
+    struct fuse_interrupt_in *interrupt = (struct fuse_interrupt_in *) (header + 1);
+    const struct ring *ring = bridge->ring;
+    const uint64_t unique = interrupt->unique;
+
+    if (size < sizeof *header + sizeof *interrupt || header->opcode != FUSE_INTERRUPT)
+        return;
+    for (unsigned i = 0; i < ring->n_queues; i++)
+        if (queue_has (&ring->queues[i], unique, &interrupt->unique))
+            return;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A request that the kernel sends because we ask for it: FUSE_NOTIFY_RETRIEVE has it send what it
+ * has cached of a file, here none of its bytes, and nobody waits for that. It comes to the queue of
+ * the processor that asks, and its answer brings what was left there. Linux takes any file for it
+ * that it knows, and no directory; where it knows no file, what is left waits for the next answer
+ * of that queue.
+ */
+#include "fuse/ring/ring.h"
+
+#include <linux/fuse.h>
+#include <sched.h>
+#include <unistd.h>
+
+#define NUDGES (1ULL << 62) /* the kernel counts its own numbers up from 0 */
+#define TRIES 16            /* files that it may have forgotten meanwhile */
+
+struct message {
+    struct fuse_out_header header;
+    struct fuse_notify_retrieve_out retrieve;
+};
+
+static bool
+ask_about (struct ring *ring, uint64_t nodeid)
+{
+    const struct message message = {
+        .header = { .len = sizeof message, .error = FUSE_NOTIFY_RETRIEVE },
+        .retrieve = { .notify_unique = NUDGES
+                                     + 2 * __atomic_fetch_add (&ring->nudges, 1, __ATOMIC_RELAXED),
+                      .nodeid = nodeid },
+    };
+
+    if (write (fuse_session_fd (ring->bridge->session), &message, sizeof message) < 0)
+        return false;
+    __atomic_store_n (&ring->file, nodeid, __ATOMIC_RELAXED);
+    return true;
+}
+
+static void
+ask (struct ring *ring)
+{
+    const uint64_t last = __atomic_load_n (&ring->file, __ATOMIC_RELAXED);
+    uint64_t nodeids[TRIES];
+    unsigned n = 0, i = 0;
+    bool asked = last && ask_about (ring, last);
+
+    if (!asked)
+        n = itable_known_files (ring->bridge->graph->itable, nodeids, TRIES);
+    while (!asked && i < n)
+        asked = ask_about (ring, nodeids[i++]);
+    if (!asked)
+        gf_log (&ring->bridge->xlator, GF_LOG_DEBUG,
+                "the kernel can't be asked for a request: of %u files it knows none", n);
+}
+
+/* A thread that isn't pinned goes there for a moment. */
+void
+ring_nudge (struct ring_queue *queue)
+{
+    cpu_set_t before, there;
+    bool moves = !queue->ring->pinned && queue->number < CPU_SETSIZE
+              && sched_getaffinity (0, sizeof before, &before) == 0;
+
+    if (moves) {
+        CPU_ZERO (&there);
+        CPU_SET (queue->number, &there);
+        moves = sched_setaffinity (0, sizeof there, &there) == 0;
+    }
+    ask (queue->ring);
+    if (moves)
+        (void) sched_setaffinity (0, sizeof before, &before);
+}
+
+bool
+ring_is_nudge (const struct ring_entry *entry)
+{
+    const struct fuse_in_header *in = (const struct fuse_in_header *) entry->header->in_out;
+
+    return in->opcode == FUSE_NOTIFY_REPLY;
+}

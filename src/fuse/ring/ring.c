@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The queues: whether there are any, what they are made of, and what is said of them. */
+#include "fuse/ring/ring.h"
+#include "core/base/process.h"
+
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define SWITCH "/sys/module/fuse/parameters/enable_uring"
+/* Of a worker: an answer with the wait for the next request. It seldom has more, and then it
+ * submits in between. */
+#define SUBMISSIONS 4
+#define HOW_TO_SWITCH "as root, 'echo Y > " SWITCH "' turns it on for what is mounted from then on"
+
+/* Where options, kernel and privileges leave none, why. */
+static const char *
+why_not (struct bridge *bridge)
+{
+    char state = 'Y';
+    FILE *file;
+
+    if (!URING_IS_BUILT)
+        return "this windlass was built without liburing";
+    if (process_is_under_valgrind ())
+        return "valgrind runs no other thread while one waits in io_uring_enter(2)";
+    if (bridge->settings.lock_forwarding)
+        return "each caller that waits for a lock would keep one of its entries (lock-forwarding)";
+    file = fopen (SWITCH, "re");
+    if (!file)
+        return errno == ENOENT ? "the kernel knows nothing of it: that takes Linux 6.14" : NULL;
+    if (fread (&state, 1, 1, file) != 1)
+        state = 'Y';
+    fclose (file);
+    return state == 'N' || state == '0' ? "the kernel's switch is off: " HOW_TO_SWITCH : NULL;
+}
+
+/* The kernel wants a queue for each processor that there could ever be: "0-3,5" has 6. */
+static unsigned
+count_processors (void)
+{
+    g_autofree char *text = NULL;
+    unsigned long most = 0;
+
+    if (!g_file_get_contents ("/sys/devices/system/cpu/possible", &text, NULL, NULL))
+        return (unsigned) MAX (sysconf (_SC_NPROCESSORS_CONF), 1);
+    for (char *p = text; *p; ) {
+        unsigned long number = 0;
+
+        if (g_ascii_isdigit (*p))
+            number = strtoul (p, &p, 10);
+        else
+            p++;
+        most = MAX (most, number);
+    }
+    return (unsigned) MIN (most, 8191) + 1;
+}
+
+struct ring_entry *
+ring_entry_new (struct ring_queue *queue)
+{
+    struct bridge *bridge = queue->ring->bridge;
+    struct ring_entry *entry = g_new0 (struct ring_entry, 1);
+    char *memory;
+
+    /* Taken from the system as far as it is used. */
+    memory = mmap (NULL, ENTRY_SIZE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    pthread_mutex_lock (&bridge->lock);
+    if (memory != MAP_FAILED && queue->n_entries < queue->ring->depth) {
+        *entry = (struct ring_entry){ .queue = queue,
+                                      .header = (struct ring_header *) memory,
+                                      .payload = memory + ENTRY_HEADERS };
+        entry->where[0] = (struct iovec){ entry->header, sizeof *entry->header };
+        entry->where[1] = (struct iovec){ entry->payload, MAX_PAYLOAD };
+        entry->number = queue->n_entries;
+        queue->entries[entry->number] = entry;
+        __atomic_store_n (&queue->n_entries, entry->number + 1, __ATOMIC_RELEASE);
+    } else {
+        g_clear_pointer (&entry, g_free);
+    }
+    pthread_mutex_unlock (&bridge->lock);
+    if (!entry && memory != MAP_FAILED)
+        munmap (memory, ENTRY_SIZE);
+    return entry;
+}
+
+static void
+entry_free (struct ring_entry *entry)
+{
+    munmap (entry->header, ENTRY_SIZE);
+    g_free (entry);
+}
+
+struct ring_worker *
+ring_worker_new (struct ring_queue *queue, int *ret_error)
+{
+    struct bridge *bridge = queue->ring->bridge;
+    struct ring_worker *worker = g_new0 (struct ring_worker, 1);
+
+    worker->reader = (struct reader){ .bridge = bridge, .in_ring = true };
+    worker->queue = queue;
+    worker->wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+    *ret_error = worker->wake < 0 ? -errno
+                                  : uring_open (&worker->uring, SUBMISSIONS,
+                                                fuse_session_fd (bridge->session), worker->wake);
+    if (*ret_error == 0)
+        return worker;
+    ring_worker_free (worker);
+    return NULL;
+}
+
+void
+ring_worker_free (struct ring_worker *worker)
+{
+    uring_close (&worker->uring);
+    if (worker->wake >= 0)
+        close (worker->wake);
+    g_free (worker);
+}
+
+/* Workers first: whatever the kernel still has it gives back then. */
+static void
+queue_free (struct ring_queue *queue)
+{
+    for (unsigned i = 0; i < queue->n_workers; i++)
+        ring_worker_free (queue->workers[i]);
+    for (unsigned i = 0; i < queue->n_entries; i++)
+        entry_free (queue->entries[i]);
+    pthread_mutex_destroy (&queue->lock);
+    g_free (queue->entries);
+}
+
+static void
+ring_free (struct ring *ring)
+{
+    for (unsigned i = 0; i < ring->n_queues; i++)
+        queue_free (&ring->queues[i]);
+    g_free (ring->queues);
+    g_free (ring);
+}
+
+/* Each takes two descriptors: together an eighth of what the process may have, and storage the
+ * rest. */
+static unsigned
+workers_most (unsigned n_queues)
+{
+    struct rlimit limit;
+
+    if (getrlimit (RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return G_MAXUINT;
+    return (unsigned) MAX (limit.rlim_cur / 16, n_queues);
+}
+
+static struct ring *
+ring_new (struct bridge *bridge, int *ret_error)
+{
+    struct ring *ring = g_new0 (struct ring, 1);
+    int r = 0;
+
+    ring->bridge = bridge;
+    ring->n_queues = MIN (count_processors (), RING_QUEUES_MAX);
+    ring->depth = MIN ((unsigned) bridge->settings.io_uring_depth, RING_ENTRIES_MAX);
+    ring->most_workers = workers_most (ring->n_queues);
+    ring->pinned = bridge->settings.io_uring_pinned;
+    ring->queues = g_new0 (struct ring_queue, ring->n_queues);
+    for (unsigned i = 0; i < ring->n_queues; i++) {
+        struct ring_queue *queue = &ring->queues[i];
+
+        *queue = (struct ring_queue){ .ring = ring,
+                                      .number = i,
+                                      .entries = g_new0 (struct ring_entry *, ring->depth) };
+        pthread_mutex_init (&queue->lock, NULL);
+        queue->workers[0] = r == 0 ? ring_worker_new (queue, &r) : NULL;
+        queue->n_workers = queue->workers[0] ? 1 : 0;
+    }
+    if (r == 0)
+        return ring;
+    *ret_error = r;
+    ring_free (ring);
+    return NULL;
+}
+
+int
+ring_prepare (struct bridge *bridge, char **ret_error)
+{
+    const bool required = bridge->settings.io_uring == IO_URING_REQUIRED;
+    g_autofree char *failed = NULL;
+    const char *why = NULL;
+    int r = 0;
+
+    if (bridge->settings.io_uring == IO_URING_OFF) {
+        bridge->no_ring = "option 'io-uring' is off";
+        return 0;
+    }
+    why = why_not (bridge);
+    if (!why)
+        bridge->ring = ring_new (bridge, &r);
+    if (bridge->ring)
+        return 0;
+    failed = why ? NULL : attempt_reason (-r);
+    bridge->no_ring = why ? why : g_intern_string (failed);
+    if (required) {
+        *ret_error = g_strdup_printf ("option 'io-uring' is required, but not to be had: %s",
+                                      bridge->no_ring);
+        return -ENOTSUP;
+    }
+    gf_log (&bridge->xlator, why ? GF_LOG_INFO : GF_LOG_WARNING, "no io_uring: %s",
+            bridge->no_ring);
+    return 0;
+}
+
+bool
+bridge_uses_io_uring (const struct bridge *bridge)
+{
+    return bridge->ring && __atomic_load_n (&bridge->ring->used, __ATOMIC_ACQUIRE);
+}
+
+void
+ring_end (struct bridge *bridge)
+{
+    if (bridge->ring)
+        ring_free (g_steal_pointer (&bridge->ring));
+}
+
+/* --- what is said of it --- */
+
+void
+ring_describe (const struct bridge *bridge, GString *out)
+{
+    const struct ring *ring = bridge->ring;
+
+    if (bridge_uses_io_uring (bridge))
+        g_string_append_printf (out,
+                                "requests come through io_uring: a queue for each of %u "
+                                "processors, with up to %u requests at once "
+                                "(io-uring-queue-depth) and threads %s (io-uring-pinned)\n",
+                                ring->n_queues, ring->depth,
+                                ring->pinned ? "that stay there" : "that run anywhere");
+    else
+        g_string_append_printf (
+            out, "requests are read from the device, not taken from an io_uring: %s (io-uring)\n",
+            bridge->no_ring ? bridge->no_ring : "the kernel hasn't agreed to it");
+}
+
+static void
+dump_queues (const struct ring *ring, GString *out)
+{
+    unsigned entries = 0, in_use = 0, workers;
+
+    for (unsigned i = 0; i < ring->n_queues; i++) {
+        entries += __atomic_load_n (&ring->queues[i].n_entries, __ATOMIC_RELAXED);
+        in_use += __atomic_load_n (&ring->queues[i].in_use, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_lock (&ring->bridge->lock);
+    workers = ring->n_workers;
+    pthread_mutex_unlock (&ring->bridge->lock);
+    g_string_append_printf (out,
+                            "io_uring_queues=%u\nio_uring_depth=%u\nio_uring_pinned=%s\nio_uring_"
+                            "threads=%u\nio_uring_entries=%u\n"
+                            "io_uring_in_use=%u\n",
+                            ring->n_queues, ring->depth, ring->pinned ? "on" : "off", workers,
+                            entries, in_use);
+}
+
+void
+ring_dump (const struct bridge *bridge, GString *out)
+{
+    const struct ring *ring = bridge->ring;
+
+    g_string_append_printf (out, "io_uring=%s\n", bridge_uses_io_uring (bridge) ? "on" : "off");
+    if (bridge_uses_io_uring (bridge))
+        dump_queues (ring, out);
+    else if (bridge->no_ring)
+        g_string_append_printf (out, "no_io_uring=%s\n", bridge->no_ring);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fuse/ring/uring.h"
+
+#include <errno.h>
+
+#ifdef HAVE_LIBURING
+
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Completions are brought when its thread asks for them, and not by interrupting it. */
+#define FLAGS \
+    (IORING_SETUP_SQE128 | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER \
+     | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED)
+
+/* What follows names files by their places among those that are registered. */
+enum { FILE_DEVICE, FILE_EVENTFD, N_FILES };
+
+int
+uring_open (struct uring *ret_uring, unsigned entries, int device, int eventfd)
+{
+    const int files[N_FILES] = { [FILE_DEVICE] = device, [FILE_EVENTFD] = eventfd };
+    struct io_uring_params params = { .flags = FLAGS };
+    int r = io_uring_queue_init_params (entries, &ret_uring->io, &params);
+
+    ret_uring->open = r == 0;
+    if (r == 0)
+        r = io_uring_register_files (&ret_uring->io, files, N_FILES);
+    if (r < 0)
+        uring_close (ret_uring);
+    return r;
+}
+
+int
+uring_begin (struct uring *uring)
+{
+    /* io_uring_enable_rings, which the library had forgotten to export in 2.3 */
+    return syscall (SYS_io_uring_register, uring->io.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0)
+                 < 0
+             ? -errno
+             : 0;
+}
+
+void
+uring_close (struct uring *uring)
+{
+    if (uring->open)
+        io_uring_queue_exit (&uring->io);
+    uring->open = false;
+}
+
+void
+uring_watch (struct uring *uring)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe (&uring->io);
+
+    io_uring_prep_poll_multishot (sqe, FILE_EVENTFD, POLLIN);
+    io_uring_sqe_set_flags (sqe, IOSQE_FIXED_FILE);
+    io_uring_sqe_set_data (sqe, NULL);
+}
+
+/* Its command has 80 bytes, of which the library clears none. */
+void
+uring_put (struct uring *uring, enum ring_command command, const struct ring_submission *submission,
+           const void *iov, void *data)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe (&uring->io);
+
+    io_uring_prep_rw (IORING_OP_URING_CMD, sqe, FILE_DEVICE, iov, iov ? 2 : 0, 0);
+    io_uring_sqe_set_flags (sqe, IOSQE_FIXED_FILE);
+    io_uring_sqe_set_data (sqe, data);
+    sqe->cmd_op = command;
+    memset (sqe->cmd, 0, URING_COMMAND_SIZE);
+    memcpy (sqe->cmd, submission, sizeof *submission);
+}
+
+bool
+uring_is_full (struct uring *uring)
+{
+    return io_uring_sq_space_left (&uring->io) == 0;
+}
+
+int
+uring_submit (struct uring *uring)
+{
+    return MIN (io_uring_submit (&uring->io), 0);
+}
+
+int
+uring_wait (struct uring *uring, int64_t nanoseconds)
+{
+    struct __kernel_timespec most = { .tv_sec = nanoseconds / 1000000000,
+                                      .tv_nsec = nanoseconds % 1000000000 };
+    struct io_uring_cqe *cqe;
+
+    if (nanoseconds == 0)
+        return MIN (io_uring_submit_and_wait (&uring->io, 1), 0);
+    return MIN (io_uring_submit_and_wait_timeout (&uring->io, &cqe, 1, &most, NULL), 0);
+}
+
+bool
+uring_has (struct uring *uring)
+{
+    return io_uring_cq_ready (&uring->io) > 0;
+}
+
+bool
+uring_take (struct uring *uring, void **ret_data, int *ret_result)
+{
+    struct io_uring_cqe *cqe;
+
+    if (io_uring_peek_cqe (&uring->io, &cqe) < 0)
+        return false;
+    *ret_data = io_uring_cqe_get_data (cqe);
+    *ret_result = cqe->res;
+    const bool watches = cqe->flags & IORING_CQE_F_MORE;
+    io_uring_cqe_seen (&uring->io, cqe);
+    if (!*ret_data && !watches) /* the kernel ends a poll whose completion found no room */
+        uring_watch (uring);
+    return true;
+}
+
+#else
+
+int
+uring_open (struct uring *ret_uring, unsigned entries, int device, int eventfd)
+{
+    return -ENOSYS;
+}
+
+int uring_begin (struct uring *uring) { return -ENOSYS; }
+void uring_close (struct uring *uring) { }
+void
+uring_put (struct uring *uring, enum ring_command command, const struct ring_submission *submission,
+           const void *iov, void *data)
+{
+}
+int uring_submit (struct uring *uring) { return -ENOSYS; }
+int uring_wait (struct uring *uring, int64_t nanoseconds) { return -ENOSYS; }
+bool uring_is_full (struct uring *uring) { return false; }
+void uring_watch (struct uring *uring) { }
+bool uring_has (struct uring *uring) { return false; }
+bool uring_take (struct uring *uring, void **ret_data, int *ret_result) { return false; }
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The workers of a ring: what each does, and when there are more. */
+#include "fuse/ring/ring.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define IN_VAIN INT64_C (2000000000) /* ns of waiting, after which memory is given back */
+
+/* --- they begin with the answer to INIT, and go when the kernel has taken it --- */
+
+static void
+set_go (struct bridge *bridge, enum ring_go go)
+{
+    pthread_mutex_lock (&bridge->lock);
+    bridge->ring->go = go;
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+static int
+worker_start_locked (struct ring_worker *worker)
+{
+    struct ring *ring = worker->queue->ring;
+    char name[32]; /* the system takes 15 of them */
+    int r;
+
+    snprintf (name, sizeof name, "fuse-ring-%u", ring->n_workers);
+    r = loop_start_locked (&worker->reader, name);
+    if (r == 0)
+        ring->n_workers++;
+    return r;
+}
+
+bool
+ring_start (struct bridge *bridge)
+{
+    struct ring *ring = bridge->ring;
+    int r = 0;
+
+    pthread_mutex_lock (&bridge->lock);
+    for (unsigned i = 0; r == 0 && i < ring->n_queues; i++)
+        r = worker_start_locked (ring->queues[i].workers[0]);
+    pthread_mutex_unlock (&bridge->lock);
+    if (r == 0)
+        return true;
+    gf_log (&bridge->xlator, GF_LOG_WARNING,
+            "no io_uring: can't start a thread for each of %u processors: %s", ring->n_queues,
+            g_strerror (-r));
+    ring_refuse (bridge, "there are too few threads");
+    return false;
+}
+
+void
+ring_go (struct bridge *bridge)
+{
+    const struct ring *ring = bridge->ring;
+
+    gf_log (&bridge->xlator, GF_LOG_INFO,
+            "requests come through io_uring: a queue for each of %u processors, with up to %u "
+            "requests at once",
+            ring->n_queues, ring->depth);
+    __atomic_store_n (&bridge->ring->used, true, __ATOMIC_RELEASE);
+    set_go (bridge, RING_GOES);
+}
+
+void
+ring_refuse (struct bridge *bridge, const char *why)
+{
+    bridge->no_ring = why;
+    set_go (bridge, RING_DOESNT);
+}
+
+static bool
+wait_to_go (struct ring *ring)
+{
+    struct bridge *bridge = ring->bridge;
+    bool goes;
+
+    pthread_mutex_lock (&bridge->lock);
+    while (ring->go == RING_WAITS && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
+        pthread_cond_wait (&bridge->changed, &bridge->lock);
+    goes = ring->go == RING_GOES;
+    pthread_mutex_unlock (&bridge->lock);
+    return goes;
+}
+
+/* --- more of them --- */
+
+static int
+worker_new_locked (struct ring_queue *queue)
+{
+    struct ring_worker *worker;
+    int r = 0;
+
+    worker = ring_worker_new (queue, &r);
+    if (!worker)
+        return r;
+    r = worker_start_locked (worker);
+    if (r < 0)
+        ring_worker_free (worker);
+    else
+        queue->workers[queue->n_workers] = worker;
+    if (r == 0)
+        __atomic_store_n (&queue->n_workers, queue->n_workers + 1, __ATOMIC_RELEASE);
+    return r;
+}
+
+bool
+ring_worker_add_locked (struct ring_queue *queue, unsigned most)
+{
+    struct bridge *bridge = queue->ring->bridge;
+
+    if (queue->n_workers >= MIN (most, RING_WORKERS_MAX)
+        || queue->ring->n_workers >= queue->ring->most_workers || bridge->stopping
+        || !attempt_is_due (&bridge->starts))
+        return false;
+    return attempt_ended (&bridge->starts, &bridge->xlator, worker_new_locked (queue),
+                          "thread with an io_uring for requests")
+        == 0;
+}
+
+/* --- what a worker gives to the kernel --- */
+
+static void
+worker_put (struct ring_worker *worker, struct ring_entry *entry, enum ring_command command)
+{
+    const struct ring_submission submission = { .queue = (uint16_t) worker->queue->number,
+                                                .commit_id = command == RING_REGISTER
+                                                               ? 0
+                                                               : entry->commit_id };
+
+    entry->command = command;
+    if (uring_is_full (&worker->uring))
+        (void) uring_submit (&worker->uring);
+    uring_put (&worker->uring, command, &submission, command == RING_REGISTER ? entry->where : NULL,
+               entry);
+    __atomic_store_n (&entry->giver, worker, __ATOMIC_RELAXED);
+    worker->untidy |= entry->touched;
+    worker->idle++;
+}
+
+/* The answer. */
+static void
+worker_commit (struct ring_worker *worker, struct ring_entry *entry)
+{
+    worker_put (worker, entry, RING_COMMIT_AND_FETCH);
+    __atomic_sub_fetch (&worker->queue->in_use, 1, __ATOMIC_RELEASE);
+}
+
+/* From the queue's second on: what came meanwhile stays with the kernel, which gives it to no new
+ * one. */
+static void
+put_new (struct ring_worker *worker)
+{
+    struct ring_entry *entry = ring_entry_new (worker->queue);
+
+    if (!entry) {
+        ring_rest (worker);
+        return;
+    }
+    worker_put (worker, entry, RING_REGISTER);
+    if (entry->number == 0)
+        return;
+    (void) uring_submit (&worker->uring);
+    __atomic_add_fetch (&worker->queue->registered, 1, __ATOMIC_SEQ_CST);
+}
+
+/* What others answered, or something new. Whether it was answered. */
+static bool
+put_answered (struct ring_worker *worker)
+{
+    bool rests;
+    struct ring_entry *const first = ring_take_answered (worker, &rests), *next;
+
+    for (struct ring_entry *entry = first; entry; entry = next) {
+        next = g_steal_pointer (&entry->next);
+        worker_commit (worker, entry);
+    }
+    if (worker->idle == 0 && !rests)
+        put_new (worker);
+    return first;
+}
+
+/* The kernel may have more than it gave out. It has not if an answer, given after so many entries
+ * were registered, brought nothing at once. Who gives none asks for something to answer: it comes
+ * to whoever waits. */
+static void
+catch_up (struct ring_worker *worker, unsigned registered, bool answers)
+{
+    if (!answers) {
+        ring_nudge (worker->queue);
+        return;
+    }
+    (void) uring_submit (&worker->uring);
+    if (!uring_has (&worker->uring))
+        __atomic_store_n (&worker->queue->drained, registered, __ATOMIC_SEQ_CST);
+}
+
+/* What goes along with the wait. Whether a request may come to this worker. */
+static bool
+worker_get_ready (struct ring_worker *worker)
+{
+    struct ring_queue *queue = worker->queue;
+    struct ring_entry *mine = ring_take_mine (worker);
+    const unsigned registered = __atomic_load_n (&queue->registered, __ATOMIC_SEQ_CST);
+    bool answers = mine;
+
+    if (mine)
+        worker_commit (worker, mine);
+    if (worker->idle == 0 || G_UNLIKELY (__atomic_load_n (&queue->crowded, __ATOMIC_RELAXED)))
+        answers |= put_answered (worker);
+    if (G_UNLIKELY (__atomic_load_n (&queue->registered, __ATOMIC_RELAXED)
+                    != __atomic_load_n (&queue->drained, __ATOMIC_RELAXED)))
+        catch_up (worker, registered, answers);
+    return worker->idle > 0;
+}
+
+/* --- what it gets --- */
+
+/* The mount goes, or the kernel won't have it: then nothing works any more, and all is to end. */
+static void
+entry_is_gone (struct ring_worker *worker, const struct ring_entry *entry, int r)
+{
+    struct ring *ring = worker->queue->ring;
+
+    worker->over = true;
+    if (r == -ENOTCONN || r == -ECONNABORTED || r == -ENODEV || r == -ECANCELED)
+        return;
+    if (__atomic_exchange_n (&ring->broken, true, __ATOMIC_RELAXED))
+        return;
+    gf_log (&ring->bridge->xlator, GF_LOG_ERROR,
+            "the kernel refused %s through io_uring: %s; unmounting",
+            entry->command == RING_REGISTER ? "requests" : "an answer", g_strerror (-r));
+    ring->bridge->done (ring->bridge->done_data);
+}
+
+/* While it is blocked another worker waits, and the kernel has no entry of its own to put a request
+ * into. */
+static bool
+may_block (struct ring_worker *worker, const struct ring_entry *entry)
+{
+    struct ring_queue *queue = worker->queue;
+    const bool waits = __atomic_load_n (&queue->waiting, __ATOMIC_SEQ_CST) > 0
+                    || ring_is_nudge (entry) || ring_call (queue);
+
+    return waits && worker->idle == 0;
+}
+
+static void
+worker_handle (struct ring_worker *worker, struct ring_entry *entry)
+{
+    struct ring_entry *const mine = ring_take_mine (worker);
+
+    if (G_UNLIKELY (mine)) /* it had two */
+        ring_give (mine);
+    thread_may_not_block = !may_block (worker, entry);
+    ring_handle (worker, entry);
+}
+
+static bool
+may_leave (struct ring_worker *worker)
+{
+    const struct ring *ring = worker->queue->ring;
+
+    if (worker->over || __atomic_load_n (&ring->gone, __ATOMIC_ACQUIRE))
+        return true;
+    return __atomic_load_n (&ring->bridge->stopping, __ATOMIC_ACQUIRE) && ring_leave (worker);
+}
+
+static void
+worker_take (struct ring_worker *worker)
+{
+    void *data;
+    int r;
+
+    while (uring_take (&worker->uring, &data, &r)) {
+        struct ring_entry *entry = data;
+
+        if (!entry)
+            continue; /* it was woken */
+        worker->idle--;
+        __atomic_store_n (&entry->giver, NULL, __ATOMIC_RELAXED);
+        if (r == 0)
+            worker_handle (worker, entry);
+        else if (r == -EAGAIN || r == -EINTR)
+            worker_put (worker, entry, entry->command);
+        else
+            entry_is_gone (worker, entry, r);
+    }
+}
+
+/* Where its processor isn't there now, or isn't ours, it runs elsewhere. */
+static void
+pin (const struct ring_queue *queue)
+{
+    if (!thread_stay_on ((int) queue->number))
+        gf_log (&queue->ring->bridge->xlator, GF_LOG_DEBUG, "a thread isn't pinned to processor %u",
+                queue->number);
+}
+
+/* They share their processor with who waits for them, and with all that they hand on. Without a
+ * right to it that stays as it is, and nobody has to be told. */
+static void
+make_haste (struct bridge *bridge)
+{
+    int r = thread_come_first (bridge->settings.io_uring_haste);
+
+    if (r < 0)
+        gf_log (&bridge->xlator, GF_LOG_DEBUG,
+                "threads of the io_uring can't be %d less nice than others (io-uring-haste): %s",
+                bridge->settings.io_uring_haste, g_strerror (-r));
+}
+
+/* Waits for something to do. 0, or a negative errno. */
+static int
+worker_wait (struct ring_worker *worker)
+{
+    struct ring_queue *queue = worker->queue;
+    const unsigned one = worker_get_ready (worker) ? 1 : 0;
+    int r;
+
+    __atomic_add_fetch (&queue->waiting, one, __ATOMIC_SEQ_CST);
+    r = uring_wait (&worker->uring, worker->untidy ? IN_VAIN : 0);
+    __atomic_sub_fetch (&queue->waiting, one, __ATOMIC_SEQ_CST);
+    if (r == -ETIME) {
+        ring_trim (worker);
+        return 0;
+    }
+    return r == -EINTR || r == -EAGAIN || r == -EBUSY ? 0 : r;
+}
+
+void
+ring_run (struct reader *reader)
+{
+    struct ring_worker *worker = (struct ring_worker *) reader;
+    struct bridge *bridge = reader->bridge;
+    int r;
+
+    if (!wait_to_go (bridge->ring))
+        return;
+    if (bridge->ring->pinned)
+        pin (worker->queue);
+    make_haste (bridge);
+    ring_self = worker;
+    r = uring_begin (&worker->uring);
+    if (r == 0)
+        uring_watch (&worker->uring);
+    do {
+        if (r == 0)
+            r = worker_wait (worker);
+        if (r < 0) {
+            gf_log (&bridge->xlator, GF_LOG_ERROR,
+                    "can't wait for requests of processor %u: %s; unmounting",
+                    worker->queue->number, g_strerror (-r));
+            bridge->done (bridge->done_data);
+            break;
+        }
+        worker_take (worker);
+    } while (!may_leave (worker));
+    ring_self = NULL;
+}
+
+/* --- the end --- */
+
+void
+ring_signal_locked (struct bridge *bridge, int signal_number)
+{
+    struct ring *ring = bridge->ring;
+
+    for (unsigned i = 0; ring && ring->n_workers > 0 && i < ring->n_queues; i++)
+        for (unsigned j = 0; j < ring->queues[i].n_workers; j++)
+            if (ring->queues[i].workers[j]->reader.running)
+                pthread_kill (ring->queues[i].workers[j]->reader.thread, signal_number);
+}
+
+void
+ring_join (struct bridge *bridge)
+{
+    struct ring *ring = bridge->ring;
+
+    for (unsigned i = 0; ring && i < ring->n_queues; i++)
+        for (unsigned j = 0; j < ring->queues[i].n_workers; j++)
+            if (ring->queues[i].workers[j]->reader.running)
+                pthread_join (ring->queues[i].workers[j]->reader.thread, NULL);
+    if (ring)
+        ring->n_workers = 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Callers that don't wait any more: the kernel sends an interrupt when a signal comes to one. A
+ * request that waits for its turn (core/work/limit.h) is answered EINTR at once, and not done. One
+ * that hangs below is answered EINTR when its caller is being killed, and could not end otherwise;
+ * its own answer comes too late, and the kernel refuses it.
+ *
+ * The interrupt comes under the library's lock, where nothing can be answered, so a timer does the
+ * rest. The kernel tells of one signal for each request, which may have been a tick when a deadly
+ * one comes later: so the timer comes again until the request is over.
+ */
+#include "fuse/internal.h"
+
+#define AGAIN INT64_C (100000000) /* ns */
+
+struct interruption {
+    struct work_item work; /* first */
+    struct bridge *bridge;
+    uint64_t unique; /* of the request */
+    uint64_t number; /* the kernel's */
+    pid_t pid;
+    inode_t *inodes[2]; /* with references: what the kernel lent until its answer */
+    fd_t *fds[2];       /* the same */
+    bool may_answer;    /* before it is done */
+    bool answered;
+    unsigned looks;
+};
+
+struct search {
+    uint64_t unique;
+    bool found;
+};
+
+LOOKS_AT_RUNNING_REQUESTS static void
+compare (const call_stack_t *root, void *data)
+{
+    struct search *search = data;
+
+    search->found |= root->unique == search->unique;
+}
+
+static bool
+is_under_way (const struct interruption *one)
+{
+    struct search search = { .unique = one->unique };
+
+    stack_foreach (compare, &search);
+    return search.found;
+}
+
+/* By core/work: to close a file may take its time. */
+static void
+interruption_free (struct work_item *work)
+{
+    struct interruption *one = (struct interruption *) work;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->inodes); i++)
+        inode_unref (one->inodes[i]);
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->fds); i++)
+        fd_unref (one->fds[i]);
+    bridge_timer_ends (one->bridge);
+    g_free (one);
+}
+
+static void
+end_wait (struct interruption *one)
+{
+    if (process_gives_up (one->pid) && limit_cancel (one->unique))
+        one->answered = true;
+    else if (one->looks > 0 && one->may_answer && process_is_dying (one->pid)) {
+        answer_early (one->bridge, one->number, EINTR);
+        one->answered = true;
+    }
+}
+
+/* Until the request is over, since it uses what the kernel had lent. */
+static void
+look (void *data)
+{
+    struct interruption *one = data;
+
+    if (!is_under_way (one)) {
+        one->work.run = interruption_free;
+        work_put (&one->work);
+        return;
+    }
+    if (!one->answered && !__atomic_load_n (&one->bridge->stopping, __ATOMIC_ACQUIRE))
+        end_wait (one);
+    one->looks++;
+    timer_after (AGAIN, look, one);
+}
+
+/* With exclusive=on the kernel keeps for a day what it knows of names, and it would not learn of a
+ * change that it took for failed. */
+void
+interrupt_request (fuse_req_t req, void *data)
+{
+    call_stack_t *root = data;
+    struct bridge *bridge = bridge_of (req);
+    struct interruption *one = g_new0 (struct interruption, 1);
+
+    *one = (struct interruption){ .bridge = bridge,
+                                  .unique = root->unique,
+                                  .number = root->top_number,
+                                  .pid = root->pid,
+                                  .may_answer = !bridge->settings.exclusive
+                                             || !request_modifies (root->op) };
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->inodes); i++)
+        one->inodes[i] = root->lent_inodes[i] ? inode_ref (root->lent_inodes[i]) : NULL;
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->fds); i++)
+        one->fds[i] = root->lent_fds[i] ? fd_ref (root->lent_fds[i]) : NULL;
+    stack_interrupt (root);
+    bridge_timer_begins (bridge);
+    timer_after (0, look, one);
+}

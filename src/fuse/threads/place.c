@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where a reader runs: on the processor of who asks it. There it needs no other one to wake up,
+ * which an idle one takes ten times as long for as a request takes to be answered, and it runs as
+ * soon as its caller waits, whatever else is busy.
+ *
+ * The kernel wakes a reader where it ran last. So while a reader's turns are slow, as if two
+ * processors woke each other, it looks now and then, after an answer, where its caller runs, and
+ * moves there. Quick turns cost it two looks at a clock.
+ *
+ * Measured beside compilers on both processors, a raw /dev/fuse that answers "no such name" 5,000
+ * at a time: 112 us each with four readers that run anywhere (p99 3.7 ms), 20 with slices of 0.1 ms
+ * (Linux 6.12), 12.5 with readers that follow (p99 21 us). Polling before waiting takes the
+ * processor that the caller needs, and took 120 us.
+ */
+#include "fuse/threads/place.h"
+
+#include "core/time/thread.h"
+#include "core/time/ticks.h"
+
+#include <fcntl.h>
+#include <glib.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* nanoseconds from an answer to the next request, where no processor had to wake */
+#define QUICK 15000
+#define PAUSE 2000000     /* who leaves so much between them has other things to do */
+#define LOOK_AFTER 8      /* slow turns, at first; */
+#define LOOK_AFTER_MAX 1024 /* twice as many each time, */
+#define SETTLED 64        /* until so many were quick */
+
+#define FIELD_PROCESSOR 39 /* of /proc/PID/stat, from 1 */
+
+/* The processor that a thread ran on last; -1: not to be found out, as where it is of another pid
+ * namespace. */
+static int
+processor_of (pid_t thread)
+{
+    char name[32], text[1024], *at;
+    ssize_t n;
+    int fd;
+
+    snprintf (name, sizeof name, "/proc/%d/stat", (int) thread);
+    fd = open (name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    n = read (fd, text, sizeof text - 1);
+    close (fd);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    at = strrchr (text, ')'); /* the second field is a name, which may have anything in it */
+    for (int field = 2; at && field < FIELD_PROCESSOR; field++)
+        at = strchr (at + 1, ' ');
+    return at ? atoi (at + 1) : -1;
+}
+
+void
+place_begin (struct place *place)
+{
+    *place = (struct place){ .cpu = -1, .after = LOOK_AFTER };
+    (void) thread_come_first (0);
+}
+
+static void
+place_look (struct place *place)
+{
+    int cpu = processor_of (place->asks);
+
+    place->slow = 0;
+    place->after = MIN (place->after * 2, LOOK_AFTER_MAX);
+    if (cpu >= 0 && cpu != place->cpu)
+        place->cpu = thread_stay_on (cpu) ? cpu : -1;
+}
+
+void
+place_turn (struct place *place, uint64_t turn, pid_t asks)
+{
+    if (turn < QUICK) {
+        if (++place->quick < SETTLED)
+            return;
+        place->slow = 0;
+        place->after = LOOK_AFTER;
+    } else if (turn < PAUSE) {
+        place->slow++;
+        place->asks = asks;
+    }
+    place->quick = 0;
+}
+
+void
+place_taken (struct place *place, pid_t asks)
+{
+    place_turn (place, ticks_to_ns (ticks_now () - place->answered), asks);
+}
+
+void
+place_answered (struct place *place)
+{
+    if (place->slow >= place->after && place->asks)
+        place_look (place);
+    place->answered = ticks_now ();
+}

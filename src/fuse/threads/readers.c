@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The threads that read requests from /dev/fuse: fuse-0, fuse-1, ...; those of an io_uring are
+ * fuse-ring-N, in ring/workers.c. Each takes one from the kernel, runs it to storage and back, and
+ * comes back for the next. A few wait, since the kernel then finds one that last ran where the
+ * caller runs; more would only be cold, so the rest is parked. The last that waits, on taking a
+ * request, calls one that is parked, or starts one; where it can't, it leaves to core/work what may
+ * block. Those that aren't needed for a while end.
+ */
+#include "fuse/internal.h"
+
+#include "core/report/watchdog.h"
+
+#include <linux/fuse.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Ends a thread's wait for a request. */
+#define SIGNAL_WAKE (SIGRTMIN + 1)
+
+/* one more than reader-thread-count: it takes the next request, and the others wait meanwhile */
+#define WAITING 4
+#define GATHER 2000 /* microseconds */
+/* ns after one was added last, for which those beyond the waiting ones stay */
+#define KEEP INT64_C (10000000000)
+
+#define CRASH_STACK (64 * 1024)
+
+/* Of the request that this thread handles. */
+static __thread struct iobref *lent;
+static __thread uint64_t number;
+
+struct iobref *
+loop_iobref (void)
+{
+    return lent;
+}
+
+uint64_t
+loop_number (void)
+{
+    return number;
+}
+
+void
+loop_lend (struct iobref *iobref, uint64_t number_)
+{
+    lent = iobref;
+    number = number_;
+}
+
+void
+bridge_timer_begins (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->lock);
+    bridge->timers++;
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+void
+bridge_timer_ends (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->lock);
+    bridge->timers--;
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+void
+loop_set_state (struct bridge *bridge, enum bridge_state state)
+{
+    pthread_mutex_lock (&bridge->lock);
+    if (state > bridge->state)
+        bridge->state = state;
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+int
+bridge_wait_ready (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->lock);
+    while (bridge->state == BRIDGE_WAITING)
+        pthread_cond_wait (&bridge->changed, &bridge->lock);
+    pthread_mutex_unlock (&bridge->lock);
+    /* It may be over by now, too, when somebody was quick to unmount it. */
+    if (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
+        return -EIO;
+    session_read_ahead (bridge);
+    return 0;
+}
+
+/* A buffer that nobody else uses: the last one, unless a translator kept it. */
+bool
+loop_buffer (struct reader *reader)
+{
+    struct iobuf *iobuf;
+
+    if (reader->iobref && iobref_writable (reader->iobref))
+        return true;
+    iobref_unref (reader->iobref);
+    reader->iobref = NULL;
+    iobuf = iobuf_new (PAYLOAD_OFFSET + MAX_PAYLOAD);
+    if (!iobuf)
+        return false;
+    reader->iobref = iobref_new ();
+    iobref_add (reader->iobref, iobuf);
+    iobuf_unref (iobuf);
+    return true;
+}
+
+/* Takes a request into buf. Its size; 0 when the mount is gone; a negative errno. */
+static int
+reader_receive (struct reader *reader, struct fuse_buf *buf)
+{
+    if (!loop_buffer (reader))
+        return -ENOMEM;
+    memset (buf, 0, sizeof *buf);
+    buf->mem = (char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET - WRITE_HEADER;
+    return fuse_session_receive_buf (reader->bridge->session, buf);
+}
+
+static void *reader_run (void *data);
+
+static int
+reader_start_locked (struct bridge *bridge)
+{
+    struct reader *reader = bridge->readers;
+    char name[16];
+    int r;
+
+    while (reader->running)
+        reader++; /* there are fewer than READERS_MAX */
+    reader->bridge = bridge;
+    snprintf (name, sizeof name, "fuse-%u", (unsigned) (reader - bridge->readers));
+    r = loop_start_locked (reader, name);
+    if (r == 0)
+        bridge->n_readers++;
+    return r;
+}
+
+/* All are busy: one more, as long as there may be. Whether there is. */
+static bool
+reader_add_locked (struct bridge *bridge)
+{
+    if (bridge->n_readers == READERS_MAX || bridge->stopping || !attempt_is_due (&bridge->starts))
+        return false;
+    bridge->grown = clock_now ();
+    return attempt_ended (&bridge->starts, &bridge->xlator, reader_start_locked (bridge),
+                          "thread for requests")
+        == 0;
+}
+
+/* With a ring hardly anything is read: what the kernel forgets, and interrupts. */
+static unsigned
+waiting_most (const struct bridge *bridge)
+{
+    if (bridge_uses_io_uring (bridge))
+        return 1;
+    return bridge->settings.reader_threads ? (unsigned) bridge->settings.reader_threads + 1
+                                           : WAITING;
+}
+
+static bool
+enough_wait (const struct bridge *bridge)
+{
+    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= waiting_most (bridge);
+}
+
+/* This one will wait as well, unless enough do. Each beyond that would stay, with its memory, for
+ * as long as nobody asks for anything. */
+static bool
+wait_begins (struct bridge *bridge)
+{
+    const unsigned most = waiting_most (bridge);
+    unsigned idle = __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST);
+
+    do
+        if (idle >= most)
+            return false;
+    while (!__atomic_compare_exchange_n (&bridge->idle, &idle, idle + 1, true, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_SEQ_CST));
+    return true;
+}
+
+static void
+reader_leave_locked (struct reader *reader)
+{
+    struct bridge *bridge = reader->bridge;
+
+    iobref_unref (g_steal_pointer (&reader->iobref));
+    reader->running = false;
+    bridge->n_readers--;
+    bridge->n_running--;
+    pthread_detach (reader->thread);
+}
+
+/* Whether there is one too many, and was for long enough. */
+static bool
+wait_to_be_needed_locked (struct bridge *bridge)
+{
+    if (bridge->n_readers <= waiting_most (bridge)) {
+        pthread_cond_wait (&bridge->needed, &bridge->lock);
+        return false;
+    }
+    return thread_cond_wait_until (&bridge->needed, &bridge->lock, bridge->grown + KEEP)
+            == -ETIMEDOUT
+        && bridge->n_readers > waiting_most (bridge) && enough_wait (bridge)
+        && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE);
+}
+
+/* Until it is needed; false: it isn't any more, and reader is somebody else's from now on. */
+static bool
+reader_park (struct reader *reader)
+{
+    struct bridge *bridge = reader->bridge;
+    bool leaves = false;
+
+    pthread_mutex_lock (&bridge->lock);
+    __atomic_add_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
+    thread_set_idle (true);
+    while (!leaves && enough_wait (bridge)
+           && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
+        leaves = wait_to_be_needed_locked (bridge);
+    thread_set_idle (false);
+    __atomic_sub_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
+    if (leaves)
+        reader_leave_locked (reader);
+    pthread_mutex_unlock (&bridge->lock);
+    return !leaves;
+}
+
+/* No reader waits any more. A reader that parks counts itself before it looks whether it is needed:
+ * it is seen here, or sees that none waits. Whether one will wait. */
+static bool
+reader_call (struct bridge *bridge)
+{
+    bool called;
+
+    pthread_mutex_lock (&bridge->lock);
+    called = __atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) > 0 || reader_add_locked (bridge);
+    pthread_cond_signal (&bridge->needed);
+    pthread_mutex_unlock (&bridge->lock);
+    return called;
+}
+
+/* With a ring, nothing is read that anybody waits for, or that could keep its thread. */
+static bool
+is_aside (const struct bridge *bridge, const struct fuse_buf *buf)
+{
+    const uint32_t opcode = ((const struct fuse_in_header *) buf->mem)->opcode;
+
+    return bridge_uses_io_uring (bridge)
+        && (opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET || opcode == FUSE_INTERRUPT);
+}
+
+/* What the kernel forgets comes one by one to who is quick, and each wakes a thread: a moment later
+ * it is many in one request. An interrupt can wait for so long. */
+static void
+let_gather (const struct bridge *bridge)
+{
+    if (!__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
+        g_usleep (GATHER);
+}
+
+/* False: reader is somebody else's now. */
+static bool
+reader_loop (struct reader *reader)
+{
+    struct bridge *bridge = reader->bridge;
+    const bool follows = bridge->settings.follow_callers;
+    struct fuse_buf buf;
+
+    if (follows)
+        place_begin (&reader->place);
+    while (!__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE)
+           && !fuse_session_exited (bridge->session)) {
+        if (!wait_begins (bridge)) {
+            if (!reader_park (reader))
+                return false;
+            continue;
+        }
+        int n = reader_receive (reader, &buf);
+        unsigned idle = __atomic_sub_fetch (&bridge->idle, 1, __ATOMIC_SEQ_CST);
+        if (n == 0)
+            break;
+        if (n == -EINTR || n == -EAGAIN)
+            continue;
+        if (n < 0) {
+            gf_log (&bridge->xlator, GF_LOG_WARNING, "can't take a request from the kernel: %s",
+                    g_strerror (-n));
+            g_usleep (10000);
+            continue;
+        }
+        const bool aside = is_aside (bridge, &buf);
+        thread_may_not_block = idle == 0 && !aside && !reader_call (bridge);
+        if (follows)
+            place_taken (&reader->place, ((const struct fuse_in_header *) buf.mem)->pid);
+        if (bridge_uses_io_uring (bridge))
+            ring_interrupt (bridge, buf.mem, n);
+        loop_lend (reader->iobref, ((const struct fuse_in_header *) buf.mem)->unique);
+        fuse_session_process_buf (bridge->session, &buf);
+        if (follows)
+            place_answered (&reader->place);
+        if (aside)
+            let_gather (bridge);
+    }
+    return true;
+}
+
+/* What a crash is reported on, should it be the stack that ran out. A sanitizer's thread has one
+ * already, which it looks for when the thread ends. */
+struct crash_stack {
+    stack_t mine, before;
+};
+
+static void
+crash_stack_begin (struct crash_stack *ret_stack)
+{
+    ret_stack->mine = (stack_t){ .ss_sp = g_malloc (CRASH_STACK), .ss_size = CRASH_STACK };
+    sigaltstack (&ret_stack->mine, &ret_stack->before);
+}
+
+static void
+crash_stack_end (struct crash_stack *stack)
+{
+    sigaltstack (&stack->before, NULL);
+    g_free (stack->mine.ss_sp);
+}
+
+/* The first reader that finds the mount gone says so: another one may hang below for ever. */
+static void
+mount_is_gone (struct bridge *bridge)
+{
+    bool known;
+
+    pthread_mutex_lock (&bridge->lock);
+    known = __atomic_exchange_n (&bridge->stopping, true, __ATOMIC_ACQ_REL);
+    if (!known)
+        ring_gone_locked (bridge);
+    pthread_cond_broadcast (&bridge->needed);
+    pthread_mutex_unlock (&bridge->lock);
+    if (!known)
+        bridge->done (bridge->done_data);
+}
+
+static void
+reader_end (struct reader *reader)
+{
+    struct bridge *bridge = reader->bridge;
+
+    iobref_unref (g_steal_pointer (&reader->iobref));
+    if (!reader->in_ring)
+        mount_is_gone (bridge);
+    pthread_mutex_lock (&bridge->lock);
+    if (--bridge->n_running == 0)
+        bridge->state = BRIDGE_OVER;
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+static void *
+reader_run (void *data)
+{
+    struct reader *reader = data;
+    struct crash_stack crash_stack;
+    sigset_t wake;
+    bool ours = true;
+
+    crash_stack_begin (&crash_stack);
+    sigemptyset (&wake);
+    sigaddset (&wake, SIGNAL_WAKE);
+    pthread_sigmask (SIG_UNBLOCK, &wake, NULL);
+    if (reader->in_ring)
+        ring_run (reader);
+    else
+        ours = reader_loop (reader);
+    crash_stack_end (&crash_stack);
+    if (ours)
+        reader_end (reader);
+    return NULL;
+}
+
+int
+loop_start_locked (struct reader *reader, const char *name)
+{
+    struct bridge *bridge = reader->bridge;
+    int r = bridge->stopping ? -ESHUTDOWN : thread_new (&reader->thread, name, reader_run, reader);
+
+    if (r < 0)
+        return r;
+    reader->running = true;
+    bridge->n_running++;
+    return 0;
+}
+
+static void
+wake_up (int signal_number)
+{
+}
+
+int
+bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
+{
+    struct sigaction action = { .sa_handler = wake_up }; /* without SA_RESTART: the read shall
+                                                            end */
+    int r;
+
+    sigaction (SIGNAL_WAKE, &action, NULL);
+    bridge->done = done;
+    bridge->done_data = data;
+    pthread_mutex_lock (&bridge->lock);
+    r = reader_start_locked (bridge);
+    for (unsigned i = 1; r == 0 && i < waiting_most (bridge); i++)
+        r = reader_start_locked (bridge);
+    pthread_mutex_unlock (&bridge->lock);
+    if (r == 0)
+        watchdog_set (bridge->settings.stuck_after);
+    return r;
+}
+
+static void
+signal_all_locked (struct bridge *bridge)
+{
+    for (unsigned i = 0; i < READERS_MAX; i++)
+        if (bridge->readers[i].running)
+            pthread_kill (bridge->readers[i].thread, SIGNAL_WAKE);
+    ring_signal_locked (bridge, SIGNAL_WAKE);
+}
+
+/* Where the mount is gone no thread waits for the kernel, and a signal could only interrupt what
+ * one does below. Where files are still open they do wait. A signal that comes between a thread's
+ * look at `stopping` and its read is lost, so it is repeated. */
+static bool
+loop_wake_locked (struct bridge *bridge, int64_t until)
+{
+    while (bridge->n_running > 0 && clock_now () < until) {
+        if (bridge_connection_is_gone (bridge))
+            ring_gone_locked (bridge);
+        else
+            signal_all_locked (bridge);
+        thread_cond_wait_until (&bridge->changed, &bridge->lock, clock_now () + 20000000);
+    }
+    return bridge->n_running == 0;
+}
+
+/* Their requests are named later, if they have any. */
+static void
+report_left (const struct bridge *bridge, unsigned running, int64_t patience)
+{
+    const int s = (int) (patience / 1000000000);
+
+    if (running > 0)
+        gf_log (&bridge->xlator, GF_LOG_WARNING,
+                "%u of the threads that take requests didn't end within %d s", running, s);
+    else
+        gf_log (&bridge->xlator, GF_LOG_WARNING,
+                "operations on other threads (work-N) didn't end within %d s", s);
+}
+
+bool
+loop_stop (struct bridge *bridge, int64_t patience)
+{
+    const int64_t until = clock_now () + patience;
+    unsigned running;
+    bool stopped;
+
+    pthread_mutex_lock (&bridge->lock);
+    __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE);
+    pthread_cond_broadcast (&bridge->needed);
+    pthread_cond_broadcast (&bridge->changed);
+    stopped = loop_wake_locked (bridge, until);
+    running = bridge->n_running;
+    while (stopped && bridge->timers)
+        stopped = thread_cond_wait_until (&bridge->changed, &bridge->lock, until) == 0;
+    pthread_mutex_unlock (&bridge->lock);
+    stopped = stopped && limits_stop (bridge, until);
+    if (!stopped) {
+        report_left (bridge, running, patience);
+        return false;
+    }
+    watchdog_set (0);
+    for (unsigned i = 0; i < READERS_MAX; i++)
+        if (bridge->readers[i].running)
+            pthread_join (bridge->readers[i].thread, NULL);
+    bridge->n_readers = 0;
+    ring_join (bridge);
+    return true;
+}

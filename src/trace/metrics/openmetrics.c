@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* OpenMetrics 1.0: each family of metrics once, with all that belongs to it. */
+#include "trace/metrics/metrics.h"
+#include "trace/metrics/numbers.h"
+
+#include <string.h>
+
+/* Histograms have a bucket for each power of two from 1 us to 34 s; what numbers.c has is finer. A
+ * bucket's count is exact. */
+#define FIRST_POWER 10
+#define LAST_POWER 35
+
+const char *
+metrics_errno_name (int op_errno, char *buffer)
+{
+    const char *name = op_errno > 0 ? strerrorname_np (op_errno) : NULL;
+
+    if (name)
+        return name;
+    g_snprintf (buffer, 16, "%d", op_errno);
+    return op_errno ? buffer : "other";
+}
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
+static void
+add_family (GString *out, const char *name, const char *type, const char *unit, const char *help)
+{
+    g_string_append_printf (out, "# TYPE windlass_%s %s\n", name, type);
+    if (unit)
+        g_string_append_printf (out, "# UNIT windlass_%s %s\n", name, unit);
+    g_string_append_printf (out, "# HELP windlass_%s %s\n", name, help);
+}
+
+/* A label's value, which must be UTF-8. */
+static void
+add_escaped (GString *out, const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid (text, -1);
+
+    for (const char *c = valid; *c; c++) {
+        if (*c == '\n')
+            g_string_append (out, "\\n");
+        else if (*c == '"' || *c == '\\')
+            g_string_append_printf (out, "\\%c", *c);
+        else
+            g_string_append_c (out, *c);
+    }
+}
+
+static void
+add_seconds (GString *out, uint64_t nanoseconds)
+{
+    g_string_append_printf (out, "%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT,
+                            nanoseconds / 1000000000, nanoseconds % 1000000000);
+}
+
+/* translator="wb",type="...",fop="writev" */
+static char *
+labels_of (const xlator_t *xl, enum fop op)
+{
+    GString *out = g_string_new ("translator=\"");
+
+    add_escaped (out, xl->name);
+    g_string_append (out, "\",type=\"");
+    add_escaped (out, xl->type ? xl->type : "?");
+    g_string_append_printf (out, "\",fop=\"%s\"", fop_name (op));
+    return g_string_free (out, FALSE);
+}
+
+/* --- of the process --- */
+
+static void
+add_values (const struct metrics_of *of, GString *out)
+{
+    add_family (out, "build", "info", NULL, "the program and what it has mounted");
+    g_string_append (out, "windlass_build_info{version=\"");
+    add_escaped (out, of->version);
+    g_string_append (out, "\",mountpoint=\"");
+    add_escaped (out, of->mountpoint);
+    g_string_append (out, "\"} 1\n");
+    add_family (out, "measuring", "gauge", NULL,
+                "1 while calls are counted and timed; windlass stats MOUNTPOINT --on starts it");
+    g_string_append_printf (out, "windlass_measuring %d\n", numbers_on (of->xlators));
+    for (const struct metrics_value *value = of->values; value->name; value++) {
+        g_autofree char *name = value->unit ? g_strconcat (value->name, "_", value->unit, NULL)
+                                            : g_strdup (value->name);
+
+        add_family (out, name, "gauge", value->unit, value->help);
+        g_string_append_printf (out, "windlass_%s %" G_GUINT64_FORMAT "\n", name, value->value);
+    }
+}
+
+/* --- of translators --- */
+
+/* One family: what is said of each translator and operation that was ever answered. */
+struct family {
+    const char *name, *type, *unit, *help;
+    void (*add) (const struct family *family, const struct numbers *numbers, const char *labels,
+                 GString *out);
+    size_t histogram; /* where in struct numbers */
+};
+
+static void
+add_errors (const struct family *family, const struct numbers *numbers, const char *labels,
+            GString *out)
+{
+    char buffer[16];
+
+    for (unsigned i = 0; i <= NUMBERS_ERRORS; i++)
+        if (numbers->errors[i].count)
+            g_string_append_printf (out,
+                                    "windlass_%s_total{%s,errno=\"%s\"} %" G_GUINT64_FORMAT "\n",
+                                    family->name, labels,
+                                    metrics_errno_name (numbers->errors[i].op_errno, buffer),
+                                    numbers->errors[i].count);
+}
+
+static void
+add_histogram (const struct family *family, const struct numbers *numbers, const char *labels,
+               GString *out)
+{
+    const struct histogram *histogram = (const void *) ((const char *) numbers + family->histogram);
+    const uint64_t count = histogram_count (histogram);
+
+    if (!count)
+        return;
+    for (int power = FIRST_POWER; power <= LAST_POWER; power++) {
+        g_string_append_printf (out, "windlass_%s_bucket{%s,le=\"", family->name, labels);
+        add_seconds (out, (uint64_t) 1 << power);
+        g_string_append_printf (out, "\"} %" G_GUINT64_FORMAT "\n",
+                                histogram_count_to (histogram, ((uint64_t) 1 << power) - 1));
+    }
+    g_string_append_printf (out, "windlass_%s_bucket{%s,le=\"+Inf\"} %" G_GUINT64_FORMAT "\n",
+                            family->name, labels, count);
+    g_string_append_printf (out, "windlass_%s_count{%s} %" G_GUINT64_FORMAT "\n", family->name,
+                            labels, count);
+    g_string_append_printf (out, "windlass_%s_sum{%s} ", family->name, labels);
+    add_seconds (out, histogram_sum (histogram));
+    g_string_append_c (out, '\n');
+}
+
+static const struct family families[] = {
+    { "fop_errors", "counter", NULL, "answers that failed, while it was measured", add_errors, 0 },
+    { "fop_seconds", "histogram", "seconds", "from the call of a translator to its answer",
+      add_histogram, G_STRUCT_OFFSET (struct numbers, whole) },
+    { "fop_own_seconds", "histogram", "seconds", "what of that the translator itself took",
+      add_histogram, G_STRUCT_OFFSET (struct numbers, own) },
+    { "fop_children_seconds", "histogram", "seconds",
+      "what its children took; only of calls that went on to a child", add_histogram,
+      G_STRUCT_OFFSET (struct numbers, below) },
+};
+
+/* All numbers of a translator and operation. */
+struct row {
+    char *labels;
+    struct numbers numbers;
+};
+
+static void
+row_free (gpointer data)
+{
+    struct row *row = data;
+
+    numbers_clear (&row->numbers);
+    g_free (row->labels);
+    g_free (row);
+}
+
+static GPtrArray *
+rows_of (GPtrArray *xlators)
+{
+    GPtrArray *rows = g_ptr_array_new_with_free_func (row_free);
+
+    for (guint i = 0; i < xlators->len; i++)
+        for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++) {
+            struct row *row = g_new0 (struct row, 1);
+
+            if (numbers_add (xlators->pdata[i], op, &row->numbers)) {
+                row->labels = labels_of (xlators->pdata[i], op);
+                g_ptr_array_add (rows, row);
+            } else {
+                row_free (row);
+            }
+        }
+    return rows;
+}
+
+void
+metrics_openmetrics (const struct metrics_of *of, GString *out)
+{
+    g_autoptr (GPtrArray) rows = rows_of (of->xlators);
+
+    add_values (of, out);
+    for (size_t i = 0; i < G_N_ELEMENTS (families); i++) {
+        add_family (out, families[i].name, families[i].type, families[i].unit, families[i].help);
+        for (guint j = 0; j < rows->len; j++) {
+            const struct row *row = rows->pdata[j];
+
+            families[i].add (&families[i], &row->numbers, row->labels, out);
+        }
+    }
+    g_string_append (out, "# EOF\n");
+}

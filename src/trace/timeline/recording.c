@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/timeline/recording.h"
+
+#include "core/time/ticks.h"
+
+struct recording *
+recording_new (const struct timeline_settings *settings, uint64_t begin)
+{
+    struct recording *recording = g_new0 (struct recording, 1);
+
+    recording->settings = *settings;
+    if (settings->volumes)
+        g_ptr_array_ref (settings->volumes);
+    recording->begin = begin;
+    clock_gettime (CLOCK_REALTIME, &recording->when);
+    recording->requests = g_ptr_array_new_with_free_func ((GDestroyNotify) timeline_request_free);
+    g_queue_init (&recording->kept);
+    return recording;
+}
+
+void
+recording_free (struct recording *recording)
+{
+    if (!recording)
+        return;
+    g_queue_clear_full (&recording->kept, (GDestroyNotify) timeline_request_free);
+    g_ptr_array_unref (recording->requests);
+    g_clear_pointer (&recording->because, g_hash_table_unref);
+    g_clear_pointer (&recording->causes, g_hash_table_unref);
+    g_clear_pointer (&recording->settings.volumes, g_ptr_array_unref);
+    g_free (recording);
+}
+
+/* --- filters --------------------------------------------------------------------------------- */
+
+static bool
+has_fop (const struct timeline_request *request, opset_t fops)
+{
+    for (uint32_t i = 0; i < request->n_spans; i++)
+        if (opset_has (fops, request->spans[i].op))
+            return true;
+    return false;
+}
+
+static bool
+has_volume (const struct timeline_request *request, const GPtrArray *volumes)
+{
+    for (uint32_t i = 0; i < request->n_spans; i++)
+        for (guint v = 0; v < volumes->len; v++)
+            if (request->spans[i].callee == volumes->pdata[v])
+                return true;
+    return false;
+}
+
+static bool
+is_wanted (const struct recording *recording, const struct timeline_request *request)
+{
+    const struct timeline_settings *settings = &recording->settings;
+
+    if (settings->min && ticks_to_ns (request->end - request->begin) < settings->min)
+        return false;
+    if (settings->fops != OPSET_ALL && !has_fop (request, settings->fops))
+        return false;
+    return !settings->volumes || has_volume (request, settings->volumes);
+}
+
+/* --- the slowest: a heap --------------------------------------------------------------------- */
+
+static uint64_t
+took (const GPtrArray *heap, guint i)
+{
+    const struct timeline_request *request = heap->pdata[i];
+
+    return request->end - request->begin;
+}
+
+static void
+swap (GPtrArray *heap, guint a, guint b)
+{
+    gpointer kept = heap->pdata[a];
+
+    heap->pdata[a] = heap->pdata[b];
+    heap->pdata[b] = kept;
+}
+
+static void
+heap_up (GPtrArray *heap, guint i)
+{
+    for (; i > 0 && took (heap, i) < took (heap, (i - 1) / 2); i = (i - 1) / 2)
+        swap (heap, i, (i - 1) / 2);
+}
+
+static void
+heap_down (GPtrArray *heap)
+{
+    for (guint i = 0, least;; i = least) {
+        least = i;
+        for (guint child = 2 * i + 1; child <= 2 * i + 2 && child < heap->len; child++)
+            if (took (heap, child) < took (heap, least))
+                least = child;
+        if (least == i)
+            return;
+        swap (heap, i, least);
+    }
+}
+
+static void
+keep_slow (struct recording *recording, struct timeline_request *request)
+{
+    GPtrArray *heap = recording->requests;
+
+    if (heap->len < recording->settings.slowest) {
+        g_ptr_array_add (heap, request);
+        heap_up (heap, heap->len - 1);
+        return;
+    }
+    recording->counts.filtered++;
+    if (request->end - request->begin <= took (heap, 0)) {
+        timeline_request_free (request);
+        return;
+    }
+    timeline_request_free (heap->pdata[0]);
+    heap->pdata[0] = request;
+    heap_down (heap);
+}
+
+/* --- all, as far as there is memory ---------------------------------------------------------- */
+
+static void
+keep_latest (struct recording *recording, struct timeline_request *request)
+{
+    g_queue_push_tail (&recording->kept, request);
+    recording->bytes += timeline_request_size (request);
+    while (recording->bytes > recording->settings.memory) {
+        struct timeline_request *oldest = g_queue_pop_head (&recording->kept);
+
+        recording->bytes -= timeline_request_size (oldest);
+        recording->counts.dropped++;
+        timeline_request_free (oldest);
+    }
+}
+
+void
+recording_add (struct recording *recording, struct timeline_request *request)
+{
+    request->sequence = recording->counts.seen++;
+    recording->counts.at_start += request->under_way;
+    recording->counts.broken += request->broken;
+    for (uint32_t i = 0; i < request->n_spans; i++)
+        if (request->spans[i].state == SPAN_OPEN) {
+            recording->counts.at_end++;
+            break;
+        }
+    if (!is_wanted (recording, request)) {
+        recording->counts.filtered++;
+        timeline_request_free (request);
+    } else if (recording->settings.slowest) {
+        keep_slow (recording, request);
+    } else {
+        keep_latest (recording, request);
+    }
+}
+
+/* --- lanes ----------------------------------------------------------------------------------- */
+
+/* A lane is a track of the picture, on which nothing overlaps. What runs beside a sibling gets a
+ * lane of its own. */
+struct lane_user {
+    uint64_t begin, end;
+    uint32_t *lane;
+};
+
+/* Does an earlier sibling still run when it begins? */
+static bool
+runs_beside (const struct timeline_request *request, uint32_t i)
+{
+    for (uint32_t k = i; k-- > 0;)
+        if (request->spans[k].parent == request->spans[i].parent
+            && request->spans[k].end > request->spans[i].begin)
+            return true;
+    return false;
+}
+
+/* looked at for each; a request with more spans has them all on one lane */
+#define SIBLINGS_MAX 1024
+
+static void
+add_users (struct timeline_request *request, GArray *users)
+{
+    struct lane_user user = { request->begin, request->end, &request->lane };
+
+    g_array_append_val (users, user);
+    for (uint32_t i = 0; i < request->n_spans; i++) {
+        struct span *span = &request->spans[i];
+
+        span->lane = UINT32_MAX; /* that of its parent */
+        if (i == 0 || request->n_spans > SIBLINGS_MAX || !runs_beside (request, i))
+            continue;
+        user = (struct lane_user){ span->begin, span->end, &span->lane };
+        g_array_append_val (users, user);
+    }
+}
+
+static gint
+users_by_begin (gconstpointer a, gconstpointer b)
+{
+    const struct lane_user *ua = a, *ub = b;
+
+    return ua->begin < ub->begin ? -1 : ua->begin > ub->begin;
+}
+
+struct lane {
+    uint64_t end;
+    uint32_t number;
+};
+
+static gint
+lanes_by_end (gconstpointer a, gconstpointer b, gpointer unused)
+{
+    const struct lane *la = a, *lb = b;
+
+    return la->end != lb->end ? (la->end < lb->end ? -1 : 1)
+                              : (la->number < lb->number ? -1 : la->number > lb->number);
+}
+
+/* The lane that has been free for longest, or a new one. */
+static void
+lane_take (GSequence *lanes, struct lane_user *user)
+{
+    GSequenceIter *first = g_sequence_get_begin_iter (lanes);
+    struct lane *lane;
+
+    if (!g_sequence_iter_is_end (first)
+        && ((struct lane *) g_sequence_get (first))->end < user->begin) {
+        lane = g_sequence_get (first);
+        lane->end = user->end;
+        g_sequence_sort_changed (first, lanes_by_end, NULL);
+    } else {
+        lane = g_new (struct lane, 1);
+        *lane = (struct lane){ user->end, g_sequence_get_length (lanes) };
+        g_sequence_insert_sorted (lanes, lane, lanes_by_end, NULL);
+    }
+    *user->lane = lane->number;
+}
+
+static void
+share_lanes (struct recording *recording)
+{
+    g_autoptr (GArray) users = g_array_new (FALSE, FALSE, sizeof (struct lane_user));
+    GSequence *lanes = g_sequence_new (g_free);
+
+    for (guint i = 0; i < recording->requests->len; i++)
+        add_users (recording->requests->pdata[i], users);
+    g_array_sort (users, users_by_begin);
+    for (guint i = 0; i < users->len; i++)
+        lane_take (lanes, &g_array_index (users, struct lane_user, i));
+    recording->n_lanes = g_sequence_get_length (lanes);
+    g_sequence_free (lanes);
+    for (guint i = 0; i < recording->requests->len; i++) {
+        struct timeline_request *request = recording->requests->pdata[i];
+
+        for (uint32_t k = 0; k < request->n_spans; k++)
+            if (request->spans[k].lane == UINT32_MAX)
+                request->spans[k].lane = request->spans[k].parent == SPAN_NONE
+                                           ? request->lane
+                                           : request->spans[request->spans[k].parent].lane;
+    }
+}
+
+/* --- in order -------------------------------------------------------------------------------- */
+
+static gint
+requests_by_begin (gconstpointer a, gconstpointer b)
+{
+    const struct timeline_request *ra = *(struct timeline_request *const *) a,
+                                  *rb = *(struct timeline_request *const *) b;
+
+    if (ra->begin != rb->begin)
+        return ra->begin < rb->begin ? -1 : 1;
+    return ra->unique < rb->unique ? -1 : ra->unique > rb->unique;
+}
+
+static void
+note_effect (struct recording *recording, struct timeline_request *request)
+{
+    GPtrArray *others = g_hash_table_lookup (recording->because, &request->caused_by);
+
+    if (!others) {
+        others = g_ptr_array_new ();
+        g_hash_table_insert (recording->because, &request->caused_by, others);
+    }
+    g_ptr_array_add (others, request);
+}
+
+static void
+note_causes (struct recording *recording)
+{
+    GPtrArray *all = recording->requests;
+
+    recording->because = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL,
+                                                (GDestroyNotify) g_ptr_array_unref);
+    recording->causes = g_hash_table_new (g_int64_hash, g_int64_equal);
+    for (guint i = 0; i < all->len; i++)
+        if (((struct timeline_request *) all->pdata[i])->caused_by)
+            note_effect (recording, all->pdata[i]);
+    for (guint i = 0; i < all->len; i++) {
+        struct timeline_request *request = all->pdata[i];
+
+        if (g_hash_table_contains (recording->because, &request->unique))
+            g_hash_table_insert (recording->causes, &request->unique, request);
+    }
+}
+
+void
+recording_finish (struct recording *recording, uint64_t end)
+{
+    struct timeline_request *request;
+
+    recording->end = end;
+    while ((request = g_queue_pop_head (&recording->kept)))
+        g_ptr_array_add (recording->requests, request);
+    g_ptr_array_sort (recording->requests, requests_by_begin);
+    recording->counts.kept = recording->requests->len;
+    note_causes (recording);
+    share_lanes (recording);
+}
+
+const struct timeline_request *
+recording_cause (const struct recording *recording, const struct timeline_request *request)
+{
+    return request->caused_by ? g_hash_table_lookup (recording->causes, &request->caused_by) : NULL;
+}
+
+const GPtrArray *
+recording_caused (const struct recording *recording, const struct timeline_request *request)
+{
+    return g_hash_table_lookup (recording->because, &request->unique);
+}
+
+void
+request_path (const struct timeline_request *request, GString *out)
+{
+    if (request->path)
+        g_string_append (out, request->path);
+    if (request->name)
+        g_string_append_printf (out, "%s%s",
+                                !request->path || g_str_has_suffix (request->path, "/") ? "" : "/",
+                                request->name);
+}
+
+uint64_t
+recording_ns (const struct recording *recording, uint64_t ticks)
+{
+    return ticks_to_ns (ticks - recording->begin);
+}

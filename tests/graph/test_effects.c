@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug */
+/*
+ * What an operation changes (the EFFECT rows of fops.def) reaches each translator that has to know
+ * it: a new row that a translator forgets fails here.
+ */
+#include "core/table/opset.h"
+#include "posix_world.h"
+
+#define ON(type, name, below) \
+    "end-volume\nvolume " name "\ntype " type "\nsubvolumes " below "\n"
+#define CACHES                                                                                     \
+    ON ("performance/write-behind", "wb", "posix")                                                 \
+    ON ("performance/readdir-ahead", "rda", "wb")                                                  \
+    ON ("performance/open-behind", "ob", "rda")                                                    \
+    ON ("performance/quick-read", "qr", "ob")                                                      \
+    ON ("performance/io-cache", "ioc", "qr")                                                       \
+    ON ("performance/read-ahead", "ra", "ioc")                                                     \
+    ON ("performance/nl-cache", "nlc", "ra")                                                       \
+    ON ("performance/md-cache", "mdc", "nlc")                                                      \
+    ON ("system/posix-acl", "acl", "mdc")                                                          \
+    ON ("debug/power-cut", "cut", "acl")
+
+/* Which effects a translator keeps something of, or rules on. */
+static const struct {
+    const char *type;
+    opset_t matters;
+} translators[] = {
+    { "performance/write-behind", OPS_CHANGE_DATA | OPS_CHANGE_XATTRS | OPS_CHANGE_LOCKS },
+    { "performance/readdir-ahead", OPS_CHANGE },
+    { "performance/open-behind", OPS_CHANGE_XATTRS | OPS_CHANGE_LOCKS },
+    { "performance/quick-read", OPS_CHANGE_DATA | OPS_CHANGE_XATTRS | OPS_CHANGE_IF_TRUNC },
+    { "performance/io-cache", OPS_CHANGE_DATA | OPS_CHANGE_LOCKS | OPS_CHANGE_IF_TRUNC },
+    { "performance/read-ahead", OPS_CHANGE_DATA | OPS_CHANGE_LOCKS | OPS_CHANGE_IF_TRUNC },
+    { "performance/nl-cache", OPS_CHANGE_NAMES },
+    { "performance/md-cache", OPS_CHANGE },
+    { "system/posix-acl", OPS_CHANGE_NAMES | OPS_CHANGE_XATTRS | OPS_CHANGE_IF_TRUNC },
+    { "debug/power-cut", OPS_CHANGE },
+    { "storage/posix", OPS_CHANGE | OPS_CHANGE_LOCKS },
+};
+
+static opset_t
+fops_of (const struct xlator_api *api)
+{
+    opset_t ops = api->every ? (api->every_ops ? api->every_ops : OPSET_ALL) : 0;
+
+#define FOP(name) ops |= api->fops.name ? OPSET_OF (FOP_##name) : 0;
+#include "fops.def"
+    return ops;
+}
+
+static const xlator_t *
+find (const struct graph *graph, const char *type)
+{
+    for (guint i = 0; i < graph->xlators->len; i++)
+        if (strcmp (((xlator_t *) graph->xlators->pdata[i])->type, type) == 0)
+            return graph->xlators->pdata[i];
+    ck_abort_msg ("no translator is a %s", type);
+    return NULL;
+}
+
+START_TEST (each_translator_sees_the_changes_that_matter)
+{
+    struct world w = world_begin (CACHES);
+    const xlator_t *xl = find (w.graph, translators[_i].type);
+    g_autoptr (GString) missing = g_string_new (NULL);
+    const opset_t not_seen = translators[_i].matters & ~fops_of (xl->api);
+
+    opset_print (not_seen, missing);
+    ck_assert_msg (not_seen == 0, "%s doesn't see %s", xl->type, missing->str);
+    world_end (&w);
+}
+END_TEST
+
+/* An operation is in a set for a row of its own; no operation that only looks is in one. */
+START_TEST (sets_are_those_of_the_table)
+{
+    ck_assert_uint_eq (OPS_CHANGE_LOCKS, OPSET_OF (FOP_lk) | OPSET_OF (FOP_flock));
+    ck_assert (opset_has (OPS_CHANGE_NAMES, FOP_rename));
+    ck_assert (opset_has (OPS_CHANGE_DATA, FOP_copy_file_range));
+    ck_assert (opset_has (OPS_CHANGE_XATTRS, FOP_fremovexattr));
+    ck_assert_uint_eq (OPS_CHANGE
+                           & (OPSET_OF (FOP_lookup) | OPSET_OF (FOP_stat) | OPSET_OF (FOP_readv)
+                              | OPSET_OF (FOP_getxattr) | OPSET_OF (FOP_fsync)),
+                       0);
+}
+END_TEST
+
+TEST_PROGRAM (test_effects)
+{
+    Suite *suite = suite_create ("effects");
+    TCase *tcase = tcase_create ("effects");
+
+    tcase_add_loop_test (tcase, each_translator_sees_the_changes_that_matter, 0,
+                         G_N_ELEMENTS (translators));
+    tcase_add_test (tcase, sets_are_those_of_the_table);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}
