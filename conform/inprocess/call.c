@@ -86,13 +86,7 @@ op_one_of (enum fop op, const enum fop *ops)
 bool
 call_changes (enum fop op)
 {
-    static const enum fop looks[] = {
-        FOP_lookup,    FOP_stat,    FOP_fstat,    FOP_readlink, FOP_readv,    FOP_statfs,
-        FOP_fsync,     FOP_opendir, FOP_fsyncdir, FOP_readdir,  FOP_readdirp, FOP_getxattr,
-        FOP_fgetxattr, FOP_access,  FOP_seek,     FOP_poll,     FOP_NONE,
-    };
-
-    return !op_one_of (op, looks);
+    return opset_has (OPS_CHANGE | OPS_CHANGE_LOCKS | OPSET_OF (FOP_flush), op);
 }
 
 /* --- arguments ------------------------------------------------------------------------------ */

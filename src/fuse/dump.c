@@ -12,17 +12,19 @@ choice_text (bool on)
 static void
 dump_session (struct bridge *bridge, GString *out)
 {
-    const bool up = __atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE);
+    const bool up = __atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE);
 
     g_string_append_printf (out, "init_recvd=%d\n", up);
     if (!up)
         return;
-    g_string_append_printf (out, "proto_minor=%u\n", bridge->proto_minor);
+    g_string_append_printf (out, "proto_minor=%u\n", bridge->terms.proto_minor);
     g_string_append_printf (out, "direct_io_mode=%s\nfopen_keep_cache=%s\n",
-                            choice_text (bridge->direct_io), choice_text (bridge->keep_cache));
+                            choice_text (bridge->terms.direct_io),
+                            choice_text (bridge->terms.keep_cache));
     ring_dump (bridge, out);
     g_string_append_printf (out, "kernel_writeback_cache=%s\nidmapped_mounts=%s\n",
-                            choice_text (bridge->writeback), choice_text (bridge->idmapped));
+                            choice_text (bridge->terms.writeback),
+                            choice_text (bridge->terms.idmapped));
     passthrough_dump (bridge, out);
 }
 
@@ -33,7 +35,7 @@ bridge_dump (xlator_t *this, GString *out)
     unsigned readers;
 
     pthread_mutex_lock (&bridge->lock);
-    readers = bridge->n_readers;
+    readers = bridge->threads.n_readers;
     pthread_mutex_unlock (&bridge->lock);
     g_string_append_printf (out, "fd=%d\n", fuse_session_fd (bridge->session));
     g_string_append_printf (out, "volfile=%s\nmount_point=%s\n", bridge->graph->volfile->path,
@@ -44,10 +46,10 @@ bridge_dump (xlator_t *this, GString *out)
                             bridge->settings.negative_timeout);
     g_string_append_printf (out, "read_only=%s\n", choice_text (bridge->settings.read_only));
     g_string_append_printf (out, "readers=%u\nreaders_waiting=%u\nreaders_parked=%u\n", readers,
-                            __atomic_load_n (&bridge->idle, __ATOMIC_RELAXED),
-                            __atomic_load_n (&bridge->parked, __ATOMIC_RELAXED));
+                            __atomic_load_n (&bridge->threads.idle, __ATOMIC_RELAXED),
+                            __atomic_load_n (&bridge->threads.parked, __ATOMIC_RELAXED));
     g_string_append_printf (out, "threads_failed=%u\n",
-                            __atomic_load_n (&bridge->starts.total, __ATOMIC_RELAXED));
+                            __atomic_load_n (&bridge->threads.starts.total, __ATOMIC_RELAXED));
     limits_dump (bridge, out);
     g_string_append_printf (out, "open=%u\n", bridge_count_open (bridge));
 }
@@ -66,7 +68,7 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                             settings->attribute_timeout, settings->entry_timeout);
     ring_describe (bridge, out);
     limits_explain (bridge, out);
-    if (file && bridge->direct_io)
+    if (file && bridge->terms.direct_io)
         g_string_append (out,
                          "reads and writes go past the kernel's page cache (direct-io-mode)\n");
     else if (file)
@@ -74,11 +76,11 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                 "the kernel caches its pages (direct-io-mode); they %s when it is "
                                 "opened again (fopen-keep-cache), and %s when its "
                                 "size or time changes (auto-invalidation)\n",
-                                bridge->keep_cache ? "stay" : "go",
+                                bridge->terms.keep_cache ? "stay" : "go",
                                 settings->auto_invalidation ? "go" : "stay");
     if (file)
         g_string_append_printf (out, "%s (kernel-writeback-cache)\n",
-                                bridge->writeback
+                                bridge->terms.writeback
                                     ? "the kernel collects writes and sends them later; those that "
                                       "neither fsync nor close has sent are lost with the daemon"
                                     : "each write comes here at once; if the kernel collected "
@@ -89,7 +91,7 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                 settings->lock_forwarding
                                     ? "locks come here, and storage takes them in the directory"
                                     : "the kernel keeps locks, those of this mount alone");
-    if (file && bridge->spares_flush)
+    if (file && bridge->terms.spares_flush)
         g_string_append (
             out,
             "a file that was only read is closed without a flush, as only storage would see it\n");

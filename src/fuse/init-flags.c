@@ -23,11 +23,11 @@ note_offer (struct bridge *bridge, const void *buf, size_t size)
     if (size < sizeof *header + offsetof (struct fuse_init_in, flags2)
         || header->opcode != FUSE_INIT)
         return;
-    bridge->init.unique = header->unique;
-    bridge->init.offered = init->flags;
+    bridge->terms.init.unique = header->unique;
+    bridge->terms.init.offered = init->flags;
     if (init->flags & FUSE_INIT_EXT
         && size >= sizeof *header + offsetof (struct fuse_init_in, unused))
-        bridge->init.offered |= (uint64_t) init->flags2 << 32;
+        bridge->terms.init.offered |= (uint64_t) init->flags2 << 32;
 }
 
 /* While a mount goes, a request can be taken back from who is just reading it, and then the kernel
@@ -48,7 +48,7 @@ device_read (int fd, void *buf, size_t size, void *userdata)
 
     /* The library believes that every buffer has its own size; ours ends where the payload does. */
     n = read (fd, buf, MIN (size, WRITE_HEADER + MAX_PAYLOAD));
-    if (G_UNLIKELY (n > 0 && !__atomic_load_n (&bridge->session_up, __ATOMIC_RELAXED)))
+    if (G_UNLIKELY (n > 0 && !__atomic_load_n (&bridge->terms.session_up, __ATOMIC_RELAXED)))
         note_offer (bridge, buf, n);
     gone_is_gone (n);
     return n;
@@ -65,7 +65,7 @@ write_init (struct bridge *bridge, int fd, const struct iovec *iov)
     struct fuse_init_out out = { 0 };
     struct iovec mine[2] = { { &header, sizeof header },
                              { &out, MIN (iov[1].iov_len, sizeof out) } };
-    const uint64_t added = bridge->init.wanted & bridge->init.offered;
+    const uint64_t added = bridge->terms.init.wanted & bridge->terms.init.offered;
     const uint32_t depth = PASSTHROUGH_DEPTH;
 
     memcpy (&header, iov[0].iov_base, sizeof header);
@@ -137,10 +137,10 @@ ring_offer (struct bridge *bridge)
 {
     if (!bridge->ring)
         return;
-    if (!(bridge->init.offered & FLAG_OVER_IO_URING))
+    if (!(bridge->terms.init.offered & FLAG_OVER_IO_URING))
         ring_refuse (bridge, "the kernel doesn't offer it");
     else if (ring_start (bridge))
-        bridge->init.wanted |= FLAG_OVER_IO_URING;
+        bridge->terms.init.wanted |= FLAG_OVER_IO_URING;
 }
 
 static bool
@@ -148,7 +148,7 @@ is_init (const struct bridge *bridge, const struct iovec *iov)
 {
     const struct fuse_out_header *header = iov[0].iov_base;
 
-    return bridge->init.unique && header->unique == bridge->init.unique;
+    return bridge->terms.init.unique && header->unique == bridge->terms.init.unique;
 }
 
 /* Once: afterwards nothing is looked at any more. */
@@ -164,10 +164,10 @@ answer_init (struct bridge *bridge, int fd, const struct iovec *iov, int count)
     if (flags)
         ring_offer (bridge);
     n = flags ? write_init (bridge, fd, iov) : writev (fd, iov, count);
-    if (bridge->init.wanted & FLAG_OVER_IO_URING && n >= 0)
+    if (bridge->terms.init.wanted & FLAG_OVER_IO_URING && n >= 0)
         ring_go (bridge);
     if (flags && n >= 0) {
-        __atomic_store_n (&bridge->session_up, true, __ATOMIC_RELEASE);
+        __atomic_store_n (&bridge->terms.session_up, true, __ATOMIC_RELEASE);
         loop_set_state (bridge, BRIDGE_READY);
     }
     return n;
@@ -184,7 +184,7 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
     add_backing (iov, count);
     if (ring_has (bridge, iov))
         return ring_answer (bridge, iov, count);
-    if (G_UNLIKELY (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
+    if (G_UNLIKELY (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
         && is_init (bridge, iov))
         n = answer_init (bridge, fd, iov, count);
     else

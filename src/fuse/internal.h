@@ -90,67 +90,80 @@ enum bridge_state { BRIDGE_WAITING, BRIDGE_READY, BRIDGE_OVER };
 
 struct fuse_local;
 
+/* What the mount and the kernel agreed on. Set before the kernel's first request. */
+struct terms {
+    struct init_flags init; /* of one thread at a time: before INIT is answered there is no other
+                               request */
+    bool session_up;        /* INIT was answered; atomic */
+    unsigned proto_minor;   /* of the protocol */
+    unsigned times;         /* root->times of each request: TIMES_NOT_OF_READING with ro or
+                               noatime */
+    bool checked;           /* the kernel checks rights before it asks (default_permissions), */
+    bool checks_all;        /* and ACLs too, so that storage refuses no caller that it lets pass */
+    bool is_root;           /* the daemon is root: storage refuses root nothing */
+    bool for_others;        /* other users than the mounting one may use the mount */
+    bool direct_opens;      /* a file opened with O_DIRECT has the kernel's direct I/O: writes go
+                               side by side, on the caller's own way */
+    bool idmapped;          /* the mount may be mounted again with other ids: requests that make
+                               nothing have no caller */
+    bool keep_cache, direct_io, writeback, spares_flush; /* of every open */
+};
+
+/* The threads that read requests: threads/readers.c. bridge->lock guards what is not atomic. */
+struct reader_threads {
+    unsigned idle;          /* readers that wait for a request; atomic */
+    unsigned parked;        /* readers that are not needed now; atomic, changed under the lock */
+    int64_t grown;          /* clock_now of when a reader was added last */
+    pthread_cond_t needed;  /* for parked readers */
+    struct attempt starts;  /* of threads, with what each needs */
+    unsigned n_readers, n_running; /* readers; readers and threads of the ring */
+    struct reader readers[READERS_MAX]; /* those whose running is set; others are free */
+};
+
+/* How many operations run at a time: threads/limits.c. Constant. */
+struct bridge_limits {
+    struct limits routes; /* of winds to the graph */
+    struct limit *classes[LIMIT_CLASSES];
+};
+
 struct bridge {
     xlator_t xlator;
     xlator_list_t child;
-    xlator_list_t parent; /* of the graph's top: us */
+    xlator_list_t parent; /* of the graph's top: the bridge */
     struct graph *graph;
-    struct bridge_settings settings;
-    xlator_t hidden; /* the bridge once more, on top of the hidden graph; its graph is NULL when
-                        there is none */
+    /* The bridge once more, on top of the hidden graph; its graph is NULL where there is none. */
+    xlator_t hidden;
     xlator_list_t hidden_child;
-    xlator_t *
-        realms[2]; /* by the highest bit of an inode's number: xlator, and hidden or xlator again */
+    /* By the highest bit of an inode's number: xlator, and hidden, or xlator again. */
+    xlator_t *realms[2];
+    struct bridge_settings settings;
+    struct terms terms;
     char *mountpoint;
-    struct fuse_session *session;
-    GString *libfuse_says; /* what the library complained about, while it mounts */
-    uint32_t generation; /* of every inode number: another for each mount, so that handles of an
-                            older one are stale */
     bool mounted;
-    bool checked;          /* the kernel checks rights before it asks (default_permissions) */
-    bool checks_all; /* and looks at ACLs too, so that storage would refuse nobody whom it lets
-                        pass. Set before the first request */
-    unsigned times; /* root->times of each request: TIMES_NOT_OF_READING, if it is mounted with ro
-                       or noatime. Constant */
-    bool is_root;          /* the daemon is: storage refuses root nothing */
-    bool for_others;       /* it was asked that others than who mounts may use it */
-    bool direct_opens; /* a file that is opened with O_DIRECT has the kernel's direct I/O: writes
-                          side by side, and no thread between a caller and his answer */
-    bool idmapped; /* it may be mounted again with other ids: then requests hardly ever say whose
-                      they are */
-    bool keep_cache, direct_io, writeback,
-        spares_flush; /* of every open; set before the kernel's first request */
-    struct init_flags
-        init; /* used by one thread at a time: before INIT is answered there is no other request */
-    bool session_up;        /* INIT was answered; atomic */
-    unsigned proto_minor;   /* of the protocol that was agreed on; set before that */
-    unsigned n_forgotten;   /* inodes, ever; atomic */
+    struct fuse_session *session;
+    GString *libfuse_says; /* the library's complaints while it mounts */
+    uint32_t generation;   /* of every inode number: another for each mount, so that the handles of
+                              an older mount are stale */
+    unsigned n_forgotten;  /* inodes, ever; atomic */
     struct groups_cache *groups;
     struct passthrough *passthrough;
-    struct ring *ring;      /* NULL: none; set before the first thread, freed after the last */
-    const char
-        *no_ring; /* why requests don't come through one; set before the kernel's first request */
+    struct bridge_limits limits;
+    struct ring *ring;     /* NULL: none; set before the first thread, freed after the last */
+    const char *no_ring;   /* why requests don't come through a ring; set before the first
+                              request */
     pthread_mutex_t fds_lock; /* a leaf */
     GHashTable *fds;          /* fds_lock; those that the kernel has open */
 
-    void (*done) (void *data);
+    void (*done) (void *data); /* the first reader calls it when the mount is over */
     void *done_data;
-    unsigned idle;    /* readers that wait for a request; atomic */
-    unsigned parked;  /* readers that aren't needed now; atomic, changed under lock */
-    int64_t grown;    /* clock_now of when a reader was added last; lock */
-    struct limits limits; /* of winds to the graph: limits.c. Constant */
-    struct limit *classes[LIMIT_CLASSES]; /* the same; constant */
     bool stopping;    /* atomic */
     bool stuck;       /* it stopped, but not all of it did */
     bool left;        /* it stopped, but is mounted: no process could be started that unmounts */
     pthread_mutex_t lock; /* guards what follows; a leaf */
     pthread_cond_t changed;
-    pthread_cond_t needed; /* for who is parked */
     enum bridge_state state;
-    struct attempt starts; /* of threads, with what each needs */
     unsigned timers; /* that will come: the bridge ends after them */
-    unsigned n_readers, n_running; /* those of readers; these and those of the ring */
-    struct reader readers[READERS_MAX]; /* whose running is set; others are free */
+    struct reader_threads threads;
 };
 
 /* --- options.c: the rows, and their values --- */
@@ -171,9 +184,9 @@ int bridge_leave_to_translator (struct bridge *bridge, bool default_permissions,
 extern const struct fuse_custom_io init_flags_io;
 
 #define FLAG_PASSTHROUGH (1ULL << 37) /* of kernel 6.9 */
-#define PASSTHROUGH_DEPTH \
-    1 /* of file systems that stand on each other, ours the uppermost: so an overlay may still \
-         stand on it */
+/* File systems that stand on each other, ours the uppermost: so an overlay may still stand on
+ * ours. */
+#define PASSTHROUGH_DEPTH 1
 
 /* The open that this thread answers next names a backing file. */
 void init_flags_backing (struct fuse_file_info *fi, int id);
@@ -342,7 +355,7 @@ request_is_hidden (const call_frame_t *frame)
 static inline double
 kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
 {
-    return G_UNLIKELY (nodeid & INODE_REALM) && !bridge->checked ? 0 : timeout;
+    return G_UNLIKELY (nodeid & INODE_REALM) && !bridge->terms.checked ? 0 : timeout;
 }
 
 /* A device, a pipe or a socket, which the kernel opens without asking here. Where it checks no
@@ -350,7 +363,7 @@ kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
 static inline bool
 request_is_guarded (const struct bridge *bridge, const struct iatt *iatt)
 {
-    return G_UNLIKELY (!bridge->checked)
+    return G_UNLIKELY (!bridge->terms.checked)
            && (iatt->ia_type == IA_IFBLK || iatt->ia_type == IA_IFCHR || iatt->ia_type == IA_IFIFO
                || iatt->ia_type == IA_IFSOCK);
 }

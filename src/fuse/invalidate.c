@@ -45,7 +45,7 @@ bridge_invalidate (struct bridge *bridge, const struct invalidation *gone)
 {
     struct search search = { bridge, gone->inode, !gone->inode };
 
-    if (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
         return;
     if (gone->inode)
         forget_inode (bridge, gone->inode, gone->what);

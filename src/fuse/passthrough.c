@@ -145,7 +145,7 @@ lack_of_ours (const struct bridge *bridge)
 static bool
 ask_for_it (struct bridge *bridge, struct fuse_conn_info *conn)
 {
-    bool offered = bridge->init.offered & FLAG_PASSTHROUGH;
+    bool offered = bridge->terms.init.offered & FLAG_PASSTHROUGH;
 
 #ifdef FUSE_CAP_PASSTHROUGH
     if (conn->capable & FUSE_CAP_PASSTHROUGH) {
@@ -154,7 +154,7 @@ ask_for_it (struct bridge *bridge, struct fuse_conn_info *conn)
         conn->max_backing_stack_depth = PASSTHROUGH_DEPTH;
     }
 #endif
-    bridge->init.wanted |= FLAG_PASSTHROUGH;
+    bridge->terms.init.wanted |= FLAG_PASSTHROUGH;
     return offered;
 }
 

@@ -36,7 +36,7 @@ request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, fuse_i
     if (G_UNLIKELY (bridge->settings.read_only) && request_modifies (op) && !(about & INODE_REALM))
         return EROFS;
     if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID)
-        && (op_makes (op) || !bridge->idmapped))
+        && (op_makes (op) || !bridge->terms.idmapped))
         return EOVERFLOW;
     return 0;
 }
@@ -92,9 +92,9 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     act_as_caller (root, ctx);
     root->pid = ctx->pid;
     root->umask = ctx->umask;
-    root->checked = bridge->checks_all || (root->uid == 0 && bridge->is_root);
+    root->checked = bridge->terms.checks_all || (root->uid == 0 && bridge->terms.is_root);
     root->find_groups = groups_find;
-    root->times = bridge->times;
+    root->times = bridge->terms.times;
     root->about = about;
     root->top = req;
     root->top_number = loop_number ();
@@ -298,9 +298,10 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
         fi->cache_readdir = fi->keep_cache = bridge->settings.exclusive && !hidden;
         return;
     }
-    fi->keep_cache = bridge->keep_cache && !hidden && write_may_keep (fd->inode);
-    fi->direct_io = bridge->direct_io || hidden || (bridge->direct_opens && fi->flags & O_DIRECT);
-    fi->noflush = bridge->spares_flush
+    fi->keep_cache = bridge->terms.keep_cache && !hidden && write_may_keep (fd->inode);
+    fi->direct_io = bridge->terms.direct_io || hidden
+                 || (bridge->terms.direct_opens && fi->flags & O_DIRECT);
+    fi->noflush = bridge->terms.spares_flush
                && ((fi->flags & O_ACCMODE) == O_RDONLY || fd->closes_silently);
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
     fi->parallel_direct_writes = 1;

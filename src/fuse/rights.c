@@ -93,6 +93,6 @@ bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, cha
         *ret_error = error;
         return -EINVAL;
     }
-    bridge->checked = false;
+    bridge->terms.checked = false;
     return bridge_remember_no_names (bridge, ret_error);
 }

@@ -56,12 +56,12 @@ static void
 want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
 {
     want (conn, FUSE_CAP_HANDLE_KILLPRIV, false);
-    if (bridge->idmapped)
+    if (bridge->terms.idmapped)
         return;
 #ifdef FUSE_CAP_HANDLE_KILLPRIV_V2
     want (conn, FUSE_CAP_HANDLE_KILLPRIV_V2, true);
 #endif
-    bridge->init.wanted |= FUSE_HANDLE_KILLPRIV_V2;
+    bridge->terms.init.wanted |= FUSE_HANDLE_KILLPRIV_V2;
 }
 
 /* Only storage would see a flush, which it needs to end the locks of the process that closes. */
@@ -83,13 +83,14 @@ flush_is_storage_only (const struct bridge *bridge)
 static void
 want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
 {
-    bridge->idmapped = bridge->settings.idmapped && bridge->init.offered & FLAG_ALLOW_IDMAP;
-    if (bridge->settings.idmapped && !bridge->idmapped)
+    bridge->terms.idmapped = bridge->settings.idmapped
+                          && bridge->terms.init.offered & FLAG_ALLOW_IDMAP;
+    if (bridge->settings.idmapped && !bridge->terms.idmapped)
         gf_log (&bridge->xlator, GF_LOG_WARNING,
                 "option 'idmapped-mounts' does nothing: it needs Linux 6.12");
-    if (!bridge->idmapped)
+    if (!bridge->terms.idmapped)
         return;
-    bridge->init.wanted |= FLAG_ALLOW_IDMAP;
+    bridge->terms.init.wanted |= FLAG_ALLOW_IDMAP;
     want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 }
 
@@ -115,28 +116,30 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     /* The umask travels with a request, so that a default ACL can stand in for it. */
     want (conn, FUSE_CAP_DONT_MASK, true);
     /* With it the kernel checks rights, whatever was asked for. */
-    want (conn, FUSE_CAP_POSIX_ACL, bridge->checked && acl_of (settings->acl) == DECIDES_KERNEL);
+    want (conn, FUSE_CAP_POSIX_ACL,
+          bridge->terms.checked && acl_of (settings->acl) == DECIDES_KERNEL);
     want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
     want (conn, FUSE_CAP_AUTO_INVAL_DATA, settings->auto_invalidation);
     want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
     want_idmap (bridge, conn);
     want_killpriv (bridge, conn);
-    bridge->init.wanted |= FUSE_PARALLEL_DIROPS;
+    bridge->terms.init.wanted |= FUSE_PARALLEL_DIROPS;
     passthrough_negotiate (bridge, conn);
     conn->max_write = MIN (conn->max_write, MAX_PAYLOAD);
     conn->max_background = settings->background_qlen;
     conn->congestion_threshold = settings->congestion_threshold;
     conn->time_gran = MAX (settings->time_granularity, 1);
-    bridge->proto_minor = MIN (conn->proto_minor, FUSE_KERNEL_MINOR_VERSION);
-    bridge->writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
-    bridge->checks_all = bridge->checked && conn->want & FUSE_CAP_POSIX_ACL;
-    bridge->is_root = geteuid () == 0;
-    bridge->direct_io = choice_of (settings->direct_io) == CHOICE_ON;
-    bridge->spares_flush = !settings->lock_forwarding && flush_is_storage_only (bridge);
-    bridge->direct_opens = !bridge->writeback && bridge->init.offered & FLAG_DIRECT_IO_ALLOW_MMAP;
-    if (bridge->direct_io || bridge->direct_opens)
-        bridge->init.wanted |= FLAG_DIRECT_IO_ALLOW_MMAP;
-    bridge->keep_cache = keep == CHOICE_ON
+    bridge->terms.proto_minor = MIN (conn->proto_minor, FUSE_KERNEL_MINOR_VERSION);
+    bridge->terms.writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
+    bridge->terms.checks_all = bridge->terms.checked && conn->want & FUSE_CAP_POSIX_ACL;
+    bridge->terms.is_root = geteuid () == 0;
+    bridge->terms.direct_io = choice_of (settings->direct_io) == CHOICE_ON;
+    bridge->terms.spares_flush = !settings->lock_forwarding && flush_is_storage_only (bridge);
+    bridge->terms.direct_opens = !bridge->terms.writeback
+                              && bridge->terms.init.offered & FLAG_DIRECT_IO_ALLOW_MMAP;
+    if (bridge->terms.direct_io || bridge->terms.direct_opens)
+        bridge->terms.init.wanted |= FLAG_DIRECT_IO_ALLOW_MMAP;
+    bridge->terms.keep_cache = keep == CHOICE_ON
                       || (keep == CHOICE_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
 }
 
@@ -218,7 +221,7 @@ session_options (struct bridge *bridge, const char *given)
         g_string_append (out, ",ro");
     /* The library's default, which is the kernel's too: the caller's rights are checked before we
      * are asked. */
-    if (bridge->checked && !has_option (given, "default_permissions"))
+    if (bridge->terms.checked && !has_option (given, "default_permissions"))
         g_string_append (out, ",default_permissions");
     if (out->str[0] == ',')
         g_string_erase (out, 0, 1);
@@ -303,7 +306,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->libfuse_says = g_string_new (NULL);
     pthread_mutex_init (&bridge->lock, NULL);
     thread_cond_init (&bridge->changed);
-    thread_cond_init (&bridge->needed);
+    thread_cond_init (&bridge->threads.needed);
     pthread_mutex_init (&bridge->fds_lock, NULL);
     bridge->fds = g_hash_table_new (NULL, NULL);
     trim_begin (bridge);
@@ -321,18 +324,18 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     bridge_fill (bridge, graph, mountpoint);
     r = bridge_options_read (bridge, options, ret_error);
     if (r == 0) {
-        bridge->checked = !has_option (mount_options, "no_default_permissions");
-        bridge->for_others = has_option (mount_options, "allow_other")
+        bridge->terms.checked = !has_option (mount_options, "no_default_permissions");
+        bridge->terms.for_others = has_option (mount_options, "allow_other")
                           || has_option (mount_options, "allow_root");
         if (acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR)
             r = bridge_leave_to_translator (bridge,
                                             has_option (mount_options, "default_permissions"),
                                             ret_error);
     }
-    if (r == 0 && !bridge->checked && is_for_all (mount_options))
+    if (r == 0 && !bridge->terms.checked && is_for_all (mount_options))
         r = bridge_remember_no_names (bridge, ret_error);
     if (r == 0) {
-        if (bridge->settings.idmapped && !bridge->checked) {
+        if (bridge->settings.idmapped && !bridge->terms.checked) {
             *ret_error = g_strdup ("option 'idmapped-mounts' needs default_permissions: the kernel "
                                    "has to check rights");
             r = -EINVAL;
@@ -342,8 +345,9 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
         bridge->groups = groups_cache_new (bridge->settings.gid_timeout);
         limits_begin (bridge);
         all = session_options (bridge, mount_options);
-        bridge->times = has_option (all, "ro") || has_option (all, "noatime") ? TIMES_NOT_OF_READING
-                                                                              : 0;
+        bridge->terms.times = has_option (all, "ro") || has_option (all, "noatime")
+                                ? TIMES_NOT_OF_READING
+                                : 0;
         r = session_make (bridge, all, ret_error);
     }
     if (r < 0)
@@ -456,7 +460,7 @@ hidden_look_up (struct bridge *bridge)
 static const char *
 mount_remedy (const struct bridge *bridge)
 {
-    if (!bridge->for_others || geteuid () == 0)
+    if (!bridge->terms.for_others || geteuid () == 0)
         return "";
     return "; -o allow_other and allow_root of a user need a line 'user_allow_other' in "
            "/etc/fuse.conf, which root can add; without them "

@@ -283,7 +283,7 @@ bridge_free (struct bridge *bridge)
     g_ptr_array_unref (bridge->xlator.settings);
     g_string_free (bridge->libfuse_says, TRUE);
     pthread_cond_destroy (&bridge->changed);
-    pthread_cond_destroy (&bridge->needed);
+    pthread_cond_destroy (&bridge->threads.needed);
     pthread_mutex_destroy (&bridge->lock);
     g_free (bridge->mountpoint);
     g_free (bridge);

@@ -138,7 +138,7 @@ world_mkdir (struct world *w, inode_t *dir, const char *name, mode_t mode)
 }
 
 /* A new file, open; its inode is linked. */
-static fd_t *
+static G_GNUC_UNUSED fd_t *
 world_create (struct world *w, inode_t *dir, const char *name, uint32_t flags, mode_t mode)
 {
     g_autoptr (inode_t) fresh = inode_new (w->graph->itable), linked = NULL;

@@ -129,7 +129,7 @@ valid_of_nothing (call_frame_t *frame, int to_set)
     struct bridge *bridge = frame->this->private;
     struct fuse_local *local = frame->local;
 
-    if (bridge->idmapped) /* the kernel takes them away itself */
+    if (bridge->terms.idmapped) /* the kernel takes them away itself */
         return 0;
     if (to_set == 0 && frame->root->uid == 0 && request_fd_to_write (bridge, local->inode))
         return 0;
@@ -217,7 +217,7 @@ times_are_the_kernels (call_frame_t *frame, int op_errno)
     const struct bridge *bridge = frame->this->private;
     const struct fuse_local *local = frame->local;
 
-    return op_errno == EPERM && bridge->writeback && bridge->checked
+    return op_errno == EPERM && bridge->terms.writeback && bridge->terms.checked
         && !(local->wound & ~(TIMES | IATT_KILL_PRIV));
 }
 

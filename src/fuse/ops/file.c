@@ -58,7 +58,7 @@ fuse_lseek (fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fus
     call_frame_t *frame;
     fd_t *fd;
 
-    if (bridge_of (req)->writeback) {
+    if (bridge_of (req)->terms.writeback) {
         fuse_reply_err (req, ENOSYS);
         return;
     }

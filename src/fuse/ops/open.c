@@ -23,7 +23,7 @@ uint32_t
 request_flags (const struct bridge *bridge, int flags)
 {
     flags &= ~FLAG_EXEC;
-    if (!bridge->writeback)
+    if (!bridge->terms.writeback)
         return flags;
     if ((flags & O_ACCMODE) == O_WRONLY)
         flags = (flags & ~O_ACCMODE) | O_RDWR;
@@ -55,7 +55,7 @@ open_done (call_frame_t *frame)
     const struct fuse_local *local = frame->local;
     const struct bridge *bridge = frame->this->private;
 
-    if (bridge->writeback && local->fi.flags & O_TRUNC)
+    if (bridge->terms.writeback && local->fi.flags & O_TRUNC)
         fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (local->fd->inode), -1, 0);
     request_open (frame, local->fd, false);
 }
@@ -91,8 +91,8 @@ static int
 right_that_will_do (const struct bridge *bridge, int flags)
 {
     if (flags & FLAG_EXEC)
-        return bridge->checked ? X_OK : 0;
-    return bridge->writeback && (flags & O_ACCMODE) == O_WRONLY ? W_OK : 0;
+        return bridge->terms.checked ? X_OK : 0;
+    return bridge->terms.writeback && (flags & O_ACCMODE) == O_WRONLY ? W_OK : 0;
 }
 
 static void
@@ -108,7 +108,7 @@ fuse_open (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         request_err (frame, -1, EROFS);
         return;
     }
-    if (fi->flags & FLAG_EXEC && !bridge_of (req)->checked)
+    if (fi->flags & FLAG_EXEC && !bridge_of (req)->terms.checked)
         access_wind (frame, &loc, X_OK); /* the kernel saw only that somebody may */
     else
         open_wind (frame, &loc, ((struct fuse_local *) frame->local)->fd->flags);

@@ -190,7 +190,7 @@ fuse_capability_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, i
     struct bridge *bridge = frame->this->private;
     const struct fuse_local *local = frame->local;
 
-    if (op_ret >= 0 || (bridge->writeback && request_fd_to_write (bridge, local->inode)))
+    if (op_ret >= 0 || (bridge->terms.writeback && request_fd_to_write (bridge, local->inode)))
         capability_wind (frame);
     else
         request_err (frame, 0, 0);

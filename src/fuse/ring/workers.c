@@ -114,9 +114,9 @@ ring_worker_add_locked (struct ring_queue *queue, unsigned most)
 
     if (queue->n_workers >= MIN (most, RING_WORKERS_MAX)
         || queue->ring->n_workers >= queue->ring->most_workers || bridge->stopping
-        || !attempt_is_due (&bridge->starts))
+        || !attempt_is_due (&bridge->threads.starts))
         return false;
-    return attempt_ended (&bridge->starts, &bridge->xlator, worker_new_locked (queue),
+    return attempt_ended (&bridge->threads.starts, &bridge->xlator, worker_new_locked (queue),
                           "thread with an io_uring for requests")
         == 0;
 }

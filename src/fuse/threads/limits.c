@@ -51,14 +51,14 @@ limits_begin (struct bridge *bridge)
     xlator_t *top = bridge->graph->top;
 
     for (unsigned i = 0; i < LIMIT_CLASSES; i++)
-        bridge->classes[i] = limit_new (classes[i].kind, classes[i].option,
+        bridge->limits.classes[i] = limit_new (classes[i].kind, classes[i].option,
                                         most_of (bridge->settings.limits[i]), AGE, classes[i].old);
-    limit_run_anyway (bridge->classes[LIMIT_NAMES]); /* a getattr is answered, even by the last
-                                                        thread that takes requests */
+    limit_run_anyway (bridge->limits.classes[LIMIT_NAMES]); /* a getattr is answered, even by the
+                                                               last thread that takes requests */
     for (unsigned op = 0; op < FOP_MAX; op++)
-        bridge->limits.of[op] = bridge->classes[class_of (op)];
-    bridge->limits.gate.fops = &limited_fops;
-    top->gate = &bridge->limits.gate;
+        bridge->limits.routes.of[op] = bridge->limits.classes[class_of (op)];
+    bridge->limits.routes.gate.fops = &limited_fops;
+    top->gate = &bridge->limits.routes.gate;
     xlator_route (top);
 }
 
@@ -68,7 +68,7 @@ limits_stop (struct bridge *bridge, int64_t until)
     bool done = true;
 
     for (unsigned i = 0; i < LIMIT_CLASSES; i++)
-        done = limit_drain (bridge->classes[i], until) && done;
+        done = limit_drain (bridge->limits.classes[i], until) && done;
     return work_wait (until) && done;
 }
 
@@ -82,7 +82,7 @@ limits_end (struct bridge *bridge)
     top->gate = NULL;
     xlator_route (top);
     for (unsigned i = 0; i < LIMIT_CLASSES; i++)
-        limit_free (bridge->classes[i]);
+        limit_free (bridge->limits.classes[i]);
 }
 
 /* --- what is told ----------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ limits_dump (const struct bridge *bridge, GString *out)
     const struct work_numbers work = work_count ();
 
     for (unsigned i = 0; i < LIMIT_CLASSES; i++) {
-        const struct limit_numbers n = limit_count (bridge->classes[i]);
+        const struct limit_numbers n = limit_count (bridge->limits.classes[i]);
         const char *name = classes[i].name;
 
         g_string_append_printf (
@@ -111,7 +111,7 @@ void
 limits_explain (const struct bridge *bridge, GString *out)
 {
     for (unsigned i = 0; i < LIMIT_CLASSES; i++) {
-        const struct limit_numbers n = limit_count (bridge->classes[i]);
+        const struct limit_numbers n = limit_count (bridge->limits.classes[i]);
 
         g_string_append_printf (out,
                                 "%u %s that began within the last %.1f ms run at a time (%s): now "
@@ -163,7 +163,7 @@ bridge_set_limits (struct bridge *bridge, char *const *words, GString *answer)
     }
     for (char *const *word = words; *word; word++)
         if (parse (*word, &class, &most) == 0)
-            limit_set (bridge->classes[class], most);
+            limit_set (bridge->limits.classes[class], most);
     limits_explain (bridge, answer);
     return 0;
 }

@@ -86,7 +86,7 @@ bridge_wait_ready (struct bridge *bridge)
         pthread_cond_wait (&bridge->changed, &bridge->lock);
     pthread_mutex_unlock (&bridge->lock);
     /* It may be over by now, too, when somebody was quick to unmount it. */
-    if (!__atomic_load_n (&bridge->session_up, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
         return -EIO;
     session_read_ahead (bridge);
     return 0;
@@ -127,17 +127,17 @@ static void *reader_run (void *data);
 static int
 reader_start_locked (struct bridge *bridge)
 {
-    struct reader *reader = bridge->readers;
+    struct reader *reader = bridge->threads.readers;
     char name[16];
     int r;
 
     while (reader->running)
         reader++; /* there are fewer than READERS_MAX */
     reader->bridge = bridge;
-    snprintf (name, sizeof name, "fuse-%u", (unsigned) (reader - bridge->readers));
+    snprintf (name, sizeof name, "fuse-%u", (unsigned) (reader - bridge->threads.readers));
     r = loop_start_locked (reader, name);
     if (r == 0)
-        bridge->n_readers++;
+        bridge->threads.n_readers++;
     return r;
 }
 
@@ -145,10 +145,11 @@ reader_start_locked (struct bridge *bridge)
 static bool
 reader_add_locked (struct bridge *bridge)
 {
-    if (bridge->n_readers == READERS_MAX || bridge->stopping || !attempt_is_due (&bridge->starts))
+    if (bridge->threads.n_readers == READERS_MAX || bridge->stopping
+        || !attempt_is_due (&bridge->threads.starts))
         return false;
-    bridge->grown = clock_now ();
-    return attempt_ended (&bridge->starts, &bridge->xlator, reader_start_locked (bridge),
+    bridge->threads.grown = clock_now ();
+    return attempt_ended (&bridge->threads.starts, &bridge->xlator, reader_start_locked (bridge),
                           "thread for requests")
         == 0;
 }
@@ -166,7 +167,7 @@ waiting_most (const struct bridge *bridge)
 static bool
 enough_wait (const struct bridge *bridge)
 {
-    return __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST) >= waiting_most (bridge);
+    return __atomic_load_n (&bridge->threads.idle, __ATOMIC_SEQ_CST) >= waiting_most (bridge);
 }
 
 /* This one will wait as well, unless enough do. Each beyond that would stay, with its memory, for
@@ -175,13 +176,13 @@ static bool
 wait_begins (struct bridge *bridge)
 {
     const unsigned most = waiting_most (bridge);
-    unsigned idle = __atomic_load_n (&bridge->idle, __ATOMIC_SEQ_CST);
+    unsigned idle = __atomic_load_n (&bridge->threads.idle, __ATOMIC_SEQ_CST);
 
     do
         if (idle >= most)
             return false;
-    while (!__atomic_compare_exchange_n (&bridge->idle, &idle, idle + 1, true, __ATOMIC_SEQ_CST,
-                                         __ATOMIC_SEQ_CST));
+    while (!__atomic_compare_exchange_n (&bridge->threads.idle, &idle, idle + 1, true,
+                                         __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     return true;
 }
 
@@ -192,8 +193,8 @@ reader_leave_locked (struct reader *reader)
 
     iobref_unref (g_steal_pointer (&reader->iobref));
     reader->running = false;
-    bridge->n_readers--;
-    bridge->n_running--;
+    bridge->threads.n_readers--;
+    bridge->threads.n_running--;
     pthread_detach (reader->thread);
 }
 
@@ -201,13 +202,14 @@ reader_leave_locked (struct reader *reader)
 static bool
 wait_to_be_needed_locked (struct bridge *bridge)
 {
-    if (bridge->n_readers <= waiting_most (bridge)) {
-        pthread_cond_wait (&bridge->needed, &bridge->lock);
+    if (bridge->threads.n_readers <= waiting_most (bridge)) {
+        pthread_cond_wait (&bridge->threads.needed, &bridge->lock);
         return false;
     }
-    return thread_cond_wait_until (&bridge->needed, &bridge->lock, bridge->grown + KEEP)
+    return thread_cond_wait_until (&bridge->threads.needed, &bridge->lock,
+                                   bridge->threads.grown + KEEP)
             == -ETIMEDOUT
-        && bridge->n_readers > waiting_most (bridge) && enough_wait (bridge)
+        && bridge->threads.n_readers > waiting_most (bridge) && enough_wait (bridge)
         && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE);
 }
 
@@ -219,13 +221,13 @@ reader_park (struct reader *reader)
     bool leaves = false;
 
     pthread_mutex_lock (&bridge->lock);
-    __atomic_add_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch (&bridge->threads.parked, 1, __ATOMIC_SEQ_CST);
     thread_set_idle (true);
     while (!leaves && enough_wait (bridge)
            && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE))
         leaves = wait_to_be_needed_locked (bridge);
     thread_set_idle (false);
-    __atomic_sub_fetch (&bridge->parked, 1, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch (&bridge->threads.parked, 1, __ATOMIC_SEQ_CST);
     if (leaves)
         reader_leave_locked (reader);
     pthread_mutex_unlock (&bridge->lock);
@@ -240,8 +242,9 @@ reader_call (struct bridge *bridge)
     bool called;
 
     pthread_mutex_lock (&bridge->lock);
-    called = __atomic_load_n (&bridge->parked, __ATOMIC_SEQ_CST) > 0 || reader_add_locked (bridge);
-    pthread_cond_signal (&bridge->needed);
+    called = __atomic_load_n (&bridge->threads.parked, __ATOMIC_SEQ_CST) > 0
+          || reader_add_locked (bridge);
+    pthread_cond_signal (&bridge->threads.needed);
     pthread_mutex_unlock (&bridge->lock);
     return called;
 }
@@ -283,7 +286,7 @@ reader_loop (struct reader *reader)
             continue;
         }
         int n = reader_receive (reader, &buf);
-        unsigned idle = __atomic_sub_fetch (&bridge->idle, 1, __ATOMIC_SEQ_CST);
+        unsigned idle = __atomic_sub_fetch (&bridge->threads.idle, 1, __ATOMIC_SEQ_CST);
         if (n == 0)
             break;
         if (n == -EINTR || n == -EAGAIN)
@@ -340,7 +343,7 @@ mount_is_gone (struct bridge *bridge)
     known = __atomic_exchange_n (&bridge->stopping, true, __ATOMIC_ACQ_REL);
     if (!known)
         ring_gone_locked (bridge);
-    pthread_cond_broadcast (&bridge->needed);
+    pthread_cond_broadcast (&bridge->threads.needed);
     pthread_mutex_unlock (&bridge->lock);
     if (!known)
         bridge->done (bridge->done_data);
@@ -355,7 +358,7 @@ reader_end (struct reader *reader)
     if (!reader->in_ring)
         mount_is_gone (bridge);
     pthread_mutex_lock (&bridge->lock);
-    if (--bridge->n_running == 0)
+    if (--bridge->threads.n_running == 0)
         bridge->state = BRIDGE_OVER;
     pthread_cond_broadcast (&bridge->changed);
     pthread_mutex_unlock (&bridge->lock);
@@ -392,7 +395,7 @@ loop_start_locked (struct reader *reader, const char *name)
     if (r < 0)
         return r;
     reader->running = true;
-    bridge->n_running++;
+    bridge->threads.n_running++;
     return 0;
 }
 
@@ -425,8 +428,8 @@ static void
 signal_all_locked (struct bridge *bridge)
 {
     for (unsigned i = 0; i < READERS_MAX; i++)
-        if (bridge->readers[i].running)
-            pthread_kill (bridge->readers[i].thread, SIGNAL_WAKE);
+        if (bridge->threads.readers[i].running)
+            pthread_kill (bridge->threads.readers[i].thread, SIGNAL_WAKE);
     ring_signal_locked (bridge, SIGNAL_WAKE);
 }
 
@@ -436,14 +439,14 @@ signal_all_locked (struct bridge *bridge)
 static bool
 loop_wake_locked (struct bridge *bridge, int64_t until)
 {
-    while (bridge->n_running > 0 && clock_now () < until) {
+    while (bridge->threads.n_running > 0 && clock_now () < until) {
         if (bridge_connection_is_gone (bridge))
             ring_gone_locked (bridge);
         else
             signal_all_locked (bridge);
         thread_cond_wait_until (&bridge->changed, &bridge->lock, clock_now () + 20000000);
     }
-    return bridge->n_running == 0;
+    return bridge->threads.n_running == 0;
 }
 
 /* Their requests are named later, if they have any. */
@@ -469,10 +472,10 @@ loop_stop (struct bridge *bridge, int64_t patience)
 
     pthread_mutex_lock (&bridge->lock);
     __atomic_store_n (&bridge->stopping, true, __ATOMIC_RELEASE);
-    pthread_cond_broadcast (&bridge->needed);
+    pthread_cond_broadcast (&bridge->threads.needed);
     pthread_cond_broadcast (&bridge->changed);
     stopped = loop_wake_locked (bridge, until);
-    running = bridge->n_running;
+    running = bridge->threads.n_running;
     while (stopped && bridge->timers)
         stopped = thread_cond_wait_until (&bridge->changed, &bridge->lock, until) == 0;
     pthread_mutex_unlock (&bridge->lock);
@@ -483,9 +486,9 @@ loop_stop (struct bridge *bridge, int64_t patience)
     }
     watchdog_set (0);
     for (unsigned i = 0; i < READERS_MAX; i++)
-        if (bridge->readers[i].running)
-            pthread_join (bridge->readers[i].thread, NULL);
-    bridge->n_readers = 0;
+        if (bridge->threads.readers[i].running)
+            pthread_join (bridge->threads.readers[i].thread, NULL);
+    bridge->threads.n_readers = 0;
     ring_join (bridge);
     return true;
 }

@@ -130,11 +130,27 @@ choose_rules (power_cut_private_t *priv)
     };
 }
 
+/* An operation that fops.def says changes something has an undo. What an ioctl changes stays. */
+static bool
+undoes_all (xlator_t *this)
+{
+    for (unsigned op = FOP_NONE + 1; op < FOP_MAX; op++) {
+        if (!opset_has (OPS_CHANGE & ~OPSET_OF (FOP_ioctl), op) || cut_data_ops[op].prepare
+            || cut_name_ops[op].prepare)
+            continue;
+        gf_log (this, GF_LOG_ERROR, "it can't undo %s", fop_name (op));
+        return false;
+    }
+    return true;
+}
+
 static int
 power_cut_init (xlator_t *this)
 {
     power_cut_private_t *priv = this->private;
 
+    if (!undoes_all (this))
+        return -ENOSYS;
     pthread_mutex_init (&priv->lock, NULL);
     pthread_mutex_init (&priv->asides_lock, NULL);
     thread_cond_init (&priv->changed);
