@@ -27,12 +27,13 @@ def folder_of(function):
 
 def is_translators(file):
     """A module's source, or the bridge's."""
-    source = os.path.dirname(folder_of("stack_done"))
+    source = folder_of("main")
     try:
         bridge = folder_of("bridge_new")
     except Problem:
         bridge = None
-    return os.path.dirname(file) == bridge or not file.startswith(source + "/")
+    in_bridge = bridge is not None and file.startswith(bridge + "/")
+    return in_bridge or not file.startswith(source + "/")
 
 
 def parse(listing):
