@@ -68,7 +68,7 @@ walk () { # OPTION...
         '^(rda_[a-z_]+_cbk )?(ob_[a-z_]+_cbk )?(qr_[a-z_]+_cbk )?mdc_every_cbk (iot_[a-z_]+_cbk )?io_stats_every_cbk fuse_writev_cbk$' \
         "$(way UP)"
     expect_match "later, on its own account" \
-        '^(gf_utime_writev )?posix_writev (gf_utime_writev_cbk )?wb_write_cbk$' "$(way LATER)"
+        '^(gf_utime_every )?posix_writev (gf_utime_writev_cbk )?wb_write_cbk$' "$(way LATER)"
     expect_match "whose request that is" 'caused by request' "$(cat gdb.out)"
     expect "what was written" wanted "$(cat "$BACK/wanted")"
     rm gdb.out "$BACK/wanted"

@@ -65,172 +65,23 @@ static const struct xlator_option utime_options[] = {
 
 /* --- the operations that move times ----------------------------------------------------------- */
 
-static void
-utime_stamp (call_frame_t *frame, xlator_t *this)
-{
-    const utime_private_t *priv = this->private;
-    const unsigned before = __atomic_load_n (&frame->root->times, __ATOMIC_RELAXED);
+/* Extended attributes move the change time alone, which can't be set. */
+#define MOVES                                                                                      \
+    ((OPS_CHANGE & ~OPS_CHANGE_XATTRS) | OPSET_OF (FOP_setattr) | OPSET_OF (FOP_fsetattr)          \
+     | OPSET_OF (FOP_opendir))
 
-    __atomic_store_n (&frame->root->times,
+static void
+gf_utime_every (const struct call *call)
+{
+    const utime_private_t *priv = call->this->private;
+    unsigned *times = &call->frame->root->times;
+    const unsigned before = __atomic_load_n (times, __ATOMIC_RELAXED);
+
+    __atomic_store_n (times,
                       (before & TIMES_NOT_OF_READING)
                           | __atomic_load_n (&priv->times, __ATOMIC_RELAXED),
                       __ATOMIC_RELAXED);
-}
-
-static void
-gf_utime_mknod (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_t rdev,
-                mode_t umask, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), mknod, loc, mode, rdev, umask, xdata);
-}
-
-static void
-gf_utime_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
-                dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), mkdir, loc, mode, umask, xdata);
-}
-
-static void
-gf_utime_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t *loc,
-                  mode_t umask, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), symlink, linkpath, loc, umask, xdata);
-}
-
-static void
-gf_utime_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), link, oldloc, newloc, xdata);
-}
-
-static void
-gf_utime_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), unlink, loc, xflag, xdata);
-}
-
-static void
-gf_utime_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), rmdir, loc, flags, xdata);
-}
-
-static void
-gf_utime_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
-                 dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
-}
-
-static void
-gf_utime_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd,
-               dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), open, loc, flags, fd, xdata);
-}
-
-static void
-gf_utime_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
-}
-
-static void
-gf_utime_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
-                 mode_t umask, fd_t *fd, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
-}
-
-static void
-gf_utime_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
-                  mode_t umask, fd_t *fd, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), tmpfile, loc, flags, mode, umask, fd, xdata);
-}
-
-static void
-gf_utime_truncate (call_frame_t *frame, xlator_t *this, loc_t *loc, off_t offset, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), truncate, loc, offset, xdata);
-}
-
-static void
-gf_utime_ftruncate (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), ftruncate, fd, offset, xdata);
-}
-
-static void
-gf_utime_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
-                 off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), writev, fd, vector, count, offset, flags, iobref,
-                     xdata);
-}
-
-static void
-gf_utime_fallocate (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t mode, off_t offset,
-                    size_t len, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), fallocate, fd, mode, offset, len, xdata);
-}
-
-static void
-gf_utime_discard (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, size_t len,
-                  dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), discard, fd, offset, len, xdata);
-}
-
-static void
-gf_utime_zerofill (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, size_t len,
-                   dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), zerofill, fd, offset, len, xdata);
-}
-
-static void
-gf_utime_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t off_in,
-                          fd_t *fd_out, off_t off_out, size_t len, uint32_t flags, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), copy_file_range, fd_in, off_in, fd_out, off_out,
-                     len, flags, xdata);
-}
-
-static void
-gf_utime_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stbuf,
-                  uint32_t valid, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), setattr, loc, stbuf, valid, xdata);
-}
-
-static void
-gf_utime_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf,
-                   uint32_t valid, dict_t *xdata)
-{
-    utime_stamp (frame, this);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), fsetattr, fd, stbuf, valid, xdata);
+    call_pass (call);
 }
 
 /* --- beginning, changing ---------------------------------------------------------------------- */
@@ -323,28 +174,8 @@ const struct xlator_api xlator_api = {
     .options = utime_options,
     .init = utime_init,
     .reconfigure = utime_reconfigure,
-    .fops = {
-        .mknod = gf_utime_mknod,
-        .mkdir = gf_utime_mkdir,
-        .symlink = gf_utime_symlink,
-        .link = gf_utime_link,
-        .unlink = gf_utime_unlink,
-        .rmdir = gf_utime_rmdir,
-        .rename = gf_utime_rename,
-        .open = gf_utime_open,
-        .opendir = gf_utime_opendir,
-        .create = gf_utime_create,
-        .tmpfile = gf_utime_tmpfile,
-        .truncate = gf_utime_truncate,
-        .ftruncate = gf_utime_ftruncate,
-        .writev = gf_utime_writev,
-        .fallocate = gf_utime_fallocate,
-        .discard = gf_utime_discard,
-        .zerofill = gf_utime_zerofill,
-        .copy_file_range = gf_utime_copy_file_range,
-        .setattr = gf_utime_setattr,
-        .fsetattr = gf_utime_fsetattr,
-    },
+    .every = gf_utime_every,
+    .every_ops = MOVES,
     .dumpops = { .priv = utime_dump, .explain = utime_explain },
     .passthrough = { .view = utime_view },
 };
