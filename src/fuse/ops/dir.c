@@ -55,40 +55,68 @@ is_alone (const gf_dirent_t *hidden, const gf_dirent_t *entries)
     return hidden && hidden == entries && !hidden->next;
 }
 
-/* What doesn't fit is asked for again, by the offset of the last that did. */
+/* Adds an entry to an answer. Returns its size, 0 where it doesn't fit. */
+typedef size_t add_entry_fn (fuse_req_t req, char *buf, size_t left, inode_t *parent,
+                             const gf_dirent_t *entry);
+
+/* Room for an answer; NULL: the request was answered with an error. */
+static struct iobuf *
+answer_room (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
+{
+    const struct fuse_local *local = frame->local;
+    struct iobuf *room = op_ret < 0 ? NULL : iobuf_new (local->size);
+
+    if (!room)
+        request_err (frame, -1, op_ret < 0 ? op_errno : ENOMEM);
+    return room;
+}
+
+/* Returns how many bytes there are. The kernel asks for what doesn't fit again, by the offset of
+ * the last entry that did. */
+static size_t
+add_entries (call_frame_t *frame, fuse_req_t req, char *buf, const gf_dirent_t *entries,
+             add_entry_fn *add)
+{
+    const struct fuse_local *local = frame->local;
+    const gf_dirent_t *hidden = find_hidden (frame, entries);
+    size_t used = 0, size = 1;
+
+    for (const gf_dirent_t *entry = entries; entry && size > 0; entry = entry->next) {
+        if (entry == hidden)
+            continue;
+        size = add (req, buf + used, local->size - used, local->fd->inode, entry);
+        used += size;
+    }
+    return used;
+}
+
+static size_t
+add_entry (fuse_req_t req, char *buf, size_t left, inode_t *parent, const gf_dirent_t *entry)
+{
+    struct stat st = { .st_ino = entry->d_ino, .st_mode = DTTOIF (entry->d_type) };
+    const size_t size = fuse_add_direntry (req, buf, left, entry->d_name, &st, entry->d_off);
+
+    return size > left ? 0 : size;
+}
+
 static void
 fuse_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                   int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     const struct fuse_local *local = frame->local;
-    const gf_dirent_t *hidden = op_ret < 0 ? NULL : find_hidden (frame, entries);
-    struct iobuf *room = op_ret < 0 ? NULL : iobuf_new (local->size);
-    char *buf = room ? room->ptr : NULL;
+    struct iobuf *room;
     fuse_req_t req;
-    size_t used = 0;
 
-    if (!buf) {
-        request_err (frame, -1, op_ret < 0 ? op_errno : ENOMEM);
-        return;
-    }
-    if (is_alone (hidden, entries)) {
-        iobuf_unref (room);
+    if (op_ret >= 0 && is_alone (find_hidden (frame, entries), entries)) {
         STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, local->size,
-                    hidden->d_off, NULL);
+                    entries->d_off, NULL);
         return;
     }
+    room = answer_room (frame, op_ret, op_errno);
+    if (!room)
+        return;
     req = request_answer (frame);
-    for (const gf_dirent_t *entry = entries; entry; entry = entry->next) {
-        struct stat st = { .st_ino = entry->d_ino, .st_mode = DTTOIF (entry->d_type) };
-        if (entry == hidden)
-            continue;
-        size_t size = fuse_add_direntry (req, buf + used, local->size - used, entry->d_name, &st,
-                                         entry->d_off);
-        if (size > local->size - used)
-            break;
-        used += size;
-    }
-    fuse_reply_buf (req, buf, used);
+    fuse_reply_buf (req, room->ptr, add_entries (frame, req, room->ptr, entries, add_entry));
     iobuf_unref (room);
     stack_done (frame->root);
 }
@@ -149,33 +177,22 @@ fuse_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
                    int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     const struct fuse_local *local = frame->local;
-    const gf_dirent_t *hidden = op_ret < 0 ? NULL : find_hidden (frame, entries);
-    struct iobuf *room = op_ret < 0 ? NULL : iobuf_new (local->size);
-    char *buf = room ? room->ptr : NULL;
+    struct iobuf *room;
     fuse_req_t req;
-    size_t used = 0;
+    size_t used;
 
-    if (!buf) {
-        request_err (frame, -1, op_ret < 0 ? op_errno : ENOMEM);
-        return;
-    }
-    if (is_alone (hidden, entries)) {
-        iobuf_unref (room);
+    if (op_ret >= 0 && is_alone (find_hidden (frame, entries), entries)) {
         STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size,
-                    hidden->d_off, NULL);
+                    entries->d_off, NULL);
         return;
     }
+    room = answer_room (frame, op_ret, op_errno);
+    if (!room)
+        return;
     req = request_answer (frame);
-    for (const gf_dirent_t *entry = entries; entry; entry = entry->next) {
-        if (entry == hidden)
-            continue;
-        size_t size = add_entry_plus (req, buf + used, local->size - used, local->fd->inode, entry);
-        if (size == 0)
-            break;
-        used += size;
-    }
-    if (fuse_reply_buf (req, buf, used) < 0)
-        forget_entries (local->fd->inode->table, buf, used);
+    used = add_entries (frame, req, room->ptr, entries, add_entry_plus);
+    if (fuse_reply_buf (req, room->ptr, used) < 0)
+        forget_entries (local->fd->inode->table, room->ptr, used);
     iobuf_unref (room);
     stack_done (frame->root);
 }

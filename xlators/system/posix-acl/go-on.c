@@ -6,8 +6,6 @@
 
 #define ACL_CREATES 16 /* for a name that comes and goes all the time */
 
-static setattr_cbk posix_acl_setattr_cbk;
-static fsetattr_cbk posix_acl_fsetattr_cbk;
 static create_cbk posix_acl_create_cbk;
 static create_cbk posix_acl_create_there_cbk;
 static open_cbk posix_acl_create_open_cbk;
@@ -60,52 +58,31 @@ changed_rights (xlator_t *this, call_frame_t *frame)
 static void
 go_on_setattr (const struct call *call, bool drop_setgid)
 {
-    const struct setattr_call *args = call->args;
-    struct iatt to;
+    struct setattr_call args = *(const struct setattr_call *) call->args;
+    struct iatt to = *args.stbuf;
+    struct call changed = *call;
 
+    if (drop_setgid)
+        to.ia_prot &= ~(uint32_t) S_ISGID;
+    args.stbuf = &to;
+    changed.args = &args;
     changes_rights (call);
-    if (!drop_setgid) {
-        call_wind (call, FIRST_CHILD (call->this), NULL);
-        return;
-    }
-    to = *args->stbuf;
-    to.ia_prot &= ~(uint32_t) S_ISGID;
-    STACK_WIND (call->frame, posix_acl_setattr_cbk, FIRST_CHILD (call->this), setattr, args->loc,
-                &to, args->valid, args->xdata);
-}
-
-static void
-posix_acl_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                       int32_t op_errno, struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
-{
-    changed_rights (this, frame);
-    STACK_UNWIND (setattr, frame, op_ret, op_errno, statpre, statpost, xdata);
+    call_wind (&changed, FIRST_CHILD (call->this), NULL);
 }
 
 static void
 go_on_fsetattr (const struct call *call, bool drop_setgid)
 {
-    const struct fsetattr_call *args = call->args;
-    struct iatt to;
+    struct fsetattr_call args = *(const struct fsetattr_call *) call->args;
+    struct iatt to = *args.stbuf;
+    struct call changed = *call;
 
+    if (drop_setgid)
+        to.ia_prot &= ~(uint32_t) S_ISGID;
+    args.stbuf = &to;
+    changed.args = &args;
     changes_rights (call);
-    if (!drop_setgid) {
-        call_wind (call, FIRST_CHILD (call->this), NULL);
-        return;
-    }
-    to = *args->stbuf;
-    to.ia_prot &= ~(uint32_t) S_ISGID;
-    STACK_WIND (call->frame, posix_acl_fsetattr_cbk, FIRST_CHILD (call->this), fsetattr, args->fd,
-                &to, args->valid, args->xdata);
-}
-
-static void
-posix_acl_fsetattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                        int32_t op_errno, struct iatt *statpre, struct iatt *statpost,
-                        dict_t *xdata)
-{
-    changed_rights (this, frame);
-    STACK_UNWIND (fsetattr, frame, op_ret, op_errno, statpre, statpost, xdata);
+    call_wind (&changed, FIRST_CHILD (call->this), NULL);
 }
 
 /* --- an ACL ----------------------------------------------------------------------------------- */
