@@ -254,7 +254,7 @@ actor_log (struct actor *actor)
 void
 drive_answered (const struct answer *answer)
 {
-    struct actor *actor = answer->frame->root->top;
+    struct actor *actor = answer->frame->root->maker.asked;
     struct seen *seen = actor->seen;
 
     if (answer->op_ret >= 0) {

@@ -26,7 +26,7 @@ enum {
 static struct actor *
 actor_of (const struct gate *gate, const call_frame_t *frame)
 {
-    return frame->root->frames[0].this == &gate->drive->xlator ? frame->root->top : NULL;
+    return frame->root->frames[0].this == &gate->drive->xlator ? frame->root->maker.asked : NULL;
 }
 
 /* --- holding back --------------------------------------------------------------------------- */

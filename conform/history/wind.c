@@ -54,7 +54,7 @@ actor_wind (struct actor *actor, enum fop op, const void *args)
     root->umask = UMASK;
     root->checked = true;
     root->ngroups = 0;
-    root->top = actor;
+    root->maker.asked = actor;
     actor->root = root;
     call_wind (&call, actor->drive->child.xlator, NULL);
 }

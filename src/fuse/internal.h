@@ -288,7 +288,7 @@ struct fuse_local {
     inode_t *inode;               /* with a reference */
     inode_t *other;               /* with a reference: what a rename replaces */
     fd_t *fd;                     /* with a reference */
-    inode_t *parent, *new_parent; /* lent, as root->lent_inodes */
+    inode_t *parent, *new_parent; /* lent, as root->maker.lent_inodes */
     const char *name, *new_name;  /* in text */
     struct fuse_file_info fi;
     bool opens_as_daemon; /* open: the caller was refused, who has the right that matters: open.c */

@@ -58,7 +58,7 @@ act_as_caller (call_stack_t *root, const struct fuse_ctx *ctx)
 void
 request_act_as_caller (call_frame_t *frame)
 {
-    act_as_caller (frame->root, fuse_req_ctx (frame->root->top));
+    act_as_caller (frame->root, fuse_req_ctx (frame->root->maker.asked));
 }
 
 void
@@ -96,10 +96,10 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->find_groups = groups_find;
     root->times = bridge->terms.times;
     root->about = about;
-    root->top = req;
-    root->top_number = loop_number ();
-    root->lent_inodes[0] = root->lent_inodes[1] = NULL;
-    root->lent_fds[0] = root->lent_fds[1] = NULL;
+    root->maker.asked = req;
+    root->maker.number = loop_number ();
+    root->maker.lent_inodes[0] = root->maker.lent_inodes[1] = NULL;
+    root->maker.lent_fds[0] = root->maker.lent_fds[1] = NULL;
     return &root->frames[0];
 }
 
@@ -131,7 +131,7 @@ request_local_drop (xlator_t *this, void *data)
 fuse_req_t
 request_answer (call_frame_t *frame)
 {
-    fuse_req_t req = frame->root->top;
+    fuse_req_t req = frame->root->maker.asked;
 
     /* Waits for an interrupt on another thread that looks at root right now. */
     fuse_req_interrupt_func (req, NULL, NULL);
@@ -366,15 +366,15 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
 static void
 lend_inode (call_stack_t *root, inode_t *inode)
 {
-    root->lent_inodes[root->lent_inodes[0] ? 1 : 0] = inode;
-    fuse_req_interrupt_func (root->top, interrupt_request, root);
+    root->maker.lent_inodes[root->maker.lent_inodes[0] ? 1 : 0] = inode;
+    fuse_req_interrupt_func (root->maker.asked, interrupt_request, root);
 }
 
 static void
 lend_fd (call_stack_t *root, fd_t *fd)
 {
-    root->lent_fds[root->lent_fds[0] ? 1 : 0] = fd;
-    fuse_req_interrupt_func (root->top, interrupt_request, root);
+    root->maker.lent_fds[root->maker.lent_fds[0] ? 1 : 0] = fd;
+    fuse_req_interrupt_func (root->maker.asked, interrupt_request, root);
 }
 
 /* The number may be of the graph that the request isn't for: of a link, or a rename, from one to

@@ -94,7 +94,7 @@ class Run:
         if self.root is not None:
             return int(root) == self.root
         if self.top is not None:
-            return int(root["top"]) == self.top
+            return int(root["maker"]["asked"]) == self.top
         return gdb.selected_thread().num == self.thread
 
     def lands(self, frame):

@@ -123,9 +123,9 @@ probes_wind (const struct watch_event *event)
         winds (root->unique, event->caller->name, event->callee->name, fop_name (event->op));
     if (!is_at_mount (event))
         return;
-    root->probed = probe_pair_is_on (event->op) ? about_new (root, event->call) : NULL;
-    if (root->probed)
-        starts[event->op](root->unique, root->probed);
+    root->onlooker.probed = probe_pair_is_on (event->op) ? about_new (root, event->call) : NULL;
+    if (root->onlooker.probed)
+        starts[event->op](root->unique, root->onlooker.probed);
 }
 
 static void
@@ -138,8 +138,8 @@ probes_unwind (const struct watch_event *event)
         unwinds (root->unique, event->caller->name, event->callee->name, fop_name (event->op),
                  event->op_ret, event->op_errno, ticks_to_ns (ticks),
                  ticks_to_ns (event->below < ticks ? ticks - event->below : 0));
-    if (is_at_mount (event) && root->probed)
-        ends[event->op](root->unique, root->probed, event->op_ret, event->op_errno,
+    if (is_at_mount (event) && root->onlooker.probed)
+        ends[event->op](root->unique, root->onlooker.probed, event->op_ret, event->op_errno,
                         ticks_to_ns (ticks));
 }
 

@@ -136,6 +136,22 @@ enum {
     TIMES_NOT_OF_READING = 1 << 1, /* reading what is opened moves no atime */
 };
 
+/* What the maker of a request keeps with it: the bridge, or a client that waits. */
+struct stack_maker {
+    void *asked;     /* the kernel's request, or the client */
+    uint64_t number; /* the kernel's own number of the request */
+    /* Lent by the kernel until it has the answer; NULL where there is none. An early answer takes
+     * references first. */
+    inode_t *lent_inodes[2];
+    fd_t *lent_fds[2];
+};
+
+/* What rooms that look at requests keep with one. */
+struct stack_onlooker {
+    uint64_t reported; /* core/report/watchdog.c: the number of the last request here that it named */
+    void *probed;      /* trace/probes.c: of the operation that the mount asks for now */
+};
+
 /* A request: who asks, and the memory that its frames and locals live in. */
 struct call_stack {
     uint64_t unique;     /* its number; 0 while it is not in use. Atomic */
@@ -149,8 +165,6 @@ struct call_stack {
     unsigned times;        /* TIMES_*. A translator that sets it does so in each operation that
                               looks at it. Atomic */
     int64_t begin;         /* the same, clock_now, to a few milliseconds */
-    uint64_t reported;     /* the number of the last request here that the watchdog spoke of; its
-                              own */
     pid_t thread;          /* who took it up last: thread_id, 0 when that isn't known. Atomic */
     uint64_t about;        /* the number of the inode that the kernel asks about, or of the
                               directory of the name; 0: none */
@@ -160,11 +174,9 @@ struct call_stack {
     int ngroups; /* -1: not asked yet */
     gid_t *groups;
     int (*find_groups) (call_stack_t *root);
-    void *top; /* of the one who made the request: the kernel's request, a waiting client */
-    uint64_t top_number; /* what the kernel calls it */
-    inode_t *lent_inodes[2]; /* that the kernel keeps while it waits for the answer; NULL where
-                                there is none. An earlier answer takes references before */
-    fd_t *lent_fds[2];       /* the same */
+
+    struct stack_maker maker;
+    struct stack_onlooker onlooker;
 
     bool interrupted; /* lock */
     /* the caller was looked at, by who made this or by a translator that checks, on the way down:
@@ -181,7 +193,6 @@ struct call_stack {
     call_stack_t *all_next;       /* every stack there is, for stack_foreach; never unlinked */
     call_frame_t frames[STACK_FRAMES];
     char local_bytes[STACK_LOCAL_SIZE] __attribute__ ((aligned (16)));
-    void *probed; /* src/trace/probes.c's own, of the operation that the mount asks for now */
 };
 
 /* --- requests ------------------------------------------------------------------------------- */

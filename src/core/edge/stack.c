@@ -299,8 +299,8 @@ stack_forget_caller (call_stack_t *root)
     root->op = FOP_NONE;
     root->groups = NULL;
     root->find_groups = NULL;
-    root->top = NULL;
-    root->top_number = 0;
+    root->maker.asked = NULL;
+    root->maker.number = 0;
     root->lk_owner = 0;
     root->about = root->caused_by = 0;
     root->interrupted = false;

@@ -71,7 +71,7 @@ client_begin (struct client *client, enum fop op, void *reply, call_stack_t **re
     root->ngroups = client->ngroups;
     root->groups = (gid_t *) client->groups;
     root->find_groups = client_groups;
-    root->top = waiter;
+    root->maker.asked = waiter;
     *ret_root = root;
     return waiter;
 }
@@ -148,7 +148,7 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
                                   int32_t op_ret,                                                  \
                                   int32_t op_errno FOP_RETS_##fop (DECLARE))                       \
     {                                                                                              \
-        struct waiter *waiter = frame->root->top;                                                  \
+        struct waiter *waiter = frame->root->maker.asked;                                                  \
         int r = 0;                                                                                 \
         pthread_mutex_lock (&waiter->lock);                                                        \
         struct fop##_reply *reply = waiter->abandoned ? NULL : waiter->reply;                      \

@@ -51,9 +51,9 @@ look_at (const call_stack_t *root, void *data)
     const int64_t age = clock_now () - root->begin;
     const uint64_t unique = root->unique;
 
-    if (age < *patience || may_take_long (root->op) || root->reported == unique)
+    if (age < *patience || may_take_long (root->op) || root->onlooker.reported == unique)
         return;
-    ((call_stack_t *) root)->reported = unique; /* nobody else uses it */
+    ((call_stack_t *) root)->onlooker.reported = unique; /* nobody else uses it */
     report (root);
 }
 

@@ -99,7 +99,7 @@ static bool
 takes_privileges (const call_frame_t *frame, const inode_t *inode, const struct fuse_file_info *fi)
 {
     return G_UNLIKELY (write_is_privileged (inode)) && !fi->writepage
-        && (request_is_anonymous (frame->root->top) ? fi->lock_owner != 0 : frame->root->uid != 0);
+        && (request_is_anonymous (frame->root->maker.asked) ? fi->lock_owner != 0 : frame->root->uid != 0);
 }
 
 /* Told meanwhile, by another request, means told again. */

@@ -138,7 +138,7 @@ fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
         size_t size;
         dict_nth (dict, i, &name, &value, &size);
         /* Storage shows these to root alone, and takes whom the kernel doesn't name for that. */
-        if (!request_is_anonymous (frame->root->top)
+        if (!request_is_anonymous (frame->root->maker.asked)
             || !g_str_has_prefix (name, XATTR_TRUSTED_PREFIX))
             g_string_append_len (names, name, strlen (name) + 1);
     }

@@ -101,14 +101,14 @@ interrupt_request (fuse_req_t req, void *data)
 
     *one = (struct interruption){ .bridge = bridge,
                                   .unique = root->unique,
-                                  .number = root->top_number,
+                                  .number = root->maker.number,
                                   .pid = root->pid,
                                   .may_answer = !bridge->settings.exclusive
                                              || !request_modifies (root->op) };
     for (unsigned i = 0; i < G_N_ELEMENTS (one->inodes); i++)
-        one->inodes[i] = root->lent_inodes[i] ? inode_ref (root->lent_inodes[i]) : NULL;
+        one->inodes[i] = root->maker.lent_inodes[i] ? inode_ref (root->maker.lent_inodes[i]) : NULL;
     for (unsigned i = 0; i < G_N_ELEMENTS (one->fds); i++)
-        one->fds[i] = root->lent_fds[i] ? fd_ref (root->lent_fds[i]) : NULL;
+        one->fds[i] = root->maker.lent_fds[i] ? fd_ref (root->maker.lent_fds[i]) : NULL;
     stack_interrupt (root);
     bridge_timer_begins (bridge);
     timer_after (0, look, one);
