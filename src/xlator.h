@@ -1,47 +1,60 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All that a translator sees. */
+/* Everything that a translator may use. fops(7) has the rules, encryption/rot-13 is an example; the
+ * first group below is enough for most. */
 #ifndef WINDLASS_XLATOR_H
 #define WINDLASS_XLATOR_H
 
-#include "core/time/attempt.h"
-#include "core/time/seeded-chance.h"
-#include "core/cache/change-bracket.h"
-#include "core/cache/change-views.h"
-#include "core/time/clock.h"
+/* What every translator has: its api, options, operations, requests. */
+#include "core/base/log.h"
+#include "core/edge/any-fop.h"
+#include "core/edge/frame.h"
+#include "core/edge/invalidate.h"
+#include "core/edge/option.h"
+#include "core/edge/translator.h"
+#include "core/table/fops.h"
+#include "core/table/opset.h"
+
+/* What operations carry. */
+#include "core/base/errors.h"
+#include "core/base/gfid.h"
+#include "core/data/answer-vector.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
-#include "core/base/errors.h"
 #include "core/data/fd.h"
-#include "core/table/fops.h"
-#include "core/edge/frame.h"
-#include "core/base/gfid.h"
-#include "core/work/delayed.h"
-#include "core/base/histogram.h"
 #include "core/data/iatt.h"
 #include "core/data/inode.h"
-#include "core/edge/invalidate.h"
 #include "core/data/iobuf.h"
-#include "core/base/json.h"
-#include "core/work/limit.h"
 #include "core/data/loc.h"
-#include "core/base/log.h"
-#include "core/cache/lru.h"
-#include "core/cache/pages.h"
-#include "core/table/opset.h"
-#include "core/edge/option.h"
-#include "core/data/answer-vector.h"
-#include "core/cache/cache-weight.h"
-#include "core/base/process.h"
-#include "core/time/random.h"
-#include "core/base/rundir.h"
-#include "core/base/replaceable.h"
+
+/* Calls that go on later, or on another thread. */
 #include "core/edge/stub.h"
 #include "core/edge/sync.h"
-#include "core/base/suggest.h"
+#include "core/work/delayed.h"
+#include "core/work/limit.h"
+#include "core/work/work.h"
+
+/* Caches. */
+#include "core/cache/cache-weight.h"
+#include "core/cache/change-bracket.h"
+#include "core/cache/change-views.h"
+#include "core/cache/lru.h"
+#include "core/cache/pages.h"
+
+/* Time, threads, random numbers: these, so that a seed can repeat what a graph does. */
+#include "core/time/attempt.h"
+#include "core/time/clock.h"
+#include "core/time/random.h"
+#include "core/time/seeded-chance.h"
 #include "core/time/thread.h"
 #include "core/time/ticks.h"
 #include "core/time/timer.h"
-#include "core/edge/translator.h"
-#include "core/work/work.h"
+
+/* Reports and the like. */
+#include "core/base/histogram.h"
+#include "core/base/json.h"
+#include "core/base/process.h"
+#include "core/base/replaceable.h"
+#include "core/base/rundir.h"
+#include "core/base/suggest.h"
 
 #endif
