@@ -2,12 +2,12 @@
 /*
  * windlass -f FILE MOUNTPOINT
  *
- *   options -> volfile, graph -> mount point checks        errors go to the terminal; nothing has
- *       happened yet
- *   fork    -> graph_activate -> mount -> INIT answered    the parent waits for this, and its exit
- *           status tells
+ *   options -> volfile, graph -> mount point checks        errors go to the terminal; there are no
+ *                                                          side effects yet
+ *   fork    -> graph_activate -> mount -> INIT answered    the parent waits for this; its exit
+ *                                                          status tells the result
  *   wait for a signal, or for the unmount                  the main thread; fuse-N and fuse-ring-N
- *       answer the kernel
+ *                                                          answer the kernel
  */
 #include "cli/cli.h"
 #include "core/report/failures.h"
@@ -31,16 +31,16 @@
 struct program {
     struct program_options options;
     char *command_line;
-    char *mountpoint; /* real path */
+    char *mountpoint; /* resolved by realpath(3) */
     struct graph *graph;
     struct bridge *bridge;
-    struct graph *meta; /* .meta; NULL where none is wanted */
-    struct running running; /* all of it, as commands see it */
-    struct control_server *control; /* NULL where it couldn't be had */
+    struct graph *meta; /* the graph of .meta; NULL: none */
+    struct running running; /* the same, for commands */
+    struct control_server *control; /* NULL if it could not be started */
 };
 
-/* Not on main's stack, so that a debugger finds the graph in any process and core dump. Others get
- * it as an argument. */
+/* Static, so that a debugger finds the graph in any process and core dump. Functions get it as an
+ * argument. */
 static struct program the_program;
 
 static int
@@ -50,7 +50,7 @@ fail (const char *text)
     return 1;
 }
 
-/* --- before anything happens --- */
+/* --- before side effects --- */
 
 static int
 load (struct program *program)
@@ -80,7 +80,7 @@ check_mountpoint (struct program *program)
     return 0;
 }
 
-/* Names of files are resolved while the current folder is still the user's. */
+/* Resolves names of files while the current folder is still the user's. */
 static int
 choose_log (struct program *program)
 {
@@ -100,10 +100,9 @@ choose_log (struct program *program)
     return 0;
 }
 
-/* --- in the background, unless it stays in front --- */
+/* --- in the background, unless --no-daemon --- */
 
-/* Of a file that couldn't be made: the directory that it is to be in, if that is what is
- * missing. */
+/* Returns a message about the missing directory of a file that couldn't be created, or "". */
 static char *
 missing_folder (const char *path, int r)
 {
@@ -153,7 +152,7 @@ open_log (struct program *program)
     return 0;
 }
 
-/* An error that nobody has logged yet. */
+/* Logs an error that is not logged yet. */
 static int
 fail_logged (const char *text)
 {
@@ -183,7 +182,7 @@ set_up (struct program *program)
     }
     if (take_pid_file (program) || open_log (program))
         return 1;
-    /* Before there are threads, which keep the folder they start in. */
+    /* Before the first thread, since threads keep the folder in which they start. */
     if (!program->options.no_daemon && chdir ("/") < 0)
         return fail_logged (g_strerror (errno));
     crash_init ();
@@ -224,7 +223,7 @@ make_meta (struct program *program)
     bridge_hide (program->bridge, program->meta);
 }
 
-/* Until the kernel can be answered. */
+/* Starts everything until the kernel gets answers. */
 static int
 start (struct program *program)
 {
@@ -232,14 +231,14 @@ start (struct program *program)
     g_autofree char *error = NULL;
     int r;
 
-    /* Here, because threads have the capabilities of who starts them. */
+    /* Before the first thread, since a thread inherits the capabilities of its creator. */
     if (options->confine)
         confine_capabilities ();
     r = timers_start ();
     if (r < 0)
         return fail_to_start ("thread for timers", r);
     if (graph_activate (program->graph) < 0)
-        return 1; /* it says why */
+        return 1; /* which logs the reason */
     probes_begin (program->graph->xlators);
     program->bridge = bridge_new (program->graph, program->mountpoint,
                                   (const char *const *) options->bridge->pdata,
@@ -266,7 +265,7 @@ start (struct program *program)
     return 0;
 }
 
-/* A mount is of use without it. */
+/* A failure is no error, since the mount works without the control socket. */
 static void
 serve_control (struct program *program)
 {
@@ -285,7 +284,7 @@ serve_control (struct program *program)
                 error);
 }
 
-/* Until a signal says so, or it is unmounted. */
+/* Runs until a signal or an unmount. */
 static void
 run (struct program *program)
 {
@@ -322,7 +321,7 @@ stop (struct program *program)
         bridge_stop (program->bridge);
     left = program->bridge && bridge_is_left (program->bridge);
     if (program->bridge && bridge_is_stuck (program->bridge)) {
-        /* Threads are still in the translators' hands: nothing can be taken from under them. */
+        /* Threads still run translators' code, so nothing can be freed. */
         gf_log (NULL, GF_LOG_ERROR, "gone with requests unanswered");
         pid_file_drop ();
         if (left)

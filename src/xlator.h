@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Everything that a translator may use. fops(7) has the rules, encryption/rot-13 is an example; the
- * first group below is enough for most. */
+/* All declarations for a translator. fops(7) has the rules, encryption/rot-13 is an example. Most
+ * translators need only the first group. */
 #ifndef WINDLASS_XLATOR_H
 #define WINDLASS_XLATOR_H
 
-/* What every translator has: its api, options, operations, requests. */
+/* The basics of every translator: its api, options, operations, requests. */
 #include "core/base/log.h"
 #include "core/edge/any-fop.h"
 #include "core/edge/frame.h"
@@ -14,7 +14,7 @@
 #include "core/table/fops.h"
 #include "core/table/opset.h"
 
-/* What operations carry. */
+/* Values that operations carry. */
 #include "core/base/errors.h"
 #include "core/base/gfid.h"
 #include "core/data/answer-vector.h"
@@ -26,7 +26,7 @@
 #include "core/data/iobuf.h"
 #include "core/data/loc.h"
 
-/* Calls that go on later, or on another thread. */
+/* Calls that continue later, or on another thread. */
 #include "core/edge/stub.h"
 #include "core/edge/sync.h"
 #include "core/work/delayed.h"
@@ -40,7 +40,8 @@
 #include "core/cache/lru.h"
 #include "core/cache/pages.h"
 
-/* Time, threads, random numbers: these, so that a seed can repeat what a graph does. */
+/* Time, threads and random numbers. Use these in place of the system's, so that a seed can
+ * reproduce a run of a graph. */
 #include "core/time/attempt.h"
 #include "core/time/clock.h"
 #include "core/time/random.h"
@@ -49,7 +50,7 @@
 #include "core/time/ticks.h"
 #include "core/time/timer.h"
 
-/* Reports and the like. */
+/* Reports and utilities. */
 #include "core/base/histogram.h"
 #include "core/base/json.h"
 #include "core/base/process.h"

@@ -9,7 +9,7 @@ bridge_library (void)
     return fuse_pkgversion ();
 }
 
-/* Does a request of this kind name something in the directory that it is about? */
+/* Returns whether a request of this kind names an entry of the directory that it is about. */
 static bool
 op_names (enum fop op)
 {
@@ -28,8 +28,8 @@ op_names (enum fop op)
     }
 }
 
-/* Is all of it within the request's own memory, which is never unmapped? A local that was too large
- * for that is elsewhere, and may go. */
+/* Returns whether the bytes lie in the request's own memory, which is never unmapped. A local that
+ * was too large for it is elsewhere, and may be freed. */
 static bool
 is_within (const call_stack_t *root, const void *at, size_t size)
 {
@@ -39,8 +39,8 @@ is_within (const call_stack_t *root, const void *at, size_t size)
            && begin <= root->local_bytes + sizeof root->local_bytes - size;
 }
 
-/* Byte by byte, as another thread may write there. A request whose name hasn't been noted yet has
- * none. */
+/* Copies byte by byte, since another thread may write there. A request whose name isn't recorded
+ * yet has no name. */
 LOOKS_AT_RUNNING_REQUESTS static void
 copy_name (const call_stack_t *root, const volatile char *from, char *ret_name, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a statedump and .meta tell of the bridge. */
+/* The bridge's part of a statedump and of .meta. */
 #include "fuse/internal.h"
 
 static const char *
@@ -8,7 +8,7 @@ choice_text (bool on)
     return on ? "on" : "off";
 }
 
-/* What the kernel agreed to: known once INIT was answered. */
+/* The results of the negotiation, known once INIT was answered. */
 static void
 dump_session (struct bridge *bridge, GString *out)
 {
@@ -54,7 +54,7 @@ bridge_dump (xlator_t *this, GString *out)
     g_string_append_printf (out, "open=%u\n", bridge_count_open (bridge));
 }
 
-/* What the kernel does by itself with a file, and what it comes here for. */
+/* Tells which operations on a file the kernel does by itself, and which it sends here. */
 void
 bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {

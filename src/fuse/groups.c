@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Supplementary groups. The kernel's requests don't carry them, so they are read from /proc, and
- * remembered for a short while, because reading costs more than most requests.
+ * Supplementary groups of callers. The kernel's requests don't carry them. They are read from /proc
+ * and cached for a short time, since reading costs more than most requests.
  */
 #include "fuse/internal.h"
 
@@ -20,7 +20,7 @@ struct caller {
 
 struct groups_entry {
     struct caller caller;
-    int64_t until; /* clock_now */
+    int64_t until; /* clock_now of its end */
     int count;
     gid_t groups[];
 };
@@ -68,7 +68,7 @@ groups_cache_free (struct groups_cache *cache)
     g_free (cache);
 }
 
-/* The numbers of a line such as "Groups:\t4 24 1000". */
+/* Parses the numbers of a line such as "Groups:\t4 24 1000". */
 static GArray *
 line_numbers (const char *status, const char *begin)
 {
@@ -88,7 +88,7 @@ line_numbers (const char *status, const char *begin)
     return list;
 }
 
-/* Real, effective, saved or of the file system. */
+/* The line has the real, effective, saved and file-system id. */
 static bool
 line_has (const char *status, const char *begin, gid_t number)
 {
@@ -100,8 +100,8 @@ line_has (const char *status, const char *begin, gid_t number)
     return found;
 }
 
-/* Who asked may be gone, if he didn't wait, and his number be somebody else's, whose groups are
- * none of his. */
+/* Returns whether the process has the caller's ids. A caller that doesn't wait may have ended, and
+ * its number may belong to another process with other groups. */
 static bool
 is_still (const struct caller *caller, const char *status)
 {
@@ -123,8 +123,8 @@ groups_parse (const struct caller *caller, const char *status)
     return entry;
 }
 
-/* A caller outside our pid namespace has number 0, one that is gone has no file: neither has groups
- * then. */
+/* Returns no groups for a caller outside the daemon's pid namespace, which has number 0, and for
+ * one that has ended, which has no file. */
 static struct groups_entry *
 groups_ask (const struct caller *caller)
 {
@@ -143,7 +143,7 @@ groups_give (call_stack_t *root, const struct groups_entry *entry)
     return entry->count;
 }
 
-/* How many groups, or -1 when nothing fresh is known. */
+/* Returns how many groups there are, or -1 if the cache has no fresh entry. */
 static int
 groups_remembered (struct groups_cache *cache, call_stack_t *root, const struct caller *caller)
 {
@@ -161,8 +161,8 @@ groups_remembered (struct groups_cache *cache, call_stack_t *root, const struct 
 int
 groups_find (call_stack_t *root)
 {
-    /* A request that a translator made in the caller's name (stack_new_like) begins with that
-     * translator. */
+    /* The first frame of a request that a translator made as the caller (stack_new_like) belongs to
+     * that translator. */
     const struct bridge *bridge = root->frames[0].this->graph->top->parents->xlator->private;
     struct groups_cache *cache = bridge->groups;
     const struct caller caller = { root->pid, root->uid, root->gid };

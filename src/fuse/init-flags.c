@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What passes between libfuse and the device.
+ * Changes to messages between libfuse and the device.
  *
- * libfuse 3.14 knows nothing of FUSE_HANDLE_KILLPRIV_V2, without which the kernel asks for
- * security.capability before each write; and what it knows of FUSE_PARALLEL_DIROPS it keeps to
- * itself. So the kernel's offer is noted as it comes in, and what the library left out is added to
- * its answer.
+ * libfuse 3.14 doesn't know FUSE_HANDLE_KILLPRIV_V2, without which the kernel asks for
+ * security.capability before each write, and doesn't tell programs of FUSE_PARALLEL_DIROPS. The
+ * bridge therefore records the kernel's offer when it comes in, and adds the missing flags to
+ * libfuse's answer.
  */
 #include "fuse/internal.h"
 #include "fuse/ring/uring.h"
@@ -30,9 +30,8 @@ note_offer (struct bridge *bridge, const void *buf, size_t size)
         bridge->terms.init.offered |= (uint64_t) init->flags2 << 32;
 }
 
-/* While a mount goes, a request can be taken back from who is just reading it, and then the kernel
- * says "aborted" instead of "no such device". It is the same to us, and the library only knows the
- * latter. */
+/* While a mount ends, the kernel may take a request back from the thread that reads it, and reports
+ * "aborted" instead of "no such device". libfuse knows only the latter; both mean the same here. */
 static void
 gone_is_gone (ssize_t n)
 {
@@ -46,7 +45,7 @@ device_read (int fd, void *buf, size_t size, void *userdata)
     struct bridge *bridge = userdata;
     ssize_t n;
 
-    /* The library believes that every buffer has its own size; ours ends where the payload does. */
+    /* libfuse assumes that every buffer has its own size; this buffer ends with the payload. */
     n = read (fd, buf, MIN (size, WRITE_HEADER + MAX_PAYLOAD));
     if (G_UNLIKELY (n > 0 && !__atomic_load_n (&bridge->terms.session_up, __ATOMIC_RELAXED)))
         note_offer (bridge, buf, n);
@@ -54,10 +53,10 @@ device_read (int fd, void *buf, size_t size, void *userdata)
     return n;
 }
 
-/* Of max_stack_depth, in struct fuse_init_out since Linux 6.9. */
+/* The offset of max_stack_depth, in struct fuse_init_out since Linux 6.9. */
 #define STACK_DEPTH_OFFSET (offsetof (struct fuse_init_out, flags2) + sizeof (uint32_t))
 
-/* The library's answer to INIT, with the flags that it doesn't know. */
+/* Writes libfuse's answer to INIT, with the flags that libfuse doesn't know. */
 static ssize_t
 write_init (struct bridge *bridge, int fd, const struct iovec *iov)
 {
@@ -96,7 +95,7 @@ add_backing (const struct iovec *iov, int count)
 
 #define OPEN_PASSTHROUGH (1 << 7)
 
-static __thread int backing_id; /* for the next answer that this thread writes; 0: for none */
+static __thread int backing_id; /* for the next answer that this thread writes; 0: none */
 
 void
 init_flags_backing (struct fuse_file_info *fi, int id)
@@ -104,8 +103,8 @@ init_flags_backing (struct fuse_file_info *fi, int id)
     backing_id = id;
 }
 
-/* The library before 3.17 leaves the last word of struct fuse_open_out empty, in which the kernel
- * takes the number. It is the end of the answer to an open and to a create. */
+/* Before 3.17 libfuse leaves the last word of struct fuse_open_out empty, where the kernel expects
+ * the number. The struct is the end of the answer to an open and to a create. */
 static void
 add_backing (const struct iovec *iov, int count)
 {
@@ -130,8 +129,8 @@ add_backing (const struct iovec *iov, int count)
 
 #endif
 
-/* From the answer on the kernel waits for the ring with all it has to ask: so all that can fail is
- * done before. */
+/* Starts the ring before the answer to INIT, since the kernel sends all requests through the ring
+ * from then on, so all steps that can fail come first. */
 static void
 ring_offer (struct bridge *bridge)
 {
@@ -151,12 +150,13 @@ is_init (const struct bridge *bridge, const struct iovec *iov)
     return bridge->terms.init.unique && header->unique == bridge->terms.init.unique;
 }
 
-/* Once: afterwards nothing is looked at any more. */
+/* Answers INIT; called once. */
 static ssize_t
 answer_init (struct bridge *bridge, int fd, const struct iovec *iov, int count)
 {
     const struct fuse_out_header *header = iov[0].iov_base;
-    /* The kernel may have to be asked again, for an older version, before there are flags. */
+    /* The kernel may send INIT twice, for an older version first, and has no flags in that
+     * answer. */
     const bool flags = count == 2 && header->error == 0
                     && iov[1].iov_len > FUSE_COMPAT_INIT_OUT_SIZE;
     ssize_t n;
@@ -173,8 +173,8 @@ answer_init (struct bridge *bridge, int fd, const struct iovec *iov, int count)
     return n;
 }
 
-/* The library prints what goes wrong here, except for ENOENT: the caller is gone. Nor does it
- * matter that the mount is. */
+/* libfuse prints errors of this function, except ENOENT, which means that the caller is gone. The
+ * error that the mount is gone is not printed either. */
 static ssize_t
 device_writev (int fd, struct iovec *iov, int count, void *userdata)
 {
@@ -205,7 +205,7 @@ answer_early (struct bridge *bridge, uint64_t number, int error)
     struct fuse_out_header header = { .len = sizeof header, .error = -error, .unique = number };
     struct iovec iov = { &header, sizeof header };
 
-    /* it may have been answered just now */
+    /* fails if the request was answered meanwhile */
     (void) device_writev (fuse_session_fd (bridge->session), &iov, 1, bridge);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inside the fuse bridge. */
+/* Declarations that the files of the fuse bridge share. */
 #ifndef WINDLASS_FUSE_INTERNAL_H
 #define WINDLASS_FUSE_INTERNAL_H
 
@@ -22,49 +22,50 @@
 #include <pthread.h>
 #include <string.h>
 
-/* The largest payload of a request, and the kernel's header of a write, which comes before it. The
- * payload of a write is put on a page boundary, so that storage can use it as it is for direct I/O.
- */
+/* The largest payload of a request, and the size of the kernel's header of a write, which precedes
+ * the payload. A write's payload is placed on a page boundary, so that storage can use it for
+ * direct I/O. */
 #define MAX_PAYLOAD (1 << 20)
 #define WRITE_HEADER 80
 #define PAYLOAD_OFFSET 4096
 
-/* Three-valued options: what "auto" means depends on what the kernel can do. */
+/* Options with three values. The meaning of "auto" depends on what the kernel supports. */
 enum choice { CHOICE_AUTO, CHOICE_ON, CHOICE_OFF };
 
-/* Whether the kernel may read and write files by itself. As the option's values are ordered. */
+/* Whether the kernel may read and write files by itself, in the order of the option's values. */
 enum passthrough_choice { PASSTHROUGH_AUTO, PASSTHROUGH_OFF, PASSTHROUGH_REQUIRED };
 
-/* Who decides what a caller may: the kernel, by modes and ACLs or by modes alone, or
+/* The decider about a caller's rights: the kernel, by modes and ACLs or by modes alone, or
  * system/posix-acl. */
 enum decides { DECIDES_KERNEL, DECIDES_KERNEL_BY_MODE, DECIDES_TRANSLATOR };
 
-/* Whether requests come through io_uring: in the order of the option's values. */
+/* Whether requests come through io_uring, in the order of the option's values. */
 enum io_uring_mode { IO_URING_AUTO, IO_URING_OFF, IO_URING_REQUIRED };
 
-/* Operations with a limit of their own. */
+/* Classes of operations, each with its own limit. */
 enum limit_class { LIMIT_DATA, LIMIT_NAMES, LIMIT_SYNC, LIMIT_CLASSES };
 
 struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
-    int direct_io, keep_cache; /* of choice_values: ask choice_of */
-    int acl; /* of acl_values: ask acl_of */
+    int direct_io, keep_cache; /* index in choice_values: use choice_of */
+    int acl; /* index in acl_values: use acl_of */
     int passthrough; /* PASSTHROUGH_* */
-    int passthrough_direct; /* of choice_values */
+    int passthrough_direct; /* index in choice_values */
     bool read_only, writeback, auto_invalidation, readdirp, lock_forwarding, idmapped, exclusive,
         follow_callers;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
-    int limits[LIMIT_CLASSES]; /* 0: as many as the processors are worth */
-    bool measure; /* of src/daemon */
+    int limits[LIMIT_CLASSES]; /* 0: a number that depends on the processors */
+    bool measure; /* used by src/daemon */
     int64_t lru_limit;
     uint64_t read_ahead; /* bytes */
-    char *meta_dir_name; /* empty: none */
+    char *meta_dir_name; /* empty: no directory */
     int background_qlen, congestion_threshold, reader_threads, time_granularity;
-    int io_uring, io_uring_depth, io_uring_haste; /* the first is an enum io_uring_mode */
+    int io_uring, io_uring_depth, io_uring_haste; /* io_uring is an enum io_uring_mode */
     bool io_uring_pinned;
 };
 
-/* What the kernel offered when it was mounted, and what is added to the library's answer. */
+/* The flags that the kernel offered at the start of the session, and those to add to libfuse's
+ * answer. */
 struct init_flags {
     uint64_t unique; /* of the INIT request; 0 before and after it */
     uint64_t offered;
@@ -73,15 +74,15 @@ struct init_flags {
 
 struct groups_cache;
 
-/* One thread that reads requests and winds them. */
+/* A thread that reads requests and winds them. */
 struct reader {
     struct bridge *bridge;
     pthread_t thread;
     struct place place;
-    struct iobref *iobref; /* of the one buffer that the kernel's next request goes to; with a ring,
-                              that of a write */
-    bool in_ring;          /* it takes them from the ring instead: ring.h */
-    bool running;          /* it was started; bridge->lock */
+    struct iobref *iobref; /* the buffer for the kernel's next request; with a ring, for the data of
+                            * a write */
+    bool in_ring;          /* the reader takes requests from the ring instead: ring.h */
+    bool running;          /* the thread was started; bridge->lock */
 };
 
 #define READERS_MAX 64
@@ -90,189 +91,200 @@ enum bridge_state { BRIDGE_WAITING, BRIDGE_READY, BRIDGE_OVER };
 
 struct fuse_local;
 
-/* What the mount and the kernel agreed on. Set before the kernel's first request. */
+/* Results of the negotiation with the kernel. Set before the kernel's first request. */
 struct terms {
-    struct init_flags init; /* of one thread at a time: before INIT is answered there is no other
-                               request */
+    struct init_flags init; /* used by one thread at a time: there is no other request before INIT
+                             * is answered */
     bool session_up;        /* INIT was answered; atomic */
-    unsigned proto_minor;   /* of the protocol */
-    unsigned times;         /* root->times of each request: TIMES_NOT_OF_READING with ro or
-                               noatime */
-    bool checked;           /* the kernel checks rights before it asks (default_permissions), */
-    bool checks_all;        /* and ACLs too, so that storage refuses no caller that it lets pass */
-    bool is_root;           /* the daemon is root: storage refuses root nothing */
-    bool for_others;        /* other users than the mounting one may use the mount */
-    bool direct_opens;      /* a file opened with O_DIRECT has the kernel's direct I/O: writes go
-                               side by side, on the caller's own way */
-    bool idmapped;          /* the mount may be mounted again with other ids: requests that make
-                               nothing have no caller */
-    bool keep_cache, direct_io, writeback, spares_flush; /* of every open */
+    unsigned proto_minor;   /* minor version of the protocol */
+    unsigned times;         /* root->times of each request: TIMES_NOT_OF_READING if the mount has ro
+                             * or noatime */
+    bool checked;           /* the kernel checks rights before it sends a request
+                             * (default_permissions) */
+    bool checks_all;        /* the kernel checks ACLs too, so that storage would refuse no request
+                             * that the kernel lets pass */
+    bool is_root;           /* the daemon runs as root: storage refuses root nothing */
+    bool for_others;        /* the mount options allow_other or allow_root were given */
+    bool direct_opens;      /* a file opened with O_DIRECT uses the kernel's direct I/O: writes in
+                             * parallel, and no other thread between a caller and its answer */
+    bool idmapped;          /* the mount may be mounted again with mapped ids: only requests that
+                             * create an inode carry the caller's ids */
+    bool keep_cache, direct_io, writeback, spares_flush; /* for every open */
 };
 
-/* The threads that read requests: threads/readers.c. bridge->lock guards what is not atomic. */
+/* The threads that read requests: threads/readers.c. bridge->lock guards the fields that aren't
+ * atomic. */
 struct reader_threads {
     unsigned idle;          /* readers that wait for a request; atomic */
-    unsigned parked;        /* readers that are not needed now; atomic, changed under the lock */
-    int64_t grown;          /* clock_now of when a reader was added last */
+    unsigned parked;        /* readers that aren't needed now; atomic, changed under the lock */
+    int64_t grown;          /* clock_now when the last reader was added */
     pthread_cond_t needed;  /* for parked readers */
-    struct attempt starts;  /* of threads, with what each needs */
-    unsigned n_readers, n_running; /* readers; readers and threads of the ring */
-    struct reader readers[READERS_MAX]; /* those whose running is set; others are free */
+    struct attempt starts;  /* starts of threads, with the resources of each */
+    unsigned n_readers, n_running; /* n_readers: readers in the array; n_running: these and the
+                                    * threads of the ring */
+    struct reader readers[READERS_MAX]; /* those with running set; the others are free */
 };
 
-/* How many operations run at a time: threads/limits.c. Constant. */
+/* The limits of operations that run at a time: threads/limits.c. Constant. */
 struct bridge_limits {
-    struct limits routes; /* of winds to the graph */
+    struct limits routes; /* the gate for winds to the graph */
     struct limit *classes[LIMIT_CLASSES];
 };
 
 struct bridge {
     xlator_t xlator;
     xlator_list_t child;
-    xlator_list_t parent; /* of the graph's top: the bridge */
+    xlator_list_t parent; /* the parent of the graph's top: the bridge */
     struct graph *graph;
-    /* The bridge once more, on top of the hidden graph; its graph is NULL where there is none. */
+    /* The bridge as the top's parent in the hidden graph; its graph is NULL if there is none. */
     xlator_t hidden;
     xlator_list_t hidden_child;
-    /* By the highest bit of an inode's number: xlator, and hidden, or xlator again. */
+    /* By the highest bit of an inode's number: &xlator, and &hidden, or &xlator if there is
+     * none. */
     xlator_t *realms[2];
     struct bridge_settings settings;
     struct terms terms;
     char *mountpoint;
     bool mounted;
     struct fuse_session *session;
-    GString *libfuse_says; /* the library's complaints while it mounts */
-    uint32_t generation;   /* of every inode number: another for each mount, so that the handles of
-                              an older mount are stale */
-    unsigned n_forgotten;  /* inodes, ever; atomic */
+    GString *libfuse_says; /* libfuse's messages during the mount */
+    uint32_t generation;   /* part of every inode's identity; differs between mounts, so that
+                            * handles of an earlier mount are stale */
+    unsigned n_forgotten;  /* inodes that the kernel ever forgot; atomic */
     struct groups_cache *groups;
     struct passthrough *passthrough;
     struct bridge_limits limits;
-    struct ring *ring;     /* NULL: none; set before the first thread, freed after the last */
-    const char *no_ring;   /* why requests don't come through a ring; set before the first
-                              request */
+    struct ring *ring;     /* NULL: no ring; set before the first thread starts, freed after the
+                            * last one ends */
+    const char *no_ring;   /* the reason why requests don't come through a ring; set before the
+                            * first request */
     pthread_mutex_t fds_lock; /* a leaf */
-    GHashTable *fds;          /* fds_lock; those that the kernel has open */
+    GHashTable *fds;          /* fds_lock; the fds that the kernel has open */
 
-    void (*done) (void *data); /* the first reader calls it when the mount is over */
+    void (*done) (void *data); /* the first reader that finds the mount gone calls it */
     void *done_data;
     bool stopping;    /* atomic */
-    bool stuck;       /* it stopped, but not all of it did */
-    bool left;        /* it stopped, but is mounted: no process could be started that unmounts */
-    pthread_mutex_t lock; /* guards what follows; a leaf */
+    bool stuck;       /* bridge_stop ended, but some work didn't */
+    bool left;        /* bridge_stop ended, but the mount remains: no process for unmounting could
+                       * be started */
+    pthread_mutex_t lock; /* guards the fields below; a leaf */
     pthread_cond_t changed;
     enum bridge_state state;
-    unsigned timers; /* that will come: the bridge ends after them */
+    unsigned timers; /* pending timers that refer to the bridge, which lives until they are done */
     struct reader_threads threads;
 };
 
-/* --- options.c: the rows, and their values --- */
+/* --- options.c: the rows of options, and their values --- */
 int bridge_options_read (struct bridge *bridge, const char *const *options, char **ret_error);
 enum choice choice_of (int value);
 enum decides acl_of (int value);
 
-/* --- rights.c: who decides --- */
+/* --- rights.c: the decider about rights --- */
 
-/* The kernel asks for each name of a path. 0, or -EINVAL and what is wrong with that: an option
- * says otherwise. */
+/* Has the kernel look up each name of a path again. Returns 0, or -EINVAL and the conflicting
+ * option in *ret_error. */
 int bridge_remember_no_names (struct bridge *bridge, char **ret_error);
-/* With acl=translator: the kernel checks nothing and remembers no names. 0, or -EINVAL and what is
- * wrong with that. */
+/* For acl=translator: the kernel checks no rights and caches no names. Returns 0, or -EINVAL and
+ * the problem in *ret_error. */
 int bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, char **ret_error);
 
 /* --- init-flags.c: between libfuse and the device --- */
 extern const struct fuse_custom_io init_flags_io;
 
-#define FLAG_PASSTHROUGH (1ULL << 37) /* of kernel 6.9 */
-/* File systems that stand on each other, ours the uppermost: so an overlay may still stand on
- * ours. */
+#define FLAG_PASSTHROUGH (1ULL << 37) /* since kernel 6.9 */
+/* Number of stacked file systems, this one on top: an overlay may still be stacked on it. */
 #define PASSTHROUGH_DEPTH 1
 
 /* The open that this thread answers next names a backing file. */
 void init_flags_backing (struct fuse_file_info *fi, int id);
 
-/* --- session.c: what is negotiated, and the mount --- */
+/* --- session.c: negotiation and mount --- */
 void session_read_ahead (struct bridge *bridge);
 
-/* --- invalidate.c: what the kernel is to forget. On a thread that no request waits for --- */
+/* --- invalidate.c: drops cached state in the kernel. On a thread that no request waits for --- */
 void bridge_invalidate (struct bridge *bridge, const struct invalidation *gone);
 
 /* --- dump.c: for xlator_dumpops --- */
 void bridge_dump (xlator_t *this, GString *out);
 
 /* --- threads/readers.c --- */
-/* A timer that knows the bridge will come; it has come, and is done. No lock is held. */
+/* Count pending timers that refer to the bridge: begins before the timer is set, ends after its
+ * work. Call them without a lock. */
 void bridge_timer_begins (struct bridge *bridge);
 void bridge_timer_ends (struct bridge *bridge);
 void loop_set_state (struct bridge *bridge, enum bridge_state state);
-/* The buffer of the request that this thread handles, and the number that it has in its header;
- * sets them. */
+/* The buffer of this thread's current request, and the number in its header. loop_lend sets
+ * both. */
 struct iobref *loop_iobref (void);
 uint64_t loop_number (void);
 void loop_lend (struct iobref *iobref, uint64_t number);
-/* Sees to it that reader->iobref is a buffer that nobody else uses. false: there is no memory. */
+/* Makes sure that reader->iobref is a buffer that no other code uses. Returns false if there is no
+ * memory. */
 bool loop_buffer (struct reader *reader);
-/* A thread of the ring, counted with the others. Under bridge->lock. 0, or a negative errno. */
+/* Starts a thread of the ring, counted with the other readers. Under bridge->lock. 0, or a negative
+ * errno. */
 int loop_start_locked (struct reader *reader, const char *name);
-/* Will the kernel send no request any more? */
+/* Returns whether the connection is closed, so that the kernel sends no more requests. */
 bool bridge_connection_is_gone (const struct bridge *bridge);
-/* Makes the threads end after what they do now; whether they all did within so many nanoseconds. */
+/* Makes each thread end after its current request. Returns whether all ended within so many
+ * nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);
 
-/* --- limits.c: how many operations run at a time --- */
+/* --- limits.c: the number of operations that run at a time --- */
 void limits_begin (struct bridge *bridge);
-/* No request comes any more: waits until that time of clock_now for those that wait or run
- * elsewhere. Returns whether none is left. */
+/* No more requests may come. Waits until a time of clock_now for operations that wait for a limit
+ * or run on core/work. Returns whether none is left. */
 bool limits_stop (struct bridge *bridge, int64_t until);
 void limits_end (struct bridge *bridge);
 void limits_dump (const struct bridge *bridge, GString *out);
 void limits_explain (const struct bridge *bridge, GString *out);
 
-/* --- interrupt.c: callers that don't wait any more --- */
+/* --- interrupt.c: callers that no longer wait --- */
 
-/* Answers a request that is under way with that errno, by the number that its reader knows it by.
- * What is answered to it later goes nowhere. In init-flags.c. */
+/* Answers a request under way with an errno, given the request's number in its header. A later
+ * answer to it has no effect. In init-flags.c. */
 void answer_early (struct bridge *bridge, uint64_t number, int error);
 
-/* The library's function for an interrupt of the request whose root that is. */
+/* libfuse's handler for an interrupt of the request root. */
 void interrupt_request (fuse_req_t req, void *root);
 
 /* --- ring/: requests through io_uring --- */
 
-/* Before a request comes, and after it is mounted: makes bridge->ring, if options and kernel let
- * it. 0, or a negative errno and what is wrong. */
+/* Called after the mount, before the first request. Creates bridge->ring if options and kernel
+ * allow it. 0, or a negative errno and the problem in *ret_error. */
 int ring_prepare (struct bridge *bridge, char **ret_error);
-/* Along with the answer to INIT: starts its threads; whether it can be used. Then either of the
- * others. */
+/* ring_start starts the ring's threads before INIT is answered, and returns whether the ring can be
+ * used. After that, call one of ring_go and ring_refuse. */
 bool ring_start (struct bridge *bridge);
 void ring_go (struct bridge *bridge);
 void ring_refuse (struct bridge *bridge, const char *why);
-/* What a thread of it does. */
+/* The main function of the ring's threads. */
 void ring_run (struct reader *reader);
-/* For loop_stop, under bridge->lock and after it. */
+/* For loop_stop: ring_signal_locked under bridge->lock, ring_join after it. */
 void ring_signal_locked (struct bridge *bridge, int signal_number);
-/* The mount is gone: no answer matters any more. */
+/* The mount is gone, so no answer matters any more. */
 void ring_gone_locked (struct bridge *bridge);
 void ring_join (struct bridge *bridge);
 void ring_end (struct bridge *bridge);
-/* Is this an answer to one of its requests? Then it goes back there. As writev does. */
+/* ring_has returns whether an answer belongs to a request of the ring. If so, ring_answer sends it
+ * there, and returns as writev(2) does. */
 bool ring_has (const struct bridge *bridge, const struct iovec *iov);
 ssize_t ring_answer (struct bridge *bridge, const struct iovec *iov, int count);
-/* What was read from the device may be about one of its requests. */
+/* Handles a message from the device that may concern a request of the ring. */
 void ring_interrupt (struct bridge *bridge, void *message, size_t size);
-/* For explain, and for a dump. */
+/* Append a text for explain, and one for a dump. */
 void ring_describe (const struct bridge *bridge, GString *out);
 void ring_dump (const struct bridge *bridge, GString *out);
 
-/* --- trim.c: gives back the memory of what the kernel forgets; so many more --- */
+/* --- trim.c: returns memory of forgotten inodes to the system; `forgotten` more of them --- */
 void trim_note (struct bridge *bridge, unsigned forgotten);
-/* From when it has a graph until before it goes. */
+/* trim_begin is called when the bridge has its graph, trim_end before the graph is freed. */
 void trim_begin (struct bridge *bridge);
 void trim_end (struct bridge *bridge);
 
 void bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out); /* dump.c */
 
-/* --- about.c: what a running request is about, as reports have it --- */
+/* --- about.c: the path that a running request is about, for reports --- */
 bool
 bridge_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path, size_t size);
 
@@ -281,66 +293,69 @@ struct groups_cache *groups_cache_new (int64_t timeout);
 void groups_cache_free (struct groups_cache *cache);
 int groups_find (call_stack_t *root);
 
-/* --- requests.c: how each request begins and ends --- */
+/* --- requests.c: beginning and end of each request --- */
 
-/* What a callback needs to know of its request. */
+/* State of a request for its callbacks. */
 struct fuse_local {
     inode_t *inode;               /* with a reference */
-    inode_t *other;               /* with a reference: what a rename replaces */
+    inode_t *other;               /* with a reference: the inode that a rename replaces */
     fd_t *fd;                     /* with a reference */
     inode_t *parent, *new_parent; /* lent, as root->maker.lent_inodes */
-    const char *name, *new_name;  /* in text */
+    const char *name, *new_name;  /* stored in text */
     struct fuse_file_info fi;
-    bool opens_as_daemon; /* open: the caller was refused, who has the right that matters: open.c */
-    struct iatt attributes; /* setattr: what is still to be done */
+    bool opens_as_daemon; /* open: the caller was refused, but has the right that matters: open.c */
+    struct iatt attributes; /* setattr: the attributes that remain to be set */
     uint32_t valid;
-    uint32_t wound; /* setattr: what the last one below was to set, IATT_* */
-    size_t size; /* readdir, getxattr: of the kernel's buffer */
-    struct iobref *iobref; /* with a reference: a write of the kernel's own, */
-    struct iovec rest;     /* what of it isn't written yet, */
-    off_t offset;          /* and where that goes */
+    uint32_t wound; /* setattr: the attributes that the last wind was to set, IATT_* */
+    size_t size; /* readdir, getxattr: size of the kernel's buffer */
+    struct iobref *iobref; /* with a reference: the buffer of a write of cached pages */
+    struct iovec rest;     /* the part of that write that remains */
+    off_t offset;          /* and its offset in the file */
     char text[];
 };
 
-/* A new request about that inode, or about a name in it; NULL when it was refused and answered.
+/* Returns a new request about an inode, or about a name in it; NULL if it was refused and answered.
  * frame->local isn't set. */
 call_frame_t *request_begin (fuse_req_t req, fuse_ino_t about, enum fop op);
-/* Would it change something? */
+/* Returns whether the operation changes the file system. */
 bool request_modifies (enum fop op);
-/* The kernel didn't say who asks: it has checked what that one may do. */
+/* Returns whether the kernel didn't tell the caller's ids; the kernel has then checked the caller's
+ * rights itself. */
 bool request_is_anonymous (fuse_req_t req);
-/* Whose ids what is wound next is done with: the caller's, unless the kernel asks on its own
- * account, or has checked that the caller may. What is under way must have been answered. */
+/* The identity for the next winds: the caller's, or the daemon's for requests of the kernel's own
+ * and for those whose caller the kernel has checked. All calls of the request must have been
+ * answered. */
 void request_act_as_daemon (call_frame_t *frame);
 void request_act_as_caller (call_frame_t *frame);
 bool request_acts_as_daemon (const call_frame_t *frame);
-/* names are copied, since the kernel's are gone when the answer comes late; either may be NULL. */
+/* Allocates the local. Copies the names, since the kernel's are gone when the answer comes later;
+ * either may be NULL. */
 struct fuse_local *request_local (call_frame_t *frame, const char *name, const char *new_name);
 void request_local_drop (xlator_t *this, void *local);
 
-/* The kernel's request, to answer it: from here on it can't be interrupted any more. */
+/* Returns the kernel's request, to answer it. The request can't be interrupted any more. */
 fuse_req_t request_answer (call_frame_t *frame);
 /* Answers with an errno, or with 0 for plain success, and ends the request. */
 #define request_err(frame_, op_ret_, op_errno_) \
     request_err_at (frame_, op_ret_, op_errno_, CALL_SITE)
 void request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call_site *site);
 void request_attr (call_frame_t *frame, const struct iatt *iatt);
-/* The inode that an answer is about, known to the table from now on, with a reference. */
+/* Enters the inode of an answer in the table. Returns it with a reference. */
 inode_t *request_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);
-/* Links the inode, tells the kernel of it, and ends the request. */
+/* Enters the inode in the table, answers with it, and ends the request. */
 void request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name,
                     const struct iatt *iatt);
 void request_open (call_frame_t *frame, fd_t *fd, bool directory);
-/* With a new file: an entry and an open in one. parent and name are NULL for a file without a name.
- */
+/* Answers with a new file: an entry and an open in one. parent and name are NULL for a file without
+ * a name. */
 void request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent,
                      const char *name, const struct iatt *iatt);
 
-/* An entry as the kernel takes it; inode NULL: it isn't told of any. */
+/* Fills in an entry as the kernel takes it; inode NULL: an entry without an inode. */
 void request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode,
                          const struct iatt *iatt);
 
-/* Is the request about the hidden graph's inodes? */
+/* Returns whether the request is about inodes of the hidden graph. */
 static inline bool
 request_is_hidden (const call_frame_t *frame)
 {
@@ -349,17 +364,18 @@ request_is_hidden (const call_frame_t *frame)
     return frame->this == &bridge->hidden;
 }
 
-/* For how long the kernel may remember what an inode of that number is, which it could for so many
- * seconds. Of the hidden graph's nothing, where it checks no rights: it would tell those who may
- * not ask. */
+/* Returns how long the kernel may cache facts about an inode with that number, given the usual
+ * timeout in seconds. 0 for the hidden graph where the kernel checks no rights: it would show
+ * cached facts to callers without a right to them. */
 static inline double
 kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
 {
     return G_UNLIKELY (nodeid & INODE_REALM) && !bridge->terms.checked ? 0 : timeout;
 }
 
-/* A device, a pipe or a socket, which the kernel opens without asking here. Where it checks no
- * rights, it finds one only for those who may read and write it, and asks here each time. */
+/* Returns whether the inode is a device, a pipe or a socket and the kernel checks no rights. The
+ * kernel opens such inodes without a request. The bridge then lets only callers that may read and
+ * write them look them up, and has the kernel look them up each time. */
 static inline bool
 request_is_guarded (const struct bridge *bridge, const struct iatt *iatt)
 {
@@ -368,34 +384,34 @@ request_is_guarded (const struct bridge *bridge, const struct iatt *iatt)
                || iatt->ia_type == IA_IFSOCK);
 }
 
-/* Does the name, in the root of the mount, stand for the hidden graph? */
+/* Returns whether the name, in the root of the mount, stands for the hidden graph. */
 static inline bool
 name_is_hidden (const struct bridge *bridge, fuse_ino_t parent, const char *name)
 {
     const char *hidden = bridge->settings.meta_dir_name;
 
-    /* Most names begin with something else. */
+    /* Compares the first byte first, since most names differ there. */
     return parent == FUSE_ROOT_ID && bridge->hidden.graph && *name == *hidden
            && strcmp (name, hidden) == 0;
 }
 
-/* A loc that borrows. false when the request was answered: the number is unknown, or the name can't
- * be one. */
+/* Fill in a loc that borrows its members. Return false if the request was answered: the number is
+ * unknown, or the name is invalid. */
 bool request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino);
 bool request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const char *name);
-/* The open file of a request; NULL when the request was answered. */
+/* Returns the open file of a request; NULL if the request was answered. */
 fd_t *request_fd (call_frame_t *frame, const struct fuse_file_info *fi);
 fd_t *fd_of (const struct fuse_file_info *fi);
 
-/* The kernel has fd open, with a reference, until it releases it, or the mount ends. */
+/* Record that the kernel has fd open, with a reference, until it releases fd or the mount ends. */
 void request_fd_keep (struct bridge *bridge, fd_t *fd);
 void request_fd_release (struct bridge *bridge, fd_t *fd);
 void request_fds_release (struct bridge *bridge);
-/* Has somebody the inode open to write? Looks at all that are open. */
+/* Returns whether the kernel has the inode open for writing. Searches all open fds. */
 bool request_fd_to_write (struct bridge *bridge, const inode_t *inode);
 
-/* For a loc on the stack: `g_auto (loc_t) loc`. Only the path that somebody may have asked for is
- * its own. */
+/* For a loc on the stack: `g_auto (loc_t) loc`. Frees only the path, which loc_path may have
+ * computed. */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (loc_t, loc_wipe_path)
 
 static inline struct bridge *
@@ -407,44 +423,45 @@ bridge_of (fuse_req_t req)
 /* --- passthrough.c: files that the kernel reads and writes itself --- */
 struct passthrough *passthrough_new (void);
 void passthrough_free (struct passthrough *all); /* takes NULL */
-/* While INIT is answered: asks for it, if it may. */
+/* Asks the kernel for passthrough, if allowed, while INIT is answered. */
 void passthrough_negotiate (struct bridge *bridge, struct fuse_conn_info *conn);
-/* fd is about to be answered, and fi filled in but for that: the rest of it. passthrough_release
- * has to follow. */
+/* Completes fi, whose other fields are filled in, for an open of fd that is about to be answered.
+ * passthrough_release must follow. */
 void
 passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi);
-/* Does the kernel write the inode itself, for one of those that have it open? */
+/* Returns whether the kernel writes the inode itself, for one of its opens. */
 bool passthrough_writes (struct bridge *bridge, const inode_t *inode);
-/* The kernel has it open no more, or never had. */
+/* Ends an open: the kernel released it, or never got it. */
 void passthrough_release (struct bridge *bridge, const fd_t *fd);
-/* What is read with fi gets into the kernel's page cache, while others write past it: once it was
- * answered, the kernel is to forget it. */
+/* passthrough_is_stale_soon returns whether data read with fi enters the kernel's page cache while
+ * other opens write past that cache. After such an answer, passthrough_forget_pages has the kernel
+ * drop the pages. */
 bool
 passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi);
 void passthrough_forget_pages (struct bridge *bridge, inode_t *inode);
 
 /* --- write.c --- */
 
-/* Has the kernel been told that the file is setuid or setgid? */
+/* Returns whether the kernel was told that the file is setuid or setgid. */
 bool write_is_privileged (const inode_t *inode);
 
-/* The kernel is about to be told these attributes of the inode with that number. */
+/* Records attributes of an inode number that the kernel is about to be told. */
 void write_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iatt);
-/* Setuid and setgid may be gone: if the kernel was told of any, it asks for the mode when it needs
- * it next. */
+/* Has the kernel ask for the mode again when it needs it, if it was told of setuid or setgid, which
+ * may be gone now. */
 void write_forget_mode (struct bridge *bridge, inode_t *inode);
-/* The kernel has the file open by this one more (1), or no more (-1). */
+/* Counts opens of the file by the kernel: change is 1 or -1. */
 void write_note_open (const fd_t *fd, int change);
-/* Whether an open may keep the pages that the kernel has: nobody wrote past them since the last
- * one. */
+/* Returns whether an open may keep the pages that the kernel has cached: no write bypassed them
+ * since the last open. */
 bool write_may_keep (inode_t *inode);
 void passthrough_dump (const struct bridge *bridge, GString *out);
 
 /* --- open.c --- */
-/* The flags with which a file is opened below, of those that the kernel sent. */
+/* Converts the flags that the kernel sent to those with which the file is opened below. */
 uint32_t request_flags (const struct bridge *bridge, int flags);
 
-/* --- one for each group of handlers --- */
+/* --- a function for each group of handlers --- */
 void entry_handlers (struct fuse_lowlevel_ops *ops);
 void names_handlers (struct fuse_lowlevel_ops *ops);
 void attr_handlers (struct fuse_lowlevel_ops *ops);

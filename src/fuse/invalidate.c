@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel remembers and is to forget: XLATOR_INVALIDATE, when it has come up through the
- * graph. */
+/* Drops cached state in the kernel, when XLATOR_INVALIDATE has come up through the graph. */
 #include "fuse/internal.h"
 
-/* An inode that the kernel doesn't know (any more) is none of its business: it says so, and nobody
- * minds. */
+/* If the kernel doesn't know the inode, it returns an error, which is ignored. */
 static void
 forget_inode (struct bridge *bridge, inode_t *inode, unsigned what)
 {
-    /* what it read of a directory is data to it */
+    /* a listing in the kernel's cache counts as data */
     const bool data = what & (INVALIDATE_DATA | INVALIDATE_NAMES);
 
     if (what & INVALIDATE_ALL)
@@ -23,8 +21,8 @@ forget_name (struct bridge *bridge, inode_t *parent, const char *name)
 
 struct search {
     struct bridge *bridge;
-    inode_t *parent; /* only names in it; NULL: all */
-    bool inodes;     /* and the inodes themselves */
+    inode_t *parent; /* only names in this directory; NULL: all names */
+    bool inodes;     /* invalidates the inodes as well */
 };
 
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests that change what names stand for: unlink, rmdir, rename, link. */
+/* Requests that change names: unlink, rmdir, rename, link. */
 #include "fuse/internal.h"
 
 #include <stdio.h>
@@ -90,8 +90,7 @@ fuse_rename (fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new
                 NULL);
 }
 
-/* inode is what name in parent stands for now, whatever a lookup that came in between has made of
- * its names. */
+/* Makes the name stand for inode again, whatever a concurrent lookup has changed. */
 static void
 name_again (inode_t *inode, inode_t *parent, const char *name)
 {

@@ -3,7 +3,7 @@
 #include "fuse/internal.h"
 
 
-/* A boolean in every spelling, or auto. */
+/* The spellings of a boolean, and auto. */
 static const char *const choice_values[] = { "auto", "on",  "yes", "true",  "enable",
                                              "1",    "off", "no",  "false", "disable",
                                              "0",    NULL };
@@ -14,12 +14,13 @@ choice_of (int value)
     return value == 0 ? CHOICE_AUTO : value <= 5 ? CHOICE_ON : CHOICE_OFF;
 }
 
-/* A boolean in every spelling, or translator. */
+/* The spellings of a boolean, and translator. */
 static const char *const acl_values[] = { "on", "yes",   "true",    "enable", "1",          "off",
                                           "no", "false", "disable", "0",      "translator", NULL };
 
 static const char *const passthrough_values[] = { "auto", "off", "required",
-                                                  NULL }; /* as enum passthrough_choice has them */
+                                                  NULL }; /* in the order of enum
+                                                           * passthrough_choice */
 
 enum decides
 acl_of (int value)
@@ -286,7 +287,7 @@ setting_find (struct bridge *bridge, const char *key)
     return NULL;
 }
 
-/* Of two for one option the last counts. */
+/* If an option is given twice, the last value counts. */
 static int
 option_note (struct bridge *bridge, const char *pair, char **ret_error)
 {
@@ -322,7 +323,8 @@ option_store (struct bridge *bridge, const struct option_setting *setting, char 
     return -EINVAL;
 }
 
-/* `type meta` at the top of the volfile may name the directory; the command line comes first. */
+/* A `type meta` at the top of the volfile may name the directory; the command line takes
+ * precedence. */
 static void
 meta_name_from_graph (struct bridge *bridge)
 {
@@ -342,7 +344,8 @@ meta_name_from_graph (struct bridge *bridge)
     }
 }
 
-/* What nobody set becomes what is best where nobody else changes anything. */
+/* Changes the defaults of unset options to those that are best if no other client changes the
+ * files. */
 static int
 options_for_exclusive (struct bridge *bridge, char **ret_error)
 {

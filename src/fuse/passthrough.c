@@ -1,43 +1,46 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Kernel passthrough: the answer of an open names the file of the system that the kernel reads and
- * writes itself.
+ * Kernel passthrough: the answer to an open names a backing file, which the kernel reads and writes
+ * itself.
  *
- * The kernel has rules. All that have an inode open at a time share its pages in the kernel, or all
- * go past them to one and the same backing file; whatever else an answer says, open(2) fails with
- * EIO. And that file is written as whoever had it registered. So what was decided is kept with the
- * inode for as long as somebody has it open:
+ * Rules of the kernel: either all opens of an inode share its pages in the kernel's cache, or all
+ * use one and the same backing file. If an answer violates this, open(2) fails with EIO. The
+ * backing file is written with the identity of the caller for whom it was registered. The decision
+ * is therefore kept with the inode while the inode is open:
  *
- *   inode --files--> passed { cached }               every open does so, whatever the graph allows
- *                    passed { backing id, as whom }  every open names it
+ *   inode --files--> passed { cached }               for every open, whatever the graph allows
+ *                    passed { backing id, as whom }  named in the answer to every open
  *
- * An open reads and writes through the daemon all the same, with FOPEN_DIRECT_IO, if it may not
- * write as the registrant (a user as root, or root as a user), if fcntl could take its flags away
- * (O_APPEND; O_DIRECT, where that makes a difference), or if a translator must see it by now.
+ * Some opens read and write through the daemon all the same, with FOPEN_DIRECT_IO: if the caller
+ * may not write with the identity of the registrant (a user as root, or root as a user), if fcntl
+ * could remove the flags (O_APPEND; O_DIRECT, where that makes a difference), or if a translator
+ * has to see the file by now.
  *
- * The kernel opens the backing file anew for each open, with the flags of that open, so the
- * descriptor that is lent may be any. It keeps those flags: of read(2) and write(2) the backing
- * file's O_APPEND and O_DIRECT count, whatever fcntl(2) has made of the caller's descriptor since.
+ * The kernel opens the backing file anew for each open, with the flags of that open, so any
+ * descriptor may be lent. It keeps those flags: for read(2) and write(2) the backing file's
+ * O_APPEND and O_DIRECT count, whatever fcntl(2) has made of the caller's descriptor since.
  *
- * The rest of the rules:
+ * More rules:
  *
  * - The kernel hands O_APPEND on to the backing file when fcntl adds it later (BACKING_IOCB_MASK),
- *   never O_DIRECT, and takes neither away. io_submit(2) and io_uring use the caller's flags. The
- *   daemon has no say: there is no backing file without O_DIRECT for a caller that opens with it.
- * - A file opened with O_DIRECT stays direct when that is taken away. tmpfs ignores O_DIRECT and
+ *   never O_DIRECT, and removes neither. io_submit(2) and io_uring use the caller's flags. The
+ *   daemon can't change this: there is no backing file without O_DIRECT for a caller that opens
+ *   with it.
+ * - A file opened with O_DIRECT stays direct when the flag is removed. tmpfs ignores O_DIRECT and
  *   btrfs does unaligned parts through its page cache, but ext4 and xfs answer EINVAL, as for the
- *   last bytes of dd oflag=direct. So a file opened to write alone isn't passed there: the daemon
- *   writes it, and can change its own descriptor. Databases and virtual machines open to read and
- *   write and keep O_DIRECT. They are passed (passthrough-direct=on): the daemon takes two to four
- *   times as long. The kernel holds the inode's lock while it writes to a backing file, so one
- *   write of a file is under way at a time.
- * - A program that opens with O_APPEND and takes it away would still append if passed, and would
+ *   last bytes of dd oflag=direct. A file opened only for writing therefore isn't passed there: the
+ *   daemon writes it, and can change its own descriptor. Databases and virtual machines open for
+ *   reading and writing and keep O_DIRECT. These opens are passed (passthrough-direct=on): the
+ *   daemon takes two to four times as long. The kernel holds the inode's lock while it writes to a
+ *   backing file, so one write of a file is under way at a time.
+ * - A program that opens with O_APPEND and removes the flag would still append if passed, and would
  *   write its bytes to the wrong place without an error.
- * - A descriptor that is given O_DIRECT later reads and writes through the page cache: right, but
- *   not direct.
+ * - A descriptor that gets O_DIRECT later reads and writes through the page cache: correct, but not
+ *   direct.
  * - The registrant is the caller without CAP_FSETID and CAP_SYS_RESOURCE, unless it is root.
  *   RLIMIT_FSIZE is the writer's own.
- * - libfuse 3.14 has no word for a backing file: init-flags.c writes it into the end of the answer.
+ * - libfuse 3.14 has no field for a backing file: init-flags.c writes it into the end of the
+ *   answer.
  */
 #include "fuse/internal.h"
 
@@ -52,7 +55,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* What linux/fuse.h has since Linux 6.9; older headers do as well. */
+/* From linux/fuse.h since Linux 6.9; defined here for older headers. */
 struct backing_map {
     int32_t fd;
     uint32_t flags;
@@ -62,30 +65,30 @@ struct backing_map {
 #define BACKING_OPEN _IOW (229, 1, struct backing_map)
 #define BACKING_CLOSE _IOW (229, 2, uint32_t)
 
-/* An inode that somebody has open. */
+/* An open inode. */
 struct passed {
-    int id;         /* of the backing file; 0: the kernel caches it */
+    int id;         /* of the backing file; 0: the kernel caches the inode's pages */
     unsigned opens; /* at least as many as the kernel has */
-    bool as_root;   /* the kernel writes as root, and not as a user */
-    bool mixed;     /* somebody has it open who comes here all the same */
-    bool written;   /* the kernel writes it for one that has or had it open */
+    bool as_root;   /* the kernel writes as root, not as a user */
+    bool mixed;     /* an open reads and writes through the daemon all the same */
+    bool written;   /* the kernel writes the file for a current or former open */
 };
 
 #define SHARDS 16
 
 struct passthrough {
     struct {
-        pthread_mutex_t lock; /* taken under it: what storage takes to lend a file */
+        pthread_mutex_t lock; /* storage takes its locks under it to lend a file */
         GHashTable *files;    /* inode_t to struct passed; lock */
     } shards[SHARDS];
-    bool on;           /* the kernel agreed. Set before the first request */
-    const char *why;   /* it isn't: the end of "kernel passthrough is not used: ". Constant text,
-                          set like that */
-    bool any;          /* a file was passed on, ever; atomic */
-    bool any_mixed;    /* one was opened in both ways at a time, ever; atomic */
-    bool said;         /* that the kernel refused one; atomic */
-    unsigned refused;  /* how often it did; atomic */
-    uint64_t n_passed; /* opens; atomic */
+    bool on;           /* the kernel agreed to passthrough. Set before the first request */
+    const char *why;   /* the reason if passthrough is not used: the end of a message. Constant
+                        * text, set before the first request */
+    bool any;          /* a file was ever passed; atomic */
+    bool any_mixed;    /* a file was ever opened in both ways at a time; atomic */
+    bool said;         /* a refusal by the kernel was logged; atomic */
+    unsigned refused;  /* number of refusals; atomic */
+    uint64_t n_passed; /* opens that were passed; atomic */
 };
 
 struct passthrough *
@@ -110,7 +113,7 @@ passthrough_free (struct passthrough *all)
     g_free (all);
 }
 
-/* --- may it be asked for? --------------------------------------------------------------------- */
+/* --- negotiation ------------------------------------------------------------------------------ */
 
 static bool
 is_privileged (void)
@@ -121,7 +124,7 @@ is_privileged (void)
     return syscall (SYS_capget, &head, caps) == 0 && caps[0].effective & 1u << CAP_SYS_ADMIN;
 }
 
-/* What is known before the mount, or NULL. */
+/* Returns the reason against passthrough that is known before the mount, or NULL. */
 static const char *
 lack_of_ours (const struct bridge *bridge)
 {
@@ -132,8 +135,9 @@ lack_of_ours (const struct bridge *bridge)
                "(kernel-writeback-cache)";
     if (choice_of (bridge->settings.direct_io) == CHOICE_ON)
         return "reads and writes are to go past the page cache (direct-io-mode)";
-    if (bridge->settings.idmapped) /* there setuid goes when the kernel hands a write on; nobody
-                                      takes it when it writes itself, as the daemon */
+    if (bridge->settings.idmapped) /* With mapped ids, setuid is removed when the kernel hands a
+                                    * write on. A write by the kernel itself, as the daemon, would
+                                    * not remove it */
         return "writes that take rights away have to come here where ids are mapped "
                "(idmapped-mounts)";
     if (!is_privileged ())
@@ -141,7 +145,7 @@ lack_of_ours (const struct bridge *bridge)
     return NULL;
 }
 
-/* libfuse knows of it since 3.17; init-flags.c asks for it without. */
+/* libfuse knows passthrough since 3.17; for older versions init-flags.c asks for it. */
 static bool
 ask_for_it (struct bridge *bridge, struct fuse_conn_info *conn)
 {
@@ -192,7 +196,7 @@ bridge_passthrough_check (struct bridge *bridge, char **ret_error)
     return *ret_error ? -ENOTSUP : 0;
 }
 
-/* --- a backing file --------------------------------------------------------------------------- */
+/* --- backing files ---------------------------------------------------------------------------- */
 
 static int
 backing_open (int descriptor, void *data)
@@ -229,8 +233,8 @@ refusal_text (int r)
     }
 }
 
-/* It goes on as without passthrough. At the first time the user hears of it; the files after that
- * may be as many as there are. */
+/* Logs a refusal; the file is then used without passthrough. The first one is a warning. Later
+ * ones, which may be many, are logged at level DEBUG. */
 static void
 say_refused (struct bridge *bridge, inode_t *inode, int r)
 {
@@ -271,9 +275,10 @@ log_decision (const struct bridge *bridge, inode_t *inode, const char *what, con
             who ? "no, volume '" : "", who ? who->name : "", who ? "' " : "", what);
 }
 
-/* Nobody has it open. Who appends comes here, see below, and what he spliced from the file would
- * stay in the kernel's page cache, where no write by the kernel itself would change it: so it had
- * better not begin. */
+/* Decides for an inode that isn't open yet. A caller that opens for reading and appending is served
+ * by the daemon, see must_come_here. Pages that it splices from the file would stay in the kernel's
+ * page cache, where writes by the kernel itself wouldn't change them. So such an open doesn't start
+ * passthrough. */
 static struct passed
 decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags)
 {
@@ -301,9 +306,9 @@ decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int fl
     return passed;
 }
 
-/* Does the file system take direct reads and writes of any offset, length and address? tmpfs has
- * them all in memory, and btrfs does those that it can't do through its page cache. Others refuse
- * them. */
+/* Returns whether the file system accepts direct reads and writes of any offset, length and
+ * address. tmpfs keeps all in memory, and btrfs does unaligned ones through its page cache. Other
+ * file systems refuse them. */
 static int
 takes_any_direct (int descriptor, void *data)
 {
@@ -313,10 +318,10 @@ takes_any_direct (int descriptor, void *data)
         && (fs.f_type == TMPFS_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
 }
 
-/* May the kernel go on with direct reads and writes when the caller has taken O_DIRECT away with
- * fcntl(2)? Where any will do, that makes no difference. Where they have to be aligned, what isn't
- * fails then: a program that opens to write alone does that with what is left at the end, as dd
- * does. */
+/* Returns whether the kernel may continue with direct reads and writes after the caller has removed
+ * O_DIRECT with fcntl(2). Where any alignment is accepted, that makes no difference. Elsewhere
+ * unaligned ones fail then: a program that opens only for writing removes the flag for the rest at
+ * the end, as dd does. */
 static bool
 passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags,
                xlator_t *storage)
@@ -330,8 +335,8 @@ passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode,
     return storage->api->passthrough.lend (storage, frame, inode, takes_any_direct, NULL) > 0;
 }
 
-/* The kernel writes as whoever came first, which decides what becomes of setuid and of reserved
- * space. */
+/* Returns the reason why an open must use the daemon, or NULL. The kernel writes with the identity
+ * of the first open, which affects setuid and reserved space. */
 static const char *
 must_come_here (const struct bridge *bridge, const struct passed *passed, call_frame_t *frame,
                 const fd_t *fd, int flags, xlator_t **ret_who)
@@ -356,7 +361,7 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
                : NULL;
 }
 
-/* Whether reads and writes come here all the same. */
+/* Fills in fi, and returns whether reads and writes come to the daemon all the same. */
 static bool
 answer_passed (struct bridge *bridge, const struct passed *passed, call_frame_t *frame, fd_t *fd,
                struct fuse_file_info *fi)
@@ -397,7 +402,7 @@ note_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, int flags)
     return now;
 }
 
-/* passthrough_open has it open, so it is there. */
+/* The entry exists, since passthrough_open holds the file open. */
 static void
 note_way (struct passthrough *all, const fd_t *fd, bool mixed, bool written)
 {
@@ -424,7 +429,7 @@ passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct f
     now = note_open (bridge, frame, fd, fi->flags);
     if (!now.id) {
         if (__atomic_load_n (&all->any, __ATOMIC_RELAXED))
-            fi->keep_cache = 0; /* it may have been written past these pages */
+            fi->keep_cache = 0; /* the file may have been written past the cached pages */
     } else if (answer_passed (bridge, &now, frame, fd, fi)) {
         note_way (all, fd, true, false);
     } else if ((fi->flags & O_ACCMODE) != O_RDONLY) {
@@ -452,7 +457,7 @@ passthrough_release (struct bridge *bridge, const fd_t *fd)
     if (!id)
         return;
     backing_close (bridge, id);
-    /* What was written through a map moved times that the kernel may remember for ever. */
+    /* Writes through a mapping changed times, which the kernel may cache for long. */
     if (bridge->settings.exclusive && (fd->flags & O_ACCMODE) != O_RDONLY)
         fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (fd->inode), -1, 0);
 }
@@ -472,10 +477,10 @@ passthrough_writes (struct bridge *bridge, const inode_t *inode)
     return writes;
 }
 
-/* --- both ways at a time ---------------------------------------------------------------------- */
+/* --- opens of both kinds at a time ------------------------------------------------------------ */
 
-/* What the kernel reads on its own account is for its page cache: sendfile and splice from a
- * descriptor with direct I/O go through that. */
+/* A read without a lock owner fills the kernel's page cache: sendfile and splice use it even for a
+ * descriptor with direct I/O. */
 bool
 passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi)
 {
@@ -509,7 +514,7 @@ forget_stale (struct work_item *work)
     g_free (stale);
 }
 
-/* On another thread, since the kernel waits for pages that are being read. */
+/* Runs on another thread, since the kernel waits for pages that are being read. */
 void
 passthrough_forget_pages (struct bridge *bridge, inode_t *inode)
 {
@@ -519,7 +524,7 @@ passthrough_forget_pages (struct bridge *bridge, inode_t *inode)
     work_put (&stale->work);
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 void
 passthrough_dump (const struct bridge *bridge, GString *out)
@@ -535,7 +540,7 @@ passthrough_dump (const struct bridge *bridge, GString *out)
                             __atomic_load_n (&all->refused, __ATOMIC_RELAXED));
 }
 
-/* Of a file that is open: how. false: nobody has it open. */
+/* Appends how an open file is used. Returns false if the file isn't open. */
 static bool
 explain_open (const struct bridge *bridge, inode_t *inode, GString *out)
 {

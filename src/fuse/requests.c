@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define UNKNOWN_ID ((uid_t) -1) /* of an idmapped mount */
+#define UNKNOWN_ID ((uid_t) -1) /* stands for an id that an idmapped mount can't map */
 
 bool
 request_modifies (enum fop op)
 {
-    /* Whether an open or an ioctl does, its flags or its command say: ops/open.c, ops/ioctl.c. */
+    /* For open and ioctl it depends on flags or command: ops/open.c, ops/ioctl.c. */
     return opset_has (OPS_CHANGE & ~(OPSET_OF (FOP_open) | OPSET_OF (FOP_ioctl)), op);
 }
 
@@ -27,8 +27,8 @@ op_makes (enum fop op)
         || op == FOP_tmpfile;
 }
 
-/* Why a request is refused before it is one, or 0. What is made has an owner; somebody without a
- * number here can't be. */
+/* Returns the error for a request that is refused at once, or 0. A new inode needs an owner, so a
+ * caller without a known id can't create one. */
 static int
 request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about,
                  enum fop op)
@@ -47,7 +47,8 @@ request_is_anonymous (fuse_req_t req)
     return fuse_req_ctx (req)->uid == UNKNOWN_ID;
 }
 
-/* Who is unknown was checked by the kernel, which doesn't say who it is. */
+/* If the kernel doesn't tell the caller's ids, it has checked the caller's rights: the daemon acts
+ * as itself. */
 static void
 act_as_caller (call_stack_t *root, const struct fuse_ctx *ctx)
 {
@@ -133,7 +134,7 @@ request_answer (call_frame_t *frame)
 {
     fuse_req_t req = frame->root->maker.asked;
 
-    /* Waits for an interrupt on another thread that looks at root right now. */
+    /* Waits while another thread handles an interrupt of this request, which uses root. */
     fuse_req_interrupt_func (req, NULL, NULL);
     return req;
 }
@@ -144,7 +145,8 @@ request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call
     fuse_req_t req = request_answer (frame);
     int error = 0;
 
-    /* The kernel takes no others, and a failure without a reason must not look like success. */
+    /* The kernel accepts no other numbers, and a failure without an errno must not look like
+     * success. */
     if (op_ret < 0)
         error = error_is_known (op_errno) ? op_errno : EIO;
     if (op_ret < 0 && !error_is_known (op_errno))
@@ -186,7 +188,7 @@ request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, i
     write_note_mode (bridge, ret_entry->ino, iatt);
 }
 
-/* A name may have come to stand for another file since inode was asked about. */
+/* Uses a new inode if the name stands for another file than the one that inode was asked about. */
 inode_t *
 request_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
 {
@@ -208,7 +210,7 @@ request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char 
     request_fill_entry (bridge_of (req), &entry, linked, iatt);
     inode_lookup (linked);
     if (fuse_reply_entry (req, &entry) < 0)
-        inode_forget (linked, 1); /* the caller was killed meanwhile: the kernel didn't take it */
+        inode_forget (linked, 1); /* the caller was killed, so the kernel didn't take the answer */
     inode_unref (linked);
     stack_done (frame->root);
 }
@@ -252,7 +254,6 @@ request_fd_to_write (struct bridge *bridge, const inode_t *inode)
     return found;
 }
 
-/* Files that were open when the mount went: translators may have something to finish with each. */
 unsigned
 bridge_count_open (struct bridge *bridge)
 {
@@ -277,6 +278,8 @@ bridge_foreach_open (struct bridge *bridge, void (*fn) (fd_t *fd, void *data), v
     pthread_mutex_unlock (&bridge->fds_lock);
 }
 
+/* Drops the fds that are still open when the mount ends. Translators may have to finish work for
+ * each. */
 void
 request_fds_release (struct bridge *bridge)
 {
@@ -291,7 +294,8 @@ static void
 fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool directory)
 {
     struct bridge *bridge = frame->this->private;
-    const bool hidden = request_is_hidden (frame); /* sizes there are 0, whatever is in a file */
+    const bool hidden = request_is_hidden (frame); /* its files have size 0, whatever they
+                                                    * contain */
 
     fi->fh = (uintptr_t) fd;
     if (directory) {
@@ -326,7 +330,8 @@ request_open (call_frame_t *frame, fd_t *fd, bool directory)
     stack_done (frame->root);
 }
 
-/* A file that existed already may be known by another inode than the one it was opened with. */
+/* Replaces the fd's inode: a file that existed already may be in the table as another inode than
+ * the one that create was called with. */
 static void
 fd_adopt (fd_t *fd, inode_t *linked)
 {
@@ -361,8 +366,8 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     stack_done (frame->root);
 }
 
-/* From here on it can be interrupted: what the kernel lends is known, of a request with two inodes
- * or files at the second time. */
+/* Record the inodes and fds that the kernel lends, and make the request interruptible. A request
+ * with two of them becomes interruptible at the first and is complete at the second. */
 static void
 lend_inode (call_stack_t *root, inode_t *inode)
 {
@@ -377,8 +382,8 @@ lend_fd (call_stack_t *root, fd_t *fd)
     fuse_req_interrupt_func (root->maker.asked, interrupt_request, root);
 }
 
-/* The number may be of the graph that the request isn't for: of a link, or a rename, from one to
- * the other. */
+/* Returns EXDEV if the number belongs to the other graph than the request, as in a link or rename
+ * between the two graphs. */
 static int
 unknown_error (const call_frame_t *frame, fuse_ino_t ino)
 {
@@ -399,7 +404,7 @@ request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino)
     return true;
 }
 
-/* 0, or the errno for what can't be a name. */
+/* Returns 0, or the errno for an invalid name. */
 static int
 name_error (const char *name)
 {
@@ -415,7 +420,7 @@ request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const
     int error = inode ? name_error (name) : unknown_error (frame, parent);
 
     if (!error && name_is_hidden (frame->this->private, parent, name))
-        error = EPERM; /* nothing can be made, removed or renamed there */
+        error = EPERM; /* the hidden directory can't be created, removed or renamed */
     if (error) {
         request_err (frame, -1, error);
         return false;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Mounts on which the kernel checks nothing: with no_default_permissions storage decides what
- * callers may do, with --acl=translator system/posix-acl does.
+ * Mounts on which the kernel checks no rights: with no_default_permissions storage decides about a
+ * caller's rights, with --acl=translator system/posix-acl does.
  *
- * The kernel then goes through directories that it remembers without asking, so where several users
- * come it must remember no names. And what is above the deciding translator must not answer by
- * itself: it would answer callers that may not ask.
+ * The kernel passes through directories in its cache without a request. If several users use the
+ * mount, it must therefore cache no names. Translators above the deciding one must not answer by
+ * themselves: they would answer callers without a right to the answer.
  */
 #include "fuse/internal.h"
 
 #include <string.h>
 
-/* The first of the graph's, from the top. */
+/* Returns the deciding translator: the first of its type from the top. */
 static const xlator_t *
 find_decider (const struct graph *graph, const xlator_t **ret_above)
 {
@@ -29,7 +29,7 @@ find_decider (const struct graph *graph, const xlator_t **ret_above)
     return NULL;
 }
 
-/* Nothing is said of it by the user, or that it is none. */
+/* Sets a timeout to 0, unless the user has set another value. */
 static int
 forget_at_once (struct bridge *bridge, const char *key, double *timeout, char **ret_error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The session with the kernel: what is asked of it, and the mount. */
+/* The session with the kernel: negotiation, and the mount. */
 #include "fuse/internal.h"
 
 #include "core/edge/sync.h"
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A translator that won't answer any more ends the mount. One that lost what it had answered has
- * the kernel ask again. */
+/* Handles events from below. If storage is gone, ends the mount. An invalidation makes the kernel
+ * drop cached state. */
 static void
 bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -39,7 +39,7 @@ static const struct xlator_api bridge_api = {
     .dumpops = { .priv = bridge_dump, .path = bridge_path, .explain = bridge_explain },
 };
 
-/* --- what is negotiated --- */
+/* --- negotiation --- */
 
 static void
 want (struct fuse_conn_info *conn, unsigned cap, bool on)
@@ -50,8 +50,8 @@ want (struct fuse_conn_info *conn, unsigned cap, bool on)
         conn->want &= ~cap;
 }
 
-/* The kernel kills setuid, setgid and file capabilities only with our help: storage writes as the
- * caller, and so does it. */
+/* Has the kernel leave the removal of setuid, setgid and file capabilities to storage, which writes
+ * as the caller and so removes them. */
 static void
 want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
 {
@@ -64,7 +64,8 @@ want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
     bridge->terms.init.wanted |= FUSE_HANDLE_KILLPRIV_V2;
 }
 
-/* Only storage would see a flush, which it needs to end the locks of the process that closes. */
+/* Returns whether only storage would see a flush. Storage needs flushes to end the locks of a
+ * closing process. */
 static bool
 flush_is_storage_only (const struct bridge *bridge)
 {
@@ -75,11 +76,11 @@ flush_is_storage_only (const struct bridge *bridge)
     return !to->children;
 }
 
-#define FLAG_ALLOW_IDMAP (1ULL << 40) /* of kernel 6.12 */
+#define FLAG_ALLOW_IDMAP (1ULL << 40) /* since kernel 6.12 */
 
-/* From then on requests say who asks only when something is made, wherever it is mounted: all else
- * is done as ourselves, and setuid and file capabilities are left to the kernel, as root's writes
- * would leave them. */
+/* With idmapped mounts, requests carry the caller's ids only if they create an inode, on every
+ * mount. All other requests run as the daemon. The kernel removes setuid and file capabilities
+ * itself, since writes of root would leave them. */
 static void
 want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
 {
@@ -94,7 +95,8 @@ want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 }
 
-#define FLAG_DIRECT_IO_ALLOW_MMAP (1ULL << 36) /* of kernel 6.6: mmap works with direct I/O too */
+#define FLAG_DIRECT_IO_ALLOW_MMAP (1ULL << 36) /* since kernel 6.6: mmap works with direct I/O
+                                                * too */
 
 static void
 session_init (void *userdata, struct fuse_conn_info *conn)
@@ -103,8 +105,8 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     const struct bridge_settings *settings = &bridge->settings;
     enum choice keep = choice_of (settings->keep_cache);
 
-    /* Replies go out of memory, requests come into the buffers that writes are wound with: a pipe
-     * in between is of no use. */
+    /* No splice: answers come from memory, and requests go to the buffers that are wound, so a pipe
+     * in between has no use. */
     want (conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
     want (conn,
           FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ATOMIC_O_TRUNC
@@ -113,9 +115,9 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, settings->lock_forwarding);
     want (conn, FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR, true);
     want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
-    /* The umask travels with a request, so that a default ACL can stand in for it. */
+    /* Requests carry the umask, so that a default ACL can replace it. */
     want (conn, FUSE_CAP_DONT_MASK, true);
-    /* With it the kernel checks rights, whatever was asked for. */
+    /* With this flag the kernel always checks rights. */
     want (conn, FUSE_CAP_POSIX_ACL,
           bridge->terms.checked && acl_of (settings->acl) == DECIDES_KERNEL);
     want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
@@ -143,9 +145,9 @@ session_init (void *userdata, struct fuse_conn_info *conn)
                       || (keep == CHOICE_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
 }
 
-/* --- making one --- */
+/* --- creation --- */
 
-/* In a list of mount options a comma or a backslash has another meaning. */
+/* Escapes commas and backslashes, which have a meaning in a list of mount options. */
 static char *
 escape (const char *text)
 {
@@ -191,7 +193,7 @@ has_option (const char *options, const char *name)
     return false;
 }
 
-/* All users may come there, and not only the user that mounts it, or root. */
+/* Returns whether all users may use the mount, and not only the mounting user, or root. */
 static bool
 is_for_all (const char *options)
 {
@@ -200,7 +202,7 @@ is_for_all (const char *options)
             && !has_option (options, "no_allow_other"));
 }
 
-/* What -o gave, and what it didn't. */
+/* Returns the options of -o, completed. */
 static char *
 session_options (struct bridge *bridge, const char *given)
 {
@@ -208,8 +210,8 @@ session_options (struct bridge *bridge, const char *given)
     GString *out = g_string_new (given);
 
     if (!has_option (given, "fsname")) {
-        /* Not the path alone: df (1) takes a source that is a file for that file, and shows the
-         * mount instead of its file system. */
+        /* Not the path alone: df (1) takes a source that names a file for that file, and shows the
+         * file's mount instead. */
         g_autofree char *source = escape (strcmp (path, "-") == 0 ? "stdin" : path);
         g_string_append_printf (out, ",fsname=windlass:%s", source);
     }
@@ -219,8 +221,7 @@ session_options (struct bridge *bridge, const char *given)
         g_string_append (out, ",allow_other");
     if (bridge->settings.read_only && !has_option (given, "ro"))
         g_string_append (out, ",ro");
-    /* The library's default, which is the kernel's too: the caller's rights are checked before we
-     * are asked. */
+    /* As in libfuse by default: the kernel checks the caller's rights before it sends a request. */
     if (bridge->terms.checked && !has_option (given, "default_permissions"))
         g_string_append (out, ",default_permissions");
     if (out->str[0] == ',')
@@ -228,7 +229,7 @@ session_options (struct bridge *bridge, const char *given)
     return g_string_free (out, FALSE);
 }
 
-/* Without the words that are ours. */
+/* Removes the words that only the bridge knows. */
 static char *
 without_ours (const char *options)
 {
@@ -241,9 +242,10 @@ without_ours (const char *options)
     return g_string_free (out, FALSE);
 }
 
-static __thread struct bridge *speaking; /* whose call into the library this is */
+static __thread struct bridge *speaking; /* the bridge whose call into libfuse runs on this
+                                          * thread */
 
-/* What the library has to say. */
+/* Logs a message of libfuse. */
 static void
 session_log (enum fuse_log_level level, const char *format, va_list args)
 {
@@ -296,7 +298,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->mountpoint = g_strdup (mountpoint);
     bridge->child.xlator = graph->top;
     bridge->parent.xlator = &bridge->xlator;
-    graph->top->parents = &bridge->parent; /* so that events get here; until bridge_free */
+    graph->top->parents = &bridge->parent; /* lets events reach the bridge; reset in bridge_free */
     bridge->xlator = xlator_init ("fuse", &bridge_api, graph, bridge);
     bridge->xlator.children = &bridge->child;
     bridge->xlator.ready = true;
@@ -355,7 +357,7 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     return bridge;
 }
 
-/* --- the other graph --- */
+/* --- the hidden graph --- */
 
 xlator_t *
 bridge_xlator (struct bridge *bridge)
@@ -379,10 +381,9 @@ bridge_hide (struct bridge *bridge, struct graph *graph)
     bridge->realms[1] = &bridge->hidden;
 }
 
-/* --- mounting --- */
+/* --- mount --- */
 
-/* The kernel takes less read-ahead than it is told at the start of the session; the rest root may
- * say here. */
+/* At INIT the kernel limits the read-ahead. Root may set a larger one here. */
 void
 session_read_ahead (struct bridge *bridge)
 {
@@ -392,8 +393,8 @@ session_read_ahead (struct bridge *bridge)
 
     if (bridge->settings.read_ahead == 0 || geteuid () != 0)
         return;
-    /* This one doesn't ask us. Should it be unmounted already, what is there now is another's, and
-     * no root of a mount. */
+    /* This statx sends no request to the bridge. If the mount is gone already, the path may lead to
+     * another file system; the checks detect that it is not the root of a mount. */
     if (statx (AT_FDCWD, bridge->mountpoint, AT_STATX_DONT_SYNC, 0, &stx) < 0
         || !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || stx.stx_dev_major != 0)
         return;
@@ -409,7 +410,7 @@ session_read_ahead (struct bridge *bridge)
     close (fd);
 }
 
-/* The graph must know its root before the kernel asks for anything in it. */
+/* Looks up the root: the table must have it before the kernel asks about it. */
 static int
 root_look_up (struct bridge *bridge, char **ret_error)
 {
@@ -433,7 +434,8 @@ root_look_up (struct bridge *bridge, char **ret_error)
     return r < 0 ? r : 0;
 }
 
-/* A file of the user's that has the name of our directory can't be reached: he shall know. */
+/* Warns if the user's directory has a file with the name of the hidden directory, which makes the
+ * file unreachable. */
 static void
 hidden_look_up (struct bridge *bridge)
 {
@@ -456,7 +458,7 @@ hidden_look_up (struct bridge *bridge)
     client_free (client);
 }
 
-/* fusermount3 itself says that it refused, but not whose the remedy is. */
+/* Completes fusermount3's message, which doesn't tell how to allow the mount. */
 static const char *
 mount_remedy (const struct bridge *bridge)
 {

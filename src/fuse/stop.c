@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How a mount ends: what the kernel still has is written back while we still answer, then it is
- * unmounted, then what is pending may finish. Each step has its time; whoever is stuck is named.
+ * The end of a mount. First the kernel writes cached data back while the readers still answer, then
+ * the mount is unmounted, then pending requests may finish. Each step has a time limit; requests
+ * that exceed it are logged.
  */
 #include "fuse/internal.h"
 
@@ -16,13 +17,13 @@
 
 extern char **environ;
 
-/* Anything that asks the kernel about the mount may have to wait for our own threads: so another
- * thread asks, which can be left alone. */
+/* Unmounting may wait for the bridge's own threads. Another thread therefore does it, and can be
+ * abandoned. */
 struct unmounter {
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t changed;
     bool done, left; /* lock */
-    int r;           /* lock: 0 when it is gone, or a negative errno */
+    int r;           /* lock; 0 if the mount is gone, or a negative errno */
     char *mountpoint;
 };
 
@@ -62,8 +63,8 @@ unmount (const char *mountpoint, bool lazy)
     return errno == EPERM && geteuid () != 0 ? fusermount (mountpoint, lazy) : -errno;
 }
 
-/* Files are still open: at least what was written to them is brought down, when nobody can open one
- * any more. */
+/* Unmounts while files are open. Writes their cached data back, after no program can open another
+ * file. */
 static int
 unmount_busy (const char *mountpoint)
 {
@@ -146,8 +147,9 @@ bridge_unmount (struct bridge *bridge)
     return r < 0 ? unmount (bridge->mountpoint, true) : 0;
 }
 
-/* The daemon leaves no mount behind, whatever was in the way. Threads that ended leave room for
- * fusermount3 (RLIMIT_NPROC); where they leave none, it can take the place of this process. */
+/* Unmounts again, so that the daemon leaves no mount behind. The readers have ended, which may make
+ * room for the process of fusermount3 (RLIMIT_NPROC). If there is still no room, fusermount3 can
+ * replace this process. */
 static void
 bridge_unmount_again (struct bridge *bridge)
 {
@@ -169,14 +171,14 @@ report_one (const call_stack_t *root, void *data)
     log_text (text);
 }
 
-/* Nothing refers to the graph any more. */
+/* Returns whether no request or stub refers to the graph any more. */
 static bool
 all_is_answered (void)
 {
     return stack_count () == 0 && stack_count_kept () == 0;
 }
 
-/* Requests that translators set aside. */
+/* Waits for requests that translators have set aside. */
 static void
 wait_for_answers (struct bridge *bridge)
 {
@@ -193,7 +195,7 @@ forget_one (inode_t *inode, void *data)
     inode_forget (inode, UINT64_MAX);
 }
 
-/* What the kernel had, and won't give back any more. */
+/* Drops the references that the kernel held and will not return. */
 static void
 forget_all (struct bridge *bridge)
 {
@@ -221,7 +223,7 @@ bridge_stop (struct bridge *bridge)
         bridge->stuck = true;
     else
         forget_all (bridge);
-    trim_end (bridge); /* before its graph goes */
+    trim_end (bridge); /* before the graph is freed */
     bridge->mounted = false;
 }
 
@@ -245,9 +247,9 @@ bridge_is_stuck (const struct bridge *bridge)
     return bridge->stuck;
 }
 
-/* The library would unmount once more, by name: somebody else's mount, perhaps. It leaves that when
- * the device reports an error, as a pipe without a reader does. The device itself is closed, and
- * with it what is left of the mount. */
+/* Ends libfuse's session without a second unmount by name, which could hit another mount. libfuse
+ * skips it if the device reports an error, as a pipe without a reader does. The device is closed,
+ * and with it the rest of the mount. */
 static void
 session_end (struct fuse_session *session)
 {
@@ -262,7 +264,7 @@ session_end (struct fuse_session *session)
     fuse_session_destroy (session);
 }
 
-/* Closes the device too. What is stuck keeps all of it until the process ends. */
+/* Closes the device too. A stuck bridge keeps everything until the process ends. */
 void
 bridge_free (struct bridge *bridge)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory back to the system. The C library keeps what is freed, and the table the numbers of its
- * inodes, which after a walk through a large tree is all that they took. So when the kernel has
- * forgotten many, what is free is given back a while later.
+ * Returns memory to the system. The C library keeps freed memory, and the table keeps the numbers
+ * of inodes; after a walk through a large tree that is all that its inodes took. When the kernel
+ * has forgotten many inodes, this frees the unused memory a while later.
  */
 #include "fuse/internal.h"
 
@@ -13,7 +13,7 @@
 #define MANY 1000
 #define LATER (2LL * 1000000000)
 
-/* the lock of a table comes after it */
+/* taken before the lock of a table */
 static pthread_mutex_t trim_lock = PTHREAD_MUTEX_INITIALIZER;
 static GSList *trim_bridges; /* trim_lock */
 static bool trim_is_due;     /* atomic */
@@ -37,7 +37,7 @@ trim_end (struct bridge *bridge)
 static void
 trim (void *unused)
 {
-    /* who forgets more from now on has to ask again */
+    /* first, so that inodes forgotten from now on start another trim */
     __atomic_store_n (&trim_is_due, false, __ATOMIC_SEQ_CST);
     pthread_mutex_lock (&trim_lock);
     for (GSList *at = trim_bridges; at; at = at->next)

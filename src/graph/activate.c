@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A loaded graph comes to life, children first, and ends, parents first. */
+/* Starts a loaded graph, children first, and stops it, parents first. */
 #include "graph/internal.h"
 
 #include "core/base/audit.h"
@@ -46,7 +46,7 @@ graph_release (fd_t *fd, void *data)
     }
 }
 
-/* xlators go from the top down: when one's turn comes all its parents had theirs. */
+/* xlators is ordered from the top down: the parents are done before their children. */
 static unsigned
 wants_of_parents (const xlator_t *xl)
 {
@@ -86,7 +86,7 @@ xlator_start (xlator_t *xl)
 {
     int r = 0;
 
-    xl->ready = true; /* fini is called also after an init that failed */
+    xl->ready = true; /* fini is called even after a failed init */
     if (xl->api->init)
         r = xl->api->init (xl);
     if (r == 0)
@@ -97,8 +97,7 @@ xlator_start (xlator_t *xl)
     return r < 0 ? r : -EINVAL;
 }
 
-/* Inodes go before the translators do: those that kept something with one are still there to free
- * it. */
+/* Frees the inodes before the translators end, since translators have to free their contexts. */
 static void
 graph_stop (struct graph *graph)
 {
@@ -127,7 +126,7 @@ graph_announce (struct graph *graph)
 int
 graph_activate (struct graph *graph)
 {
-    static unsigned graphs; /* since the process began; they are numbered in log lines */
+    static unsigned graphs; /* graphs since the process began; log lines contain the number */
     int r = 0;
 
     g_assert (graph->top && graph->itable && !graph->active);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of this folder share. */
+/* Declarations that the files of this folder share. */
 #ifndef WINDLASS_GRAPH_INTERNAL_H
 #define WINDLASS_GRAPH_INTERNAL_H
 
@@ -15,8 +15,8 @@ struct place {
 #define WHOLE_FILE ((struct place){ 0, 0 })
 #define COMMAND_LINE ((struct place){ LINE_OF_COMMAND, 0 })
 
-/* Adds "volume 'x': text", or just the text when volume is NULL. After PROBLEMS_MAX no more are
- * kept. */
+/* Adds "volume 'x': text", or only the text if volume is NULL. Drops problems after
+ * PROBLEMS_MAX. */
 #define PROBLEMS_MAX 100
 void problem_error (struct volfile *volfile, struct place place, const char *volume,
                     const char *format, ...) G_GNUC_PRINTF (4, 5);
@@ -29,7 +29,7 @@ void problem_free (struct problem *problem);
 /* lexer.c */
 
 enum keyword {
-    KEYWORD_NONE, /* a word that isn't one, or is quoted */
+    KEYWORD_NONE, /* not a keyword, or quoted */
     KEYWORD_VOLUME,
     KEYWORD_TYPE,
     KEYWORD_OPTION,
@@ -50,55 +50,56 @@ struct lexer {
     int line;
 };
 
-extern const char *const keyword_names[]; /* by enum keyword, from KEYWORD_VOLUME on */
+extern const char *const keyword_names[]; /* indexed by enum keyword, from KEYWORD_VOLUME on */
 
 void lexer_init (struct lexer *lexer, struct volfile *volfile, size_t size);
 void lexer_next (struct lexer *lexer, struct token *ret_token);
 void token_clear (struct token *token);
 
-/* Must a word be quoted to be read back as it is? */
+/* Returns whether a word must be quoted in a volfile. */
 bool word_needs_quotes (const char *word);
 
 /* volfile.c */
 
-/* "category/name" and nothing that could leave the folder of modules. */
+/* Returns whether type is "category/name", without characters that could leave the folder of
+ * modules. */
 bool type_is_valid (const char *type);
 
 /* module.c */
 
-/* The type that `type` is another name of in GlusterFS, or type itself. */
+/* Returns the type for which `type` is another name in GlusterFS, or type itself. */
 const char *type_canonical (const char *type);
 
 /* options.c */
 
-/* A translator that is being made, and where it comes from. */
+/* A translator under construction, and its volume. */
 struct loading {
     xlator_t *xlator;
     const struct volfile_volume *volume;
 };
 
-/* Finds the row of each option in the volfile, and notes its text. */
+/* Finds the row of each option in the volfile, and stores its text in the setting. */
 void options_from_volfile (struct volfile *volfile, const struct loading *loading);
 
-/* The same for those of the command line. loadings: struct loading, of the whole graph. */
+/* The same for options of the command line. loadings: struct loading, of the whole graph. */
 void
 options_from_command (struct volfile *volfile, GPtrArray *loadings, const char *const *options);
 
-/* Checks and stores them all, with the defaults. */
+/* Checks and stores all options, with the defaults. */
 void options_apply (struct volfile *volfile, const struct loading *loading);
 
-/* May it change while the translator runs? */
+/* Returns whether the option may change while the translator runs. */
 bool setting_is_online (const xlator_t *xl, const struct option_setting *setting);
 
 /* needs.c */
 
-/* How many children, no parent, once, and, if the links between volumes are sound, what must be
- * above and below. */
+/* Checks the number of children, top_only, once, and, if the links between volumes are sound, the
+ * types required above and below. */
 void needs_check (struct volfile *volfile, const struct loading *loading, bool sound);
 
 /* activate.c */
 
-/* Gives out slots and makes the table of inodes. */
+/* Assigns slots and creates the table of inodes. */
 void graph_wire (struct graph *graph, size_t inode_limit);
 
 #endif

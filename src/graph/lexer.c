@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The words of a volfile. Between them: space, tab, CR, LF, and comments from a '#' at the start of
- * a word to the end of the line. A bare word is any characters but those, '"' and '\'; a quoted one
- * has \x for any x, and stays on its line. GlusterFS runs `commands` before it reads; we never do,
- * and say so.
+ * The words of a volfile. Separators are space, tab, CR, LF, and comments from a '#' at the start
+ * of a word to the end of the line. A bare word contains any characters except these, '"' and '\';
+ * a quoted word has \x for any x, and ends on its line. GlusterFS runs `commands` before it reads a
+ * volfile; Windlass never does, and reports an error.
  */
 #include "graph/internal.h"
 
@@ -22,7 +22,7 @@ lexer_init (struct lexer *lexer, struct volfile *volfile, size_t size)
 
     *lexer = (struct lexer){ .volfile = volfile, .at = text, .end = text + size, .line = 1 };
     if (size >= 3 && memcmp (text, "\xef\xbb\xbf", 3) == 0)
-        lexer->at += 3; /* a byte order mark, of an editor */
+        lexer->at += 3; /* a byte order mark, from an editor */
     lexer->line_start = lexer->at;
 }
 
@@ -52,8 +52,8 @@ lexer_skip_line (struct lexer *lexer)
         lexer->at++;
 }
 
-/* How many bytes a space takes that looks like one but isn't allowed, such as U+00A0; 0: there is
- * none. */
+/* Returns the length of a character that looks like a space but isn't allowed, such as U+00A0; 0 if
+ * there is none. */
 static size_t
 odd_space (const char *at, const char *end)
 {
@@ -64,7 +64,7 @@ odd_space (const char *at, const char *end)
     return g_utf8_next_char (at) - at;
 }
 
-/* It is skipped as an ordinary one would be: what follows is read as it was meant, and is no second
+/* Reports such characters and skips them like a space, so that the next word isn't a second
  * error. */
 static void
 lexer_odd_spaces (struct lexer *lexer)
@@ -79,7 +79,7 @@ lexer_odd_spaces (struct lexer *lexer)
         lexer->at += size;
 }
 
-/* Also at the end. */
+/* Returns whether the lexer is at a space, or at the end of the text. */
 static bool
 lexer_at_space (const struct lexer *lexer)
 {
@@ -104,7 +104,7 @@ lexer_skip_space (struct lexer *lexer)
     }
 }
 
-/* Skips `command` with what it encloses, or the rest of the line when it has no end. */
+/* Skips `command` with its quotes, or the rest of the line if the second quote is missing. */
 static void
 lexer_backtick (struct lexer *lexer, struct token *token)
 {
@@ -159,7 +159,7 @@ lexer_bare (struct lexer *lexer, struct token *token, GString *word)
     }
 }
 
-/* Two words without a space between: quotes don't join to what is beside them. */
+/* Reports two words without a space between them: a quote doesn't join adjacent words. */
 static void
 lexer_glued (struct lexer *lexer, struct token *token)
 {
@@ -179,7 +179,7 @@ static enum keyword
 lexer_keyword (const char *word)
 {
     if (strcmp (word, "subvolumeS") == 0)
-        return KEYWORD_SUBVOLUMES; /* GlusterFS reads it so */
+        return KEYWORD_SUBVOLUMES; /* accepted by GlusterFS */
     for (enum keyword k = KEYWORD_VOLUME; k <= KEYWORD_END_VOLUME; k++)
         if (strcmp (word, keyword_names[k]) == 0)
             return k;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From volumes to translators: which volume is the top, what it reaches, the module of each, its
- * options, its needs. Nothing of a translator's own code runs yet. Volumes that the top doesn't
- * reach take no part, except that in a file with errors all are looked at: what is reachable isn't
- * known then.
+ * From volumes to translators: finds the top and the volumes that it reaches, loads the modules,
+ * and checks options and needs. No code of a translator runs yet. Volumes that the top doesn't
+ * reach are ignored. In a file with errors all are checked, since it is unknown then which ones are
+ * reachable.
  */
 #include "graph/internal.h"
 
@@ -13,9 +13,8 @@ struct loader {
     struct graph *graph;
     struct volfile *volfile;
     const struct graph_settings *settings;
-    GHashTable *by_name;  /* name -> place of the volume in volfile->volumes, the first of each
-                             name */
-    bool *reached;        /* by place */
+    GHashTable *by_name;  /* name -> index in volfile->volumes, the first volume of each name */
+    bool *reached;        /* by index in volfile->volumes */
     GPtrArray *loadings;  /* struct loading, from the top down */
     GHashTable *xlators;  /* name -> xlator_t */
 };
@@ -39,7 +38,7 @@ loader_index (struct loader *loader)
     }
 }
 
-/* The place of a name that is defined before the volume at `before`. */
+/* Finds the index of a name that is defined before the volume `before`. */
 static bool
 loader_find (const struct loader *loader, const char *name, guint before, guint *ret_i)
 {
@@ -66,7 +65,7 @@ loader_unknown_top (struct loader *loader, const char *name)
                    suggestion);
 }
 
-/* The volume that --volume-name names, else the last one. */
+/* Returns the volume that --volume-name names, or else the last one. */
 static guint
 loader_top (struct loader *loader)
 {
@@ -79,7 +78,8 @@ loader_top (struct loader *loader)
     return top;
 }
 
-/* Children are before their parents, so one pass upwards through the file is enough. */
+/* Children precede their parents, so one pass from the top to the beginning of the file is
+ * enough. */
 static void
 loader_reach (struct loader *loader, guint top)
 {
@@ -97,7 +97,7 @@ loader_reach (struct loader *loader, guint top)
     }
 }
 
-/* Is the volume at i a child of any that is defined? */
+/* Marks the volumes that are children of a defined volume. */
 static void
 loader_mark_children (const struct loader *loader, bool *has_parent)
 {
@@ -114,7 +114,8 @@ loader_mark_children (const struct loader *loader, bool *has_parent)
     }
 }
 
-/* With several tops the last counts; the others are named, and left out. */
+/* Warns about further volumes without a parent: the last one is the top, the others are left
+ * out. */
 static void
 loader_warn_of_others (struct loader *loader, guint top)
 {
@@ -163,8 +164,9 @@ list_append (xlator_list_t **list, xlator_t *xl)
     (*list)->xlator = xl;
 }
 
-/* From the end, which is the beginning of the file, so that parents come in its order. A child that
- * is defined later was reported; it isn't linked, or there would be a cycle. */
+/* Goes from the end, which is the beginning of the file, so that parents are in the order of the
+ * file. A child that is defined later was reported; it isn't linked, since that could make a
+ * cycle. */
 static void
 loader_link (struct loader *loader)
 {
@@ -299,7 +301,7 @@ graph_touches (const struct graph *graph)
     return touches;
 }
 
-/* --- the end -------------------------------------------------------------------------------- */
+/* --- freeing -------------------------------------------------------------------------------- */
 
 static void
 list_free (xlator_list_t *list)

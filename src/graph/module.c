@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Modules of translators: where they are, and what they must be. Folders are searched in this
- * order: those of the command line, of WINDLASS_XLATOR_PATH, the installed one. In each the module
- * of the type c/n is c/n.so. The first that is there counts, good or bad: a module that hides
- * another by mistake is noticed.
+ * Modules of translators: search and checks. Folders are searched in this order: those of the
+ * command line, of WINDLASS_XLATOR_PATH, the installed one. In each, the module of the type c/n is
+ * c/n.so. The first one found counts, valid or not, so that a module that hides another by mistake
+ * is noticed.
  */
 #include "graph/internal.h"
 
@@ -19,9 +19,9 @@
 
 /* --- types ---------------------------------------------------------------------------------- */
 
-/* GlusterFS installs these as links to another module. */
+/* Names that GlusterFS installs as links to another module. */
 static const char *const aliases[][2] = {
-    { "meta", "meta/meta" }, /* the one without a category */
+    { "meta", "meta/meta" }, /* the only one without a category */
     { "cluster/replicate", "cluster/afr" }, { "cluster/distribute", "cluster/dht" },
     { "cluster/disperse", "cluster/ec" }, { "features/access-control", "system/posix-acl" },
     { "features/posix-locks", "features/locks" },
@@ -67,7 +67,7 @@ module_check_dirs (const char *const *dirs, char **ret_error)
     return 0;
 }
 
-/* The path of a type's module in that folder, or NULL. */
+/* Returns the path of a type's module in a folder, or NULL. */
 static char *
 module_path_in (const char *dir, const char *type)
 {
@@ -76,7 +76,7 @@ module_path_in (const char *dir, const char *type)
     return g_file_test (path, G_FILE_TEST_IS_REGULAR) ? g_steal_pointer (&path) : NULL;
 }
 
-/* The path of a type's module, which is known to be valid, or NULL. */
+/* Returns the path of the module of a valid type, or NULL. */
 static char *
 module_path (const GPtrArray *dirs, const char *type)
 {
@@ -89,7 +89,7 @@ module_path (const GPtrArray *dirs, const char *type)
     return NULL;
 }
 
-/* --- which there are ------------------------------------------------------------------------ */
+/* --- list of types -------------------------------------------------------------------------- */
 
 static void
 types_of_entry (GHashTable *types, const char *dir, const char *category, const char *entry)
@@ -146,9 +146,9 @@ module_types (const char *const *dirs)
     return sorted;
 }
 
-/* --- what one must be ----------------------------------------------------------------------- */
+/* --- checks of a module --------------------------------------------------------------------- */
 
-/* Is the field of a row as large as what its type stores? */
+/* Returns whether a row's field has the size of its type's values. */
 static bool
 field_fits (const struct xlator_option *row)
 {
@@ -165,7 +165,7 @@ field_fits (const struct xlator_option *row)
            || (row->type == OPTION_INT && row->size == sizeof (int));
 }
 
-/* Is a row one that the core can act on? NULL, or what is wrong with it. */
+/* Returns NULL, or the problem with a row. */
 static char *
 row_wrong (const struct xlator_api *api, const struct xlator_option *row)
 {
@@ -182,14 +182,14 @@ row_wrong (const struct xlator_api *api, const struct xlator_option *row)
     return NULL;
 }
 
-/* Does type name the module whose own type is theirs? */
+/* Returns whether type names a module whose own type is theirs. */
 static bool
 type_fits (const char *type, const char *theirs)
 {
     return strcmp (type, theirs) == 0 || strcmp (type_canonical (type), theirs) == 0;
 }
 
-/* NULL, or what is wrong with a module's object. */
+/* Returns NULL, or the problem with a module's object. */
 static char *
 api_wrong (const struct xlator_api *api, const char *type)
 {
@@ -209,8 +209,9 @@ api_wrong (const struct xlator_api *api, const char *type)
     return wrong;
 }
 
-/* Is a part of the file missing? The system's loader would map it all the same, and the first touch
- * end the process. What is no ELF file at all is left to the loader to say. */
+/* Returns whether a part of the file is missing. The dynamic loader would map the file all the
+ * same, and the first access would kill the process. A file that isn't ELF is left to the loader to
+ * report. */
 static bool
 module_is_cut (const char *path)
 {
@@ -234,7 +235,7 @@ module_is_cut (const char *path)
     return false;
 }
 
-/* The object of the module at path. NULL, and *ret_error says why. */
+/* Loads the module at path. NULL on failure, with the reason in *ret_error. */
 static const struct xlator_api *
 module_open (const char *path, const char *type, char **ret_error)
 {
@@ -262,8 +263,8 @@ module_open (const char *path, const char *type, char **ret_error)
         g_module_close (module);
         return NULL;
     }
-    g_module_make_resident (module); /* its functions may be on some thread's stack until the very
-                                        end */
+    g_module_make_resident (module); /* its functions may be on a thread's stack until the process
+                                      * ends */
     if (xlator_module_loaded)
         xlator_module_loaded ();
     return symbol;
@@ -271,8 +272,7 @@ module_open (const char *path, const char *type, char **ret_error)
 
 /* --- loading -------------------------------------------------------------------------------- */
 
-/* What a type that isn't there was meant to be: the same name in another category, or a near
- * miss. */
+/* Returns a suggestion for an unknown type: the same name in another category, or a similar one. */
 static const char *
 module_suggestion (const GPtrArray *types, const char *type)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a translator declares that it needs around it, checked before anything starts. */
+/* Checks a translator's declared needs about its neighbours, before anything starts. */
 #include "graph/internal.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ children_text (const struct xlator_api *api)
                       : g_strdup_printf ("%d to %d", min, max);
 }
 
-/* At the first subvolume, or at the volume where there is none. */
+/* Reports at the first subvolume, or at the volume if there is none. */
 static void
 children_check (struct volfile *volfile, const struct loading *loading)
 {
@@ -55,8 +55,8 @@ top_only_check (struct volfile *volfile, const xlator_t *xl)
                        xl->api->type, xl->parents->xlator->name, xl->parents->xlator->line);
 }
 
-/* graph->xlators goes from the top down, the file the other way: the first of the file comes
- * last. */
+/* graph->xlators is ordered from the top down, the file from the bottom up: the file's first volume
+ * is the last here. */
 static void
 once_check (struct volfile *volfile, const xlator_t *xl)
 {
@@ -82,8 +82,8 @@ type_among (const char *const *types, const xlator_t *xl)
     return xl->api && g_strv_contains (types, xl->api->type);
 }
 
-/* The first of types that is above xl, or below it; NULL: none is. Each translator is seen once,
- * however many ways lead to it. */
+/* Returns the first translator above or below xl that has one of the types, or NULL. Visits each
+ * translator once, however many paths lead to it. */
 static const xlator_t *
 needs_search (const xlator_t *xl, bool below, const char *const *types)
 {

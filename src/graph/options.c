@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The options of a translator: found in the volfile and on the command line (which wins), completed
- * with the defaults, checked, and stored in this->private. Every row has a struct option_setting,
- * in the order of the translator's table and then of common_options.
+ * The options of a translator: found in the volfile and on the command line (which takes
+ * precedence), completed with the defaults, checked, and stored in this->private. Every row has a
+ * struct option_setting, in the order of the translator's table and then of common_options.
  */
 #include "graph/internal.h"
 
@@ -32,7 +32,7 @@ const struct xlator_option common_options[] = {
     { .key = { NULL } },
 };
 
-/* Where they are in common_options. */
+/* Indices in common_options. */
 enum { COMMON_LOG_LEVEL, COMMON_PASS_THROUGH };
 
 void
@@ -42,8 +42,7 @@ setting_free (struct option_setting *setting)
     g_free (setting);
 }
 
-/* What does nothing can do so at any time. A row that says it is online needs somebody to take it
- * over. */
+/* An inert option may always change. An online option also needs a translator with reconfigure. */
 bool
 setting_is_online (const xlator_t *xl, const struct option_setting *setting)
 {
@@ -92,7 +91,7 @@ keys_add (GPtrArray *keys, const struct xlator_option *rows)
             g_ptr_array_add (keys, (char *) rows->key[i]);
 }
 
-/* Says what the type takes instead: a near miss, or where the list is. */
+/* Returns a message about an unknown option, with a suggestion or where to find the list. */
 static char *
 unknown_text (const xlator_t *xl, const char *key)
 {
@@ -148,9 +147,9 @@ options_from_volfile (struct volfile *volfile, const struct loading *loading)
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-/* One --xlator-option PATTERN.KEY=VALUE, taken apart. */
+/* The parts of --xlator-option PATTERN.KEY=VALUE. */
 struct command_option {
-    const char *text; /* all of it */
+    const char *text; /* the whole text */
     char *pattern, *key;
     const char *value;
 };
@@ -173,7 +172,7 @@ command_option_split (struct volfile *volfile, const char *text, struct command_
     return true;
 }
 
-/* Of two on the command line for one option the first counts, as in GlusterFS. */
+/* If an option is given twice on the command line, the first value counts, as in GlusterFS. */
 static void
 command_option_set (struct volfile *volfile, xlator_t *xl, struct option_setting *setting,
                     const char *value)
@@ -205,7 +204,7 @@ command_option_no_volume (struct volfile *volfile, GPtrArray *loadings,
                    option->pattern, suggestion);
 }
 
-/* A pattern may match volumes that don't have the option, as long as one has. */
+/* A pattern may match volumes without the option, as long as one of them has it. */
 static void
 command_option_apply (struct volfile *volfile, GPtrArray *loadings,
                       const struct command_option *option)
@@ -225,7 +224,7 @@ command_option_apply (struct volfile *volfile, GPtrArray *loadings,
             command_option_set (volfile, xl, setting, option->value);
         else if (xl->api)
             without = xl;
-        used |= setting || !xl->api; /* what isn't loaded was reported */
+        used |= setting || !xl->api; /* a type that isn't loaded was reported already */
     }
     if (!matched) {
         command_option_no_volume (volfile, loadings, option);
@@ -270,7 +269,7 @@ log_level_apply (struct volfile *volfile, xlator_t *xl, const struct option_sett
         xl->loglevel = level;
 }
 
-/* Where the volume has no first subvolume there is nowhere to pass a request on to. */
+/* Reports an error if the volume has no subvolume that could get the requests. */
 static void
 pass_through_apply (struct volfile *volfile, const struct loading *loading,
                     const struct option_setting *setting)
@@ -332,7 +331,7 @@ setting_missing (struct volfile *volfile, const xlator_t *xl, const struct xlato
                    "option '%s' is missing: must be given, %s%s", row->key[0], allowed, purpose);
 }
 
-/* Both rows' places are said: either may be the one that has to go. */
+/* Reports both places, since either option may be the one to remove. */
 static void
 exclusion_check (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
 {
@@ -349,7 +348,7 @@ exclusion_check (struct volfile *volfile, xlator_t *xl, const struct option_sett
                    setting->option->key[0], key, where);
 }
 
-/* Of OPTION_SIZE and OPTION_INT. -1: it has a bad value, which was said. */
+/* For OPTION_SIZE and OPTION_INT. Returns -1 if the value is bad, which was reported. */
 static double
 setting_number (const struct option_setting *setting)
 {
@@ -367,8 +366,8 @@ setting_number (const struct option_setting *setting)
     return row.type == OPTION_SIZE ? (double) value.size : (double) value.number;
 }
 
-/* Said where the volfile or the command line says something: of two that they say, at the one that
- * is too large. */
+/* Reports a value above the limit of another option, at a place in the volfile or on the command
+ * line: if both values are set, at the one that is too large. */
 static void
 limit_check (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
 {

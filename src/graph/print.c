@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A graph as text that is a volfile again, but for its line numbers, and as a drawing. */
+/* A graph as text, which is a volfile again apart from its line numbers, and as a drawing. */
 #include "graph/internal.h"
 
 #include <string.h>
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-/* Lines, numbered as GlusterFS does, or plain. */
+/* Lines with numbers as in GlusterFS, or plain. */
 struct listing {
     GString *out;
     unsigned line;
@@ -26,7 +26,7 @@ listing_add (struct listing *listing, const char *format, ...)
     g_string_append_c (listing->out, '\n');
 }
 
-/* A word as it must be written in a volfile. */
+/* Returns a word as it must be written in a volfile. */
 static char *
 word_quoted (const char *word)
 {
@@ -111,7 +111,7 @@ graph_volfile (struct graph *graph)
 
 /* --- drawing -------------------------------------------------------------------------------- */
 
-/* Text within quotes, for graphviz; in labels it reads more escapes than '\"', so each '\' is
+/* Escapes text in quotes for graphviz. Labels have more escapes than '\"', so each '\' is
  * doubled. */
 static char *
 dot_escape (const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is wrong with a volfile: collected, sorted, printed. */
+/* Problems of a volfile: collects, sorts and prints them. */
 #include "graph/internal.h"
 
 #include "core/base/printable.h"
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_MAX 1000 /* of one problem, in bytes */
+#define TEXT_MAX 1000 /* for one problem, in bytes */
 
-/* A volfile may hold anything. */
+/* A volfile may contain any bytes. */
 static char *
 problem_printable (const char *text)
 {
@@ -91,7 +91,7 @@ problem_compare (gconstpointer a, gconstpointer b)
                           : (x->column > y->column) - (x->column < y->column);
 }
 
-/* g_ptr_array_sort keeps the order of equals. */
+/* g_ptr_array_sort is stable. */
 void
 problems_sort (struct volfile *volfile)
 {

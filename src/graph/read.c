@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A volfile's bytes, from a file, a pipe or standard input. */
+/* Reads a volfile from a file, a pipe or standard input. */
 #include "graph/internal.h"
 
 #include <errno.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SIZE_MAX_READ (16 << 20) /* a volfile of more than this is something else */
+#define SIZE_MAX_READ (16 << 20) /* larger files are refused, since they are no volfiles */
 
-/* 0 at the end, or a negative errno. */
+/* Reads to the end. 0, or a negative errno. */
 static int
 read_all (int fd, GByteArray *bytes)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A volfile that is read again while its graph runs. The text becomes a graph of its own, checked
- * as any other, which is never started: its translators' private structs hold the new values. Where
- * only online options differ, those are handed over; anything else needs a remount, and then
- * nothing is taken over at all.
+ * Reads a volfile again while its graph runs. The text becomes a second graph, which is checked as
+ * usual and never started: the private structs of its translators hold the new values. If only
+ * online options differ, these values are handed to the running translators. Any other change needs
+ * a remount, and then nothing is taken over.
  */
 #include "graph/internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A running graph, and what it shall be. */
+/* The running graph, and the graph of the new volfile. */
 struct reload {
     struct graph *graph, *fresh;
     GString *answer;
@@ -98,7 +98,7 @@ compare_shape (struct reload *reload)
 
 /* --- options -------------------------------------------------------------------------------- */
 
-/* Both have the same rows, as their types are the same. */
+/* Both translators have the same rows, since their types are equal. */
 static const struct option_setting *
 changed_setting (const xlator_t *old, const xlator_t *fresh, guint i)
 {
@@ -136,9 +136,9 @@ compare_options (struct reload *reload, const xlator_t *old, const xlator_t *fre
     }
 }
 
-/* --- taking over ---------------------------------------------------------------------------- */
+/* --- taking over values --------------------------------------------------------------------- */
 
-/* Has the translator itself something to take over? */
+/* Returns whether the translator itself has changed options. */
 static bool
 needs_reconfigure (const xlator_t *old, const xlator_t *fresh)
 {
@@ -152,8 +152,8 @@ needs_reconfigure (const xlator_t *old, const xlator_t *fresh)
     return false;
 }
 
-/* A private struct with the values that xl has now: its own one may have been changed since it was
- * filled. */
+/* Returns a private struct with xl's current option values. xl's own struct may have changed since
+ * it was filled. */
 static void *
 private_of_settings (const xlator_t *xl)
 {
@@ -171,7 +171,8 @@ private_of_settings (const xlator_t *xl)
     return private;
 }
 
-/* Those before `end` get their old values back. They had them before, so that they can't refuse. */
+/* Restores the values of the translators before `end`. They can't refuse values that they had
+ * before. */
 static void
 roll_back (struct reload *reload, guint end)
 {
@@ -212,7 +213,7 @@ reconfigure_all (struct reload *reload)
     return MIN (r, 0);
 }
 
-/* A level that was set at run time stays as long as the volfile says what it said before. */
+/* A level set at run time remains as long as the volfile's level doesn't change. */
 static bool
 level_changed (const xlator_t *old, const xlator_t *fresh)
 {
@@ -225,7 +226,7 @@ level_changed (const xlator_t *old, const xlator_t *fresh)
     return false;
 }
 
-/* The new texts, and their places. The other graph frees the old ones. */
+/* Takes over the new texts and their places. The other graph frees the old ones. */
 static void
 adopt (struct reload *reload)
 {

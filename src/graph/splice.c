@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A translator of the program's own on every edge of a loaded graph, and above its top. */
+/* Puts a translator of the program's own on every edge of a loaded graph, and above its top. */
 #include "graph/internal.h"
 
 static xlator_t *
@@ -8,7 +8,7 @@ splice_new (struct graph *graph, const struct xlator_api *api, xlator_t *below)
     xlator_t *xl = g_new0 (xlator_t, 1);
     g_autofree char *name = g_strdup_printf ("above-%s", below->name);
 
-    /* A volume's name lives as long as its graph; this one a little longer. */
+    /* A name must live as long as the graph; an interned one is never freed. */
     *xl = xlator_init (g_intern_string (name), api, graph, g_malloc0 (MAX (api->priv_size, 1)));
     xl->line = below->line;
     xl->column = below->column;
@@ -18,7 +18,7 @@ splice_new (struct graph *graph, const struct xlator_api *api, xlator_t *below)
     return xl;
 }
 
-/* The edge from parent to xl now goes through a new one. up: the entry of xl's parents. */
+/* Puts a new translator on the edge from a parent to xl. up: the entry of xl's parents. */
 static void
 splice_edge (struct graph *graph, const struct xlator_api *api, xlator_t *xl, xlator_list_t *up,
              GPtrArray *all)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From the text of a volfile to its volumes. A statement that can't be understood is reported, and
- * reading goes on at the next keyword, so that one run finds every mistake. load.c checks what
- * needs modules.
+ * Parses the text of a volfile into volumes. An invalid statement is reported, and parsing
+ * continues at the next keyword, so that one run finds all mistakes. load.c makes the checks that
+ * need modules.
  */
 #include "graph/internal.h"
 
@@ -14,7 +14,7 @@ struct parser {
     struct token token; /* the next one */
     struct volfile *volfile;
     struct volfile_volume *volume; /* between `volume` and `end-volume` */
-    bool nameless;                 /* the name of volume can't be used: it isn't kept */
+    bool nameless;                 /* volume's name is invalid, so the volume isn't kept */
     GHashTable *by_name;           /* name -> struct volfile_volume, the first of each name */
     GHashTable *options;           /* key -> struct volfile_option, of volume */
     GHashTable *subvolumes;        /* names, of volume */
@@ -74,7 +74,7 @@ volfile_free (struct volfile *volfile)
 
 /* --- words ---------------------------------------------------------------------------------- */
 
-/* The volume that messages name; NULL outside of one, and in one without a usable name. */
+/* Returns the name for messages; NULL outside of a volume, or if its name is invalid. */
 static const char *
 parser_volume (const struct parser *parser)
 {
@@ -88,7 +88,7 @@ parser_next (struct parser *parser)
     lexer_next (&parser->lexer, &parser->token);
 }
 
-/* After an error: on to the next statement. */
+/* After an error: skips to the next statement. */
 static void
 parser_skip (struct parser *parser)
 {
@@ -96,8 +96,8 @@ parser_skip (struct parser *parser)
         parser_next (parser);
 }
 
-/* Takes the next word, an argument of the keyword at parser->last. false after an error was
- * reported; *ret_word is set when there is a word all the same. */
+/* Takes the next word, an argument of the keyword at parser->last. Returns false after reporting an
+ * error; *ret_word is set if there is a word nevertheless. */
 static bool
 parser_word (struct parser *parser, const char *usage, struct token *ret_word)
 {
@@ -146,7 +146,7 @@ type_is_valid (const char *type)
            && type_part_is_valid (slash + 1, strlen (slash + 1));
 }
 
-/* A volume's name is also that of a folder in .meta, and stands in log lines. */
+/* A volume's name is also the name of a folder in .meta, and is part of log lines. */
 static bool
 name_is_valid (const char *name)
 {
@@ -291,7 +291,7 @@ parse_option (struct parser *parser)
     const bool good_key = parser_word (parser, "option KEY VALUE", &key);
     bool good_value = false;
 
-    /* Without any key there is no telling what is missing, and it was said. */
+    /* Without a key it is unknown what is missing; the problem is reported already. */
     if (key.text)
         good_value = parser_word (parser, "option KEY VALUE", &value);
     if (good_key)
@@ -338,7 +338,7 @@ parse_subvolumes (struct parser *parser)
     } while (parser->token.text && parser->token.keyword == KEYWORD_NONE);
 }
 
-/* "// text" or the like: keywords in it are text too. */
+/* Skips "// text" or the like, including keywords in it. */
 static void
 parse_foreign_comment (struct parser *parser)
 {
@@ -351,7 +351,7 @@ parse_foreign_comment (struct parser *parser)
     parser_skip (parser);
 }
 
-/* What a word that isn't a keyword was meant to be. */
+/* Reports a word that isn't a keyword, with a suggestion. */
 static void
 parse_stray (struct parser *parser)
 {
@@ -363,7 +363,7 @@ parse_stray (struct parser *parser)
         g_ptr_array_add (keywords, (char *) keyword_names[k]);
     suggestion = suggest_text (suggest_near (token->text, keywords));
     if (token->bad)
-        ; /* it was said */
+        ; /* reported already */
     else if (parser->last.line == token->place.line)
         problem_error (parser->volfile, token->place, parser_volume (parser),
                        "stray word '%s': a value with spaces must be in quotes%s", token->text,
@@ -434,7 +434,7 @@ parse_end (struct parser *parser)
 
 /* --- children ------------------------------------------------------------------------------- */
 
-/* The names that a volume could have meant: all that stand before it. */
+/* Returns a suggestion for a name, from the volumes before this one. */
 static const char *
 child_suggestion (struct volfile *volfile, guint before, const char *name)
 {
@@ -445,7 +445,7 @@ child_suggestion (struct volfile *volfile, guint before, const char *name)
     return suggest_near (name, names);
 }
 
-/* Is one volume below another, whatever the order? */
+/* Returns whether `on` is below `from`, in any order of the file. */
 static bool
 stands_on (const struct parser *parser, const struct volfile_volume *from,
            const struct volfile_volume *on)
@@ -521,7 +521,7 @@ volfile_check_children (struct parser *parser)
 
 /* --- files ---------------------------------------------------------------------------------- */
 
-/* A program or an archive, say: false after a message, and one is enough. */
+/* Returns false, after one message, if the file is not text, such as a program or an archive. */
 static bool
 is_text (struct volfile *volfile, size_t size)
 {

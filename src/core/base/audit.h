@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a test may listen to inside the core: references, locals, rules of the edge that were
- * broken. Nobody does while a file system is mounted; then each of these is one test of a pointer.
- * Not for translators. */
+/* Hooks for tests of the core: references, locals, and broken rules of the edge. No hooks are set
+ * while a file system is mounted; each hook then costs one test of a pointer. Not for
+ * translators. */
 #ifndef WINDLASS_CORE_BASE_AUDIT_H
 #define WINDLASS_CORE_BASE_AUDIT_H
 
@@ -23,21 +23,21 @@ enum audit_kind {
 };
 
 struct audit {
-    /* A reference was taken (1), or is about to be given back (-1), from where caller is (NULL: the
-     * core itself). true: leave it alone, it must not be given back. Called with locks held
-     * (itable.lock), so it takes only a leaf. */
+    /* A reference is being taken (1) or is about to be dropped (-1), by the code at caller (NULL:
+     * the core). Returns true if the core must not drop it. Called with locks held (itable.lock),
+     * so it may take only a leaf. */
     bool (*count) (enum audit_kind kind, void *object, int change, const void *caller);
     void (*misuse) (const struct audit_misuse *misuse);
-    /* An fd (or inode) ends, with which the translator keeps something, and it has no callback that
-     * would be told: release, releasedir or forget. */
+    /* An fd or inode ends with a context of a translator that lacks the callback for it: release,
+     * releasedir or forget. */
     void (*context_left) (const struct xlator *xlator, const char *callback, const void *ctx);
-    /* Memory of a frame's local, zeroed; and it is over. */
+    /* local_new returns zeroed memory for a frame's local; local_gone ends its use. */
     void *(*local_new) (struct xlator *owner, size_t size);
     void (*local_gone) (void *local);
 };
 
-/* NULL: nobody listens. Set before the first request. With it, requests are used again only after
- * many others. */
+/* NULL: no audit. Set before the first request. With an audit, the memory of a request is reused
+ * only after many others. */
 extern const struct audit *audit;
 
 static inline bool

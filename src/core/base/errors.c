@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define ERRORS_END 4096 /* the kernel takes none from here on for an error */
+#define ERRORS_END 4096 /* the kernel treats no number from here on as an error */
 
 const char *
 error_name (int number)

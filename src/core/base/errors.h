@@ -5,15 +5,15 @@
 
 #include <stdbool.h>
 
-/* "EIO"; "errno -5" where there is no such error, and "an unknown error" beyond 4095. The text
- * stays valid. */
+/* Returns "EIO"; "errno -5" for a number without a name, and "an unknown error" beyond 4095. The
+ * text stays valid. */
 const char *error_name (int number);
-bool error_is_known (int number); /* has it a name? */
+bool error_is_known (int number); /* whether it has a name */
 
-/* The number of a name, in any case; 0 when there is none such. */
+/* Returns the number of a name, in any case; 0 for an unknown name. */
 int error_of_name (const char *name);
 
-/* The name nearest to word, or NULL. */
+/* Returns the name nearest to word, or NULL. */
 const char *error_near (const char *word);
 
 #endif

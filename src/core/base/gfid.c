@@ -14,7 +14,7 @@ gfid_hash (gconstpointer gfid)
 
     memcpy (&high, b, 8);
     memcpy (&low, b + 8, 8);
-    /* A derived gfid is mostly an inode number: spread it. */
+    /* A derived gfid is mostly an inode number; this spreads the bits. */
     uint64_t h = (high ^ (low * 0x9e3779b97f4a7c15u)) * 0xff51afd7ed558ccdu;
     return (guint) (h >> 32);
 }

@@ -14,7 +14,7 @@ typedef struct gfid {
 
 #define GFID_TEXT_SIZE 37 /* 36 characters and a NUL */
 
-/* The root of every graph has this one, as in GlusterFS: 00000000-0000-0000-0000-000000000001. */
+/* The root of every graph has this gfid, as in GlusterFS: 00000000-0000-0000-0000-000000000001. */
 extern const gfid_t gfid_root;
 
 static inline bool
@@ -34,14 +34,14 @@ gfid_is_null (const gfid_t *gfid)
 guint gfid_hash (gconstpointer gfid);
 gboolean gfid_same (gconstpointer a, gconstpointer b);
 
-/* A gfid made of any bytes: the same bytes give the same gfid, others another (SHA-256, cut to 128
- * bits and marked as a version 8 UUID, RFC 9562). */
+/* Derives a gfid from bytes. Equal bytes give the same gfid, other bytes another (SHA-256, cut to
+ * 128 bits and marked as a version 8 UUID, RFC 9562). */
 gfid_t gfid_of_bytes (const void *bytes, size_t size);
 
 /* Writes 8-4-4-4-12 hexadecimal digits to text, and returns it. */
 const char *gfid_text (const gfid_t *gfid, char text[GFID_TEXT_SIZE]);
 
-/* Reads what gfid_text wrote. 0, or -EINVAL. */
+/* Parses the output of gfid_text. 0, or -EINVAL. */
 int gfid_parse (const char *text, gfid_t *ret_gfid);
 
 #endif

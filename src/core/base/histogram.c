@@ -9,7 +9,7 @@ histogram_clear (struct histogram *histogram)
     *histogram = (struct histogram){ 0 };
 }
 
-/* --- adding --------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 uint64_t *
 histogram_new_row (struct histogram *histogram, unsigned row)
@@ -81,7 +81,7 @@ histogram_subtract (struct histogram *histogram, const struct histogram *before)
     histogram->sum -= MIN (histogram->sum, before->sum);
 }
 
-/* --- what it says ----------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 bool
 histogram_next (const struct histogram *histogram, unsigned *position,

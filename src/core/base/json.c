@@ -33,7 +33,7 @@ json_append_string (GString *out, const char *text)
     g_string_append_c (out, '"');
     while (*text) {
         gunichar c = g_utf8_get_char_validated (text, -1);
-        /* (gunichar) -1 and -2: no UTF-8 */
+        /* (gunichar) -1 and -2 mean invalid UTF-8. */
         const char *next = c & 0x80000000 ? text + 1 : g_utf8_next_char (text);
 
         if (c & 0x80000000)

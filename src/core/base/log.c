@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static struct {
-    pthread_mutex_t lock; /* a leaf: path, fd and the order of lines */
+    pthread_mutex_t lock; /* a leaf; guards path, fd and the order of lines */
     char *path;           /* NULL: standard error */
     int fd;
     gf_loglevel_t level; /* atomic */
@@ -156,7 +156,7 @@ log_wants_of (const struct log_source *source, gf_loglevel_t level)
     return level <= (own != GF_LOG_UNSET ? own : log_level ());
 }
 
-/* Said once, where somebody still reads what we say. The lock is held. */
+/* Reports a failure once on the standard error. The caller holds the lock. */
 static void
 log_say_lost (int error)
 {
@@ -167,8 +167,8 @@ log_say_lost (int error)
     out.said_lost = true;
 }
 
-/* One write, so that lines of other processes don't come between. A full disk loses the line, not
- * the request. */
+/* Uses one write, so that lines of other processes don't come between. On a full disk the line is
+ * lost, and the request goes on. */
 static void
 log_write (const char *text, size_t size)
 {

@@ -23,59 +23,58 @@ typedef enum gf_loglevel {
     GF_LOG_INFO,
     GF_LOG_DEBUG,
     GF_LOG_TRACE,
-    GF_LOG_UNSET, /* of a source: the process's level */
+    GF_LOG_UNSET, /* for a source: the level of the process */
 } gf_loglevel_t;
 
-/* The translator that a line is about. struct xlator begins with one. */
+/* The translator that a line is about. struct xlator begins with this struct. */
 struct log_source {
     const char *name;
-    gf_loglevel_t level; /* GF_LOG_UNSET: the process's. Atomic */
+    gf_loglevel_t level; /* GF_LOG_UNSET: the level of the process. Atomic */
 };
 
-/* The source of a translator, or NULL. Of what is no pointer to a translator the compiler
- * complains. */
+/* The log source of a translator, or NULL. The compiler rejects pointers to other types. */
 #define LOG_SOURCE(this_) ((const struct log_source *) (const struct xlator *) (this_))
 struct xlator;
 
-/* Where lines go: a file, made 0600 and appended to; "-" or NULL is the standard error. 0, or a
- * negative errno. */
+/* Sets the target: a file, created with mode 0600 and appended to; "-" or NULL is the standard
+ * error. 0, or a negative errno. */
 int log_open (const char *path);
-int log_reopen (void); /* after the file was renamed; 0, or a negative errno and the old file
-                          stays */
+int log_reopen (void); /* after the file was renamed; 0, or a negative errno, and the old file stays
+                        * open */
 void log_close (void);
-/* While a program starts, whoever waits for it at the terminal sees errors too: "windlass:
- * my-posix: text". Not when the log goes there anyway. */
+/* Also writes errors to the standard error while a program starts, for the user at the terminal:
+ * "windlass: my-posix: text". No effect if the log goes there anyway. */
 void log_set_tee (bool on);
-char *log_path (void); /* of the file, as log_open got it; NULL: the standard error. g_free it */
+char *log_path (void); /* as passed to log_open; NULL: the standard error. g_free it */
 int log_fd (void); /* for a crash report, which may take no lock */
 
-/* The level of what has no translator, and of every translator without one of its own. */
+/* The level of lines about the program, and of each translator without its own level. */
 void log_set_level (gf_loglevel_t level);
 gf_loglevel_t log_level (void);
 
-/* "DEBUG", in any case, or its number. -EINVAL when there is none such; log_level_names lists
- * them. */
+/* Parses a level: "DEBUG", in any case, or its number. -EINVAL for an unknown level;
+ * log_level_names lists them. */
 int log_level_parse (const char *text, gf_loglevel_t *ret_level);
 const char *log_level_name (gf_loglevel_t level);
 #define LOG_LEVEL_NAMES "NONE, CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE"
 
-/* source NULL: the line is about the program, "windlass". */
+/* this_ or source NULL: the line is about the program, "windlass". */
 #define log_line(level_, this_, ...) log_line_of (level_, LOG_SOURCE (this_), __VA_ARGS__)
 void log_line_of (gf_loglevel_t level, const struct log_source *source, const char *file, int line,
                const char *function, const char *format, ...) G_GNUC_PRINTF (6, 7);
 
-/* Appends text with \x0a and the like for what would make more than one line of it: names of files
- * may hold anything. */
+/* Appends text, with \x0a and the like for bytes that would break the line: names of files may
+ * contain any bytes. */
 void log_append_safely (GString *line, const char *text);
 
-/* Raw text, for tables such as the final graph: each line as it is, without a prefix. */
+/* Writes lines of text without a prefix, for tables such as the final graph. */
 void log_text (const char *text);
 
 #define log_wants(this_, level_) log_wants_of (LOG_SOURCE (this_), level_)
 bool log_wants_of (const struct log_source *source, gf_loglevel_t level);
 
-/* gf_log (this, GF_LOG_WARNING, "option '%s' ...", key); this may be NULL. Evaluates its arguments
- * only if the line is wanted. */
+/* gf_log (this, GF_LOG_WARNING, "option '%s' ...", key); this may be NULL. Evaluates the other
+ * arguments only if the line is written. */
 #define gf_log(this_, level_, ...)                                                                 \
     (log_wants (this_, level_)                                                                     \
          ? log_line (level_, this_, __FILE__, __LINE__, __func__, __VA_ARGS__)                     \

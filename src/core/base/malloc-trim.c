@@ -6,18 +6,18 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* bytes at the end of a heap. The library's own limit grows to twice the largest thing that was
- * ever freed */
+/* bytes left at the end of a heap. The library's own limit grows to twice the largest block that
+ * was ever freed */
 #define KEPT (256 * 1024)
 #define SMALL 16
-/* what is large for the library is 64 KiB (FASTBIN_CONSOLIDATION_THRESHOLD), and from 128 KiB on is
- * in no heap */
+/* the library examines the heap's end when it frees 64 KiB (FASTBIN_CONSOLIDATION_THRESHOLD) or
+ * more; blocks from 128 KiB on are outside of heaps */
 #define LARGE (96 * 1024)
 
-/* Something in a thread's heap. Whoever reallocates it does so there, whatever thread that is. */
+/* A block in a thread's heap. realloc keeps it in that heap, on whichever thread it is called. */
 struct anchor {
     GList link;   /* lock */
-    void *memory; /* the same */
+    void *memory; /* lock */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
@@ -69,7 +69,7 @@ resize (struct anchor *anchor, size_t size)
         anchor->memory = memory;
 }
 
-/* Its heap sees something large freed, and looks at its end. */
+/* Frees a large block in the thread's heap, so that the library examines the heap's end. */
 static void
 grow_and_shrink (void *data, void *unused)
 {
@@ -79,8 +79,8 @@ grow_and_shrink (void *data, void *unused)
     resize (anchor, SMALL);
 }
 
-/* malloc_trim first: it puts together what is free. Under the lock: below a sanitizer's malloc the
- * library's own is initialized by the first call, which two threads must not make at once. */
+/* Calls malloc_trim first, which merges free blocks. All under the lock: with a sanitizer's malloc,
+ * the first call initialises the library's own malloc, which two threads must not do at once. */
 void
 heaps_trim (void)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory that the C library keeps after it was freed, and that goes back to the system. Threads
- * have heaps of their own there, and what is free at the end of one goes back only when something
- * large is freed in it, which malloc_trim doesn't do: after many small things it stays.
+ * Returns memory to the system that the C library keeps after free. The library gives each thread a
+ * heap. Free memory at the end of a heap is returned only when a large block is freed in that heap,
+ * which malloc_trim doesn't cause. After many small blocks the memory stays: up to 20 MB after
+ * 300,000 inodes were freed.
  *
- * Up to 20 MB of 300,000 forgotten files stayed so. The trim reallocates something of each thread,
- * larger and smaller, which makes the library look at the end of its heap.
+ * The trim reallocates a block in each thread's heap, larger and smaller, which makes the library
+ * examine the end of the heap.
  */
 #ifndef WINDLASS_CORE_BASE_MALLOC_TRIM_H
 #define WINDLASS_CORE_BASE_MALLOC_TRIM_H
 
-/* This thread's heap is one of those. Of core/time/thread.c. */
+/* Registers this thread's heap. For core/time/thread.c. */
 void heaps_join (void);
 
-/* Gives back what is free in all of them, but for some hundred kilobytes each. Any thread; takes
- * milliseconds for what takes gigabytes. */
+/* Returns free memory of all registered heaps, except some hundred kilobytes each. Call it on any
+ * thread; takes milliseconds for gigabytes. */
 void heaps_trim (void);
 
 #endif

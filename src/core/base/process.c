@@ -10,19 +10,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define IOPRIO_OF_PROCESS 1 /* linux/ioprio.h isn't everywhere */
+#define IOPRIO_OF_PROCESS 1 /* from linux/ioprio.h, which some systems lack */
 #define IOPRIO_CLASS(value) ((value) >> 13)
 #define IOPRIO_IDLE 3
 
-/* What is remembered of a thread is one word, so that it is read and written without a lock: two
- * that share a place only forget more often. From the low end: the thread's number, its process's
- * (0: not asked yet), its class, the time. */
+/* The cached facts of a thread are one word, which is read and written without a lock. Two threads
+ * that share a place replace each other's word. From the low end: the thread's number, its
+ * process's (0: not known), its I/O class, the time. */
 #define PLACES 1024
 #define NUMBER_BITS 22 /* PID_MAX_LIMIT */
 #define NUMBER_MASK ((UINT64_C (1) << NUMBER_BITS) - 1)
 #define IDLE_BIT (UINT64_C (1) << (2 * NUMBER_BITS))
 #define TIME_SHIFT (2 * NUMBER_BITS + 1)
-/* a quarter of a second */
+/* the time in units of about a quarter of a second */
 #define MOMENT(now) ((uint64_t) (now) >> 28 & ((UINT64_C (1) << (64 - TIME_SHIFT)) - 1))
 
 bool processes_are_known = true;
@@ -44,7 +44,7 @@ process_status (pid_t thread)
     return thread > 0 && g_file_get_contents (path, &status, NULL, NULL) ? status : NULL;
 }
 
-/* The number behind "\nName:\t", or 0. */
+/* Returns the number after "\nName:\t", or 0. */
 static uint64_t
 status_number (const char *status, const char *name, int base)
 {
@@ -53,7 +53,7 @@ status_number (const char *status, const char *name, int base)
     return line ? strtoull (line + strlen (name), NULL, base) : 0;
 }
 
-/* What is known of the thread, its class at least. */
+/* Returns the cached word of the thread, or a new word with its I/O class. */
 static uint64_t
 recall (pid_t thread, int64_t now)
 {
@@ -116,7 +116,7 @@ process_gives_up (pid_t thread)
          & ~status_number (status, "\nSigIgn:", 16) & ~harmless;
 }
 
-/* The kernel gives each thread of a process that a signal ends a SIGKILL of its own. */
+/* When a signal ends a process, the kernel gives each of its threads a SIGKILL of its own. */
 bool
 process_is_dying (pid_t thread)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What many threads read while one may put something else in its place, such as the options that a
- * reload changes. A value never changes once it is in a slot; whoever reads holds a reference, so
- * that an old one lives as long as anybody uses it.
+ * A value that many threads read and one thread may replace, such as the options that a reload
+ * changes. A value in a slot never changes. Each reader holds a reference, so that an old value
+ * lives while a thread uses it.
  *
  *   struct settings { struct shared shared; ... };        shared comes first
  *   struct settings *now = shared_get (&priv->slot);      ... shared_unref (&now->shared);
@@ -19,7 +19,7 @@ struct shared {
 
 struct shared_slot {
     pthread_mutex_t lock; /* a leaf */
-    struct shared *now;   /* lock; with a reference */
+    struct shared *now;   /* lock; holds a reference */
 };
 
 static inline void
@@ -36,7 +36,7 @@ shared_ref (struct shared *value)
     return value;
 }
 
-/* What is there now, with a reference. */
+/* Returns the current value, with a reference. */
 static inline void *
 shared_get (struct shared_slot *slot)
 {
@@ -48,8 +48,8 @@ shared_get (struct shared_slot *slot)
     return value;
 }
 
-/* Puts value in, whose one reference the slot takes over, and returns what was there, NULL the
- * first time; the caller has its reference now. The slot starts as zeros. */
+/* Stores value, and takes over its one reference. Returns the old value, whose reference the caller
+ * gets; NULL the first time. A slot is initially all zeros. */
 static inline void *
 shared_set (struct shared_slot *slot, struct shared *value)
 {

@@ -17,7 +17,7 @@ run_dir (void)
                            : g_build_filename (g_get_user_runtime_dir (), "windlass", NULL);
 }
 
-/* What is opened is what is checked, whatever becomes of the path. */
+/* Opens the folder and then checks it, so that later changes of the path don't matter. */
 static int
 run_dir_open (const char *path)
 {
@@ -51,7 +51,7 @@ write_all (int fd, const char *bytes, size_t size)
     return 0;
 }
 
-/* A socket or a folder of that name is none of ours. */
+/* Refuses to replace a socket or a folder. */
 static int
 may_replace (int dir, const char *name)
 {
@@ -65,7 +65,7 @@ may_replace (int dir, const char *name)
 static int
 write_beside (int dir, const char *name, const char *bytes, size_t size)
 {
-    static unsigned count; /* atomic: no two at once have one name */
+    static unsigned count; /* atomic: makes the names of concurrent calls differ */
     char beside[64];
     int fd, r;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Windlass is more than one program; where the others are. */
+/* Paths of the other programs of Windlass. */
 #ifndef WINDLASS_CORE_BASE_SIBLING_H
 #define WINDLASS_CORE_BASE_SIBLING_H
 
-/* The path of the program of that name: beside the running one, as in a build tree, if it is there,
+/* Returns the path of a program: beside the running one if it exists there, as in a build tree,
  * else in the folder where it is installed. g_free it. */
 char *sibling_program (const char *name, const char *folder);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* "did you mean ...?": the candidate with the fewest slips of the keyboard, if they are few. */
+/* Suggestions: the candidate with the fewest typing errors, if they are few. */
 #include "core/base/suggest.h"
 
 #include <string.h>
 
-#define WORD_MAX 64 /* longer words get no suggestion: the effort is the product of two lengths */
+#define WORD_MAX 64 /* longer words get no suggestion: the cost is the product of two lengths */
 
-/* Damerau and Levenshtein's distance, in any case: letters missing, extra, wrong, swapped with the
- * next. */
+/* The Damerau-Levenshtein distance, ignoring case: letters that are missing, extra, wrong, or
+ * swapped with the next. */
 static unsigned
 suggest_distance (const char *a, const char *b)
 {
@@ -38,7 +38,7 @@ suggest_near (const char *word, const GPtrArray *candidates)
 {
     const size_t len = strlen (word);
     const char *near = NULL;
-    unsigned best = MIN (len, MIN (len / 4 + 2, 5)); /* what is found must be below */
+    unsigned best = MIN (len, MIN (len / 4 + 2, 5)); /* the distance must be below this */
 
     if (len > WORD_MAX)
         return NULL;

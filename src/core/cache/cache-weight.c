@@ -36,7 +36,7 @@ priorities_free (struct priorities *list)
     g_free (list);
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 static int
 rule_read (const char *word, struct rule *ret_rule, char **ret_problem)
@@ -56,7 +56,7 @@ rule_read (const char *word, struct rule *ret_rule, char **ret_problem)
     return 0;
 }
 
-/* A stable order: of two as long the first one stays first. */
+/* Stable: of two patterns of equal length, the first stays first. */
 static void
 rules_insert (GArray *rules, struct rule rule)
 {
@@ -67,7 +67,7 @@ rules_insert (GArray *rules, struct rule rule)
     g_array_insert_val (rules, at, rule);
 }
 
-/* Keeps weights in ascending order, each once. false: there are too many. */
+/* Inserts a weight in ascending order, once. Returns false if there are too many. */
 static bool
 weights_add (struct priorities *list, unsigned weight)
 {
@@ -153,7 +153,7 @@ priorities_check (const char *text, char **ret_allowed)
     return r;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 static bool
 rule_matches (const struct rule *rule, const char *path)

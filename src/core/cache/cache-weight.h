@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which files a cache keeps longer than others, as an option says it: "*.html:3,*:1". Of the
- * patterns that match, as fnmatch(3) has it, the longest decides, of two as long the first one: in
- * whichever order they stand, "*.html" counts before "*". A pattern without a slash matches the
- * name as well as the path from the root of the mount. What is of weight 0, or matches none of
- * them, isn't kept at all.
+ * Weights of files in a cache, from an option such as "*.html:3,*:1". A file with a greater weight
+ * is kept longer. Patterns match as in fnmatch(3). Of the patterns that match, the longest decides;
+ * of two of equal length, the first. "*.html" therefore takes precedence over "*" in any order. A
+ * pattern without a slash matches the name as well as the path from the root of the mount. A file
+ * of weight 0, or one that no pattern matches, isn't cached.
  */
 #ifndef WINDLASS_CORE_CACHE_CACHE_WEIGHT_H
 #define WINDLASS_CORE_CACHE_CACHE_WEIGHT_H
@@ -13,19 +13,18 @@
 
 #define PRIORITY_UNCACHED (-1)
 
-struct priorities; /* constant once it was made */
+struct priorities; /* constant after its creation */
 
-/* Reads a list; NULL and "" are none, NULL. 0, or -EINVAL and in *ret_problem (g_free it) what is
- * wrong with it. */
+/* Parses a list; NULL and "" give no list, NULL. Returns 0, or -EINVAL and the problem in
+ * *ret_problem (g_free it). */
 int priorities_parse (const char *text, struct priorities **ret_list, char **ret_problem);
 void priorities_free (struct priorities *list); /* takes NULL */
 
-/* The class (core/cache/lru.h) of what has that path: below LRU_CLASSES, a higher one for a greater
- * weight; or PRIORITY_UNCACHED. Without a list all are of class 0. A path of NULL is matched by
- * nothing but "*". */
+/* Returns the class (core/cache/lru.h) of a path: below LRU_CLASSES, higher for a greater weight;
+ * or PRIORITY_UNCACHED. Without a list all paths have class 0. A path of NULL matches only "*". */
 int priorities_class (const struct priorities *list, const char *path);
 
-/* The weight that makes a class, 1 without a list. */
+/* Returns the weight of a class; 1 without a list. */
 unsigned priorities_weight (const struct priorities *list, int class);
 
 /* For struct xlator_option's check. */

@@ -11,15 +11,15 @@
 
 #define MOST 2 /* EFFECT rows of an operation */
 
-/* Of one operation, from its call to its answer: the cookie of the wind. */
+/* The changes of one operation, from its call to its answer: the cookie of the wind. */
 struct changes {
     unsigned n;
     struct change at[MOST];
 };
 
-/* --- what an operation changes ---------------------------------------------------------------- */
+/* --- the changes of an operation -------------------------------------------------------------- */
 
-/* NULL: nothing of what matters. */
+/* Returns NULL if the bracket is not interested. */
 static struct change *
 add (struct changes *changes, unsigned matters, const struct call *call, unsigned what)
 {
@@ -46,7 +46,7 @@ add_fd (struct changes *changes, unsigned matters, const struct call *call, unsi
         change->inode = inode_ref (fd->inode);
 }
 
-/* loc->inode of what is made is new: what the name stood for isn't known. */
+/* For create, loc->inode is a new inode: the inode that the name stood for isn't known. */
 static void
 add_loc (struct changes *changes, unsigned matters, const struct call *call, unsigned what,
          const loc_t *loc)
@@ -101,7 +101,7 @@ change_bracket_call (const struct change_bracket *bracket, const struct call *ca
     call_wind (call, FIRST_CHILD (call->this), changes);
 }
 
-/* Which file a create or a tmpfile made, or opened, its answer tells. */
+/* Finds the file of a create or a tmpfile by its answer. */
 static void
 learn (struct change *change, const struct answer *answer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A bracket around every operation that changes something. fops.def says what each operation
- * changes; the bracket calls begin before the wind and end when the answer is there, once for each
- * inode and name that changes:
+ * A bracket around every operation that changes state. fops.def lists the changes of each
+ * operation. The bracket calls begin before the wind, and end at the answer, once for each inode
+ * and name that changes:
  *
  *   static const struct change_bracket bracket = { CHANGES_DATA | CHANGES_LOCKS, begin, end };
  *
@@ -18,32 +18,33 @@
 
 #define CHANGE_OWN_WORDS 9
 
-/* One thing that an operation changes. */
+/* A change of one inode or name by an operation. */
 struct change {
-    unsigned number; /* in the order of fops.def, 0 first; the others lie beside it in memory */
-    unsigned what;   /* CHANGES_* that matter to the bracket; CHANGES_IF_TRUNC is one of the
-                        others */
-    /* What changes, with a reference. NULL: the caller doesn't know what the name stands for, or
-     * whether it stands for anything; at the end of a create or a tmpfile that was done, the
-     * file. */
+    unsigned number; /* index in the order of fops.def, from 0; the operation's changes are an
+                      * array */
+    unsigned what;   /* the CHANGES_* that the bracket asked for; CHANGES_IF_TRUNC is translated to
+                      * the others */
+    /* The inode that changes, with a reference. NULL: it isn't known which inode the name stands
+     * for, if any. At the end of a successful create or tmpfile: the file. */
     inode_t *inode;
-    inode_t *parent; /* with CHANGES_NAMES: the directory, with a reference, */
-    char *name;      /* and the name in it */
-    uint64_t own[CHANGE_OWN_WORDS]; /* the translator's, zeros at first */
+    inode_t *parent; /* with CHANGES_NAMES: the directory, with a reference */
+    char *name;      /* with CHANGES_NAMES: the name in parent */
+    uint64_t own[CHANGE_OWN_WORDS]; /* for the translator, initially zeros */
 };
 
-/* begin is called in the order of fops.def, end in the opposite one. Neither holds a lock of the
- * bracket, and each may run on any thread. */
+/* begin is called in the order of fops.def, end in the reverse order. The bracket holds no lock
+ * during the calls. Each may run on any thread. */
 struct change_bracket {
-    unsigned what; /* CHANGES_* that matter, without CHANGES_IF_TRUNC */
+    unsigned what; /* the CHANGES_* of interest, without CHANGES_IF_TRUNC */
     void (*begin) (const struct call *call, struct change *change);
     void (*end) (const struct answer *answer, struct change *change);
 };
 
-/* Begins and winds to the first child; passes on what changes nothing that matters. */
+/* Calls begin and winds to the first child. Passes the call on if it makes no change of
+ * interest. */
 void change_bracket_call (const struct change_bracket *bracket, const struct call *call);
 
-/* Ends, and passes the answer on. */
+/* Calls end and passes the answer on. */
 void change_bracket_answer (const struct change_bracket *bracket, const struct answer *answer);
 
 #endif

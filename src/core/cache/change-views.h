@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which answers a cache may keep, and for how long. What is cached is told apart by places: an
- * inode's attributes, a name in a directory, everything at once. Each has a struct change_view; one
- * clock counts all changes.
+ * Decides which answers a cache may keep, and for how long. A struct change_view stands for each
+ * cached place: an inode's attributes, a name in a directory, or everything at once. One clock
+ * counts all changes.
  *
  *   asked = change_clock_now (&clock);            before a question is wound
- *   change_view_holds (&view, asked)              when the answer is there: may it be kept? And
- *                                                 whenever it is used again: does it still hold?
+ *   change_view_holds (&view, asked)              at the answer: may it be kept? At each later use:
+ *                                                 is it still valid?
  *
  *   begun = change_begin (&clock, &view);         before a change is wound
- *   at = change_end (&clock, &view, begun);       when it was answered; not 0: nothing else changed
- *                                                 the place meanwhile, so what the answer says of
- *                                                 it holds, as one that was asked for at `at`
- *   change_happened (&clock, &view);              somebody else changed it
+ *   at = change_end (&clock, &view, begun);       at its answer. If at is not 0, there was no other
+ *                                                 change of the place meanwhile: the attributes in
+ *                                                 the answer are valid, as if asked for at `at`
+ *   change_happened (&clock, &view);              for a change by another client
  *
- * So an answer that was on its way while a change was, whichever storage did first, is never kept,
- * nor is what was kept before a change used after it. change_begin, change_end and change_happened
- * of one view are called under the caller's lock; the rest takes none.
+ * An answer that was under way at the same time as a change is never kept, whichever of the two
+ * storage did first. An answer kept before a change is not used after it. change_begin, change_end
+ * and change_happened of one view are called under the caller's lock; the rest takes no lock.
  */
 #ifndef WINDLASS_CORE_CACHE_CHANGE_VIEWS_H
 #define WINDLASS_CORE_CACHE_CHANGE_VIEWS_H
@@ -45,7 +45,7 @@ change_clock_next (struct change_clock *clock)
     return __atomic_add_fetch (&clock->now, 1, __ATOMIC_ACQ_REL);
 }
 
-/* under_way is read first: whoever ends a change writes it last. */
+/* Reads under_way first: change_end writes it last. */
 static inline bool
 change_view_holds (const struct change_view *view, uint64_t asked)
 {

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* With so few the order is exact; with more, what is in the last quarter isn't moved to the end
- * when it is used. */
+/* Up to this many entries the order is exact. With more, an entry in the last quarter isn't moved
+ * to the end when it is used. */
 #define EXACT 64
 
 void
@@ -23,7 +23,7 @@ lru_destroy (struct lru *lru)
     pthread_mutex_destroy (&lru->lock);
 }
 
-/* Numbers that others read at any time. */
+/* Adds to a number that other threads read without the lock. */
 static void
 number_add_locked (uint64_t *number, uint64_t by)
 {
@@ -84,7 +84,7 @@ take_out_locked (struct lru *lru, struct lru_entry *entry)
     __atomic_store_n (&entry->in, false, __ATOMIC_RELEASE);
 }
 
-/* Takes out what is beyond the limit less room, of the lowest class first. */
+/* Takes out entries until the rest and `room` fit in the limit, the lowest class first. */
 static struct lru_entry *
 shrink_locked (struct lru *lru, uint64_t room)
 {
@@ -102,7 +102,7 @@ shrink_locked (struct lru *lru, uint64_t room)
     return gone;
 }
 
-/* What higher classes have is not to be had. */
+/* Memory of higher classes is not available. */
 static bool
 has_room_locked (const struct lru *lru, unsigned class, uint64_t cost)
 {
@@ -134,7 +134,8 @@ lru_add (struct lru *lru, struct lru_entry *entry, unsigned class, uint64_t cost
     return gone;
 }
 
-/* So many moves later it is still in the last quarter, wherever those moves were. */
+/* Returns whether the entry is surely in the last quarter: so few moves were made since it was put
+ * at the end. */
 static bool
 is_recent (const struct lru *lru, const struct lru_entry *entry)
 {

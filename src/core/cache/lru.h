@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory in which several things are kept under one bound. The entry used longest ago goes first;
- * all entries of a lower class go before any of a higher class.
+ * Entries of several kinds in memory with a common limit. The entry used longest ago is evicted
+ * first; all entries of a lower class are evicted before any of a higher class.
  *
  *   lru --classes[c]--> entry <-> entry <-> entry        the one used longest ago first
  *
- * The user has a struct lru_entry in each thing, and a lock of its own for the table in which it
- * finds them:
+ * The user embeds a struct lru_entry in each object, and has a table of objects with its own lock:
  *
  *   gone = lru_add (&lru, &page->entry, class, size, &fits);   with or without the user's lock
  *   while (gone) ... lru_next (&gone) ...                       without a lock
@@ -14,11 +13,11 @@
  * lru.lock is a leaf. The caller owns each entry of gone.
  *
  * An entry belongs to the thread that takes it out. lru_remove returns false if another thread is
- * evicting the entry and is about to look for it in the table. Nothing of the entry may be freed
- * until that thread has done so, and the table has to live as long: let each entry hold a reference
- * of it.
+ * evicting the entry and is about to look for it in the table. Until that thread has done so, no
+ * memory of the entry may be freed, and the table must exist: let each entry hold a reference to
+ * it.
  *
- * Every call is O(1), but for the entries that go. Any thread.
+ * Every call is O(1), apart from the evicted entries. Any thread may call.
  */
 #ifndef WINDLASS_CORE_CACHE_LRU_H
 #define WINDLASS_CORE_CACHE_LRU_H
@@ -32,10 +31,11 @@
 #define LRU_CLASSES 64
 
 struct lru_entry {
-    struct lru_entry *next, *prev; /* lru.lock while it is in; of what goes, next is the caller's */
+    struct lru_entry *next, *prev; /* lru.lock while the entry is in; after its eviction next
+                                    * belongs to the caller */
     uint64_t cost;                 /* constant while it is in */
-    uint64_t stamp;                /* lru.moves when it was put at the end. Atomic, written under
-                                      lru.lock */
+    uint64_t stamp;                /* lru.moves when the entry was moved to the end. Atomic, written
+                                    * under lru.lock */
     uint8_t class;                 /* constant while it is in */
     bool in;                       /* atomic, written under lru.lock */
 };
@@ -43,12 +43,12 @@ struct lru_entry {
 struct lru {
     pthread_mutex_t lock;
     uint64_t limit;    /* lock; bytes */
-    uint64_t bytes;    /* what all cost together, at most limit. Atomic, written under lock */
-    uint64_t count;    /* how many there are. Atomic, written under lock */
-    uint64_t moves;    /* how often anything was put at an end. Atomic, written under lock */
-    uint64_t evicted;  /* how many went because others came, or the limit shrank. Atomic, written
-                          under lock */
-    uint64_t refused;  /* how many found no room. Atomic, written under lock */
+    uint64_t bytes;    /* cost of all entries, at most limit. Atomic, written under lock */
+    uint64_t count;    /* number of entries. Atomic, written under lock */
+    uint64_t moves;    /* how often an entry was put at an end. Atomic, written under lock */
+    uint64_t evicted;  /* entries evicted for others, or because the limit shrank. Atomic, written
+                        * under lock */
+    uint64_t refused;  /* entries that found no room. Atomic, written under lock */
     uint64_t used;     /* lock; a bit for each class that has entries */
     struct lru_class {
         struct lru_entry *first, *last; /* lock */
@@ -57,25 +57,26 @@ struct lru {
 };
 
 void lru_init (struct lru *lru, uint64_t limit);
-void lru_destroy (struct lru *lru); /* nothing is in it any more */
+void lru_destroy (struct lru *lru); /* there must be no entries */
 
-/* Puts it in as the one used last. Returns what has to go for it, NULL: nothing. *ret_fits false:
- * it is larger than all that is there for its class and lower ones, so it isn't in and nothing
- * goes. */
+/* Adds an entry as the one used last. Returns the evicted entries, or NULL. *ret_fits false: the
+ * cost exceeds the memory for its class and lower ones; the entry isn't added and none is
+ * evicted. */
 struct lru_entry *
 lru_add (struct lru *lru, struct lru_entry *entry, unsigned class, uint64_t cost, bool *ret_fits);
 
-/* It was used. Takes no lock when it was among those used last anyway; which of these came first
- * isn't remembered then. */
+/* Marks the entry as used. Takes no lock if the entry is among those used last; the order of these
+ * isn't kept exactly. */
 void lru_touch (struct lru *lru, struct lru_entry *entry);
 
-/* Takes it out. false: it isn't in; if it ever was, somebody else has it. */
+/* Takes the entry out. Returns false if the entry isn't in: it was never added, or another thread
+ * has taken it out. */
 bool lru_remove (struct lru *lru, struct lru_entry *entry);
 
-/* Sets the limit, and returns what has to go for that. */
+/* Sets the limit, and returns the entries that are evicted for it. */
 struct lru_entry *lru_set_limit (struct lru *lru, uint64_t limit);
 
-/* Takes the first one off a list of those that go; NULL at its end. */
+/* Takes the first entry off a list of evicted entries; NULL at its end. */
 struct lru_entry *lru_next (struct lru_entry **list);
 
 static inline uint64_t
@@ -84,11 +85,10 @@ lru_number (const uint64_t *number)
     return __atomic_load_n (number, __ATOMIC_RELAXED);
 }
 
-/* "key=value" lines for a dump: limit, bytes, entries, evicted, refused. */
+/* Appends "key=value" lines for a dump: limit, bytes, entries, evicted, refused. */
 void lru_dump (struct lru *lru, GString *out);
 
-/* For an option of how much memory there is to be (xlator_option.check): at most what the machine
- * has. */
+/* For an option's xlator_option.check: an amount of memory, at most that of the machine. */
 int lru_check_size (const char *text, char **ret_allowed);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* --- reads that wait -------------------------------------------------------------------------- */
+/* --- waiting reads ---------------------------------------------------------------------------- */
 
 void
 page_reads_init (struct page_reads *reads)
@@ -127,7 +127,7 @@ page_wipe (struct page *page)
     iobref_unref (page->iobref);
 }
 
-/* --- their requests --------------------------------------------------------------------------- */
+/* --- requests of pages ------------------------------------------------------------------------ */
 
 void
 page_new_request (struct page *page, xlator_t *this, const call_frame_t *frame, fd_t *fd,

@@ -51,7 +51,7 @@ append_copy (struct pieces *pieces, const struct iovec *vector, int count, size_
     }
 }
 
-/* From here on there is one buffer, with what was referred to so far. */
+/* Starts one buffer with a copy of the bytes added so far. */
 static void
 begin_copy (struct pieces *pieces)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The bytes of one answer, put together from buffers of several: each is referred to as long as
- * there is room for that in one vector and one iobref, else all are copied into a buffer of their
- * own.
+ * The bytes of one answer, assembled from parts of several buffers. The answer refers to the
+ * buffers while they fit in one vector and one iobref; beyond that all bytes are copied into one
+ * buffer.
  *
  *   pieces_begin (&pieces, size);
  *   pieces_add (&pieces, page->vector, page->count, page->iobref, skip, n);      ...
@@ -21,23 +21,24 @@ struct pieces {
     struct iovec vector[PIECES_MAX];
     int count;
     struct iobref *iobref;
-    size_t size;         /* so far */
-    size_t room;         /* of the buffer that they are copied to */
-    struct iobuf *copy;  /* that one; NULL while they are referred to */
-    bool failed;         /* memory is out */
+    size_t size;         /* bytes added so far */
+    size_t room;         /* size of the buffer if the bytes are copied */
+    struct iobuf *copy;  /* the buffer with the copies; NULL while the answer refers to other
+                          * buffers */
+    bool failed;         /* there was no memory */
 };
 
-/* room: there will be no more than that. */
+/* room: the maximum number of bytes that will be added. */
 void pieces_begin (struct pieces *pieces, size_t room);
 
-/* n bytes of a vector, from skip on; they are there. */
+/* Adds n bytes of a vector, starting at skip. The vector must contain them. */
 void pieces_add (struct pieces *pieces, const struct iovec *vector, int count,
                  const struct iobref *iobref, size_t skip, size_t n);
 
 void pieces_end (struct pieces *pieces);
 
-/* n bytes of the vector, from skip on: stores at most max elements in ret_vector, and returns how
- * many it takes. */
+/* Returns n bytes of the vector, starting at skip, as elements in ret_vector, at most max. The
+ * result is the number of elements. */
 int iov_part (const struct iovec *vector, int count, size_t skip, size_t n,
               struct iovec *ret_vector, int max);
 

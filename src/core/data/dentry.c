@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names: which inode a name in a directory stands for, and the way back to the root. */
+/* Names: the inode that a name in a directory stands for, and the path up to the root. */
 #include "core/data/itable.h"
 
 #include <string.h>
 
-#define DEPTH_MAX 4096 /* of a path that is put together; deeper ones are cut */
+#define DEPTH_MAX 4096 /* longest path to build; deeper ones are cut */
 
 guint
 dentry_hash (gconstpointer p)
@@ -58,7 +58,8 @@ dentry_add_locked (inode_t *parent, const char *name, inode_t *inode)
     g_hash_table_add (parent->table->by_name, dentry);
 }
 
-/* A name was taken away: an inode that waited only because of it goes too. */
+/* Removes a name. If the inode waited on the forgotten list only because of this name, it is
+ * freed. */
 static void
 dentry_unset_locked (struct dentry *dentry, GSList **gone)
 {
@@ -106,7 +107,7 @@ inode_unname (inode_t *inode, inode_t *parent, const char *name)
     name_remove (parent, name, inode);
 }
 
-/* Takes the name away, and tells what it stood for, with a reference, or NULL. */
+/* Removes a name. Returns the inode that it stood for, with a reference, or NULL. */
 static inode_t *
 dentry_take_locked (inode_t *parent, const char *name, GSList **gone)
 {
@@ -206,7 +207,7 @@ inode_path (inode_t *inode, const char *name)
     return g_string_free (path, FALSE);
 }
 
-/* A path that is written from its end. */
+/* Builds a path from its end. */
 struct backwards {
     char *begin, *at;
     bool full;

@@ -5,12 +5,12 @@
 #include <string.h>
 
 struct pair {
-    char *key;   /* stands after the value */
+    char *key;   /* stored after the value */
     size_t size;
     char value[];
 };
 
-/* xdata has a handful of keys, so a walk along an array beats a hash. */
+/* xdata has a handful of keys, so a linear search is faster than a hash table. */
 struct dict {
     int refs; /* atomic */
     GPtrArray *pairs;
@@ -74,7 +74,7 @@ pair_new (const char *key, const void *value, size_t size)
     return pair;
 }
 
-/* The place of key, or -1. */
+/* Returns the index of key, or -1. */
 static int
 dict_index (const dict_t *dict, const char *key)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A small set of named values, in the order in which they were set: xdata, and extended attributes.
- * Values are bytes; text and numbers are bytes with a convention. Not locked: fill it before you
- * show it, and don't change one you were lent (dict_copy it).
+ * A value is a string of bytes; text and numbers are stored as bytes by convention. There is no
+ * lock: the creator fills a dict before other code sees it, and code that was lent a dict must not
+ * change it (dict_copy it).
  */
 #ifndef WINDLASS_CORE_DATA_DICT_H
 #define WINDLASS_CORE_DATA_DICT_H
@@ -21,14 +22,15 @@ dict_t *dict_copy (const dict_t *dict);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (dict_t, dict_unref)
 
-/* Sets key to a copy of the bytes, in place of an older value. A NUL is kept after the value, and
- * not counted. */
+/* Sets key to a copy of the bytes, and replaces an older value. A NUL is stored after the value and
+ * not counted in its size. */
 void dict_set (dict_t *dict, const char *key, const void *value, size_t size);
-/* with its NUL, not counted */
+/* The value includes the text's NUL, which its size doesn't count. */
 void dict_set_str (dict_t *dict, const char *key, const char *value);
 void dict_set_u64 (dict_t *dict, const char *key, uint64_t value);
 
-/* The value and its size, or NULL. dict may be NULL. Lives as long as the key isn't set again. */
+/* Return the value and its size, or NULL. dict may be NULL. The value is valid until the key is set
+ * again. */
 const void *dict_get (const dict_t *dict, const char *key, size_t *ret_size);
 const char *dict_get_str (const dict_t *dict, const char *key);
 bool dict_get_u64 (const dict_t *dict, const char *key, uint64_t *ret_value);
@@ -37,7 +39,7 @@ void dict_del (dict_t *dict, const char *key);
 
 size_t dict_count (const dict_t *dict); /* takes NULL */
 
-/* The i-th pair, i below dict_count. */
+/* Returns the i-th pair, for i below dict_count. */
 void dict_nth (const dict_t *dict, size_t i, const char **ret_key, const void **ret_value,
                size_t *ret_size);
 

@@ -9,8 +9,8 @@ dirent_new (const char *name, size_t len)
 {
     gf_dirent_t *entry = g_malloc (sizeof *entry + len + 1);
 
-    /* Attributes are most of an entry, and a plain listing has none: they are marked, not
-     * cleared. */
+    /* Marks the attributes as unknown instead of clearing them: they are most of an entry, and a
+     * plain listing has none. */
     memset (entry, 0, offsetof (gf_dirent_t, d_stat));
     entry->d_stat.ia_type = IA_INVAL;
     entry->inode = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What readdir and readdirp answer: a list of entries. */
+/* A list of directory entries: the answer to readdir and readdirp. */
 #ifndef WINDLASS_CORE_DATA_DIRENT_H
 #define WINDLASS_CORE_DATA_DIRENT_H
 
@@ -9,11 +9,12 @@
 struct gf_dirent {
     gf_dirent_t *next;
     uint64_t d_ino;
-    off_t d_off;     /* where to go on after this entry */
+    off_t d_off;     /* offset for continuing after this entry */
     uint32_t d_type; /* DT_* of readdir(3) */
     uint32_t d_len;  /* of d_name, without its NUL */
-    struct iatt d_stat; /* readdirp only; ia_type IA_INVAL: not known, inode NULL */
-    inode_t *inode;     /* readdirp only; a reference belongs to the entry */
+    struct iatt d_stat; /* readdirp only; if ia_type is IA_INVAL, d_stat is unknown and inode is
+                         * NULL */
+    inode_t *inode;     /* readdirp only; the entry owns a reference */
     char d_name[];
 };
 

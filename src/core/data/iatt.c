@@ -37,7 +37,7 @@ mode_of_iatt (const struct iatt *iatt)
     return types[iatt->ia_type] | (iatt->ia_prot & 07777);
 }
 
-#define SETTLED 100000000 /* nanoseconds: more than file systems round times to */
+#define SETTLED 100000000 /* nanoseconds; larger than the granularity of file systems' times */
 
 bool
 iatt_is_settled (const struct iatt *iatt, struct timespec asked)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Attributes of an inode: what stat(2) and statx(2) tell, and the gfid. */
+/* Attributes of an inode: the fields of stat(2) and statx(2), and the gfid. */
 #ifndef WINDLASS_CORE_DATA_IATT_H
 #define WINDLASS_CORE_DATA_IATT_H
 
@@ -28,20 +28,21 @@ struct iatt {
     uint64_t ia_dev;
     uint64_t ia_rdev;
     uint64_t ia_size;
-    uint64_t ia_blocks; /* of 512 bytes */
+    uint64_t ia_blocks; /* in units of 512 bytes */
     uint32_t ia_blksize;
     uint32_t ia_nlink;
     uint32_t ia_uid;
     uint32_t ia_gid;
     ia_type_t ia_type;
     uint32_t ia_prot; /* permission bits with setuid, setgid and sticky: mode & 07777 */
-    int64_t ia_atime, ia_mtime, ia_ctime, ia_btime; /* seconds; ia_btime 0: not known */
+    int64_t ia_atime, ia_mtime, ia_ctime, ia_btime; /* seconds; ia_btime 0: unknown */
     uint32_t ia_atime_nsec, ia_mtime_nsec, ia_ctime_nsec, ia_btime_nsec;
-    uint64_t ia_attributes; /* STATX_ATTR_*, and which of them are known */
+    uint64_t ia_attributes; /* STATX_ATTR_* bits; ia_attributes_mask tells which of them are
+                             * known */
     uint64_t ia_attributes_mask;
 };
 
-/* What setattr and fsetattr shall change. */
+/* The attributes that setattr and fsetattr are to change. */
 enum {
     IATT_MODE = 1 << 0,
     IATT_UID = 1 << 1,
@@ -52,18 +53,18 @@ enum {
     IATT_CTIME = 1 << 6,
     IATT_ATIME_NOW = 1 << 7,
     IATT_MTIME_NOW = 1 << 8,
-    IATT_KILL_PRIV = 1 << 9, /* setuid, setgid and capabilities go with it */
+    IATT_KILL_PRIV = 1 << 9, /* removes setuid, setgid and capabilities as well */
 };
 
 ia_type_t ia_type_of_mode (mode_t mode);
 mode_t mode_of_iatt (const struct iatt *iatt);
 
-/* Had the file been left alone for a while at that time of day? Then attributes that come with what
- * was read after it are those of what was read; else a change in between, or one of the same tick
- * of the file system's clock, may be in one and not in the other. */
+/* Returns whether the file had not changed for a while at the time of day asked. If so, data read
+ * after that time and attributes that come with the answer belong together. Otherwise one of the
+ * two may miss a change made in between, or in the same tick of the file system's clock. */
 bool iatt_is_settled (const struct iatt *iatt, struct timespec asked);
 
-/* Conversions. The gfid is not known to struct stat: iatt_of_stat and iatt_of_statx leave it
+/* Conversions. struct stat and statx have no gfid: iatt_of_stat and iatt_of_statx set it to
  * null. */
 struct statx;
 

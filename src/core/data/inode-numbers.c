@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Numbers for the kernel: generation in the upper half, slot in the lower. A number that went
- * stale, or that somebody made up (file handles come from users), finds nothing instead of freed
- * memory. The highest bit tells which of two tables it is of.
+ * Numbers for the kernel: generation in the upper half, slot in the lower. A stale or invented
+ * number (file handles come from users) finds no inode, never freed memory. The highest bit tells
+ * two tables apart.
  */
 #include "core/data/itable.h"
 
@@ -75,15 +75,15 @@ room_list_locked (struct itable *table, uint32_t chunk)
     table->room = chunk + 1;
 }
 
-/* Its memory is the system's, not the C library's: what is given back would else be a hole among
- * inodes, of whose neighbours a page each stays. */
+/* Maps the chunk from the system instead of using malloc. Memory from malloc would leave holes
+ * among inodes when it is freed, and pages with neighbouring inodes could not be returned. */
 static void
 chunk_add_locked (struct itable *table)
 {
     uint32_t chunk = table->rooms->len;
     void *memory;
 
-    g_assert (chunk < SLOT_CHUNKS); /* 268 million inodes: memory ends before */
+    g_assert (chunk < SLOT_CHUNKS); /* 268 million inodes: more than memory holds */
     memory = mmap (NULL, sizeof (struct slot_chunk), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -91,8 +91,8 @@ chunk_add_locked (struct itable *table)
     __atomic_store_n (&table->chunks[chunk], memory, __ATOMIC_RELEASE);
     g_array_set_size (table->rooms, chunk + 1);
     if (chunk == 0)
-        room_of (table, 0)->fresh = 1; /* 0 is no inode; the first is the root, whose number must be
-                                          1 */
+        room_of (table, 0)->fresh = 1; /* slot 0 is not used; the root comes first and must have
+                                        * number 1 */
     room_list_locked (table, chunk);
 }
 
@@ -140,8 +140,8 @@ slot_give_locked (struct itable *table, inode_t *inode)
     room_list_locked (table, inode->slot / SLOT_CHUNK);
 }
 
-/* Whoever looks there meanwhile, without the lock, finds places that are free, or 0, which is no
- * inode either. */
+/* Returns an empty chunk's memory to the system. A thread that reads slots there meanwhile, without
+ * the lock, finds free slots, or 0, which is no inode either. */
 static void
 chunk_trim_locked (struct itable *table, uint32_t chunk)
 {
@@ -155,7 +155,7 @@ chunk_trim_locked (struct itable *table, uint32_t chunk)
     room->free = room->fresh = 0;
 }
 
-/* Those in use are filled first from now on. */
+/* Trims all chunks and sorts those with room, so that chunks in use are filled first. */
 void
 slots_trim_locked (struct itable *table)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What lives and what goes. Names are in dentry.c's half of the table, numbers in
- * inode-numbers.c's. */
+/* Lifetime of inodes. dentry.c has the names, inode-numbers.c the numbers. */
 #include "core/base/audit.h"
 #include "core/data/itable.h"
 
@@ -53,7 +52,8 @@ inode_new (struct itable *table)
     return inode;
 }
 
-/* Out of all maps, and on the list of what is to be freed; its parents may follow. */
+/* Removes the inode from all maps and adds it to gone, which is freed later. Its parents may
+ * follow. */
 static void
 inode_retire_locked (inode_t *inode, GSList **gone)
 {
@@ -71,8 +71,9 @@ inode_retire_locked (inode_t *inode, GSList **gone)
         dentry_drop_locked (inode->names, gone);
 }
 
-/* Nobody refers to it any more. One that could be asked for again waits, the others go. Too many
- * are sent away only by itable_unlock: here it would recurse as deep as the tree. */
+/* The last reference is gone. An inode with a name can be found again and joins the forgotten list;
+ * others are retired. Only itable_unlock enforces the limit: here the recursion would be as deep as
+ * the tree. */
 static void
 inode_idle_locked (inode_t *inode, GSList **gone)
 {
@@ -144,7 +145,7 @@ inode_ref (inode_t *inode)
     return inode;
 }
 
-/* The last reference but one needs no lock. */
+/* Drops a reference without a lock, if it isn't the last one. */
 static bool
 inode_unref_quickly (inode_t *inode)
 {
@@ -171,7 +172,7 @@ inode_unref (inode_t *inode)
     itable_unlock (table, gone);
 }
 
-/* The inode that is known by this gfid: another one, or this one from now on. */
+/* Returns the inode with this gfid: another inode, or this one, which gets the gfid. */
 static inode_t *
 inode_adopt_locked (inode_t *inode, const struct iatt *iatt)
 {
@@ -321,7 +322,7 @@ itable_known_files (struct itable *table, uint64_t *ret_nodeids, unsigned max)
     return n;
 }
 
-/* At the end nobody asks any more: all inodes go, whoever still refers to them. */
+/* Frees all inodes, even those with references: no requests come any more. */
 void
 itable_destroy (struct itable *table)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Buffers come from a small cache of the thread's own, so that a request of a steady size costs no
- * malloc. What one thread fills and another lets go of, as with what is read ahead, passes through
- * a depot of all threads: from malloc and back to it the pages of each were new, and a page fault
- * costs more than to copy what is on the page.
+ * Each thread has a small cache of buffers, so that requests of a steady size need no malloc. All
+ * threads share a depot, for buffers that one thread fills and another frees, as read-ahead does.
+ * Without it such buffers go from malloc and back, their pages are new each time, and a page fault
+ * costs more than copying a page's contents.
  */
 #include "core/data/iobuf.h"
 #include "core/base/audit.h"
@@ -16,17 +16,17 @@
 #include <string.h>
 
 #define PAGE 4096
-#define LARGEST ((size_t) 1 << 30) /* no request asks for more */
-#define KEEP_BY_REFERENCE (64 * 1024) /* iov_keep copies less */
+#define LARGEST ((size_t) 1 << 30) /* no request needs a larger one */
+#define KEEP_BY_REFERENCE (64 * 1024) /* iov_keep copies payloads below this size */
 
-/* What buffers are rounded up to. The last is a kernel write request of 1 MiB with its header. */
+/* Sizes of buffers. The last one holds a write request of 1 MiB from the kernel with its header. */
 static const size_t class_size[] = {
     4 << 10,   8 << 10,   16 << 10,  32 << 10, 64 << 10,
     128 << 10, 256 << 10, 512 << 10, 1 << 20,  (1 << 20) + (64 << 10)
 };
 
 #define CLASSES G_N_ELEMENTS (class_size)
-#define UNCACHED CLASSES /* size_class of larger ones */
+#define UNCACHED CLASSES /* size_class of larger buffers */
 
 static __thread struct {
     struct iobuf *free[CLASSES];
@@ -40,8 +40,8 @@ static __thread struct {
 
 static struct {
     pthread_mutex_t lock;
-    struct iobuf *free[CLASSES]; /* lock; whether there is one is read without */
-    size_t bytes;                /* lock: of all of them */
+    struct iobuf *free[CLASSES]; /* lock; also read without it to see whether the list is empty */
+    size_t bytes;                /* lock; total size of the buffers in the depot */
 } depot = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_key_t cache_key;
@@ -70,7 +70,7 @@ depot_take (unsigned c)
     return iobuf;
 }
 
-/* false: there are enough. */
+/* Returns false if the depot is full. */
 static bool
 depot_give (struct iobuf *iobuf)
 {
@@ -126,7 +126,7 @@ cache_register (void)
     cache.registered = true;
 }
 
-/* At most half a megabyte of each size, but always two. */
+/* Returns the number of buffers to cache: at most 64 KiB of each size, but at least two. */
 static unsigned
 cache_limit (unsigned c)
 {
@@ -295,7 +295,7 @@ iov_first (const struct iovec *vector, int count, size_t size, struct iovec *ret
     return used;
 }
 
-/* One new buffer with the bytes of the vector. */
+/* Returns one new buffer with the bytes of the vector. */
 static int
 iov_copy (const struct iovec *vector, int count, struct iovec *ret_one, struct iobref **ret_iobref)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inside the table of inodes: what inode.c, dentry.c and inode-numbers.c share. Not for
- * translators. */
+/* Declarations that inode.c, dentry.c and inode-numbers.c share. Not for translators. */
 #ifndef WINDLASS_CORE_DATA_ITABLE_H
 #define WINDLASS_CORE_DATA_ITABLE_H
 
@@ -8,36 +7,37 @@
 
 /* A name in a directory. */
 struct dentry {
-    inode_t *inode;      /* no reference: the dentry goes with it */
-    inode_t *parent;     /* with a reference */
-    struct dentry *next; /* of the same inode */
-    const char *name;    /* stands behind */
+    inode_t *inode;      /* no reference: the dentry is freed with the inode */
+    inode_t *parent;     /* holds a reference */
+    struct dentry *next; /* next name of the same inode */
+    const char *name;    /* stored after the struct */
 };
 
 #define SLOT_CHUNK 4096
 #define SLOT_CHUNKS 65536
 
-/* The place of an inode's number: the inode, or, while it is free, the generation that tells the
- * next who has it from those who had it before, the next free place, and a 1 as the lowest bit,
- * which no pointer has. Atomic. */
+/* The slot of an inode's number. A slot in use holds the inode's pointer. A free slot holds the
+ * generation for its next inode, which tells that inode from earlier ones, the next free slot, and
+ * a 1 as the lowest bit, which no pointer has. Atomic. */
 struct slot {
     uint64_t word;
 };
 
-/* A struct, so that a debugger knows how many there are. Where nobody has a place in it its memory
- * goes back to the system, and all is 0. */
+/* A struct, so that a debugger knows the number of slots. The memory of an unused chunk is returned
+ * to the system, and all its slots read as 0. */
 struct slot_chunk {
     struct slot slots[SLOT_CHUNK];
 };
 
-/* What is known of the places of a chunk. */
+/* The free slots of a chunk. */
 struct slot_room {
-    uint32_t used, fresh; /* how many have one; the first that nobody had since the memory was given
-                             back */
-    uint32_t free;        /* one that somebody had, counted from 1, or 0 */
-    uint32_t generation;  /* of the fresh ones: no number was ever given out with it */
+    uint32_t used, fresh; /* used: number of slots in use. fresh: the first slot that was never used
+                           * since the memory was returned */
+    uint32_t free;        /* head of the list of slots that were used before, counted from 1, or
+                           * 0 */
+    uint32_t generation;  /* of the fresh slots: no number was given out with it */
     uint32_t newest;      /* larger than the generation of any number that was given out */
-    uint32_t next;        /* another chunk with room, counted from 1, or 0 */
+    uint32_t next;        /* the next chunk with room, counted from 1, or 0 */
     bool listed;
 };
 
@@ -46,12 +46,12 @@ struct itable {
     GHashTable *by_gfid;  /* set of &inode->gfid */
     GHashTable *by_name;  /* set of struct dentry */
     GQueue forgotten;     /* of inode_t, the oldest first */
-    struct slot_chunk **chunks; /* atomic: chunks come and never go or move */
-    GArray *rooms;    /* of struct slot_room, for each chunk */
-    uint32_t room;    /* the first chunk with a place to give out, counted from 1, or 0 */
-    uint32_t n_slots; /* from here on there never was an inode */
-    uint32_t realm;       /* the highest bit of the generation of each number: INODE_REALM >> 32, or
-                             0; constant */
+    struct slot_chunk **chunks; /* atomic: chunks are added and never removed or moved */
+    GArray *rooms;    /* a struct slot_room for each chunk */
+    uint32_t room;    /* the first chunk with a free slot, counted from 1, or 0 */
+    uint32_t n_slots; /* slots from here on were never used */
+    uint32_t realm;       /* the highest bit of all generations: INODE_REALM >> 32, or 0;
+                           * constant */
     inode_t *root;
     unsigned keepers;
     size_t limit;
@@ -59,32 +59,32 @@ struct itable {
     void *data;
 };
 
-/* Give up a reference, or take one, under the lock. What is to be freed is added to gone:
- * itable_unlock does it after it has unlocked. */
+/* Drop or take a reference under the lock. Inodes to free are added to gone: itable_unlock unlocks
+ * the table and then frees them. */
 void inode_unref_locked (inode_t *inode, GSList **gone);
 inode_t *inode_ref_locked (inode_t *inode);
 void itable_unlock (struct itable *table, GSList *gone);
 
-/* One of the table's inodes. */
+/* A copy of an inode's state for reports. */
 struct itable_entry {
-    inode_t *inode; /* with a reference */
+    inode_t *inode; /* holds a reference */
     uint64_t nlookup;
-    int refs; /* without that one */
+    int refs; /* without that reference */
     bool forgotten;
 };
 
-/* At most so many of those that are known, for reports. g_array_unref it, when the references were
- * given back. */
+/* Returns at most max inodes of the table, for reports. Drop the references, then g_array_unref
+ * it. */
 GArray *itable_some (struct itable *table, unsigned max);
 
-/* dentry.c */
+/* In dentry.c. */
 guint dentry_hash (gconstpointer dentry);
 gboolean dentry_same (gconstpointer a, gconstpointer b);
 void dentry_set_locked (inode_t *parent, const char *name, inode_t *inode, GSList **gone);
-/* gone NULL: parents keep their references */
+/* With gone NULL, the dentry's reference to its parent is not dropped. */
 void dentry_drop_locked (struct dentry *dentry, GSList **gone);
 
-/* inode-numbers.c */
+/* In inode-numbers.c. */
 void slots_init (struct itable *table);
 void slots_free (struct itable *table);
 void slot_take_locked (struct itable *table, inode_t *inode);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The buffers of iobuf.c that nobody uses. Not for translators. */
+/* The unused buffers of iobuf.c. Not for translators. */
 #ifndef WINDLASS_CORE_DATA_SPARE_BUFFERS_H
 #define WINDLASS_CORE_DATA_SPARE_BUFFERS_H
 
-/* Gives their memory back: of those that this thread keeps, and of those that no thread does. */
+/* Frees the unused buffers of this thread's cache and of the depot. */
 void iobuf_trim (void);
 
 #endif

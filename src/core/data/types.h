@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The types of what operations carry; each is declared in a header of its own in this folder. */
+/* Types of the values that operations carry; each is declared in its own header in this folder. */
 #ifndef WINDLASS_CORE_DATA_TYPES_H
 #define WINDLASS_CORE_DATA_TYPES_H
 
@@ -15,7 +15,7 @@ struct iatt;
 struct iobuf;
 struct iobref;
 
-/* A POSIX record lock, as struct flock has it; l_len 0 is to the end of the file. */
+/* A POSIX record lock, like struct flock; l_len 0 means to the end of the file. */
 struct gf_flock {
     short l_type; /* F_RDLCK, F_WRLCK, F_UNLCK */
     short l_whence;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What stands between the edge, which is typed, and translators that treat all operations alike:
- * for each operation a fop and a callback that fill in struct call and struct answer, and what
- * takes those apart again.
+ * Connects the typed edge with translators that treat all operations alike. For each operation: a
+ * fop and a callback that fill in struct call and struct answer, and functions that wind and unwind
+ * from these structs.
  */
 #include "core/edge/any-fop.h"
 #include "core/table/fops-rows.h"
@@ -17,9 +17,10 @@
 
 #include <fnmatch.h>
 
-/* --- one set for each operation --------------------------------------------------------------- */
+/* --- functions for each operation ------------------------------------------------------------- */
 
-/* An answer set aside. Attributes that were NULL shall be so again: has_ tells. */
+/* An answer set aside. has_NAME in kept tells which attributes were NULL and are passed on as
+ * NULL. */
 struct answer_stub {
     call_frame_t *frame;
     int32_t op_ret, op_errno;
@@ -51,7 +52,7 @@ struct op {
 #define SHOW_ARG(kind, name) see (KIND_##kind, #name, &args->name, data);
 #define SHOW_RET(kind, name) see (KIND_##kind, #name, &rets->name, data);
 
-/* So that arguments are spelled out before the edge counts them. */
+/* Expand the arguments before the edge's macros count them. */
 #define WIND(...) STACK_WIND_AT (__VA_ARGS__)
 #define TAIL(...) STACK_WIND_TAIL (__VA_ARGS__)
 #define UNWIND(...) STACK_UNWIND_AT (__VA_ARGS__)
@@ -93,7 +94,7 @@ struct op {
     }
 FOP_LIST (DOWN)
 
-/* Kept along with each value: what was NULL is lent as NULL, also where a copy is kept. */
+/* A value and whether it was set: a NULL is lent as NULL again, also where kept holds a copy. */
 #define KEPT(kind, name) K_##kind name; bool has_##name;
 #define KEEP(kind, name) KEEP_##kind (kept, name) kept->has_##name = !!name;
 #define DROP(kind, name) DROP_##kind (kept, name)
@@ -152,7 +153,7 @@ FOP_LIST (UP)
                     sizeof (struct fop##_kept) },
 static const struct op ops[FOP_MAX] = { FOP_LIST (OP) };
 
-/* --- which of the set ------------------------------------------------------------------------- */
+/* --- calls through the table ------------------------------------------------------------------ */
 
 void
 call_pass (const struct call *call)
@@ -184,7 +185,7 @@ call_keep_to_pass (const struct call *call)
     return ops[call->op].keep (call, true);
 }
 
-/* A lent loc keeps the path that it is asked for until its owner wipes it; a copy gives it away. */
+/* Copies loc: a lent loc would keep the computed path until its owner wipes it. */
 static char *
 path_of (const loc_t *loc)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What operations have in common: each argument and each answer of fops.def, by kind and name, and
- * the field of struct call or struct answer (core/edge/any-fop.h) that it is. One that has none is
- * there too, so that a new name in the table doesn't pass unseen. */
+/* For each argument and each result in fops.def, by kind and name: the field of struct call or
+ * struct answer (core/edge/any-fop.h) that it fills. Values without such a field are listed too, so
+ * that a new name in fops.def doesn't compile until it is listed here. */
 #ifndef WINDLASS_CORE_EDGE_CALL_FIELDS_H
 #define WINDLASS_CORE_EDGE_CALL_FIELDS_H
 
 #include "core/edge/any-fop.h"
 #include "core/data/iobuf.h"
 
-/* Which argument is which field of struct call: SEE_KIND_name (call). */
+/* Arguments and fields of struct call: SEE_KIND_name (call). */
 
 #define SEE_LOC_loc(to) (to)->loc = loc;
 #define SEE_LOC_oldloc(to) (to)->loc = oldloc;
@@ -48,7 +48,7 @@
 #define SEE_LOCK_lock(to)
 #define SEE_BYTES_in(to)
 
-/* And which answer which of struct answer. */
+/* Results and fields of struct answer: GET_KIND_name (answer). */
 #define GET_INODE_inode(to) (to)->inode = inode;
 #define GET_FD_fd(to) (to)->fd = fd;
 #define GET_IATT_buf(to) (to)->buf = buf;

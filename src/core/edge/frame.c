@@ -6,8 +6,7 @@
 #include "core/edge/stack.h"
 
 #if defined __x86_64__
-/* frame_push_again for callers that expect every integer register but rax, r10 and r11 as it
- * was. */
+/* Calls frame_push_again and preserves every integer register except rax, r10 and r11. */
 __asm__ (".text\n"
          ".globl frame_push_again_thunk\n"
          ".type frame_push_again_thunk, @function\n"
@@ -39,7 +38,7 @@ __asm__ (".text\n"
          ".size frame_push_again_thunk, . - frame_push_again_thunk\n");
 #endif
 
-/* Takes a child's frame for its parent again, if the child has answered. */
+/* Takes a child's frame back for its parent, if the child has answered. */
 static bool
 frame_claim_locked (call_frame_t *child)
 {
@@ -61,7 +60,7 @@ frame_new_strand_locked (call_frame_t *frame)
     return &strand->frames[0];
 }
 
-/* A place for a child of a frame whose slot was used before, or that has none. */
+/* Returns a frame for a child of a frame whose slot was used before, or that has no slot. */
 call_frame_t *
 frame_push_again (call_frame_t *frame)
 {
@@ -81,7 +80,7 @@ frame_push_again (call_frame_t *frame)
     return child;
 }
 
-/* What unwinds each operation as failed. */
+/* The function that unwinds each operation as failed. */
 #define NOTHING(kind, name) , (C_##kind) 0
 #define FAIL(name)                                                                                 \
     static void fail_##name (call_frame_t *frame, int op_errno, const struct call_site *site)      \
@@ -100,8 +99,8 @@ frame_fail_at (call_frame_t *frame, int op_errno, const struct call_site *site)
     fail[frame->op](frame, op_errno, site);
 }
 
-/* Stands in for the callback of an answer that the frame doesn't wait for. A second answer is
- * dropped; one to another question becomes EIO, since somebody waits. */
+/* Takes the place of the callback when the frame doesn't wait for the answer. A second answer is
+ * dropped. An answer to another operation becomes EIO, since the parent still waits. */
 void
 frame_misused (call_frame_t *frame, void *cookie, xlator_t *this, ...)
 {

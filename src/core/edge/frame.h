@@ -6,40 +6,40 @@
  *     frames[0]   the bridge's    --wind--> frames[1]  rot13's  --wind--> frames[2]  posix's
  *                                 <-unwind-            <-unwind-
  *
- * A wind takes the frame's slot, the one place that is kept for its child, so that a linear stack
- * needs no allocation, no lock and no atomic operation. Only a frame that winds again (fan-out, or
- * one child after the other) goes the long way: it gets its slot back if the child has answered,
- * else a fresh strand of frames. A frame may be answered only after its children; work that
- * outlives a request needs a request of its own (stack_new_like).
+ * A wind takes the frame's slot: each frame reserves one place for a child. A linear stack
+ * therefore needs no allocation, no lock and no atomic read-modify-write. A frame that winds again
+ * (to several children, or to one child after the other) calls frame_push_again: it gets its slot
+ * back if the child has answered, else a new strand of frames. A frame may be answered only after
+ * its children. Work that outlives a request needs a request of its own (stack_new_like).
  *
- * Wind and unwind are the last statement on their path: the frame belongs to others afterwards. No
- * lock is held across either.
+ * Wind and unwind are the last statement on their path: after them another translator owns the
+ * frame. No lock is held across either.
  *
- * Watching an edge costs nothing while nobody does: a route's call is then the translator's own
- * function, else core/edge/watch.c's, which reports the wind, puts itself between the answer and
- * the callback, and calls on. So what was wound unwatched is unwound unwatched, and every report is
- * a pair.
+ * An unwatched edge pays nothing for watching. A route's call is then the translator's own
+ * function. On a watched edge it is a function of core/edge/watch.c, which reports the wind, puts
+ * itself between the answer and the callback, and calls the translator's function. A wind that was
+ * not reported is therefore not reported at its unwind either: reports come in pairs.
  *
- * What failed is known without watching: an answer with op_ret < 0 leaves its errno in the frame.
+ * Failures are recorded without watching: an answer with op_ret < 0 leaves its errno in the frame.
  *
- * For gdb: what a wind does is part of the line that winds; what little is a function is named
- * frame_*, and skipped by `step`.
+ * For gdb: the steps of a wind belong to the line that winds. The few functions are named frame_*,
+ * and `step` skips them.
  *
  * Reasons:
  *
  * - A frame has two pointers, wind_from and unwind_from, to a static struct call_site: one store
  *   each, and a trace or a report can name the line.
- * - The work of a wind is in macros (FRAME_TAKE, FRAME_FILL, FRAME_ANSWER). As functions out of
- *   line it cost more than 61 instructions a layer. As inline functions they keep their lines in
- *   the line table, and `step` at -O2 stops in the middle of a wind.
+ * - The steps of a wind are macros (FRAME_TAKE, FRAME_FILL, FRAME_ANSWER). Functions out of line
+ *   cost more than 61 instructions a layer. Inline functions keep their lines in the line table,
+ *   and `step` at -O2 stops in the middle of a wind.
  * - A frame that winds again goes to frame_push_again. In a release build for x86-64 it is called
  *   through frame_push_again_thunk, which saves all registers. An ordinary call makes every wind
  *   save its arguments first: 14 instructions of 60.
- * - The operation and whether it was answered are 16 bits that an unwind compares at once, so that
- *   an answer that comes twice, or to another operation, is found for nothing.
+ * - The operation and the flag "answered" are 16 bits, which an unwind compares at once. This finds
+ *   a second answer, and an answer to another operation, at no cost.
  * - Cost with gcc 12 on x86-64: 51 instructions for a wind and an unwind of stat through a layer,
- *   56 for writev, 53 for an error; 5.5 to 6 ns. tests/bench/edge.c measures it, under callgrind
- *   with --toggle-collect='calls*' exactly.
+ *   56 for writev, 53 for an error; 5.5 to 6 ns. tests/bench/edge.c measures it; under callgrind,
+ *   --toggle-collect='calls*' gives the exact number.
  */
 #ifndef WINDLASS_CORE_EDGE_FRAME_H
 #define WINDLASS_CORE_EDGE_FRAME_H
@@ -62,52 +62,56 @@ struct call_site {
         &site_;                                                                                    \
     })
 
-/* A callback, whatever it answers; called only as the type of frame->op. */
+/* A callback of any operation. Code must cast it to the callback type of frame->op before the
+ * call. */
 typedef void (*ret_fn_t) (void);
 
-/* What core/edge/watch.c keeps of a frame that it reported. */
+/* State of core/edge/watch.c for a frame whose wind it reported. */
 struct frame_watch {
-    ret_fn_t ret;              /* what stood in the frame before: its parent's callback, */
-    void *cookie;              /* and its cookie */
-    xlator_t *callee;          /* who was wound to */
-    uint64_t begin;            /* ticks */
-    uint64_t below;            /* ticks that its own children took, those in its slot one after the
-                                  other, */
-    uint64_t beside;           /* and all others. Both atomic */
-    struct frame_watch *outer; /* of who handed the request on with STACK_WIND_TAIL, or NULL */
-    unsigned watchers;         /* who was told of the wind, and is to be told of the unwind */
-    unsigned everybody;        /* and all outer ones' */
+    ret_fn_t ret;              /* the callback that frame->ret held before */
+    void *cookie;              /* the cookie that frame->cookie held before */
+    xlator_t *callee;          /* the translator that was called */
+    uint64_t begin;            /* ticks of the wind */
+    uint64_t below;            /* ticks that the frame's children in its slot took, one child after
+                                * the other. Atomic */
+    uint64_t beside;           /* ticks that all its other children took. Atomic */
+    struct frame_watch *outer; /* the frame_watch of the translator that handed the request on with
+                                * STACK_WIND_TAIL, or NULL */
+    unsigned watchers;         /* bits of the watchers that were told of the wind; they are told of
+                                * the unwind */
+    unsigned everybody;        /* watchers, and those of all outer ones */
 };
 
 /* One translator's part in a request. */
 struct call_frame {
     call_stack_t *root;
-    call_frame_t *parent; /* who wound us */
-    call_frame_t *slot;   /* where our child's frame goes; NULL at the end of a strand */
-    xlator_t *this;       /* whose frame it is */
-    void *local;          /* the translator's own; from frame_local_new */
-    void *cookie;         /* of STACK_WIND_COOKIE */
+    call_frame_t *parent; /* the frame that wound this frame */
+    call_frame_t *slot;   /* the reserved place for a child's frame; NULL at the end of a strand */
+    xlator_t *this;       /* the translator that works on this frame */
+    void *local;          /* private to the translator; from frame_local_new */
+    void *cookie;         /* from STACK_WIND_COOKIE, for the parent's callback */
     ret_fn_t ret;         /* the parent's callback */
     union {
         struct {
             union {
                 struct {
                     enum fop op : 8;
-                    unsigned complete : 8; /* it was answered */
+                    unsigned complete : 8; /* nonzero after the answer */
                 } __attribute__ ((packed));
-                uint16_t awaited; /* op, while it isn't complete: what an unwind must be. Atomic */
+                uint16_t awaited; /* equals op while the frame waits for its answer. Atomic */
             };
-            uint8_t wound;   /* its slot was used. Atomic */
-            uint8_t failed;  /* it was answered with op_ret < 0, */
+            uint8_t wound;   /* the slot was used. Atomic */
+            uint8_t failed;  /* the answer had op_ret < 0 */
         };
-        uint32_t state; /* atomic: others look whether the child has answered */
+        uint32_t state; /* atomic: other threads read whether the child has answered */
     };
-    int32_t op_errno;     /* and this. Both are valid once it is complete */
+    int32_t op_errno;     /* the answer's errno if failed. Both are valid once the frame is
+                           * complete */
     const struct call_site *wind_from;   /* where the parent wound it */
     const struct call_site *unwind_from; /* where it was answered, or NULL */
-    bool watched;                        /* .watch is in use: the frame can't be taken yet. Atomic;
-                                            only watch.c sets and clears it */
-    struct frame_watch watch;            /* while it is watched */
+    bool watched;                        /* .watch is in use, so the frame can't be taken yet.
+                                          * Atomic; only watch.c sets and clears it */
+    struct frame_watch watch;            /* valid while watched is set */
 };
 
 _Static_assert(offsetof (call_frame_t, wound) == offsetof (call_frame_t, state) + 2,
@@ -115,63 +119,65 @@ _Static_assert(offsetof (call_frame_t, wound) == offsetof (call_frame_t, state) 
 
 #define FRAME_COMPLETE (1 << 8)
 
-#define STACK_FRAMES 16      /* in one strand: as tall as a stack may be before it takes another */
+#define STACK_FRAMES 16      /* in one strand: the deepest stack that needs no second strand */
 #define STACK_LOCAL_SIZE 1024 /* bytes of locals that come with a request */
 
-/* Somebody who is to be told that nobody waits for a request any more: stack_on_interrupt. */
+/* Calls fn when the caller no longer waits for the request: stack_on_interrupt. */
 struct interrupt_watch {
     void (*fn) (void *data);
     void *data;
     struct interrupt_watch *next; /* root->lock */
 };
 
-struct stack_local; /* a piece of frame_local_new's memory */
-struct strand;      /* frames for those that wind more than once */
+struct stack_local; /* one allocation of frame_local_new */
+struct strand;      /* frames for the children of a frame that winds more than once */
 
-/* What storage shall do about the times of files: features/utime says it, and the bridge for the
- * mount options ro and noatime. */
+/* How storage sets the times of files. features/utime sets these bits, and the bridge sets them for
+ * the mount options ro and noatime. */
 enum {
-    TIMES_OF_REQUEST = 1 << 0,   /* what a change moves on, or sets to "now", gets the request's
-                                    ctime */
-    TIMES_NOT_OF_READING = 1 << 1, /* reading what is opened moves no atime */
+    TIMES_OF_REQUEST = 1 << 0,   /* times that an operation changes, or sets to "now", get the
+                                  * request's ctime */
+    TIMES_NOT_OF_READING = 1 << 1, /* reading an open file or directory doesn't change its atime */
 };
 
-/* What the maker of a request keeps with it: the bridge, or a client that waits. */
+/* Data of a request's creator: the bridge, or a waiting client. */
 struct stack_maker {
-    void *asked;     /* the kernel's request, or the client */
-    uint64_t number; /* the kernel's own number of the request */
-    /* Lent by the kernel until it has the answer; NULL where there is none. An early answer takes
-     * references first. */
+    void *asked;     /* the kernel's request, or the waiting client */
+    uint64_t number; /* the kernel's number for the request */
+    /* The kernel keeps these until it gets the answer; NULL: none. A translator that answers before
+     * the work is done takes references first. */
     inode_t *lent_inodes[2];
     fd_t *lent_fds[2];
 };
 
-/* What rooms that look at requests keep with one. */
+/* Data of code that watches requests. */
 struct stack_onlooker {
-    uint64_t reported; /* core/report/watchdog.c: the number of the last request here that it named */
-    void *probed;      /* trace/probes.c: of the operation that the mount asks for now */
+    uint64_t reported; /* for core/report/watchdog.c: number of the last request in this memory that
+                        * was reported */
+    void *probed;      /* for trace/probes.c: state of the operation that the mount requests now */
 };
 
-/* A request: who asks, and the memory that its frames and locals live in. */
+/* A request: the caller's identity, and the memory of its frames and locals. */
 struct call_stack {
-    uint64_t unique;     /* its number; 0 while it is not in use. Atomic */
-    enum fop op;         /* what was asked at the top */
+    uint64_t unique;     /* the request's number; 0 while the memory is not in use. Atomic */
+    enum fop op;         /* the operation that the top of the graph was asked for */
     uid_t uid;
     gid_t gid;
     pid_t pid;
     mode_t umask;
     uint64_t lk_owner;
-    struct timespec ctime; /* when it came, time of day */
-    unsigned times;        /* TIMES_*. A translator that sets it does so in each operation that
-                              looks at it. Atomic */
-    int64_t begin;         /* the same, clock_now, to a few milliseconds */
-    pid_t thread;          /* who took it up last: thread_id, 0 when that isn't known. Atomic */
-    uint64_t about;        /* the number of the inode that the kernel asks about, or of the
-                              directory of the name; 0: none */
-    uint64_t caused_by;    /* the number of the request that stack_new_like was told of, or 0 */
+    struct timespec ctime; /* time of day when the request came */
+    unsigned times;        /* TIMES_*. A translator that sets a bit does so in each operation that
+                            * depends on it. Atomic */
+    int64_t begin;         /* when the request came, by clock_now, to a few milliseconds */
+    pid_t thread;          /* thread_id of the thread that took the request last, 0 if unknown.
+                            * Atomic */
+    uint64_t about;        /* number of the inode that the kernel asks about, or of the directory of
+                            * the name; 0: none */
+    uint64_t caused_by;    /* number of the request that stack_new_like copied, or 0 */
 
-    /* The caller's supplementary groups, found when first asked for: stack_groups. */
-    int ngroups; /* -1: not asked yet */
+    /* The caller's supplementary groups. stack_groups fills them in at its first call. */
+    int ngroups; /* -1: not found yet */
     gid_t *groups;
     int (*find_groups) (call_stack_t *root);
 
@@ -179,32 +185,36 @@ struct call_stack {
     struct stack_onlooker onlooker;
 
     bool interrupted; /* lock */
-    /* the caller was looked at, by who made this or by a translator that checks, on the way down:
-     * he may search the directory of a name, and read the attribute that he names. So caches below
-     * may answer him; storage acts as him */
+    /* The creator of the request, or a translator above, has checked the caller's rights: the
+     * caller may search the directory of a name, and read the attribute that it names. Caches below
+     * may therefore answer the request. Storage still acts as the caller. */
     bool checked;
-    struct interrupt_watch *on_interrupt; /* who is told; lock */
+    struct interrupt_watch *on_interrupt; /* watches to call; lock */
 
     pthread_mutex_t lock;         /* a leaf; not taken on the path of a linear stack */
     struct strand *strands;       /* lock */
     struct stack_local *locals;   /* lock */
     size_t local_used;            /* lock */
-    call_stack_t *next;           /* while it waits for reuse: its thread's list */
-    call_stack_t *all_next;       /* every stack there is, for stack_foreach; never unlinked */
+    call_stack_t *next;           /* in the list of a thread or of the pool, while the memory waits
+                                   * for reuse */
+    call_stack_t *all_next;       /* list of all stacks, for stack_foreach; never unlinked */
     call_frame_t frames[STACK_FRAMES];
     char local_bytes[STACK_LOCAL_SIZE] __attribute__ ((aligned (16)));
 };
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-/* A new request whose first frame is this's. The caller fills in who asks. */
+/* Returns a new request whose first frame belongs to this. The caller fills in the identity: uid,
+ * gid, pid, umask, groups and lk_owner. */
 call_stack_t *stack_new (xlator_t *this);
 
-/* The same caller as frame's, for work that goes on when frame was answered. */
+/* Returns a new request with the identity of frame's, for work that continues after frame was
+ * answered. */
 call_stack_t *stack_new_like (xlator_t *this, const call_frame_t *frame);
 
-/* Who asked, for longer than the request: to ask again in his name (stack_new_as) when it was
- * answered. His groups are found if they weren't yet; root's aren't, who needs none. g_free it. */
+/* The identity of a caller, kept for longer than its request, so that a translator can make
+ * requests as that caller later (stack_new_as). stack_caller_new finds the groups if they aren't
+ * known yet, except for root, which needs none. g_free it. */
 struct stack_caller {
     uid_t uid;
     gid_t gid;
@@ -212,7 +222,7 @@ struct stack_caller {
     mode_t umask;
     bool checked;
     unsigned times; /* TIMES_NOT_OF_READING, or 0 */
-    uint64_t lk_owner, about, caused_by; /* as in the request; caused_by is its number */
+    uint64_t lk_owner, about, caused_by; /* as in the request; caused_by is that request's number */
     int ngroups;
     gid_t groups[];
 };
@@ -220,76 +230,80 @@ struct stack_caller {
 struct stack_caller *stack_caller_new (call_stack_t *root);
 call_stack_t *stack_new_as (xlator_t *this, const struct stack_caller *caller);
 
-/* Has the one every right that the other has, by who they are: user, group and groups are the same,
- * or both are root. */
+/* Returns whether caller has every right that other has, by identity: user, group and groups are
+ * equal, or both are root. */
 bool stack_caller_same (const struct stack_caller *caller, const struct stack_caller *other);
 
-/* The request was answered: its locals are dropped and its memory is used again. A frame in it that
- * nobody answered is reported by name, and the memory is left alone for ever. */
+/* Ends an answered request: drops its locals and reuses its memory. If a frame in it was not
+ * answered, reports the translator by name, and never uses the memory again. */
 void stack_done (call_stack_t *root);
 
-/* Called at the end of a request that stack_new_like or stack_new_as made, before its frames go;
- * NULL: by nothing. Set before the first request. */
+/* Called at the end of a request that stack_new_like or stack_new_as made, while its frames are
+ * still valid. NULL: no call. Set before the first request. */
 extern void (*stack_background_done) (const call_stack_t *root);
 
-/* How many groups, and *ret_groups which; they live as long as the request. */
+/* Returns the number of the caller's supplementary groups, and the groups in *ret_groups. The array
+ * lives as long as the request. */
 int stack_groups (call_stack_t *root, const gid_t **ret_groups);
 
-/* The caller no longer waits: tells all who wanted to know. */
+/* Records that the caller no longer waits, and calls all watches of the request. */
 void stack_interrupt (call_stack_t *root);
 
-/* Has watch->fn called when the request is interrupted, at once if it was already; from another
- * thread, under root->lock, so it must be short and take no lock. Any number may watch a request,
- * each with memory of its own, which lasts until it is taken back: after that fn isn't running.
- * stack_on_interrupt returns whether the request was interrupted; stack_off_interrupt takes one
- * that never watched, too. */
+/* Has watch->fn called when the request is interrupted, or at once if it was interrupted before. fn
+ * runs on another thread, under root->lock, so fn must be short and take no lock. A request may
+ * have any number of watches. The caller owns the memory of each, and keeps it until
+ * stack_off_interrupt: after that call fn is not running. stack_on_interrupt returns whether the
+ * request was interrupted before. stack_off_interrupt accepts a watch that was never added. */
 bool stack_on_interrupt (call_stack_t *root, struct interrupt_watch *watch);
 void stack_off_interrupt (call_stack_t *root, struct interrupt_watch *watch);
 bool stack_interrupted (call_stack_t *root);
 
-/* Reports look at requests that other threads work on: what they see may be half of one state and
- * half of the next. Nothing is ever unmapped, so the worst is a line that is wrong. */
+/* Marks functions that read requests on which other threads work. They may see half of one state
+ * and half of the next. The memory is never unmapped, so the worst result is a wrong line in a
+ * report. */
 #define LOOKS_AT_RUNNING_REQUESTS __attribute__ ((no_sanitize ("thread")))
 
-/* Calls fn for each request in use. What it sees may change under its eyes; for reports only. */
+/* Calls fn for each request in use. Other threads may change the request meanwhile; for reports
+ * only. */
 void stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data);
 
-/* This thread works on the request from now on, as reports have it; what it answered before doesn't
- * wait for that. For those who go on with what was set aside, and who begin after an answer what
- * they made before it; stubs do it. */
+/* Records, for reports, that this thread works on the request from now on. If the thread still
+ * holds an answer that it has not sent, sends it first (thread_before_other). For a thread that
+ * continues a call that was set aside, or that starts work after an answer on a request made before
+ * it. Stubs call this. */
 void stack_taken (call_stack_t *root);
 
-/* How many requests are in use. */
+/* Returns how many requests are in use. */
 unsigned stack_count (void);
 
-/* How many calls and answers are set aside (stubs). One lives a little longer than its request, and
- * keeps inodes: a graph may go when both are 0. */
+/* Returns how many calls and answers are set aside (stubs). A stub lives a little longer than its
+ * request, and holds inodes: a graph may be freed when both counts are 0. */
 unsigned stack_count_kept (void);
-void stack_keep (int by); /* for those who make stubs: one more, or one less */
+void stack_keep (int by); /* adds by, 1 or -1, to that count; for the code that makes stubs */
 
-/* The request, and a line for each frame of it that is not answered yet, the deepest first. g_free
- * it. */
+/* Returns a text that describes the request, with a line for each frame that is not answered yet,
+ * the deepest first. g_free it. */
 char *stack_describe (const call_stack_t *root);
 
-/* Answers a frame with -1 and op_errno (positive), whatever was asked. */
+/* Answers frame_ with -1 and op_errno_ (positive), for any operation. */
 #define frame_fail(frame_, op_errno_) frame_fail_at (frame_, op_errno_, CALL_SITE)
 void frame_fail_at (call_frame_t *frame, int op_errno, const struct call_site *site);
 
 /* --- locals --------------------------------------------------------------------------------- */
 
-/* Zeroed memory for frame->local, which it sets. It goes when the request does; this's
- * api->local_drop, if there is one, is called first. Never NULL. */
+/* Returns zeroed memory and sets frame->local to it. The memory is freed with the request; before
+ * that, this's api->local_drop is called if it is set. Never NULL. */
 void *frame_local_new (call_frame_t *frame, size_t size);
 
 /* --- winding -------------------------------------------------------------------------------- */
 
-/* What the macros need; not for others. frame_misused takes the place of a callback. */
+/* For the macros below only. frame_misused takes the place of a callback. */
 call_frame_t *frame_push_again (call_frame_t *frame);
 void frame_misused (call_frame_t *frame, void *cookie, xlator_t *this, ...);
 
 #if defined __x86_64__ && defined __OPTIMIZE__
-/* The same through a thunk that saves every register. An ordinary call here, although it is hardly
- * ever made, would have every wind save all its arguments first: 14 instructions of 60. */
+/* Calls frame_push_again through a thunk that saves every register. An ordinary call here, although
+ * rare, would make every wind save all its arguments first: 14 instructions of 60. */
 static inline call_frame_t *
 frame_slot_again (call_frame_t *frame)
 {
@@ -307,9 +321,9 @@ frame_slot_again (call_frame_t *frame)
 #define frame_slot_again frame_push_again
 #endif
 
-/* These three are macros, not inline functions, since the lines of an inlined function stay in the
- * line table: at -O2 `step` would stop in the middle of a wind. The first is the child's frame of
- * frame_, taken. */
+/* FRAME_TAKE, FRAME_FILL and FRAME_ANSWER are macros, not inline functions: the lines of an inlined
+ * function stay in the line table, and `step` at -O2 would stop in the middle of a wind. FRAME_TAKE
+ * returns a frame for a child of frame_. */
 #define FRAME_TAKE(frame_)                                                                         \
     ({                                                                                             \
         call_frame_t *slot_ = (frame_)->slot;                                                      \
@@ -319,7 +333,7 @@ frame_slot_again (call_frame_t *frame)
         slot_;                                                                                     \
     })
 
-/* Fills in a frame that was taken. */
+/* Fills in a frame from FRAME_TAKE. */
 #define FRAME_FILL(next_, to_, ret_, cookie_, op_, site_)                                          \
     do {                                                                                           \
         (next_)->this = (to_);                                                                     \
@@ -331,9 +345,9 @@ frame_slot_again (call_frame_t *frame)
         (next_)->unwind_from = NULL;                                                               \
     } while (0)
 
-/* Marks a frame as answered, if it waits for such an answer; else the answer goes to frame_misused,
- * which reports and drops it. complete is set last: from then on the frame's memory may be another
- * child's. */
+/* Marks a frame as answered if it waits for an answer of this operation. Otherwise the answer goes
+ * to frame_misused, which reports and drops it. complete is set last: from then on another child
+ * may use the frame's memory. */
 #define FRAME_ANSWER(frame_, op_, op_ret_, op_errno_, site_, to_, cookie_, ret_)                   \
     do {                                                                                           \
         if (G_UNLIKELY (__atomic_load_n (&(frame_)->awaited, __ATOMIC_RELAXED) != (op_))) {        \
@@ -350,11 +364,11 @@ frame_slot_again (call_frame_t *frame)
         }                                                                                          \
     } while (0)
 
-/* What core/edge/watch.c puts in a route in place of a watched translator's fop. */
+/* core/edge/watch.c puts these in a route in place of a watched translator's fop. */
 #define FOP(name) name##_fop watched_##name;
 #include "fops.def"
 
-/* Asks child_ for fop_; the answer comes to cbk_ (frame, cookie, this, op_ret, op_errno, ...). */
+/* Calls fop_ of child_. The answer goes to cbk_ (frame, cookie, this, op_ret, op_errno, ...). */
 #define STACK_WIND(frame_, cbk_, child_, fop_, ...)                                                \
     STACK_WIND_COOKIE (frame_, cbk_, NULL, child_, fop_, __VA_ARGS__)
 
@@ -362,7 +376,7 @@ frame_slot_again (call_frame_t *frame)
 #define STACK_WIND_COOKIE(frame_, cbk_, cookie_, child_, fop_, ...)                                \
     STACK_WIND_AT (frame_, cbk_, cookie_, CALL_SITE, child_, fop_, __VA_ARGS__)
 
-/* The same in the name of another place. */
+/* The same; the frame records site_ instead of the current line. */
 #define STACK_WIND_AT(frame_, cbk_, cookie_, site_, child_, fop_, ...)                             \
     do {                                                                                           \
         call_frame_t *const winder_ = (frame_);                                                    \
@@ -373,8 +387,8 @@ frame_slot_again (call_frame_t *frame)
         __atomic_load_n (&route_->call, __ATOMIC_RELAXED) (next_, next_->this, __VA_ARGS__);       \
     } while (0)
 
-/* Hands the request on to child_ for good: its answer goes straight to our parent. Only within the
- * same fop_. */
+/* Hands the request on to child_. The answer goes directly to this translator's parent. child_ must
+ * be called for the same fop_. */
 #define STACK_WIND_TAIL(frame_, child_, fop_, ...)                                                 \
     do {                                                                                           \
         const __auto_type route_ = &(child_)->routes.fop_;                                         \
@@ -384,13 +398,13 @@ frame_slot_again (call_frame_t *frame)
         __atomic_load_n (&route_->call, __ATOMIC_RELAXED) (next_, next_->this, __VA_ARGS__);       \
     } while (0)
 
-/* Answers frame_: op_ret, op_errno and what fops.def lists. */
+/* Answers frame_: op_ret, op_errno, and the results that fops.def lists. */
 #define STACK_UNWIND(fop_, frame_, ...) FRAME_UNWIND (fop_, frame_, CALL_SITE, __VA_ARGS__)
 
-/* The same in the name of another place. */
+/* The same; the frame records site_ instead of the current line. */
 #define STACK_UNWIND_AT(fop_, frame_, site_, ...) FRAME_UNWIND (fop_, frame_, site_, __VA_ARGS__)
 
-/* Its arguments are counted here, when all macros in them are expanded. */
+/* Takes the arguments as one list, after all macros in them are expanded. */
 #define FRAME_UNWIND(fop_, frame_, site_, op_ret_, op_errno_, ...)                                 \
     do {                                                                                           \
         call_frame_t *const done_ = (frame_);                                                      \

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is no longer so. Whoever finds that a file changed otherwise than by the requests that came
- * down through everybody above it (storage that watches the directory, a cache that lost what it
- * had answered for) tells it upwards:
+ * Invalidations. A translator sends one upwards when it finds that a file changed otherwise than by
+ * requests that passed all translators above it: storage that watches the directory, or a cache
+ * that lost data for which it had answered.
  *
- *   struct invalidation changed = { .inode = inode, .what = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES
- *       };
+ *   struct invalidation changed = { .inode = inode,
+ *                                   .what = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES };
  *   xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
  *
- * Each translator that remembers such a thing drops it and passes the event on; at the top the
- * bridge tells the kernel. An answer that is on its way up may be older than the event: one who
- * keeps answers counts events, and keeps none that was asked for before the last one.
+ * Each translator with a cache drops the entries concerned and passes the event on; at the top the
+ * bridge tells the kernel. An answer on its way up may be older than the event. A translator that
+ * caches answers therefore counts events, and caches no answer to a request that was sent before
+ * the last event.
  */
 #ifndef WINDLASS_CORE_EDGE_INVALIDATE_H
 #define WINDLASS_CORE_EDGE_INVALIDATE_H
@@ -22,16 +23,16 @@ enum {
     INVALIDATE_DATA = CHANGES_DATA,
     INVALIDATE_ATTRIBUTES = CHANGES_ATTRIBUTES,
     INVALIDATE_XATTRS = CHANGES_XATTRS,
-    INVALIDATE_NAMES = CHANGES_NAMES, /* which names a directory has, and what they stand for */
+    INVALIDATE_NAMES = CHANGES_NAMES, /* the names in a directory, and the inodes they stand for */
     INVALIDATE_ALL = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS | INVALIDATE_NAMES,
 };
 
 /* Lent for the call. */
 struct invalidation {
-    inode_t *inode;   /* what changed; of INVALIDATE_NAMES the directory. NULL: anything, as when a
-                         queue of changes was too long */
+    inode_t *inode;   /* the changed inode; with INVALIDATE_NAMES the directory. NULL: any inode,
+                       * for instance after an overflow of a queue of changes */
     unsigned what;    /* INVALIDATE_* */
-    const char *name; /* with INVALIDATE_NAMES: the one that changed; NULL: any */
+    const char *name; /* with INVALIDATE_NAMES: the changed name; NULL: any name */
 };
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Values of options: text to number, with nothing left over. Each type has one function, which
- * returns 0, -EINVAL when the text isn't such a value at all, or -ERANGE when it is one, but not an
- * allowed one.
+ * Values of options: converts text, all of it, to values. Each type has one function, which returns
+ * 0, -EINVAL if the text has the wrong syntax, or -ERANGE if the value is not allowed.
  */
 #include "core/edge/option.h"
 
@@ -52,7 +51,7 @@ static const char *const type_names[] = {
 
 /* --- ranges --------------------------------------------------------------------------------- */
 
-/* A maximum below the minimum, or infinite, is none. */
+/* Returns whether there is a maximum: a maximum that is infinite or below the minimum is none. */
 static bool
 option_has_max (const struct xlator_option *option)
 {
@@ -78,7 +77,7 @@ option_in_range (const struct xlator_option *option, double value)
 
 /* --- parsing -------------------------------------------------------------------------------- */
 
-/* Digits with at most one point among them; no sign, no exponent, no "inf". */
+/* Parses digits with at most one point among them; no sign, no exponent, no "inf". */
 static int
 quantity_parse (const char *text, struct quantity *ret_quantity)
 {
@@ -128,7 +127,7 @@ parse_bool (const char *text, bool *ret_value)
     return -EINVAL;
 }
 
-/* A literal of C: decimal, 0x or octal, with a sign or not. */
+/* Parses an integer literal of C: decimal, 0x or octal, with or without a sign. */
 static int
 parse_int (const struct xlator_option *option, const char *text, int64_t *ret_value)
 {
@@ -198,7 +197,7 @@ parse_percent (const struct xlator_option *option, const char *text, double *ret
     *ret_value = q.whole + q.fraction;
     if (*ret_value > 100)
         return -ERANGE;
-    /* The range of a share is that of its size. */
+    /* The range of OPTION_PERCENT_OR_SIZE applies to its size. */
     return option->type == OPTION_PERCENT ? option_in_range (option, *ret_value) : 0;
 }
 
@@ -236,7 +235,7 @@ parse_time (const struct xlator_option *option, const char *text, int64_t *ret_v
     return option_in_range (option, seconds);
 }
 
-/* Names of ".." are refused, not resolved: where they lead depends on links. */
+/* Refuses ".." and doesn't resolve it: the result would depend on symbolic links. */
 static int
 parse_path (const char *text)
 {
@@ -260,7 +259,7 @@ parse_enum (const struct xlator_option *option, const char *text, int *ret_value
     return -EINVAL;
 }
 
-/* What a field may hold, one at a time. */
+/* A value for a field of any type. */
 union option_value {
     bool boolean;
     int number;
@@ -372,7 +371,7 @@ option_clear (const struct xlator_option *options, void *private)
             g_clear_pointer ((char **) ((char *) private + options->offset), g_free);
 }
 
-/* --- telling about a row -------------------------------------------------------------------- */
+/* --- texts about a row ---------------------------------------------------------------------- */
 
 const struct xlator_option *
 option_find (const struct xlator_option *options, const char *key)
@@ -396,7 +395,7 @@ option_size_text (uint64_t bytes)
     return g_strdup ("0");
 }
 
-/* One end of a range, as one would write it. */
+/* Returns one end of a range in the syntax of a value. */
 static char *
 option_bound_text (const struct xlator_option *option, double bound)
 {
@@ -406,8 +405,8 @@ option_bound_text (const struct xlator_option *option, double bound)
     if (size)
         return option_size_text (bound >= 0x1p64 ? UINT64_MAX : bound > 0 ? (uint64_t) bound : 0);
     if (option->type == OPTION_INT && option->value && option->value[0] == '0' && option->value[1])
-        return g_strdup_printf ("%#o", (unsigned) bound); /* a mode, whose default is written so as
-                                                             well */
+        return g_strdup_printf ("%#o", (unsigned) bound); /* a mode, whose default is octal as
+                                                           * well */
     if (fabs (bound) < 1e15 && bound == trunc (bound))
         g_snprintf (digits, sizeof digits, "%.0f", bound);
     else

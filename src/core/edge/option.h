@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Options: one row each. The core finds the value (volfile, command line, default), checks it and
- * stores it in a field of this->private before init runs. The same rows print `windlass help`.
+ * stores it in a field of this->private before init runs. `windlass help` prints the same rows.
  */
 #ifndef WINDLASS_CORE_EDGE_OPTION_H
 #define WINDLASS_CORE_EDGE_OPTION_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a value looks like, and the C type of its field. */
+/* The syntax of a value, and the C type of its field. */
 enum option_type {
     OPTION_BOOL,    /* on yes true enable 1, off no false disable 0, any case; bool */
     OPTION_INT,     /* decimal, 0x, 0 octal; int or int64_t */
@@ -35,49 +35,50 @@ struct option_share {
 #define OPTION_KEYS 4
 
 struct xlator_option {
-    const char *key[OPTION_KEYS]; /* its name and aliases; the table ends with a row without */
+    const char *key[OPTION_KEYS]; /* name and aliases; the table ends with a row without key */
     enum option_type type;
     size_t offset, size;  /* of the field: OPTION_FIELD; size 0: checked, not stored */
-    const char *value;    /* default, as one would write it; NULL: none, the field is all zeros */
+    const char *value;    /* default, in the syntax of a volfile; NULL: none, the field is all
+                           * zeros */
     double min, max;      /* both 0: no range. In the field's unit, for OPTION_TIME in seconds */
-    int (*check) (const char *text, char **ret_allowed); /* of a text: is it a good one? As
-                                                            option_parse */
-    const char *const *values; /* OPTION_ENUM: what is allowed, NULL at the end */
+    int (*check) (const char *text, char **ret_allowed); /* checks a text further; returns as
+                                                          * option_parse */
+    const char *const *values; /* OPTION_ENUM: the allowed values, NULL at the end */
     bool required;
-    const char *excludes; /* the name of another option that can't be set as well */
-    const char *at_most;  /* of OPTION_SIZE or an int64_t: the name of another option of the same
-                             kind, which is its limit */
-    bool online;          /* may change while it runs: reconfigure takes it over */
-    bool inert;           /* GlusterFS has it, here it does nothing: the first use says so */
+    const char *excludes; /* name of another option that must not be set as well */
+    const char *at_most;  /* for OPTION_SIZE or an int64_t: the name of another option of the same
+                           * kind, which is the upper limit */
+    bool online;          /* may change while the graph runs: reconfigure takes it over */
+    bool inert;           /* accepted for GlusterFS, without effect; the first use logs that */
     const char *help;     /* one sentence, without a full stop */
 };
 
 #define OPTION_FIELD(struct_, field_)                                                              \
     .offset = offsetof (struct_, field_), .size = sizeof (((struct_ *) 0)->field_)
 
-/* Checks text against a row and, where field is not NULL, stores the value in it (strings are new;
- * option_clear frees them). 0, or -EINVAL and in *ret_allowed (g_free it) what is allowed: "must be
- * 4KB to 1GB". */
+/* Checks text against a row. If field is not NULL, stores the value in it; strings are allocated,
+ * and option_clear frees them. Returns 0, or -EINVAL with the allowed values in *ret_allowed
+ * (g_free it): "must be 4KB to 1GB". */
 int option_parse (const struct xlator_option *option, const char *text, void *field,
                   char **ret_allowed);
 
-/* For .check: the name of a file in a directory, or nothing. */
+/* For .check: accepts the name of a file in a directory, or an empty text. */
 int option_check_name (const char *text, char **ret_allowed);
 
-/* Frees the strings among the fields that rows describe. */
+/* Frees the strings in the fields that the rows describe. */
 void option_clear (const struct xlator_option *options, void *private);
 
-/* The row that has key as its name or alias, or NULL. */
+/* Returns the row that has key as its name or alias, or NULL. */
 const struct xlator_option *option_find (const struct xlator_option *options, const char *key);
 
-/* " (KEY: HELP)", or "": what a message about a value that is refused ends with. g_free it. */
+/* Returns " (KEY: HELP)", or "": the end of a message about a refused value. g_free it. */
 char *option_purpose (const struct xlator_option *option);
 
-/* "on or off", "4KB to 1GB", "one of a, b, c": what a row allows. g_free it. */
+/* Returns the values that a row allows: "on or off", "4KB to 1GB", "one of a, b, c". g_free it. */
 char *option_allowed (const struct xlator_option *option);
 const char *option_type_name (enum option_type type);
 
-/* "1048576" as "1MB". g_free it. */
+/* Returns 1048576 as "1MB". g_free it. */
 char *option_size_text (uint64_t bytes);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who is in the way of kernel passthrough. Reads and writes may go different ways down the graph:
- * both are walked. */
+/* Finds the translator that prevents kernel passthrough. Reads and writes may take different routes
+ * down the graph: both are walked. */
 #include "core/edge/passthrough.h"
 
 #include "core/edge/frame.h"
 
-/* By windlass trace and the like, which are to see what goes on while they run. */
+/* Watched by `windlass trace` and the like, which must see every call while they run. */
 static bool
 is_watched (const xlator_t *xl)
 {
     return __atomic_load_n (&xl->watchers, __ATOMIC_RELAXED) != 0;
 }
 
-/* The next one that takes part in op, from xl down, and does more with it than to forward it; or
+/* Returns the next translator from xl down that implements op and doesn't merely forward it, or
  * storage. */
 static xlator_t *
 taking_part (xlator_t *xl, enum fop op)
@@ -86,7 +86,7 @@ tell_on (enum fop op, xlator_t *top, fd_t *fd)
 
     for (xlator_t *at = taking_part (top, op); at->children;
          at = taking_part (FIRST_CHILD (at), op)) {
-        /* Who takes part in reading was told on that way. */
+        /* A translator that implements readv was told on the route of reads. */
         const bool told = op == FOP_writev && (at->api->every || at->api->fops.readv);
 
         if (!told && at->api->passthrough.past && view_of (at, fd->inode, &why) == DATA_COUNTED)

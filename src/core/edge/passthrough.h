@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Kernel passthrough: a file whose reads and writes no translator has to see can be read and
- * written by the kernel itself, in the file of storage that it is. Everything else that is done
- * with it still comes down the graph.
+ * Kernel passthrough: if no translator has to see the reads and writes of a file, the kernel can do
+ * them by itself, in the file of storage. All other operations still come down the graph.
  *
- * Whoever takes part in a read or a write has to see it, unless it only forwards it or says
- * otherwise (xlator_passthrough.view). So a translator that knows nothing of all this is never
- * passed by.
+ * A translator that implements reads or writes has to see them, unless it only forwards them or
+ * says otherwise (xlator_passthrough.view). A translator that doesn't know of passthrough is
+ * therefore never bypassed.
  */
 #ifndef WINDLASS_CORE_EDGE_PASSTHROUGH_H
 #define WINDLASS_CORE_EDGE_PASSTHROUGH_H
 
 #include "core/edge/translator.h"
 
-/* Who has to see reads and writes of the file (inode NULL: of any file), and why: the end of a
- * sentence about it, constant. NULL: nobody from top down, and *ret_storage is who lends the
- * file. */
+/* Returns the translator that has to see reads and writes of the file (inode NULL: of any file),
+ * and in *ret_why the reason: a constant text, the end of a sentence about that translator. Returns
+ * NULL if no translator below top has to see them; *ret_storage is then the translator that lends
+ * the file. */
 xlator_t *passthrough_in_the_way (xlator_t *top, const inode_t *inode, const char **ret_why,
                                   xlator_t **ret_storage);
 
-/* Tells those who want to know that what is done with fd goes past them. */
+/* Tells the translators with DATA_COUNTED that reads and writes of fd bypass them. */
 void passthrough_tell (xlator_t *top, fd_t *fd);
 
 #endif

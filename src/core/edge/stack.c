@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests: where their memory comes from and goes to, who waits in them, and how they end. */
+/* Requests: allocation and reuse of their memory, the caller's identity, interrupts, and their
+ * end. */
 #include "core/edge/stack.h"
 #include "core/base/audit.h"
 #include "core/time/clock.h"
@@ -9,10 +10,10 @@
 #include <unistd.h>
 
 #define CACHE_MAX 32     /* requests that a thread keeps for its next ones */
-#define RETIRED_MAX 512  /* requests that aren't used again at once while somebody listens */
-#define UNIQUE_BLOCK 256 /* numbers that a thread takes at once */
+#define RETIRED_MAX 512  /* requests whose memory isn't reused at once while an audit runs */
+#define UNIQUE_BLOCK 256 /* numbers that a thread reserves at once */
 
-/* What a thread keeps for itself, so that a request takes no lock. */
+/* Memory and numbers that a thread keeps for its next requests, so that a request takes no lock. */
 struct stack_cache {
     call_stack_t *free;
     unsigned n;
@@ -23,10 +24,10 @@ static __thread struct stack_cache cache;
 
 static struct {
     pthread_mutex_t lock; /* a leaf */
-    call_stack_t *free;   /* lock */
-    struct strand *strands; /* that wait for reuse; lock */
+    call_stack_t *free;   /* list of unused requests; lock */
+    struct strand *strands; /* list of unused strands; lock */
     call_stack_t *retired[RETIRED_MAX]; /* a ring; lock */
-    unsigned n_retired;   /* ever; lock */
+    unsigned n_retired;   /* number ever added; lock */
     call_stack_t *all;    /* push only, atomic */
     uint64_t unique;      /* atomic */
     unsigned misuses;     /* atomic */
@@ -34,7 +35,7 @@ static struct {
     pthread_key_t key;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* A thread ends: what it kept goes to the others. */
+/* A thread ends: moves its unused requests to the pool. */
 static void
 cache_give_back (void *unused)
 {
@@ -79,7 +80,7 @@ stack_make (void)
     return root;
 }
 
-/* From the other threads' leavings, or new. */
+/* Takes a request from the pool, or allocates one. */
 static call_stack_t *
 stack_refill (void)
 {
@@ -214,7 +215,7 @@ stack_caller_same (const struct stack_caller *caller, const struct stack_caller 
                 || memcmp (caller->groups, other->groups, caller->ngroups * sizeof (gid_t)) == 0));
 }
 
-/* The first frame from here down that is still to be answered, or NULL. */
+/* Returns the first frame below this one that is not answered yet, or NULL. */
 static const call_frame_t *
 strand_unanswered (const call_frame_t *frame)
 {
@@ -257,8 +258,8 @@ stack_drop_locals (call_stack_t *root)
     root->local_used = 0;
 }
 
-/* Memory of strands is used for strands alone, and never given back: a report may look at one that
- * just ended. */
+/* Memory of strands is used for strands alone, and never freed: a report may read a strand whose
+ * request just ended. */
 struct strand *
 strand_new (void)
 {
@@ -276,7 +277,8 @@ strand_new (void)
     return strand;
 }
 
-/* Who looks at running requests does so under the lock, so that none goes under his eyes. */
+/* Frees the strands under root->lock: reports that read running requests hold it, so that no strand
+ * changes owner while they read. */
 static void
 stack_free_strands (call_stack_t *root)
 {
@@ -324,8 +326,8 @@ stack_report_unanswered (const call_stack_t *root, const call_frame_t *frame)
             frame->wind_from->line);
 }
 
-/* So that a late answer finds its own frame, not one of another request. Which is used again
- * instead, or NULL. */
+/* Keeps the memory unused for a while, so that a late answer finds its own frame and not one of
+ * another request. Returns the request whose memory is to be used again instead, or NULL. */
 static call_stack_t *
 stack_retire (call_stack_t *root)
 {

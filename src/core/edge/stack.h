@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inside the edge: what frame.c, stack.c and watch.c share. Not for translators. */
+/* Declarations that frame.c, stack.c and watch.c share. Not for translators. */
 #ifndef WINDLASS_CORE_EDGE_STACK_H
 #define WINDLASS_CORE_EDGE_STACK_H
 
@@ -9,48 +9,50 @@
 
 #define STRAND_FRAMES 8
 
-/* Frames for the children of one that winds more than once at a time. */
+/* Frames for the children of a frame that winds to several children at a time. */
 struct strand {
     struct strand *next; /* root->lock */
     call_frame_t frames[STRAND_FRAMES];
 };
 
-struct strand *strand_new (void); /* frames that nobody waits for */
+struct strand *strand_new (void); /* returns a strand whose frames wait for no answer */
 
-/* A piece of memory that goes with the request. */
+/* Memory that is freed with the request. */
 struct stack_local {
     struct stack_local *next;
-    xlator_t *owner; /* whose local_drop is called, or NULL */
+    xlator_t *owner; /* the translator whose local_drop is called, or NULL */
     bool on_heap;
-    bool audited; /* it came from audit->local_new */
+    bool audited; /* from audit->local_new */
     char bytes[] __attribute__ ((aligned (16)));
 };
 
-/* Links n frames to a strand: each the parent of the next, the first a child of parent. */
+/* Links n frames to a strand: each is the parent of the next, and the first is a child of
+ * parent. */
 void frames_lay_out (call_frame_t *frames, unsigned n, call_stack_t *root, call_frame_t *parent);
 
-/* Zeroed memory until stack_done; owner's local_drop is called then, unless owner is NULL. */
+/* Returns zeroed memory, valid until stack_done. stack_done calls owner's local_drop, unless owner
+ * is NULL. */
 void *stack_alloc (call_stack_t *root, size_t size, xlator_t *owner);
 
-/* Who logs from TRACE on; and a watcher's bit in xlator_t.watchers, which it keeps. Under the lock
- * of the routes. */
+/* watch_log logs winds and unwinds at level TRACE. watch_bit_locked returns the watcher's bit in
+ * xlator_t.watchers, which never changes; the caller holds the lock of the routes. */
 struct watcher;
 extern const struct watcher watch_log;
 unsigned watch_bit_locked (const struct watcher *watcher);
 
-/* How many requests there is memory for: as many as were under way at a time, and some. */
+/* Returns how many requests have been allocated: at least as many as were ever in use at a time. */
 unsigned stack_count_made (void);
 
 /* A rule of the edge that a translator broke; lent for the call of audit->misuse. */
 struct audit_misuse {
-    const xlator_t *xlator;         /* whose frame it is */
-    enum fop op;                    /* what it was asked */
+    const xlator_t *xlator;         /* the translator that works on the frame */
+    enum fop op;                    /* the operation that it was asked for */
     const char *what;               /* "answered twice" */
-    const struct call_site *site;   /* where */
+    const struct call_site *site;   /* where the rule was broken */
     const struct call_site *before; /* where it had answered before, or NULL */
 };
 
-/* How often a translator broke the rules of the edge, since the start. */
+/* Count and return how often translators broke the rules of the edge, since the start. */
 void stack_count_misuse (void);
 unsigned stack_misuses (void);
 

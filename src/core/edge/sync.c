@@ -12,13 +12,14 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* One call and its answer. It belongs to both sides: whoever is last frees it. */
+/* A call and its answer. The calling thread and the callback share it; the last of the two frees
+ * it. */
 struct waiter {
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t answered;
     bool done, abandoned; /* lock */
     int op_ret, op_errno; /* lock */
-    void *reply;          /* of the caller; not touched once abandoned. lock */
+    void *reply;          /* the caller's memory; not touched once abandoned. lock */
 };
 
 struct client *
@@ -84,7 +85,7 @@ waiter_free (struct waiter *waiter)
     g_free (waiter);
 }
 
-/* The answer is there, and kept. */
+/* Records the answer, whose values are stored in reply, and wakes the caller. */
 static void
 waiter_answer (struct waiter *waiter, int op_ret, int op_errno)
 {
@@ -140,7 +141,7 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
 #define KEEP(kind, name) KEEP_##kind (reply, name)
 #define DROP(kind, name) DROP_##kind (reply, name)
 
-/* So that a fop's arguments are spelled out before STACK_WIND counts them. */
+/* Expands the arguments of a fop before STACK_WIND counts them. */
 #define WIND(...) STACK_WIND (__VA_ARGS__)
 
 #define SYNC(fop)                                                                                  \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations that wait for their answer: a graph used without a kernel, by tests, tools and
+ * Operations that block until their answer: a graph used without a kernel, by tests, tools and
  * programs.
  *
  *   struct client *client = client_new (top);
@@ -16,9 +16,9 @@
 
 #include <sys/statvfs.h>
 
-/* Who asks. One client may be used by one thread at a time; make one for each. */
+/* The identity that requests have. Only one thread at a time may use a client. */
 struct client {
-    xlator_t xlator; /* the parent of the graph's top, as far as the graph sees */
+    xlator_t xlator; /* stands as the parent of the graph's top */
     uid_t uid;
     gid_t gid;
     pid_t pid;
@@ -26,12 +26,12 @@ struct client {
     uint64_t lk_owner;
     int ngroups;
     const gid_t *groups;
-    bool checked; /* what it asks for it may have: root->checked */
-    int64_t patience; /* nanoseconds to wait for an answer, 0: for ever. A call that runs out of it
-                         is -ETIMEDOUT, and its request is reported and left alone */
+    bool checked; /* the client has the rights for its requests: root->checked */
+    int64_t patience; /* nanoseconds to wait for an answer, 0: no limit. After that a call returns
+                       * -ETIMEDOUT, and its request is reported and abandoned */
 };
 
-/* A client of the translator top, with the ids of this process. */
+/* Returns a client of the translator top, with the ids of this process. */
 struct client *client_new (xlator_t *top);
 void client_free (struct client *client);
 
@@ -46,8 +46,8 @@ void client_free (struct client *client);
     void name##_reply_drop (struct name##_reply *reply);
 #include "fops.def"
 
-/* sync_lookup (client, loc, xdata, &reply): op_ret, or -errno. reply may be NULL; else drop it,
- * also after a failure. */
+/* sync_lookup (client, loc, xdata, &reply) returns op_ret, or -errno. reply may be NULL; otherwise
+ * drop it, also after a failure. */
 #define FOP(name) int sync_##name (struct client *client
 #define ARG(kind, name) , C_##kind name
 #define REPLY(name) , struct name##_reply *ret_reply);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Routes: where a wind lands. Events: what translators tell each other along the graph. */
+/* Routes: the functions that winds call. Events: messages between translators along the graph. */
 #include "core/edge/translator.h"
 #include "core/table/fops-rows.h"
 #include "core/edge/frame.h"
@@ -10,7 +10,7 @@
 
 void (*xlator_module_loaded) (void);
 
-/* What the lowest translator answers where nobody implements an operation. */
+/* The lowest translator's answer to operations that no translator implements. */
 #define DECLARE(kind, name) , C_##kind name
 #define NOTHING(kind, name) , (C_##kind) 0
 #define UNSUPPORTED(name)                                                                          \
@@ -20,7 +20,7 @@ void (*xlator_module_loaded) (void);
     }
 FOP_LIST (UNSUPPORTED)
 
-/* That routes are made by one thread at a time; a leaf. */
+/* taken to make or change routes; a leaf */
 static pthread_mutex_t routes_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool UNTRACED
@@ -29,7 +29,7 @@ xlator_does (const xlator_t *xl, bool own, enum fop op)
     return own || (xl->api->every && (!xl->api->every_ops || opset_has (xl->api->every_ops, op)));
 }
 
-/* The translator's own function, whoever watches. */
+/* Returns the translator's own function, watched or not. */
 #define OWN(name)                                                                                  \
     name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
     name##_fop *UNTRACED xlator_own_##name (const xlator_t *xl)                                    \
@@ -48,8 +48,8 @@ set_watchers_locked (xlator_t *xl, unsigned bits, bool on)
     __atomic_store_n (&xl->watchers, now, __ATOMIC_RELEASE);
 }
 
-/* Who it leads to is decided once, before the first request; from then on requests read it, so that
- * even the same again may not be written. */
+/* Sets the target of a route, which is decided before the first request. Later calls pass the same
+ * target and must not write it, since requests read it without a lock. */
 static void
 set_once (xlator_t **to, xlator_t *xl)
 {
@@ -57,7 +57,7 @@ set_once (xlator_t **to, xlator_t *xl)
         *to = xl;
 }
 
-/* Requests are on their way meanwhile: each route is written once, as it is to be. */
+/* Writes each route once, with its final value, since requests use the routes meanwhile. */
 static void
 xlator_route_locked (xlator_t *xl)
 {
@@ -89,7 +89,8 @@ xlator_route (xlator_t *xl)
     pthread_mutex_unlock (&routes_lock);
 }
 
-/* What passes an operation on has its child's route. Above the graph is only who uses it. */
+/* Also updates the parents: a translator that passes an operation on has its child's route. The
+ * graph's top may have a parent without api, which has no routes. */
 static void
 route_upwards_locked (xlator_t *xl)
 {

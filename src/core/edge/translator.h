@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A translator: what its module exports (xlator_api), and one in a graph (xlator_t). */
+/* xlator_api is the object that a translator's module exports. xlator_t is a translator in a
+ * graph. */
 #ifndef WINDLASS_CORE_EDGE_TRANSLATOR_H
 #define WINDLASS_CORE_EDGE_TRANSLATOR_H
 
@@ -12,49 +13,51 @@
 
 #define XLATOR_ABI 7
 
-/* What a translator may change of a request. Decides, among others, whether the kernel may read and
- * write a file without us. */
+/* Which parts of a request a translator may change. Among other uses, this decides whether the
+ * kernel may read and write a file without the daemon. */
 enum {
     TOUCHES_NOTHING = 0,
-    TOUCHES_DATA = 1 << 0, /* the bytes of files, or where they are */
+    TOUCHES_DATA = 1 << 0, /* the bytes of files, or their offsets */
     TOUCHES_METADATA = 1 << 1, /* attributes, extended attributes */
     TOUCHES_NAMES = 1 << 2, /* names, directories */
-    TOUCHES_ERRORS = 1 << 3, /* it may make an operation fail, or take long */
-    TOUCHES_ANSWERS = 1 << 4, /* it answers writes before they are done, without attributes; an
-                                 error comes with fsync or flush */
-    TOUCHES_OPENS = 1 << 5, /* it answers opens before they are done; an error comes with what is
-                               done with the fd first */
+    TOUCHES_ERRORS = 1 << 3, /* an operation may fail, or take long */
+    TOUCHES_ANSWERS = 1 << 4, /* writes are answered before they are done, without attributes; fsync
+                               * or flush returns their error */
+    TOUCHES_OPENS = 1 << 5, /* opens are answered before they are done; the first operation on the
+                             * fd returns their error */
 };
 
-/* What a translator needs to be answered that costs something. */
+/* Parts of answers, or services, that a translator needs and that cost something. */
 enum {
     WANTS_NOTHING = 0,
     WANTS_PARENT_ATTRIBUTES = 1 << 0, /* preparent, postparent */
     WANTS_DATA_ATTRIBUTES = 1 << 1,   /* prebuf, postbuf, stbuf, statpre */
-    WANTS_INODE = 1 << 2,             /* a place for what it keeps with an inode: inode_ctx_set */
-    WANTS_FD = 1 << 3,                /* with an fd: fd_ctx_set */
+    WANTS_INODE = 1 << 2,             /* a place for a context with each inode: inode_ctx_set */
+    WANTS_FD = 1 << 3,                /* a place for a context with each fd: fd_ctx_set */
 };
 
-/* What a translator has to see of a file's reads and writes, where the kernel could do them by
+/* How much a translator must see of a file's reads and writes, if the kernel could do them by
  * itself. */
 enum data_view {
-    DATA_UNSEEN,  /* none of it */
-    DATA_COUNTED, /* that a file is read and written past it: xlator_passthrough.past */
+    DATA_UNSEEN,  /* nothing */
+    DATA_COUNTED, /* only that the kernel reads and writes the file directly:
+                   * xlator_passthrough.past */
     DATA_SEEN,    /* each call */
 };
 
-/* What is told along the graph. */
+/* Events, which translators pass along the graph. */
 enum xlator_event {
     XLATOR_PARENT_UP, /* downwards: the whole graph is ready, requests may come */
-    XLATOR_CHILD_UP, /* upwards: storage is there */
-    XLATOR_ENDING, /* downwards: the mount is about to end. Requests still come, but from now on
-                      none may be held back */
+    XLATOR_CHILD_UP, /* upwards: storage is available */
+    XLATOR_ENDING, /* downwards: the mount is about to end. Requests still come, but from now on no
+                    * translator may hold one back */
     XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending */
-    XLATOR_CHILD_DOWN, /* upwards: storage is gone */
-    XLATOR_INVALIDATE, /* upwards, data is a struct invalidation: what is remembered isn't so. On a
-                          thread that no request waits for, since the kernel waits for requests
-                          about it, unless it is of INVALIDATE_ATTRIBUTES alone, and without a lock;
-                          not after XLATOR_ENDING */
+    XLATOR_CHILD_DOWN, /* upwards: storage is not available */
+    XLATOR_INVALIDATE, /* upwards, data is a struct invalidation: cached state is no longer valid.
+                        * Sent without a lock held, and not after XLATOR_ENDING. The sending thread
+                        * must be one that no request waits for, since the kernel waits for requests
+                        * about the inode; INVALIDATE_ATTRIBUTES alone may be sent from any
+                        * thread */
 };
 
 typedef struct xlator_list {
@@ -63,67 +66,70 @@ typedef struct xlator_list {
 } xlator_list_t;
 
 struct xlator_cbks {
-    void (*forget) (xlator_t *this, inode_t *inode); /* an inode goes; free what you keep with it */
-    void (*release) (xlator_t *this, fd_t *fd);      /* a file's last reference went */
+    void (*forget) (xlator_t *this, inode_t *inode); /* the inode is being freed: free its
+                                                      * context */
+    void (*release) (xlator_t *this, fd_t *fd);      /* the file's last reference is gone: free its
+                                                      * context */
     void (*releasedir) (xlator_t *this, fd_t *fd);
 };
 
-/* What a statedump and .meta ask: lines of "key=value" appended to out. On any thread, while
- * requests run and options change: what they read is constant since init, atomic, or under a lock.
- */
+/* Appends lines of "key=value" to out, for a statedump and .meta. Called on any thread, while
+ * requests run and options change: the state that these functions read is constant since init,
+ * atomic, or under a lock. */
 struct xlator_dumpops {
     void (*priv) (xlator_t *this, GString *out);
     void (*inodectx) (xlator_t *this, inode_t *inode, GString *out);
     void (*fdctx) (xlator_t *this, fd_t *fd, GString *out);
-    void (*history) (
-        xlator_t *this,
-        GString *out); /* what happened last, the oldest first, one line each; free text */
-    /* What a call of this's that it set aside waits for, as a phrase such as "the timer of a
-     * delay, 2.5 s more"; nothing is appended where it can't say. frame is one that may have been
-     * answered meanwhile: it is only to be compared with those that are kept under a lock. */
+    /* Appends the last events, oldest first, one line each; free text. */
+    void (*history) (xlator_t *this, GString *out);
+    /* Appends what a call that this has set aside waits for, as a phrase such as "the timer of a
+     * delay, 2.5 s more"; appends nothing if that is unknown. frame may have been answered
+     * meanwhile: only compare it with the frames that this keeps under a lock. */
     void (*waits_for) (xlator_t *this, const call_frame_t *frame, GString *out);
-    /* What this does with a file, as lines for a user: whether it is cached, changed, held back,
-     * and by which option. inode is NULL where it isn't known. Nothing is asked of the file, which
-     * may be what hangs. */
+    /* Appends how this treats a file, as lines for a user: whether the file is cached, changed or
+     * held back, and by which option. inode is NULL if it isn't known. The function makes no
+     * request about the file, since the file may be the one that hangs. */
     void (*explain) (xlator_t *this, const char *path, inode_t *inode, GString *out);
-    /* Of those who make requests from outside: the path from the root of the mount of what a
-     * running request, theirs or one made below them, is about. false where it isn't known.
-     * may_wait false: in a crash, takes no lock that somebody holds, and no memory. */
+    /* For translators that create requests. Finds the path, from the root of the mount, of the file
+     * that a running request is about; root is a request of this, or one that a translator below
+     * made for it. Returns false if the path isn't known. may_wait is false during a crash: the
+     * function then takes no lock that another thread may hold, and allocates no memory. */
     bool (*path) (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_path,
                   size_t size);
 };
 
-/* Kernel passthrough, which is decided for each file when it is opened: core/edge/passthrough.h. On
- * any thread, while requests run. */
+/* Kernel passthrough, which is decided for each file at its open: core/edge/passthrough.h. Called
+ * on any thread, while requests run. */
 struct xlator_passthrough {
-    /* What this has to see of the file; inode NULL: of any. ret_why, a constant text, ends the
-     * sentence "it ...", with the option that decides. NULL: everything, if it takes part in reads
-     * or writes and doesn't merely forward them. A translator with TOUCHES_DATA isn't asked. */
+    /* Returns how much this must see of the file; inode NULL: of any file. *ret_why, a constant
+     * text, ends the sentence "it ...", and names the option that decides. NULL: DATA_SEEN if the
+     * translator implements reads or writes and doesn't merely forward them. Not called for a
+     * translator with TOUCHES_DATA. */
     enum data_view (*view) (xlator_t *this, const inode_t *inode, const char **ret_why);
-    const char
-        *why; /* the same where there is no view, or NULL: "keeps what is written for a while" */
-    void (*past) (xlator_t *this,
-                  fd_t *fd); /* for DATA_COUNTED: what is done with fd will go past */
-    /* Of storage: calls use with a descriptor (O_PATH may do) of the system's file that inode is,
-     * as whoever the request acts as. Its result, or a negative errno. NULL: there is no such file.
-     */
+    /* That reason for a translator without view, or NULL: "keeps what is written for a while". */
+    const char *why;
+    /* For DATA_COUNTED: reads and writes of fd will bypass this translator. */
+    void (*past) (xlator_t *this, fd_t *fd);
+    /* For storage. Calls use with a descriptor (O_PATH is allowed) of the file that inode stands
+     * for, opened with the identity of the request. Returns use's result, or a negative errno.
+     * NULL: inodes have no such file. */
     int (*lend) (xlator_t *this, call_frame_t *frame, inode_t *inode,
                  int (*use) (int descriptor, void *data), void *data);
 };
 
-/* What a translator can be told while it runs. It gets there through the daemon's control socket,
- * which only root and the daemon's own user may open; the input is hostile all the same. */
+/* A command to a translator in a running daemon. The input comes through the daemon's control
+ * socket, which only root and the daemon's own user may open. Treat it as hostile all the same. */
 struct xlator_command {
     const char *name;  /* "rules" */
     const char *about; /* one sentence, without a full stop */
-    /* Does it, on the thread that serves the socket, so in a short time; answers wait for no
-     * request. input may be empty, never NULL. The answer is text for the user: what was done, or
-     * with a negative errno why it wasn't, and then nothing has changed. */
+    /* Executes the command on the thread that serves the socket. run must return soon, and wait for
+     * no request. input may be empty, never NULL. answer is text for the user: the effect, or with
+     * a negative errno the reason for the failure; then nothing has changed. */
     int (*run) (xlator_t *this, GBytes *input, GString *answer);
 };
 
-/* A type that a translator can't have somewhere above it, and the reason as the end of a sentence
- * about that type: "answers what this would refuse". */
+/* A type that must not be above this translator, and the reason as the end of a sentence about that
+ * type: "answers what this would refuse". */
 struct xlator_misfit {
     const char *type, *why;
 };
@@ -134,54 +140,57 @@ struct xlator_api {
     const char *type;  /* "category/name", as in the volfile and in the module's path */
     const char *about; /* one sentence, without a full stop */
     struct {
-        int min, max; /* how many; max -1: any number */
+        int min, max; /* number of children; max -1: no limit */
     } children;
-    bool top_only;  /* has no parent */
+    bool top_only;  /* must not have a parent */
     bool once;      /* at most one of its type in a graph */
-    const char *const *above; /* types, NULL at the end: one of them must be somewhere above */
-    const char *const *below; /* and one of these somewhere below */
-    const struct xlator_misfit
-        *not_below; /* none of these may be somewhere above; the last one has no type */
+    const char *const *above; /* types, NULL at the end: one of these must be somewhere above */
+    const char *const *below; /* types, NULL at the end: one of these must be somewhere below */
+    /* None of these types may be somewhere above; the last row has no type. */
+    const struct xlator_misfit *not_below;
     unsigned touches; /* TOUCHES_* */
     unsigned wants;   /* WANTS_* */
-    size_t priv_size; /* of this->private: zeroed, options filled in, before init */
+    size_t priv_size; /* of this->private: zeroed, then filled with the options before init */
     const struct xlator_option *options;
 
-    int (*init) (xlator_t *this);  /* 0, or a negative errno after a gf_log that says why */
+    int (*init) (xlator_t *this);  /* 0, or a negative errno after a gf_log that gives the reason */
     void (*fini) (xlator_t *this); /* also after a failed init */
-    /* Takes over the online options from a private struct that is filled with new values and lent;
-     * on the main thread, while requests run. 0, or a negative errno after a gf_log that says why;
-     * then nothing has changed. It may be called again with the old values, because another
-     * translator refused, and takes those. */
+    /* Takes over the online options from new_private, a private struct filled with the new values
+     * and lent for the call. Called on the main thread, while requests run. Returns 0, or a
+     * negative errno after a gf_log that gives the reason; then nothing has changed. If another
+     * translator refuses its new values, reconfigure is called again with the old ones, and must
+     * accept them. */
     int (*reconfigure) (xlator_t *this, const void *new_private);
     void (*notify) (xlator_t *this, enum xlator_event event, void *data); /* NULL: passed on */
-    void (*local_drop) (xlator_t *this,
-                        void *local); /* a request is over: free what local refers to */
+    /* The request has ended: frees the memory and references that local holds. */
+    void (*local_drop) (xlator_t *this, void *local);
 
     struct xlator_fops fops;
-    every_fop *every;         /* for all operations that fops leaves out: core/edge/any-fop.h */
-    opset_t every_ops;        /* only for these of them; 0: for all */
-    every_cbk *every_cbk;     /* takes their answers */
-    opset_t forwards; /* those of them that it passes on as they are, each once: it only decides
-                         when, or in which thread */
+    every_fop *every;         /* called for all operations that fops leaves out:
+                               * core/edge/any-fop.h */
+    opset_t every_ops;        /* calls every only for these operations; 0: for all */
+    every_cbk *every_cbk;     /* gets the answers to call_wind */
+    opset_t forwards; /* operations that the translator passes on unchanged, each once; it only
+                       * decides when, or on which thread */
     struct xlator_cbks cbks;
     struct xlator_dumpops dumpops;
     struct xlator_passthrough passthrough;
-    const struct xlator_command *commands; /* the last one has no name; NULL: none */
+    const struct xlator_command *commands; /* the last row has no name; NULL: none */
 };
 
-/* An option's value and where it comes from. */
+/* An option's value and its origin. */
 struct option_setting {
     const struct xlator_option *option;
     char *text;
     enum { SET_BY_DEFAULT, SET_BY_VOLFILE, SET_BY_COMMAND_LINE } by;
-    int line, column; /* in the volfile */
+    int line, column; /* position in the volfile */
 };
 
 struct graph;
 
-/* What a wind to a translator calls in place of its own functions: each calls xlator_own_FOP, now
- * or later. Limits are such a gate (core/work/limit.h), which keeps its own data behind this. */
+/* Functions that a wind to a translator calls in place of the translator's own. Each of them calls
+ * xlator_own_FOP, at once or later. A limit is such a gate (core/work/limit.h): its own struct
+ * begins with this one. */
 struct xlator_gate {
     const struct xlator_fops *fops; /* all operations */
 };
@@ -189,69 +198,71 @@ struct xlator_gate {
 /* A translator in a graph. */
 struct xlator {
     union {
-        struct log_source log; /* both as log lines have them */
+        struct log_source log; /* name and loglevel, as log lines use them */
         struct {
             const char *name;
-            gf_loglevel_t loglevel; /* GF_LOG_UNSET: the process's. Atomic */
+            gf_loglevel_t loglevel; /* GF_LOG_UNSET: the level of the process. Atomic */
         };
     };
     const char *type;
     xlator_list_t *children, *parents; /* in the order of the volfile */
     void *private;
     bool pass_through;
-    bool ready;      /* init was called and fini wasn't */
-    int inode_slot;  /* in inode->ctx, or -1 */
-    int fd_slot;     /* in fd->ctx, or -1 */
+    bool ready;      /* true between init and fini */
+    int inode_slot;  /* index in inode->ctx, or -1 */
+    int fd_slot;     /* index in fd->ctx, or -1 */
     unsigned wants_above; /* WANTS_* of all translators above; set before init */
-    int number;      /* from the top, 0 first */
+    int number;      /* position from the top, 0 first */
     const struct xlator_api *api;
     struct graph *graph;
     const struct fd_maker *fd_maker; /* for fd_new, in a graph */
-    GPtrArray *settings; /* of struct option_setting: all its options, in the order of the table.
-                            The main thread's, which swaps them on a reload; others read them under
-                            graph->settings_lock */
+    GPtrArray *settings; /* of struct option_setting: all options, in the order of the table. The
+                          * main thread swaps them on a reload, and reads them without a lock; other
+                          * threads hold graph->settings_lock */
     int line, column;    /* of `volume` in the volfile */
-    unsigned watchers;   /* who watches winds to it: core/edge/watch.c. Atomic */
-    struct xlator_routes routes; /* where a wind to this translator lands */
-    struct counters *numbers; /* what trace/metrics/numbers.c counted, or NULL. Atomic; set once */
-    const struct xlator_gate
-        *gate; /* for winds to it, or NULL: its own functions. Set before the first request */
+    unsigned watchers;   /* bits of the watchers of winds to this translator: core/edge/watch.c.
+                          * Atomic */
+    struct xlator_routes routes; /* the functions that a wind to this translator calls */
+    struct counters *numbers; /* counters of trace/metrics/numbers.c, or NULL. Atomic; set once */
+    /* For winds to this translator; NULL: its own functions. Set before the first request. */
+    const struct xlator_gate *gate;
 };
 
 #define FIRST_CHILD(this_) ((this_)->children->xlator)
 
-/* What a translator keeps with an inode (WANTS_INODE): NULL at first. inode_ctx_set sets it if
- * there is none yet, and returns what is there now. With an fd (WANTS_FD) the last one set counts.
- */
+/* A translator's context of an inode (WANTS_INODE): NULL at first. inode_ctx_set stores ctx only if
+ * there is none yet, and returns the context that is stored now. fd_ctx_set (WANTS_FD) replaces the
+ * context. */
 #define inode_ctx_get(inode_, this_) inode_ctx_get_at (inode_, (this_)->inode_slot)
 #define inode_ctx_set(inode_, this_, ctx_) inode_ctx_set_at (inode_, (this_)->inode_slot, ctx_)
 
-/* What is kept with the inode; make makes it, if there is nothing yet. Two threads may make it at
- * once: the second one's goes to drop. */
+/* Returns the inode's context. If there is none yet, make creates it. If two threads create one at
+ * the same time, the second context goes to drop. */
 void *inode_ctx_make (inode_t *inode, xlator_t *this,
                       void *(*make) (xlator_t *this, inode_t *inode), void (*drop) (void *made));
 
 #define fd_ctx_get(fd_, this_) fd_ctx_get_at (fd_, (this_)->fd_slot)
 #define fd_ctx_set(fd_, this_, ctx_) fd_ctx_set_at (fd_, (this_)->fd_slot, ctx_)
 
-/* A translator that no other one knows yet, and that keeps nothing with inodes and fds. name is
- * lent for its life. Where api is NULL the caller fills in type and api later. */
+/* Returns a translator outside a graph, without contexts of inodes and fds. name is lent for the
+ * translator's life. If api is NULL the caller fills in type and api later. */
 xlator_t xlator_init (const char *name, const struct xlator_api *api, struct graph *graph,
                       void *private);
 
-/* Fills in xl->routes from its own fops and its first child's routes; the children's come first.
- * What no translator implements the lowest answers with ENOSYS. */
+/* Fills in xl->routes from its own fops and its first child's routes; call it for the children
+ * first. The lowest translator answers ENOSYS to operations that no translator implements. */
 void xlator_route (xlator_t *xl);
 
-/* Tells this, or whoever is next in the event's direction if it doesn't listen. */
+/* xlator_notify sends the event to xl. If xl has no notify function, the event goes on to the next
+ * translators in its direction, as with xlator_pass_on. */
 void xlator_notify (xlator_t *xl, enum xlator_event event, void *data);
 void xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data);
 
-/* Sets the level, and the routes to xl with it: winds to it are logged from TRACE on. Any time, on
- * any thread. */
+/* Sets the log level, and updates the routes to xl, since winds to it are logged from TRACE on.
+ * Call it at any time, on any thread. */
 void xlator_set_loglevel (xlator_t *xl, gf_loglevel_t level);
 
-/* Called after the graph has loaded a module, on its thread; NULL: nobody wants to know. Not for
+/* Called after the graph has loaded a module, on the same thread; NULL: no call. Not for
  * translators. */
 extern void (*xlator_module_loaded) (void);
 

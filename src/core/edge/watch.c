@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Watched edges. xlator_route puts watched_FOP in the place of a watched translator's fop: it tells
- * who watches of the wind, puts itself between the answer and the callback, and calls on. For gdb
- * these are frames like any other: skipping them would make `step` run over what they call.
+ * Watched edges. xlator_route puts watched_FOP in the place of a watched translator's fop.
+ * watched_FOP tells the watchers of the wind, puts itself between the answer and the callback, and
+ * calls the translator's fop. gdb must not skip these frames, or `step` would run over the
+ * functions that they call.
  *
- * What is kept meanwhile is in the frame itself (struct frame_watch), so that watching takes no
- * lock and no memory. A frame that has answered belongs to its parent again, which may wind from it
- * on another thread: so it is marked as watched until it has been read, and frame_push_again leaves
- * it alone for so long.
+ * The state of a watched wind is in the frame itself (struct frame_watch), so that watching takes
+ * no lock and no memory. A frame that has answered belongs to its parent again, which may wind from
+ * it on another thread. The frame is therefore marked as watched until its state has been read, and
+ * frame_push_again doesn't reuse it before.
  */
 #if defined __OPTIMIZE__ && !defined __clang__
-/* What stands in for a fop or a callback leaves nothing on the stack and ends with a jump: the
- * program is built without such, which would cost it translators in a backtrace, but here they are
- * neither missed there, nor do processors predict returns so deep. */
+/* Lets functions here that stand in for a fop or a callback end with a jump, so that they leave
+ * nothing on the stack. The rest of the program is built without sibling calls, which would remove
+ * translators from a backtrace. These functions aren't missed in a backtrace, and the extra depth
+ * would exceed what processors predict of returns. */
 #pragma GCC optimize("optimize-sibling-calls")
 #endif
 
@@ -24,9 +26,9 @@
 #include <errno.h>
 
 static const struct watcher *watchers[WATCHERS_MAX]; /* set once each, under routes_lock; [0] is the
-                                                        log */
+                                                      * log */
 
-/* --- who watches ---------------------------------------------------------------------------- */
+/* --- watchers ------------------------------------------------------------------------------- */
 
 static void
 log_wind (const struct watch_event *event)
@@ -62,7 +64,7 @@ const struct watcher watch_log = {
     .name = "log", .wants_call = true, .wants_answer = true, .wind = log_wind, .unwind = log_unwind
 };
 
-/* Bits of those that are told of winds, and of those that want the call or the answer with it.
+/* Bits of the watchers that are told of winds, and of those that want the call or the answer.
  * Atomic; written under routes_lock, before the first translator has the bit. */
 static unsigned told_winds, wants_call, wants_answer;
 
@@ -90,10 +92,10 @@ watch_bit_locked (const struct watcher *watcher)
     return 1u << i;
 }
 
-/* --- telling -------------------------------------------------------------------------------- */
+/* --- reports -------------------------------------------------------------------------------- */
 
-/* What follows is short where nothing but the time is asked for, as by trace/metrics/numbers.c: the
- * rest is out of line. */
+/* The functions that a watcher of the time alone needs, such as trace/metrics/numbers.c, are short
+ * and inline; the rest is out of line. */
 
 static inline unsigned
 among (unsigned who, const unsigned *bits)
@@ -130,7 +132,8 @@ tell_wind (call_frame_t *frame, unsigned who, const struct call *call)
         watchers[__builtin_ctz (who)]->wind (&event);
 }
 
-/* A frame that was handed on has two to answer for; the first moves out of the way. */
+/* Makes room in a frame that was handed on and has a frame_watch already: moves that one to memory
+ * of the request. */
 static void UNTRACED __attribute__ ((noinline))
 move_out (call_frame_t *frame)
 {
@@ -140,8 +143,8 @@ move_out (call_frame_t *frame)
     frame->watch.outer = outer;
 }
 
-/* Puts itself between the answer and the callback. What is in frame->watch.outer, .everybody and
- * .begin is the caller's matter. */
+/* Puts ret between the answer and the callback. The caller sets outer, everybody and begin of
+ * frame->watch. */
 static inline void
 watch_enter (call_frame_t *frame, unsigned who, ret_fn_t ret)
 {
@@ -158,7 +161,7 @@ watch_enter (call_frame_t *frame, unsigned who, ret_fn_t ret)
     __atomic_store_n (&frame->watched, 1, __ATOMIC_RELAXED);
 }
 
-/* Nothing but the time is wanted of this wind. */
+/* Returns whether all watchers of this wind want only the time. */
 static inline bool
 wind_is_plain (const call_frame_t *frame, unsigned who)
 {
@@ -190,8 +193,8 @@ watch_wind (call_frame_t *frame, unsigned who, ret_fn_t ret, const struct call *
         tell_wind (frame, among (who, &told_winds), call);
 }
 
-/* So much of the time of who wound was spent below. Whoever is in its slot is there alone, so that
- * no bus lock is needed; those in other strands may answer at the same time. */
+/* Adds ticks to the time that the caller's children took. The caller's slot has one child at a
+ * time, so that case needs no bus lock; children in other strands may answer at the same time. */
 static inline void
 charge (call_frame_t *frame, const struct frame_watch *watch, uint64_t ticks)
 {
@@ -211,8 +214,8 @@ charge (call_frame_t *frame, const struct frame_watch *watch, uint64_t ticks)
         __atomic_fetch_add (&parent->watch.beside, ticks, __ATOMIC_RELAXED);
 }
 
-/* Tells of the answer to whom it was handed on, then to who handed it on. Then the frame may be
- * another's. */
+/* Reports the answer to the watchers of the translator that was called last, then to those of each
+ * translator that handed the request on. After that another request may use the frame. */
 static void UNTRACED __attribute__ ((noinline))
 watch_unwind (call_frame_t *frame, int op_ret, int op_errno, const struct answer *answer)
 {
@@ -243,7 +246,8 @@ watch_unwind (call_frame_t *frame, int op_ret, int op_errno, const struct answer
     __atomic_store_n (&frame->watched, 0, __ATOMIC_RELEASE);
 }
 
-/* The watch of who was wound to first: it has what stood in the frame. */
+/* Returns the watch of the first translator that got this frame, which has the frame's original
+ * callback and cookie. */
 static inline const struct frame_watch *
 first_of (const call_frame_t *frame)
 {

@@ -13,7 +13,7 @@
     (OP_ (a) | OP_ (b) | OP_ (c) | OP_ (d) | OP_ (e) | OP_ (f))
 #define OP_(op) ((opset_t) 1 << (op))
 
-/* What programs cause all the time, and take for an answer. */
+/* Errors that programs cause all the time and treat as an answer. */
 static const opset_t ordinary[FAILURE_ERRNOS] = {
     [ENOENT] = OPS (FOP_lookup),
     [EEXIST] = OPS (FOP_mkdir, FOP_create, FOP_symlink, FOP_link, FOP_mknod),
@@ -80,7 +80,8 @@ add_step (struct failure *failure, const call_frame_t *frame, int op_errno,
 
 static int add_below (struct failure *failure, const call_frame_t *frame);
 
-/* What a frame and those below it answered. Its errno; 0 when it was none. */
+/* Records the answers of a frame and of those below it. Returns the frame's errno; 0 if it didn't
+ * fail. */
 static int
 add_frame (struct failure *failure, const call_frame_t *frame)
 {
@@ -95,7 +96,7 @@ add_frame (struct failure *failure, const call_frame_t *frame)
     return op_errno;
 }
 
-/* The errno of the last child that failed. A child's frame that was used again is not there any
+/* Returns the errno of the last child that failed. A child whose frame was reused is not found any
  * more. */
 static int
 add_below (struct failure *failure, const call_frame_t *frame)
@@ -135,7 +136,7 @@ newest_locked (void)
     return failures.ever ? failures.ring[(failures.ever - 1) % FAILURES_MAX] : NULL;
 }
 
-/* Who asked; he waits for the answer, so he is still there. */
+/* Returns the name of the calling process, which still exists, since it waits for the answer. */
 static char *
 process_of (pid_t pid)
 {
@@ -246,9 +247,9 @@ failure_note_frame (const call_frame_t *frame, int op_errno)
     failure_end (failure, frame->root);
 }
 
-/* --- what is no errno ----------------------------------------------------------------------- */
+/* --- invalid errnos ------------------------------------------------------------------------- */
 
-/* Is it the first time that this place answers so? */
+/* Returns whether this place answers with an invalid errno for the first time. */
 static bool
 odd_is_new (const struct call_site *site)
 {
@@ -290,7 +291,7 @@ odd_frame (const call_frame_t *frame)
     return odd;
 }
 
-/* Who passed on what it was answered is not to blame. */
+/* Only the translator that answered first is reported, not those that passed the answer on. */
 static bool
 odd_below (const call_frame_t *frame)
 {

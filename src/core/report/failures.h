@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The last failures: who said it first, where in the source, and what each translator above made of
- * it. All of that is in the frames of a request until stack_done, so nothing is kept while a
- * request goes well; whoever answers an error hands the request over before that.
+ * The last failures: which translator failed first, where in the source, and what each translator
+ * above answered. The frames of a request hold all of that until stack_done, so a successful
+ * request costs nothing. Code that answers an error hands the request to failure_note before
+ * stack_done.
  *
  * Reasons:
  *
  * - When the bridge answers an error, or stack_done ends background work whose first call failed,
- *   the frames still hold which translator said it. They are copied into a ring of 256, with path
- *   and process. Ordinary errors, a table of errnos and operations, cost a load and a test.
- * - call_fail, answer_fail, frame_fail and request_err are macros, so that the place is the
- *   caller's. What a frame answered is lost when its parent winds again in its place.
+ *   the frames still tell which translator failed first. They are copied into a ring of 256, with
+ *   path and process. Ordinary errors, by a table of errnos and operations, cost a load and a test.
+ * - call_fail, answer_fail, frame_fail and request_err are macros, so that the recorded place is
+ *   that of the caller. A frame's answer is lost when its parent reuses the frame for another wind.
  * - An error that a translator turns into success never reaches the top; src/trace/swallowed.c
  *   watches for these while it is on.
  */
@@ -20,39 +21,40 @@
 #include "core/edge/frame.h"
 #include "core/table/opset.h"
 
-#define FAILURES_MAX 256 /* that are remembered */
-#define FAILURE_STEPS 24 /* translators that are told of one */
+#define FAILURES_MAX 256 /* failures that are remembered */
+#define FAILURE_STEPS 24 /* translators recorded for a failure */
 #define FAILURE_ERRNOS 256
 
-/* A translator that answered with an error, or with success although one below it didn't. */
+/* A translator that answered with an error, or with success although a translator below failed. */
 struct failure_step {
-    char *translator, *type;      /* copies: the graph may be gone */
+    char *translator, *type;      /* copies, since the graph may have been freed */
     enum fop op;
     const struct call_site *site; /* where it answered, or NULL. Modules are never unloaded */
-    int op_errno;                 /* 0: success */
-    int below;                    /* what it was answered itself; 0: it said it first */
+    int op_errno;                 /* its answer; 0: success */
+    int below;                    /* the error that the translator got from below; 0: it failed
+                                   * first */
 };
 
 struct failure {
-    struct timespec first, last; /* time of day; the same one after the other is one with a count */
+    struct timespec first, last; /* time of day; equal failures in a row are one with a count */
     unsigned times;
     uint64_t unique, caused_by;
     enum fop op;
-    int op_errno; /* 0: it went well in the end */
+    int op_errno; /* 0: the operation succeeded in the end */
     uid_t uid;
     pid_t pid;
-    char *process, *path; /* "cat (4711)"; "" where it isn't known */
-    unsigned n, more;     /* steps here, and those that have no place */
+    char *process, *path; /* "cat (4711)"; "" if unknown */
+    unsigned n, more;     /* n: steps recorded; more: steps without room */
     struct failure_step steps[FAILURE_STEPS]; /* children first */
 };
 
 enum failure_level {
-    FAILURES_NOTABLE, /* not what every program causes all the time: a name that isn't there, no
-                         such attribute */
+    FAILURES_NOTABLE, /* without errors that every program causes all the time: a missing name, a
+                       * missing attribute */
     FAILURES_ALL,
 };
 
-/* Which operations each error is ordinary for; what isn't recorded now. Use failure_is_notable. */
+/* The operations for which each error is not recorded now. Use failure_is_notable. */
 extern const opset_t *failures_skipped; /* atomic */
 
 static inline bool
@@ -62,27 +64,27 @@ failure_is_notable (enum fop op, int op_errno)
         || !(__atomic_load_n (&failures_skipped, __ATOMIC_RELAXED)[op_errno] & OPSET_OF (op));
 }
 
-/* Notes a request that its top answers with op_errno (positive; 0: something in it failed all the
- * same), at site. What is under way must have been answered. Reads /proc, so only on an error. */
+/* Records a request that the top answers with op_errno (positive; 0: a part of it failed), at site.
+ * All calls of the request must have been answered. Reads /proc, so call it only after an error. */
 void failure_note (const call_stack_t *root, int op_errno, const struct call_site *site);
 
-/* The same of work that no caller waits for, if the first call of its request failed; it is
+/* Records work that no caller waits for, if the first call of its request failed; used as
  * stack_background_done. */
 void failure_note_background (const call_stack_t *root);
 
-/* The same of one translator's part in a request, and of those below it. */
+/* Records the part of a request that belongs to one translator and those below it. */
 void failure_note_frame (const call_frame_t *frame, int op_errno);
 
-/* A request was answered with what is no errno (error_is_known): logs, once for each place, who
- * said so first. */
+/* Logs, once for each place, the translator that first answered with an invalid errno
+ * (error_is_known). */
 void failure_warn_odd (const call_stack_t *root);
 
 void failures_set_level (enum failure_level level);
 enum failure_level failures_level (void);
 void failures_clear (void);
 
-/* Calls fn for each, the oldest first, under a lock that failing requests take: it must be short.
- * How many there were before those. */
+/* Calls fn for each failure, the oldest first, under a lock that failing requests take: fn must be
+ * short. Returns how many failures preceded these. */
 uint64_t failures_foreach (void (*fn) (const struct failure *failure, void *data), void *data);
 
 #endif

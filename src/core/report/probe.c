@@ -4,8 +4,8 @@
 #ifdef HAVE_SYS_SDT_H
 #include "core/table/fops-rows.h"
 
-/* <sys/sdt.h> wants a symbol for each, and tracers look for them in this section. As variables they
- * might be laid out in any order. */
+/* <sys/sdt.h> needs a symbol for each semaphore, and tracers look for them in this section. The
+ * compiler could lay out variables in any order. */
 #define SEMAPHORE(name_)                                                                           \
     ".globl windlass_" name_ "_semaphore\n"                                                        \
     ".type windlass_" name_ "_semaphore, %object\n"                                                \

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * USDT probes, as far as the path of a request knows of them: their semaphores, which bpftrace,
- * perf and the like count up while they are attached. The probes themselves are in
- * src/trace/probes.c.
+ * USDT probes: the semaphores that the path of a request reads. bpftrace, perf and the like
+ * increment them while they are attached. src/trace/probes.c has the probes.
  *
- * The semaphores of <fop>_start and <fop>_end are side by side, and so are those of wind and
- * unwind: so it takes two loads and one branch for a request to see that nobody looks.
+ * The semaphores of <fop>_start and <fop>_end are adjacent, as are those of wind and unwind: a
+ * request finds with two loads and one branch that no tracer is attached.
  */
 #ifndef WINDLASS_CORE_REPORT_PROBE_H
 #define WINDLASS_CORE_REPORT_PROBE_H
@@ -18,8 +17,8 @@
 
 #ifdef HAVE_SYS_SDT_H
 
-/* Two of 16 bits each: of fop's start and end; of wind and unwind in [FOP_NONE]. Atomic; others' to
- * write. */
+/* Two semaphores of 16 bits each: of the operation's start and end; of wind and unwind in
+ * [FOP_NONE]. Atomic; written by tracers. */
 extern uint32_t probe_semaphores[FOP_MAX];
 
 static inline bool
@@ -28,10 +27,10 @@ probe_pair_is_on (enum fop op)
     return __atomic_load_n (&probe_semaphores[op], __ATOMIC_RELAXED) != 0;
 }
 
-/* Somebody looks, and nobody has taken notice. Called by whoever makes requests of the kernel's. */
+/* Calls probe_hook: a tracer is attached. Called by code that creates the kernel's requests. */
 void probe_wanted (void);
 
-/* Before the first wind of a request. */
+/* Call this before the first wind of a request. */
 static inline void
 probe_look (enum fop op)
 {
@@ -42,7 +41,7 @@ probe_look (enum fop op)
         probe_wanted ();
 }
 
-/* Whom probe_wanted tells; NULL: nobody. Atomic. */
+/* Called by probe_wanted; NULL: no call. Atomic. */
 extern void (*probe_hook) (void);
 
 #else

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define STRANDS_MAX 1000 /* of one request that are looked at */
+#define STRANDS_MAX 1000 /* of one request that are read */
 #define PARENTS_MAX 1000 /* translators from one to the top */
 
 LOOKS_AT_RUNNING_REQUESTS static void
@@ -28,7 +28,7 @@ see_frame (const call_frame_t *frame, struct seen_request *seen)
                                                    .last = true };
 }
 
-/* From this frame down to the last that is in use. Where a frame's slot is never changes. */
+/* Records the frames from this one down to the last in use. A frame's slot is constant. */
 LOOKS_AT_RUNNING_REQUESTS static void
 see_down (const call_frame_t *frame, struct seen_request *seen)
 {
@@ -69,8 +69,7 @@ see_caller (const call_stack_t *root, struct seen_request *seen)
     seen->age = MAX (clock_roughly () - root->begin, 0);
 }
 
-/* Whoever made the request knows what it is about, or who is above him: the kernel's side of the
- * mount. */
+/* The creator of the request, or a translator above it, knows the path: the bridge. */
 LOOKS_AT_RUNNING_REQUESTS void
 stack_path (const call_stack_t *root, bool may_wait, char ret_path[SEEN_PATH])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a request waits for. A translator that sets calls aside says it itself (dumpops.waits_for).
- * Else it is what the thread does that took the request last: which system call it is in, and on
- * what, as /proc/self/task has it. No file system is asked.
+ * Finds what a request waits for. A translator that sets calls aside tells it (dumpops.waits_for).
+ * Otherwise it is the system call of the thread that took the request last, and the file of that
+ * call, from /proc/self/task. No file system is asked.
  */
 #include "core/work/limit.h"
 #include "core/base/printable.h"
@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Those that storage makes and that may take their time. The first argument is a descriptor, or a
- * directory's with a path after it, or something else. */
+/* System calls of storage that may take long. The first argument is a descriptor, or the descriptor
+ * of a directory followed by a path, or another value. */
 struct call_name {
     long number;
     const char *name;
@@ -42,7 +42,7 @@ static const struct call_name call_names[] = {
     OTHER (truncate),
 };
 
-/* A line of /proc/self/task/THREAD/NAME. */
+/* Returns a line of /proc/self/task/THREAD/NAME. */
 static char *
 thread_line (pid_t thread, const char *name)
 {
@@ -54,8 +54,8 @@ thread_line (pid_t thread, const char *name)
     return text;
 }
 
-/* Where a link of /proc/self/fd leads, as the kernel names it; no file system is asked. "" when
- * there is none any more. */
+/* Returns the target of a link in /proc/self/fd, as the kernel names it; no file system is asked.
+ * "" if the link is gone. */
 static char *
 link_target (const char *path)
 {
@@ -74,8 +74,8 @@ descriptor_name (long fd)
     return link_target (path);
 }
 
-/* A text in our own memory, on the stack of another thread: it may be gone by now, which this way
- * is an error and no crash. */
+/* Returns a text in this process's memory, from the stack of another thread. That memory may be
+ * gone; /proc/self/mem then returns an error, where a direct read would crash. */
 static char *
 text_at (unsigned long address)
 {
@@ -149,8 +149,8 @@ append_thread (GString *out, pid_t thread)
     g_string_append_c (out, ')');
 }
 
-/* A thread that has come back for the kernel's next request, or waits until it is needed, no longer
- * works on this one. */
+/* Returns whether the thread waits for the kernel's next request, or is idle. Such a thread no
+ * longer works on this request. */
 static bool
 is_idle (const struct thread_call *call, pid_t thread)
 {
@@ -162,7 +162,7 @@ is_idle (const struct thread_call *call, pid_t thread)
         || thread_is_idle (thread);
 }
 
-/* Nobody's answer, or a thread that can't be asked. */
+/* No thread works on the request, or its thread can't be examined. */
 static void
 append_nobody (GString *out, const struct seen_frame *frame)
 {
@@ -194,7 +194,7 @@ append_work (GString *out, const struct seen_request *seen, const struct seen_fr
     append_thread (out, seen->thread);
 }
 
-/* The last request that a thread took is the one that it works on. */
+/* A thread works on the last request that it took. */
 struct newer {
     const struct seen_request *than;
     bool found;

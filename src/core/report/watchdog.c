@@ -7,8 +7,8 @@
 #include <string.h>
 
 static struct {
-    pthread_mutex_t lock; /* a leaf but for the timers' */
-    core_timer_t *timer;  /* the next look, or NULL; lock */
+    pthread_mutex_t lock; /* a leaf, except for the lock of timers */
+    core_timer_t *timer;  /* the next check, or NULL; lock */
     int64_t patience;     /* lock */
 } dog = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -18,7 +18,7 @@ may_take_long (enum fop op)
     return op == FOP_lk || op == FOP_flock;
 }
 
-/* In one line, as all that is logged. */
+/* Logs all in one line, as every log message is. */
 static void
 report (const call_stack_t *root)
 {
@@ -42,8 +42,7 @@ report (const call_stack_t *root)
             process->str, text->str, where);
 }
 
-/* Requests go on while we look: what is said of one that was just answered is of the next at
- * worst. */
+/* Requests go on meanwhile: at worst, the report describes the next request in the same memory. */
 __attribute__ ((no_sanitize ("thread"))) static void
 look_at (const call_stack_t *root, void *data)
 {
@@ -53,7 +52,7 @@ look_at (const call_stack_t *root, void *data)
 
     if (age < *patience || may_take_long (root->op) || root->onlooker.reported == unique)
         return;
-    ((call_stack_t *) root)->onlooker.reported = unique; /* nobody else uses it */
+    ((call_stack_t *) root)->onlooker.reported = unique; /* only the watchdog uses it */
     report (root);
 }
 

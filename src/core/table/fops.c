@@ -14,7 +14,7 @@ fop_name (enum fop op)
 enum fop
 fop_of_name (const char *name)
 {
-    /* GlusterFS's lists of operations spell some otherwise than its functions. */
+    /* Names that differ between GlusterFS's lists of operations and its functions. */
     static const struct {
         const char *alias;
         enum fop op;

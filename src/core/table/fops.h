@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the table of operations (fops.def) makes: numbers, types of fops and of callbacks, and the
- * structs that hold one function, one route, or one set of arguments for each operation.
+ * Declarations generated from the table of operations (fops.def): numbers, types of fops and of
+ * callbacks, and the structs that hold one function, one route, or one set of arguments for each
+ * operation.
  *
- * fops.def is expanded by including it with FOP, ARG, REPLY, RET and END defined. An included row
- * passes by once, so code that needs arguments twice, to take them and to hand them on, uses
- * core/table/fops-rows.h, which fops-rows.awk makes: one macro with the arguments of each
- * operation, one with its answers, one with all names.
+ * A file expands fops.def by including it with FOP, ARG, REPLY, RET and END defined. That way a row
+ * is seen once. Code that needs arguments twice, to take them and to hand them on, uses
+ * core/table/fops-rows.h. fops-rows.awk makes that file: one macro with the arguments of each
+ * operation, one with its results, one with all names.
  *
- * - rename has flags as an argument, not in xdata: RENAME_EXCHANGE changes what the operation is.
+ * - rename has flags as an argument, not in xdata: RENAME_EXCHANGE changes the operation's meaning.
  * - tmpfile, flock, ioctl and poll are operations, since FUSE has requests for them.
  * - A change of size in a setattr goes down as truncate or ftruncate, so that a translator handles
  *   it in one place.
@@ -30,23 +31,23 @@ enum fop {
     FOP_MAX
 };
 
-/* What an operation changes: the EFFECT rows of fops.def. */
+/* Effects of operations: the EFFECT rows of fops.def. */
 enum {
     CHANGES_DATA = 1 << 0,       /* the bytes of a file */
-    CHANGES_ATTRIBUTES = 1 << 1, /* what stat tells: size, times, mode, owner, links */
+    CHANGES_ATTRIBUTES = 1 << 1, /* the fields of stat(2): size, times, mode, owner, links */
     CHANGES_XATTRS = 1 << 2,     /* extended attributes, ACLs */
     CHANGES_NAMES = 1 << 3,      /* a name in a directory, and the directory's own attributes */
     CHANGES_LOCKS = 1 << 4,      /* record locks, flock */
     CHANGES_IF_TRUNC = 1 << 5,   /* data and attributes, if the call's flags have O_TRUNC */
 };
 
-/* lookup_fop: what a translator implements, as `static lookup_fop rot13_lookup;`. */
+/* lookup_fop: the type of a translator's function, as in `static lookup_fop rot13_lookup;`. */
 #define FOP(name) typedef void name##_fop (call_frame_t *frame, xlator_t *this
 #define ARG(kind, name) , C_##kind name
 #define REPLY(name) );
 #include "fops.def"
 
-/* lookup_cbk: what takes the answer, as `static lookup_cbk rot13_lookup_cbk;`. */
+/* lookup_cbk: the type of a callback, as in `static lookup_cbk rot13_lookup_cbk;`. */
 #define REPLY(name)                                                                                \
     typedef void name##_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,    \
                              int32_t op_errno
@@ -54,14 +55,14 @@ enum {
 #define END(name) );
 #include "fops.def"
 
-/* The operations of a translator; NULL: passed on. */
+/* A translator's functions; NULL: the operation is passed on. */
 struct xlator_fops {
 #define FOP(name) name##_fop *name;
 #include "fops.def"
 };
 
-/* Where a wind to a translator lands: the first from there down that implements the operation. Made
- * at activation; read without a lock. */
+/* The target of a wind to a translator: the first translator from there down that implements the
+ * operation. Made at activation; read without a lock. */
 struct xlator_routes {
 #define FOP(name)                                                                                  \
     struct {                                                                                       \
@@ -71,11 +72,11 @@ struct xlator_routes {
 #include "fops.def"
 };
 
-/* "lookup"; "none" for 0 and what isn't an operation. */
+/* Returns "lookup" for FOP_lookup; "none" for 0 and invalid numbers. */
 const char *fop_name (enum fop op);
 
-/* The number of a name, in any case, also under GlusterFS's own spelling (READ, WRITE, READDIRP);
- * FOP_NONE if there is none. */
+/* Returns the number of a name, in any case, also in GlusterFS's spelling (READ, WRITE, READDIRP);
+ * FOP_NONE for an unknown name. */
 enum fop fop_of_name (const char *name);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* In GlusterFS's list; here nobody asks for them. */
+/* Operations in GlusterFS's list that don't exist here. */
 static const char *const absent[] = {
     "compound", "entrylk",   "fentrylk", "finodelk",   "forget",      "fxattrop", "getactivelk",
     "getspec",  "icreate",   "inodelk",  "ipc",        "lease",       "namelink", "notify",

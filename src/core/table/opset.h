@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A set of operations, as options name one: "readv, WRITE, lookup". */
+/* A set of operations, and its text in options: "readv, WRITE, lookup". */
 #ifndef WINDLASS_CORE_TABLE_OPSET_H
 #define WINDLASS_CORE_TABLE_OPSET_H
 
 #include "core/table/fops.h"
 
-/* A bit for each. */
+/* One bit for each operation. */
 typedef uint64_t opset_t;
 
 _Static_assert (FOP_MAX <= 64, "an operation is a bit of opset_t");
@@ -64,22 +64,21 @@ enum {
 #include "fops.def"
 };
 
-/* Those that change what is stored, in whichever way. An open does with O_TRUNC, an ioctl with some
- * commands. */
+/* The operations that change stored state. open does with O_TRUNC, ioctl with some commands. */
 #define OPS_CHANGE                                                                                 \
     (OPS_CHANGE_DATA | OPS_CHANGE_ATTRIBUTES | OPS_CHANGE_XATTRS | OPS_CHANGE_NAMES                \
      | OPS_CHANGE_IF_TRUNC)
 
-/* Reads names separated by commas or blanks, in any case, in our spelling or GlusterFS's; NULL, ""
- * and "all" are all operations. What GlusterFS has and we don't is taken, and adds nothing. 0; or
- * -EINVAL, and in *ret_problem (g_free it) which word is none, and a suggestion: "'lokup' is no
- * operation; did you mean 'lookup'?". */
+/* Parses names separated by commas or blanks, in any case, in the spelling of fops.def or of
+ * GlusterFS; NULL, "" and "all" mean all operations. Names of operations that only GlusterFS has
+ * are accepted and ignored. Returns 0, or -EINVAL with the unknown word and a suggestion in
+ * *ret_problem (g_free it): "'lokup' is no operation; did you mean 'lookup'?". */
 int opset_parse (const char *text, opset_t *ret_set, char **ret_problem);
 
 /* For struct xlator_option's check. */
 int opset_check (const char *text, char **ret_allowed);
 
-/* The name among all of them that is nearest to word, or NULL. */
+/* Returns the known name that is nearest to word, or NULL. */
 const char *opset_near (const char *word);
 
 /* Appends the names, separated by commas; "*" for all. */

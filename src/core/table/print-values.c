@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <sys/sysmacros.h>
 
-/* ", name=" before each value but the first. */
+/* Appends "name=", after ", " except before the first value. */
 static void
 print_name (GString *out, const char *name)
 {
@@ -84,7 +84,7 @@ print_IATT (GString *out, const char *name, struct iatt *iatt)
                             iatt->ia_mtime_nsec, iatt->ia_ctime, iatt->ia_ctime_nsec);
 }
 
-/* Keys and sizes; values are bytes of users. */
+/* Prints keys and sizes only: the values are users' data. */
 void
 print_DICT (GString *out, const char *name, dict_t *dict)
 {
@@ -103,7 +103,7 @@ print_DICT (GString *out, const char *name, dict_t *dict)
     g_string_append_c (out, '}');
 }
 
-/* Nothing: count and the operation's size or result say it. */
+/* Prints nothing: count, and the operation's size or result, tell the length. */
 void
 print_VECTOR (GString *out, const char *name, struct iovec *vector)
 {

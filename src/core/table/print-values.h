@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How each kind of value prints in a trace: print_LOC (out, name, value), ... */
+/* Prints each kind of value for a trace: print_LOC (out, name, value), ... */
 #ifndef WINDLASS_CORE_TABLE_PRINT_VALUES_H
 #define WINDLASS_CORE_TABLE_PRINT_VALUES_H
 

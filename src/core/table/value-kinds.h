@@ -2,15 +2,15 @@
 /*
  * The kinds of value that operations carry; fops.def names a kind in every row. Each kind has here
  *
- *   C_KIND                    its C type, as an argument or an answer
- *   K_KIND                    the type that it is kept as beyond the call that it was lent for
- *   KEEP_KIND (to, name)      stores the variable name in to->name; r becomes negative when memory
- *                             is out
- *   DROP_KIND (from, name)    gives back what is kept in from->name
- *   LEND_KIND (from, name)    what is kept, as an argument again
+ *   C_KIND                    its C type, as an argument or a result
+ *   K_KIND                    the type for keeping it beyond the call that it was lent for
+ *   KEEP_KIND (to, name)      stores the variable name in to->name; sets r to a negative errno if
+ *                             there is no memory
+ *   DROP_KIND (from, name)    releases from->name
+ *   LEND_KIND (from, name)    from->name as an argument again
  *
- * and in core/table/print-values.h how it prints. A file that keeps values includes the headers of
- * core/data whose functions it needs.
+ * and a function in core/table/print-values.h that prints it. A file that keeps values includes the
+ * headers of core/data whose functions it needs.
  */
 #ifndef WINDLASS_CORE_TABLE_VALUE_KINDS_H
 #define WINDLASS_CORE_TABLE_VALUE_KINDS_H
@@ -24,12 +24,12 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* A number: kept and lent as it is. */
+/* A number, kept and lent unchanged. */
 #define KEEP_PLAIN(to, name) to->name = name;
 #define DROP_PLAIN(from, name)
 #define LEND_PLAIN(from, name) from->name
 
-/* A struct that is lent by address: kept as a copy, zeros for NULL. */
+/* A struct that is lent by address: kept as a copy, all zeros for NULL. */
 #define KEEP_COPY(to, name) to->name = name ? *name : (__typeof__ (to->name)){ 0 };
 #define DROP_COPY(from, name)
 #define LEND_COPY(from, name) &from->name
@@ -64,8 +64,8 @@
 #define DROP_DICT(from, name) dict_unref (from->name);
 #define LEND_DICT LEND_PLAIN
 
-/* Bytes: the vector keeps count and iobref along with it; those two stand beside it in fops.def,
- * and keep nothing themselves. */
+/* Bytes. KEEP_VECTOR also stores count and iobref, which follow the vector in fops.def and whose
+ * own KEEP macros do nothing. */
 #define C_VECTOR struct iovec *
 #define K_VECTOR struct iovec *
 #define KEEP_VECTOR(to, name)                                                                      \
@@ -152,7 +152,7 @@
 #define DROP_BYTES(from, name) g_clear_pointer (&from->name, g_bytes_unref);
 #define LEND_BYTES LEND_PLAIN
 
-/* All of them, for who looks at values one by one: KIND_LOC, ... */
+/* All kinds, for code that handles values one by one: KIND_LOC, ... */
 #define KIND_LIST(X)                                                                               \
     X (LOC) X (FD) X (INODE) X (IATT) X (DICT) X (VECTOR) X (COUNT) X (IOBREF) X (SIZE) X (OFFSET) \
     X (FLAGS) X (INT) X (MODE) X (DEV) X (NAME) X (STATVFS) X (DIRENTS) X (LOCK) X (BYTES)

@@ -73,7 +73,7 @@ attempt_ended_of (struct attempt *attempt, const struct log_source *source, int 
         failed = __atomic_exchange_n (&attempt->failed, 0, __ATOMIC_RELAXED);
     }
     if ((r < 0) == (failed > 0))
-        return r; /* it is said already */
+        return r; /* logged already */
     va_start (args, format);
     what = g_strdup_vprintf (format, args);
     va_end (args);

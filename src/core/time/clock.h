@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Time. It comes from here so that a graph can be run under another clock:
+/* Time. All code takes the time from here, so that a graph can run under another clock:
  * core/time/scheduler.h. */
 #ifndef WINDLASS_CORE_TIME_CLOCK_H
 #define WINDLASS_CORE_TIME_CLOCK_H
@@ -7,13 +7,14 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The time of day, as precise as the kernel's own file times (CLOCK_REALTIME_COARSE). */
+/* Returns the time of day with the precision of the kernel's file times (CLOCK_REALTIME_COARSE). */
 struct timespec clock_today (void);
 
-/* Nanoseconds since some start, never going back (CLOCK_MONOTONIC). */
+/* Returns nanoseconds since an arbitrary start, never going back (CLOCK_MONOTONIC). */
 int64_t clock_now (void);
 
-/* The same, as of the last tick: some milliseconds behind, and cheap (CLOCK_MONOTONIC_COARSE). */
+/* Returns the same as of the last tick: some milliseconds late, but cheap
+ * (CLOCK_MONOTONIC_COARSE). */
 int64_t clock_roughly (void);
 
 #endif

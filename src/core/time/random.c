@@ -12,8 +12,8 @@ random_seed (void)
 
     if (G_UNLIKELY (scheduler_on))
         return scheduler_seed ();
-    if (getrandom (&seed, sizeof seed, 0) != sizeof seed) /* can't be for 8 bytes, but a sandbox may
-                                                             forbid the call */
+    if (getrandom (&seed, sizeof seed, 0) != sizeof seed) /* fails only where a sandbox forbids the
+                                                           * call */
         seed = (uint64_t) g_random_int () << 32 | g_random_int ();
     return seed;
 }

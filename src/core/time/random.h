@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Numbers by chance that a seed repeats. Who wants some keeps a generator of its own, in its
- * private struct, so that nobody else's calls change what it gets. */
+/* Pseudo-random numbers that a seed reproduces. A translator keeps its own generator in its private
+ * struct, so that other code's calls don't change its sequence. */
 #ifndef WINDLASS_CORE_TIME_RANDOM_H
 #define WINDLASS_CORE_TIME_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A generator (splitmix64): its state is one number, any seed is a good one. Guarded by whoever
- * owns it. */
+/* A generator (splitmix64). Its state is one number, and any seed is good. The owner guards it. */
 struct random_source {
-    uint64_t state; /* at first the seed */
+    uint64_t state; /* initially the seed */
 };
 
-/* What to start a generator with when no option says so: another number each time, unless a
- * scheduler runs the graph (core/time/scheduler.h), whose seed then decides. Any thread. */
+/* Returns a seed for a generator if no option gives one: a different number each time, or, under a
+ * scheduler (core/time/scheduler.h), a number from the scheduler's seed. Call it on any thread. */
 uint64_t random_seed (void);
 
-/* Does a scheduler's seed decide what happens? Then no thread waits for what it can't see, such as
- * news from the system. */
+/* Returns whether a scheduler's seed decides the order of events. If so, threads must not wait for
+ * events that the scheduler can't see, such as notifications from the system. */
 bool random_is_seeded (void);
 
-/* The next number; one below limit, which is at least 1; and true once in so many times, one_in
- * being at least 1. */
+/* Return the next number; a number below limit, which is at least 1; true with a probability of 1
+ * in one_in, which is at least 1. */
 uint64_t random_next (struct random_source *source);
 uint64_t random_below (struct random_source *source, uint64_t limit);
 bool random_once_in (struct random_source *source, uint64_t one_in);

@@ -7,7 +7,7 @@
 #include <glib.h>
 
 #define TODAY INT64_C (1000000000) /* seconds since 1970 */
-#define STEP 1000                  /* nanoseconds that go by with each */
+#define STEP 1000                  /* nanoseconds that pass at each step */
 
 enum task_state {
     TASK_READY,
@@ -19,9 +19,9 @@ enum task_state {
 struct task {
     pthread_t thread;
     enum task_state state;
-    pthread_cond_t *on; /* what it waits for */
-    int64_t until;      /* or so long; -1: for ever */
-    bool late;          /* it waited so long */
+    pthread_cond_t *on; /* the condition that it waits for */
+    int64_t until;      /* end of the wait, or -1 for none */
+    bool late;          /* the wait ended because of until */
     void *(*run) (void *data);
     void *data;
 };
@@ -30,11 +30,10 @@ bool scheduler_on;
 
 static struct {
     pthread_mutex_t lock;    /* a leaf */
-    pthread_cond_t passed;   /* the baton was */
-    struct task *baton;      /* who runs; lock */
-    struct task *main;       /* the thread that began; lock */
-    GPtrArray *tasks;        /* of struct task, without main, in the order they were started;
-                                lock */
+    pthread_cond_t passed;   /* signalled when the baton is passed */
+    struct task *baton;      /* the thread that runs; lock */
+    struct task *main;       /* the thread that called scheduler_begin; lock */
+    GPtrArray *tasks;        /* of struct task, without main, in the order of their start; lock */
     int64_t now;             /* lock */
     struct random_source random; /* of steps; lock */
     struct random_source seeds;  /* of random_seed; lock */
@@ -163,7 +162,7 @@ scheduler_run (unsigned thread)
     pthread_mutex_unlock (&scheduler.lock);
 }
 
-/* The one whose patience ends first, the thread that began among them; or NULL. */
+/* Returns the waiting thread, main included, whose timed wait ends first; or NULL. */
 static struct task *
 task_impatient_locked (void)
 {
@@ -193,7 +192,8 @@ scheduler_timers (void)
     return any;
 }
 
-/* Is it a thread's turn rather than that of the timer due at next? Then it's woken. */
+/* Advances the time to the next timed wait or timer. next: when the next timer is due. If a timed
+ * wait ends first, wakes its thread and returns true. */
 static bool
 task_tire_locked (int64_t next)
 {
@@ -243,10 +243,10 @@ scheduler_step (void)
     return true;
 }
 
-/* --- what threads wait for ------------------------------------------------------------------ */
+/* --- conditions and joining ----------------------------------------------------------------- */
 
-/* Others run until it was woken. The thread that began runs them itself; when nothing can wake it
- * any more, what it waits for never comes. */
+/* Lets other threads run until the task is woken. main runs them itself. If there is nothing left
+ * to run, main would wait for ever. */
 static void
 task_rest (struct task *task)
 {
@@ -267,7 +267,7 @@ scheduler_wait (pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until)
 {
     struct task *task = self;
 
-    g_assert (task); /* not a thread of thread_new */
+    g_assert (task); /* otherwise the thread was not made by thread_new */
     pthread_mutex_lock (&scheduler.lock);
     task->on = cond;
     task->until = until;
@@ -289,7 +289,7 @@ task_wake_locked (struct task *task, const pthread_cond_t *cond)
     return true;
 }
 
-/* One, when one is meant, by chance. */
+/* Wakes all waiting threads, or a random one. */
 void
 scheduler_signal (pthread_cond_t *cond, bool all)
 {
@@ -316,7 +316,7 @@ task_ended (pthread_t thread)
     return ended;
 }
 
-/* A thread that isn't the first gives the others their turn, and looks again. */
+/* A thread other than main lets other threads run, and checks again. */
 void
 scheduler_join (pthread_t thread)
 {
@@ -329,7 +329,7 @@ scheduler_join (pthread_t thread)
     }
 }
 
-/* --- time and chance ------------------------------------------------------------------------ */
+/* --- time and random numbers ---------------------------------------------------------------- */
 
 int64_t
 scheduler_now (void)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A program whose time, timers, threads and random numbers come from a seed, so that what a graph
- * does can be done again. Only `windlass conform` and tests start one; without it core/clock,
- * timer, thread and random find scheduler_on unset, and ask the system.
+ * A scheduler that takes time, timers, threads and random numbers from a seed, so that a run of a
+ * graph can be repeated. Only `windlass conform` and tests start a scheduler. Without it
+ * scheduler_on is false, and clock, timer, thread and random use the system.
  *
- *   time      stands still but for a microsecond at each step, and jumps to the next timer when
- *             that is called; the day begins on 2001-09-09
- *   timers    wait in order; whoever runs the scheduler calls them: no thread does
+ *   time      advances by a microsecond at each step, and jumps to the next timer when that is
+ *             called; the day begins on 2001-09-09
+ *   timers    wait in order; the code that runs the scheduler calls them, not a thread
  *   threads   of thread_new exist, but one at a time runs: it has the baton until it waits
  *             (thread_cond_wait, thread_cond_wait_until, thread_join) or ends
  *
- * What it can't see: a thread that blocks elsewhere, in pthread_cond_wait or a system call, keeps
- * the baton meanwhile; and one that waits with a second lock held stops everybody who wants that. A
- * thread loses the baton nowhere else, so races of two that run at once are the thread sanitizer's
- * to find. Not for translators.
+ * Limits: a thread that blocks elsewhere, in pthread_cond_wait or a system call, keeps the baton. A
+ * thread that waits while it holds a second lock blocks every thread that wants that lock. A thread
+ * loses the baton nowhere else, so races between two running threads are not found here, but by the
+ * thread sanitizer. Not for translators.
  */
 #ifndef WINDLASS_CORE_TIME_SCHEDULER_H
 #define WINDLASS_CORE_TIME_SCHEDULER_H
@@ -23,30 +23,31 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Is there one? Set and unset while the process has one thread that uses the core. */
+/* Set while a scheduler exists. Changes only while the process has one thread that uses the
+ * core. */
 extern bool scheduler_on;
 
-/* The calling thread, and those it starts from now on, run under a scheduler. No timer waits and no
- * other thread is in the core. */
+/* Puts the calling thread, and threads that it starts from now on, under a scheduler. No timer may
+ * be waiting, and no other thread may be in the core. */
 void scheduler_begin (uint64_t seed);
 
-/* Back to the system's time. Every thread that was started has ended; timers that still wait are
- * dropped, uncalled. */
+/* Returns to the system's time. All threads started meanwhile must have ended. Waiting timers are
+ * dropped without a call. */
 void scheduler_end (void);
 
-/* What can be done next: threads that could run on, and timers. scheduler_run lets that thread
- * (below scheduler_threads) run until it waits or ends; scheduler_fire takes the time forward and
- * calls the next timer, or lets a thread's patience end. Both take the time a microsecond on, and
- * are called by the thread that began. */
+/* The possible next steps: threads that are ready to run, and timers. scheduler_run lets a thread
+ * (number below scheduler_threads) run until it waits or ends. scheduler_fire advances the time,
+ * and calls the next timer or ends a thread's timed wait. Both advance the time by a microsecond.
+ * Only the thread that called scheduler_begin may call them. */
 unsigned scheduler_threads (void);
 bool scheduler_timers (void);
 void scheduler_run (unsigned thread);
 void scheduler_fire (void);
 
-/* Takes the time forward, past timers too, which are due then. */
+/* Advances the time, possibly past timers, which are due then. */
 void scheduler_pass (int64_t nanoseconds);
 
-/* One of these by chance, timers last; false when there is nothing to do. */
+/* Takes one of these steps at random, timers last. Returns false if there is nothing to do. */
 bool scheduler_step (void);
 
 /* --- for clock, timer, thread and random ------------------------------------------------------ */
@@ -57,11 +58,12 @@ uint64_t scheduler_seed (void);
 int scheduler_thread_new (pthread_t *ret_thread, void *(*run) (void *data), void *data);
 void scheduler_join (pthread_t thread);
 
-/* until: a time of clock_now, or -1. 0, or -ETIMEDOUT. */
+/* until: a time of clock_now, or -1 for no limit. Returns 0, or -ETIMEDOUT. */
 int scheduler_wait (pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until);
 void scheduler_signal (pthread_cond_t *cond, bool all);
 
-/* timer.c: when the next is due, or -1; calls it; drops them all. */
+/* In timer.c. timers_next returns when the next timer is due, or -1; timers_call calls that timer;
+ * timers_drop drops all timers. */
 int64_t timers_next (void);
 void timers_call (void);
 void timers_drop (void);

@@ -12,19 +12,20 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Where this thread might run before it stayed somewhere. */
+/* Processors on which this thread could run before thread_stay_on. */
 static __thread cpu_set_t anywhere;
 static __thread bool stays;
 
-/* How nice this thread was before it came first. */
+/* This thread's nice value before thread_come_first. */
 static __thread int nice_before;
 static __thread bool comes_first;
 
 struct start {
     char name[16];
-    bool anywhere_else; /* than where its maker stays: in `anywhere` */
+    bool anywhere_else; /* the creator is bound to a processor; the new thread runs on `anywhere` */
     cpu_set_t anywhere;
-    bool comes_later; /* than its maker, who comes first: as nice as that was */
+    bool comes_later; /* the creator called thread_come_first; the new thread gets its nice value
+                       * from before */
     int nice;
     void *(*run) (void *data);
     void *data;
@@ -36,7 +37,7 @@ __thread void (*thread_before_other) (void);
 
 #define IDLE_MAX 2048
 
-static pid_t idle_threads[IDLE_MAX]; /* atomic; 0: nobody */
+static pid_t idle_threads[IDLE_MAX]; /* atomic; 0: unused */
 
 void
 thread_set_idle (bool idle)
@@ -65,8 +66,8 @@ thread_adopt (const char *name)
 {
     thread_id = (pid_t) syscall (SYS_gettid);
     pthread_setname_np (pthread_self (), name);
-    /* Can fail in a sandbox that forbids it. Then umasks are the process's, and whoever relies on
-     * its own finds out by asking. */
+    /* Fails in a sandbox that forbids the call. The umask is then the process's; code that relies
+     * on its own umask checks that. */
     (void) unshare (CLONE_FS);
 }
 
@@ -87,8 +88,8 @@ thread_stay_on (int cpu)
     return true;
 }
 
-/* struct sched_attr of the kernel, whose header and the C library's older ones exclude each
- * other. */
+/* The kernel's struct sched_attr. The kernel's header conflicts with older headers of the C
+ * library. */
 struct schedule {
     uint32_t size, policy;
     uint64_t flags;
@@ -97,10 +98,10 @@ struct schedule {
     uint64_t runtime, deadline, period;
 };
 
-#define SLICE 100000        /* ns; the shortest there is */
+#define SLICE 100000        /* nanoseconds; the shortest slice that the kernel allows */
 #define RESET_ON_FORK 0x01
 
-/* Who has this one run in another way has his reasons. */
+/* Does nothing for a thread with another scheduling policy, which the administrator chose. */
 int
 thread_come_first (int nice)
 {

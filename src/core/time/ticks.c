@@ -7,15 +7,15 @@
 #include <string.h>
 
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-/* nanoseconds over which a tick is measured at first: to about a ten-thousandth, */
+/* nanoseconds for the first measurement of a tick, to about a ten-thousandth */
 #define FIRST_LOOK 5000000
-#define LONG_ENOUGH 1000000000  /* and for good */
-#define TRIES 5                 /* to read both clocks at once */
+#define LONG_ENOUGH 1000000000  /* nanoseconds for the final one */
+#define TRIES 5                 /* readings of both clocks */
 
 bool ticks_are_cycles;
 uint64_t ticks_scale = (uint64_t) 1 << 32;
 
-/* The same moment on both clocks, and what was found since. */
+/* The same moment on both clocks, and the measured length of a tick. */
 static struct {
     pthread_mutex_t lock; /* a leaf */
     uint64_t ticks;       /* lock until ready is set, then constant */
@@ -24,7 +24,7 @@ static struct {
     bool ready, final;    /* lock; ready is atomic */
 } scale = { .lock = PTHREAD_MUTEX_INITIALIZER, .per_tick = 1 };
 
-/* The kernel has looked already whether the counter is the same on all processors and never
+/* Asks the kernel, which has checked whether the counter is the same on all processors and never
  * stops. */
 static bool
 counter_is_good (void)
@@ -38,8 +38,8 @@ counter_is_good (void)
         || strcmp (source, "arch_sys_counter") == 0;
 }
 
-/* The same moment on both clocks. Between two reads a processor may be taken away: of some tries
- * the one that took least. */
+/* Reads the same moment on both clocks. The thread may be preempted between two readings, so the
+ * fastest of several tries counts. */
 static int64_t
 read_both (uint64_t *ret_ticks)
 {

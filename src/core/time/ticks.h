@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A clock for measuring, several times cheaper than clock_now: the processor's own counter where
- * that runs evenly on all processors, else clock_now itself. A tick is as long as it happens to be;
- * only differences of ticks_now mean anything.
+ * A clock for measurements, several times cheaper than clock_now: the processor's counter if it
+ * runs evenly on all processors, else clock_now. The length of a tick is arbitrary; only
+ * differences of ticks_now are meaningful.
  */
 #ifndef WINDLASS_CORE_TIME_TICKS_H
 #define WINDLASS_CORE_TIME_TICKS_H
@@ -11,17 +11,17 @@
 
 #include <stdbool.h>
 
-/* The counter may be used: it is what the kernel takes its time from, and no scheduler makes up the
- * time. Set by ticks_init, before anybody measures. */
+/* The counter may be used: the kernel takes its time from it, and no scheduler is installed. Set by
+ * ticks_init, before the first measurement. */
 extern bool ticks_are_cycles;
 
-/* Only where ticks_are_cycles. */
+/* Only if ticks_are_cycles. */
 static inline uint64_t
 ticks_of_counter (void)
 {
 #if defined __x86_64__
-    return __builtin_ia32_rdtsc (); /* __rdtsc, whose header takes longer to compile than all others
-                                       together */
+    return __builtin_ia32_rdtsc (); /* __rdtsc; its header takes longer to compile than all others
+                                     * together */
 #elif defined __aarch64__
     uint64_t ticks;
 
@@ -38,22 +38,22 @@ ticks_now (void)
     return __builtin_expect (ticks_are_cycles, 1) ? ticks_of_counter () : (uint64_t) clock_now ();
 }
 
-/* From one ticks_now to another; none where the second is the earlier one, as when threads have
- * read them. */
+/* Returns the ticks from begin to end; 0 if end is earlier, which is possible if two threads read
+ * the clock. */
 static inline uint64_t
 ticks_between (uint64_t begin, uint64_t end)
 {
     return (int64_t) (end - begin) < 0 ? 0 : end - begin;
 }
 
-/* Looks what the counter is, and how long a tick is: takes some milliseconds the first time.
- * Whoever begins to measure calls it. */
+/* Examines the counter and measures a tick; takes some milliseconds the first time. Call it before
+ * measuring. */
 void ticks_init (void);
 
-/* How long a tick is: nanoseconds, times 2^32. Atomic; of ticks_init. */
+/* Nanoseconds per tick, times 2^32. Atomic; set by ticks_init. */
 extern uint64_t ticks_scale;
 
-/* Nanoseconds of so many ticks. */
+/* Converts ticks to nanoseconds. */
 static inline uint64_t
 ticks_to_ns (uint64_t ticks)
 {
@@ -61,10 +61,10 @@ ticks_to_ns (uint64_t ticks)
                        >> 32);
 }
 
-/* And the other way; for thresholds. */
+/* Converts nanoseconds to ticks; for thresholds. */
 uint64_t ticks_of_ns (uint64_t nanoseconds);
 
-/* When it was, on clock_now's time. */
+/* Converts a value of ticks_now to one of clock_now. */
 int64_t ticks_to_clock (uint64_t ticks);
 
 #endif

@@ -9,21 +9,20 @@
 #include <glib.h>
 
 struct core_timer {
-    int64_t due;          /* clock_now */
-    uint64_t number;      /* those due at once are called in the order in which they were asked
-                             for */
+    int64_t due;          /* by clock_now */
+    uint64_t number;      /* orders timers that are due at the same time */
     void (*fn) (void *data);
     void *data;
-    GSequenceIter *place; /* in timers.queue; NULL while fn is called */
+    GSequenceIter *place; /* in timers.queue; NULL during the call of fn */
 };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    GSequence *queue;     /* the next first; lock */
+    GSequence *queue;     /* the next timer first; lock */
     uint64_t number;      /* lock */
     bool running;         /* lock */
-    struct attempt start; /* of the thread */
+    struct attempt start; /* of the timer thread */
 } timers = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int
@@ -36,7 +35,7 @@ timer_compare (gconstpointer a, gconstpointer b, gpointer unused)
     return (one->number > other->number) - (one->number < other->number);
 }
 
-/* The one that is due, taken out of the queue; or NULL, after a while of waiting. */
+/* Takes the timer that is due out of the queue. Returns NULL after waiting if none is due. */
 static core_timer_t *
 timer_take_locked (void)
 {
@@ -73,8 +72,8 @@ timer_run (void *unused)
     return NULL;
 }
 
-/* The thread starts with the first timer, or by timers_start, and stays: a program that needs no
- * timer has none. */
+/* Starts the timer thread: with the first timer, or by timers_start. The thread never ends; a
+ * program without timers doesn't have it. */
 static int
 timers_start_locked (void)
 {
@@ -117,7 +116,7 @@ timer_after (int64_t nanoseconds, void (*fn) (void *data), void *data)
     timer->fn = fn;
     timer->data = data;
     pthread_mutex_lock (&timers.lock);
-    (void) timers_start_locked (); /* if that failed, the next timer tries again */
+    (void) timers_start_locked (); /* on failure, the next timer tries again */
     timer->number = timers.number++;
     timer->place = g_sequence_insert_sorted (timers.queue, timer, timer_compare, NULL);
     if (timers.running && !scheduler_on && timer->place == g_sequence_get_begin_iter (timers.queue))
@@ -152,7 +151,7 @@ timer_count (void)
     return n;
 }
 
-/* --- under a scheduler, which calls them itself ----------------------------------------------- */
+/* --- for a scheduler, which calls timers itself ----------------------------------------------- */
 
 static core_timer_t *
 timer_first_locked (void)

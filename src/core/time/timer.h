@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls that are made later, by one thread called "timer"; under a scheduler
- * (core/time/scheduler.h) by that. */
+/* Delayed calls, made by a thread called "timer"; under a scheduler (core/time/scheduler.h), by the
+ * scheduler. */
 #ifndef WINDLASS_CORE_TIME_TIMER_H
 #define WINDLASS_CORE_TIME_TIMER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts the timers' thread if it isn't there. 0, or a negative errno, which the log tells too. A
- * daemon calls this before it mounts anything. */
+/* Starts the timer thread if it isn't running. 0, or a negative errno, which is also logged. A
+ * daemon calls this before it mounts. */
 int timers_start (void);
 
 typedef struct core_timer core_timer_t;
 
-/* Has fn called once, nanoseconds from now, without a lock held. It must be short: other timers
- * wait for it; winding and unwinding are fine where the other side doesn't block. Never NULL. The
- * timer is gone when fn was called. If the thread isn't there and can't be started, the timer waits
- * until a later timer_after or timers_start starts it; one try a second. */
+/* Calls fn once, after so many nanoseconds, without a lock held. fn must be short, since other
+ * timers wait for it; fn may wind and unwind if the other side doesn't block. Never returns NULL.
+ * The timer is freed after the call of fn. If the thread can't be started, the timer waits until a
+ * later timer_after or timers_start starts the thread; there is one try a second. */
 core_timer_t *timer_after (int64_t nanoseconds, void (*fn) (void *data), void *data);
 
-/* Takes it back. true: fn will not be called. false: it was, or is being called just now; then
- * timer is not a pointer to use any more, so only one who knows that fn wasn't called yet, by a
- * flag that both set under a lock of theirs, may ask. */
+/* Cancels a timer. Returns true if fn will not be called. Returns false if fn is being called.
+ * After that call the pointer is invalid, so only call this if fn is known not to have finished: fn
+ * and the caller share a flag under a lock of theirs. */
 bool timer_cancel (core_timer_t *timer);
 
-/* How many are waiting. */
+/* Returns the number of waiting timers. */
 unsigned timer_count (void);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  *   held_add -> waiting --timer, release, interrupt, stop--> core/work: go_on
  *
- * Who ends the waiting of a call is decided under the lock: the first takes it out of the list. A
- * timer and an interrupt may come too late, so each has a reference of its own.
+ * The first of these events, under the lock, takes the call out of the list. A timer and an
+ * interrupt may come after that, so each has a reference to the struct held.
  */
 #include "core/work/delayed.h"
 #include "core/time/clock.h"
@@ -20,21 +20,22 @@ struct held {
     struct held_calls *calls;
     call_stub_t *stub;
     void *data;
-    int64_t until;       /* clock_now, when it is due; 0: when it is let go. calls->lock */
+    int64_t until;       /* clock_now of its end; 0: until released. calls->lock */
     core_timer_t *timer; /* calls->lock; NULL: none, or it was called */
     GList *place;        /* calls->lock; in calls->waiting, or NULL */
-    enum held_end why;   /* set by who took it out of there */
+    enum held_end why;   /* set when the call is taken out of calls->waiting */
     struct interrupt_watch interrupt;
 };
 
 struct held_calls {
     void (*go_on) (call_stub_t *stub, enum held_end why, void *data);
     pthread_mutex_t lock;
-    pthread_cond_t quiet;           /* nothing is going on, or no timer will come */
+    pthread_cond_t quiet;           /* no call is going on, or no timer is pending */
     GQueue waiting;                 /* lock; of struct held */
-    unsigned going;                 /* lock: how many were taken out of there and haven't gone on */
-    unsigned timers;                /* atomic: how many will still come; down to 0 under the lock */
-    bool stopped;                   /* lock: holds none any more */
+    unsigned going;                 /* lock: calls taken out of waiting whose go_on has not
+                                     * returned */
+    unsigned timers;                /* atomic: pending timers; drops to 0 under the lock */
+    bool stopped;                   /* lock: new calls are not held */
 };
 
 static void
@@ -51,7 +52,8 @@ held_ref (struct held *one)
     return one;
 }
 
-/* By core/work. No interrupt may find it from here on: the frame will soon be another request's. */
+/* Runs on a thread of core/work. Removes the interrupt watch first, since another request may use
+ * the frame afterwards. */
 static void
 held_go_on (struct work_item *work)
 {
@@ -67,9 +69,9 @@ held_go_on (struct work_item *work)
     pthread_mutex_unlock (&calls->lock);
 }
 
-/* --- the end of waiting ----------------------------------------------------------------------- */
+/* --- the end of holding ----------------------------------------------------------------------- */
 
-/* A timer that is being called just now finds it taken. */
+/* Takes a call out of the list. A timer that is being called now finds that out. */
 static void
 held_take_locked (struct held *one, enum held_end why)
 {
@@ -86,7 +88,7 @@ held_take_locked (struct held *one, enum held_end why)
     work_put (&one->work);
 }
 
-/* Of a timer, which had a reference. */
+/* Called by a timer, which had a reference. */
 static void
 held_end (struct held *one, enum held_end why)
 {
@@ -115,7 +117,8 @@ held_interrupted (void *data)
     held_end (data, HELD_INTERRUPTED);
 }
 
-/* A timer of ours: it has a reference, and calls lives until it came. */
+/* Starts a timer, which holds a reference to the call. held_wait waits for pending timers, so calls
+ * outlives them. */
 static core_timer_t *
 held_timer (struct held *one, int64_t nanoseconds, void (*fn) (void *one))
 {
@@ -123,14 +126,14 @@ held_timer (struct held *one, int64_t nanoseconds, void (*fn) (void *one))
     return timer_after (nanoseconds, fn, held_ref (one));
 }
 
-/* Under the request's lock, where ours may not be taken. */
+/* Runs under the request's lock, where calls->lock must not be taken: a timer does the rest. */
 static void
 held_on_interrupt (void *data)
 {
     held_timer (data, 0, held_interrupted);
 }
 
-/* --- for others ------------------------------------------------------------------------------- */
+/* --- functions for translators ---------------------------------------------------------------- */
 
 struct held_calls *
 held_new (void (*go_on) (call_stub_t *stub, enum held_end why, void *data))
@@ -144,8 +147,8 @@ held_new (void (*go_on) (call_stub_t *stub, enum held_end why, void *data))
     return calls;
 }
 
-/* calls->lock comes before the request's: held_on_interrupt doesn't take it. Under it, since the
- * call may be gone afterwards. */
+/* Locks nest: calls->lock, then the request's; held_on_interrupt therefore doesn't take
+ * calls->lock. All is done under the lock, since the call may be gone afterwards. */
 static void
 held_begin_locked (struct held *one, int64_t nanoseconds)
 {

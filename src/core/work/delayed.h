@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls that are held back without a thread that waits: for a time, until somebody lets them go,
- * until whoever asked is interrupted, or until the graph ends. Then one of a few threads goes on
- * with them. The timers' thread does so only while no other could be started: what is below may
- * take its time.
+ * Calls that are held back without a waiting thread: for a time, until they are released, until the
+ * caller is interrupted, or until the graph ends. A thread of core/work then continues them. The
+ * timer thread does so only while core/work can't start a thread, since the translators below may
+ * block.
  *
  *   held_add (priv->held, call_keep_to_pass (call), 100 * 1000000, NULL);
  */
@@ -12,11 +12,11 @@
 
 #include "core/edge/stub.h"
 
-/* Why a call is held no more. */
+/* Why the holding of a call ended. */
 enum held_end {
-    HELD_DUE,         /* its time is over */
+    HELD_DUE,         /* the time is over */
     HELD_RELEASED,    /* held_release */
-    HELD_INTERRUPTED, /* whoever asked no longer waits */
+    HELD_INTERRUPTED, /* the caller no longer waits */
     HELD_STOPPED,     /* held_stop: the graph ends */
 };
 
@@ -24,32 +24,35 @@ enum held_end {
 
 struct held_calls;
 
-/* go_on is called once for each call, without a lock, and has the stub from then on: call_resume
- * (stub), or call_stub_destroy (stub) and frame_fail. data: of held_add. */
+/* go_on is called once for each call, without a lock. go_on owns the stub from then on: call_resume
+ * (stub), or call_stub_destroy (stub) and frame_fail. data: the argument of held_add. */
 struct held_calls *held_new (void (*go_on) (call_stub_t *stub, enum held_end why, void *data));
 
-/* Stops and waits first; ends its threads. No call may come any more. Takes NULL. */
+/* Releases all calls, waits until they have gone on, and ends the use of core/work. No call may be
+ * added any more. Takes NULL. */
 void held_free (struct held_calls *calls);
 
-/* Holds the call for so many nanoseconds, or for ever; data lives at least as long. It may go on
- * before this returns: on the path of a request it is the last statement. The stub isn't NULL. */
+/* Holds the call for so many nanoseconds, or HELD_FOR_EVER. data must live at least as long. The
+ * call may go on before this returns: on the path of a request this is the last statement. stub
+ * must not be NULL. */
 void held_add (struct held_calls *calls, call_stub_t *stub, int64_t nanoseconds, void *data);
 
-/* Lets those go for whose data which says so (NULL: all), in the order in which they came; returns
- * how many. which is called under a lock. */
+/* Releases the calls for whose data `which` returns true (NULL: all), in the order in which they
+ * were added; returns their number. which is called under a lock. */
 unsigned held_release (struct held_calls *calls, bool (*which) (const void *data, const void *arg),
                        const void *arg);
 
-/* How many of those are held. */
+/* Returns the number of those calls. */
 unsigned held_count (struct held_calls *calls, bool (*which) (const void *data, const void *arg),
                      const void *arg);
 
-/* What the call of that frame waits for, if it is held: as dumpops.waits_for. more: appends what
- * data has to say, or NULL; under a lock. */
+/* Appends what the call of a frame waits for, if it is held: as dumpops.waits_for. more, which may
+ * be NULL, appends a text about data; more is called under a lock. */
 void held_waits_for (struct held_calls *calls, const call_frame_t *frame,
                      void (*more) (const void *data, GString *out), GString *out);
 
-/* Lets all go, and from now on holds none. held_wait waits until they have gone on. */
+/* held_stop releases all calls; from now on added calls go on at once. held_wait waits until all
+ * released calls have gone on. */
 void held_stop (struct held_calls *calls);
 void held_wait (struct held_calls *calls);
 

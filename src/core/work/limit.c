@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An operation that counts has a slot, which holds when it began. The next one takes a free slot,
- * or that of an operation which is old by now; an operation that finds something else in its slot
- * at its end was old. So the path of a request takes no lock.
+ * A counted operation has a slot, which holds its start. The next operation takes a free slot, or
+ * the slot of an operation that is old by now. If an operation finds another value in its slot at
+ * its end, it was counted as old. In this way the path of a request takes no lock.
  */
 #include "core/work/limit.h"
 #include "core/edge/frame.h"
@@ -18,21 +18,21 @@ struct limit {
     const char *kind, *option; /* constant */
     uint64_t age;              /* ticks; constant */
     unsigned most_old;         /* constant */
-    bool run_anyway;           /* constant, once operations come */
+    bool run_anyway;           /* constant after the first operation */
     unsigned most;             /* atomic */
-    unsigned old;              /* atomic: those without a slot */
-    unsigned held_up;          /* atomic, changed under lock: those that wait, and one more while
-                                  there is a rate. 0: the next one may look for a slot at once */
-    unsigned away;             /* atomic: those that core/work has */
+    unsigned old;              /* atomic: running operations without a slot */
+    unsigned held_up;          /* atomic, changed under lock: waiting operations, plus one if there
+                                * is a rate. 0: the next operation may take a slot at once */
+    unsigned away;             /* atomic: operations handed to core/work */
     uint64_t slots[LIMIT_MOST]; /* atomic; 0: free */
 
-    pthread_mutex_t lock; /* a leaf, but for the timers' */
-    pthread_cond_t changed; /* nothing waits any more, or core/work has one less */
+    pthread_mutex_t lock; /* a leaf, except for the lock of timers */
+    pthread_cond_t changed; /* no operation waits, or core/work has finished one */
     struct turns turns;   /* lock; of struct waiter */
-    core_timer_t *timer;  /* lock; NULL: none, or it is being called */
-    bool looking;         /* lock; it is */
+    core_timer_t *timer;  /* lock; NULL: no timer, or it is being called */
+    bool looking;         /* lock; the timer is being called */
     unsigned rate;        /* lock; 0: none */
-    int64_t next;         /* lock; clock_now from which on the next one may begin, with a rate */
+    int64_t next;         /* lock; with a rate: clock_now when the next operation may begin */
     uint64_t waited, cancelled; /* lock */
     int64_t longest;      /* lock */
 };
@@ -43,19 +43,20 @@ struct waiter {
     struct limit_turn turn;
     call_stub_t *stub;
     pid_t process;
-    int64_t since; /* clock_now */
+    int64_t since; /* clock_now when it began to wait */
 };
 
-/* ns until a thread is tried for again: core/time/attempt.h */
+/* nanoseconds until the next attempt to start a thread: core/time/attempt.h */
 #define NO_THREAD INT64_C (1000000000)
-#define RATE_BURST INT64_C (100000000) /* ns of its rate that may begin at once, after a pause */
+#define RATE_BURST INT64_C (100000000) /* nanoseconds worth of the rate that may begin at once after
+                                        * a pause */
 
-/* All that there are: an interrupt doesn't know where its request is. */
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* outside of a limit's own */
+/* All limits. An interrupt doesn't know which limit its request waits for. */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before a limit's lock */
 static GSList *all;                                          /* all_lock */
 
-/* This thread runs operations that waited: further ones are for core/work, so that its stack
- * doesn't grow without end. */
+/* This thread runs waiting operations. Operations that these release go to core/work, so that the
+ * stack of this thread stays bounded. */
 static __thread bool running_waiters;
 
 /* --- slots ------------------------------------------------------------------------------------ */
@@ -66,7 +67,7 @@ slot_swap (uint64_t *slot, uint64_t from, uint64_t to)
     return __atomic_compare_exchange_n (slot, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* The slot of the oldest, and since when. */
+/* Returns the slot of the oldest operation, and its start. */
 static unsigned
 oldest_slot (const struct limit *limit, unsigned most, uint64_t now, uint64_t *ret_since)
 {
@@ -84,7 +85,7 @@ oldest_slot (const struct limit *limit, unsigned most, uint64_t now, uint64_t *r
     return oldest;
 }
 
-/* Takes the slot of one that is old. */
+/* Takes the slot of an old operation. */
 static bool
 slot_inherit (struct limit *limit, struct limit_turn *turn, unsigned most)
 {
@@ -121,12 +122,12 @@ slot_leave (const struct limit_turn *turn)
         __atomic_sub_fetch (&turn->limit->old, 1, __ATOMIC_SEQ_CST);
 }
 
-/* --- what waits ------------------------------------------------------------------------------- */
+/* --- waiting operations ----------------------------------------------------------------------- */
 
 static void look (void *data);
 
-/* When the next may begin for certain: when the oldest grows old, or by the rate; 0: when one ends.
- * clock_now */
+/* Returns the clock_now at which the next operation may begin at the latest: when the oldest one
+ * becomes old, or by the rate; 0: when an operation ends. */
 static int64_t
 next_time_locked (struct limit *limit)
 {
@@ -173,7 +174,7 @@ count_locked (struct limit *limit, int by)
         thread_cond_broadcast (&limit->changed);
 }
 
-/* The next that may begin, with its slot; NULL. */
+/* Returns the next operation that may begin, with its slot; or NULL. */
 static struct waiter *
 next_locked (struct limit *limit)
 {
@@ -223,7 +224,7 @@ run_waiters (struct limit *limit)
     running_waiters = false;
 }
 
-/* --- by core/work ----------------------------------------------------------------------------- */
+/* --- on core/work ----------------------------------------------------------------------------- */
 
 static void
 run_away (struct work_item *work)
@@ -240,7 +241,7 @@ run_away (struct work_item *work)
     pthread_mutex_unlock (&limit->lock);
 }
 
-/* Does no operation run at whose end the next would begin? */
+/* Returns whether no operation runs, so that none will start the next one at its end. */
 static bool
 is_idle (const struct limit *limit)
 {
@@ -250,7 +251,8 @@ is_idle (const struct limit *limit)
     return __atomic_load_n (&limit->old, __ATOMIC_SEQ_CST) == 0;
 }
 
-/* There is no thread for it, so it waits for one, or for an operation that runs to end. */
+/* Without a thread, the operation waits again: for a thread, or for the end of a running
+ * operation. */
 static void
 take_back (struct limit *limit, struct waiter *waiter)
 {
@@ -299,8 +301,9 @@ look (void *data)
     limit->looking = true;
     pthread_mutex_unlock (&limit->lock);
     send_away (limit);
-    /* Without a thread, and without an operation at whose end the next would begin: this thread may
-     * be blocked by it, but no other one would come. */
+    /* If there is no thread, and no running operation that will start the next one at its end, the
+     * timer thread runs the next one. That may block the timer thread, but no other thread would
+     * run it. */
     if (is_idle (limit))
         run_waiters (limit);
     pthread_mutex_lock (&limit->lock);
@@ -313,7 +316,7 @@ look (void *data)
     pthread_mutex_unlock (&limit->lock);
 }
 
-/* Something may begin. */
+/* Starts waiting operations. */
 static void
 go_on (struct limit *limit)
 {
@@ -323,7 +326,7 @@ go_on (struct limit *limit)
         run_waiters (limit);
 }
 
-/* --- on the way of an operation --------------------------------------------------------------- */
+/* --- on the path of an operation -------------------------------------------------------------- */
 
 bool
 limit_enter (struct limit *limit, struct limit_turn *ret_turn)
@@ -415,7 +418,7 @@ limit_cancel (uint64_t unique)
     return true;
 }
 
-/* --- beginning and end ------------------------------------------------------------------------ */
+/* --- creation and end ------------------------------------------------------------------------- */
 
 struct limit *
 limit_new (const char *kind, const char *option, unsigned most, int64_t age, unsigned most_old)
@@ -460,7 +463,7 @@ limit_drain (struct limit *limit, int64_t until)
     return !busy;
 }
 
-/* A timer that comes meanwhile finds nothing. */
+/* Stops the timer. A timer that is being called meanwhile finds no operation. */
 static void
 unwatch (struct limit *limit)
 {
@@ -515,7 +518,7 @@ limit_set_rate (struct limit *limit, unsigned rate)
 
 /* --- for reports ------------------------------------------------------------------------------ */
 
-/* An operation keeps its slot after it has grown old, until another one needs it. */
+/* An operation keeps its slot after it has become old, until another operation needs the slot. */
 static void
 count_slot (const struct limit *limit, unsigned slot, struct limit_numbers *numbers)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What routes have in the place of a fop of a graph's top whose operations have limits. */
+/* The entries in the routes of a graph's top whose operations have limits. */
 #include "core/table/fops-rows.h"
 #include "core/edge/frame.h"
 #include "core/work/limit.h"
 #include "core/edge/translator.h"
 #include "core/edge/watch.h"
 
-/* Routes lead down first children. */
+/* Finds the gate above: routes lead down first children. */
 static struct limit *
 limit_of (const xlator_t *this, enum fop op)
 {
@@ -15,7 +15,7 @@ limit_of (const xlator_t *this, enum fop op)
     return ((const struct limits *) this->gate)->of[op];
 }
 
-/* this implements the operation, or watches it. */
+/* this implements the operation, or is watched. */
 #define DECLARE(kind, name) , C_##kind name
 #define NAME(kind, name) , name
 #define LIMITED(name)                                                                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/work/turns.h"
 
-/* A process that has entries here. */
+/* A process that has entries in the queue. */
 struct turns_client {
     pid_t process;
     GQueue entries;
@@ -98,8 +98,8 @@ turns_find (const struct turns *turns,
     return NULL;
 }
 
-/* Of each process whose turn comes before this one's as many entries go first as of this one and
- * one more, of the others as many. */
+/* Each process whose turn comes before that of this entry's process takes one turn more than this
+ * process has entries before this one; each other process takes as many turns. */
 unsigned
 turns_place (const struct turns *turns, const struct turns_entry *entry)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A queue in which processes take turns: a process with a thousand entries delays another one's
- * first entry by one turn. The user's lock guards it.
+ * A queue in which processes take turns: a process with a thousand entries delays the first entry
+ * of another process by one turn. The owner of the queue guards it with a lock.
  */
 #ifndef WINDLASS_CORE_WORK_TURNS_H
 #define WINDLASS_CORE_WORK_TURNS_H
@@ -11,36 +11,36 @@
 #include <sys/types.h>
 
 struct turns {
-    GQueue clients;         /* of struct turns_client, the next one first */
-    GHashTable *by_process; /* the same */
-    unsigned length;        /* entries */
+    GQueue clients;         /* of struct turns_client, in the order of turns */
+    GHashTable *by_process; /* the same clients, by process */
+    unsigned length;        /* number of entries */
 };
 
-/* Embedded in what waits. */
+/* Embedded in the struct that waits. */
 struct turns_entry {
     GList place; /* in the client's entries; its data is the entry */
     struct turns_client *client;
 };
 
 void turns_init (struct turns *turns);
-void turns_clear (struct turns *turns); /* empty by now */
+void turns_clear (struct turns *turns); /* must be empty */
 
-/* At the end of what that process has here. */
+/* Appends an entry to those of its process. */
 void turns_put (struct turns *turns, struct turns_entry *entry, pid_t process);
 
-/* Back to where it was taken from: before all others. */
+/* Returns a taken entry to the head of the queue. */
 void turns_put_first (struct turns *turns, struct turns_entry *entry, pid_t process);
 
-/* The entry whose turn it is, taken out; NULL when there is none. */
+/* Takes the entry whose turn it is; NULL if the queue is empty. */
 struct turns_entry *turns_take (struct turns *turns);
 void turns_remove (struct turns *turns, struct turns_entry *entry);
 
-/* The first entry for which is (entry, data) holds, or NULL. */
+/* Returns the first entry for which is (entry, data) is true, or NULL. */
 struct turns_entry *
 turns_find (const struct turns *turns,
             bool (*is) (const struct turns_entry *entry, const void *data), const void *data);
 
-/* How many go before it. */
+/* Returns how many entries will be taken before this one. */
 unsigned turns_place (const struct turns *turns, const struct turns_entry *entry);
 
 #endif

@@ -8,28 +8,29 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define REST INT64_C (10000000000) /* ns without work after which a thread ends */
+#define REST INT64_C (10000000000) /* nanoseconds without work after which a thread ends */
 
 struct worker {
     unsigned number;  /* constant */
-    pthread_t thread; /* the starting thread's, until it is joined */
+    pthread_t thread; /* used by the starting thread, until the worker is joined */
     pthread_cond_t called;
-    struct work_item *work; /* lock; what it is to run next. NULL: it rests, or has begun */
-    struct worker *next;    /* lock; in resting or ended */
+    struct work_item *work; /* lock; the next work. NULL: the worker is idle, or has begun the
+                             * work */
+    struct worker *next;    /* lock; in pool.resting or pool.ended */
 };
 
 static struct {
-    pthread_mutex_t lock;    /* guards all but starts; a leaf */
+    pthread_mutex_t lock;    /* guards all fields except starts; a leaf */
     pthread_cond_t changed;  /* no work is left, or a thread ended */
     unsigned users;
-    struct work_item *first, **last; /* for which there was no thread */
-    unsigned waiting, busy;  /* work without a thread; work that has one */
+    struct work_item *first, **last; /* work for which there was no thread */
+    unsigned waiting, busy;  /* work without a thread; work with a thread */
     unsigned threads;
     struct worker *workers[WORK_THREADS];
-    struct worker *resting;  /* the one that rested last first */
-    struct worker *ended;    /* to be joined */
+    struct worker *resting;  /* idle workers, the last one first */
+    struct worker *ended;    /* workers to be joined */
     bool ending;
-    bool helped;             /* a timer comes and does the work */
+    bool helped;             /* a timer will run the waiting work */
     struct attempt starts;   /* of threads */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .last = &pool.first };
 
@@ -39,7 +40,7 @@ pool_init (void)
     thread_cond_init (&pool.changed);
 }
 
-/* --- what a thread does ----------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 static struct work_item *
 take_locked (void)
@@ -56,7 +57,7 @@ take_locked (void)
     return work;
 }
 
-/* work, which counts as busy, and what waits. */
+/* Runs work, which is counted as busy already, and then the waiting work. */
 static void
 work_locked (struct work_item *work)
 {
@@ -79,7 +80,7 @@ unlink_resting_locked (struct worker *worker)
     *at = worker->next;
 }
 
-/* False: no work came for so long that the thread ends. */
+/* Waits for work. Returns false if none came in time, so that the thread ends. */
 static bool
 rest_locked (struct worker *worker)
 {
@@ -121,7 +122,7 @@ worker_run (void *data)
     return NULL;
 }
 
-/* --- calling one ------------------------------------------------------------------------------ */
+/* --- putting work ----------------------------------------------------------------------------- */
 
 static void
 worker_free (struct worker *worker)
@@ -149,8 +150,9 @@ is_short_locked (void)
     return !pool.resting && (pool.threads == WORK_THREADS || !attempt_is_due (&pool.starts));
 }
 
-/* Gives the work to a thread that rests, or to a new one, which is *ret_fresh and to be started.
- * False: there is none. No other work comes between the thread and this one: it might never end. */
+/* Gives the work to an idle thread, or to a new one, *ret_fresh, which the caller must start.
+ * Returns false if there is neither. The thread runs this work first: other work might never
+ * end. */
 static bool
 give_locked (struct work_item *work, struct worker **ret_fresh)
 {
@@ -256,8 +258,8 @@ work_off (void *unused)
     pthread_mutex_unlock (&pool.lock);
 }
 
-/* With no thread at all, that of the timers does the work: it may be blocked by it, but what
- * brought the work may hold a lock. */
+/* If the pool has no thread at all, the timer thread does the work, which may block it. The thread
+ * that put the work can't do it either, since that thread may hold a lock. */
 static void
 help (void)
 {
@@ -287,7 +289,7 @@ work_put (struct work_item *work)
     help ();
 }
 
-/* --- beginning and end ------------------------------------------------------------------------ */
+/* --- creation and end ------------------------------------------------------------------------- */
 
 struct work_numbers
 work_count (void)

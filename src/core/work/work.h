@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only pool of threads: work-0, work-1, ... They run what the thread that has it may not run
- * itself (thread_may_not_block). A thread comes when there is work and none rests, up to
- * WORK_THREADS, and ends when it had none for ten seconds. The thread that rested last is called
- * first.
+ * The only pool of threads: work-0, work-1, ... They run work that its creator must not run on its
+ * own thread (thread_may_not_block). A thread is started if there is work and no thread is idle, up
+ * to WORK_THREADS. A thread ends after ten seconds without work. The thread that became idle last
+ * is called first.
  */
 #ifndef WINDLASS_CORE_WORK_WORK_H
 #define WINDLASS_CORE_WORK_WORK_H
@@ -13,34 +13,34 @@
 
 #define WORK_THREADS 1024
 
-/* It is part of what run needs; run owns its memory from the call on. */
+/* Embedded in the data that run needs. run owns that memory from the call on. */
 struct work_item {
     void (*run) (struct work_item *work);
     struct work_item *next;
 };
 
-/* A part of the program uses the pool from now on; or no longer. The last one to leave waits for
- * all work, and ends the threads. */
+/* Register and unregister a user of the pool. The last work_leave waits for all work, and ends the
+ * threads. */
 void work_use (void);
 void work_leave (void);
 
-/* Has work->run called once, without a lock held, by a thread of the pool; by that of the timers if
- * there is none and none can be started. In the order in which it came. Between work_use and
- * work_leave; under any lock but a timer's. */
+/* Has a thread of the pool call work->run once, without a lock held, in the order of the calls; the
+ * timer thread calls it if the pool has no thread and can start none. Call this between work_use
+ * and work_leave, under any lock except that of timers. */
 void work_put (struct work_item *work);
 
-/* The same, if a thread rests or can be started; else it is not put, and false returned. For what
- * may be blocked for ever, and had better wait than block the timers' thread. */
+/* The same, if a thread is idle or can be started. Otherwise returns false and the work isn't put.
+ * For work that may block for ever, and should rather wait than block the timer thread. */
 bool work_try (struct work_item *work);
 
-/* No thread rests, and none can be started just now. */
+/* Returns whether no thread is idle, and none can be started now. */
 bool work_is_short (void);
 
-/* Waits until there is no work, or until that time of clock_now (-1: for ever). Returns whether
- * there is none. */
+/* Waits until there is no work, or until a time of clock_now (-1: no limit). Returns whether there
+ * is none. */
 bool work_wait (int64_t until);
 
-/* What waits for a thread; threads that run something; all threads. */
+/* waiting: work without a thread; busy: work that a thread runs; threads: all threads. */
 struct work_numbers {
     unsigned waiting, busy, threads;
 };

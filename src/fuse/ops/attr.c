@@ -79,7 +79,8 @@ valid_of (int to_set)
     return valid;
 }
 
-/* What is left to set goes to the open file or, without one, to the inode. */
+/* Winds the attributes that remain to be set, to the open file if there is one, else to the
+ * inode. */
 static void
 setattr_wind (call_frame_t *frame)
 {
@@ -97,8 +98,8 @@ setattr_wind (call_frame_t *frame)
                     &local->attributes, valid, NULL);
 }
 
-/* A change of size is a truncate, so that a translator has one place for it. The rest follows
- * it. */
+/* Winds a change of size as a truncate, so that a translator handles it in one place. The other
+ * attributes follow. */
 static void
 truncate_wind (call_frame_t *frame)
 {
@@ -115,13 +116,12 @@ truncate_wind (call_frame_t *frame)
 }
 
 /*
- * Asked to set nothing. Either it is chown (path, -1, -1), or the caller is about to write, and the
- * kernel has seen setuid or setgid, which go with a write: if they stayed until the write takes
- * them away, the kernel would believe in them for as long as it may use attributes. The two
- * requests are the same, and a caller that writes need not be allowed to chown. So it is done as
- * chown, and nothing_is_refused says what becomes of a refusal. Not for root, whose writes leave
- * setuid, and are told because of file capabilities, which the kernel takes away itself. With the
- * writeback cache chown alone has a ctime.
+ * A setattr that sets nothing is one of two requests, which look the same: chown (path, -1, -1), or
+ * the kernel's notice that the caller is about to write to a file that is setuid or setgid. A write
+ * removes these; if they stayed until then, the kernel would use the cached mode for the attribute
+ * timeout. A caller that writes needs no right to chown. The request is therefore treated as chown,
+ * and nothing_is_refused handles a refusal. Root's writes leave setuid; its notices concern file
+ * capabilities, which the kernel removes itself. With the writeback cache only chown has a ctime.
  */
 static uint32_t
 valid_of_nothing (call_frame_t *frame, int to_set)
@@ -129,7 +129,7 @@ valid_of_nothing (call_frame_t *frame, int to_set)
     struct bridge *bridge = frame->this->private;
     struct fuse_local *local = frame->local;
 
-    if (bridge->terms.idmapped) /* the kernel takes them away itself */
+    if (bridge->terms.idmapped) /* the kernel removes setuid and setgid itself */
         return 0;
     if (to_set == 0 && frame->root->uid == 0 && request_fd_to_write (bridge, local->inode))
         return 0;
@@ -156,7 +156,7 @@ fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set,
     if ((to_set & ~FUSE_SET_ATTR_CTIME) == 0)
         local->valid = valid_of_nothing (frame, to_set);
     if (local->valid & IATT_SIZE) {
-        /* Whoever truncates clears setuid, setgid and capabilities with it. */
+        /* A truncate clears setuid, setgid and capabilities as well. */
         local->valid &= ~(IATT_SIZE | IATT_KILL_PRIV);
         truncate_wind (frame);
         return;
@@ -176,7 +176,7 @@ attributes_wind (call_frame_t *frame)
         STACK_WIND (frame, fuse_stat_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
 }
 
-/* The kernel wants attributes, which not every truncate gives. */
+/* Continues after a truncate. The kernel needs attributes, which not every truncate returns. */
 static void
 truncate_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *postbuf)
 {
@@ -208,9 +208,9 @@ fuse_ftruncate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
 
 #define TIMES (IATT_ATIME | IATT_MTIME | IATT_CTIME | IATT_ATIME_NOW | IATT_MTIME_NOW)
 
-/* With the writeback cache the kernel keeps the times itself, and sends them as numbers, also those
- * of who writes or says "now": which only the owner may set. Whoever wants others than that was
- * refused by the kernel, if it checks. */
+/* Returns whether a refused change of times may be the kernel's own. With the writeback cache the
+ * kernel keeps times itself, and sends them as numbers, even for a caller that wrote or set "now".
+ * Only the owner may set such times. If the kernel checks rights, it has refused other callers. */
 static bool
 times_are_the_kernels (call_frame_t *frame, int op_errno)
 {
@@ -221,9 +221,9 @@ times_are_the_kernels (call_frame_t *frame, int op_errno)
         && !(local->wound & ~(TIMES | IATT_KILL_PRIV));
 }
 
-/* A caller that may not chown the file may still be about to write to it, while it is open to
- * write: then the write takes setuid away (write.c), and nothing is done now. Not so where the
- * kernel writes the file itself, since no write would come. */
+/* Returns whether to ignore a refused chown that sets nothing, since it may announce a write: the
+ * file is open for writing, and the write will remove setuid (write.c). If the kernel writes the
+ * file itself, no write comes, and the refusal counts. */
 static bool
 nothing_is_refused (call_frame_t *frame, int op_errno)
 {
@@ -313,7 +313,7 @@ fuse_statfs (fuse_req_t req, fuse_ino_t ino)
     call_frame_t *frame = request_begin (req, ino, FOP_statfs);
     g_auto (loc_t) loc = { 0 };
 
-    /* 0: of the file system as a whole */
+    /* 0: the file system as a whole */
     if (frame && request_loc_inode (frame, &loc, ino ? ino : FUSE_ROOT_ID))
         STACK_WIND (frame, fuse_statfs_cbk, FIRST_CHILD (frame->this), statfs, &loc, NULL);
 }
@@ -349,7 +349,7 @@ fuse_statx (fuse_req_t req, fuse_ino_t ino, int flags, int mask, struct fuse_fil
         STACK_WIND (frame, fuse_statx_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
 }
 
-/* Only the kernel's own fields: it fills in the device numbers itself. */
+/* Sets only the fields that the kernel uses. The kernel fills in the device numbers itself. */
 static struct statx
 statx_of_iatt (const struct iatt *iatt)
 {

@@ -33,7 +33,7 @@ fuse_readdir (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct 
                     offset, NULL);
 }
 
-/* The entry that has the name of the hidden graph, in a listing of the root of the mount, or
+/* Returns the entry with the hidden graph's name, in a listing of the root of the mount, or
  * NULL. */
 static const gf_dirent_t *
 find_hidden (call_frame_t *frame, const gf_dirent_t *entries)
@@ -48,18 +48,19 @@ find_hidden (call_frame_t *frame, const gf_dirent_t *entries)
     return entries;
 }
 
-/* An answer without any entry would be the end of the listing. */
+/* Returns whether the hidden entry is the only one: an answer without entries would end the
+ * listing. */
 static bool
 is_alone (const gf_dirent_t *hidden, const gf_dirent_t *entries)
 {
     return hidden && hidden == entries && !hidden->next;
 }
 
-/* Adds an entry to an answer. Returns its size, 0 where it doesn't fit. */
+/* Adds an entry to an answer. Returns its size, or 0 if there is no room. */
 typedef size_t add_entry_fn (fuse_req_t req, char *buf, size_t left, inode_t *parent,
                              const gf_dirent_t *entry);
 
-/* Room for an answer; NULL: the request was answered with an error. */
+/* Returns a buffer for the answer; NULL if the request was answered with an error. */
 static struct iobuf *
 answer_room (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
 {
@@ -71,8 +72,8 @@ answer_room (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
     return room;
 }
 
-/* Returns how many bytes there are. The kernel asks for what doesn't fit again, by the offset of
- * the last entry that did. */
+/* Adds the entries that fit, and returns their size. The kernel asks for the rest, by the offset of
+ * the last one. */
 static size_t
 add_entries (call_frame_t *frame, fuse_req_t req, char *buf, const gf_dirent_t *entries,
              add_entry_fn *add)
@@ -138,8 +139,8 @@ is_dot (const char *name)
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* An entry with its inode, which the kernel then knows; "." and "..", and what vanished, go
- * without. */
+/* Adds an entry with its inode, which the kernel then knows; "." and "..", and files that vanished,
+ * go without an inode. */
 static size_t
 add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const gf_dirent_t *entry)
 {
@@ -158,7 +159,7 @@ add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const g
     return fuse_add_direntry_plus (req, buf, left, entry->d_name, &param, entry->d_off);
 }
 
-/* The kernel didn't take the answer: it doesn't know what is in it. */
+/* The kernel didn't take the answer, so it doesn't know the inodes in it. */
 static void
 forget_entries (struct itable *itable, const char *buf, size_t used)
 {

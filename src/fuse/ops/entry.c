@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests that find or make something under a name: lookup, mknod, mkdir, symlink, create,
+/* Requests that find or create an inode under a name: lookup, mknod, mkdir, symlink, create,
  * tmpfile; and forget. */
 #include "fuse/internal.h"
 
@@ -13,8 +13,8 @@ static mkdir_cbk fuse_mkdir_cbk;
 static symlink_cbk fuse_symlink_cbk;
 static create_cbk fuse_create_cbk;
 
-/* Somebody has a file handle (NFS, name_to_handle_at) of an inode that the kernel may have
- * forgotten: "." asks for the inode itself, ".." for its directory. */
+/* Looks up a file handle (NFS, name_to_handle_at) of an inode that the kernel may have forgotten:
+ * "." stands for the inode itself, ".." for its directory. */
 static void
 lookup_handle (call_frame_t *frame, fuse_ino_t ino, bool parent)
 {
@@ -44,8 +44,7 @@ fuse_lookup (fuse_req_t req, fuse_ino_t parent, const char *name)
     call_frame_t *frame;
 
     if (name_is_hidden (bridge_of (req), parent, name))
-        parent |= INODE_REALM; /* the other graph has a root too, and in that is what the kernel
-                                  looks for */
+        parent |= INODE_REALM; /* continues in the hidden graph, whose inodes have this bit */
     frame = request_begin (req, parent, FOP_lookup);
     if (!frame)
         return;
@@ -64,7 +63,7 @@ fuse_lookup (fuse_req_t req, fuse_ino_t parent, const char *name)
     STACK_WIND (frame, fuse_lookup_cbk, FIRST_CHILD (frame->this), lookup, &loc, NULL);
 }
 
-/* The kernel may remember for a while that there is no such name. */
+/* Answers that there is no such name; the kernel may cache that for a while. */
 static void
 lookup_negative (call_frame_t *frame)
 {
@@ -152,8 +151,7 @@ fuse_forget_multi (fuse_req_t req, size_t count, struct fuse_forget_data *forget
     fuse_reply_none (req);
 }
 
-/* What begins every request that makes something: a place for a new inode. NULL when it was
- * answered. */
+/* Begins a request that creates an inode: allocates the inode. NULL if the request was answered. */
 static call_frame_t *
 new_entry (fuse_req_t req, enum fop op, fuse_ino_t parent, const char *name, loc_t *ret_loc)
 {

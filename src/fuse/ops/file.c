@@ -50,8 +50,8 @@ fuse_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     stack_done (frame->root);
 }
 
-/* What the writeback cache still holds looks like a hole from here, and a copy would lose it: with
- * ENOSYS the kernel takes all of a file for data. */
+/* With the writeback cache, unwritten data looks like a hole from here, and a copying program would
+ * lose it. After ENOSYS the kernel treats the whole file as data. */
 static void
 fuse_lseek (fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
 {
@@ -81,7 +81,7 @@ fuse_seek_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     stack_done (frame->root);
 }
 
-/* --- changes that are no writes --------------------------------------------------------------- */
+/* --- changes other than writes ---------------------------------------------------------------- */
 
 static void
 keep_changed (call_frame_t *frame, fd_t *fd)
@@ -89,7 +89,7 @@ keep_changed (call_frame_t *frame, fd_t *fd)
     request_local (frame, NULL, NULL)->fd = fd_ref (fd);
 }
 
-/* Storage has taken setuid away, if the caller's change does that. */
+/* Storage has removed setuid, if the change requires that. */
 static void
 forget_changed (call_frame_t *frame)
 {
@@ -106,7 +106,7 @@ changed_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
     request_err (frame, op_ret, op_errno);
 }
 
-/* Holes and zeros have operations of their own. */
+/* Holes and zeros are operations of their own. */
 static void
 fuse_fallocate (fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
                 struct fuse_file_info *fi)
@@ -159,7 +159,7 @@ fuse_copy_file_range (fuse_req_t req, fuse_ino_t ino_in, off_t off_in, struct fu
                       fuse_ino_t ino_out, off_t off_out, struct fuse_file_info *fi_out, size_t len,
                       int flags)
 {
-    /* The answer is an int32_t: a longer copy is done in parts, as the system call allows. */
+    /* The answer is an int32_t, so a longer copy is done in parts, as the system call permits. */
     const size_t part = MIN (len, (size_t) G_MAXINT32 & ~(size_t) 4095);
     call_frame_t *frame = request_begin (req, ino_in, FOP_copy_file_range);
     fd_t *from = frame ? request_fd (frame, fi_in) : NULL;

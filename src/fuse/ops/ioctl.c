@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests about file attributes by ioctl, and about readiness. */
+/* Requests for file attributes by ioctl, and for readiness (poll). */
 #include "fuse/internal.h"
 
 #include <linux/fs.h>
@@ -7,8 +7,9 @@
 static ioctl_cbk fuse_ioctl_cbk;
 static poll_cbk fuse_poll_cbk;
 
-/* A 32-bit program's numbers for the same commands; 0 for what has none. From others they are no
- * commands: the kernel, which checks the native ones before it asks, would let these pass. */
+/* Returns the native number of a 32-bit program's command, or 0. Other programs may not use the
+ * 32-bit numbers: the kernel checks the native commands before it sends a request, and would let
+ * these pass. */
 static uint32_t
 cmd_of_compat (uint32_t cmd)
 {
@@ -27,7 +28,7 @@ cmd_of_compat (uint32_t cmd)
     }
 }
 
-/* Commands that would change something, on a mount that may not. */
+/* Commands that change the file, for a read-only mount. */
 static bool
 ioctl_modifies (uint32_t cmd)
 {
@@ -82,7 +83,7 @@ fuse_ioctl_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     stack_done (frame->root);
 }
 
-/* Files are asked how they are now; nobody is called back when that changes. */
+/* Answers with the current state. Changes of it are not notified. */
 static void
 fuse_poll (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
            struct fuse_pollhandle *handle)

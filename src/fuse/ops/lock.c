@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests about locks, which come with lock-forwarding alone: without it the kernel keeps them. */
+/* Requests about locks. They come only with lock-forwarding; without it the kernel keeps locks
+ * itself. */
 #include "fuse/internal.h"
 
 #include <fcntl.h>

@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* the kernel's own mark of an open by execve: it takes no such flag from open(2), openat2(2),
- * fcntl(2) */
+/* The kernel's mark of an open by execve; the kernel accepts no such flag from open(2), openat2(2),
+ * fcntl(2). */
 #define FLAG_EXEC 040
 
 static open_cbk fuse_open_cbk;
@@ -17,8 +17,8 @@ static flush_cbk fuse_flush_cbk;
 static fsync_cbk fuse_fsync_cbk;
 static fsyncdir_cbk fuse_fsyncdir_cbk;
 
-/* With the writeback cache the kernel reads around what it writes, and places appended bytes
- * itself. */
+/* With the writeback cache the kernel reads around the bytes that it writes, and places appended
+ * bytes itself. */
 uint32_t
 request_flags (const struct bridge *bridge, int flags)
 {
@@ -30,7 +30,7 @@ request_flags (const struct bridge *bridge, int flags)
     return flags & ~O_APPEND;
 }
 
-/* What begins an open: a new fd in the local. NULL when it was answered. */
+/* Begins an open: allocates an fd in the local. NULL if the request was answered. */
 static call_frame_t *
 open_begin (fuse_req_t req, enum fop op, fuse_ino_t ino, struct fuse_file_info *fi, loc_t *ret_loc)
 {
@@ -47,8 +47,8 @@ open_begin (fuse_req_t req, enum fop op, fuse_ino_t ino, struct fuse_file_info *
     return frame;
 }
 
-/* Whoever truncates takes setuid and setgid away; with the writeback cache the kernel would believe
- * in the mode that it has. */
+/* Answers an open. A truncate removes setuid and setgid, and with the writeback cache the kernel
+ * would go on using its cached mode. */
 static void
 open_done (call_frame_t *frame)
 {
@@ -74,18 +74,18 @@ access_wind (call_frame_t *frame, loc_t *loc, int right)
 }
 
 /*
- * Two opens need a right that the caller needn't have, to read, since it is the kernel that reads:
- * what execve starts, and what is written through the writeback cache. Storage refuses them to a
- * caller who may only execute, or write. Then he is asked about that right alone, and the daemon
- * opens the file as itself.
+ * Returns the right that is sufficient for an open that storage refused to the caller, or 0. Two
+ * opens need the right to read although the caller may lack it, since the kernel reads: those of
+ * execve, and those for writing through the writeback cache. For a caller that may only execute, or
+ * write, the bridge then checks that right alone, and opens the file as the daemon.
  *
- * The caller gets no descriptor to read with by that. execve's file stays the kernel's, which marks
- * it, and no caller can; a write-only descriptor stays write-only on his side, whatever it is on
- * ours. To open either again, by /proc/PID/exe or /proc/PID/fd, is a new open without the mark.
- * What is in the memory of the process the kernel keeps from him as well: it lets nobody trace or
- * dump a program that he can't read. But that needs it to check rights itself: without
- * default_permissions every file looks readable to it, so who runs a program there has to be able
- * to read it.
+ * The caller gets no readable descriptor by that. The file of execve stays with the kernel, which
+ * marks the open; a caller can't set the mark. A descriptor for writing stays write-only for the
+ * caller, whatever it is below. Opening either again, by /proc/PID/exe or /proc/PID/fd, is a new
+ * open without the mark. The kernel also protects the memory of the process: it lets no process
+ * trace or dump a program that it can't read. That requires the kernel to check rights itself.
+ * Without default_permissions every file looks readable to it, so a caller that runs a program
+ * there must have the right to read it.
  */
 static int
 right_that_will_do (const struct bridge *bridge, int flags)
@@ -109,7 +109,8 @@ fuse_open (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         return;
     }
     if (fi->flags & FLAG_EXEC && !bridge_of (req)->terms.checked)
-        access_wind (frame, &loc, X_OK); /* the kernel saw only that somebody may */
+        access_wind (frame, &loc, X_OK); /* the kernel has only checked that some user may execute
+                                          * it */
     else
         open_wind (frame, &loc, ((struct fuse_local *) frame->local)->fd->flags);
 }
@@ -130,8 +131,8 @@ fuse_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     } else if (op_ret < 0) {
         request_err (frame, op_ret, op_errno);
     } else if (local->opens_as_daemon && local->fi.flags & O_TRUNC) {
-        request_act_as_caller (frame); /* who truncates takes setuid and setgid away, but not if it
-                                          is root */
+        request_act_as_caller (frame); /* a truncate removes setuid and setgid, unless root does
+                                        * it */
         STACK_WIND (frame, fuse_open_truncate_cbk, FIRST_CHILD (this), ftruncate, local->fd, 0,
                     NULL);
     } else {
@@ -189,7 +190,7 @@ fuse_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
         request_open (frame, fd, true);
 }
 
-/* Nobody waits for the answer: the translators are told when the last reference goes. */
+/* The kernel ignores the answer. Translators are told when the last reference is dropped. */
 static void
 fuse_release (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes. When one has returned, what the kernel remembers of the file is right, however the write
- * came:
+ * Writes. When a write has returned, the kernel's cached state of the file is valid, whichever way
+ * the write took:
  *
- *   through the page cache        the kernel sees to it, and asks for setuid and setgid to be taken
- *                                 away before
- *   direct (O_DIRECT, O_APPEND    neither the mode is asked for anew, nor, after io_submit(2), are
- *                                 the pages that somebody else
- *   with passthrough, direct-io)  read meanwhile: both is told to the kernel here
+ *   through the page cache        the kernel updates its pages, and before the write asks for the
+ *                                 removal of setuid and setgid
+ *   direct (O_DIRECT, O_APPEND    the kernel neither asks for the mode again nor, after
+ *   with passthrough, direct-io)  io_submit(2), drops pages that were read meanwhile: the bridge
+ *                                 has it do both
  */
 #include "fuse/internal.h"
 
@@ -18,8 +18,7 @@
 static writev_cbk fuse_writev_cbk;
 static setattr_cbk fuse_write_kill_cbk;
 
-/* The kernel says with each write how it is meant, which may differ from how the file was
- * opened. */
+/* Converts the flags of a write, which may differ from those of the open. */
 static uint32_t
 write_flags (const fd_t *fd, uint32_t flags)
 {
@@ -52,9 +51,9 @@ wind_kept (call_frame_t *frame)
                 NULL);
 }
 
-/* Is something left to write, of a write of the kernel's own? Then it is on its way. Such pages are
- * written when the kernel likes, and it doesn't look how much of one was: the rest of a short write
- * would be lost, and no fsync would say so. A program looks itself. */
+/* Continues a short write of the kernel's own pages. Returns whether a part remained, whose write
+ * is then under way. The kernel writes cached pages at any time, and ignores how much was written:
+ * the rest would be lost, and no fsync would report it. A program checks the length itself. */
 static bool
 goes_on (call_frame_t *frame, size_t written)
 {
@@ -71,8 +70,9 @@ goes_on (call_frame_t *frame, size_t written)
 
 /* --- setuid and setgid ------------------------------------------------------------------------ */
 
-/* How often the kernel was told that the file has one of them, since it was last told to ask.
- * Programs that the kernel starts by a mode that it remembers would run what was written here. */
+/* Counts how often the kernel was told that the file is setuid or setgid, since it was last told to
+ * ask again. A program that the kernel starts with a cached mode would otherwise run newly written
+ * code with the file owner's rights. */
 void
 write_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iatt)
 {
@@ -92,9 +92,10 @@ write_is_privileged (const inode_t *inode)
     return __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* Where the kernel doesn't say who writes, it takes them away before a write through the page
- * cache, and knows whether that is root's. Before a direct write, which alone has a lock owner, it
- * doesn't. */
+/* Returns whether setuid and setgid must be removed before the write. If the kernel doesn't tell
+ * the writer's ids, the kernel removes them itself before a write through the page cache, since it
+ * knows whether root writes. Before a direct write it doesn't; only direct writes have a lock
+ * owner. */
 static bool
 takes_privileges (const call_frame_t *frame, const inode_t *inode, const struct fuse_file_info *fi)
 {
@@ -102,7 +103,7 @@ takes_privileges (const call_frame_t *frame, const inode_t *inode, const struct 
         && (request_is_anonymous (frame->root->maker.asked) ? fi->lock_owner != 0 : frame->root->uid != 0);
 }
 
-/* Told meanwhile, by another request, means told again. */
+/* Keeps the count if another request told the kernel of the mode meanwhile. */
 void
 write_forget_mode (struct bridge *bridge, inode_t *inode)
 {
@@ -115,7 +116,7 @@ write_forget_mode (struct bridge *bridge, inode_t *inode)
                                  __ATOMIC_SEQ_CST);
 }
 
-/* Before a byte is written, as file systems in the kernel do. */
+/* Removes them before a byte is written, as file systems in the kernel do. */
 static void
 take_privileges (call_frame_t *frame, inode_t *inode)
 {
@@ -140,7 +141,7 @@ fuse_write_kill_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
     wind_kept (frame);
 }
 
-/* --- pages ------------------------------------------------------------------------------------ */
+/* --- cached pages ----------------------------------------------------------------------------- */
 
 void
 write_note_open (const fd_t *fd, int change)
@@ -183,7 +184,7 @@ forget_and_answer (struct work_item *work)
     g_free (past);
 }
 
-/* On another thread, since the kernel waits for pages that are being read. */
+/* Runs on another thread, since the kernel waits for pages that are being read. */
 static bool
 pages_are_stale (call_frame_t *frame, size_t written)
 {
@@ -201,9 +202,9 @@ pages_are_stale (call_frame_t *frame, size_t written)
     return true;
 }
 
-/* --- the request ------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
-/* The bytes lie in the buffer that the request came in: whoever wants to keep them keeps that. */
+/* The bytes lie in the buffer of the request: a translator that keeps them keeps that buffer. */
 static void
 fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset,
             struct fuse_file_info *fi)
@@ -232,7 +233,7 @@ own_write_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
 
     if (op_ret > 0 && goes_on (frame, op_ret))
         return;
-    if (op_ret <= 0) /* to ask again could go on for ever */
+    if (op_ret <= 0) /* another try might repeat for ever */
         request_err (frame, -1, op_ret == 0 ? EIO : op_errno);
     else
         answer (frame, local->size);

@@ -25,8 +25,8 @@ fuse_setxattr (fuse_req_t req, fuse_ino_t ino, const char *name, const char *val
         return;
     dict = dict_new ();
     dict_set (dict, name, value, size);
-    /* Whether the group of a setgid file is the caller's too decides if an ACL takes the right
-     * away: so it does. */
+    /* Setting an ACL removes setgid, depending on whether the file's group is one of the caller's.
+     * The caller is unknown here, so it is removed. */
     if (request_is_anonymous (req) && strcmp (name, XATTR_NAME_POSIX_ACL_ACCESS) == 0)
         request_local (frame, NULL, NULL)->inode = inode_ref (loc.inode);
     STACK_WIND (frame, fuse_setxattr_cbk, FIRST_CHILD (frame->this), setxattr, &loc, dict, flags,
@@ -73,7 +73,7 @@ fuse_getxattr (fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
                 NULL);
 }
 
-/* Size 0 asks how large it is. */
+/* Size 0 asks for the size of the value. */
 static void
 xattr_reply (call_frame_t *frame, const void *value, size_t size)
 {
@@ -137,7 +137,8 @@ fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
         const void *value;
         size_t size;
         dict_nth (dict, i, &name, &value, &size);
-        /* Storage shows these to root alone, and takes whom the kernel doesn't name for that. */
+        /* Storage shows these to root only, and treats a caller whose ids the kernel doesn't tell
+         * as root. */
         if (!request_is_anonymous (frame->root->maker.asked)
             || !g_str_has_prefix (name, XATTR_TRUSTED_PREFIX))
             g_string_append_len (names, name, strlen (name) + 1);
@@ -146,11 +147,11 @@ fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
 }
 
 /*
- * The kernel removes a file's capabilities by itself before it asks for a write, truncate or chown,
- * and so before it is known whether the caller may do that. Storage takes them away with the change
- * itself, as the caller. So they are removed for one that may write to the file or owns it, and for
- * a write that the kernel keeps in its cache; else the kernel is told that they are gone, and what
- * it asks for next decides.
+ * Returns whether the kernel removes a file's capabilities by itself. The kernel does so before it
+ * asks for a write, truncate or chown, and so before the caller's right to that is checked. Storage
+ * removes them with the change itself, as the caller. The bridge therefore removes them now for a
+ * caller that may write to the file or owns it, and for a write from the kernel's cache. Otherwise
+ * the bridge only answers that they are gone, and the kernel's next request decides.
  */
 static bool
 is_killed_by_kernel (fuse_req_t req, const call_frame_t *frame, const char *name)

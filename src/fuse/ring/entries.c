@@ -7,13 +7,13 @@
 #include <linux/fuse.h>
 #include <sys/mman.h>
 
-/* What most requests and answers fit in: the rest of an entry's memory goes back to the system when
- * its worker waits in vain. */
+/* Most requests and answers fit in this. The rest of an entry's memory is returned to the system
+ * when its worker waits in vain. */
 #define SMALL (64 * 1024)
 
-/* What a thread did before it answered comes before whatever is asked after that. The kernel sees
- * to it, and the thread sanitizer can't see that in memory that it shares; of a device that is read
- * and written it takes it for granted, for all threads as well. */
+/* Everything a thread did before its answer happens before the requests that follow it. The kernel
+ * ensures that, but the thread sanitizer can't see it in memory shared with the kernel. For reads
+ * and writes of a device the sanitizer assumes this, for all threads. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire (void *address);
 void __tsan_release (void *address);
@@ -23,7 +23,7 @@ void __tsan_release (void *address);
 #endif
 
 /* The kernel writes into an entry only while its worker is in io_uring_enter(2)
- * (IORING_SETUP_DEFER_TASKRUN), and what it wrote is among the completions by then. */
+ * (IORING_SETUP_DEFER_TASKRUN), and a completion is there as soon as it has written. */
 void
 ring_trim (struct ring_worker *worker)
 {
@@ -50,7 +50,7 @@ entry_answer (struct ring_entry *entry, int error, size_t size)
 
     out->len = (uint32_t) (sizeof *out + size);
     out->error = error;
-    /* an interrupt may look there */
+    /* ring_interrupt may read it meanwhile */
     __atomic_store_n (&out->unique, entry->unique, __ATOMIC_RELAXED);
     entry->header->ent.payload_size = (uint32_t) size;
     __tsan_release (entry->queue->ring);
@@ -65,9 +65,9 @@ request_number (const struct ring_entry *entry, uint64_t unique)
          | (unique & ((1ULL << RING_ENTRY_SHIFT) - 1));
 }
 
-/* Room for the payload of the request: not where the kernel put it, as an entry goes back when its
- * request is answered, while a translator may keep what a write brought, and one whose caller was
- * killed goes on (interrupt.c). NULL: there is no memory. */
+/* Copies the payload to a buffer of the daemon, since the entry is reused when its request is
+ * answered. A translator may keep a write's data longer, and a request whose caller was killed goes
+ * on (interrupt.c). NULL if there is no memory. */
 static char *
 payload_for (struct ring_entry *entry, size_t size)
 {
@@ -78,8 +78,8 @@ payload_for (struct ring_entry *entry, size_t size)
     return memcpy ((char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET, entry->payload, size);
 }
 
-/* Puts the request together as it would have been read: header, what is of fixed size, and the
- * payload. Its size, or 0 for what can't be one. */
+/* Builds the request as read(2) would return it: header, the part of fixed size, and the payload.
+ * Returns its size, or 0 if it is malformed. */
 static size_t
 entry_assemble (struct ring_entry *entry, char **ret_request)
 {
@@ -195,8 +195,8 @@ queue_has (const struct ring_queue *queue, uint64_t unique, uint64_t *ret_reques
     return false;
 }
 
-/* An interrupt is read from the device, and names the request by the kernel's number. What the
- * kernel has put into an entry has ours, also when it isn't handled yet. */
+/* An interrupt is read from the device, and names the request by the kernel's number. This replaces
+ * that by the ring's number if the request is in an entry, even if it isn't handled yet. */
 void
 ring_interrupt (struct bridge *bridge, void *message, size_t size)
 {

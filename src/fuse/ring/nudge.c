@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A request that the kernel sends because we ask for it: FUSE_NOTIFY_RETRIEVE has it send what it
- * has cached of a file, here none of its bytes, and nobody waits for that. It comes to the queue of
- * the processor that asks, and its answer brings what was left there. Linux takes any file for it
- * that it knows, and no directory; where it knows no file, what is left waits for the next answer
- * of that queue.
+ * Makes the kernel send a request: FUSE_NOTIFY_RETRIEVE has it send cached data of a file, here no
+ * bytes of it, and no caller waits for that. The request comes to the queue of the processor that
+ * asks, and its answer brings the requests that were left in that queue. Linux accepts any file
+ * that it knows, and no directory. If it knows no file, the requests wait for the queue's next
+ * answer.
  */
 #include "fuse/ring/ring.h"
 
@@ -12,8 +12,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define NUDGES (1ULL << 62) /* the kernel counts its own numbers up from 0 */
-#define TRIES 16            /* files that it may have forgotten meanwhile */
+#define NUDGES (1ULL << 62) /* differs from the kernel's own numbers, which count up from 0 */
+#define TRIES 16            /* files to try, since the kernel may have forgotten some */
 
 struct message {
     struct fuse_out_header header;
@@ -53,7 +53,7 @@ ask (struct ring *ring)
                 "the kernel can't be asked for a request: of %u files it knows none", n);
 }
 
-/* A thread that isn't pinned goes there for a moment. */
+/* Moves a thread that isn't pinned to the queue's processor for a moment. */
 void
 ring_nudge (struct ring_queue *queue)
 {

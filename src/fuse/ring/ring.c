@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The queues: whether there are any, what they are made of, and what is said of them. */
+/* The queues: conditions for using a ring, allocation, and reports. */
 #include "fuse/ring/ring.h"
 #include "core/base/process.h"
 
@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #define SWITCH "/sys/module/fuse/parameters/enable_uring"
-/* Of a worker: an answer with the wait for the next request. It seldom has more, and then it
- * submits in between. */
+/* For a worker: an answer together with the wait for the next request. If there are more, which is
+ * rare, it submits in between. */
 #define SUBMISSIONS 4
 #define HOW_TO_SWITCH "as root, 'echo Y > " SWITCH "' turns it on for what is mounted from then on"
 
-/* Where options, kernel and privileges leave none, why. */
+/* Returns the reason why options, kernel or privileges prevent a ring, or NULL. */
 static const char *
 why_not (struct bridge *bridge)
 {
@@ -37,7 +37,8 @@ why_not (struct bridge *bridge)
     return state == 'N' || state == '0' ? "the kernel's switch is off: " HOW_TO_SWITCH : NULL;
 }
 
-/* The kernel wants a queue for each processor that there could ever be: "0-3,5" has 6. */
+/* Returns the number of queues: the kernel wants one for each processor that may ever exist.
+ * "0-3,5" has 6. */
 static unsigned
 count_processors (void)
 {
@@ -65,7 +66,7 @@ ring_entry_new (struct ring_queue *queue)
     struct ring_entry *entry = g_new0 (struct ring_entry, 1);
     char *memory;
 
-    /* Taken from the system as far as it is used. */
+    /* The system provides the pages when they are used. */
     memory = mmap (NULL, ENTRY_SIZE, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     pthread_mutex_lock (&bridge->lock);
@@ -121,7 +122,7 @@ ring_worker_free (struct ring_worker *worker)
     g_free (worker);
 }
 
-/* Workers first: whatever the kernel still has it gives back then. */
+/* Frees the workers first: this makes the kernel release the entries that it holds. */
 static void
 queue_free (struct ring_queue *queue)
 {
@@ -142,8 +143,8 @@ ring_free (struct ring *ring)
     g_free (ring);
 }
 
-/* Each takes two descriptors: together an eighth of what the process may have, and storage the
- * rest. */
+/* A worker takes two descriptors. All together get an eighth of the process's limit; the rest is
+ * for storage. */
 static unsigned
 workers_most (unsigned n_queues)
 {
@@ -225,7 +226,7 @@ ring_end (struct bridge *bridge)
         ring_free (g_steal_pointer (&bridge->ring));
 }
 
-/* --- what is said of it --- */
+/* --- reports --- */
 
 void
 ring_describe (const struct bridge *bridge, GString *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Requests through io_uring instead of reads of the device. The kernel has a queue for each
- * processor, and hands each request to the one of the processor that its caller runs on. An answer
+ * processor, and puts a request into the queue of the processor on which the caller runs. An answer
  * and the wait for the next request are one system call.
  *
  *   ring -> queue 0 -> worker fuse-ring-0, worker fuse-ring-2 -> entry, entry
@@ -9,41 +9,43 @@
  *
  * An entry is room for one request and its answer.
  *
- * The kernel gives a request to the thread that submitted the entry, and to none other, whatever
- * that does meanwhile. So a worker has an io_uring of its own and waits with one entry: while it is
- * busy or blocked, requests go to the entries of others, of which one more is started when the last
- * that waited has got something to do. The kernel takes the entry first that was given to it last,
- * so a worker that is quick gets them all.
+ * The kernel delivers a request only to the thread that submitted the entry, whatever that thread
+ * does meanwhile. A worker therefore has its own io_uring and waits with one entry. While it is
+ * busy or blocked, requests go to entries of other workers. When the last waiting worker gets a
+ * request, another worker is woken or started. The kernel uses the entry first that was given to it
+ * last, so a quick worker gets all requests.
  *
- * An entry is the queue's, not its worker's: who answers on another thread leaves it to a worker
- * that has none (share.c). Such a worker rests while others wait. What came when nobody waited
- * stays with the kernel: it gives one of those to each answer, and none to an entry that is new. So
- * from then on, until an answer brings nothing, who has none to give has the kernel send a request
- * that asks for nothing (ring_nudge), whose answer brings the next.
+ * An entry belongs to the queue, not to its worker. A request that is answered on another thread
+ * leaves its entry to a worker without one (share.c). Such a worker rests while others wait.
+ * Requests that come while no worker waits stay in the kernel: it adds one of them to each answer,
+ * and none to a new entry. After a new entry was registered, and until an answer brings no request,
+ * a worker without an answer therefore makes the kernel send an empty request (ring_nudge), whose
+ * answer brings the next one.
  *
- * The library has to take a request apart and to put its answer together as ever: the request is
- * given to it as if it had been read, under a number of ours in place of the kernel's, by which the
- * answer is known in init-flags.c and comes back here.
+ * libfuse parses requests and builds answers as always: a request is passed to it as if read from
+ * the device, with a number of the ring in place of the kernel's. init-flags.c recognises the
+ * answer by that number and returns it to the ring.
  *
  * Reasons:
  *
  * - A worker stays on its callers' processor (io-uring-pinned). On an idle machine the caller is
- *   woken on another, idle processor and comes back with the next answer; but a worker elsewhere
+ *   woken on another, idle processor and comes back with the next answer. But a worker elsewhere
  *   answered 3,100 getattr a second beside compilers, in place of 52,000, and SCHED_IDLE starves.
- * - RING_WORKERS_MAX workers go to a queue where so many are blocked at once, and SHARERS_MAX
- *   without those in a request, where more is answered elsewhere at once than workers rest.
- * - A worker that leaves is called no more (ring_leave): an answer left to a worker that is gone
- *   keeps all others, and the daemon, for five seconds.
- * - The poll of a worker's eventfd is asked for again when the kernel ends it, as it does for a
- *   completion without room: otherwise its worker is never called again.
+ * - A queue has up to RING_WORKERS_MAX workers while so many are blocked at once. Besides those in
+ *   a request it has up to SHARERS_MAX, if more requests are answered on other threads at once than
+ *   workers rest.
+ * - A worker that leaves is not called any more (ring_leave): an answer left to a worker that is
+ *   gone would delay all others, and the daemon, for five seconds.
+ * - The poll of a worker's eventfd is submitted again when the kernel ends it, as the kernel does
+ *   for a completion without room: otherwise the worker could not be called again.
  * - An io_uring has room for SUBMISSIONS submissions, which is 8 KB of RLIMIT_MEMLOCK; root's
- *   daemon keeps CAP_IPC_LOCK, which frees it.
+ *   daemon keeps CAP_IPC_LOCK, which lifts the limit.
  * - nudge.c asks the kernel for a request about a file with FUSE_NOTIFY_RETRIEVE, which no thread
- *   waits for. Linux takes it of a file only (EINVAL for the root). A statfs of the mount would do,
- *   but the thread that asks it keeps a killed daemon alive: its memory, that the io_uring, and
- *   that the device.
- * - The kernel takes no entry back before the mount ends. So a worker that waited two to four
- *   seconds gives back the memory of its entries, but 64 KiB each, and its thread's buffers.
+ *   waits for. Linux accepts only files for it (EINVAL for the root). A statfs of the mount would
+ *   also do, but the thread that calls it keeps a killed daemon alive: the thread keeps the memory,
+ *   the memory the io_uring, and the io_uring the device.
+ * - The kernel takes no entry back before the mount ends. A worker that waited two to four seconds
+ *   therefore returns the memory of its entries, except 64 KiB each, and its thread's buffers.
  */
 #ifndef WINDLASS_FUSE_RING_RING_H
 #define WINDLASS_FUSE_RING_RING_H
@@ -51,68 +53,76 @@
 #include "fuse/internal.h"
 #include "fuse/ring/uring.h"
 
-/* Before the bytes of a request that aren't of fixed size: its header in two parts. */
+/* Space before the variable-size part of a request: its header in two parts. */
 #define ENTRY_HEADERS 4096
 #define ENTRY_SIZE (ENTRY_HEADERS + MAX_PAYLOAD)
 
 struct ring_entry {
     struct ring_queue *queue;
-    struct ring_worker *lender; /* that took the request; of who handles it */
-    struct ring_entry *next;    /* that is answered; queue->lock */
-    unsigned number;            /* in the queue */
-    struct ring_header *header; /* the kernel's: it writes a request there, we an answer */
-    char *payload;              /* MAX_PAYLOAD bytes, the kernel's as well; ENTRY_HEADERS before
-                                   them are the library's */
-    struct iovec where[2];      /* those two */
-    uint64_t unique;            /* the kernel's number of the request; of who handles it */
-    uint64_t open;              /* our number of it, until it is answered, then 0; atomic: whoever
-                                   takes it answers */
-    uint64_t commit_id;         /* the same */
-    enum ring_command command;  /* the last that was put in; the worker's */
-    struct ring_worker *giver;  /* gave it to the kernel and has had nothing by it since; atomic */
-    bool touched;               /* much of the payload is in memory; of who handles it */
+    struct ring_worker *lender; /* the worker that took the request; used by the thread that handles
+                                 * it */
+    struct ring_entry *next;    /* next answered entry; queue->lock */
+    unsigned number;            /* index in the queue */
+    struct ring_header *header; /* shared with the kernel, which writes a request there; the bridge
+                                 * writes an answer */
+    char *payload;              /* MAX_PAYLOAD bytes, shared with the kernel; the ENTRY_HEADERS
+                                 * bytes before them are for libfuse */
+    struct iovec where[2];      /* header and payload */
+    uint64_t unique;            /* the kernel's number of the request; used by the thread that
+                                 * handles it */
+    uint64_t open;              /* the ring's number of the request, 0 once it is answered; atomic:
+                                 * the thread that clears it answers */
+    uint64_t commit_id;         /* the kernel's id for the answer; used by the thread that handles
+                                 * the request */
+    enum ring_command command;  /* the last command submitted; the worker's */
+    struct ring_worker *giver;  /* the worker that submitted the entry and has no completion of it
+                                 * yet; atomic */
+    bool touched;               /* much of the payload is in memory; used by the thread that handles
+                                 * the request */
 };
 
 struct ring_worker {
     struct reader reader; /* the thread; first */
     struct ring_queue *queue;
-    struct uring uring;   /* the worker's own */
-    struct ring_entry *at;   /* whose request it is at; its own */
-    struct ring_entry *mine; /* that one, when it is answered, until it is given to the kernel;
-                                atomic */
-    bool busy;            /* with a request; atomic */
-    uint64_t goes_on;     /* ticks_now of when it began what isn't that request's, with the answer
-                             still here; 0; atomic */
-    unsigned idle;        /* entries that the kernel has; the worker's own */
-    bool untidy;          /* it, or an entry that it gave to the kernel, holds much memory; the
-                             same */
-    bool over;            /* it has given them back; the same */
-    int wake;             /* an eventfd */
-    bool rests;           /* queue->lock: among queue->resting */
-    struct ring_worker *next; /* the same */
+    struct uring uring;   /* used only by the worker */
+    struct ring_entry *at;   /* the entry whose request it handles; used only by the worker */
+    struct ring_entry *mine; /* that entry once it is answered, until it is given to the kernel;
+                              * atomic */
+    bool busy;            /* the worker handles a request; atomic */
+    uint64_t goes_on;     /* ticks_now when the worker began other work before its answer was given
+                           * to the kernel; 0: it has no such work; atomic */
+    unsigned idle;        /* entries submitted to the kernel; used only by the worker */
+    bool untidy;          /* the worker, or an entry that it submitted, holds much memory; used only
+                           * by the worker */
+    bool over;            /* the kernel has returned the entries; used only by the worker */
+    int wake;             /* an eventfd that wakes it */
+    bool rests;           /* queue->lock: the worker is in queue->resting */
+    struct ring_worker *next; /* queue->lock: next in queue->resting */
 };
 
-#define RING_WORKERS_MAX 64 /* of a queue */
+#define RING_WORKERS_MAX 64 /* for a queue */
 
 struct ring_queue {
     struct ring *ring;
     unsigned number;  /* of the processor */
     unsigned waiting; /* workers that wait for a request; atomic */
     unsigned in_use;  /* entries with a request, until a worker gives the answer to the kernel;
-                         atomic */
-    uint64_t late_until; /* ticks_now until which answers don't wait for what their threads do
-                            afterwards; atomic */
-    unsigned registered; /* entries since the first; atomic */
-    unsigned drained; /* how many those were when the kernel had no request but those it gave out;
-                         atomic */
-    bool crowded;     /* no more workers may be added for what is answered: one takes all; atomic */
+                       * atomic */
+    uint64_t late_until; /* until this ticks_now, answers don't wait for the further work of their
+                          * threads; atomic */
+    unsigned registered; /* entries registered after the first; atomic */
+    unsigned drained; /* value of registered when the kernel was last known to hold no request;
+                       * atomic */
+    bool crowded;     /* no more workers may be added for answered entries, so one worker takes all
+                       * of them; atomic */
     pthread_mutex_t lock; /* a leaf */
-    struct ring_entry *answered;  /* lock: elsewhere, and no worker has taken it yet */
-    struct ring_worker *resting;  /* lock: without an entry */
+    struct ring_entry *answered;  /* lock: entries that other threads answered and no worker has
+                                   * taken yet */
+    struct ring_worker *resting;  /* lock: workers without an entry */
     unsigned n_workers; /* bridge->lock */
-    struct ring_worker *workers[RING_WORKERS_MAX]; /* the same */
+    struct ring_worker *workers[RING_WORKERS_MAX]; /* bridge->lock */
     unsigned n_entries; /* atomic, changed under bridge->lock */
-    struct ring_entry **entries; /* ring->depth at most */
+    struct ring_entry **entries; /* at most ring->depth */
 };
 
 enum ring_go { RING_WAITS, RING_GOES, RING_DOESNT };
@@ -121,18 +131,18 @@ struct ring {
     struct bridge *bridge;
     unsigned n_queues, depth, most_workers;
     bool pinned;
-    bool used;          /* the kernel sends requests here; atomic */
-    bool gone;          /* the mount is; atomic */
-    bool looking;       /* a timer looks for answers that wait; atomic */
-    bool broken;        /* it was said that it doesn't take an entry; atomic */
-    enum ring_go go;    /* bridge->lock; announced by bridge->changed */
+    bool used;          /* the kernel sends requests through the ring; atomic */
+    bool gone;          /* the mount is gone; atomic */
+    bool looking;       /* a timer checks for answers that wait; atomic */
+    bool broken;        /* a refusal of entries by the kernel was logged; atomic */
+    enum ring_go go;    /* bridge->lock; changes are signalled by bridge->changed */
     unsigned n_workers; /* bridge->lock: of all queues */
-    uint64_t nudges;    /* ever; atomic */
-    uint64_t file;      /* the number of one that the kernel knew last time, or 0; atomic */
+    uint64_t nudges;    /* nudges ever sent; atomic */
+    uint64_t file;      /* number of a file that the kernel knew last time, or 0; atomic */
     struct ring_queue *queues;
 };
 
-/* Which request of the library is one of ours, and where it is. */
+/* The number under which libfuse knows a request of the ring; the number tells queue and entry. */
 #define RING_REQUEST (1ULL << 63)
 #define RING_QUEUE_SHIFT 50
 #define RING_ENTRY_SHIFT 38
@@ -141,53 +151,55 @@ struct ring {
 
 /* --- ring.c --- */
 
-/* Under bridge->lock. A worker that doesn't run yet; NULL and a negative errno. */
+/* Returns a worker that isn't started yet; NULL and a negative errno in *ret_error on failure.
+ * Under bridge->lock. */
 struct ring_worker *ring_worker_new (struct ring_queue *queue, int *ret_error);
 void ring_worker_free (struct ring_worker *worker);
-/* One more entry; NULL where there is no room. */
+/* Adds an entry; NULL if there is no room. */
 struct ring_entry *ring_entry_new (struct ring_queue *queue);
 
 /* --- workers.c --- */
 
-/* One more worker for the queue, unless it has `most`; whether there is. Under bridge->lock, of any
- * thread. */
+/* Adds a worker to the queue, unless it has `most`. Returns whether it did. Under bridge->lock, on
+ * any thread. */
 bool ring_worker_add_locked (struct ring_queue *queue, unsigned most);
 
-/* --- share.c: which worker gives an answered entry to the kernel --- */
+/* --- share.c: the worker that gives an answered entry to the kernel --- */
 
-/* Of the worker that this thread is; NULL. */
+/* The worker that runs on this thread, or NULL. */
 extern __thread struct ring_worker *ring_self;
 
-/* Has the entry given to the kernel, with its answer. Any thread. */
+/* Gives the entry with its answer to the kernel, through a worker. Any thread. */
 void ring_give (struct ring_entry *entry);
-/* What this worker answered itself at its request, which it is done with. NULL: nothing, or that
- * was left to another since. */
+/* Returns the entry whose request this worker handled and answered itself. NULL: there is none, or
+ * it was left to another worker since. */
 struct ring_entry *ring_take_mine (struct ring_worker *worker);
-/* What the worker, which has none or may have more than one, is to give to the kernel; linked.
- * NULL: nothing, and with *ret_rests not even a new one, since others wait; then it is called when
- * it is needed. */
+/* Returns answered entries, linked, for a worker that has none or may have several to give to the
+ * kernel. NULL: there is none. *ret_rests: the worker needs no new entry either, since others wait;
+ * it is called when it is needed. */
 struct ring_entry *ring_take_answered (struct ring_worker *worker, bool *ret_rests);
-/* There is no room for a new entry. */
+/* Makes the worker rest, since there is no room for a new entry. */
 void ring_rest (struct ring_worker *worker);
-/* The mount ends: whether the worker may, too. Not while somebody waits for an answer, which takes
- * a worker to give it to the kernel; and from then on nobody calls it for that. */
+/* Returns whether the worker may end with the mount. A worker may not end while callers wait for
+ * answers, which a worker must give to the kernel. After true, no thread calls the worker any
+ * more. */
 bool ring_leave (struct ring_worker *worker);
-/* No worker waits for the queue's next request. Whether one will. */
+/* Called if no worker waits for the queue's next request. Returns whether one will. */
 bool ring_call (struct ring_queue *queue);
 
 /* --- nudge.c --- */
 
-/* Has the kernel put a request into this processor's queue that asks for nothing. An entry that is
- * new waits there. */
+/* Makes the kernel put an empty request into this processor's queue. A new entry must wait
+ * there. */
 void ring_nudge (struct ring_queue *queue);
 bool ring_is_nudge (const struct ring_entry *entry);
 
-/* --- entries.c: what goes through it --- */
+/* --- entries.c: requests and answers --- */
 
-/* The kernel has put a request into entry: this worker handles it. */
+/* Handles a request that the kernel has put into entry, on the worker's thread. */
 void ring_handle (struct ring_worker *worker, struct ring_entry *entry);
-/* This worker has waited in vain for a while: its memory, and that of its entries, goes back to the
- * system. */
+/* Returns memory of the worker and of its entries to the system; called after the worker waited in
+ * vain for a while. */
 void ring_trim (struct ring_worker *worker);
 
 #endif

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which worker gives an answered entry to the kernel. The one that answered it while it was at that
- * request does so itself, along with its wait for the next. What is answered elsewhere goes to a
- * worker that has no entry, the one that took it if that rests; is there none, to a new one. So
- * each has one entry at most, and one that hangs keeps none that a request could come to. Where
- * more is answered elsewhere at a time than there may be workers, one has several, and leaves to
- * core/work what may block.
+ * Chooses the worker that gives an answered entry to the kernel. A worker that answers the request
+ * that it is handling gives the entry itself, together with its wait for the next request. An entry
+ * answered on another thread goes to a worker without an entry, preferably the one that took the
+ * request, or else to a new worker. Each worker thus has one entry at most, and a worker that hangs
+ * holds no entry to which a request could come. If more entries are answered on other threads at a
+ * time than there may be workers, one worker has several, and leaves work that may block to
+ * core/work.
  *
- * To leave the answer always to another worker cost writes of 4 KiB to a quick directory a quarter:
- * 48,000 a second on one processor in place of 65,000.
+ * Always leaving the answer to another worker would cost writes of 4 KiB to a fast directory a
+ * quarter: 48,000 a second on one processor in place of 65,000.
  */
 #include "fuse/ring/ring.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#define SHARERS_MAX 32 /* workers of a queue that are in no request */
+#define SHARERS_MAX 32 /* workers of a queue besides those that handle a request */
 
 __thread struct ring_worker *ring_self;
 
-/* --- those that rest --- */
+/* --- resting workers -------------------------------------------------------------------------- */
 
 static void
 rest_locked (struct ring_worker *worker)
@@ -31,7 +32,7 @@ rest_locked (struct ring_worker *worker)
     queue->resting = worker;
 }
 
-/* `first`, or another one; NULL. */
+/* Takes `first`, or another resting worker; NULL if there is none. */
 static struct ring_worker *
 resting_locked (struct ring_queue *queue, struct ring_worker *first)
 {
@@ -93,8 +94,8 @@ ring_leave (struct ring_worker *worker)
     return leaves;
 }
 
-/* Whoever comes to wait looks under the lock whether another one does, and rests if so: he is seen
- * here, or sees that nobody waits. */
+/* A worker that is about to wait checks under the lock whether another one waits, and rests if so:
+ * either it is found here, or it sees that none waits. */
 bool
 ring_call (struct ring_queue *queue)
 {
@@ -115,9 +116,9 @@ ring_call (struct ring_queue *queue)
     return added;
 }
 
-/* --- what is answered elsewhere --- */
+/* --- entries answered on other threads -------------------------------------------------------- */
 
-/* One that isn't in a request now, or else the one that took it: there is no better one. */
+/* Returns a worker that handles no request, or else `otherwise`, the one that took the request. */
 static struct ring_worker *
 least_busy_locked (struct ring_queue *queue, struct ring_worker *otherwise, unsigned *ret_busy)
 {
@@ -132,11 +133,11 @@ least_busy_locked (struct ring_queue *queue, struct ring_worker *otherwise, unsi
     return found ? found : otherwise;
 }
 
-/* Each worker has an entry. */
+/* Adds a worker, since each has an entry. */
 static void
 share_with_new_locked (struct ring_queue *queue, struct ring_worker *lender)
 {
-    unsigned busy; /* any of which may hang */
+    unsigned busy; /* each of them may hang */
     struct ring_worker *const least_busy = least_busy_locked (queue, lender, &busy);
 
     if (ring_worker_add_locked (queue, SHARERS_MAX + busy))
@@ -145,7 +146,7 @@ share_with_new_locked (struct ring_queue *queue, struct ring_worker *lender)
     wake (least_busy);
 }
 
-/* Whether a worker that rests takes it. */
+/* Returns whether a resting worker takes the entry. */
 static bool
 share_with_resting (struct ring_entry *entry)
 {
@@ -154,7 +155,7 @@ share_with_resting (struct ring_entry *entry)
 
     pthread_mutex_lock (&queue->lock);
     entry->next = queue->answered;
-    queue->answered = entry; /* and somebody else's, maybe, at once */
+    queue->answered = entry; /* another worker may take it at once */
     worker = resting_locked (queue, entry->lender);
     pthread_mutex_unlock (&queue->lock);
     if (worker)
@@ -176,7 +177,7 @@ share (struct ring_entry *entry)
     pthread_mutex_unlock (&bridge->lock);
 }
 
-/* --- what is answered before its thread is done ----------------------------------------------- */
+/* --- answers given before the thread is done -------------------------------------------------- */
 
 static struct ring_entry *
 steal_mine (struct ring_worker *worker)
@@ -184,14 +185,14 @@ steal_mine (struct ring_worker *worker)
     return __atomic_exchange_n (&worker->mine, NULL, __ATOMIC_ACQ_REL);
 }
 
-/* An answer waits for what its thread does afterwards, since most often that is quick, and to leave
- * it to another worker costs more. Where it took LATE, no answer of the queue waits for sixteen
- * times as long; one that waits for LOOK is taken away by a timer, which comes only while there may
- * be one. */
-#define LATE INT64_C (50000)  /* ns */
-#define LOOK INT64_C (1000000) /* ns */
+/* An answer waits for the further work of its thread, since that is mostly quick, and leaving the
+ * answer to another worker costs more. After such work took LATE, no answer of the queue waits, for
+ * sixteen times as long. A timer takes away an answer that has waited for LOOK; it runs only while
+ * there may be one. */
+#define LATE INT64_C (50000)  /* nanoseconds */
+#define LOOK INT64_C (1000000) /* nanoseconds */
 #define LATE_FOR 16
-#define LATE_MOST INT64_C (2000000000) /* ns */
+#define LATE_MOST INT64_C (2000000000) /* nanoseconds */
 
 static void look (void *data);
 
@@ -215,7 +216,7 @@ late_since (struct ring_worker *worker, uint64_t begin, uint64_t now)
                           now + MIN (took * LATE_FOR, ticks_of_ns (LATE_MOST)), __ATOMIC_RELAXED);
 }
 
-/* Whether its answer waits. */
+/* Returns whether an answer of this worker waits. */
 static bool
 look_at (struct ring_worker *worker)
 {
@@ -248,7 +249,7 @@ look (void *data)
     bridge_timer_ends (bridge);
 }
 
-/* This thread has something to do that isn't its request's, which is answered. */
+/* Called when this thread begins other work after it has answered its request. */
 static void
 goes_on (void)
 {

@@ -10,12 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Completions are brought when its thread asks for them, and not by interrupting it. */
+/* Completions are delivered when the thread asks for them, and don't interrupt it. */
 #define FLAGS \
     (IORING_SETUP_SQE128 | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER \
      | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED)
 
-/* What follows names files by their places among those that are registered. */
+/* Submissions name files by their index among the registered files. */
 enum { FILE_DEVICE, FILE_EVENTFD, N_FILES };
 
 int
@@ -36,7 +36,7 @@ uring_open (struct uring *ret_uring, unsigned entries, int device, int eventfd)
 int
 uring_begin (struct uring *uring)
 {
-    /* io_uring_enable_rings, which the library had forgotten to export in 2.3 */
+    /* io_uring_enable_rings, which liburing 2.3 doesn't export */
     return syscall (SYS_io_uring_register, uring->io.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0)
                  < 0
              ? -errno
@@ -61,7 +61,7 @@ uring_watch (struct uring *uring)
     io_uring_sqe_set_data (sqe, NULL);
 }
 
-/* Its command has 80 bytes, of which the library clears none. */
+/* The command has 80 bytes, which liburing doesn't clear. */
 void
 uring_put (struct uring *uring, enum ring_command command, const struct ring_submission *submission,
            const void *iov, void *data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An io_uring as src/fuse/ring/ring.h needs one: commands of the fuse device, and somebody who
- * wakes the thread that waits. By liburing; a build without it can open none.
+ * An io_uring for src/fuse/ring/ring.h: commands of the fuse device, and an eventfd that wakes the
+ * waiting thread. It uses liburing; a build without liburing can't open one.
  */
 #ifndef WINDLASS_FUSE_RING_URING_H
 #define WINDLASS_FUSE_RING_URING_H
@@ -19,18 +19,18 @@
 #define URING_IS_BUILT false
 #endif
 
-/* --- what the kernel has for it, since 6.14: not in every linux/fuse.h --- */
+/* --- the kernel's interface, since 6.14: not in every linux/fuse.h --- */
 
-#define FLAG_OVER_IO_URING (1ULL << 41) /* of INIT */
+#define FLAG_OVER_IO_URING (1ULL << 41) /* flag of INIT */
 
 enum ring_command { RING_REGISTER = 1, RING_COMMIT_AND_FETCH = 2 };
 
 struct ring_header {
     char in_out[128]; /* struct fuse_in_header, then the answer's struct fuse_out_header */
-    char op_in[128];  /* what the operation has besides, of a fixed size */
+    char op_in[128];  /* the operation's struct, of a fixed size */
     struct {
         uint64_t flags;
-        uint64_t commit_id; /* of the request, for its answer */
+        uint64_t commit_id; /* of the request; the answer needs it */
         uint32_t payload_size;
         uint32_t padding;
         uint64_t reserved;
@@ -44,9 +44,9 @@ struct ring_submission {
     uint8_t padding[6];
 };
 
-#define URING_COMMAND_SIZE 80 /* bytes of a submission's command, of which that is the beginning */
+#define URING_COMMAND_SIZE 80 /* size of a submission's command, which begins with this struct */
 
-/* --- one of them --- */
+/* --- an io_uring --- */
 
 struct uring {
     bool open;
@@ -55,30 +55,30 @@ struct uring {
 #endif
 };
 
-/* With room for so many submissions, about device, and one that wakes who waits. 0, or a negative
- * errno. One thread uses it. */
+/* Opens an io_uring with room for so many submissions, for the device and for the eventfd. 0, or a
+ * negative errno. One thread uses it. */
 int uring_open (struct uring *ret_uring, unsigned entries, int device, int eventfd);
 void uring_close (struct uring *uring);
 
-/* This thread is the one that uses it from now on. 0, or a negative errno. */
+/* Makes the calling thread the one that uses it. 0, or a negative errno. */
 int uring_begin (struct uring *uring);
 
-/* Puts in a command of the device with that data; it goes with the next uring_submit or uring_wait.
- * There is room. */
+/* Adds a command for the device; the next uring_submit or uring_wait submits it. data comes back
+ * with its completion. There must be room. */
 void uring_put (struct uring *uring, enum ring_command command,
                 const struct ring_submission *submission, const void *iov, void *data);
 bool uring_is_full (struct uring *uring);
-/* From now on a write to the eventfd is something that is done, without data. */
+/* From now on each write to the eventfd gives a completion without data. */
 void uring_watch (struct uring *uring);
 /* 0, or a negative errno. */
 int uring_submit (struct uring *uring);
 
-/* Submits what was put in, waits until something is done, a signal came, or that many nanoseconds
- * are over (0: for ever): then -ETIME. 0, or another negative errno. */
+/* Submits the added commands, and waits for a completion, a signal, or so many nanoseconds (0: no
+ * limit): then -ETIME. Returns 0 or a negative errno. */
 int uring_wait (struct uring *uring, int64_t nanoseconds);
-/* Whether something is. */
+/* Returns whether there is a completion. */
 bool uring_has (struct uring *uring);
-/* The next thing that is done: its data and result. */
+/* Takes the next completion: its data and result. Returns false if there is none. */
 bool uring_take (struct uring *uring, void **ret_data, int *ret_result);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The workers of a ring: what each does, and when there are more. */
+/* The workers of a ring: their work, and when they are added. */
 #include "fuse/ring/ring.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define IN_VAIN INT64_C (2000000000) /* ns of waiting, after which memory is given back */
+#define IN_VAIN INT64_C (2000000000) /* nanoseconds of waiting after which memory is returned */
 
-/* --- they begin with the answer to INIT, and go when the kernel has taken it --- */
+/* --- start: with the answer to INIT; they go on when the kernel has accepted it --- */
 
 static void
 set_go (struct bridge *bridge, enum ring_go go)
@@ -23,7 +23,7 @@ static int
 worker_start_locked (struct ring_worker *worker)
 {
     struct ring *ring = worker->queue->ring;
-    char name[32]; /* the system takes 15 of them */
+    char name[32]; /* the system takes 15 bytes of it */
     int r;
 
     snprintf (name, sizeof name, "fuse-ring-%u", ring->n_workers);
@@ -86,7 +86,7 @@ wait_to_go (struct ring *ring)
     return goes;
 }
 
-/* --- more of them --- */
+/* --- adding workers --- */
 
 static int
 worker_new_locked (struct ring_queue *queue)
@@ -121,7 +121,7 @@ ring_worker_add_locked (struct ring_queue *queue, unsigned most)
         == 0;
 }
 
-/* --- what a worker gives to the kernel --- */
+/* --- submitting entries --- */
 
 static void
 worker_put (struct ring_worker *worker, struct ring_entry *entry, enum ring_command command)
@@ -141,7 +141,7 @@ worker_put (struct ring_worker *worker, struct ring_entry *entry, enum ring_comm
     worker->idle++;
 }
 
-/* The answer. */
+/* Submits the answer. */
 static void
 worker_commit (struct ring_worker *worker, struct ring_entry *entry)
 {
@@ -149,8 +149,8 @@ worker_commit (struct ring_worker *worker, struct ring_entry *entry)
     __atomic_sub_fetch (&worker->queue->in_use, 1, __ATOMIC_RELEASE);
 }
 
-/* From the queue's second on: what came meanwhile stays with the kernel, which gives it to no new
- * one. */
+/* Registers a new entry. From the queue's second entry on, requests that came meanwhile stay in the
+ * kernel, which adds none to a new entry. */
 static void
 put_new (struct ring_worker *worker)
 {
@@ -167,7 +167,8 @@ put_new (struct ring_worker *worker)
     __atomic_add_fetch (&worker->queue->registered, 1, __ATOMIC_SEQ_CST);
 }
 
-/* What others answered, or something new. Whether it was answered. */
+/* Submits entries that other threads answered, or a new one. Returns whether there was an
+ * answer. */
 static bool
 put_answered (struct ring_worker *worker)
 {
@@ -183,9 +184,9 @@ put_answered (struct ring_worker *worker)
     return first;
 }
 
-/* The kernel may have more than it gave out. It has not if an answer, given after so many entries
- * were registered, brought nothing at once. Who gives none asks for something to answer: it comes
- * to whoever waits. */
+/* Called while the kernel may hold requests. The kernel holds none if an answer submitted after the
+ * last registration brought no request at once. A worker without an answer sends a nudge, which a
+ * waiting worker gets and answers. */
 static void
 catch_up (struct ring_worker *worker, unsigned registered, bool answers)
 {
@@ -198,7 +199,7 @@ catch_up (struct ring_worker *worker, unsigned registered, bool answers)
         __atomic_store_n (&worker->queue->drained, registered, __ATOMIC_SEQ_CST);
 }
 
-/* What goes along with the wait. Whether a request may come to this worker. */
+/* Adds the submissions that go with the wait. Returns whether a request may come to this worker. */
 static bool
 worker_get_ready (struct ring_worker *worker)
 {
@@ -217,9 +218,10 @@ worker_get_ready (struct ring_worker *worker)
     return worker->idle > 0;
 }
 
-/* --- what it gets --- */
+/* --- completions --- */
 
-/* The mount goes, or the kernel won't have it: then nothing works any more, and all is to end. */
+/* The kernel returned an entry: the mount ends, or the kernel refuses the entry. In the second case
+ * no request would be served any more, so this ends the mount. */
 static void
 entry_is_gone (struct ring_worker *worker, const struct ring_entry *entry, int r)
 {
@@ -236,8 +238,8 @@ entry_is_gone (struct ring_worker *worker, const struct ring_entry *entry, int r
     ring->bridge->done (ring->bridge->done_data);
 }
 
-/* While it is blocked another worker waits, and the kernel has no entry of its own to put a request
- * into. */
+/* Returns whether the worker may block: another worker waits, and the kernel has no entry of this
+ * one to put a request into. */
 static bool
 may_block (struct ring_worker *worker, const struct ring_entry *entry)
 {
@@ -253,7 +255,7 @@ worker_handle (struct ring_worker *worker, struct ring_entry *entry)
 {
     struct ring_entry *const mine = ring_take_mine (worker);
 
-    if (G_UNLIKELY (mine)) /* it had two */
+    if (G_UNLIKELY (mine)) /* the worker had two entries */
         ring_give (mine);
     thread_may_not_block = !may_block (worker, entry);
     ring_handle (worker, entry);
@@ -279,7 +281,7 @@ worker_take (struct ring_worker *worker)
         struct ring_entry *entry = data;
 
         if (!entry)
-            continue; /* it was woken */
+            continue; /* the eventfd woke it */
         worker->idle--;
         __atomic_store_n (&entry->giver, NULL, __ATOMIC_RELAXED);
         if (r == 0)
@@ -291,7 +293,7 @@ worker_take (struct ring_worker *worker)
     }
 }
 
-/* Where its processor isn't there now, or isn't ours, it runs elsewhere. */
+/* If the processor is offline or not allowed, the worker runs on others. */
 static void
 pin (const struct ring_queue *queue)
 {
@@ -300,8 +302,8 @@ pin (const struct ring_queue *queue)
                 queue->number);
 }
 
-/* They share their processor with who waits for them, and with all that they hand on. Without a
- * right to it that stays as it is, and nobody has to be told. */
+/* Workers share their processor with the callers that wait for them, and with the threads that they
+ * hand work to. Failure for lack of privilege is logged at level DEBUG only. */
 static void
 make_haste (struct bridge *bridge)
 {
@@ -313,7 +315,7 @@ make_haste (struct bridge *bridge)
                 bridge->settings.io_uring_haste, g_strerror (-r));
 }
 
-/* Waits for something to do. 0, or a negative errno. */
+/* Waits for a completion. 0, or a negative errno. */
 static int
 worker_wait (struct ring_worker *worker)
 {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Callers that don't wait any more: the kernel sends an interrupt when a signal comes to one. A
- * request that waits for its turn (core/work/limit.h) is answered EINTR at once, and not done. One
- * that hangs below is answered EINTR when its caller is being killed, and could not end otherwise;
- * its own answer comes too late, and the kernel refuses it.
+ * Callers that no longer wait: the kernel sends an interrupt when a caller gets a signal. A request
+ * that waits for a limit (core/work/limit.h) is answered EINTR at once, and not done. A request
+ * that hangs below is answered EINTR if its caller is being killed, since the caller could not end
+ * otherwise; the request's own answer comes later, and the kernel refuses it.
  *
- * The interrupt comes under the library's lock, where nothing can be answered, so a timer does the
- * rest. The kernel tells of one signal for each request, which may have been a tick when a deadly
- * one comes later: so the timer comes again until the request is over.
+ * The interrupt arrives under a lock of libfuse, where no request can be answered, so a timer does
+ * the rest. The kernel reports one signal for each request. That may be a harmless one, and a
+ * deadly one may follow: the timer therefore repeats until the request is over.
  */
 #include "fuse/internal.h"
 
-#define AGAIN INT64_C (100000000) /* ns */
+#define AGAIN INT64_C (100000000) /* nanoseconds */
 
 struct interruption {
     struct work_item work; /* first */
     struct bridge *bridge;
-    uint64_t unique; /* of the request */
-    uint64_t number; /* the kernel's */
+    uint64_t unique; /* of the request: call_stack_t.unique */
+    uint64_t number; /* the number that the kernel uses */
     pid_t pid;
-    inode_t *inodes[2]; /* with references: what the kernel lent until its answer */
-    fd_t *fds[2];       /* the same */
-    bool may_answer;    /* before it is done */
+    inode_t *inodes[2]; /* with references: the inodes that the kernel lent until the answer */
+    fd_t *fds[2];       /* the same for fds */
+    bool may_answer;    /* the request may be answered before it is done */
     bool answered;
     unsigned looks;
 };
@@ -48,7 +48,7 @@ is_under_way (const struct interruption *one)
     return search.found;
 }
 
-/* By core/work: to close a file may take its time. */
+/* Runs on core/work, since closing a file may take long. */
 static void
 interruption_free (struct work_item *work)
 {
@@ -73,7 +73,7 @@ end_wait (struct interruption *one)
     }
 }
 
-/* Until the request is over, since it uses what the kernel had lent. */
+/* Repeats until the request is over, since the request uses the lent inodes and fds. */
 static void
 look (void *data)
 {
@@ -90,8 +90,8 @@ look (void *data)
     timer_after (AGAIN, look, one);
 }
 
-/* With exclusive=on the kernel keeps for a day what it knows of names, and it would not learn of a
- * change that it took for failed. */
+/* With exclusive=on the kernel caches names for a day, so it must not be told that a change has
+ * failed which is then made. */
 void
 interrupt_request (fuse_req_t req, void *data)
 {

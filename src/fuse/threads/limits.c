@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How many of the kernel's requests run below at a time, by class: so that slow reads leave the
- * processors to a getattr, and a thread to take it. core/work/limit.h is the mechanism,
+ * Limits how many of the kernel's requests run below at a time, by class, so that slow reads leave
+ * processors for a getattr, and a thread that takes it. core/work/limit.h is the mechanism,
  * doc/bridge.md the rule.
  *
- * Measured with 2 processors, medians of three rounds: a getattr beside 64 readers of a child that
- * blocks for 10 ms takes 1.2 times as long as alone through io_uring and 2.0 from the device,
- * beside 1,000 readers 1.45 and 1.7; the readers get 7,100 calls a second. Beside 64 readers of
- * cold files 5.4 and 2.4, with 12,700 reads a second: it waits for a processor that one of four
- * operations has. With 2 for each processor and half a millisecond the readers get all that disk
- * and child give; with 8 for each a getattr takes six times as long.
+ * Measured with 2 processors, medians of three rounds. Beside 64 readers of a child that blocks for
+ * 10 ms, a getattr takes 1.2 times as long as alone through io_uring and 2.0 from the device;
+ * beside 1,000 readers 1.45 and 1.7. The readers get 7,100 calls a second. Beside 64 readers of
+ * cold files it takes 5.4 and 2.4 times as long, with 12,700 reads a second: it waits for a
+ * processor that one of four operations has. With 2 operations for each processor and half a
+ * millisecond, the readers get all that disk and child can give. With 8 for each processor a
+ * getattr takes six times as long.
  */
 #include "fuse/internal.h"
 
 #include "core/base/printable.h"
 
 #define FOR_EACH_PROCESSOR 2
-/* ns, after which an operation waits for something else than a processor */
+/* nanoseconds after which an operation is assumed to wait for something other than a processor */
 #define AGE INT64_C (500000)
 
-/* Threads for those that are older: together below WORK_THREADS, so that no class takes another
- * one's. */
+/* old: the number of threads for older operations. The sum is below WORK_THREADS, so that no class
+ * uses up the threads of another. */
 static const struct class {
     const char *kind, *option, *name;
     unsigned old;
@@ -53,8 +54,8 @@ limits_begin (struct bridge *bridge)
     for (unsigned i = 0; i < LIMIT_CLASSES; i++)
         bridge->limits.classes[i] = limit_new (classes[i].kind, classes[i].option,
                                         most_of (bridge->settings.limits[i]), AGE, classes[i].old);
-    limit_run_anyway (bridge->limits.classes[LIMIT_NAMES]); /* a getattr is answered, even by the
-                                                               last thread that takes requests */
+    limit_run_anyway (bridge->limits.classes[LIMIT_NAMES]); /* a getattr is answered even by the
+                                                             * last thread that takes requests */
     for (unsigned op = 0; op < FOP_MAX; op++)
         bridge->limits.routes.of[op] = bridge->limits.classes[class_of (op)];
     bridge->limits.routes.gate.fops = &limited_fops;
@@ -85,7 +86,7 @@ limits_end (struct bridge *bridge)
         limit_free (bridge->limits.classes[i]);
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 void
 limits_dump (const struct bridge *bridge, GString *out)
@@ -123,7 +124,7 @@ limits_explain (const struct bridge *bridge, GString *out)
 
 /* --- windlass tell MOUNTPOINT - limits -------------------------------------------------------- */
 
-/* "data-limit=8" */
+/* Parses "data-limit=8". */
 static int
 parse (const char *word, enum limit_class *ret_class, unsigned *ret_most)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where a reader runs: on the processor of who asks it. There it needs no other one to wake up,
- * which an idle one takes ten times as long for as a request takes to be answered, and it runs as
- * soon as its caller waits, whatever else is busy.
+ * Chooses the processor of a reader: the one on which its caller runs. There the reader doesn't
+ * need to wake another processor, which takes ten times as long on an idle one as answering a
+ * request does. It also runs as soon as its caller waits, however busy the other processors are.
  *
- * The kernel wakes a reader where it ran last. So while a reader's turns are slow, as if two
- * processors woke each other, it looks now and then, after an answer, where its caller runs, and
- * moves there. Quick turns cost it two looks at a clock.
+ * The kernel wakes a reader on the processor where it ran last. While a reader's turns are slow, as
+ * if two processors woke each other, the reader therefore checks now and then, after an answer, on
+ * which processor its caller runs, and moves there. For quick turns this costs two readings of the
+ * clock.
  *
- * Measured beside compilers on both processors, a raw /dev/fuse that answers "no such name" 5,000
- * at a time: 112 us each with four readers that run anywhere (p99 3.7 ms), 20 with slices of 0.1 ms
- * (Linux 6.12), 12.5 with readers that follow (p99 21 us). Polling before waiting takes the
- * processor that the caller needs, and took 120 us.
+ * Measured beside compilers on both processors, with a raw /dev/fuse that answers "no such name"
+ * 5,000 times in a row: 112 us each with four readers that run anywhere (p99 3.7 ms), 20 with
+ * slices of 0.1 ms (Linux 6.12), 12.5 with readers that follow (p99 21 us). Polling before waiting
+ * takes the processor that the caller needs: 120 us.
  */
 #include "fuse/threads/place.h"
 
@@ -26,16 +27,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* nanoseconds from an answer to the next request, where no processor had to wake */
+/* nanoseconds from an answer to the next request if no processor had to be woken */
 #define QUICK 15000
-#define PAUSE 2000000     /* who leaves so much between them has other things to do */
-#define LOOK_AFTER 8      /* slow turns, at first; */
-#define LOOK_AFTER_MAX 1024 /* twice as many each time, */
-#define SETTLED 64        /* until so many were quick */
+#define PAUSE 2000000     /* nanoseconds; longer turns are the caller's own pauses and don't
+                           * count */
+#define LOOK_AFTER 8      /* slow turns before the first check */
+#define LOOK_AFTER_MAX 1024 /* doubled after each check, up to this */
+#define SETTLED 64        /* quick turns in a row that reset it */
 
-#define FIELD_PROCESSOR 39 /* of /proc/PID/stat, from 1 */
+#define FIELD_PROCESSOR 39 /* field of /proc/PID/stat, counted from 1 */
 
-/* The processor that a thread ran on last; -1: not to be found out, as where it is of another pid
+/* Returns the processor that a thread ran on last; -1: unknown, for instance in another pid
  * namespace. */
 static int
 processor_of (pid_t thread)
@@ -53,7 +55,7 @@ processor_of (pid_t thread)
     if (n <= 0)
         return -1;
     text[n] = '\0';
-    at = strrchr (text, ')'); /* the second field is a name, which may have anything in it */
+    at = strrchr (text, ')'); /* the second field is a name, which may contain any bytes */
     for (int field = 2; at && field < FIELD_PROCESSOR; field++)
         at = strchr (at + 1, ' ');
     return at ? atoi (at + 1) : -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where a thread that handles requests runs. All of it is that thread's own. */
+/* The processor of a thread that handles requests. Only that thread uses the struct. */
 #ifndef WINDLASS_FUSE_THREADS_PLACE_H
 #define WINDLASS_FUSE_THREADS_PLACE_H
 
@@ -7,19 +7,19 @@
 #include <sys/types.h>
 
 struct place {
-    int cpu;           /* that it stays on, or -1 */
-    pid_t asks;        /* who asked last, in a slow turn; 0: nobody that can be seen from here */
-    uint64_t answered; /* ticks */
-    unsigned slow, quick, after; /* turns; after so many slow ones it looks */
+    int cpu;           /* that the thread is bound to, or -1 */
+    pid_t asks;        /* the last caller in a slow turn; 0: not visible in this pid namespace */
+    uint64_t answered; /* ticks of the last answer */
+    unsigned slow, quick, after; /* turns in a row; the thread checks after `after` slow ones */
 };
 
 void place_begin (struct place *ret_place);
 
-/* A request of that thread was taken, and what could be done about it at once was done. */
+/* place_taken: the thread has taken a request. place_answered: the request was handled. */
 void place_taken (struct place *place, pid_t asks);
 void place_answered (struct place *place);
 
-/* The first, so many nanoseconds after the one before was answered. */
+/* Like place_taken, with the nanoseconds since the previous answer. */
 void place_turn (struct place *place, uint64_t nanoseconds, pid_t asks);
 
 #endif

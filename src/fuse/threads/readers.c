@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The threads that read requests from /dev/fuse: fuse-0, fuse-1, ...; those of an io_uring are
- * fuse-ring-N, in ring/workers.c. Each takes one from the kernel, runs it to storage and back, and
- * comes back for the next. A few wait, since the kernel then finds one that last ran where the
- * caller runs; more would only be cold, so the rest is parked. The last that waits, on taking a
- * request, calls one that is parked, or starts one; where it can't, it leaves to core/work what may
- * block. Those that aren't needed for a while end.
+ * The threads that read requests from /dev/fuse: fuse-0, fuse-1, ...; ring/workers.c has those of
+ * io_uring, fuse-ring-N. A reader takes a request from the kernel, runs it to storage and back, and
+ * returns for the next. A few readers wait at a time, since the kernel then wakes one that ran last
+ * where the caller runs. More waiting readers would have cold caches, so the rest is parked. When
+ * the last waiting reader takes a request, it wakes a parked reader or starts a new one. If it
+ * can't, it leaves work that may block to core/work. Readers that aren't needed for a while end.
  */
 #include "fuse/internal.h"
 
@@ -17,18 +17,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Ends a thread's wait for a request. */
+/* Interrupts a thread's wait for a request. */
 #define SIGNAL_WAKE (SIGRTMIN + 1)
 
-/* one more than reader-thread-count: it takes the next request, and the others wait meanwhile */
+/* one more than reader-thread-count: the extra reader takes the next request while the others
+ * wait */
 #define WAITING 4
 #define GATHER 2000 /* microseconds */
-/* ns after one was added last, for which those beyond the waiting ones stay */
+/* nanoseconds; surplus readers end this long after the last reader was added */
 #define KEEP INT64_C (10000000000)
 
 #define CRASH_STACK (64 * 1024)
 
-/* Of the request that this thread handles. */
+/* The buffer and the number of this thread's current request. */
 static __thread struct iobref *lent;
 static __thread uint64_t number;
 
@@ -85,14 +86,15 @@ bridge_wait_ready (struct bridge *bridge)
     while (bridge->state == BRIDGE_WAITING)
         pthread_cond_wait (&bridge->changed, &bridge->lock);
     pthread_mutex_unlock (&bridge->lock);
-    /* It may be over by now, too, when somebody was quick to unmount it. */
+    /* The mount may have ended already, if it was unmounted quickly. */
     if (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
         return -EIO;
     session_read_ahead (bridge);
     return 0;
 }
 
-/* A buffer that nobody else uses: the last one, unless a translator kept it. */
+/* Makes sure that no other code uses the buffer: reuses the last one, unless a translator kept
+ * it. */
 bool
 loop_buffer (struct reader *reader)
 {
@@ -111,7 +113,7 @@ loop_buffer (struct reader *reader)
     return true;
 }
 
-/* Takes a request into buf. Its size; 0 when the mount is gone; a negative errno. */
+/* Takes a request into buf. Returns its size; 0 if the mount is gone; or a negative errno. */
 static int
 reader_receive (struct reader *reader, struct fuse_buf *buf)
 {
@@ -141,7 +143,7 @@ reader_start_locked (struct bridge *bridge)
     return r;
 }
 
-/* All are busy: one more, as long as there may be. Whether there is. */
+/* Adds a reader if the maximum isn't reached. Returns whether there is one more. */
 static bool
 reader_add_locked (struct bridge *bridge)
 {
@@ -154,7 +156,7 @@ reader_add_locked (struct bridge *bridge)
         == 0;
 }
 
-/* With a ring hardly anything is read: what the kernel forgets, and interrupts. */
+/* With a ring, only forgets and interrupts are read from the device. */
 static unsigned
 waiting_most (const struct bridge *bridge)
 {
@@ -170,8 +172,8 @@ enough_wait (const struct bridge *bridge)
     return __atomic_load_n (&bridge->threads.idle, __ATOMIC_SEQ_CST) >= waiting_most (bridge);
 }
 
-/* This one will wait as well, unless enough do. Each beyond that would stay, with its memory, for
- * as long as nobody asks for anything. */
+/* Counts this reader as waiting, unless enough readers wait. A surplus one would keep its memory
+ * while no requests come. */
 static bool
 wait_begins (struct bridge *bridge)
 {
@@ -198,7 +200,7 @@ reader_leave_locked (struct reader *reader)
     pthread_detach (reader->thread);
 }
 
-/* Whether there is one too many, and was for long enough. */
+/* Waits until readers are needed. Returns true if this reader has been surplus for long enough. */
 static bool
 wait_to_be_needed_locked (struct bridge *bridge)
 {
@@ -213,7 +215,8 @@ wait_to_be_needed_locked (struct bridge *bridge)
         && !__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE);
 }
 
-/* Until it is needed; false: it isn't any more, and reader is somebody else's from now on. */
+/* Parks the reader until it is needed. Returns false if it must end; another thread may then use
+ * its struct. */
 static bool
 reader_park (struct reader *reader)
 {
@@ -234,8 +237,9 @@ reader_park (struct reader *reader)
     return !leaves;
 }
 
-/* No reader waits any more. A reader that parks counts itself before it looks whether it is needed:
- * it is seen here, or sees that none waits. Whether one will wait. */
+/* Called if no reader waits any more: wakes a parked reader or adds one. Returns whether one will
+ * wait. A reader that parks increments `parked` before it checks whether it is needed: either this
+ * function sees it, or it sees that no reader waits. */
 static bool
 reader_call (struct bridge *bridge)
 {
@@ -249,7 +253,8 @@ reader_call (struct bridge *bridge)
     return called;
 }
 
-/* With a ring, nothing is read that anybody waits for, or that could keep its thread. */
+/* With a ring: returns whether the message is a forget or an interrupt, for which no caller waits
+ * and which can't block its thread. */
 static bool
 is_aside (const struct bridge *bridge, const struct fuse_buf *buf)
 {
@@ -259,8 +264,8 @@ is_aside (const struct bridge *bridge, const struct fuse_buf *buf)
         && (opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET || opcode == FUSE_INTERRUPT);
 }
 
-/* What the kernel forgets comes one by one to who is quick, and each wakes a thread: a moment later
- * it is many in one request. An interrupt can wait for so long. */
+/* Waits a moment, so that several forgets come in one request. Otherwise the kernel sends them one
+ * by one, and each wakes a thread. An interrupt can wait that long. */
 static void
 let_gather (const struct bridge *bridge)
 {
@@ -268,7 +273,7 @@ let_gather (const struct bridge *bridge)
         g_usleep (GATHER);
 }
 
-/* False: reader is somebody else's now. */
+/* Returns false if another thread may use the struct reader now. */
 static bool
 reader_loop (struct reader *reader)
 {
@@ -313,8 +318,8 @@ reader_loop (struct reader *reader)
     return true;
 }
 
-/* What a crash is reported on, should it be the stack that ran out. A sanitizer's thread has one
- * already, which it looks for when the thread ends. */
+/* A signal stack for the crash report, in case the stack overflows. A sanitizer's thread has its
+ * own already, and expects it when the thread ends. */
 struct crash_stack {
     stack_t mine, before;
 };
@@ -333,7 +338,8 @@ crash_stack_end (struct crash_stack *stack)
     g_free (stack->mine.ss_sp);
 }
 
-/* The first reader that finds the mount gone says so: another one may hang below for ever. */
+/* Called by each reader that finds the mount gone; the first one reports it, since others may hang
+ * below for ever. */
 static void
 mount_is_gone (struct bridge *bridge)
 {
@@ -407,8 +413,8 @@ wake_up (int signal_number)
 int
 bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
 {
-    struct sigaction action = { .sa_handler = wake_up }; /* without SA_RESTART: the read shall
-                                                            end */
+    struct sigaction action = { .sa_handler = wake_up }; /* without SA_RESTART, so that the read
+                                                          * ends */
     int r;
 
     sigaction (SIGNAL_WAKE, &action, NULL);
@@ -433,9 +439,9 @@ signal_all_locked (struct bridge *bridge)
     ring_signal_locked (bridge, SIGNAL_WAKE);
 }
 
-/* Where the mount is gone no thread waits for the kernel, and a signal could only interrupt what
- * one does below. Where files are still open they do wait. A signal that comes between a thread's
- * look at `stopping` and its read is lost, so it is repeated. */
+/* Wakes the threads until all have ended. If the mount is gone, no thread waits for the kernel, and
+ * a signal could only interrupt an operation below. If files are still open, threads do wait. A
+ * signal between a thread's check of `stopping` and its read is lost, so signals are repeated. */
 static bool
 loop_wake_locked (struct bridge *bridge, int64_t until)
 {
@@ -449,7 +455,7 @@ loop_wake_locked (struct bridge *bridge, int64_t until)
     return bridge->threads.n_running == 0;
 }
 
-/* Their requests are named later, if they have any. */
+/* The remaining requests are logged later. */
 static void
 report_left (const struct bridge *bridge, unsigned running, int64_t patience)
 {
