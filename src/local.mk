@@ -61,6 +61,8 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/translator.c \
     %D%/core/edge/watch.c \
     %D%/core/work/delayed.c \
+    %D%/core/work/limit-internal.h \
+    %D%/core/work/limit-report.c \
     %D%/core/work/limit.c \
     %D%/core/work/limited-routes.c \
     %D%/core/work/turns.c \

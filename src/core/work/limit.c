@@ -4,7 +4,7 @@
  * the slot of an operation that is old by now. If an operation finds another value in its slot at
  * its end, it was counted as old. In this way the path of a request takes no lock.
  */
-#include "core/work/limit.h"
+#include "core/work/limit-internal.h"
 #include "core/edge/frame.h"
 #include "core/base/process.h"
 #include "core/time/ticks.h"
@@ -14,46 +14,14 @@
 
 #include <errno.h>
 
-struct limit {
-    const char *kind, *option; /* constant */
-    uint64_t age;              /* ticks; constant */
-    unsigned most_old;         /* constant */
-    bool run_anyway;           /* constant after the first operation */
-    unsigned most;             /* atomic */
-    unsigned old;              /* atomic: running operations without a slot */
-    unsigned held_up;          /* atomic, changed under lock: waiting operations, plus one if there
-                                * is a rate. 0: the next operation may take a slot at once */
-    unsigned away;             /* atomic: operations handed to core/work */
-    uint64_t slots[LIMIT_MOST]; /* atomic; 0: free */
-
-    pthread_mutex_t lock; /* a leaf, except for the lock of timers */
-    pthread_cond_t changed; /* no operation waits, or core/work has finished one */
-    struct turns turns;   /* lock; of struct waiter */
-    core_timer_t *timer;  /* lock; NULL: no timer, or it is being called */
-    bool looking;         /* lock; the timer is being called */
-    unsigned rate;        /* lock; 0: none */
-    int64_t next;         /* lock; with a rate: clock_now when the next operation may begin */
-    uint64_t waited, cancelled; /* lock */
-    int64_t longest;      /* lock */
-};
-
-struct waiter {
-    struct turns_entry entry; /* first */
-    struct work_item work;
-    struct limit_turn turn;
-    call_stub_t *stub;
-    pid_t process;
-    int64_t since; /* clock_now when it began to wait */
-};
-
 /* nanoseconds until the next attempt to start a thread: core/time/attempt.h */
 #define NO_THREAD INT64_C (1000000000)
 #define RATE_BURST INT64_C (100000000) /* nanoseconds worth of the rate that may begin at once after
                                         * a pause */
 
 /* All limits. An interrupt doesn't know which limit its request waits for. */
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before a limit's lock */
-static GSList *all;                                          /* all_lock */
+pthread_mutex_t all_limits_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before a limit's lock */
+GSList *all_limits;                                          /* all_limits_lock */
 
 /* This thread runs waiting operations. Operations that these release go to core/work, so that the
  * stack of this thread stays bounded. */
@@ -397,10 +365,10 @@ cancel_anywhere (uint64_t unique)
 {
     struct waiter *waiter = NULL;
 
-    pthread_mutex_lock (&all_lock);
-    for (GSList *at = all; at && !waiter; at = at->next)
+    pthread_mutex_lock (&all_limits_lock);
+    for (GSList *at = all_limits; at && !waiter; at = at->next)
         waiter = cancel_one (at->data, unique);
-    pthread_mutex_unlock (&all_lock);
+    pthread_mutex_unlock (&all_limits_lock);
     return waiter;
 }
 
@@ -433,9 +401,9 @@ limit_new (const char *kind, const char *option, unsigned most, int64_t age, uns
     thread_cond_init (&limit->changed);
     turns_init (&limit->turns);
     work_use ();
-    pthread_mutex_lock (&all_lock);
-    all = g_slist_prepend (all, limit);
-    pthread_mutex_unlock (&all_lock);
+    pthread_mutex_lock (&all_limits_lock);
+    all_limits = g_slist_prepend (all_limits, limit);
+    pthread_mutex_unlock (&all_limits_lock);
     return limit;
 }
 
@@ -480,9 +448,9 @@ limit_free (struct limit *limit)
 {
     if (!limit)
         return;
-    pthread_mutex_lock (&all_lock);
-    all = g_slist_remove (all, limit);
-    pthread_mutex_unlock (&all_lock);
+    pthread_mutex_lock (&all_limits_lock);
+    all_limits = g_slist_remove (all_limits, limit);
+    pthread_mutex_unlock (&all_limits_lock);
     limit_drain (limit, -1);
     unwatch (limit);
     turns_clear (&limit->turns);
@@ -514,101 +482,4 @@ limit_set_rate (struct limit *limit, unsigned rate)
     limit->next = 0;
     pthread_mutex_unlock (&limit->lock);
     send_away (limit);
-}
-
-/* --- for reports ------------------------------------------------------------------------------ */
-
-/* An operation keeps its slot after it has become old, until another operation needs the slot. */
-static void
-count_slot (const struct limit *limit, unsigned slot, struct limit_numbers *numbers)
-{
-    const uint64_t since = __atomic_load_n (&limit->slots[slot], __ATOMIC_RELAXED);
-
-    if (since && limit->age && ticks_between (since, ticks_now ()) >= limit->age)
-        numbers->old++;
-    else if (since)
-        numbers->running++;
-}
-
-struct limit_numbers
-limit_count (struct limit *limit)
-{
-    struct limit_numbers numbers = { .most = __atomic_load_n (&limit->most, __ATOMIC_RELAXED),
-                                     .old = __atomic_load_n (&limit->old, __ATOMIC_RELAXED) };
-
-    for (unsigned i = 0; i < LIMIT_MOST; i++)
-        count_slot (limit, i, &numbers);
-    pthread_mutex_lock (&limit->lock);
-    numbers.waiting = limit->turns.length;
-    numbers.waited = limit->waited;
-    numbers.cancelled = limit->cancelled;
-    numbers.longest = limit->longest;
-    pthread_mutex_unlock (&limit->lock);
-    return numbers;
-}
-
-static bool
-is_of_frame (const struct turns_entry *entry, const void *frame)
-{
-    return call_stub_frame (((const struct waiter *) entry)->stub) == frame;
-}
-
-static void
-tell_locked (const struct limit *limit, const struct turns_entry *entry, GString *out)
-{
-    const unsigned before = turns_place (&limit->turns, entry),
-                   old = __atomic_load_n (&limit->old, __ATOMIC_RELAXED);
-
-    g_string_append_printf (out, "one of %u %s (%s), %u before it",
-                            __atomic_load_n (&limit->most, __ATOMIC_RELAXED), limit->kind,
-                            limit->option, before);
-    if (old)
-        g_string_append_printf (out, ", %u have been at it for long", old);
-    if (limit->rate)
-        g_string_append_printf (out, ", %u begin in a second", limit->rate);
-}
-
-void
-limit_waits_for (const call_frame_t *frame, GString *out)
-{
-    pthread_mutex_lock (&all_lock);
-    for (GSList *at = all; at; at = at->next) {
-        struct limit *limit = at->data;
-        const struct turns_entry *entry;
-
-        pthread_mutex_lock (&limit->lock);
-        entry = turns_find (&limit->turns, is_of_frame, frame);
-        if (entry)
-            tell_locked (limit, entry, out);
-        pthread_mutex_unlock (&limit->lock);
-    }
-    pthread_mutex_unlock (&all_lock);
-}
-
-void
-limit_list (GString *out)
-{
-    pthread_mutex_lock (&all_lock);
-    for (GSList *at = all; at; at = at->next) {
-        struct limit *limit = at->data;
-        const struct limit_numbers n = limit_count (limit);
-
-        if (n.waiting)
-            g_string_append_printf (out,
-                                    "%u wait for one of %u %s (%s); %u have been at it for long\n",
-                                    n.waiting, n.most, limit->kind, limit->option, n.old);
-    }
-    pthread_mutex_unlock (&all_lock);
-}
-
-unsigned
-limit_count_waiting (void)
-{
-    unsigned n = 0;
-
-    pthread_mutex_lock (&all_lock);
-    for (GSList *at = all; at; at = at->next)
-        n += limit_count (at->data).waiting;
-    pthread_mutex_unlock (&all_lock);
-    return n;
 }
