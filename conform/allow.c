@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an author says that his translator does by design: --allow FILE, paragraphs of "case GLOB",
- * "line GLOB" and "why TEXT". */
+/* Differences that the author of a translator declares as intended: --allow FILE, paragraphs of
+ * "case GLOB", "line GLOB" and "why TEXT". */
 #include "conform/conform.h"
 
 #include <fnmatch.h>
@@ -14,7 +14,7 @@ static const char *const words[WORDS] = { "case", "line", "why" };
 /* One paragraph. */
 struct allowed {
     char *values[WORDS];
-    int begun; /* its first line in the file */
+    int begun; /* the paragraph's first line in the file */
 };
 
 static void
@@ -29,7 +29,7 @@ allowed_free (void *data)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* false after a message. */
+/* Returns false after a message. */
 static bool
 allowed_add (struct allowed *allowed, const char *path, int number, const char *line)
 {
@@ -56,7 +56,7 @@ allowed_add (struct allowed *allowed, const char *path, int number, const char *
     return true;
 }
 
-/* false after a message. */
+/* Returns false after a message. */
 static bool
 allowed_is_whole (const struct allowed *allowed, const char *path)
 {
@@ -122,7 +122,7 @@ conform_allow_read (const char *path)
     return allow_parse (all, path, lines) ? g_steal_pointer (&all) : NULL;
 }
 
-/* --- asking --------------------------------------------------------------------------------- */
+/* --- queries -------------------------------------------------------------------------------- */
 
 const char *
 conform_allowed (const struct conform_options *options, const char *case_name, const char *line)

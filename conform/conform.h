@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass conform VOLFILE: does a graph behave as a bare directory does?
+ * windlass conform VOLFILE: checks whether a graph behaves as a bare directory does.
  *
- *   conform/main.c   its options; calls the three below
+ *   conform/main.c      the command line; calls the three below
  *   mount/              system calls through a mount and on the bare directory, compared
  *   inprocess/          operations on the graph itself, without the kernel
  *   history/            random histories of operations
- *   keeper.c            what is left behind by a run that was killed goes as well
- *   allow.c             what an author says that differs by design
- *   report.c            counting and saying how each case went
+ *   keeper.c            cleans up after a run that was killed
+ *   allow.c             intended differences, declared by the author
+ *   report.c            counts cases and prints their results
  */
 #ifndef WINDLASS_CONFORM_CONFORM_H
 #define WINDLASS_CONFORM_CONFORM_H
@@ -18,119 +18,121 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* --- what is asked for --- */
+/* --- options --- */
 
 enum conform_as {
     CONFORM_AS_ROOT = 1 << 0,
-    CONFORM_AS_USER = 1 << 1, /* uid and gid 65534 without groups; whoever runs it, unless that is
-                                 root */
+    CONFORM_AS_USER = 1 << 1, /* uid and gid 65534 without groups; the user of the kit, unless that
+                                 is root */
 };
 
-/* From the command line; nothing here belongs to who gets it. Never NULL unless it says so. */
+/* From the command line, which owns all pointers. They are not NULL unless noted. */
 struct conform_options {
-    const char *volfile;            /* as the user wrote it; "-" was copied to a file before */
-    const char *directory;          /* where scratch directories go: --directory, else $TMPDIR, else
-                                       /tmp */
-    const char *scratch;            /* one of ours that they go into instead, or NULL */
-    const char *only;               /* a glob of case names, with @(a|b) and the like, or NULL:
-                                       all */
-    const char *allow;              /* --allow: the file, for a command that repeats, or NULL, */
-    GPtrArray *allowed;             /* and what it says: allow.c */
-    unsigned as;                    /* CONFORM_AS_*: those that are wanted and possible */
-    uint64_t seed;                  /* --seed, else made up; whoever uses it prints it */
+    const char *volfile;            /* as given by the user; "-" was copied to a file before */
+    const char *directory;          /* parent of scratch directories: --directory, else $TMPDIR,
+                                       else /tmp */
+    const char *scratch;            /* an existing scratch directory that contains them instead, or
+                                       NULL */
+    const char *only;               /* a glob of case names, with @(a|b) and the like; NULL: all */
+    const char *allow;              /* --allow: the file, for a command that repeats; or NULL */
+    GPtrArray *allowed;             /* and its content: allow.c */
+    unsigned as;                    /* CONFORM_AS_*: the requested ones that are possible */
+    uint64_t seed;                  /* --seed, or a random one; a part that uses it prints it */
     unsigned histories;             /* --histories, else a default */
-    unsigned steps, clients;        /* of a history: lines, and who does them */
-    unsigned faults;                /* --faults: of 1000 calls of storage, so many fail */
-    const char *history;            /* --history: a file to do again, alone; or NULL */
+    unsigned steps, clients;        /* of a history: lines, and number of clients */
+    unsigned faults;                /* --faults: failures per 1000 calls of storage */
+    const char *history;            /* --history: the file of a single history to repeat; or NULL */
     bool verbose;                   /* a line for each case */
     bool list;                      /* only print the names of cases, one a line */
     const char *volume_name;        /* --volume-name, or NULL */
     const char *const *options;     /* --xlator-option, NULL at the end; may be NULL */
     const char *const *xlator_dirs; /* --xlator-dir, NULL at the end; may be NULL */
-    const char *const *daemon;      /* what follows `--`: more options for the mount, NULL at the
+    const char *const *daemon;      /* arguments after `--`: more options for the mount, NULL at the
                                        end; may be NULL */
 };
 
-/* Is the case asked for? */
+/* Returns true if the case is selected. */
 bool conform_wanted (const struct conform_options *options, const char *case_name);
 
 /* The start of the command that repeats a case, for conform_fail: "windlass conform VOLFILE --case
- * 'NAME'" with the options that matter. more: further options, put before the `--`, or NULL. g_free
- * it. */
+ * 'NAME'" with the relevant options. more: further options, put before the `--`, or NULL. Freed
+ * with g_free. */
 char *
 conform_repeat (const struct conform_options *options, const char *case_name, const char *more);
 
-/* A new directory below options->directory, open to all. g_free it; conform_scratch_remove removes
- * all of it. NULL after a message. */
+/* Makes a new directory below options->directory, open to all users. Freed with g_free;
+ * conform_scratch_remove removes all of it. Returns NULL after a message. */
 char *conform_scratch (const struct conform_options *options);
 void conform_scratch_remove (const char *path);
-/* Whether it is gone; without a message. */
+/* Returns true if it could be removed; without a message. */
 bool conform_scratch_try_remove (const char *path);
 
-/* keeper.c: unmounts what is below path, and removes it, when this process ends without having done
- * so, even killed; until conform_keeper_end, by which path should be gone. A process of ours that
- * keeps its descriptor holds that up: it execs, closes all, or leaves. NULL if it can't be; all
- * take NULL. */
+/* keeper.c: unmounts everything below path, and removes it, when this process ends, even by a
+ * signal, without conform_keeper_end, before which path should have been removed. A child process
+ * that keeps the keeper's descriptor delays that; so it must exec, close all descriptors, or call
+ * conform_keeper_leave. NULL if it can't be started; all functions take NULL. */
 struct conform_keeper;
 struct conform_keeper *conform_keeper_start (const char *path);
 void conform_keeper_end (struct conform_keeper *keeper);
-/* In a process that forked: the keeper is not this one's. */
+/* In a forked process: detaches it from the keeper. */
 void conform_keeper_leave (const struct conform_keeper *keeper);
-/* In a process that forked and works in path: it ends as soon as its parent does, and the keeper
- * waits for both. */
+/* In a forked process that works in path: it ends as soon as its parent does, and the keeper waits
+ * for both. */
 void conform_die_with (pid_t parent);
-/* lazy: at once, whoever uses it. */
+/* lazy: at once, even if it is in use. */
 void conform_unmount (const char *path, bool lazy);
 
-/* --- what an author allows: allow.c --- */
+/* --- intended differences: allow.c --- */
 
-/* NULL after a message. */
+/* Returns NULL after a message. */
 GPtrArray *conform_allow_read (const char *path);
-/* Why a line that a case says may differ, or NULL. */
+/* Returns the reason why a line of a case may differ, or NULL. */
 const char *
 conform_allowed (const struct conform_options *options, const char *case_name, const char *line);
-/* The text without such lines; *why becomes the reason where there was one. g_free it. */
+/* Returns the text without such lines; *why is set to the reason if there was one. Freed with
+ * g_free. */
 char *conform_without_allowed (const struct conform_options *options, const char *case_name,
                                const char *text, const char **why);
 
-/* --- how it went: report.c --- */
+/* --- results: report.c --- */
 
-/* For one thread. Cases are told one after the other, within a group or without. */
+/* For one thread. Cases are reported one after the other, within a group or without. */
 struct conform_report {
     unsigned passed, failed, skipped, by_design;
     bool verbose;
-    bool terminal;          /* a progress line makes sense */
+    bool terminal;          /* output is a terminal: show progress */
     char *group;            /* NULL: none */
     unsigned group_passed, group_failed, group_by_design;
     GHashTable *group_skipped; /* reason -> how many */
 };
 
 void conform_report_init (struct conform_report *report, bool verbose);
-/* Prints the last line, frees what the report holds, and returns the exit status: 0, or 1 when
- * something failed. */
+/* Prints the last line, frees the report's members, and returns the exit status: 0, or 1 if a case
+ * failed. */
 int conform_report_end (struct conform_report *report);
 
-/* Cases until conform_group_end are told in one line, unless they fail or the report is verbose. */
+/* Cases until conform_group_end are reported in one line, unless they fail or the report is
+ * verbose. */
 void conform_group (struct conform_report *report, const char *name);
 void conform_group_end (struct conform_report *report);
 
 void conform_pass (struct conform_report *report, const char *case_name);
-/* text: lines that say what is wrong; repeat_command: what to run to see it again. */
+/* text: lines about the failure; repeat_command: the command that repeats the case. */
 void conform_fail (struct conform_report *report, const char *case_name, const char *repeat_command,
                    const char *text);
 void conform_skip (struct conform_report *report, const char *case_name, const char *reason);
-/* It differs as the manual says that it does, for a reason. */
+/* A difference that the manual documents, with its reason. */
 void conform_by_design (struct conform_report *report, const char *case_name, const char *reason);
 
 /* --- the parts --- */
 
-/* Each runs its cases, tells the report, and returns 0, or a negative errno after a message when it
- * could not even begin. With options->list they print names instead. */
+/* Each runs its cases and reports them. Returns 0, or a negative errno after a message if it could
+ * not start. With options->list, prints names instead. */
 int conform_mount (const struct conform_options *options, struct conform_report *report);
 int conform_in_process (const struct conform_options *options, struct conform_report *report);
 int conform_histories (const struct conform_options *options, struct conform_report *report);
 
-/* Prints what differs by design: as text, or for the manual page in roff. */
+/* Prints the documented differences: as text, or in roff for the manual page. */
 void conform_print_by_design (bool man);
 
 #endif

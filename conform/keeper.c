@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A process that waits for the end of ours, however it comes, and then unmounts what is left below
- * a scratch directory, and removes it. It waits for a pipe to be closed, which the kernel does for
- * whoever is killed.
+ * A process that waits for the end of the conformance kit, and then unmounts and removes the rest
+ * of a scratch directory. It waits for the end of a pipe, which the kernel closes even for a
+ * process that is killed.
  */
 #include "conform/conform.h"
 
@@ -24,10 +24,10 @@
 
 struct conform_keeper {
     pid_t pid;
-    int end; /* of the pipe; closed: it may look, and go */
+    int end; /* of the pipe; its closing tells the keeper to clean up and exit */
 };
 
-/* fusermount3 does it for those who aren't root. */
+/* fusermount3 unmounts for a user other than root. */
 void
 conform_unmount (const char *path, bool lazy)
 {
@@ -41,7 +41,7 @@ conform_unmount (const char *path, bool lazy)
         waitpid (pid, NULL, 0);
 }
 
-/* Lazily: who still works there may take his time. */
+/* Lazily: a process may still use it. */
 static void
 unmount_below (const char *path)
 {
@@ -60,8 +60,8 @@ unmount_below (const char *path)
     }
 }
 
-/* A daemon that was being started goes on for a moment: it makes files, and mounts, where there is
- * a directory left. */
+/* A daemon that is just starting goes on for a moment: it makes files, and mounts, while a
+ * directory is left. */
 static void
 clear_away (const char *path)
 {
@@ -76,7 +76,7 @@ clear_away (const char *path)
     conform_scratch_remove (path);
 }
 
-/* Signals to end are for the others: its own end is theirs. */
+/* Ignores signals that end the kit: the keeper ends after it. */
 static void
 keeper_main (const char *path, int begin)
 {
@@ -140,6 +140,6 @@ void
 conform_die_with (pid_t parent)
 {
     prctl (PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid () != parent) /* it has ended before that */
+    if (getppid () != parent) /* the parent ended before the call */
         _exit (1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The conformance kit's command line: windlass conform VOLFILE starts this program with its own
+/* The conformance kit's command line: windlass conform VOLFILE executes this program with its own
  * arguments. */
 #include "cli/cli.h"
 #include "conform/conform.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the command line says, before it is understood. */
+/* The raw values of the command line. */
 struct conform_line {
     struct cli_graph graph;
     char **daemon; /* after `--` */
@@ -26,7 +26,7 @@ struct conform_line {
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-/* Words after `--` are the daemon's. */
+/* Words after `--` are for the daemon. */
 static void
 split (struct conform_line *line, int *argc, char **argv)
 {
@@ -83,7 +83,7 @@ usage (const char *text)
     return CLI_USAGE;
 }
 
-/* 0 when it can't be. */
+/* Returns 0 if the requested users are not possible. */
 static unsigned
 who (const struct conform_line *line)
 {
@@ -96,7 +96,7 @@ who (const struct conform_line *line)
     return strcmp (line->as, "user") == 0 ? CONFORM_AS_USER : 0;
 }
 
-/* NULL, or what is wrong. g_free it. */
+/* Returns NULL or an error text. Freed with g_free. */
 static char *
 number_refused (const char *option, int value, int least, int most)
 {
@@ -116,7 +116,7 @@ seed_read (const char *text, uint64_t *ret_seed)
              : NULL;
 }
 
-/* What histories shall be like. NULL, or what is wrong. */
+/* Parameters of histories. Returns NULL or an error text. */
 static char *
 histories (const struct conform_line *line, struct conform_options *options)
 {
@@ -138,7 +138,7 @@ histories (const struct conform_line *line, struct conform_options *options)
     return refused;
 }
 
-/* Whose requests there are, and how many volfiles. NULL, or what is wrong. */
+/* Checks the users of requests and the number of volfiles. Returns NULL or an error text. */
 static char *
 refused_words (const struct conform_line *line, const struct conform_options *options, int argc)
 {
@@ -153,7 +153,7 @@ refused_words (const struct conform_line *line, const struct conform_options *op
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* The daemon and the other parts read it more than once. */
+/* The daemon and the parts read it more than once. */
 static bool
 copy_input (struct conform_line *line)
 {
@@ -175,8 +175,8 @@ copy_input (struct conform_line *line)
     return false;
 }
 
-/* Each part that is asked for, until one can't even begin: what keeps it from that, and was told,
- * keeps the others as well. */
+/* Runs each selected part, until one can't start: it has printed the reason, which also keeps the
+ * others from starting. */
 static int
 run (const struct conform_line *line, const struct conform_options *options)
 {
@@ -188,7 +188,7 @@ run (const struct conform_line *line, const struct conform_options *options)
     conform_report_init (&report, options->verbose);
     if ((all && !random) || line->in_process)
         r = conform_in_process (options, &report);
-    if (r == 0 && ((all && !random) || line->mount)) /* one history is not worth a mount */
+    if (r == 0 && ((all && !random) || line->mount)) /* a single history needs no mount */
         r = conform_mount (options, &report);
     if (r == 0 && all)
         r = conform_histories (options, &report);

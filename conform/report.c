@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How cases went: groups in one line each, failures in full, and the counts at the end. */
+/* Results of cases: one line per group, failures in full, and the counts at the end. */
 #include "conform/conform.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ conform_report_end (struct conform_report *report)
 
 /* --- groups --------------------------------------------------------------------------------- */
 
-/* To the start of the line, which is emptied. */
+/* Goes to the start of the line and clears it. */
 static void
 report_wipe (const struct conform_report *report)
 {
@@ -103,7 +103,7 @@ conform_group_end (struct conform_report *report)
 
 /* --- cases ---------------------------------------------------------------------------------- */
 
-/* Alone, or where every case gets one. */
+/* A line for a single case, without a group or in verbose mode. */
 static void
 report_line (const struct conform_report *report, const char *word, const char *case_name,
              const char *more)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Directories to work in, and what all parts ask of the options. */
+/* Scratch directories, and functions for options that all parts use. */
 #include "conform/conform.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ repeat_options (GString *command, const char *option, const char *const *values)
         repeat_option (command, option, *values);
 }
 
-/* A glob's characters in a name stand for themselves. */
+/* Glob characters in a name are escaped. */
 static char *
 glob_quote (const char *name)
 {
@@ -99,7 +99,7 @@ conform_scratch (const struct conform_options *options)
     return NULL;
 }
 
-/* fts, since trees here may be deeper than any path, and closed to who made them. */
+/* With fts, since trees here may be deeper than PATH_MAX, and may deny access to their owner. */
 bool
 conform_scratch_try_remove (const char *path)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Answers that come back to the clients: what is recorded of them, and what the kernel's bridge
- * would make of them. */
+/* Answers to the clients: records them, and treats them as the kernel's bridge would. */
 #include "conform/history/drive.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -29,7 +28,7 @@ answers_file (enum fop op)
     return op == FOP_lookup || op == FOP_create || op == FOP_mkdir || op == FOP_symlink;
 }
 
-/* The bridge says so to the table of inodes; the name may be gone by now, as it may there. */
+/* Links the inode as the bridge does; the name may be gone by now, as it may there. */
 static void
 link_answer (struct actor *actor, const struct answer *answer)
 {
@@ -62,7 +61,7 @@ name_answer (struct actor *actor, const struct answer *answer)
         inode_unref (inode_link (actor->parent_inode, actor->inode, seen->newname, answer->buf));
 }
 
-/* --- what was answered ---------------------------------------------------------------------- */
+/* --- recording ------------------------------------------------------------------------------ */
 
 static void
 see_iatt (struct seen *seen, const struct iatt *iatt)
@@ -99,8 +98,8 @@ dirent_letter (const gf_dirent_t *entry)
 
 #define CHANCE_ENTRY 200 /* a kind of chance */
 
-/* Attributes that came with an entry are as good as those of a stat: of one of them, since one
- * client is asked one thing at a time. */
+/* Attributes that came with an entry are checked like those of a stat; only those of a single
+ * entry, since a client has one operation at a time. */
 static void
 see_entry_attributes (struct actor *actor, const struct answer *answer)
 {
@@ -134,7 +133,7 @@ see_entry_attributes (struct actor *actor, const struct answer *answer)
     g_ptr_array_add (drive->seens, seen);
 }
 
-/* The letter behind a name doesn't count. */
+/* Ignores the letter after a name. */
 static int
 by_name (const void *a, const void *b)
 {
@@ -157,9 +156,9 @@ see_entries (struct seen *seen, const struct answer *answer)
     g_ptr_array_sort (seen->names, by_name);
 }
 
-/* What the model is asked about. Not a rename's attributes: they are of the inode that its caller
- * had in mind, which needn't be what the name stands for by now. Not what came before and after,
- * either, which may be NULL. */
+/* Records what the model checks. Not a rename's attributes: they are those of the inode that its
+ * caller meant, which the name need not stand for any more. And not attributes before and after,
+ * which may be NULL. */
 static void
 see_answer (struct actor *actor, struct seen *seen, const struct answer *answer)
 {
@@ -204,7 +203,7 @@ keep_fd (struct actor *actor, const struct answer *answer)
     *(own ? &actor->own.number : &actor->files[line->fd].number) = actor->seen->fd;
 }
 
-/* Whatever the answer is: a file that close(2) was called for is closed. */
+/* A file is closed after close(2), whatever the answer is. */
 static void
 drop_fd (struct actor *actor)
 {
@@ -268,7 +267,7 @@ drive_answered (const struct answer *answer)
         seen->ret = answer->op_ret;
         seen->err = answer->op_errno;
         if (seen->ret < 0 && (seen->fault || seen->interrupted) && answers_file (answer->op))
-            seen->found = actor->drive->files++; /* what it may have made */
+            seen->found = actor->drive->files++; /* a file that it may have made */
         drive_late_answer (actor->drive, seen);
         seen->responded = actor->drive->clock++;
         actor_log (actor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations on names: what they do to the model, and which error comes first where several would
- * do. */
+/* Operations on names: their effect on the model, and which of several possible errors comes
+ * first. */
 #include "conform/history/model.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define UMASK 022
 
-/* Is the directory still there? Nothing can be made in one that isn't. */
+/* Returns true if the directory still exists. No entry can be made in a removed one. */
 static bool
 is_there (const struct judge *judge, int directory)
 {
@@ -47,7 +47,7 @@ new_error (const struct judge *judge, int directory, const char *name)
     return is_there (judge, directory) ? 0 : ENOENT;
 }
 
-/* A file of that type under the number that was answered. */
+/* Makes a file of that type with the number in the answer. */
 static void
 make (struct judge *judge, ia_type_t type, mode_t mode)
 {
@@ -90,7 +90,7 @@ apply_symlink (struct judge *judge)
     apply_new (judge, IA_IFLNK);
 }
 
-/* What is there is opened, if open would. */
+/* Opens an existing file, if open would. */
 static void
 create_opens (struct judge *judge, int there)
 {
@@ -181,7 +181,7 @@ apply_rmdir (struct judge *judge)
 
 /* --- renaming ------------------------------------------------------------------------------- */
 
-/* Is the directory the other, or somewhere below it? */
+/* Returns true if the directory is the other one, or below it. */
 static bool
 is_below (const struct judge *judge, int directory, int other)
 {
@@ -191,7 +191,7 @@ is_below (const struct judge *judge, int directory, int other)
     return directory == other;
 }
 
-/* In the order in which Linux looks: do_renameat2, vfs_rename, the file system. */
+/* In the order of Linux's checks: do_renameat2, vfs_rename, the file system. */
 static int
 rename_error (const struct judge *judge, int from, int to)
 {

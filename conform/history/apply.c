@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What each operation does to the model, and whether it answered as the model does. Here those on
- * files; those on names are in apply-names.c. */
+/* The effect of each operation on the model, and the comparison of its answer with the model's.
+ * This file has operations on files; apply-names.c has those on names. */
 #include "conform/history/model.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ judge_number (struct judge *judge, const char *what, int64_t is, int64_t want)
         judge_wrong (judge, "%s is %" G_GINT64_FORMAT, what, want);
 }
 
-/* Around where they differ. */
+/* The bytes around the first difference. */
 static char *
 excerpt (GBytes *bytes, size_t from)
 {
@@ -103,7 +103,7 @@ judge_iatt (struct judge *judge, int number)
         judge_wrong (judge, "its mtime is later");
 }
 
-/* What somebody made without seeing its number is known by it now. */
+/* A file that was made without a visible number gets its number now. */
 void
 judge_found (struct judge *judge, int number)
 {
@@ -175,7 +175,7 @@ may_write (const struct model_fd *fd)
     return fd && (fd->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* The file that fd writes, to change; or NULL when it can't, which is judged. */
+/* The file that fd writes, for a change; or NULL if it can't be written, which is judged. */
 static struct node *
 written (struct judge *judge)
 {
@@ -261,7 +261,7 @@ apply_ftruncate (struct judge *judge)
     const struct seen *seen = judge->seen;
     const struct model_fd *fd = model_fd (judge->model, seen->fd);
 
-    if (judge_goes_on (judge, may_write (fd) ? 0 : EINVAL, true)) /* as ftruncate(2) says */
+    if (judge_goes_on (judge, may_write (fd) ? 0 : EINVAL, true)) /* as ftruncate(2) specifies */
         resize (model_change (judge->model, fd->node), seen->offset);
 }
 
@@ -316,7 +316,7 @@ copy_error (const struct seen *seen, const struct model_fd *from, const struct m
     return 0;
 }
 
-/* It may copy less than it could, but not nothing. */
+/* It may copy less than possible, but not nothing. */
 static void
 apply_copy (struct judge *judge)
 {
@@ -345,7 +345,7 @@ apply_nothing (struct judge *judge)
     judge_goes_on (judge, 0, true);
 }
 
-/* The client closes the file with it, and does so whatever the answer is. */
+/* The client closes the file with it, whatever the answer is. */
 static void
 apply_flush (struct judge *judge)
 {
@@ -382,7 +382,7 @@ apply_setattr (struct judge *judge)
     if (seen->flags & IATT_MODE)
         node->mode = seen->mode;
     if (seen->flags & IATT_MTIME)
-        /* a script that was made short may have 0 */
+        /* a shrunk script may have 0 */
         node->mtime = seen->offset > 0 ? seen->offset : TIME_UNKNOWN;
     judge_iatt (judge, seen->node);
 }

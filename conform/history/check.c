@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Is there an order of the operations in which the model answers each as it was answered, and in
- * which one that was answered before another was asked for comes before it? (Linearizability; Wing
- * and Gong 1993, Lowe 2017.)
+ * Checks whether there is an order of the operations in which the model gives each answer that was
+ * seen, and in which an operation that was answered before another one began comes before it.
+ * (Linearizability; Wing and Gong 1993, Lowe 2017.)
  *
- * What was seen is gone through once, in time. At each answer there are as many states as orders so
- * far leave possible; in each of them the operations that are still under way may have happened, or
- * not. As few are under way at once there are few states, and equal ones are one.
+ * The records are processed once, in time. At each answer there are as many states as possible
+ * orders so far; in each of them an operation under way may have happened, or not. Since few
+ * operations are under way at once there are few states, and equal ones are merged.
  */
 #include "conform/history/history.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define STATES_MAX 20000 /* beyond, the history is given up as one that can't be judged */
+#define STATES_MAX 20000 /* when exceeded, the history can't be judged */
 
 struct state {
     struct model *model;
@@ -24,7 +24,7 @@ struct checker {
     const struct seen *under_way[SEERS_MAX];
     GPtrArray *states; /* of struct state */
     GPtrArray *next;
-    GHashTable *expected; /* what the models would have answered, as text */
+    GHashTable *expected; /* the answers of the models, as text */
 };
 
 static void
@@ -42,7 +42,7 @@ states_new (void)
     return g_ptr_array_new_with_free_func (state_free);
 }
 
-/* Takes the model over. */
+/* Takes ownership of the model. */
 static void
 states_add (GPtrArray *states, struct model *model, uint32_t done)
 {
@@ -57,9 +57,9 @@ states_add (GPtrArray *states, struct model *model, uint32_t done)
     g_ptr_array_add (states, g_memdup2 (&state, sizeof state));
 }
 
-/* --- one operation after the other ---------------------------------------------------------- */
+/* --- one operation -------------------------------------------------------------------------- */
 
-/* Was its answer lost? */
+/* Returns true if its answer was lost. */
 static bool
 was_lost (const struct seen *seen)
 {
@@ -80,7 +80,7 @@ extend_lost (struct checker *checker, const struct model *model, uint32_t done, 
     model_apply_unseen (copy, seen);
     extend (checker, copy, done | 1u << client, until);
     model_free (copy);
-    if (seen->op != FOP_flush) /* the file is closed in any case */
+    if (seen->op != FOP_flush) /* a flush closes the file in any case */
         extend (checker, model, done | 1u << client, until);
 }
 
@@ -100,7 +100,7 @@ extend_by (struct checker *checker, const struct model *model, uint32_t done, un
     model_free (copy);
 }
 
-/* All ways to go on from here until that client's operation has happened. */
+/* Tries all orders of operations under way, until that client's operation has happened. */
 static void
 extend (struct checker *checker, const struct model *model, uint32_t done, unsigned until)
 {
@@ -118,9 +118,9 @@ extend (struct checker *checker, const struct model *model, uint32_t done, unsig
     }
 }
 
-/* --- the whole ------------------------------------------------------------------------------ */
+/* --- whole history -------------------------------------------------------------------------- */
 
-/* A directory that is read while names change shows them or not. */
+/* A listing during which names change may show the changes or not. */
 static void
 mark_inexact (const GPtrArray *seens)
 {
@@ -156,7 +156,7 @@ checker_complain (struct checker *checker, const struct seen *seen)
     return g_string_free (out, FALSE);
 }
 
-/* The operation was answered. NULL, or what is wrong. */
+/* Processes an answer. Returns NULL or an error text. */
 static char *
 checker_answer (struct checker *checker, const struct seen *seen)
 {
@@ -183,7 +183,7 @@ by_time (const void *a, const void *b)
     return (one->invoked > other->invoked) - (one->invoked < other->invoked);
 }
 
-/* The next that is answered before that time; -1: none. */
+/* The next record that is answered before that time; -1: none. */
 static int
 checker_next (const struct checker *checker, unsigned before)
 {

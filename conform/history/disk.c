@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the directory itself holds in the end, without the graph. */
+/* The final content of the directory itself, read without the graph. */
 #include "conform/history/drive.h"
 
 #include <dirent.h>
@@ -56,8 +56,7 @@ disk_names (const char *directory)
     return names;
 }
 
-/* In the order of drive_look: what is in a directory comes after all of the directories beside
- * it. */
+/* In the order of drive_look: the content of a directory comes after all directories beside it. */
 char *
 disk_tree (const char *directory)
 {

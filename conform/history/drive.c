@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The schedule: one thing happens after the other, and the seed says which. A line begins when all
- * before it have begun and its client is idle; or something that a gate holds is let go, a thread
- * runs on, a timer is called.
+ * The schedule: one event happens after the other, selected by the seed. An event is: a line
+ * begins, when all lines before it have begun and its client is idle; a gate releases a held call
+ * or answer; a thread runs; a timer is called.
  *
- * What each of these is worth is decided by the seed, the line and how far it is, not by a count of
- * what happened before. So a history with a line less goes on much as it did.
+ * The priority of an event depends on the seed, the line and its progress, not on a count of
+ * earlier events. So a history with one line removed runs nearly as before.
  */
 #include "conform/history/drive.h"
 #include "core/data/loc.h"
@@ -25,10 +25,10 @@ enum {
     CHANCE_TIMER,
 };
 
-#define LONG (700 * INT64_C (1000000000)) /* nanoseconds: no cache may go by what it knew before */
+#define LONG (700 * INT64_C (1000000000)) /* nanoseconds: all cached data expire */
 #define LONG_ONE_IN 3                     /* lines of a narrow history */
 
-#define TIMERS_IN_THE_END 1000 /* one that is set again and again has no end */
+#define TIMERS_IN_THE_END 1000 /* a timer that is set repeatedly would never end */
 
 uint64_t
 drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned event)
@@ -69,7 +69,7 @@ actor_end (struct actor *actor)
     actor->line = NULL;
 }
 
-/* To the file itself, or to the directory that its name is in. */
+/* Returns true if the path leads to the file itself, false if to the directory of its name. */
 static bool
 leads_to_file (const struct line *line, bool second)
 {
@@ -117,7 +117,7 @@ takes_path (enum verb verb)
     }
 }
 
-/* On to the next name, the second path, or what the line is about. */
+/* Goes on to the next name, to the second path, or to the line's operation. */
 static void
 actor_find (struct actor *actor)
 {
@@ -159,7 +159,7 @@ actor_start (struct actor *actor, const struct line *line)
     }
 }
 
-/* Its answer is there. */
+/* The actor's answer has come. */
 static void
 actor_go_on (struct actor *actor)
 {
@@ -174,7 +174,7 @@ actor_go_on (struct actor *actor)
     }
 }
 
-/* All whose answers came go on, as long as there are any. */
+/* Continues actors whose answers have come, until there are none. */
 static void
 drive_settle (struct drive *drive)
 {
@@ -191,7 +191,7 @@ drive_settle (struct drive *drive)
 
 /* --- the schedule --------------------------------------------------------------------------- */
 
-/* What is best so far. */
+/* The best event so far. */
 struct choice {
     enum { CHOOSE_NOTHING, CHOOSE_START, CHOOSE_RELEASE, CHOOSE_THREAD, CHOOSE_TIMER } what;
     unsigned which;
@@ -205,8 +205,8 @@ choose (struct choice *choice, int what, unsigned which, uint64_t worth)
         *choice = (struct choice){ what, which, worth };
 }
 
-/* The least of two, so that more begins than ends; of what storage answered in a narrow history the
- * least of four, so that others are asked and answered meanwhile. */
+/* The minimum of two draws, so that more begins than ends. For an answer of storage in a narrow
+ * history the minimum of four, so that other operations run meanwhile. */
 static uint64_t
 release_worth (const struct drive *drive, const struct held *held)
 {
@@ -219,8 +219,8 @@ release_worth (const struct drive *drive, const struct held *held)
     return MIN (a, b);
 }
 
-/* Timers are called seldom while there is something else: what they do is mostly meant for when
- * nothing happens. */
+/* Timers are called rarely while there are other events: their work is mostly meant for idle
+ * times. */
 static struct choice
 drive_choose (const struct drive *drive, const struct line *next, unsigned step)
 {
@@ -238,7 +238,7 @@ drive_choose (const struct drive *drive, const struct line *next, unsigned step)
     return choice;
 }
 
-/* What is kept gets old, so that storage is asked again. */
+/* Advances the time so that cached data expire and storage is asked again. */
 static void
 drive_begin_line (struct drive *drive, const struct line *next)
 {
@@ -292,7 +292,7 @@ drive_stuck (const struct drive *drive)
     return g_string_free (out, FALSE);
 }
 
-/* Every line of the script. NULL, or what is wrong. */
+/* Runs every line of the script. Returns NULL or an error text. */
 static char *
 drive_lines (struct drive *drive)
 {
@@ -312,10 +312,10 @@ drive_lines (struct drive *drive)
     return NULL;
 }
 
-/* --- the end: everything is read back --------------------------------------------------------- */
+/* --- the end: reads everything back --------------------------------------------------------- */
 
-/* One more line, by an actor that nobody disturbs. Steps count here too, or a timer that is set
- * again and again might win each time against the thread that the line waits for. */
+/* Runs one more line, by an actor without concurrent ones. Steps are counted here too: otherwise a
+ * timer that is set repeatedly might always come before the thread that the line waits for. */
 static char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
@@ -362,8 +362,7 @@ last_seen (const struct drive *drive, enum fop op)
     return NULL;
 }
 
-/* A file, directory or link: its line in the tree, and of a directory the paths below it to
- * todo. */
+/* A file, directory or link: adds its line to the tree, and the paths in a directory to todo. */
 static char *
 drive_look (struct drive *drive, const char *path, char letter, GQueue *todo)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gates: internal translators on every edge of the graph, and one above it, which hold calls and
- * answers back until the history's schedule lets them go. The one above storage makes operations
- * fail, too. */
+/* Gates: internal translators on every edge of the graph, and one above it. They hold calls and
+ * answers back until the history's schedule releases them. The gate above storage also makes
+ * operations fail. */
 #include "conform/history/drive.h"
 #include "core/edge/stub.h"
 
@@ -16,13 +16,13 @@ enum {
 };
 
 #define HOLD_ONE_IN 3
-/* Of narrow histories: what storage answers, what it is asked, and all else. */
+/* For narrow histories: answers of storage, calls of storage, and all others. */
 #define HOLD_ANSWERS_ONE_IN 2
 #define HOLD_CALLS_ONE_IN 4
 #define HOLD_OTHERS_ONE_IN 10
 #define INTERRUPT_ONE_IN 40
 
-/* The client whose request it is, or NULL. */
+/* The client of the request, or NULL. */
 static struct actor *
 actor_of (const struct gate *gate, const call_frame_t *frame)
 {
@@ -31,7 +31,7 @@ actor_of (const struct gate *gate, const call_frame_t *frame)
 
 /* --- holding back --------------------------------------------------------------------------- */
 
-/* A place in the history for what comes by: a line and a count. */
+/* Identifies the event in the history: a line and a count. */
 static struct held
 gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
 {
@@ -44,7 +44,8 @@ gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
                           .actor = actor };
 }
 
-/* Of narrow histories, in which one thing is to be on its way for long: not what leads there. */
+/* For narrow histories, in which one operation should be on its way for long. Lookups of the path
+ * to its file are held as rarely as other events. */
 static unsigned
 narrow_one_in (const struct gate *gate, const struct held *event)
 {
@@ -86,7 +87,7 @@ gate_keep (struct gate *gate, const struct held *event, void *stub)
     held_log (held, "holds");
 }
 
-/* The client loses patience, and what comes back after that may be EINTR. */
+/* The client interrupts the request; a later answer may be EINTR. */
 static void
 held_interrupt (const struct held *held)
 {
@@ -118,9 +119,9 @@ gate_release (struct drive *drive, unsigned i)
 
 /* --- failing -------------------------------------------------------------------------------- */
 
-/* The errno that storage fails with this time, or 0. Only what a client asked for fails, for who
- * would be told of the rest? And the writes of a translator that has answered those of clients: it
- * has to tell them. */
+/* The errno that storage fails with this time, or 0. Only clients' calls fail: for others, no
+ * caller would be told. Exception: writes of a translator that has answered the clients' writes,
+ * since it has to report the error. */
 static int
 gate_fault (const struct gate *gate, const struct held *event, enum fop op)
 {
@@ -146,7 +147,7 @@ fault_log (const struct held *event, int op_errno)
                event->answer ? "after it was done" : "before it is done", g_strerror (op_errno));
 }
 
-/* --- what comes by -------------------------------------------------------------------------- */
+/* --- calls and answers ---------------------------------------------------------------------- */
 
 static struct gate *
 gate_of (xlator_t *this)
@@ -199,7 +200,7 @@ gate_every_cbk (const struct answer *answer)
     answer_pass (answer);
 }
 
-/* --- in the graph --------------------------------------------------------------------------- */
+/* --- insertion ------------------------------------------------------------------------------ */
 
 static const struct xlator_api gate_api = {
     .abi = XLATOR_ABI,
@@ -210,7 +211,7 @@ static const struct xlator_api gate_api = {
     .every_cbk = gate_every_cbk,
 };
 
-/* Between a parent and a child, which the parent's list names. */
+/* Inserts a gate between a parent and the child at that place of the parent's list. */
 static struct gate *
 gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
 {
@@ -230,8 +231,8 @@ gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
     return gate;
 }
 
-/* The graph makes routes from the last translator to the first, so each gate comes before what is
- * below it. */
+/* The graph makes routes from the last translator to the first, so each gate precedes the
+ * translator below it. */
 void
 gates_insert (struct drive *drive)
 {

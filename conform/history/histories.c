@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Histories as a part of `windlass conform`: so many of them, from a seed; the first that fails is
- * shrunk and told. */
+/* The part of `windlass conform` that runs random histories, from a seed; the first one that fails
+ * is shrunk and reported. */
 #include "conform/history/history.h"
 #include "core/time/random.h"
 
@@ -21,7 +21,8 @@ tell_log (GString *out, const char *log)
     g_string_append (out, start ? start + 1 : "");
 }
 
-/* Where the short history is kept for whoever wants to run it again; g_free it. */
+/* Saves the shortened history, so that the user can run it again. Returns its path, freed with
+ * g_free. */
 static char *
 save (const struct conform_options *options, const struct history *history, const char *text)
 {
@@ -52,7 +53,7 @@ tell (const struct conform_options *options, struct conform_report *report, cons
     g_string_free (out, TRUE);
 }
 
-/* With a sum of all that happened, which is the same whenever the same history is run. */
+/* Includes a checksum of all events, which is the same whenever the same history is run. */
 static void
 tell_passed (struct conform_report *report, const char *name, const struct verdict *verdict)
 {
@@ -62,7 +63,7 @@ tell_passed (struct conform_report *report, const char *name, const struct verdi
     conform_pass (report, text);
 }
 
-/* 1: it failed, and was told. */
+/* Returns 1 if it failed and was reported. */
 static int
 run_one (const struct conform_options *options, struct conform_report *report, const char *name,
          const struct history *history, bool shrink)
@@ -135,8 +136,8 @@ run_seeds (const struct conform_options *options, struct conform_report *report)
     return MIN (r, 0);
 }
 
-/* Each has a scratch directory below one that has a keeper: a keeper for each would cost as much as
- * the history. */
+/* Each history has a scratch directory below a common one that has the keeper: a keeper for each
+ * would cost as much as the history. */
 int
 conform_histories (const struct conform_options *options, struct conform_report *report)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A translator that answers writes before they are done (TOUCHES_ANSWERS) may have one fail that a
- * client believes in. Then the model may have it or not; but whoever wrote has to be told, as
- * fsync(2) says: by the next fsync of the description that it came by. A flush may tell instead,
- * and so may the fsync of another that wrote, or asks first.
+ * A translator that answers writes before they are done (TOUCHES_ANSWERS) may have a write fail
+ * that a client takes for done. Then the model may contain it or not. But the writer has to be
+ * told, as fsync(2) specifies: by the next fsync of the description that it wrote to. A flush may
+ * report it instead. So may the fsync of another description that wrote, or that asks first.
  */
 #include "conform/history/drive.h"
 
 #include <fcntl.h>
 
-/* The open that a description comes from, or NULL. */
+/* The open that made the description, or NULL. */
 static const struct seen *
 open_of (const struct drive *drive, int fd)
 {
@@ -64,8 +64,8 @@ asks (const struct seen *seen)
     return seen->op == FOP_fsync || seen->op == FOP_flush;
 }
 
-/* When the description was asked about last before that time and answered with an error, or 0.
- * begun: when it asked, else when it was answered. */
+/* The time of the last earlier fsync or flush of the description that was answered with an error,
+ * or 0. begun: the time of its call, else that of its answer. */
 static unsigned
 told_before (const struct drive *drive, const struct seen *seen, bool begun)
 {
@@ -80,7 +80,8 @@ told_before (const struct drive *drive, const struct seen *seen, bool begun)
     return last;
 }
 
-/* An error of another's operation that was under way may have come with it. */
+/* The answer's error may be that of a late failure, unless an earlier error of the description has
+ * reported it. A failure during that earlier operation may not have been included. */
 void
 drive_late_answer (struct drive *drive, struct seen *seen)
 {
@@ -93,7 +94,8 @@ drive_late_answer (struct drive *drive, struct seen *seen)
     }
 }
 
-/* Had the description a write answered by then, and none of its flushes that may have told? */
+/* Returns true if a write of the description was answered before the failure, and none of its
+ * flushes may have reported it. */
 static bool
 has_to_know (const struct drive *drive, const struct seen *fsync, const struct late *late)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Histories made from a seed: few names, so that clients meet; offsets around the borders of pages,
- * so that writes overlap. Each does only some of what can be done, more often, and has a favourite
- * place or two: one that does a bit of everything seldom does the same twice, which is what it
- * takes to find a cache out. Where the seed is a multiple of 3 files are read in order. And one of
- * four is narrow (history.h): few verbs, of one theme, about two or three names that are there from
- * the beginning.
+ * Makes histories from a seed: few names, so that clients meet; offsets near page boundaries, so
+ * that writes overlap. Each history uses only some verbs, more often, and has one or two favourite
+ * places: a history with a bit of everything rarely repeats an operation, which is needed to find
+ * errors in caches. If the seed is a multiple of 3, files are read in order. And one of four is
+ * narrow (history.h): few verbs, of one theme, about two or three names that exist from the
+ * beginning.
  */
 #include "conform/history/history.h"
 #include "core/time/random.h"
@@ -19,12 +19,12 @@
 struct maker {
     struct random_source random;
     const struct history_abilities *abilities;
-    bool open[CLIENTS_MAX][CLIENT_FDS]; /* as far as a script can know */
+    bool open[CLIENTS_MAX][CLIENT_FDS]; /* as far as the script determines it */
     uint32_t left_out; /* bits of verbs */
     char *path;        /* favourites */
     off_t offset;
     size_t size;
-    bool in_order;     /* most reads begin where the last one of the same open file ended: */
+    bool in_order;     /* most reads begin where the last one of the same open file ended */
     off_t next[CLIENTS_MAX][CLIENT_FDS];
     const struct theme *theme; /* of a narrow history, or NULL */
     uint32_t asks, changes;    /* bits of verbs, of the theme */
@@ -33,11 +33,11 @@ struct maker {
 
 #define BIT(verb_) (1u << VERB_##verb_)
 
-/* What a narrow history is about: who asks and who changes go for the same thing. */
+/* The subject of a narrow history: asking and changing clients use the same object. */
 static const struct theme {
     uint32_t asks, changes;
-    const char *paths[3]; /* the first is the likeliest */
-    enum verb begins;     /* there is the first one, then; VERB_MAX: nothing is */
+    const char *paths[3]; /* the first is the most likely */
+    enum verb begins;     /* makes the first one at the beginning; VERB_MAX: none */
 } themes[] = {
     { BIT (STAT) | BIT (FSTAT),
       BIT (WRITE) | BIT (TRUNCATE) | BIT (FTRUNCATE) | BIT (CHMOD),
@@ -73,7 +73,7 @@ static const struct theme {
       VERB_CREATE },
 };
 
-/* How often each is wanted, of all together. */
+/* Relative frequencies. */
 static const struct {
     enum verb verb;
     unsigned weight;
@@ -105,7 +105,7 @@ theme_path (struct maker *maker)
     return g_strdup (maker->theme->paths[MIN (one, other)]);
 }
 
-/* The earlier ones are the likelier. */
+/* Earlier ones are more likely. */
 static char *
 any_path (struct maker *maker)
 {
@@ -220,7 +220,7 @@ takes_open_file (enum verb verb)
         || verb == VERB_ZEROFILL || verb == VERB_COPY || verb == VERB_FLUSH || verb == VERB_FSYNC;
 }
 
-/* One of the client's files that is open, or that isn't; -1: there is none. */
+/* One of the client's files that is open, or that is not; -1: there is none. */
 static int
 some_fd (struct maker *maker, unsigned client, bool open)
 {
@@ -232,7 +232,7 @@ some_fd (struct maker *maker, unsigned client, bool open)
     return -1;
 }
 
-/* Half of all ask, half change, some open what they need. */
+/* Half of all lines ask, half change, some open files for these. */
 static unsigned
 theme_weight (const struct maker *maker, unsigned client, enum verb verb)
 {
@@ -272,7 +272,7 @@ some_verb (struct maker *maker, unsigned client)
     }
 }
 
-/* A client without an open file opens one instead, one with too many closes one. */
+/* A client without an open file opens one instead; a client with too many closes one. */
 static void
 line_choose_fd (struct maker *maker, struct line *line)
 {
@@ -291,8 +291,8 @@ line_choose_fd (struct maker *maker, struct line *line)
     maker->open[line->client][fd] = line->verb != VERB_CLOSE;
 }
 
-/* Of an open file that is new the first one begins at its start; and there is something to be read.
- * Nothing is drawn, so that histories that aren't so stay as they are. */
+/* The first read of a newly opened file begins at its start; and writes are large enough to be
+ * read. Makes no random choice, so that other histories stay the same. */
 static void
 line_put_in_order (struct maker *maker, struct line *line)
 {
@@ -338,12 +338,12 @@ line_make (struct maker *maker, unsigned number, unsigned clients)
     }
     if (maker->theme && maker->theme->begins == VERB_MAX
         && (line->verb == VERB_MKDIR || line->verb == VERB_RMDIR))
-        line->path[strlen ("d")] = '\0'; /* not a name in it */
+        line->path[strlen ("d")] = '\0'; /* the directory itself, not a name in it */
     line_put_in_order (maker, line);
     return line;
 }
 
-/* Most of them, one at least. */
+/* Most of them, at least one. */
 static uint32_t
 some_bits (struct maker *maker, uint32_t bits)
 {
@@ -354,7 +354,7 @@ some_bits (struct maker *maker, uint32_t bits)
     return some & bits;
 }
 
-/* What there is in the beginning. */
+/* The lines that make the initial objects. */
 static void
 theme_begin (struct maker *maker, struct history *history)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A file system in memory. Copies are cheap: they share every file until one changes it. */
+/* A file system in memory. Copies are cheap: they share each file until it is changed. */
 #include "conform/history/model.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inside the model: what model.c and apply.c share. */
+/* Inside the model: shared by model.c and apply.c. */
 #ifndef WINDLASS_CONFORM_MODEL_H
 #define WINDLASS_CONFORM_MODEL_H
 
@@ -7,7 +7,7 @@
 
 #define XATTRS 2 /* "user.x", "user.y" */
 
-/* A time that nobody set, and one of which nothing is known. Others are what utime set. */
+/* A time that no client has set, and one that is not known. Others were set by utime. */
 #define TIME_MOVED 0
 #define TIME_UNKNOWN (-1)
 
@@ -16,16 +16,16 @@ struct entry {
     int node;
 };
 
-/* A file, shared by all models in which it is the same: change it through model_change alone. */
+/* A file, shared by all models that contain it unchanged: only change it through model_change. */
 struct node {
     int refs;
     ia_type_t type;
     mode_t mode;
-    int nlink; /* of a directory: is it there */
+    int nlink; /* of a directory: it exists */
     int parent; /* of a directory */
-    bool unseen; /* made by an operation whose answer was lost: its number is only ours */
+    bool unseen; /* made by an operation whose answer was lost: its number is provisional */
     int64_t mtime;
-    GBytes *bytes;           /* of a file, or what a link says */
+    GBytes *bytes;           /* a file's content, or a link's target */
     GBytes *xattrs[XATTRS];  /* NULL: not set */
     GArray *entries;         /* of struct entry, by name; NULL unless a directory */
 };
@@ -40,22 +40,23 @@ struct model {
     GArray *fds;      /* of struct model_fd */
 };
 
-struct node *model_node (const struct model *model, int number); /* NULL: there is none */
-struct node *model_change (struct model *model, int number);     /* the same, of this model alone */
+struct node *model_node (const struct model *model, int number); /* NULL if there is none */
+struct node *model_change (struct model *model, int number);     /* the same, as this model's own
+                                                                    copy */
 struct model_fd *model_fd (const struct model *model, int number); /* NULL: not open */
 void model_open (struct model *model, int number, int node, uint32_t flags);
 void model_close (struct model *model, int number);
 
-/* A new node under that number, without a name; there is none. */
+/* Makes a node with that number, which must be unused; it has no name. */
 struct node *model_make (struct model *model, int number, ia_type_t type, mode_t mode);
 
-/* Is anybody left who can reach it? */
+/* Returns true if no client can reach it any more. */
 bool model_is_dead (const struct model *model, int number);
 
-/* What was made unseen is called another number from now on. */
+/* Gives a node that was made unseen another number. */
 void model_renumber (struct model *model, int from, int to);
 
-/* Names. model_find: -1 when there is none. model_name and model_unname keep count of the links. */
+/* Names. model_find: -1 if there is none. model_name and model_unname update the link count. */
 int model_find (const struct model *model, int directory, const char *name);
 void model_name (struct model *model, int directory, const char *name, int node);
 void model_unname (struct model *model, int directory, const char *name);
@@ -63,34 +64,33 @@ void model_unname (struct model *model, int directory, const char *name);
 /* The index of an attribute, or -1. */
 int xattr_index (const char *name);
 
-/* --- apply.c, apply-names.c: what judges one answer ------------------------------------------- */
+/* --- apply.c, apply-names.c: judges one answer ------------------------------------------- */
 
 struct judge {
     struct model *model;
     const struct seen *seen;
-    GString *expected; /* NULL: nobody wants to know */
-    bool unseen;       /* the answer was lost: it is not looked at */
+    GString *expected; /* NULL: not wanted */
+    bool unseen;       /* the answer was lost: it is not compared */
     bool wrong;
 };
 
-/* Whether the operation goes on to do what it does. want: 0, or the errno it fails with; reachable:
- * nobody has removed what it is about, else ESTALE and ENOENT are answers too. An answer that is
- * neither is wrong. */
+/* Returns true if the operation goes on to its effect. want: 0, or the errno it fails with;
+ * reachable: its object has not been removed; otherwise ESTALE and ENOENT are valid answers too.
+ * Any other answer is wrong. */
 bool judge_goes_on (struct judge *judge, int want, bool reachable);
 
-/* One thing that was answered: wrong unless it is what the model has. */
+/* Compares one value of the answer with the model's. */
 void judge_number (struct judge *judge, const char *what, int64_t is, int64_t want);
 void judge_bytes (struct judge *judge, const char *what, GBytes *is, GBytes *want);
 
-/* The file that was answered is that one, with its attributes. */
+/* Compares the file in the answer, with its attributes. */
 void judge_found (struct judge *judge, int node);
 void judge_iatt (struct judge *judge, int node);
 
-/* Sets a file's bytes to those before, with size of them from offset replaced by bytes (NULL:
- * zeros), and zeros in between. */
+/* Replaces size bytes of a file from offset by bytes (NULL: zeros), with zeros in a gap before. */
 void node_put (struct node *node, const void *bytes, off_t offset, size_t size);
 void node_resize (struct node *node, size_t size);
-/* what is there of it; g_bytes_unref it */
+/* the existing bytes in that range; freed with g_bytes_unref */
 GBytes *node_get (const struct node *node, off_t offset, size_t size);
 
 /* Operations on names. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One history: a graph over a fresh directory, under a scheduler, in a process of its own, since
- * what is tried may crash or hang. */
+/* Runs one history: a graph over a fresh directory, under a scheduler, in a process of its own,
+ * since the tested code may crash or hang. */
 #include "conform/history/drive.h"
 #include "core/base/log.h"
 #include "core/time/scheduler.h"
@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #define PATIENCE 60      /* seconds for one history */
-#define INODE_LIMIT 4    /* so that translators are told to forget */
-#define STDERR_MAX 4000  /* bytes of what was said meanwhile */
+#define INODE_LIMIT 4    /* small, so that translators have to forget inodes */
+#define STDERR_MAX 4000  /* bytes of the child's stderr */
 
-/* How the child ends. */
+/* Exit statuses of the child. */
 enum {
     CHILD_PASSED = 0,
     CHILD_FAILED = 1,
@@ -31,7 +31,7 @@ enum {
 
 /* --- the graph ------------------------------------------------------------------------------ */
 
-/* Each storage over a directory of its own. How many there are. */
+/* Gives each storage a directory of its own. Returns the number of storages. */
 static unsigned
 replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *settings)
 {
@@ -49,7 +49,7 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
     return storages;
 }
 
-/* Ours come first: the first of two settings counts. NULL after a message. */
+/* The kit's settings come first: the first of two settings counts. Returns NULL after a message. */
 static struct graph *
 load (const struct conform_options *options, const char *scratch, unsigned *ret_storages)
 {
@@ -103,7 +103,7 @@ drive_begin (struct drive *drive, const struct history *history, struct graph *g
     drive->log = g_string_new (NULL);
     drive->tree = g_string_new (NULL);
     drive->size_max = 2 * FILE_SIZE_MAX;
-    for (guint i = 0; i < history->lines->len; i++) { /* appended, all of them */
+    for (guint i = 0; i < history->lines->len; i++) { /* all are opened for appending */
         const struct line *line = history->lines->pdata[i];
         drive->size_max += line->verb == VERB_WRITE ? line->size : 0;
     }
@@ -125,7 +125,7 @@ drive_clear (struct drive *drive)
     g_string_free (drive->tree, TRUE);
 }
 
-/* The first line of one that isn't the other's. */
+/* The first line that only one of the trees has. */
 static char *
 tree_difference (const char *tree, const char *disk)
 {
@@ -141,7 +141,7 @@ tree_difference (const char *tree, const char *disk)
                             ours[i] ? ours[i] : "nothing", theirs[i] ? theirs[i] : "nothing");
 }
 
-/* Can what is in the directory be compared with what is read? */
+/* Returns true if the directory's content can be compared with the data that were read. */
 static bool
 is_plain (const struct graph *graph, unsigned storages)
 {
@@ -149,8 +149,7 @@ is_plain (const struct graph *graph, unsigned storages)
         && !(graph_touches (graph) & (TOUCHES_DATA | TOUCHES_NAMES | TOUCHES_METADATA));
 }
 
-/* What is wrong, or NULL. What the log, a FILE of the parent's, gets is the same for the same
- * history. */
+/* Returns NULL or an error text. The log, a FILE of the parent's, is equal for equal histories. */
 static char *
 drive_judge (struct drive *drive, FILE *log)
 {
@@ -183,7 +182,7 @@ child_run (const struct conform_options *options, const struct history *history,
     if (graph_activate (graph) < 0)
         return CHILD_UNABLE;
     wrong = drive_judge (&drive, log);
-    if (wrong) { /* what is held, is held: there is no orderly end */
+    if (wrong) { /* held calls are not released: there is no orderly end */
         fprintf (text, "%s", wrong);
         return CHILD_FAILED;
     }
@@ -201,7 +200,7 @@ child_run (const struct conform_options *options, const struct history *history,
 
 /* --- in the parent -------------------------------------------------------------------------- */
 
-/* A file without a name, for what the child has to say. */
+/* An unnamed file, for the child's output. */
 static FILE *
 paper (void)
 {
@@ -210,7 +209,7 @@ paper (void)
     return fd < 0 ? NULL : fdopen (fd, "w+");
 }
 
-/* All of it; g_free it. */
+/* Its whole content; freed with g_free. */
 static char *
 paper_read (FILE *paper)
 {
@@ -293,7 +292,7 @@ verdict_clear (struct verdict *verdict)
     *verdict = (struct verdict){ 0 };
 }
 
-/* A history ends at what is wrong: one line of it that the author allows is enough. */
+/* A history ends at the first error: if the author allows one line of it, it is allowed. */
 static void
 verdict_allow (const struct conform_options *options, struct verdict *verdict)
 {
@@ -326,7 +325,7 @@ history_run (const struct conform_options *options, const struct history *histor
     return r;
 }
 
-/* --- what the file system can do -------------------------------------------------------------- */
+/* --- abilities of the file system ------------------------------------------------------------- */
 
 static void
 probe (const char *one, const char *other, int fd, int to, struct history_abilities *ret)

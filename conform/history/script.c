@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Histories as text: one line for each that a client does, in the order in which they begin.
+ * Histories as text: one line for each action of a client, in the order in which they begin.
  *
  *   seed 42
  *   clients 2
  *   1 c1 create f0 a rw 0644
  *   2 c2 write f1 4096 20 calm
  *
- * The first number is the line's own. `calm`: nothing holds it back.
+ * The first number is the line's own. `calm`: the line is not held back.
  */
 #include "conform/history/history.h"
 
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-/* What a verb takes, in order: p path, w word, f file, g other file, o offset, q other offset, s
- * size, F flags, m mode. */
+/* The arguments of a verb, in order: p path, w word, f file, g other file, o offset, q other
+ * offset, s size, F flags, m mode. */
 static const struct {
     const char *name, *takes;
 } verbs[VERB_MAX] = {
@@ -53,7 +53,7 @@ static const struct {
     [VERB_REMOVEXATTR] = { "removexattr", "pw" },
 };
 
-/* Joined by +; every verb has its own, and none is "-". */
+/* Joined by +; every verb has its own, and no flag is "-". */
 static const struct flag {
     enum verb verb;
     const char *name;
@@ -134,7 +134,7 @@ history_begin (uint64_t seed, unsigned clients, unsigned faults)
     return history;
 }
 
-/* Eight bytes at a time: where they are in the write, and letters that tell whose it is. */
+/* Blocks of eight bytes: the position in the write, and letters that identify the write. */
 char *
 line_bytes (unsigned number, size_t size)
 {
@@ -240,7 +240,7 @@ read_flags (enum verb verb, const char *word, uint32_t *ret_flags)
     return true;
 }
 
-/* Words of a path that are names; "." alone is the root. */
+/* All components of a path must be names; "." alone is the root. */
 static bool
 is_path (const char *word)
 {
@@ -325,7 +325,7 @@ read_verb (const char *word, enum verb *ret_verb)
     return false;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL or an error text. */
 static const char *
 read_line (struct history *history, char **words)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What was seen, as a person reads it. */
+/* Prints records in readable form. */
 #include "conform/history/history.h"
 
 #include <string.h>

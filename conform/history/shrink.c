@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A history that fails, made shorter while it still does: fewer lines, in chunks of half and less
- * (Zeller and Hildebrandt's ddmin); nothing held back where that isn't needed; smaller sizes and
- * offsets; fewer clients. Then from the start, until nothing helps. */
+/* Shortens a history that fails: fewer lines, in chunks of half and less (Zeller and Hildebrandt's
+ * ddmin); lines not held back if that is not needed; smaller sizes and offsets; fewer clients. Then
+ * repeats from the start, until no step helps. */
 #include "conform/history/history.h"
 
 struct shrinker {
     const struct conform_options *options;
     struct history *best;
-    unsigned runs; /* left */
+    unsigned runs; /* runs that are left */
 };
 
-/* Takes the candidate over, as the best if it fails. */
+/* Takes ownership of the candidate. It becomes the best if it fails. */
 static bool
 shrinker_try (struct shrinker *shrinker, struct history *candidate)
 {
@@ -30,8 +30,8 @@ shrinker_try (struct shrinker *shrinker, struct history *candidate)
     return failed;
 }
 
-/* Chunks of that many lines; those behind first, since what comes last depends on what was
- * before. */
+/* Tries to remove chunks of that many lines; later ones first, since later lines depend on earlier
+ * ones. */
 static bool
 shrink_chunks (struct shrinker *shrinker, unsigned chunk)
 {
@@ -59,7 +59,7 @@ shrink_lines (struct shrinker *shrinker)
 
 /* --- one line ------------------------------------------------------------------------------- */
 
-/* Changes the line; whether there was something to change. */
+/* Changes the line; returns true if there was something to change. */
 typedef bool change_fn (struct line *line);
 
 static bool
@@ -98,7 +98,7 @@ change_offset (struct line *line)
     return changes;
 }
 
-/* To the nearest that is easy to read. */
+/* Rounds to a number that is easy to read. */
 static bool
 change_round (struct line *line)
 {
@@ -159,7 +159,7 @@ shrink_once (struct shrinker *shrinker)
     return any;
 }
 
-/* No more clients than lines name. */
+/* Reduces the number of clients to those that lines name. */
 static void
 drop_clients (struct history *history)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a line asks of the graph, as the kernel's bridge would ask it, and what becomes of the
- * answer. */
+/* The operations of a line, made as the kernel's bridge would make them, and the handling of their
+ * answers. */
 #include "conform/history/drive.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -14,7 +14,7 @@
 
 #define UMASK 022
 
-/* --- asking --------------------------------------------------------------------------------- */
+/* --- winding -------------------------------------------------------------------------------- */
 
 static struct seen *
 seen_new (struct actor *actor, enum fop op)
@@ -37,7 +37,7 @@ seen_new (struct actor *actor, enum fop op)
     return seen;
 }
 
-/* The wind is the last thing: the answer may be there when it returns. */
+/* The wind comes last: the answer may have arrived when it returns. */
 static void
 actor_wind (struct actor *actor, enum fop op, const void *args)
 {
@@ -77,7 +77,7 @@ actor_look_up (struct actor *actor)
 
 /* --- operations on names -------------------------------------------------------------------- */
 
-/* The last name of the first path; its directory is where the way led. */
+/* The last name of the first path; its directory was reached before. */
 static struct seen *
 seen_name (struct actor *actor, enum fop op)
 {
@@ -171,7 +171,7 @@ do_rename (struct actor *actor)
     loc_wipe_path (&newloc);
 }
 
-/* Here the first path led to a file, not to its directory. */
+/* For a link the first path leads to the file, not to its directory. */
 static void
 do_link (struct actor *actor)
 {
@@ -187,7 +187,7 @@ do_link (struct actor *actor)
     loc_wipe_path (&newloc);
 }
 
-/* --- operations on files that a path led to --------------------------------------------------- */
+/* --- operations on files of a path --------------------------------------------------- */
 
 static void
 do_open (struct actor *actor)
@@ -335,7 +335,7 @@ do_read (struct actor *actor, fd_t *fd, int number, off_t offset, size_t size)
     actor_wind (actor, FOP_readv, &(struct readv_call){ .fd = fd, .size = size, .offset = offset });
 }
 
-/* close: as the kernel does at close(2). */
+/* close: also closes the file, as the kernel does at close(2). */
 static void
 do_flush (struct actor *actor, fd_t *fd, int number, bool close)
 {
@@ -383,7 +383,8 @@ do_room (struct actor *actor, fd_t *fd, int number)
     }
 }
 
-/* Nor one that the file wasn't opened for: read(2) and write(2) fail before. */
+/* Returns false for an access that the open mode does not permit: read(2) and write(2) fail
+ * earlier. */
 static bool
 access_fits (const struct actor *actor, enum verb verb)
 {
@@ -435,7 +436,7 @@ do_on_fd (struct actor *actor)
     }
 }
 
-/* The kernel sends no operation that the type of a file forbids. */
+/* The kernel sends no operation that the type of the file forbids. */
 static bool
 type_fits (const struct actor *actor)
 {
@@ -487,7 +488,7 @@ actor_do (struct actor *actor)
     }
 }
 
-/* After an answer: what else the line is. */
+/* Called after an answer: starts the line's remaining operations. */
 void
 actor_more (struct actor *actor)
 {

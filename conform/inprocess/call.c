@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One call of an operation, its arguments from their classes, and its answer as text that two file
- * systems can agree on. */
+/* Makes one call of an operation, with arguments from their classes, and prints its answer in a
+ * form that two file systems can agree on. */
 #include "conform/inprocess/inprocess.h"
 
 #include "core/data/dict.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- which calls there are ------------------------------------------------------------------ */
+/* --- list of calls -------------------------------------------------------------------------- */
 
 #define ARG_NAME(kind, name) #name,
 #define ARG_NAMES(fop) [FOP_##fop] = { FOP_ARGS_##fop (ARG_NAME) NULL },
@@ -91,7 +91,7 @@ call_changes (enum fop op)
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
-/* What a call's arguments are made of. */
+/* The parts of a call's arguments. */
 struct made {
     struct world *world;
     const struct choice *choice;
@@ -108,7 +108,7 @@ struct made {
     struct iobref *iobref;
     struct gf_flock lock;
     char *text;
-    /* of the answer */
+    /* Of the answer */
     inode_t *inode;
     const struct iatt *buf;
 };
@@ -170,7 +170,7 @@ loc_missing (struct made *made, loc_t *loc, enum loc_class class)
                 : class == LOC_DOT   ? "."
                 : class == LOC_SLASH ? "dir/x"
                                      : "new";
-    /* What the bridge gives: the inode that is to be, or, where that is known, none. */
+    /* As the bridge does: the inode that is to be made or, if it is known, none. */
     if (made->choice->op == FOP_link)
         loc->inode = made->locs[0].inode;
     else if (made->choice->op != FOP_unlink && made->choice->op != FOP_rmdir
@@ -398,7 +398,7 @@ show_DICT (GString *out, struct made *made, const char *name, dict_t *dict)
     show_lines (out, name, lines);
 }
 
-/* How many entries a small answer has is storage's business. */
+/* The number of entries in a small answer depends on storage, so it is not shown. */
 static void
 show_DIRENTS (GString *out, struct made *made, const char *name, gf_dirent_t *entries)
 {
@@ -449,9 +449,9 @@ show_BYTES (GString *out, struct made *made, const char *name, GBytes *bytes)
 #define OF_FLAGS(value) value
 #define OF_NAME(value) value
 
-/* --- around the call ------------------------------------------------------------------------ */
+/* --- before and after the call -------------------------------------------------------------- */
 
-/* What the bridge does with the table of inodes after a success. */
+/* Updates the table of inodes after a success, as the bridge does. */
 static void
 made_settle (struct made *made)
 {
@@ -474,7 +474,7 @@ made_settle (struct made *made)
     }
 }
 
-/* What attributes of the file are just now. */
+/* Reads the current attributes of the file. */
 static bool
 made_stat (struct made *made, struct iatt *ret_buf)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The classes that each argument of each operation comes in. The first is the usual one. */
+/* The classes of each argument of each operation. The first one is the normal value. */
 #include "conform/inprocess/inprocess.h"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static const struct value sizes[] = {
     { "2^31", 1L << 31, NULL }, { "2^32", 1L << 32, NULL }, { "2^63-1", INT64_MAX, NULL },
     { "negative", -1, NULL }, END,
 };
-/* Of what would take that much room. */
+/* For operations that allocate this much space. */
 static const struct value lengths[] = {
     { "4096", 4096, NULL }, { "0", 0, NULL }, { "1", 1, NULL }, { "4095", 4095, NULL },
     { "128K", 128 << 10, NULL }, { "1M", 1 << 20, NULL }, END,
@@ -174,7 +174,7 @@ static const struct value counts_of_bytes[] = {
     END,
 };
 
-/* The first row that fits. */
+/* The first matching row counts. */
 static const struct {
     enum fop op; /* FOP_NONE: any */
     const char *arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * References: of each object that has some, who took them and who gave them back. What belongs to
- * whom is told by the module that the call comes from.
+ * References: for each counted object, which translator took and dropped how many. The module of
+ * the calling code tells the translator.
  */
 #include "conform/inprocess/inprocess.h"
 
@@ -11,7 +11,7 @@ static const char *const kind_names[AUDIT_KINDS] = { "inode", "fd",     "dict",
                                                      "iobuf", "iobref", "call_stub" };
 
 #define CALLERS 12
-#define SITES 8 /* that took one, or gave one back; beyond, the last is forgotten */
+#define SITES 8 /* places of taking or dropping; when full, the last one is replaced */
 
 /* One object. */
 struct counted {
@@ -19,10 +19,10 @@ struct counted {
     int refs;
     int marked[2];          /* refs at each mark */
     struct {
-        const void *caller; /* the last place that took one */
-        const char *type;   /* of a translator, NULL: the program */
+        const void *caller; /* the last place that took a reference */
+        const char *type;   /* of a translator; NULL: the program */
         int balance;
-        int direct;         /* the same, of those that it took and gave back itself, not through the
+        int direct;         /* the part of balance that it took and dropped itself, not through the
                                core */
     } by[CALLERS];
     unsigned n;
@@ -39,7 +39,7 @@ static struct {
     GHashTable *all;    /* object -> struct counted; lock */
 } counts;
 
-static __thread int muted; /* the kit itself works, though a translator called it */
+static __thread int muted; /* the kit itself works, although a translator called it */
 
 void
 counts_mute (bool mute)
@@ -47,9 +47,9 @@ counts_mute (bool mute)
     muted += mute ? 1 : -1;
 }
 
-/* Where a translator called from, if one did: directly, or through a few functions of the core.
- * Where the return address lies beside a frame pointer is known of two processors; backtrace(3)
- * finds it on each, by unwind tables. */
+/* The place in a translator that made the call, directly or through a few functions of the core.
+ * The position of the return address beside a frame pointer is known for two processors;
+ * backtrace(3) finds it on each, by unwind tables. */
 static const void *
 counts_caller (const void *caller)
 {
@@ -101,9 +101,9 @@ counted_site (struct counted *counted, const void *caller, const char *type, int
     *(change > 0 ? &counted->sites[i].taken : &counted->sites[i].given) += 1;
 }
 
-/* The last one is given back, though the program thinks that it has one: a translator gave back
- * what it hadn't. Which, or -1. Itself: whoever has the last reference of a file gives back,
- * through the core, those that the file has. */
+/* Detects that the last reference was dropped although the program still expects one: a translator
+ * dropped one too many. Returns its index, or -1. Only its own drops count: the thread that drops
+ * the last reference of a file also drops, through the core, those that the file holds. */
 static int
 counted_stolen (const struct counted *counted)
 {
@@ -131,7 +131,8 @@ counted_of (enum audit_kind kind, void *object)
     return counted;
 }
 
-/* Where the one who gave back too much did so: then this one must not be given back. Else NULL. */
+/* Counts a change. If a translator has dropped one too many, returns the place where it did: then
+ * the caller must not drop this one. Else returns NULL. */
 static const void *
 counts_change_locked (enum audit_kind kind, void *object, int change, const void *caller,
                       bool directly)
@@ -214,15 +215,15 @@ counts_grew (unsigned mark)
     return grew;
 }
 
-/* "rot13_writev (rot13.c:134)" -> how many characters the function's name has. */
+/* The length of the function's name in "rot13_writev (rot13.c:134)". */
 static size_t
 function_length (const char *place)
 {
     return strcspn (place, " +");
 }
 
-/* How many more a function took than it gave back: one that does both is balanced, and says
- * nothing. */
+/* How many more a function took than it dropped. A function that does both is balanced, and is left
+ * out. */
 static int
 function_balance (const struct counted *counted, const char *type, const char *place)
 {
@@ -249,7 +250,7 @@ place_add (GString *out, const char *first, const char *place, int times)
         g_string_append_printf (out, " %d times", times);
 }
 
-/* Where those were taken that may be missing, and where some of them were given back. */
+/* The places where the leaked references may have been taken, and where some were dropped. */
 static char *
 counted_places (const struct counted *counted, unsigned guilty)
 {
@@ -274,7 +275,7 @@ counted_places (const struct counted *counted, unsigned guilty)
     return g_string_free (taken, FALSE);
 }
 
-/* In counted->by: the translator that took more than it gave back. */
+/* The index in counted->by of the translator that took more than it dropped. */
 static unsigned
 counted_guilty (const struct counted *counted)
 {
@@ -286,8 +287,8 @@ counted_guilty (const struct counted *counted)
     return guilty;
 }
 
-/* Is it a translator's own leak? An inode that one keeps has the core and storage keep what belongs
- * to it: those follow from it. */
+/* Returns true if the leak is a translator's own. An inode kept by one makes the core and storage
+ * keep their data of it: those are only consequences. */
 static bool
 counted_is_cause (const struct counted *counted)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All that is below a directory, as text: names, attributes, bytes, extended attributes. */
+/* Everything below a directory, as text: names, attributes, bytes, extended attributes. */
 #include "conform/inprocess/inprocess.h"
 
 #include "core/data/dict.h"
@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define DUMP_BYTES (256 << 10) /* of a file's beginning and end */
+#define DUMP_BYTES (256 << 10) /* bytes at the beginning and at the end of a file */
 
 void
 print_iatt (GString *out, const char *name, const struct iatt *iatt)
@@ -77,7 +77,8 @@ by_text (const void *a, const void *b)
     return strcmp (*(char *const *) a, *(char *const *) b);
 }
 
-/* Names of a directory, read a few at a time, so that it has to go on from where it was. */
+/* Names of a directory, read a few at a time, so that the listing has to continue from an
+ * offset. */
 static GPtrArray *
 dump_names (struct world *world, inode_t *dir, GString *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What touches memory that it was only lent, and what crashes. The signal is the thread's own,
- * raised by the instruction that is at fault, which is a translator's: so the handler may do more
- * than one that interrupts anything.
+ * Catches accesses to lent memory, and crashes. The signal is synchronous: raised by the faulting
+ * instruction, which is a translator's. So the handler may do more than one that interrupts
+ * arbitrary code.
  */
 #include "conform/inprocess/inprocess.h"
 
@@ -13,7 +13,7 @@
 
 static void (*fault_crashed) (const char *text);
 
-/* The place in a translator that the thread is at, or in what it called. */
+/* The place in a translator that the thread is at, or that called the current code. */
 static char *
 fault_place (const ucontext_t *context)
 {

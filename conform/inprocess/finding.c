@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What was found in the case that runs. */
+/* Findings in the current case. */
 #include "conform/inprocess/inprocess.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static struct {
     GMutex lock;        /* a leaf */
     GPtrArray *texts;   /* lock */
     GPtrArray *keys;    /* lock */
-    unsigned said;      /* how often something was found; lock */
+    unsigned said;      /* number of findings; lock */
     GRand *random;      /* lock */
     char *name;
 } findings;
@@ -48,7 +48,7 @@ finding_random (unsigned n)
     return number;
 }
 
-/* The same is said once in a case. */
+/* Keeps a finding; equal ones are kept once per case. */
 static void
 finding_keep (char *key, char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which cases there are, and children that run them: one that crashes or is never answered is
- * followed by the next. */
+/* The list of cases, and children that run them: if a case crashes or gets no answer, another child
+ * goes on with the next. */
 #include "conform/inprocess/inprocess.h"
 
 #include <errno.h>
@@ -11,9 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BAD_ENDS 12 /* of children, before it is given up */
+#define BAD_ENDS 12 /* abnormal ends of children before the run is given up */
 
-/* What may be found where such a translator is in the graph, and why; key: of a finding. */
+/* Findings that are expected in a graph with such a translator, and the reasons; key: of a
+ * finding. */
 static const struct {
     const char *type, *cases, *key, *reason;
 } by_design[] = {
@@ -84,9 +85,9 @@ struct run {
     char *scratch;
     struct conform_keeper *keeper; /* of scratch */
     const struct variant *group;
-    GHashTable *told;    /* failures that were printed; set of keys */
-    unsigned more;       /* that weren't, in this group */
-    guint next;          /* the case that is to be run, or runs */
+    GHashTable *told;    /* set of keys of failures that were printed */
+    unsigned more;       /* failures of this group that were not printed */
+    guint next;          /* the next case, or the running one */
     bool running, ended;
     unsigned bad_ends;
 };
@@ -188,7 +189,7 @@ run_child (struct run *run)
     return status;
 }
 
-/* A child ended before its time. */
+/* A child ended abnormally. */
 static void
 run_bad_end (struct run *run, int status)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The translator on every edge. Between two of them is exactly one translator: what comes over the
- * upper edge and what it makes of it over the lower ones is compared here.
+ * The translator on every edge. Between two inspectors is exactly one translator: its calls and
+ * answers on the lower edges are compared with those on its upper edge.
  */
 #include "conform/inprocess/inprocess.h"
 
@@ -19,8 +19,8 @@ static struct {
     GPtrArray *all;  /* crossings of this case; lock */
 } crossings;
 
-/* How long one who owes an answer has, of 2 ms each; and one who has work of its own, which a busy
- * machine may keep from running. */
+/* The time for a missing answer, in steps of 2 ms; and for a translator with work of its own, which
+ * a busy machine may delay. */
 #define PATIENCE 500
 #define PATIENCE_AT_WORK 5000
 
@@ -78,8 +78,8 @@ crossing_caller (const struct crossing *crossing)
 
 /* --- entries of directories ----------------------------------------------------------------- */
 
-/* Where to go on in a directory is a number that nobody but storage understands, of 64 bits: small
- * ones become large ones. */
+/* An offset in a directory is a 64-bit number that only storage understands: small ones become
+ * large ones. */
 #define OFFSET_MARK ((off_t) 1 << 62)
 #define OFFSET_SMALL ((off_t) 1 << 32)
 
@@ -99,7 +99,7 @@ offset_down (off_t offset)
 static void
 inspect_wind (struct crossing *crossing, const struct call *call, struct loan *loan)
 {
-    /* Not protected yet as far as this thread is concerned: values are ordinary memory. */
+    /* Not protected for this thread yet: values are ordinary memory. */
     if (crossing->bottom && call->op == FOP_readdir)
         ((struct readdir_call *) loan->values)->offset = offset_down (call->offset);
     if (crossing->bottom && call->op == FOP_readdirp)
@@ -107,11 +107,11 @@ inspect_wind (struct crossing *crossing, const struct call *call, struct loan *l
     call_wind (&loan->call, crossing->callee, crossing);
 }
 
-/* --- a call that fails ---------------------------------------------------------------------- */
+/* --- injected failure ----------------------------------------------------------------------- */
 
 static struct {
-    int left;   /* calls until the one that fails, with it. Atomic */
-    char *text; /* what it was; by who decreased left to 0 */
+    int left;   /* calls until the failing one, inclusive. Atomic */
+    char *text; /* its description; written by the thread that decreased left to 0 */
 } failing;
 
 void
@@ -128,7 +128,7 @@ inspect_failed (void)
                                                                  : g_steal_pointer (&failing.text);
 }
 
-/* Of calls that a translator makes, in the case's request or in one of its own. */
+/* For calls that a translator makes, in the case's request or in one of its own. */
 static bool
 inspect_fails (const struct crossing *crossing)
 {
@@ -175,7 +175,7 @@ inspect_call (struct crossing *crossing, const struct call *call)
                      crossing->wound->file, crossing->wound->line);
 }
 
-/* Where nothing needs to be protected; where a directory goes on is changed all the same. */
+/* If no memory needs to be protected; offsets in directories are changed all the same. */
 static bool
 inspect_lightly (enum fop op)
 {
@@ -213,7 +213,7 @@ inspect_every (const struct call *call)
 
 /* --- up ------------------------------------------------------------------------------------- */
 
-/* Where the child answered. */
+/* The place where the child answered. */
 static const struct call_site *
 inspect_site (const call_frame_t *frame)
 {
@@ -240,8 +240,8 @@ inspect_up (struct crossing *crossing, const struct answer *answer, const struct
         finding_add ("xdata dropped", crossing->callee, crossing->op,
                      "a key that it doesn't know didn't come up with the answer at %s:%d",
                      site ? site->file : "?", site ? site->line : 0);
-    /* Without a call of its own below; or with one that waited its turn among those that were, and
-     * so hasn't all attributes. */
+    /* A write without a call of its own below; or one queued behind such writes, which lacks some
+     * attributes. */
     if (answer->op == FOP_writev && answer->op_ret >= 0
         && crossing->callee->api->touches & TOUCHES_ANSWERS)
         crossing->early = !answer->pre && !answer->post;
@@ -293,7 +293,7 @@ inspect_hand (struct loan *loan)
     loan_end (loan);
 }
 
-/* What leaves storage has the kit's key in its xdata, and large offsets. */
+/* An answer of storage gets the kit's key in its xdata, and large offsets. */
 static struct loan *
 inspect_lend (struct crossing *crossing, const struct answer *answer)
 {
@@ -336,8 +336,8 @@ inspect_every_cbk (const struct answer *answer)
 
 /* --- after a case --------------------------------------------------------------------------- */
 
-/* Where the translator had it last: in the callback of its last answer, or where it was asked,
- * which is of use where another translator did. */
+/* Reports the translator's last known place: the callback of its last answer, or the place that
+ * called it, which helps if that is in another translator. */
 static void
 inspect_say_owed (const struct crossing *crossing)
 {
@@ -382,7 +382,7 @@ inspect_say_slow (const char *what)
         finding_add_type ("too slow", "the graph", "%s: an answer took longer than 3 s", what);
 }
 
-/* The request's top was answered, or nobody will: who still owes an answer? The deepest of a
+/* The request was answered at the top, or will not be: reports the deepest missing answer of a
  * chain. */
 static bool
 inspect_owed (struct crossing *crossing)
@@ -411,10 +411,10 @@ inspect_pending (void)
     return pending;
 }
 
-/* What a translator asks for by itself may begin, and go on, when the case's own call was answered:
- * on the thread that brought the answer, after it has gone up. But it has its request before that,
- * and until it needs no other one; so whoever has the answer sees the request, also between two
- * calls of it. What a crossing that isn't closed says alone is not enough. */
+/* A translator's own calls may begin, and go on, after the case's own call was answered: on the
+ * thread that brought the answer, after it has gone up. But the translator has its request before
+ * that, and as long as it needs it. So a pending request is visible with the answer, also between
+ * two calls of it. Crossings that are not closed are not sufficient. */
 static void
 inspect_await (bool gave_up)
 {

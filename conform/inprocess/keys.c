@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names of extended attributes that the graph's modules contain as texts: a translator may answer
- * for a name of its own. */
+/* Names of extended attributes that the graph's modules contain as strings: a translator may have
+ * special answers for a name of its own. */
 #include "conform/inprocess/inprocess.h"
 
 #include <link.h>
@@ -36,7 +36,7 @@ key_add (const char *text)
     g_array_append_val (keys, value);
 }
 
-/* Each text that follows a NUL and ends with one. */
+/* Finds each string that follows a NUL and ends with one. */
 static void
 keys_between (const char *at, const char *end)
 {

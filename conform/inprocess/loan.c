@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a call or an answer lends is copied into a mapping of its own:
+ * The data that a call or an answer lends is copied into a mapping of its own:
  *
- *   page 0       struct loc, which fills in its path when asked; checked afterwards
- *   page 1...    names, attributes, entries, struct iovec: may only be read
- *   the rest     bytes of readv and writev, on a page boundary: may only be read
+ *   page 0       struct loc, which fills in its path on demand; checked afterwards
+ *   page 1...    names, attributes, entries, struct iovec: read-only
+ *   the rest     bytes of readv and writev, on a page boundary: read-only
  *
- * When the call has returned, or the answer was taken, none of it may be touched any more; bytes
- * alone may, while somebody has a reference. Mappings are kept for a while, so that a late touch is
- * still known.
+ * When the call has returned, or the answer was processed, the mapping may not be accessed any
+ * more; only bytes may be, while they have a reference. Mappings are kept for a while, so that a
+ * late access is still recognised.
  */
 #include "conform/inprocess/inprocess.h"
 
@@ -20,15 +20,15 @@
 #include <sys/mman.h>
 
 #define PAGE 4096
-#define SMALL (8 * PAGE)     /* for all but entries and bytes */
-#define REFS (1 << 20)       /* of bytes that are lent: far from 0 and from 1 */
-#define LOANS 1024           /* that are remembered */
+#define SMALL (8 * PAGE)     /* for everything except entries and bytes */
+#define REFS (1 << 20)       /* refs of lent bytes: far from 0 and from 1 */
+#define LOANS 1024           /* loans that are remembered */
 
 static struct {
     GMutex lock;              /* a leaf */
     struct loan *all[LOANS];  /* replaced under lock, read without one */
     unsigned next;            /* lock */
-    GPtrArray *maps;          /* of the usual size, to be used again; lock */
+    GPtrArray *maps;          /* of the usual size, for reuse; lock */
 } loans;
 
 #define USUAL (SMALL + 2 * PAGE)
@@ -49,7 +49,7 @@ loan_free (struct loan *loan)
     g_free (loan);
 }
 
-/* In the place of the oldest that is over. */
+/* Replaces the oldest one that is over. */
 static void
 loan_remember (struct loan *loan)
 {
@@ -368,7 +368,7 @@ loan_call (const struct call *call, const xlator_t *from, const xlator_t *to)
     return loan_seal (loan);
 }
 
-/* Adds a key to the copy of xdata, which each answer has as a field of this name. */
+/* Adds a key to the copy of xdata, which is a field of this name in each answer. */
 static void
 loan_mark (struct loan *loan, const char *mark)
 {
@@ -453,7 +453,7 @@ loan_check_dicts (struct loan *loan)
     }
 }
 
-/* Has somebody a reference of the bytes? They are in the last pages then, which stay. */
+/* Returns true if the bytes have a reference. They are then in the last pages, which stay. */
 static bool
 loan_kept (struct loan *loan)
 {
@@ -520,7 +520,7 @@ loan_part (const struct loan *loan, const void *address)
 
 /* --- locals --------------------------------------------------------------------------------- */
 
-/* A loan of its own: the local is at its very end of page 0. */
+/* A loan of its own: the local is at the end of page 0. */
 void *
 local_new (xlator_t *owner, size_t size)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Locks that translators hold. Calls of pthread's and glib's functions leave a module through a
- * table of addresses; there they are replaced, in the modules of the graph alone, by functions that
- * keep a list for each thread. So nothing has to be preloaded, and a sanitizer below still sees the
- * lock.
+ * Locks that translators hold. A module calls functions of pthread and glib through a table of
+ * addresses. In the modules of the graph alone, these addresses are replaced by functions that keep
+ * a list for each thread. So no preloading is needed, and a sanitizer below still sees the lock.
  */
 #include "conform/inprocess/inprocess.h"
 
@@ -46,7 +45,7 @@ gave (const volatile void *lock)
     }
 }
 
-/* --- what stands in for the functions ------------------------------------------------------- */
+/* --- replacement functions ------------------------------------------------------------------ */
 
 #define CALLER __builtin_return_address (0)
 
@@ -119,7 +118,7 @@ static const struct {
 
 /* --- a module's table ----------------------------------------------------------------------- */
 
-/* What its dynamic section says. */
+/* Data from its dynamic section. */
 struct dynamic {
     const char *strings;
     const ElfW (Sym) *symbols;
@@ -152,8 +151,8 @@ slot_replace (void **slot, const char *name)
     for (size_t i = 0; i < G_N_ELEMENTS (replaced); i++) {
         if (strcmp (replaced[i].name, name) != 0)
             continue;
-        /* The table may have been made read-only when the module was loaded; nothing else is in
-         * these pages that matters. */
+        /* The table may have been made read-only when the module was loaded; these pages contain
+         * nothing else that matters. */
         mprotect ((void *) page, (uintptr_t) (slot + 1) - page, PROT_READ | PROT_WRITE);
         *slot = (void *) replaced[i].mine;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Answers that are held back. A thread hands them on, one at a time, in an order that the seed
- * decides, as soon as no wind from the top is under way: so all that a translator asks for at once
- * waits here together.
+ * Answers that are held back. A thread passes them on, one at a time, in an order that depends on
+ * the seed, when no wind from the top is in progress. So the answers to all concurrent calls of a
+ * translator wait here together.
  */
 #include "conform/inprocess/inprocess.h"
 
@@ -18,7 +18,7 @@ static struct {
     pthread_cond_t changed;
     GArray *held;         /* struct held; lock */
     bool handing;         /* lock */
-    int winding;          /* winds from the top that haven't returned; lock */
+    int winding;          /* winds from the top that have not returned; lock */
 } order = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct held

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which translator an address of code belongs to, and what it is called there. */
+/* Finds the translator and the name of an address of code. */
 #include "conform/inprocess/inprocess.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ static struct module {
 } modules[MODULES_MAX];
 static unsigned n_modules;
 
-/* Where the module that is at base ends. */
+/* The end of the module at base. */
 static int
 module_end (struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -37,7 +37,7 @@ places_learn (const struct graph *graph)
 {
     void *warm[2];
 
-    backtrace (warm, G_N_ELEMENTS (warm)); /* loads what it needs now, not in a signal handler */
+    backtrace (warm, G_N_ELEMENTS (warm)); /* loads its library now, not in a signal handler */
     n_modules = 0;
     for (guint i = 0; i < graph->xlators->len && n_modules < MODULES_MAX; i++) {
         const xlator_t *xl = graph->xlators->pdata[i];
@@ -86,7 +86,7 @@ place_ask (const char *object, size_t offset)
     lines = g_strsplit (out, "\n", 3);
     if (!lines[0] || !lines[1] || lines[0][0] == '?')
         return NULL;
-    *strchrnul (lines[1], ' ') = '\0'; /* discriminators */
+    *strchrnul (lines[1], ' ') = '\0'; /* removes discriminators */
     return g_strdup_printf ("%s (%s)", lines[0], lines[1]);
 }
 
@@ -105,7 +105,7 @@ place_name (const void *address)
         known = g_hash_table_new (NULL, NULL);
     name = g_hash_table_lookup (known, address);
     if (!name) {
-        /* The address is one after the call, which may be another line's already. */
+        /* The return address is after the call, and may belong to the next line. */
         const size_t offset = (const char *) address - 1 - (const char *) info.dli_fbase;
         g_autofree char *base = g_path_get_basename (info.dli_fname);
         name = place_ask (info.dli_fname, offset);

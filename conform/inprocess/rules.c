@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an answer must be, whatever was asked for: what fops.def promises. */
+/* Rules for answers, independent of arguments: the guarantees of fops.def. */
 #include "conform/inprocess/inprocess.h"
 
 #include "core/data/dirent.h"
@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* What is looked at, and where it was answered. */
+/* The answer under check, and its place. */
 struct rule {
     struct crossing *crossing;
     const struct answer *answer;
@@ -47,7 +47,7 @@ check_errno (const struct rule *rule)
                 answer->op_errno);
 }
 
-/* --- failures answer nothing ---------------------------------------------------------------- */
+/* --- failures have no results --------------------------------------------------------------- */
 
 static void
 check_failure (const struct rule *rule)
@@ -64,7 +64,7 @@ check_failure (const struct rule *rule)
                                          : "attributes");
 }
 
-/* --- what a success has --------------------------------------------------------------------- */
+/* --- results of a success ------------------------------------------------------------------- */
 
 static bool
 makes_inode (enum fop op)
@@ -132,7 +132,7 @@ check_new (const struct rule *rule)
                 a->inode->ia_type, a->buf->ia_type);
 }
 
-/* --- before and after ----------------------------------------------------------------------- */
+/* --- attributes before and after ------------------------------------------------------------ */
 
 static bool
 later (int64_t a, uint32_t a_nsec, int64_t b, uint32_t b_nsec)
@@ -159,7 +159,7 @@ check_pair (const struct rule *rule, const char *what, const struct iatt *pre,
         broken (rule, "attributes", "%s: mtime before is later than after", what);
 }
 
-/* Sizes: what was asked for and the size before give the size after. */
+/* Sizes: arguments and the size before determine the size after. */
 static void
 check_size (const struct rule *rule)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Variables of a module: a volfile may use a translator twice, so what a translator remembers must
- * not be in them. The writable part of each module is compared with what it was before the graph
- * started.
  */
 #include "conform/inprocess/inprocess.h"
 
@@ -61,7 +58,7 @@ image_known (const char *base)
     return false;
 }
 
-/* Variables have gaps between them, which the address sanitizer forbids to read, also to memcpy. */
+/* There are gaps between variables, which the address sanitizer forbids to read, also in memcpy. */
 #define READS_GAPS __attribute__ ((no_sanitize ("address"), noinline))
 
 READS_GAPS static char *
@@ -74,7 +71,7 @@ image_copy (const struct image *image)
     return copy;
 }
 
-/* The first byte from at on that isn't as it was, which becomes what it is; or image->size. */
+/* The first byte from at on that differs; updates the image there. Or image->size. */
 READS_GAPS static size_t
 image_changed (struct image *image, size_t at)
 {
@@ -108,9 +105,10 @@ statics_mark (const struct graph *graph)
     }
 }
 
-/* --- which variable it is ------------------------------------------------------------------- */
+/* --- names of variables --------------------------------------------------------------------- */
 
-/* The name of the variable at an offset, from the file's table of symbols, or NULL. g_free it. */
+/* The name of the variable at an offset, from the file's symbol table, or NULL. Freed with
+ * g_free. */
 static char *
 symbol_name (const char *file, ElfW (Addr) offset)
 {
@@ -138,7 +136,8 @@ symbol_name (const char *file, ElfW (Addr) offset)
     return NULL;
 }
 
-/* Variables that aren't a translator's own state: the compiler's, a sanitizer's. */
+/*
+ */
 static bool
 image_of_compiler (const char *name)
 {

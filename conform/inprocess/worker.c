@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The child that runs cases: each on the stack and on storage/posix alone, and what differs. */
+/* The child that runs cases: each on the stack and on storage/posix alone, and compares. */
 #include "conform/inprocess/inprocess.h"
 
 #include "core/edge/stack.h"
@@ -27,11 +27,11 @@ static struct {
     int fd;
     struct world *stack, *bare;
     const struct conform_options *options;
-    const char *allowed; /* why something differed in this case that may, or NULL */
-    bool slow; /* no tree can be made in time */
+    const char *allowed; /* the reason for an expected difference in this case, or NULL */
+    bool slow; /* making a tree takes too long */
 } worker;
 
-/* --- what the parent is told ---------------------------------------------------------------- */
+/* --- output to the parent ------------------------------------------------------------------- */
 
 /* "F\tkey\ttext" and the like; newlines in text are escaped. */
 static void
@@ -59,7 +59,7 @@ worker_crashed (const char *text)
     _exit (3);
 }
 
-/* --- what the core tells -------------------------------------------------------------------- */
+/* --- reports from the core ------------------------------------------------------------------ */
 
 static void
 worker_misuse (const struct audit_misuse *misuse)
@@ -67,7 +67,7 @@ worker_misuse (const struct audit_misuse *misuse)
     const xlator_t *xl = misuse->xlator;
     const struct call_site *site = misuse->site, *before = misuse->before;
 
-    /* What happens above the inspectors is only the consequence. */
+    /* A fault in an inspector is attributed to the translator below it. */
     if (xl->api == &inspect_api && xl->children)
         xl = FIRST_CHILD (xl);
     if (strcmp (misuse->what, "answered before its child") == 0)
@@ -79,7 +79,7 @@ worker_misuse (const struct audit_misuse *misuse)
         finding_add (misuse->what, xl, misuse->op, "at %s:%d", site->file, site->line);
 }
 
-/* Numbers may be kept as well, and need no end. */
+/* Numbers may be kept as values too, and need no release. */
 #define SMALLEST_POINTER 65536
 
 static void
@@ -105,7 +105,7 @@ static const struct audit worker_audit = {
 
 /* --- one case ------------------------------------------------------------------------------- */
 
-/* Lines that one has and the other doesn't. */
+/* Lines that only one of the texts has. */
 static char *
 difference (const char *stack, const char *bare)
 {
@@ -138,7 +138,7 @@ compare (const struct in_case *c, const char *what, const char *stack, const cha
                  what, lines);
 }
 
-/* For what is done around a case. */
+/* For work before and after a case. */
 static const struct variant quiet = { .name = "quiet", .quiet = true };
 
 static void
@@ -151,8 +151,8 @@ case_dump (const struct in_case *c)
     compare (c, "what is there afterwards", stack->str, bare->str);
 }
 
-/* A write that was answered before it was done has no attributes: then storage's aren't asked for
- * either. A read may have none at all. */
+/* A write that was answered before it was done has no attributes, so storage's are left out too. A
+ * read may have none in any case. */
 static void
 compare_answers (const struct in_case *c, GString *stack, GString *bare)
 {
@@ -173,7 +173,7 @@ compare_answers (const struct in_case *c, GString *stack, GString *bare)
     compare (c, "the answer", stack->str, bare->str);
 }
 
-/* In a variant where one call below fails: which, and, when it was reached, what it was. */
+/* In a variant with an injected failure: which call, and its description if it was reached. */
 static struct {
     unsigned nth;
     char *reached;
@@ -193,7 +193,7 @@ case_call_stack (const struct in_case *c, GString *out)
     return r;
 }
 
-/* false: it has no answer. */
+/* Returns false if there is no answer. */
 static bool
 case_call (const struct in_case *c)
 {
@@ -207,8 +207,8 @@ case_call (const struct in_case *c)
     worker.bare->dirty |= changed;
     if (interrupted || r == -ETIMEDOUT)
         return r != -ETIMEDOUT;
-    /* Where one below failed, so may it; but a success must be one, unless failures are told
-     * later. */
+    /* After an injected failure the call may fail; but a success must be correct, unless failures
+     * are reported later. */
     if (variant->failing && (r < 0 || graph_touches (worker.stack->graph) & TOUCHES_ANSWERS))
         return true;
     if (c->choice.n == 1 && key_is_own (c->choice.value[0]))
@@ -221,9 +221,9 @@ case_call (const struct in_case *c)
     return true;
 }
 
-/* Threads of translators may need a moment to give back what they have, longer where others have
- * the processors. Where a case has leaked already the run has failed, and most of those that follow
- * leak as well: they get less. */
+/* Threads of translators may need a moment to drop references, and longer on a busy machine. After
+ * a first leak the run has failed, and most of the following cases leak as well: these get less
+ * time. */
 #define LEAK_PATIENCE 500
 #define LEAK_PATIENCE_LATER 20
 
@@ -238,8 +238,7 @@ case_leaks (unsigned mark)
     return counts_grew (mark);
 }
 
-/* References: a tree is given back as soon as more is taken than before; what is then left is a
- * leak. */
+/* References: the tree is dropped as soon as there are more than before; the rest is a leak. */
 static void
 case_settle (void)
 {
@@ -276,7 +275,7 @@ case_prepare (void)
     return r >= 0 && r_bare >= 0;
 }
 
-/* false: the graph can't be used any more. */
+/* Returns false if the graph can't be used any more. */
 static bool
 case_run_once (const struct in_case *c)
 {
@@ -325,7 +324,7 @@ case_run_failing (const struct in_case *c)
     return true;
 }
 
-/* false: the graph can't be used any more. */
+/* Returns false if the graph can't be used any more. */
 static bool
 case_run (const struct in_case *c)
 {
@@ -360,7 +359,7 @@ worker_start (const struct conform_options *options, int fd, const char *scratch
     worker.fd = fd;
     worker.options = options;
     log_open (log);
-    mallopt (M_PERTURB, 0xa5); /* what was freed isn't what it was */
+    mallopt (M_PERTURB, 0xa5); /* freed memory is overwritten */
     audit = &worker_audit;
     order_start ();
     findings_begin ("start", options->seed);

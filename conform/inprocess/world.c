@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A graph over a scratch directory, and what a case finds there, made through the graph itself:
+ * A graph over a scratch directory, and the tree for a case, made through the graph itself:
  *
  *   wN/   file (9000 bytes, user.known)   other (10 bytes)   dir/   full/{a,b,sub/}   link -> file
  *          fifo
  *
- * and, known still, but without a name: a file and a directory.
+ * and a file and a directory without names, whose inodes are still known.
  */
 #include "conform/inprocess/inprocess.h"
 
@@ -22,7 +22,7 @@
 
 /* --- the graph ------------------------------------------------------------------------------ */
 
-/* Each storage gets a directory of its own, in place of what the volfile names. */
+/* Gives each storage a directory of its own, in place of the one in the volfile. */
 static GPtrArray *
 world_options (const struct conform_options *options, const struct volfile *volfile,
                const char *dir)
@@ -293,7 +293,8 @@ tree_attribute (struct world *world)
     loc_t loc = { .inode = world->file };
 
     dict_set_str (dict, "user.known", "known");
-    sync_setxattr (world->client, &loc, dict, 0, NULL, NULL); /* not every file system has them */
+    sync_setxattr (world->client, &loc, dict, 0, NULL, NULL); /* some file systems have no extended
+                                                                 attributes */
 }
 
 static int

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* POSIX ACLs, as the extended attributes that the kernel takes them in: acl(5),
- * linux/posix_acl_xattr.h. */
+/* POSIX ACLs, in the kernel's form of extended attributes: acl(5), linux/posix_acl_xattr.h. */
 #include "conform/mount/roles.h"
 #include "conform/mount/themes.h"
 
@@ -134,7 +133,7 @@ run_list (const struct mount_case *c)
     set_acl ("file", DEFAULT, lists[c->a].acl);
 }
 
-/* --- what is handed down -------------------------------------------------------------------- */
+/* --- inheritance ---------------------------------------------------------------------------- */
 
 static const unsigned masks[] = { 0, 022, 077, 0777 };
 

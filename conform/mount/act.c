@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What cases are written with. A child runs one at a time, so what it is and where it writes is of
- * the process. */
+/* Functions for writing cases. A child runs one case at a time, so its state is global to the
+ * process. */
 #include "conform/mount/mount.h"
 
 #include <dirent.h>
@@ -27,9 +27,9 @@ act_actor (void)
     return actor;
 }
 
-/* --- saying --------------------------------------------------------------------------------- */
+/* --- output --------------------------------------------------------------------------------- */
 
-/* In one write, so that lines of several processes don't mix. */
+/* In a single write, so that lines of several processes do not mix. */
 void
 act_put (char kind, const char *text)
 {
@@ -127,7 +127,7 @@ type_letter (mode_t mode)
     return '?';
 }
 
-/* Sizes of directories are the file system's own business, and depend on what was in them. */
+/* Sizes of directories depend on the file system and on former entries, so they are not shown. */
 void
 show_stat (const char *what, const struct stat *st)
 {
@@ -241,7 +241,7 @@ make_thing (char kind, const char *name, const char *target)
     }
 }
 
-/* The other rights of a thing come last: without them nothing could be made in it. */
+/* The mode is set last: it may not permit making entries. */
 void
 make (const char *spec)
 {
@@ -304,10 +304,11 @@ wait_tick (const struct timespec *after)
              || (now.tv_sec == after->tv_sec && now.tv_nsec <= after->tv_nsec));
 }
 
-/* --- who ------------------------------------------------------------------------------------ */
+/* --- identity ------------------------------------------------------------------------------- */
 
-/* The saved ids stay root's, so that there is a way back; the rights of root go while the others
- * are somebody else's. A process whose ids change isn't its own in /proc until it says so. */
+/* The saved ids stay root's, so that the process can switch back; root's capabilities are dropped
+ * while it has other ids. After a change of ids, a process must make itself dumpable again to own
+ * its /proc files. */
 void
 become (uid_t uid, gid_t gid)
 {

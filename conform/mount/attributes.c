@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Modes, owners, umask, file flags, and what statx and statvfs say. */
+/* Modes, owners, umask, file flags, and the results of statx and statvfs. */
 #include "conform/mount/roles.h"
 #include "conform/mount/themes.h"
 

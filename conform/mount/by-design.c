@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What differs from a bare directory by design, and why. The manual page windlass-conform(8) is
- * made from this table. */
+/* Documented differences from a bare directory, and their reasons. The manual page
+ * windlass-conform(8) is made from this table. */
 #include "config.h"
 
 #include "conform/mount/mount.h"
 
 #include <fnmatch.h>
 
-/* When a row counts. */
+/* The condition under which a row applies. */
 enum condition { ALWAYS, AS_USER, WITH_OPTION, WITH_TYPE };
 
 struct by_design {
     const char *name; /* of the case, a glob */
-    const char *line; /* of what it says on either side, a glob */
+    const char *line; /* of an output line on either side, a glob */
     enum condition when;
     const char *of;   /* the option or type, or NULL */
     const char *reason; /* one sentence, without a full stop */
@@ -169,7 +169,7 @@ print_man (const struct by_design *row, const char *when)
     g_autofree char *sentence = g_strdup_printf ("%c%s.\n", g_ascii_toupper (*row->reason),
                                                  row->reason + 1);
 
-    /* Not .TP, which begins the text on the last line of a tag that takes several. */
+    /* Not .TP, which begins the text on the last line of a tag with several lines. */
     printf (".PP\n\\fB");
     print_roff (row->name);
     printf ("\\fR, ");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Several processes at once: what is promised holds at every moment. Each case does so many turns,
- * not so many seconds. */
+/* Several processes at once: guarantees hold at every moment. Each case runs a number of rounds,
+ * not a length of time. */
 #include "conform/mount/themes.h"
 
 #include <sys/mman.h>
 
 #define TURNS 150
 
-/* Between the processes of a case. */
+/* Shared by the processes of a case. */
 struct shared {
     unsigned stop;         /* atomic */
     unsigned wrong, right; /* atomic */
@@ -94,7 +94,7 @@ run_exchange (const struct mount_case *c)
           "rename(2): EXCHANGE is atomic, both names are always there");
 }
 
-/* Never a part of one, nor nothing. */
+/* Never a partial or an empty one. */
 static void
 read_whole (void *data)
 {
@@ -174,7 +174,7 @@ static const char *const race_names[] = {
     "O_EXCL", "mkdir", "symlink", "link", "rename", "unlink"
 };
 
-/* Of several that do the same at once, one succeeds: for each name. */
+/* Of several processes that do the same at once, one succeeds: for each name. */
 static void
 run_race (const struct mount_case *c)
 {

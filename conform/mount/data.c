@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading and writing: positions, ends of file, appending, vectors, descriptors that may not,
+/* Reading and writing: positions, ends of file, appending, vectors, descriptors without the right,
  * copying. */
 #include "conform/mount/themes.h"
 
@@ -10,7 +10,7 @@
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 
-/* No compiler and no sanitizer knows that it isn't an address. */
+/* volatile, so that neither the compiler nor a sanitizer knows that it is an invalid address. */
 static void *volatile nowhere = (void *) 1;
 
 static void
@@ -81,7 +81,7 @@ run_appending (const struct mount_case *c)
     show_content ("data");
 }
 
-/* What each way of opening lets one do. */
+/* What each open mode permits. */
 static void
 run_ways (const struct mount_case *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The lines that two lists don't share: the longest common subsequence is left out. */
+/* The lines that two lists do not share, by their longest common subsequence. */
 #include "conform/mount/mount.h"
 
-/* longest[i][j]: of the lines from i and from j on. */
+/* longest[i][j]: for the lines from i and from j on. */
 static unsigned *
 diff_table (const GPtrArray *a, const GPtrArray *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading directories: all names once, positions, changes meanwhile, types, links. */
+/* Reading directories: each name once, positions, changes meanwhile, types, links. */
 #include "conform/mount/themes.h"
 
 #include <dirent.h>
@@ -91,7 +91,7 @@ run_changes (const struct mount_case *c)
     closedir (dir);
 }
 
-/* rm -r: what is read is removed. */
+/* rm -r: removes entries while it reads. */
 static void
 run_remove_while_reading (const struct mount_case *c)
 {

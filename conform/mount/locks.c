@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Record locks, open file description locks and flock: who keeps whom out, and when they end. */
+/* Record locks, open file description locks and flock: conflicts, and when locks end. */
 #include "conform/mount/themes.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* --- one holds, another wants --------------------------------------------------------------- */
+/* --- one process holds, another one wants --------------------------------------------------- */
 
 enum way { RECORD, DESCRIPTION, FLOCK };
 static const char *const way_names[] = { "record", "description", "flock" };
@@ -77,8 +77,7 @@ want (void *data)
     TELL ("none", take (fd, way, F_UNLCK, ranges[c->c].start, ranges[c->c].length));
 }
 
-/* A mount hears that a description's locks end when the kernel gets round to it: a moment after
- * close has returned. */
+/* The kernel releases a description's locks shortly after close has returned. */
 static void
 wait_free (enum way way)
 {
@@ -164,7 +163,7 @@ run_fork (const struct mount_case *c)
     another (way);
 }
 
-/* --- whose it is: the process's, until it closes the file ------------------------------------ */
+/* --- ownership: a process's lock lasts until it closes the file ------------------------------ */
 
 static void *
 take_all (void *data)
@@ -216,7 +215,7 @@ run_parent_closes (const struct mount_case *c)
     child_end (child);
 }
 
-/* Parts of a lock are given up, changed, and joined. */
+/* Parts of a lock are released, changed, and joined. */
 static void
 run_split (const struct mount_case *c)
 {
@@ -286,7 +285,7 @@ nothing (int signal)
 {
 }
 
-/* And again and again, as the first may come before the wait began. 0: no more. */
+/* Sends the signal repeatedly, as the first may come before the wait begins. 0: stops. */
 static void
 interrupt_after (unsigned milliseconds)
 {
@@ -343,7 +342,7 @@ wait_granted (void *data)
     TELL ("wait", wait_for (fd, handover->way, 0));
 }
 
-/* Whoever waits gets the lock when it is given up. */
+/* A waiting process gets the lock when it is released. */
 static void
 run_granted (const struct mount_case *c)
 {
@@ -360,7 +359,7 @@ run_granted (const struct mount_case *c)
     child_end (pid);
 }
 
-/* Each has one lock and waits for the other's. */
+/* Each process has one lock and waits for the other's. */
 static void
 deadlock_child (void *data)
 {
@@ -389,8 +388,8 @@ run_deadlock (const struct mount_case *c)
     TELL ("hold", take (fd, RECORD, F_WRLCK, 0, 1));
     pid = child_start (deadlock_child, &handover);
     NEED (read (handover.ready[0], &byte, 1));
-    nanosleep (&(struct timespec){ 0, 100000000 }, NULL); /* whoever is second is told; the child is
-                                                             first by then */
+    nanosleep (&(struct timespec){ 0, 100000000 }, NULL); /* the second one gets the error; the
+                                                             child is first by then */
     interrupt_after (150);
     r = wait_for (fd, RECORD, 1);
     interrupt_after (0);

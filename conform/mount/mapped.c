@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files in memory: what a map shows and what it changes; the end of the file. */
+/* Mapped files: what a mapping shows and changes; the end of the file. */
 #include "conform/mount/themes.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@ faulted (int signal)
     siglongjmp (fault, signal);
 }
 
-/* A byte, or the signal that it costs. */
+/* Shows a byte, or the signal that the access raises. */
 static void
 look (const char *what, volatile const char *at)
 {
@@ -126,7 +126,7 @@ run_end (const struct mount_case *c)
     show ("file", "file");
 }
 
-/* Which rights a map may have. */
+/* The rights that a mapping may have. */
 static void
 run_rights (const struct mount_case *c)
 {
@@ -178,7 +178,7 @@ run_unlinked (const struct mount_case *c)
     munmap (map, 4096);
 }
 
-/* What a map brings to a file that is open to append stays where it is. */
+/* Bytes written through a mapping of a file opened for appending stay at their offset. */
 static void
 run_append (const struct mount_case *c)
 {
@@ -198,7 +198,7 @@ run_append (const struct mount_case *c)
     show_content ("file");
 }
 
-/* A map that another process writes to. */
+/* A mapping that another process writes to. */
 static void
 write_map (void *data)
 {

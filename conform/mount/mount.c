@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs themes on the bare directory and through the mount, and tells where they differ. */
+/* Runs themes on the bare directory and through the mount, and reports differences. */
 #include "conform/mount/mount.h"
 
 #include <stdarg.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-#define RESTARTS_MAX 5 /* of the daemon, before the rest isn't worth the time */
+#define RESTARTS_MAX 5 /* restarts of the daemon before the rest is given up */
 
 struct mount_run {
     const struct conform_options *options;
     struct conform_report *report;
     struct stage *stage;
     const struct actor *actor;
-    GPtrArray *logs;   /* of the theme: for each case, what the daemon logged meanwhile, or NULL */
+    GPtrArray *logs;   /* of the theme: for each case, the lines that the daemon logged meanwhile,
+                          or NULL */
     unsigned restarts;
 };
 
@@ -41,7 +42,7 @@ case_add (GPtrArray *list, case_fn *run, unsigned a, unsigned b, unsigned c, uns
     g_ptr_array_add (list, one);
 }
 
-/* Those that are asked for. */
+/* The selected ones. */
 static GPtrArray *
 theme_cases (const struct mount_theme *theme, const struct conform_options *options)
 {
@@ -66,12 +67,12 @@ theme_cases (const struct mount_theme *theme, const struct conform_options *opti
 
 /* --- comparing ------------------------------------------------------------------------------ */
 
-/* What is found of one case. */
+/* The result of one case. */
 struct verdict {
     const struct mount_run *run;
     const char *name;
-    GString *text;      /* what differs and may not */
-    const char *reason; /* why something else may, or NULL */
+    GString *text;      /* differences that are not documented */
+    const char *reason; /* the reason for a documented difference, or NULL */
 };
 
 static void
@@ -94,7 +95,7 @@ verdict_differ (void *data, const char *bare, const char *mount)
     verdict_line (data, bare ? "bare" : "mount", bare ? bare : mount);
 }
 
-/* How it ended, and which rules it found broken. */
+/* How the case ended, and which rules it found broken. */
 static void
 verdict_end (struct verdict *verdict, const char *where, const struct outcome *outcome)
 {
@@ -114,7 +115,7 @@ tell_failure (const struct mount_run *run, const char *name, const char *text)
     conform_fail (run->report, who, command, text);
 }
 
-/* One case, as the report wants it. */
+/* Evaluates one case for the report. */
 static void
 judge (const struct mount_run *run, const char *name, const struct outcome *bare,
        const struct outcome *mount, const char *log)
@@ -143,7 +144,7 @@ judge (const struct mount_run *run, const char *name, const struct outcome *bare
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* After each case: whatever the log got belongs to it. */
+/* Called after each case: new lines of the log belong to it. */
 static void
 collect_log (void *data, unsigned number)
 {
@@ -161,7 +162,7 @@ free_stuck (void *data)
     stage_kill (run->stage);
 }
 
-/* Nothing holds the bare directory up, so a case there is killed by itself. */
+/* The bare directory has no daemon to kill, so a stuck case is killed itself. */
 static void
 bare_stuck (void *data)
 {
@@ -190,7 +191,7 @@ run_bare (struct mount_run *run, GPtrArray *cases, const char *theme)
     return outcomes;
 }
 
-/* A daemon that is gone, or didn't answer, is the fault of the case that ran last. */
+/* A daemon that has ended, or did not answer, is attributed to the case that ran last. */
 static bool
 revive (struct mount_run *run, struct outcome *last, unsigned number)
 {
@@ -238,7 +239,7 @@ case_possible (const struct mount_run *run, const struct mount_case *c)
     return run->actor->uid == 0 || !(c->flags & CASE_NEEDS_ROOT);
 }
 
-/* Those of the theme that the actor can run; the others are only told. */
+/* Keeps the cases of the theme that the actor can run; the others are only reported. */
 static void
 leave_out_impossible (const struct mount_run *run, GPtrArray *cases)
 {
@@ -290,7 +291,7 @@ run_as (struct mount_run *run, const struct actor *actor)
         run_theme (run, theme);
 }
 
-/* The end is a case, too: the daemon goes when it is told, and has nothing more to say. */
+/* The end is a case too: the daemon ends on request, and logs no more lines. */
 static void
 run_end (struct mount_run *run)
 {
@@ -314,7 +315,7 @@ list_cases (const struct conform_options *options)
     }
 }
 
-/* A daemon for one actor. NULL after a message. */
+/* Starts a daemon for one actor. Returns NULL after a message. */
 static struct stage *
 stage_begin (const struct conform_options *options)
 {
@@ -325,7 +326,7 @@ stage_begin (const struct conform_options *options)
     return stage;
 }
 
-/* All of it for one actor, on the stage, which is freed. */
+/* Runs everything for one actor on the stage, and frees the stage. */
 static int
 run_actor (const struct conform_options *options, struct conform_report *report,
            const struct actor *actor, struct stage *stage)
@@ -340,14 +341,14 @@ run_actor (const struct conform_options *options, struct conform_report *report,
     return 0;
 }
 
-/* --- side by side --------------------------------------------------------------------------- */
+/* --- parallel run --------------------------------------------------------------------------- */
 
-/* A process that runs one actor, while we run another. What it says is kept until it is our turn to
- * say it. */
+/* A process that runs one actor, while this process runs another. Its output is kept until this
+ * process has finished. */
 struct beside {
     pid_t pid;
     FILE *said;
-    int counts; /* a pipe: struct counts */
+    int counts; /* a pipe that brings struct counts */
 };
 
 struct counts {
@@ -374,10 +375,10 @@ beside_main (const struct beside *beside, int to, const struct conform_options *
                               report.by_design };
     if (write (to, &counts, sizeof counts) != (ssize_t) sizeof counts)
         _exit (1);
-    exit (0); /* not _exit: a leak is to be found here as well */
+    exit (0); /* not _exit: leaks should be found here as well */
 }
 
-/* 0, or a negative errno after a message. ours: the stage of who stays. */
+/* Returns 0, or a negative errno after a message. ours: the stage of this process. */
 static int
 beside_start (struct beside *beside, const struct conform_options *options,
               const struct actor *actor, const struct stage *ours)
@@ -399,7 +400,7 @@ beside_start (struct beside *beside, const struct conform_options *options,
     return beside->pid < 0 ? -ECHILD : 0;
 }
 
-/* Says what it said, and adds what it counted. */
+/* Prints its output, and adds its counts. */
 static int
 beside_end (struct beside *beside, struct conform_report *report)
 {
@@ -443,7 +444,7 @@ conform_mount (const struct conform_options *options, struct conform_report *rep
     stage = stage_begin (options);
     if (!stage || options->as != (CONFORM_AS_ROOT | CONFORM_AS_USER))
         return run_actor (options, report, options->as & CONFORM_AS_ROOT ? &root : &user, stage);
-    r = beside_start (&beside, options, &user, stage); /* so that what can't be mounted is told
+    r = beside_start (&beside, options, &user, stage); /* so that a mount that fails is reported
                                                           once */
     if (r < 0) {
         stage_free (stage);

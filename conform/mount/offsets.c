@@ -212,7 +212,7 @@ run_fallocate (const struct mount_case *c)
     close (fd);
 }
 
-/* Where holes go after each step. */
+/* The holes after each step. */
 static void
 run_holes (const struct mount_case *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The calls that paths.c makes. None may wait: what is opened may be a fifo. */
+/* The calls that paths.c makes. None may block: the opened object may be a fifo. */
 #include "conform/mount/paths.h"
 #include "conform/mount/themes.h"
 

@@ -4,17 +4,17 @@
 #include "conform/mount/paths.h"
 #include "conform/mount/themes.h"
 
-/* Words in a path that stand for something longer. */
+/* Words in a path that are replaced by longer text. */
 #define NAME_255 "<255>"
 #define NAME_256 "<256>"
 #define PATH_4095 "<4095>"
 #define PATH_4096 "<4096>"
 
 static const struct path_class {
-    const char *name, *spec, *path, *object; /* object: whose times are looked at; NULL: none */
-    enum { OWN, OF_ROOT } made;              /* by whom */
-    bool root_only;                          /* needs root to make it, and tells root nothing
-                                                less */
+    const char *name, *spec, *path, *object; /* object: its times are shown; NULL: none */
+    enum { OWN, OF_ROOT } made;              /* owner of the objects */
+    bool root_only;                          /* making it needs root, and the case shows no less for
+                                                root than for a user */
 } classes[] = {
     { "missing", "", "missing", NULL, OWN, false },
     { "file", "F:file", "file", "file", OWN, false },
@@ -78,7 +78,7 @@ static const struct path_class {
     { "a new name that isn't UTF-8", "", "\xc0\xaf\xed", NULL, OWN, false },
 };
 
-/* "./././file" of so many bytes. */
+/* "./././file" with a length of `size` bytes. */
 static char *
 dotted (size_t size, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who may do what: mode bits for owner, group and others; the sticky bit; what takes setuid and
- * setgid away. */
+/* Permission checks: mode bits for owner, group and others; the sticky bit; clearing of setuid and
+ * setgid. */
 #include "conform/mount/roles.h"
 #include "conform/mount/themes.h"
 
@@ -62,7 +62,7 @@ op_getxattr (const char *path, int unused)
     TELL (path, getxattr (path, "user.none", NULL, 0));
 }
 
-/* In a child of its own, since it doesn't come back. */
+/* In a child of its own, since exec does not return. */
 static void
 op_exec (const char *path, int unused)
 {
@@ -163,8 +163,8 @@ static const struct op {
     { "chmod of a directory", op_chmod, 0700, true },
 };
 
-/* The role's own class has the bits, all others have those that it hasn't: whoever looks at the
- * wrong class is found. */
+/* The role's own class has the bits, and all other classes have the complement. So a check of the
+ * wrong class shows. */
 static void
 make_mode (const struct op *op, const struct role *role, unsigned bits)
 {
@@ -232,7 +232,7 @@ try_sticky (void *data)
     TELL ("it is still there", stat ("dir/file", &st));
 }
 
-/* The directory is one's, what is in it another's. */
+/* The directory and its content have different owners. */
 static void
 run_sticky (const struct mount_case *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What takes setuid, setgid and file capabilities away, and what a setgid directory hands down. */
+/* Clearing of setuid, setgid and file capabilities, and inheritance from a setgid directory. */
 #include "conform/mount/roles.h"
 #include "conform/mount/themes.h"
 
@@ -9,7 +9,7 @@
 
 static const unsigned modes[] = { 04755, 02755, 06755, 02745, 06777, 06666, 01777, 07777, 02767 };
 
-/* --- what takes them away ------------------------------------------------------------------- */
+/* --- clearing ------------------------------------------------------------------------------- */
 
 static void
 take_write (int fd)
@@ -164,8 +164,8 @@ try_take (void *data)
     takers[taking->taker].run (taking->fd);
 }
 
-/* One file after the other, each with other bits. Somebody else does it with a descriptor that is
- * open already. */
+/* One file after the other, each with other bits. by_other: another user does it through a
+ * descriptor opened before. */
 static void
 take_from (unsigned taker, bool by_other)
 {
@@ -219,7 +219,7 @@ run_capability (const struct mount_case *c)
     TELL ("it has now", getxattr ("file", "security.capability", value, sizeof value));
 }
 
-/* --- what is handed down -------------------------------------------------------------------- */
+/* --- inheritance ---------------------------------------------------------------------------- */
 
 static void
 try_make_in (void *data)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Everything onto everything, with each flag. */
+/* All pairs of object types, with each flag. */
 #include "conform/mount/themes.h"
 
 #include <linux/fs.h>
 
-/* $ is its name: `a` or `b`. */
+/* $ stands for its name: `a` or `b`. */
 static const struct kind {
     const char *name, *spec, *path;
 } kinds[] = {
@@ -44,7 +44,7 @@ named (const char *text, const char *name)
     return g_strjoinv (name, parts);
 }
 
-/* A slash at the end says what it must be, and is gone when something else is there. */
+/* A trailing slash, which tells the expected type, is removed: another object may be there. */
 static ino_t
 inode_of (const char *path)
 {
@@ -54,7 +54,7 @@ inode_of (const char *path)
     return lstat (plain, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* What rename promises beyond what is seen afterwards. */
+/* Guarantees of rename beyond the visible result. */
 static void
 check_renamed (const char *from, const char *to, ino_t from_inode, ino_t to_inode, unsigned flags)
 {
@@ -92,7 +92,7 @@ run_pair (const struct mount_case *c)
     run_rename (from, to, ways[c->c].flags);
 }
 
-/* --- pairs that have to do with each other -------------------------------------------------- */
+/* --- related pairs -------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *spec, *from, *to;
@@ -145,7 +145,7 @@ run_wrong_flags (const struct mount_case *c)
     run_rename ("a", "b", wrong_flags[c->a].flags);
 }
 
-/* --- what is open --------------------------------------------------------------------------- */
+/* --- open files ----------------------------------------------------------------------------- */
 
 static void
 run_over_open (const struct mount_case *c)

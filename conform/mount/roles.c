@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who does something to a file of OWNER and GROUP_A. */
+/* Users that act on a file of OWNER and GROUP_A. */
 #include "conform/mount/roles.h"
 
 const struct role roles[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* roles.c: who does something to a file of OWNER and GROUP_A. */
+/* roles.c: users that act on a file of OWNER and GROUP_A. */
 #ifndef WINDLASS_CONFORM_MOUNT_ROLES_H
 #define WINDLASS_CONFORM_MOUNT_ROLES_H
 
@@ -18,14 +18,14 @@ struct role {
     const char *name;
     uid_t uid;
     gid_t gid, groups[2];
-    unsigned n;     /* of groups */
-    unsigned class; /* which of the mode's bits count: 2 the owner's, 1 the group's, 0 the
+    unsigned n;     /* number of groups */
+    unsigned class; /* class of mode bits that applies: 2 the owner's, 1 the group's, 0 the
                        others' */
 };
 
 extern const struct role roles[]; /* ends with a row without name */
 
-/* Runs fn in a child that is the role, and waits for it. Only where the actor is privileged. */
+/* Runs fn in a child with the role's identity, and waits for it. Only for a privileged actor. */
 void as_role (const struct role *role, void (*fn) (void *data), void *data);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A child runs the cases of a theme, one after the other, and tells its parent through a pipe, a
- * line at a time:
+ * A child runs the cases of a theme, one after the other, and reports to its parent through a pipe,
+ * a line at a time:
  *
  *   >7            case 7 begins
- *    some text    what it says        !text  a rule it found broken        ?text  why it can't be
+ *    some text    its output           !text  a rule it found broken        ?text  why it can't be
  *                 run
  *   <7            it is over
  *
- * When a case doesn't end, or ends the child, the parent knows which it was.
+ * If a case does not end, or ends the child, the parent knows which one it was.
  */
 #include "conform/mount/mount.h"
 
@@ -18,7 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* far more than any needs, with sanitizers and other work on the machine as well */
+/* far more than any case needs, even with sanitizers and other work on the machine */
 #define CASE_SECONDS 30
 #define FIRST_FREE 10   /* descriptors from here on are a case's */
 
@@ -46,7 +46,7 @@ outcome_free (struct outcome *outcome)
 
 /* --- the child ------------------------------------------------------------------------------ */
 
-/* Into an own directory of the actor's. */
+/* Makes a directory for the actor and enters it. */
 static bool
 enter (const char *name, const struct actor *actor)
 {
@@ -75,8 +75,8 @@ child_case (const struct mount_case *c, unsigned number, int theme, const struct
     act_put ('<', text);
 }
 
-/* Standard input and output are nothing, so that nobody can wait for them; descriptors below
- * FIRST_FREE are taken. */
+/* Standard input and output are /dev/null, so that no process can wait for them; descriptors below
+ * FIRST_FREE are in use. */
 static bool
 child_descriptors (int *out, int *theme)
 {
@@ -123,7 +123,7 @@ struct reader {
     GPtrArray *outcomes;
     const struct run_watch *watch;
     struct outcome *current; /* NULL: between cases */
-    unsigned next;           /* the first that hasn't begun */
+    unsigned next;           /* the first case that has not begun */
 };
 
 static void
@@ -150,7 +150,7 @@ reader_line (struct reader *reader, const char *line)
     }
 }
 
-/* The whole lines of text, which keeps the rest. */
+/* Handles the complete lines of text, and leaves the rest in it. */
 static void
 reader_lines (struct reader *reader, GString *text)
 {
@@ -163,7 +163,8 @@ reader_lines (struct reader *reader, GString *text)
     g_string_erase (text, 0, line - text->str);
 }
 
-/* Until the child has said all. false: it says nothing more, but it isn't over. */
+/* Reads until the child has reported everything. Returns false if it stopped reporting before its
+ * end. */
 static bool
 reader_read (struct reader *reader, int fd)
 {
@@ -186,7 +187,7 @@ reader_read (struct reader *reader, int fd)
     }
 }
 
-/* The case that was running when the child went. */
+/* Ends the case that was running when the child ended. */
 static void
 reader_end (struct reader *reader, bool over, int status)
 {
@@ -228,7 +229,8 @@ run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const char *path
     if (pid < 0)
         return -errno;
     waitid (P_PID, pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
-    kill (-pid, SIGKILL); /* children that a case left behind, before the number can be another's */
+    kill (-pid, SIGKILL); /* kills children that a case left behind, before the number can be
+                             reused */
     waitpid (pid, &status, 0);
     reader_end (&reader, over, status);
     return reader.next;

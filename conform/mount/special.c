@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Fifos, sockets and devices do what they are for; and files are made by one open, or without a
- * name. */
+/* Fifos, sockets and devices work as such; and files are made by an open, or without a name. */
 #include "conform/mount/themes.h"
 
 #include <sys/socket.h>
@@ -94,7 +93,7 @@ run_device (const struct mount_case *c)
     TELL ("truncate", truncate ("null", 0));
 }
 
-/* --- made by opening ------------------------------------------------------------------------ */
+/* --- making by open ------------------------------------------------------------------------- */
 
 static void
 run_create (const struct mount_case *c)

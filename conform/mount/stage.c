@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where cases run: below the scratch directory are
+ * The places for cases. Below the scratch directory are
  *
  *   bare/     the directory to compare with       mnt/   the mount
- *   back/N/   what is behind it, for each volume  log    the daemon's log
- *             of storage/posix                    pid    its process
+ *   back/N/   the backing directory of each       log    the daemon's log
+ *             storage/posix volume               pid    its process
  */
 #include "conform/mount/mount.h"
 #include "core/base/sibling.h"
@@ -21,14 +21,14 @@
 
 struct stage {
     char *dir, *bare, *mnt, *log, *pid_file;
-    char *program;    /* this one */
+    char *program;    /* this program */
     GPtrArray *argv;  /* of the daemon, NULL at the end */
     GPtrArray *types; /* of the volfile's volumes */
     const char *const *daemon;
     struct conform_keeper *keeper;
     int pidfd;        /* -1: no daemon */
     pid_t pid;
-    gsize log_seen;   /* bytes of the log that were told */
+    gsize log_seen;   /* bytes of the log that were already reported */
 };
 
 const char *
@@ -43,7 +43,7 @@ stage_mounted (const struct stage *stage)
     return stage->mnt;
 }
 
-/* --- making --------------------------------------------------------------------------------- */
+/* --- directories and options ---------------------------------------------------------------- */
 
 static void
 stage_word (struct stage *stage, const char *option, const char *value)
@@ -61,7 +61,7 @@ stage_words (struct stage *stage, const char *option, const char *const *values)
         stage_word (stage, option, *values);
 }
 
-/* A directory of its own for each storage, in place of the one that the volfile names. */
+/* Gives each storage a directory of its own, in place of the one in the volfile. */
 static int
 stage_replace_storage (struct stage *stage, const struct volfile *volfile)
 {
@@ -101,8 +101,8 @@ stage_read_volfile (struct stage *stage, const char *path)
     return r;
 }
 
-/* The first of two settings of an option counts: ours. The last of two options of the daemon does:
- * the user's. */
+/* Of two settings of a translator's option, the first counts: this one. Of two options of the
+ * daemon, the last counts: the user's. */
 static int
 stage_fill (struct stage *stage, const struct conform_options *options)
 {
@@ -182,7 +182,7 @@ stage_leave (const struct stage *stage)
 
 /* --- the daemon ----------------------------------------------------------------------------- */
 
-/* Its process number, from the file that it locks. */
+/* Its process id, from the pid file that it locks. */
 static int
 stage_find (struct stage *stage)
 {
@@ -215,7 +215,7 @@ stage_mount (struct stage *stage)
     return -EIO;
 }
 
-/* Not for more than some seconds. */
+/* Waits for some seconds at most. */
 static bool
 stage_wait_end (const struct stage *stage)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What lists the cases of each theme: NAME_cases is in NAME.c. */
+/* The functions that list the cases of each theme: NAME_cases is in NAME.c. */
 #ifndef WINDLASS_CONFORM_MOUNT_THEMES_H
 #define WINDLASS_CONFORM_MOUNT_THEMES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which call moves which time, as POSIX says; and which times can be set. */
+/* Which call moves which time, by POSIX; and which times can be set. */
 #include "conform/mount/themes.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <sys/xattr.h>
 #include <time.h>
 
-/* --- what moves them ------------------------------------------------------------------------ */
+/* --- changes -------------------------------------------------------------------------------- */
 
 enum { FILE_A = 1, FILE_M = 2, FILE_C = 4, DIR_M = 8, DIR_C = 16 };
 
@@ -72,7 +72,7 @@ do_map (int fd)
     munmap (map, 4096);
 }
 
-/* moves: those that POSIX, or the manual page, says move. Others are only compared. */
+/* moves: times that POSIX, or the manual page, requires to change. Others are only compared. */
 static const struct row {
     const char *name;
     void (*run) (int fd);
@@ -160,7 +160,7 @@ run_move (const struct mount_case *c)
     close (fd);
 }
 
-/* --- what can be set ------------------------------------------------------------------------ */
+/* --- setting -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -211,7 +211,7 @@ run_set (const struct mount_case *c)
     close (fd);
 }
 
-/* A read moves atime only if it was before mtime: relatime; O_NOATIME never. */
+/* A read moves atime only if it was not after mtime: relatime; with O_NOATIME never. */
 static void
 run_atime (const struct mount_case *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is open and has no name any more: every call on its descriptor. */
+/* Files that are open and have no name any more: every call on their descriptors. */
 #include "conform/mount/themes.h"
 
 #include <dirent.h>
@@ -9,7 +9,7 @@
 
 static const char *const ways[] = { "unlinked", "replaced", "its directory removed too" };
 
-/* An open file of ten bytes that is gone. */
+/* Returns a descriptor of a removed file of ten bytes. */
 static int
 gone (unsigned way)
 {
@@ -123,7 +123,7 @@ on_copy (int fd)
     on_stat (fd);
 }
 
-/* By /proc it can be opened again, but gets no name. */
+/* It can be opened again by /proc, but can't get a name. */
 static void
 on_again (int fd)
 {
@@ -164,7 +164,7 @@ run_file (const struct mount_case *c)
     close (fd);
 }
 
-/* --- others --------------------------------------------------------------------------------- */
+/* --- other objects -------------------------------------------------------------------------- */
 
 static void
 run_directory (const struct mount_case *c)
@@ -207,7 +207,7 @@ run_where_we_are (const struct mount_case *c)
     TELL ("its name", access ("d", F_OK));
 }
 
-/* The name goes to another file: what is open stays what it was. */
+/* Another file gets the name: the open file stays the same. */
 static void
 run_name_again (const struct mount_case *c)
 {

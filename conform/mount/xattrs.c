@@ -127,7 +127,7 @@ run_many (const struct mount_case *c)
     TELL ("it is the same", getxattr ("hard", "user.7", NULL, 0));
 }
 
-/* Bytes of any kind, and what a rename or a copy over it leaves. */
+/* Arbitrary bytes, and the attributes after a rename or a copy over the file. */
 static void
 run_bytes (const struct mount_case *c)
 {

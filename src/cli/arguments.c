@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The command line of a subcommand: options that concern graphs, its own, and the graph that they
- * name. */
+/* The command line of a subcommand: options for graphs, its own options, and the graph that it
+ * names. */
 #include "cli/cli.h"
 #include "core/base/suggest.h"
 
 #include <stdio.h>
 
-#define INODE_LIMIT 1024 /* of graphs that never see a request */
+#define INODE_LIMIT 1024 /* for graphs that never get a request */
 
 bool
 cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli_graph *ret_graph,
@@ -26,7 +26,7 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
     g_autoptr (GError) error = NULL;
     g_autofree char *name = g_strdup_printf ("windlass %s", command->name), *text = NULL;
 
-    g_set_prgname (name); /* for the usage */
+    g_set_prgname (name); /* for the usage message */
     g_option_context_set_summary (context, command->about);
     if (ret_graph)
         g_option_context_add_main_entries (context, entries, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass check FILE...: every problem of each file, or that it is fine. */
+/* windlass check FILE...: reports every problem of each file, or that it is fine. */
 #include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What is right in the volfile, and may be wrong on this machine: it may be meant for another. */
+/* Problems of this machine, not of the volfile, which may be meant for another machine. */
 static void
 warn_of_directory (const struct graph *graph, const xlator_t *xl)
 {

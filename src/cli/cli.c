@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which subcommands there are, and what they share. */
+/* The table of subcommands, and their shared functions. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ cli_main (int argc, char **argv, bool *ret_handled)
 
 /* --- types without a module ----------------------------------------------------------------- */
 
-/* Filled by main before it calls cli_main, and never after. */
+/* Filled in by main before it calls cli_main; constant afterwards. */
 static struct cli_type types[8];
 static size_t types_used;
 

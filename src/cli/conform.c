@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass conform: the conformance kit is a program of its own (conform/), which takes over
- * here. */
+/* windlass conform: executes the conformance kit, a program of its own (conform/). */
 #include "cli/cli.h"
 #include "core/base/sibling.h"
 

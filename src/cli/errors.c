@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass errors: what failed last on a mount, and who said so first. */
+/* windlass errors: the last failures of a mount, and the translator in which each began. */
 #include "cli/cli.h"
 
 #include <string.h>

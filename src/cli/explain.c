@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass explain: what each translator does with a file. The mount may be stuck, so a child looks
- * the path up, which also has the daemon know it; when that takes too long the daemon is asked for
- * the path as it was given.
+ * windlass explain: how each translator treats a file. The mount may be stuck, so a child process
+ * looks the path up, which also makes it known to the daemon. If that takes too long, the daemon
+ * gets the path as the user wrote it.
  */
 #include "cli/cli.h"
 #include "control/control.h"
@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE 2000 /* milliseconds for the look-up */
+#define PATIENCE 2000 /* milliseconds for the lookup */
 
-/* In the child: the real path, or "" and an errno. */
+/* In the child: writes the real path, or "" and an errno. */
 static void
 look_up (const char *path, int out)
 {
@@ -35,8 +35,8 @@ look_up (const char *path, int out)
     _exit (1);
 }
 
-/* 0 and *ret_real (g_free it), -ETIMEDOUT, or why there is no such path. A child that hangs is
- * killed, which ends its wait. */
+/* Returns 0 and *ret_real (freed with g_free), -ETIMEDOUT, or the error of the lookup. A child that
+ * hangs is killed, which ends its wait. */
 static int
 real_path (const char *path, char **ret_real)
 {
@@ -66,7 +66,7 @@ real_path (const char *path, char **ret_real)
     return r;
 }
 
-/* "/" before it, without ".", and ".." taken at its word. */
+/* Adds the leading "/", removes ".", and resolves ".." textually. */
 static char *
 from_root (const char *rest)
 {

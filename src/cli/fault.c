@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass fault, windlass power-cut: what translators that break things on purpose are told. */
+/* windlass fault, windlass power-cut: commands to translators that cause failures on purpose. */
 #include "cli/cli.h"
 
 #include <string.h>
 
-/* The name in a line of its own before the text, so that messages can say where a rule is. It is
- * not of the text's lines. */
+/* Puts the file's name in a line before the text, so that messages can name it. The line is not
+ * counted. */
 static GBytes *
 rules_read (const struct cli_command *command, const char *path)
 {

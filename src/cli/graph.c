@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  *   windlass graph FILE [--dot|--svg]           the graph as it would be mounted
- *   windlass graph MOUNTPOINT [--dot|--svg]     as it is, and with what was counted
+ *   windlass graph MOUNTPOINT [--dot|--svg]     the mounted graph, with its counters
  */
 #include "cli/picture.h"
 #include "control/control.h"
@@ -46,7 +46,7 @@ draw_file (const struct cli_graph *options, const char *path, bool dot, bool svg
 
 /* --- a mount ---------------------------------------------------------------------------------- */
 
-/* The path itself isn't looked at if it is one: it could hang. */
+/* Does not access the path, which could hang if it is a mount. */
 static bool
 is_mount (const char *path)
 {

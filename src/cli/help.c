@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass help [TYPE]: the translators there are, and what one can do, from the rows of its
- * options. */
+/* windlass help [TYPE]: lists the translators, or describes one of them by its rows of options. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -50,7 +49,7 @@ help_list (const char *const *dirs)
     return CLI_OK;
 }
 
-/* --- one ------------------------------------------------------------------------------------ */
+/* --- one translator ------------------------------------------------------------------------- */
 
 static void
 help_children (const struct xlator_api *api)
@@ -99,7 +98,7 @@ help_row (const struct xlator_option *row, bool online)
     for (int i = 1; i < OPTION_KEYS && row->key[i]; i++)
         printf (", %s", row->key[i]);
     printf ("\n      %s\n", row->help ? row->help : "");
-    /* A range doesn't say of what it is; other texts do. */
+    /* A range does not name its type; other texts do. */
     if (row->type == OPTION_BOOL || strchr ("-0123456789", *allowed))
         printf ("      %s: %s", option_type_name (row->type), allowed);
     else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass inflight: what is asked of a mount and not answered yet. */
+/* windlass inflight: the requests of a mount that are not answered yet. */
 #include "cli/cli.h"
 
 #include <stdio.h>

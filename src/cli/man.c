@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text for roff: '\' and '-' would be read as something else anywhere, '.' and ''' at the start of
- * a line. */
+/* Escapes text for roff: '\' and '-' anywhere, '.' and ''' at the start of a line. */
 static void
 man_put (const char *text, bool line_start)
 {

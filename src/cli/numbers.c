@@ -62,7 +62,7 @@ number_of (const char *word)
     return g_ascii_strtoull (word, NULL, 10);
 }
 
-/* xlator NUMBER TYPE CHILDREN NAME; they come in the order of their numbers. */
+/* xlator NUMBER TYPE CHILDREN NAME; in the order of their numbers. */
 static void
 read_xlator (struct seen *seen, const char *line)
 {
@@ -119,7 +119,8 @@ is_notable (const char *fop, int op_errno)
     return true;
 }
 
-/* error XLATOR FOP ERRNO COUNT, of the last fop. Of errno 0 are those that nobody told apart. */
+/* error XLATOR FOP ERRNO COUNT, for the last fop. Errno 0 stands for errors that were not counted
+ * separately. */
 static void
 read_error (struct seen_fop *fop, const char *line)
 {
@@ -130,7 +131,7 @@ read_error (struct seen_fop *fop, const char *line)
         fop->ordinary += MIN (number_of (words[4]), fop->failed - fop->ordinary);
 }
 
-/* whole SUM MIN MAX LOW:COUNT ...; what each bucket has is put back into it. */
+/* whole SUM MIN MAX LOW:COUNT ...; each count goes back into its bucket. */
 static void
 read_histogram (struct histogram *histogram, const char *line)
 {
@@ -237,7 +238,7 @@ numbers_seen_ask (const struct cli_command *command, const char *mountpoint, con
     return numbers_seen_parse (answer->str);
 }
 
-/* --- finding and showing ---------------------------------------------------------------------- */
+/* --- finding and printing --------------------------------------------------------------------- */
 
 struct seen_xlator *
 numbers_seen_find (const struct seen *seen, const char *name)

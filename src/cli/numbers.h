@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a daemon counted (trace/metrics/lines.c), read again: for windlass stats --histogram, top
- * and graph. */
+/* The counters of a daemon (trace/metrics/lines.c), parsed: for windlass stats --histogram, top and
+ * graph. */
 #ifndef WINDLASS_CLI_NUMBERS_H
 #define WINDLASS_CLI_NUMBERS_H
 
@@ -11,18 +11,18 @@
 struct seen_fop {
     char *name;
     uint64_t count, failed, sum, own_sum, below_sum; /* sums in nanoseconds */
-    uint64_t ordinary; /* of those that failed, as core/report/failures.h has it: a name that isn't
-                          there, no such attribute */
+    uint64_t ordinary; /* failures that are ordinary by core/report/failures.h: a missing name, a
+                          missing attribute */
     struct histogram whole, own, below;
 };
 
 struct seen_xlator {
     char *type, *name;
-    GArray *children; /* of int: numbers of others */
+    GArray *children; /* of int: numbers of other translators */
     GPtrArray *fops;  /* struct seen_fop */
 };
 
-/* A file or a process; as struct busy_row. */
+/* A file or a process; like struct busy_row. */
 struct seen_busy {
     char *name;
     uint64_t key, count, over, failed, bytes, sum, max;
@@ -31,27 +31,28 @@ struct seen_busy {
 struct seen {
     char *measuring; /* set, leased or off */
     int64_t clock;
-    GHashTable *values;                   /* texts by name */
+    GHashTable *values;                   /* strings by name */
     GPtrArray *xlators;                   /* struct seen_xlator */
     GPtrArray *paths, *processes;         /* struct seen_busy */
 };
 
-/* Asks the daemon: what is a word of src/daemon/stats.c. NULL after a message. */
+/* Requests the numbers from the daemon; what: a word of src/daemon/stats.c. Returns NULL after a
+ * message. */
 struct seen *
 numbers_seen_ask (const struct cli_command *command, const char *mountpoint, const char *what);
 
-/* Reads lines, which a hostile daemon may have sent: what makes no sense is left out. */
+/* Parses lines, which are not trusted: invalid ones are left out. */
 struct seen *numbers_seen_parse (const char *text);
 void numbers_seen_free (struct seen *seen);
 
 struct seen_xlator *numbers_seen_find (const struct seen *seen, const char *name);
 struct seen_fop *numbers_seen_fop (const struct seen_xlator *xl, const char *name);
 
-/* "12.3us": at most six columns. In a buffer of the caller's, at least 16 bytes. */
+/* "12.3us": at most six columns. Uses the caller's buffer of at least 16 bytes. */
 const char *duration_text (uint64_t nanoseconds, char *buffer);
 
-/* Bars of eighths where the terminal knows them, else of '#': so many columns at most. Appended to
- * out. */
+/* Appends a bar of at most `columns` columns: in eighths if the terminal supports them, else of
+ * '#'. */
 void bar_append (GString *out, double part, unsigned columns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files that -o names. */
+/* Files named with -o. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ usual_mode (void)
     return 0666 & ~mask;
 }
 
-/* A link stays one: what it leads to is replaced. */
+/* A symbolic link is kept, and its target is replaced. */
 static int
 open_beside (struct cli_output *output)
 {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The graph in layers: a translator is below all its parents, and in its layer where its parents
- * are on average. An edge says what the one it leads to was asked: how often and how long that took
- * on average. Who is asked by several has the same on each, since it is counted where it is
- * answered; calls of operations that a translator doesn't implement pass it by, and count at the
- * next.
+ * The graph in layers: a translator is below all its parents, and within its layer near the average
+ * position of its parents. The label of an edge tells how often the lower translator was called and
+ * how long that took on average. A translator with several parents has the same label on each edge,
+ * since calls are counted where they are answered. Calls of operations that a translator does not
+ * implement pass it, and count at the next one.
  */
 #include "cli/picture.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define CHAR 7.3 /* pixels: how wide a letter of the font is, */
-#define LINE 16  /* and how high a line */
+#define CHAR 7.3 /* pixels: the width of a letter */
+#define LINE 16  /* and the height of a line */
 #define PAD 10
 #define BOX (3 * LINE + PAD)
 #define GAP_X 40
 #define GAP_Y 60
 #define HEAD 40
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
-/* All operations of a translator together. What failed as every program has it fail all the time is
- * no failure here, as in windlass errors: else nearly all would be red. */
+/* The sums of a translator over all operations. Ordinary failures, as in windlass errors, are not
+ * counted: otherwise nearly all boxes would be red. */
 struct total {
     uint64_t count, failed, sum, own;
 };
@@ -43,7 +43,7 @@ total_of (const struct seen_xlator *xl)
     return total;
 }
 
-/* "1234 calls, 12.3us", or "" of what was never asked. g_free it. */
+/* "1234 calls, 12.3us", or "" if it was never called. Freed with g_free. */
 static char *
 edge_text (const struct seen_xlator *xl)
 {
@@ -141,8 +141,8 @@ picture_dot (const struct seen *seen, const char *title, GString *out)
 
 struct place {
     unsigned layer;
-    double x, y, width; /* of the box's left upper corner; pixels */
-    double wish;        /* where its middle would like to be */
+    double x, y, width; /* the upper left corner of the box; pixels */
+    double wish;        /* the preferred position of its middle */
     guint number;
 };
 
@@ -152,7 +152,8 @@ text_width (const char *text)
     return CHAR * (double) g_utf8_strlen (text, -1);
 }
 
-/* Below all parents. A hostile daemon could send circles: so often and no more. */
+/* Each translator is placed below all its parents. An untrusted daemon could send circles, so the
+ * number of rounds is limited. */
 static void
 choose_layers (const struct seen *seen, struct place *places)
 {
@@ -175,7 +176,7 @@ choose_layers (const struct seen *seen, struct place *places)
     }
 }
 
-/* The average of its parents' middles, which are placed already, and a little more for each later
+/* The average of its parents' middles, which are already placed, plus an offset for each later
  * child. */
 static void
 wish (const struct seen *seen, struct place *places, guint which)
@@ -224,7 +225,8 @@ place_layer (const struct seen *seen, struct place *places, unsigned layer)
     }
 }
 
-/* Places of all, the leftmost at PAD; *ret_width and *ret_height of the whole. g_free it. */
+/* Returns the places of all translators, the leftmost at PAD; *ret_width and *ret_height of the
+ * whole. Freed with g_free. */
 static struct place *
 lay_out (const struct seen *seen, double *ret_width, double *ret_height)
 {
@@ -258,7 +260,7 @@ lay_out (const struct seen *seen, double *ret_width, double *ret_height)
 
 /* --- svg -------------------------------------------------------------------------------------- */
 
-/* What XML can't have becomes '?'. */
+/* Characters that are not valid in XML become '?'. */
 static void
 svg_escape (GString *out, const char *text)
 {

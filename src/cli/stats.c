@@ -3,7 +3,7 @@
  *   windlass stats MOUNTPOINT                                     OpenMetrics
  *   windlass stats MOUNTPOINT --json
  *   windlass stats MOUNTPOINT --histogram [TRANSLATOR[.FOP]]      drawn
- *   windlass stats MOUNTPOINT --on|--off                          measure, or no longer
+ *   windlass stats MOUNTPOINT --on|--off                          start or stop measuring
  */
 #include "cli/numbers.h"
 #include "control/control.h"
@@ -18,8 +18,8 @@
 
 /* --- histograms ----------------------------------------------------------------------------- */
 
-/* A line for each half power of two that has something in it, or lies between two that have: enough
- * to see a shape. */
+/* A line for each half power of two, from the first to the last that is not empty: enough to see a
+ * shape. */
 struct plot {
     uint64_t low[96], count[96];
     unsigned used;
@@ -96,7 +96,7 @@ draw_fop (const struct seen_xlator *xl, const struct seen_fop *fop, GString *out
     g_string_append_c (out, '\n');
 }
 
-/* --- who is meant --- */
+/* --- selection --- */
 
 static int
 complain (const struct cli_command *command, const char *kind, const char *word,
@@ -135,7 +135,7 @@ no_fop (const struct cli_command *command, const struct seen_xlator *xl, const c
     return complain (command, "operation", name, names);
 }
 
-/* TRANSLATOR or TRANSLATOR.FOP: a name may have dots in it, so the longest that there is counts. */
+/* TRANSLATOR or TRANSLATOR.FOP: a name may contain dots, so the longest existing name is taken. */
 static int
 draw_wanted (const struct cli_command *command, const struct seen *seen, const char *wanted,
              GString *out)
@@ -192,7 +192,7 @@ draw (const struct cli_command *command, const char *mountpoint, const char *wan
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Text of the daemon's. The note that it isn't measured goes where it is in nobody's way. */
+/* Prints text from the daemon. The note that measuring is off goes to stderr. */
 static int
 print (const struct cli_command *command, const char *mountpoint, const char *word)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is said to a daemon that runs, through its control socket.
+ * Commands to a running daemon, through its control socket.
  *
  *   windlass reload MOUNTPOINT
  *   windlass counts MOUNTPOINT
- *   windlass tell MOUNTPOINT [TARGET COMMAND [FILE]]     all that can be said
+ *   windlass tell MOUNTPOINT [TARGET COMMAND [FILE]]     all commands
  */
 #include "cli/cli.h"
 #include "control/control.h"
@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- for all of them ------------------------------------------------------------------------ */
+/* --- shared by all -------------------------------------------------------------------------- */
 
-/* A daemon of somebody else must not write to our terminal what the terminal would act on. */
+/* Another user's daemon must not send control characters to the terminal. */
 void
 cli_print_safely (FILE *file, const char *text)
 {
@@ -122,9 +122,9 @@ cli_check_verb (const struct cli_command *command, const char *const *verbs, con
     return cli_usage (command, "%s must come first, got '%s'%s", all, word, suggestion);
 }
 
-/* --- each ----------------------------------------------------------------------------------- */
+/* --- commands ------------------------------------------------------------------------------- */
 
-/* The daemon's command of the same name. */
+/* Sends the daemon's command of the same name. */
 int
 cli_tell_daemon (const struct cli_command *command, int argc, char **argv)
 {

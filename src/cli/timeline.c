@@ -3,7 +3,7 @@
  *   windlass timeline start MOUNTPOINT [--fop ...] [--translator ...] [--min 1ms] [--slowest 20]
  *       [--memory 64MB]
  *   windlass timeline stop MOUNTPOINT [-o FILE] [--json|--text|--folded]
- *   windlass timeline cat MOUNTPOINT [-o FILE] [--json|--text|--folded]       the same once more,
+ *   windlass timeline cat MOUNTPOINT [-o FILE] [--json|--text|--folded]       the recording again,
  *       or in another format
  *   windlass timeline clear MOUNTPOINT
  */
@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the command line says. */
+/*
+ */
 struct timeline_line {
     char *fop, *translator, *min, *slowest, *memory; /* start: texts, which the daemon checks */
     char *output;
@@ -54,16 +55,16 @@ start_input (const struct timeline_line *line)
     return g_string_free_to_bytes (out);
 }
 
-/* --- what was recorded ----------------------------------------------------------------------- */
+/* --- the recording --------------------------------------------------------------------------- */
 
 struct taker {
     FILE *file;
     const char *path;
     bool raw;
-    GHashTable *stacks; /* folded: guint64 by text; NULL: printed as it comes */
+    GHashTable *stacks; /* folded: guint64 by text; NULL: printed as it arrives */
 };
 
-/* Lines of one stack may come more than once. */
+/* Lines of the same stack may come more than once. */
 static void
 add_stack (GHashTable *stacks, const char *line)
 {
@@ -153,9 +154,9 @@ write_recording (const struct cli_command *command, const char *mountpoint,
     return status;
 }
 
-/* --- what is wanted -------------------------------------------------------------------------- */
+/* --- commands -------------------------------------------------------------------------------- */
 
-/* Its summary goes to where it isn't in the way of the recording. */
+/* The summary goes to stderr, so that it does not mix with the recording. */
 static int
 tell (const struct cli_command *command, const char *mountpoint, GBytes *input)
 {
@@ -163,7 +164,7 @@ tell (const struct cli_command *command, const char *mountpoint, GBytes *input)
     g_autofree char *error = NULL;
     int r;
 
-    /* A long recording takes the daemon a while to put in order. */
+    /* The daemon may need a while to sort a long recording. */
     while ((r = control_call (mountpoint, NULL, "timeline", input, answer, &error))
            == -EINPROGRESS) {
         g_clear_pointer (&error, g_free);
@@ -183,7 +184,7 @@ tell_text (const struct cli_command *command, const char *mountpoint, const char
     return tell (command, mountpoint, input);
 }
 
-/* The file is opened before anything is ended. */
+/* Opens the file before it ends the recording. */
 static int
 stop_or_cat (const struct cli_command *command, const char *mountpoint,
              const struct timeline_line *line, bool stops)

@@ -13,9 +13,9 @@
 
 #include <ncurses.h>
 
-#define SPARKS 16 /* how many looks a row remembers */
+#define SPARKS 16 /* refreshes that a row remembers */
 
-/* What a row had, the latest last. */
+/* Past values of a row, the latest last. */
 struct spark {
     double calls[SPARKS];
 };
@@ -40,7 +40,7 @@ shift_spark (gpointer key, gpointer value, gpointer data)
     return !any;
 }
 
-/* Of a new look. */
+/* Called after each refresh. */
 static void
 remember (struct screen *screen)
 {
@@ -165,7 +165,7 @@ take_key (struct top *top, int key)
     return true;
 }
 
-/* Draws, and takes keys until it is time to look again. false: the end. */
+/* Draws, and handles keys until the next refresh. Returns false at the end. */
 static bool
 wait_and_draw (const struct screen *screen)
 {
@@ -218,7 +218,7 @@ top_screen (struct top *top)
     }
     endwin ();
     if (!good)
-        top_look (top); /* says again why not, where it can be read */
+        top_look (top); /* repeats the message after the screen is closed */
     delscreen (terminal);
     for (enum top_view view = 0; view < TOP_VIEWS; view++)
         g_hash_table_unref (screen.sparks[view]);

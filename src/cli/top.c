@@ -4,8 +4,8 @@
  *   windlass top MOUNTPOINT --batch [--by VIEW] [--sort COLUMN] [--count N] [--interval S]
  *       tables
  *
- * It measures while it looks: each look renews a lease, which the daemon ends when nobody does, so
- * that nothing is left on by one that was killed.
+ * Measuring is on while it runs: each refresh renews a lease, which the daemon ends when it
+ * expires. So measuring does not stay on if top is killed.
  */
 #include "cli/top.h"
 #include "control/control.h"
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEASE 10      /* seconds more than until the next look */
+#define LEASE 10      /* seconds of the lease beyond the next refresh */
 #define INTERVAL_MAX 45
 #define BATCH_ROWS 20
 #define NAME_WIDTH 28
@@ -42,7 +42,7 @@ top_is_over (void)
     return over;
 }
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* --- refresh -------------------------------------------------------------------------------- */
 
 bool
 top_look (struct top *top)
@@ -66,7 +66,7 @@ top_seconds (const struct top *top)
     return passed > 0 ? (double) passed / 1e9 : top->interval;
 }
 
-/* --- reckoning ------------------------------------------------------------------------------ */
+/* --- rows ----------------------------------------------------------------------------------- */
 
 static void
 row_free (gpointer data)
@@ -77,7 +77,7 @@ row_free (gpointer data)
     g_free (row);
 }
 
-/* What a terminal would act on becomes '?'. */
+/* Control characters become '?'. */
 static char *
 clean (const char *name)
 {
@@ -93,7 +93,7 @@ clean (const char *name)
     return g_string_free (out, FALSE);
 }
 
-/* What came to it since the look before. */
+/* The change of a translator's numbers since the previous refresh. */
 struct difference {
     uint64_t count, failed, sum, own;
     struct histogram whole;
@@ -121,7 +121,7 @@ add_difference (struct difference *into, const struct seen_fop *now, const struc
     into->own += less (now->own_sum, before ? before->own_sum : 0);
 }
 
-/* Takes the difference over. share: nanoseconds, until all are known. */
+/* Takes ownership of the difference. share: nanoseconds, until all are known. */
 static void
 add_row (GPtrArray *rows, const char *name, struct difference *difference, uint64_t share,
          double seconds)
@@ -167,8 +167,8 @@ add_translators (const struct top *top, GPtrArray *rows)
     }
 }
 
-/* As the kernel asks: an operation is counted where it comes in, at the topmost translator that was
- * asked for it. */
+/* By the kernel's view: an operation is counted where it enters the graph, at the topmost
+ * translator that was called for it. */
 static void
 add_fops (const struct top *top, GPtrArray *rows)
 {
@@ -199,13 +199,13 @@ busy_before (const GPtrArray *before, uint64_t key)
     return NULL;
 }
 
-/* What came to all rows of one name. */
+/* The sum of all rows of one name. */
 struct busy_sum {
     uint64_t count, failed, bytes, sum, max;
 };
 
-/* A file that was made anew, or a program that ran again and again, is one row: those that are gone
- * are told apart by nothing else. */
+/* A file that is made anew repeatedly, or a program that runs repeatedly, is one row: objects that
+ * are gone are told apart only by name. */
 static char *
 busy_name (const struct seen_busy *busy, enum top_view view)
 {
@@ -221,7 +221,7 @@ add_sum (GHashTable *sums, char *name, const struct seen_busy *now, const struct
 
     if (!sum)
         g_hash_table_insert (sums, g_strdup (name), sum = g_new0 (struct busy_sum, 1));
-    /* What it inherited isn't its own. */
+    /* The inherited count is not its own. */
     sum->count += less (now->count - now->over, before->count - MIN (before->count, before->over));
     sum->failed += less (now->failed, before->failed);
     sum->bytes += less (now->bytes, before->bytes);
@@ -300,7 +300,7 @@ top_rows (const struct top *top, enum top_view view)
     double all = 0;
 
     if (!top->before)
-        return rows; /* one look says nothing about how much it is each second */
+        return rows; /* a single refresh gives no rates */
     if (view == TOP_TRANSLATORS)
         add_translators (top, rows);
     else if (view == TOP_FOPS)
@@ -341,7 +341,7 @@ top_heading (enum top_view view, GString *out)
                             view == TOP_TRANSLATORS ? "own time" : "time");
 }
 
-/* Cut from the left: the end of a path tells more. */
+/* Cut on the left: the end of a path matters more. */
 static void
 append_name (GString *out, const char *name)
 {
@@ -404,7 +404,7 @@ print_all (const struct top *top)
     fflush (stdout);
 }
 
-/* A signal ends it early. */
+/* A signal ends the pause. */
 static void
 pause_for (double seconds)
 {
@@ -431,7 +431,7 @@ batch (struct top *top)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* One of so many words. -1 after a message. */
+/* Returns the index of word in the list, or -1 after a message. */
 static int
 choose (const struct cli_command *command, const char *option, const char *word,
         const char *const *words, int n)
@@ -453,7 +453,7 @@ choose (const struct cli_command *command, const char *option, const char *word,
     return -1;
 }
 
-/* Nothing happens on a signal but that it ends as usual. */
+/* Signals end the program in the regular way. */
 static void
 catch_signals (void)
 {
@@ -476,7 +476,7 @@ run (struct top *top, bool wants_batch)
     catch_signals ();
     if (top_look (top)) {
         status = wants_batch || !isatty (STDOUT_FILENO) ? batch (top) : top_screen (top);
-        /* if it is gone, so is the lease */
+        /* errors are ignored: without the daemon there is no lease */
         control_call (top->mountpoint, NULL, "stats", ends, answer, &error);
     }
     numbers_seen_free (top->before);

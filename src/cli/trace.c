@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass trace start|stop|cat MOUNTPOINT: which functions a daemon runs, and how long each
- * takes. */
+/* windlass trace start|stop|cat MOUNTPOINT: the functions that a daemon runs, and their
+ * durations. */
 #include "cli/cli.h"
 #include "trace/functions/calls.h"
 
 #include <string.h>
 
-/* --- what start asks for --- */
+/* --- start --- */
 
-/* An option of the command line is a line to the daemon, which checks it. */
+/* An option of the command line becomes a line to the daemon, which checks it. */
 struct ask {
     char **functions, **translators, **fops, **paths, **pids;
     char *min, *buffer;
@@ -28,7 +28,7 @@ ask_clear (struct ask *ask)
     g_free (ask->output);
 }
 
-/* false after a message. */
+/* Returns false after a message. */
 static bool
 line_add (const struct cli_command *command, GString *out, const char *key, const char *value)
 {
@@ -96,7 +96,7 @@ trace_cat (const struct cli_command *command, const char *mountpoint, const char
     return status;
 }
 
-/* --- which of them --- */
+/* --- commands --- */
 
 static int
 trace_do (const struct cli_command *command, const char *what, const char *mountpoint,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The end of who asks. */
+/* The client's end of the socket. */
 #include "control/control.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #define ANSWER_SECONDS 30
 #define PIECE 65536
 
-/* Who is asked, for messages. */
+/* The daemon that is called, for messages. */
 struct place {
-    const char *mountpoint; /* as given */
+    const char *mountpoint; /* as the user gave it */
     struct mount mount;
 };
 
@@ -46,7 +46,7 @@ place_find (struct place *place, char **ret_error)
     return -EINVAL;
 }
 
-/* 0 for a connected socket in *ret_fd, or a negative errno. */
+/* Returns 0 and a connected socket in *ret_fd, or a negative errno. */
 static int
 socket_try (const char *path, int *ret_fd)
 {
@@ -70,7 +70,7 @@ socket_try (const char *path, int *ret_fd)
     return r;
 }
 
-/* In a folder that everybody may write to, a socket could be anybody's. */
+/* In a folder that any user may write to, the socket could be another user's. */
 static bool
 is_of_owner (int fd, const struct place *place)
 {
@@ -110,8 +110,8 @@ connect_error (const struct place *place, const GPtrArray *paths, int r)
                             mountpoint, all);
 }
 
-/* A socket, or a negative errno and *ret_error. What is there, but not for us, says more than what
- * isn't there. */
+/* Returns a socket, or a negative errno and *ret_error. An error of an existing socket is preferred
+ * to the error of a missing one. */
 static int
 daemon_connect (const struct place *place, char **ret_error)
 {
@@ -136,9 +136,10 @@ daemon_connect (const struct place *place, char **ret_error)
     return worst;
 }
 
-/* --- asking --- */
+/* --- requests --- */
 
-/* A daemon that refuses may close before it has read everything; then its answer says why. */
+/* A daemon that refuses a request may close before it has read all of it; its answer then gives the
+ * reason. */
 static int
 send_all (int fd, GBytes *bytes)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From the names in a request to what they stand for, in the daemon or in a translator. */
+/* Maps the names in a request to commands of the daemon or of a translator. */
 #include "control/control.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* --- what there is --- */
+/* --- help --- */
 
 static void
 add_line (GString *out, const char *name, const char *about)
@@ -52,7 +52,7 @@ name_volumes (GString *out, const struct graph *graph, const char *type)
     }
 }
 
-/* --- who is meant --- */
+/* --- targets --- */
 
 static int
 target_missing (const struct graph *graph, const char *target, GString *answer)
@@ -69,7 +69,7 @@ target_missing (const struct graph *graph, const char *target, GString *answer)
     return -ENOENT;
 }
 
-/* A volume's name goes before a type, of which there must be one. */
+/* The name of a volume takes precedence over a type. A type must match a single translator. */
 static int
 target_find (struct graph *graph, const char *target, xlator_t **ret_xl, GString *answer)
 {
@@ -96,7 +96,7 @@ target_find (struct graph *graph, const char *target, xlator_t **ret_xl, GString
     return 0;
 }
 
-/* --- doing it --- */
+/* --- commands --- */
 
 static int
 run_of_translator (xlator_t *xl, const struct control_request *request, GString *answer)

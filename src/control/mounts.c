@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is mounted where, as /proc/self/mountinfo has it: asking about a mount point itself could
+/* Mounted file systems, read from /proc/self/mountinfo: accessing a mount point itself could
  * hang. */
 #include "control/control.h"
 
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINKS_MAX 40 /* on the way to a path, as in the kernel */
+#define LINKS_MAX 40 /* per path, as in the kernel */
 
 /* --- mountinfo --- */
 
-/* "user_id=1000" among the options of the file system, which are the last field. */
+/* "user_id=1000" in the options of the file system, which are the last field. */
 static int64_t
 user_id_of (const char *options)
 {
@@ -49,7 +49,7 @@ line_parse (const char *line, const char *path, struct mount *ret_mount)
     return true;
 }
 
-/* Of several on one path the last is on top. */
+/* Of several mounts on one path, the last is on top. */
 bool
 mount_find (const char *mountinfo, const char *path, struct mount *ret_mount)
 {
@@ -97,14 +97,14 @@ path_join (const char *dir, const char *name)
     return g_strconcat (dir, g_str_has_suffix (dir, "/") || !*name ? "" : "/", name, NULL);
 }
 
-/* On the way to a path. */
+/* State of a walk along a path. */
 struct walk {
-    char *at;   /* a real path, so far */
-    char *rest; /* what is still to go, with slashes in any number */
+    char *at;   /* the real path so far */
+    char *rest; /* the rest of the path, with any number of slashes */
     int links;
 };
 
-/* Where it leads when no name of the rest is a link. */
+/* The result if no name of the rest is a symbolic link. */
 static char *
 walk_whole (const struct walk *walk)
 {
@@ -125,7 +125,7 @@ walk_go (struct walk *walk, char *at, char *rest)
     walk->rest = rest;
 }
 
-/* By one name. readlink asks the file system for the name alone. */
+/* Walks one name. readlink asks the file system about that name alone. */
 static void
 walk_step (struct walk *walk)
 {
@@ -146,8 +146,8 @@ walk_step (struct walk *walk)
     }
 }
 
-/* The end of the way, or NULL and *ret_error; both NULL: not there yet. Looks before each step
- * whether it would go into a mount of ours. */
+/* Returns the result of the walk, or NULL and *ret_error; both NULL: go on. Before each step,
+ * checks that it would not enter a Windlass mount. */
 static char *
 walk_end (const struct walk *walk, const char *mountinfo, char **ret_error)
 {
@@ -167,7 +167,7 @@ char *
 mount_path (const char *mountinfo, const char *path, char **ret_error)
 {
     struct walk walk = { .at = g_strdup ("/") };
-    char *here = *path == '/' ? NULL : getcwd (NULL, 0); /* glib's would look at "." */
+    char *here = *path == '/' ? NULL : getcwd (NULL, 0); /* glib's function would access "." */
     char *end = NULL;
 
     *ret_error = NULL;
@@ -186,7 +186,7 @@ mount_path (const char *mountinfo, const char *path, char **ret_error)
     return end;
 }
 
-/* Is what was walked so far in a mount of ours? */
+/* Returns true if the walk has reached a Windlass mount. */
 static bool
 walk_entered (const struct walk *walk, const char *mountinfo)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where sockets are. Only their owner may put something there, and only root and the owner look. */
+/* The locations of sockets. Only the owner may create files there, and only root and the owner read
+ * it. */
 #include "control/control.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ add (GPtrArray *paths, char *dir, const struct mount *mount)
     g_free (dir);
 }
 
-/* A daemon may run without the variable of its user's session, and root has another one. */
+/* A daemon may run without the variable of its user's session, and root's value differs. */
 GPtrArray *
 control_paths (const struct mount *mount)
 {
@@ -54,7 +55,7 @@ dir_check (int fd, const char *dir, char **ret_error)
     return -EPERM;
 }
 
-/* What is opened is what is checked, whatever becomes of the name. */
+/* The checks are made on the opened descriptor, so a change of the name does not matter. */
 int
 control_open_dir (const char *path, char **ret_error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Long answers. */
+/* Answers in pieces. */
 #include "control/control.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ control_piece_next (GString *answer, const char *next)
         g_string_prepend (answer, next);
 }
 
-/* --- who asks --- */
+/* --- the client's side --- */
 
 static GBytes *
 ask_at (const char *where, GBytes *input)
@@ -43,7 +43,7 @@ ask_at (const char *where, GBytes *input)
     return g_byte_array_free_to_bytes (out);
 }
 
-/* Takes a piece apart. Where the next one is, or NULL: this was the last. g_free it. */
+/* Splits a piece. *ret_next: where the next one begins, freed with g_free; NULL for the last. */
 static int
 piece_take (const GString *piece, control_piece_fn *take, void *data, char **ret_next,
             char **ret_error)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What goes over the socket. Numbers have the most significant byte first.
+ * The protocol of the socket. Numbers have the most significant byte first.
  *
- *   request   "WLRQ"  version  size of what follows  size of command (2 bytes), of target (2)
+ *   request   "WLRQ"  version  size of the rest  size of command (2 bytes), of target (2)
  *             command target input
- *   answer    "WLAN"  version  size of what follows  errno, 0 when it was done
+ *   answer    "WLAN"  version  size of the rest  errno, 0 for success
  *             text
  *
- * A side that speaks another version still understands the first twelve bytes.
+ * The first twelve bytes are the same in all versions.
  */
 #include "control/control.h"
 
@@ -16,7 +16,7 @@
 
 #define VERSION 1
 #define HEADER 12
-#define FIELDS 4 /* bytes after the header that are no text, in both */
+#define FIELDS 4 /* bytes of numbers after the header, in both messages */
 
 static const char request_magic[4] = "WLRQ", answer_magic[4] = "WLAN";
 
@@ -56,8 +56,8 @@ refuse (char **ret_error, int r, const char *format, ...)
     return r;
 }
 
-/* Whether these are all bytes of a message, of max bytes without the header at most. What is wrong
- * is said as soon as it can be seen. */
+/* Checks whether the message is complete; it may have max bytes after the header. Reports an error
+ * as early as possible. */
 static int
 header_parse (const guint8 *bytes, size_t size, const char *magic, size_t max, size_t *ret_rest,
               char **ret_error)

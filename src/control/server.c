@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The daemon's end of the socket. All of it runs on the main thread, from its main context, and
- * never waits: whoever is slow to ask, or to take the answer, is dropped after a while.
+ * The daemon's end of the socket. It runs on the main thread, from its main context, and never
+ * waits: a client that is slow to send, or to take the answer, is disconnected after a while.
  */
 #include "control/control.h"
 
@@ -22,10 +22,10 @@ struct control_server {
     const struct control_command *commands;
     void *data;
     char *path;
-    struct stat file; /* the socket's; no inode: none was made */
+    struct stat file; /* of the socket; no inode: not made */
     int fd;
-    guint watch;  /* of fd; 0 while nobody more is let in */
-    guint pause;  /* until the next try, when a descriptor could not be had; 0: none */
+    guint watch;  /* source of fd; 0 while no more clients are accepted */
+    guint pause;  /* source that retries after a lack of descriptors; 0: none */
     GList *connections; /* struct connection */
 };
 
@@ -40,7 +40,7 @@ struct connection {
 
 static void server_listen (struct control_server *server);
 
-/* --- one who asks --- */
+/* --- one connection --- */
 
 static void
 connection_end (struct connection *connection)
@@ -66,7 +66,7 @@ connection_late (gpointer data)
             connection->out ? "didn't take its answer" : "didn't finish its request", PATIENCE);
     connection_end (connection);
     server_listen (server);
-    return G_SOURCE_CONTINUE; /* it is removed already, as all of the connection's */
+    return G_SOURCE_CONTINUE; /* the source was removed with the connection */
 }
 
 static gboolean
@@ -112,7 +112,7 @@ connection_serve (struct connection *connection, const struct control_request *r
     connection_answer (connection, r, answer);
 }
 
-/* What has come so far. */
+/* Handles the bytes received so far. */
 static void
 connection_look (struct connection *connection)
 {
@@ -181,7 +181,7 @@ connection_begin (struct control_server *server, int fd)
     }
 }
 
-/* --- all of them --- */
+/* --- all connections --- */
 
 static gboolean
 server_resume (gpointer data)
@@ -193,8 +193,8 @@ server_resume (gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* More than a few wait in the kernel's queue. Out of descriptors, which a busy mount may be, the
- * next try is a second later: the queue would wake us at once. */
+/* Further clients wait in the kernel's queue. If descriptors are short, as in a busy mount, the
+ * next try is a second later: the queue would wake the main thread at once. */
 static gboolean
 server_accept (gint listening, GIOCondition condition, gpointer data)
 {
@@ -211,7 +211,7 @@ server_accept (gint listening, GIOCondition condition, gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* Lets the next one in, if there is room. */
+/* Accepts clients if there is room. */
 static void
 server_listen (struct control_server *server)
 {
@@ -221,7 +221,7 @@ server_listen (struct control_server *server)
 
 /* --- the socket's file --- */
 
-/* What is there is of a daemon that was killed: the number is that of our mount. */
+/* An existing socket is a remainder of a daemon that was killed: the number is this mount's. */
 static int
 socket_bind (struct control_server *server, char **ret_error)
 {
@@ -253,7 +253,7 @@ socket_make (struct control_server *server, char **ret_error)
     return r;
 }
 
-/* Once it is unmounted, the next mount may have our number, and its socket our socket's name. */
+/* After the unmount, the next mount may have the same number, and its socket the same name. */
 static void
 socket_remove (const struct control_server *server)
 {
@@ -308,8 +308,8 @@ control_serve (struct graph *graph, const char *mountpoint, const struct control
     return NULL;
 }
 
-/* An answer still goes out, as far as the kernel takes it at once: it may be to the command that
- * ended us. */
+/* Sends the rest of an answer, as far as the kernel takes it at once: it may be for the command
+ * that ended the daemon. */
 static void
 connection_flush (const struct connection *connection)
 {

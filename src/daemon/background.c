@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Into the background, and not before it works. */
+/* Starts the daemon in the background, and reports success only when it works. */
 #include "daemon/daemon.h"
 
 #include "core/base/safe-open.h"
@@ -22,7 +22,7 @@ static struct {
     int fd;
 } pid_file = { .fd = -1 };
 
-/* The child prints its errors on the terminal itself: the parent only has to know how it ended. */
+/* The child prints its errors on the terminal itself; the parent only needs its exit status. */
 static void G_GNUC_NORETURN
 parent_wait (pid_t child, int fd)
 {
@@ -45,7 +45,7 @@ parent_wait (pid_t child, int fd)
     _exit (WIFEXITED (status) && WEXITSTATUS (status) ? WEXITSTATUS (status) : 1);
 }
 
-/* Nothing that whoever started us had open stays open for ever. */
+/* Closes descriptors inherited from the starting process, which would stay open otherwise. */
 static void
 close_inherited (int but)
 {
@@ -93,7 +93,7 @@ background_ready (bool keep_stderr)
             close (null);
     }
     if (write (ready_fd, "", 1) < 0)
-        (void) errno; /* nobody waits any more */
+        (void) errno; /* the parent has ended */
     close (ready_fd);
     ready_fd = -1;
 }
@@ -109,7 +109,8 @@ pid_file_fill (int fd)
     return 0;
 }
 
-/* Is what was opened still what the path names? Who held it takes it away in the end. */
+/* Returns true if the path still names the opened file. The previous daemon removes it at its
+ * end. */
 static bool
 pid_file_is_there (const char *path, int fd)
 {
@@ -119,7 +120,7 @@ pid_file_is_there (const char *path, int fd)
         && by_name.st_ino == by_fd.st_ino;
 }
 
-/* The file, locked. -EAGAIN: another has it. */
+/* Opens and locks the file. -EAGAIN: another process has the lock. */
 static int
 pid_file_open (const char *path)
 {
@@ -138,7 +139,7 @@ pid_file_open (const char *path)
     return r;
 }
 
-/* A daemon ends a moment after its mount is gone, so one that holds the file is waited for. */
+/* A daemon ends shortly after its mount is gone, so this waits for one that holds the file. */
 static int
 pid_file_wait (const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the daemon itself can be told: windlass reload, windlass counts, windlass tell MOUNTPOINT -
+/* Commands of the daemon itself: windlass reload, windlass counts, windlass tell MOUNTPOINT -
  * COMMAND. */
 #include "daemon/daemon.h"
 
@@ -24,7 +24,7 @@ refuse_reload (const struct program_options *options, GString *answer)
     return -EINVAL;
 }
 
-/* The main thread must not wait for a pipe that a file was replaced with, nor for our own mount. */
+/* The main thread must not wait for a pipe that replaced the file, nor for this mount. */
 static int
 reload_check (const struct running *running, GString *answer)
 {
@@ -72,7 +72,7 @@ running_hang_up (const struct running *running)
     if (r < 0)
         gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays",
                 g_strerror (-r));
-    /* Whoever rotates logs needs no warning each time that there is no file to read. */
+    /* Log rotation needs no warning each time that there is no file to read. */
     if (running->options->volfile_again)
         running_reload (running, answer);
 }
@@ -83,7 +83,7 @@ command_reload (void *data, GBytes *input, GString *answer)
     return running_reload (data, answer);
 }
 
-/* --- what they share --- */
+/* --- shared by all --- */
 
 char **
 command_words (GBytes *input)
@@ -123,7 +123,7 @@ say_command (const struct running *running, const char *what, const char *comman
                             plain ? running->mountpoint : quoted);
 }
 
-/* --- the rest --- */
+/* --- other commands --- */
 
 static int
 command_graph (void *data, GBytes *input, GString *answer)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a daemon of root gives up, so that whoever takes it over through a mistake in it has less in
- * his hands: capabilities that no file operation needs, the right to gain others, and system calls
- * that no file system makes.
+ * Drops privileges of a daemon of root, to limit the damage by an attacker that exploits a bug:
+ * capabilities that no file operation needs, the right to gain others, and system calls that no
+ * file system makes.
  *
- * A user's daemon has no capabilities to begin with. It keeps the rest: to unmount it has to start
- * fusermount3, which is setuid, and without the right to gain by that the kernel takes no filter
- * from a user.
+ * A user's daemon has no capabilities in the first place. It keeps the rest: to unmount, it has to
+ * start fusermount3, which is setuid. And as long as it may gain privileges that way, the kernel
+ * accepts no filter from a user.
  */
 #include "core/base/process.h"
 #include "daemon/daemon.h"
@@ -24,7 +24,7 @@
 #include <seccomp.h>
 #endif
 
-/* Sanitizers look for leaks with ptrace, and start a program that names addresses. */
+/* Sanitizers use ptrace to look for leaks, and start a program that resolves addresses. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED true
 #else
@@ -33,16 +33,16 @@
 
 #define BIT(cap_) (1ULL << (cap_))
 
-/* Acting as callers, and as root for a root that calls; and opening by handle, unmounting,
- * trusted.*. CAP_IPC_LOCK frees the io_urings of a daemon from RLIMIT_MEMLOCK, which counts those
- * of all mounts of root together. Not CAP_SYS_RESOURCE, which no change of user takes away: every
- * caller would have been free of quotas. */
+/* For acting as callers, also as a calling root; and for opening by handle, unmounting, trusted.*.
+ * CAP_IPC_LOCK exempts the io_urings of a daemon from RLIMIT_MEMLOCK, which counts those of all
+ * mounts of root together. CAP_SYS_RESOURCE is not kept: it survives a change of user, so quotas
+ * would not apply to any caller. */
 static const uint64_t kept = BIT (CAP_CHOWN) | BIT (CAP_DAC_OVERRIDE) | BIT (CAP_DAC_READ_SEARCH)
                            | BIT (CAP_FOWNER) | BIT (CAP_FSETID) | BIT (CAP_SETUID)
                            | BIT (CAP_SETGID) | BIT (CAP_MKNOD) | BIT (CAP_SETFCAP)
                            | BIT (CAP_SYS_ADMIN) | BIT (CAP_LINUX_IMMUTABLE) | BIT (CAP_IPC_LOCK);
 
-/* Where /proc hides others' processes, this shows the groups of callers. */
+/* If /proc hides other users' processes, this capability gives access to the groups of callers. */
 static bool
 proc_is_hidden (void)
 {
@@ -59,17 +59,18 @@ proc_is_hidden (void)
     return hidden;
 }
 
-/* That threads that take requests can be less nice than others (io-uring-haste): the limit says no
- * more than that; the capability, for who can't raise it, is about other processes as well. */
+/* For threads that take requests with a lower nice value than others (io-uring-haste). The limit
+ * permits just that. Only if it can't be raised, the capability is kept, which also covers other
+ * processes. */
 static uint64_t
 kept_for_haste (void)
 {
-    const struct rlimit any = { 40, 40 }; /* 20 less the nice value: getrlimit(2) */
+    const struct rlimit any = { 40, 40 }; /* 20 minus the nice value: getrlimit(2) */
 
     return setrlimit (RLIMIT_NICE, &any) == 0 ? 0 : BIT (CAP_SYS_NICE);
 }
 
-/* Of the bounding set too, which only who has CAP_SETPCAP may do: so first. */
+/* Also limits the bounding set, which takes CAP_SETPCAP, so that comes first. */
 static int
 capabilities_limit (uint64_t keep)
 {
@@ -112,8 +113,8 @@ confine_capabilities (void)
 
 #ifdef HAVE_LIBSECCOMP
 
-/* What takes over other processes, the machine or its mounts, or starts a program. By name: not
- * every system has each of them. */
+/* System calls that control other processes, the machine or its mounts, or start a program. By
+ * name: some do not exist on every system. */
 static const char *const refused[] = {
     "acct",
     "add_key",
@@ -173,12 +174,12 @@ static const char *const refused[] = {
     "vm86old",
 };
 
-/* A list of what is refused, not of what is allowed: the C library, glib, libfuse and modules of
- * others call more, and other things, with each version. */
+/* A list of refused calls, not of permitted ones: the C library, glib, libfuse and foreign modules
+ * make more and other calls with each version. */
 static int
 system_calls_fill (scmp_filter_ctx filter)
 {
-    /* Threads get an umask of their own by it; nothing else is unshared. */
+    /* Threads get a umask of their own by CLONE_FS; no other unshare is needed. */
     const struct scmp_arg_cmp more = { .arg = 0, .op = SCMP_CMP_NE, .datum_a = CLONE_FS };
     int r = 0;
 
@@ -192,7 +193,7 @@ system_calls_fill (scmp_filter_ctx filter)
     return r;
 }
 
-/* For all threads that there are. */
+/* For all existing threads. */
 static int
 system_calls_refuse (void)
 {
@@ -203,7 +204,7 @@ system_calls_refuse (void)
         r = seccomp_attr_set (filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO (EPERM));
     if (r == 0)
         r = seccomp_attr_set (filter, SCMP_FLTATR_CTL_TSYNC, 1);
-    /* Kernels before 5.16 would otherwise slow down the whole daemon, as if it ran strangers'
+    /* Kernels before 5.16 would otherwise slow down the whole daemon by mitigations for untrusted
      * code. */
     if (r == 0)
         (void) seccomp_attr_set (filter, SCMP_FLTATR_CTL_SSB, 1);
@@ -226,7 +227,7 @@ system_calls_refuse (void)
 
 #endif
 
-/* Sanitizers and valgrind live in this process, and make its system calls. */
+/* Sanitizers and valgrind run in this process, and their system calls count. */
 static bool
 tool_is_inside (void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The last words of a crash, in the log: which requests were pending, and where it happened.
- * Nothing here takes a lock or allocates; text goes straight to the log's file.
+ * The report of a crash, in the log: pending requests, and a backtrace. It takes no lock and
+ * allocates no memory; text goes directly to the log's file.
  */
 #include "daemon/daemon.h"
 
@@ -48,7 +48,7 @@ say_number (uint64_t number)
     say (p);
 }
 
-/* GlusterFS's names of operations, for eyes that are used to them. */
+/* GlusterFS's names of operations, which its users know. */
 static void
 say_op (enum fop op)
 {
@@ -65,7 +65,7 @@ say_op (enum fop op)
     say (text);
 }
 
-/* Names may hold any bytes. */
+/* Names may contain any bytes. */
 static void
 say_safely (const char *text)
 {
@@ -104,12 +104,12 @@ say_frame (const struct seen_frame *frame, unsigned number)
     say ("\n");
 }
 
-/* The translator that has the request now, and how it came there. A path is said where the lock of
- * the names is free. */
+/* Prints the translator that has the request now, and the way it took. The path is only printed if
+ * the lock of the names is free. */
 static void
 say_request (const call_stack_t *root, void *data)
 {
-    static struct seen_request seen; /* one thread reports */
+    static struct seen_request seen; /* only one thread reports */
     unsigned *listed = data;
 
     if (++*listed > LISTED_MAX || !stack_see (root, false, &seen))
@@ -167,7 +167,8 @@ report (int number)
     say ("---------\n");
 }
 
-/* A core dump belongs to whom this thread acts as, and has in it what all others wrote and read. */
+/* A core dump is owned by the user that this thread acts as, and contains other users' data. So the
+ * thread becomes the daemon's user again. */
 static void
 act_as_oneself (void)
 {
@@ -178,8 +179,9 @@ act_as_oneself (void)
     prctl (PR_SET_DUMPABLE, dumpable);
 }
 
-/* The default action, which leaves a core, follows the report of the first thread that comes here.
- * Another one waits for that; the same one again crashed in the report. */
+/* The first thread that comes here reports, and then raises the default action, which leaves a
+ * core. Another thread waits for that. If the same thread comes again, the report itself has
+ * crashed. */
 static void
 crash (int number, siginfo_t *info, void *context)
 {
@@ -205,7 +207,7 @@ crash_init (void)
                                 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
     void *frame;
 
-    /* Loads what backtrace needs, now that it may. */
+    /* Loads the library that backtrace needs, while that is still permitted. */
     backtrace (&frame, 1);
     sigaltstack (&alternate, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS (crash_signals); i++)

@@ -138,7 +138,7 @@ append_json (GString *out, const struct failure *failure)
     g_string_append_printf (out, "], \"more_steps\": %u}", failure->more);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all failures ----------------------------------------------------------------------------- */
 
 static void
 append_one (const struct failure *failure, void *data)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass explain: what each translator does with a file. What a translator has to say itself is
- * dumpops.explain; the rest the core knows: what it implements and may change, which way requests
- * go, and each option with the place that it comes from. Nothing is asked of the file, which may be
- * what hangs.
+ * windlass explain: how each translator treats a file. A translator's own text comes from
+ * dumpops.explain. The core adds the rest: what it implements and may change, the path of requests,
+ * and each option with the source of its value. The file itself is not accessed: it may be what
+ * hangs.
  */
 #include "daemon/daemon.h"
 
@@ -13,16 +13,16 @@
 #include <errno.h>
 #include <string.h>
 
-#define NAMES_MAX 4096 /* in a path */
+#define NAMES_MAX 4096 /* names in a path */
 
-/* What is explained. */
+/* The file that is explained. */
 struct subject {
     struct graph *graph;
     const char *path;
-    inode_t *inode; /* with a reference; NULL: the kernel doesn't know it */
+    inode_t *inode; /* with a reference; NULL: the kernel does not know it */
 };
 
-/* The inode that a path leads to by names that are known, with a reference, or NULL. */
+/* The inode of a path, by names that the table knows, with a reference; or NULL. */
 static inode_t *
 find (struct graph *graph, const char *path)
 {
@@ -71,7 +71,7 @@ append_options (GString *out, const struct subject *subject, const xlator_t *xl)
     }
 }
 
-/* --- what the core knows of a translator ------------------------------------------------------ */
+/* --- translators ------------------------------------------------------------------------------ */
 
 static opset_t
 implemented (const xlator_t *xl)
@@ -133,7 +133,7 @@ append_touches (GString *out, unsigned touches)
     g_string_append_c (out, '\n');
 }
 
-/* Lines of its own, moved in. */
+/* Appends lines, indented. */
 static void
 append_indented (GString *out, const GString *lines, const char *before)
 {
@@ -177,7 +177,7 @@ append_xlator (GString *out, const struct subject *subject, xlator_t *xl)
     append_options (out, subject, xl);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void
 append_step (GString *out, const xlator_t *xl)
@@ -186,7 +186,7 @@ append_step (GString *out, const xlator_t *xl)
     line_append (out, xl->name, 256);
 }
 
-/* Which translators a request of a kind comes to. */
+/* Appends the translators that a request of a kind reaches. */
 #define APPEND_WAY(out_, graph_, fop_)                                                             \
     do {                                                                                           \
         g_string_append (out_, "way of " #fop_ ": fuse");                                          \
@@ -228,7 +228,7 @@ append_subject (GString *out, const struct subject *subject)
         g_string_append (out, ": not known to the kernel now; what follows goes by its path\n");
 }
 
-/* Is it the folder of the daemon's own files, or in it? */
+/* Returns true if the path is the folder of the daemon's own files, or in it. */
 static bool
 is_of_meta (const struct bridge *bridge, const char *path)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass inflight: the requests without an answer, the oldest first. It is for mounts that are
- * stuck, so nothing here waits for a thread that serves requests, and what is answered is bounded:
- * the main thread does it.
+ * windlass inflight: the requests without an answer, the oldest first. It is for stuck mounts, so
+ * it waits for no thread that serves requests. The answer is bounded, since the main thread makes
+ * it.
  */
 #include "daemon/daemon.h"
 
@@ -16,16 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_MAX 200 /* each is some reading of /proc */
+#define SHOWN_MAX 200 /* each takes several reads of /proc */
 
-/* One that is to be shown, if it is still there then. */
+/* A request to be shown, if it still exists then. */
 struct candidate {
     const call_stack_t *root;
     int64_t begin;
 };
 
 struct collection {
-    int64_t before; /* clock_roughly: those that began no later */
+    int64_t before; /* clock_roughly: only requests that began before */
     GArray *candidates;
 };
 
@@ -157,7 +157,7 @@ append_json (GString *out, const struct seen_request *seen)
     g_string_append_printf (out, "], \"more_frames\": %u}", seen->more);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all requests ----------------------------------------------------------------------------- */
 
 static unsigned
 append_all (GString *out, const GArray *candidates, bool json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The words of -o: the kernel's, those of fstab, and our own. */
+/* The words of -o: the kernel's, those of fstab, and Windlass's own. */
 #include "daemon/daemon.h"
 
 #include "core/base/suggest.h"
@@ -17,7 +17,7 @@ static const char *const kernel_words[] = {
     "subtype",   NULL,
 };
 
-/* For mount(8), systemd, or of no meaning to FUSE. */
+/* For mount(8) or systemd, or without a meaning for FUSE. */
 static const char *const ignored_words[] = {
     "defaults",   "auto",        "noauto",        "user",     "nouser",     "users",
     "owner",      "group",       "_netdev",       "nofail",   "comment",    "relatime",
@@ -43,7 +43,7 @@ strv_add (char ***list, const char *text)
     (*list)[n + 1] = NULL;
 }
 
-/* Options of the program that mount(8) passes on. Whether key is one. */
+/* Options of the program that mount(8) passes on. Returns true if key is one. */
 static bool
 program_word (struct program_options *options, const char *key, const char *value)
 {
@@ -76,7 +76,7 @@ program_word (struct program_options *options, const char *key, const char *valu
     return true;
 }
 
-/* As the word was meant, without the backslashes before commas. */
+/* Removes backslashes before commas. */
 static char *
 unescape (const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whether something may be mounted where the user says, before anything happens. */
+/* Checks whether the mount is possible at that mount point, before any change. */
 #include "daemon/daemon.h"
 
 #include "control/control.h"
@@ -47,15 +47,15 @@ unmount_stale (const char *path)
     return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EPERM;
 }
 
-/* What the mount of a daemon answers that was killed; who had asked before gets the second. */
+/* The errors of a mount whose daemon was killed; a process that had accessed it before gets the
+ * second. */
 static bool
 says_gone (int error)
 {
     return error == ENOTCONN || error == ECONNABORTED;
 }
 
-/* The real path of a folder whose own attributes may be out of reach, because its daemon is
- * gone. */
+/* The real path of a folder. Its own attributes may be unavailable, because its daemon is gone. */
 static char *
 real_path (const char *path)
 {
@@ -71,8 +71,8 @@ real_path (const char *path)
     return real_dir ? g_build_filename (real_dir, name, NULL) : NULL;
 }
 
-/* A daemon that was killed leaves its mount behind, which answers nothing but "Transport endpoint
- * is not connected". Attributes may still be cached, this isn't. */
+/* A daemon that was killed leaves its mount behind, which answers "Transport endpoint is not
+ * connected". Attributes may still be cached; this query is not. */
 static bool
 daemon_is_gone (const char *path)
 {
@@ -107,7 +107,7 @@ clear_stale (const char *path, char **ret_error)
     return 0;
 }
 
-/* By one of ours; one that is of another kind may be covered. */
+/* Refuses a mount point with a Windlass mount; a mount of another type may be covered. */
 static int
 check_not_mounted (const char *path, char **ret_error)
 {
@@ -158,7 +158,7 @@ mountpoint_check (const char *path, char **ret_error)
     return g_steal_pointer (&real);
 }
 
-/* Whether dir is path or one of the folders above it, whatever they are called. */
+/* Returns true if dir is path or one of the folders above it, under any name. */
 static bool
 holds (const struct stat *dir, const char *path)
 {
@@ -176,7 +176,7 @@ holds (const struct stat *dir, const char *path)
     }
 }
 
-/* Of a storage: its directory. NULL: it is none. */
+/* The directory of a storage; NULL: xl is no storage. */
 static const char *
 storage_of (const xlator_t *xl)
 {
@@ -189,8 +189,8 @@ storage_of (const xlator_t *xl)
     return NULL;
 }
 
-/* A storage that holds its own mount point would ask itself for what is in there, and wait for its
- * own answer. */
+/* A storage that contains its own mount point would send a request to itself, and wait for its own
+ * answer. */
 int
 mountpoint_check_storage (const struct graph *graph, const char *mountpoint, char **ret_error)
 {

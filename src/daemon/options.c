@@ -13,7 +13,7 @@
 #define XLATORDIR "/usr/local/lib/windlass/xlator"
 #endif
 
-/* What the parser fills in besides. */
+/* Further results of the parser. */
 struct parsed {
     struct program_options *options;
     char **mount_words; /* of -o */
@@ -22,7 +22,7 @@ struct parsed {
     gboolean version, print_xlatordir, print_logdir, print_statedumpdir;
 };
 
-/* May it be given without a value? */
+/* Returns true if the option may be given without a value. */
 static bool
 option_is_flag (const struct xlator_option *row)
 {
@@ -70,8 +70,8 @@ parse_row (const char *name, const char *value, void *data, GError **error)
     return FALSE;
 }
 
-/* "[on|off|translator]", in brackets if it may be left out: what --help shows, and completion
- * offers. Other words for on and off aren't shown. Never freed. */
+/* "[on|off|translator]", in brackets if it may be left out: for --help and for completion. Synonyms
+ * of on and off are left out. Never freed. */
 static const char *
 values_shown (const struct xlator_option *row)
 {
@@ -183,7 +183,7 @@ usage (const char *text, int *ret_status)
     return false;
 }
 
-/* A first word that isn't an option may be a subcommand with a slip in it. */
+/* If the first word is not an option, it may be a misspelt subcommand. */
 static char *
 command_meant (char **argv)
 {
@@ -205,7 +205,7 @@ usage_parse (const struct parsed *parsed, const GError *error, char **argv, int 
     return usage (text, ret_status);
 }
 
-/* Options that only print. Whether there was one. */
+/* Handles options that only print. Returns true if there was one. */
 static bool
 print_and_go (const struct parsed *parsed)
 {
@@ -231,7 +231,7 @@ set_default (char **text, const char *value)
     *text = g_strdup (value);
 }
 
-/* What was parsed makes sense together. */
+/* Checks that the options are consistent. */
 static bool
 options_finish (struct parsed *parsed, char **argv, int *ret_status)
 {
@@ -276,8 +276,8 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
     return true;
 }
 
-/* --read-only MOUNTPOINT: the library would take the next word for the value of an option that may
- * do without. */
+/* --read-only MOUNTPOINT: the library would take the next word for the value of an option with an
+ * optional value. */
 static char **
 with_values (char **argv)
 {
@@ -352,7 +352,7 @@ make_absolute (char **paths)
     }
 }
 
-/* The folders of the environment, too. */
+/* Makes paths in environment variables absolute. */
 static void
 resolve_environment (void)
 {
@@ -372,7 +372,7 @@ resolve_environment (void)
     g_setenv ("WINDLASS_XLATOR_PATH", all, TRUE);
 }
 
-/* A pipe can be read once; and what /dev/fd or /proc calls a number is another file later. */
+/* A pipe can be read only once; and a number in /dev/fd or /proc is another file later. */
 void
 options_resolve (struct program_options *options)
 {

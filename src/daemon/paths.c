@@ -26,7 +26,7 @@ path_absolute (const char *path)
     return g_canonicalize_filename (path, NULL);
 }
 
-/* /srv/import is logged in srv-import.log, as in GlusterFS. */
+/* The log of /srv/import is srv-import.log, as in GlusterFS. */
 char *
 path_log (const char *mountpoint, char **ret_error)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Signals come to the main thread, which is not in the way of requests, and serves the default main
- * context while it waits. They aren't blocked, so that Ctrl-C in a debugger still stops the
- * program.
+ * Signals come to the main thread, which does not serve requests. It runs the default main context
+ * while it waits. Signals are not blocked, so that Ctrl-C in a debugger still stops the program.
  */
 #include "daemon/daemon.h"
 
@@ -12,11 +11,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Which goes first. One that comes again before it had its turn has come once. */
+/* In the order of priority. A signal that comes again before it is handled counts once. */
 static const int events[] = { SIGTERM, SIGINT, EVENT_UNMOUNTED, SIGHUP, SIGUSR1, SIGUSR2 };
 
 static unsigned pending; /* atomic: a bit for each of events */
-static int bell = -1;    /* an eventfd that handlers ring */
+static int bell = -1;    /* an eventfd that signal handlers write to */
 
 void
 signals_post (int event)
@@ -28,7 +27,7 @@ signals_post (int event)
         if (events[i] == event)
             __atomic_fetch_or (&pending, 1U << i, __ATOMIC_SEQ_CST);
     if (write (bell, &one, sizeof one) < 0)
-        (void) errno; /* it has been rung 2^64 - 1 times */
+        (void) errno; /* it was written to 2^64 - 1 times */
     errno = saved;
 }
 
@@ -41,7 +40,7 @@ catch (int number)
     sigaction (number, &action, NULL);
 }
 
-/* What is there is read by signals_wait. */
+/* signals_wait takes the pending events. */
 static gboolean
 wake (gint fd, GIOCondition condition, gpointer data)
 {
@@ -69,7 +68,7 @@ signals_catch_end (void)
     catch (SIGINT);
 }
 
-/* -1: none is there. */
+/* -1: no event is pending. */
 static int
 take (void)
 {
@@ -85,12 +84,11 @@ signals_wait (void)
     uint64_t rung;
     int event;
 
-    g_main_context_iteration (NULL, FALSE); /* the control socket has its turn between two
-                                               signals */
+    g_main_context_iteration (NULL, FALSE); /* serves the control socket between two signals */
     while ((event = take ()) < 0) {
         g_main_context_iteration (NULL, TRUE);
         if (read (bell, &rung, sizeof rung) < 0)
-            (void) errno; /* something else came */
+            (void) errno; /* another event came */
     }
     return event;
 }

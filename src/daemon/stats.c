@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Numbers, as the daemon hears of them: windlass counts; windlass stats, top and graph, which say
- * in a word what they want (src/cli/numbers.c); SIGUSR2.
+ * The daemon's side of windlass counts; of windlass stats, top and graph, which send a word for the
+ * numbers they want (src/cli/numbers.c); and of SIGUSR2.
  */
 #include "daemon/daemon.h"
 
@@ -21,7 +21,7 @@
 
 /* --- of the process --- */
 
-/* Field of /proc/self/status: a number, without its unit. */
+/* A field of /proc/self/status: a number, without its unit. */
 static guint64
 status_number (const char *status, const char *key)
 {
@@ -38,10 +38,10 @@ count_descriptors (void)
 
     while (dir && g_dir_read_name (dir))
         n++;
-    return n ? n - 1 : 0; /* without the folder's own */
+    return n ? n - 1 : 0; /* without the descriptor of the folder itself */
 }
 
-/* And what windlass counts calls them. */
+/* The names of these numbers in windlass counts. */
 enum {
     REQUESTS,
     WAITING,
@@ -145,7 +145,7 @@ running_measure (const struct running *running)
         numbers_set (running->graph->xlators, NUMBERS_SET, true);
 }
 
-/* A top that was killed doesn't renew it. */
+/* A top that was killed does not renew the lease. */
 static gboolean
 lease_ended (gpointer data)
 {
@@ -186,9 +186,9 @@ renew_lease (struct running *running, const char *seconds, GString *answer)
     return 0;
 }
 
-/* --- who keeps it busy ------------------------------------------------------------------------ */
+/* --- busy files and processes ----------------------------------------------------------------- */
 
-/* The path, or the process's name; of what is gone that which it had. */
+/* The path, or the process's name; for an object that is gone, its last name. */
 static char *
 name_of (const struct running *running, enum busy_by by, const struct busy_row *row)
 {
@@ -297,7 +297,7 @@ running_dump_metrics (const struct running *running)
     values_of (running, values);
     metrics_openmetrics (&of, out);
     g_mkdir_with_parents (dir, 0700);
-    /* Written beside it, and renamed: who collects it sees the old one or the new one. */
+    /* Written under another name and renamed: a collector sees the old file or the new one. */
     if (g_file_set_contents_full (path, out->str, (gssize) out->len, G_FILE_SET_CONTENTS_CONSISTENT,
                                   0600, &error))
         gf_log (NULL, GF_LOG_INFO, "metrics written to '%s'%s", path, off->str);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass timeline, as the daemon hears it: "start" and lines of key=value, "stop" or "clear". */
+/* The daemon's side of windlass timeline: "start" and lines of key=value, "stop" or "clear". */
 #include "daemon/daemon.h"
 
 #include "core/base/suggest.h"
@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define STILL_RECORDED "a timeline is being recorded; end it first with"
-/* nanoseconds for which the main thread waits; then whoever asked asks again */
+/* nanoseconds that the main thread waits; then the client repeats its request */
 #define PATIENCE 20000000
 
-/* What start is told. */
+/* Parameters of start. */
 struct wishes {
     char *fop, *translator;
     int64_t min;
@@ -39,7 +39,7 @@ static const struct xlator_option rows[] = {
     { .key = { NULL } },
 };
 
-/* --- what is wanted -------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------ */
 
 static int
 wish_read (struct wishes *wishes, char *line, GString *answer)
@@ -244,7 +244,7 @@ running_timeline (void *data, GBytes *input, GString *answer)
     return -EINVAL;
 }
 
-/* --- what was recorded ----------------------------------------------------------------------- */
+/* --- the recording --------------------------------------------------------------------------- */
 
 static int
 format_of (GBytes *rest, enum timeline_format *ret_format, GString *answer)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass trace start, stop and cat. What is to be traced comes as lines:
+ * windlass trace start, stop and cat. start gets its parameters as lines:
  *
  *   function GLOB  translator VOLUME  fop NAME  path GLOB  pid N  min TIME  buffer SIZE
  *
- * Several of one kind: any of them.
+ * Several lines of one kind: any of them.
  */
 #include "daemon/daemon.h"
 
@@ -77,7 +77,7 @@ take_fop (struct wish *wish, const char *text, GString *answer)
     return r;
 }
 
-/* That there is such a process can't be told: it may be in another namespace, or start later. */
+/* Whether the process exists is not checked: it may be in another namespace, or start later. */
 static int
 take_pid (struct wish *wish, const char *text, GString *answer)
 {

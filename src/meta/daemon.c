@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The files of .meta that are about the daemon, and the graph as a whole. */
+/* The files of .meta about the daemon and the whole graph. */
 #include "meta/internal.h"
 
 #include "core/base/json.h"
@@ -104,7 +104,7 @@ meta_set_loglevel (const struct meta *meta, const struct meta_node *node, const 
     return 0;
 }
 
-/* The standard error is the daemon's, not the reader's. */
+/* A link to the standard error would be the reader's, not the daemon's. */
 int
 meta_show_logfile (const struct meta *meta, const struct meta_node *node, GString *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Directories of .meta: each open one lists what was there when it was opened. */
+/* Directories of .meta. An open directory lists the entries that existed at its open. */
 #include "meta/internal.h"
 
 #include <dirent.h>
@@ -41,7 +41,7 @@ dirent_plain (const struct meta_inode *dir, const struct meta_entry *entry)
     return dirent;
 }
 
-/* With what a lookup would answer. */
+/* Fills in the attributes that a lookup would answer. */
 static void
 dirent_fill (xlator_t *this, inode_t *dir, const struct meta_entry *entry, gf_dirent_t *dirent)
 {
@@ -52,7 +52,7 @@ dirent_fill (xlator_t *this, inode_t *dir, const struct meta_entry *entry, gf_di
     dirent->d_stat = meta_iatt (this, meta_inode_get (this, dirent->inode));
 }
 
-/* The n-th of a directory, . and .. first; NULL at the end. */
+/* The n-th entry of a directory, . and .. first; NULL at the end. */
 static gf_dirent_t *
 dirent_nth (xlator_t *this, fd_t *fd, size_t n, bool plus)
 {
@@ -75,7 +75,7 @@ dirent_nth (xlator_t *this, fd_t *fd, size_t n, bool plus)
     return dirent;
 }
 
-/* About as many as fit in size bytes of the kernel's. */
+/* Approximately as many entries as fit in size bytes of the kernel's records. */
 static gf_dirent_t *
 list_from (xlator_t *this, fd_t *fd, size_t size, off_t offset, bool plus, int32_t *ret_count)
 {

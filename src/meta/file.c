@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define VALUE_MAX 256 /* bytes of a write: all values are shorter */
-#define SHOWN_MAX 64  /* of a wrong one, in the log */
+#define VALUE_MAX 256 /* bytes of a write; all valid values are shorter */
+#define SHOWN_MAX 64  /* characters of an invalid value in the log */
 
 struct meta_open *
 meta_open_get (xlator_t *this, fd_t *fd)
@@ -28,7 +28,7 @@ meta_release (xlator_t *this, fd_t *fd)
     g_free (open);
 }
 
-/* 0, or an errno. */
+/* Returns 0 or an errno. */
 static int
 open_file (call_frame_t *frame, const struct meta_inode *mi, uint32_t flags, fd_t *fd)
 {
@@ -70,7 +70,7 @@ meta_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t of
 {
     const struct meta_open *open = meta_open_get (this, fd);
     const GString *text = open ? open->text : NULL;
-    g_autoptr (fd_t) keep = fd_ref (fd); /* as soon as the kernel has the answer, the file may be
+    g_autoptr (fd_t) keep = fd_ref (fd); /* once the kernel has the answer, the file may be
                                             closed */
     size_t from = text && offset >= 0 ? MIN ((size_t) offset, text->len) : 0;
     struct iovec vector = { NULL, text ? MIN (size, text->len - from) : 0 };
@@ -80,14 +80,15 @@ meta_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t of
         STACK_UNWIND (readv, frame, -1, EBADF, NULL, 0, NULL, NULL, NULL);
         return;
     }
-    vector.iov_base = text->str + from; /* without an iobref: whoever keeps the answer copies it */
+    vector.iov_base = text->str + from; /* without an iobref: a translator that keeps the answer
+                                           copies it */
     buf = meta_iatt (this, meta_inode_get (this, fd->inode));
     STACK_UNWIND (readv, frame, (int32_t) vector.iov_len, 0, &vector, 1, &buf, NULL, NULL);
 }
 
 /* --- writing -------------------------------------------------------------------------------- */
 
-/* One line, perhaps with its end; false: it can't be a value. */
+/* Extracts one line, with or without its newline. Returns false if the data can't be a value. */
 static bool
 value_of (const struct iovec *vector, int32_t count, char ret_value[VALUE_MAX + 1])
 {
@@ -100,7 +101,7 @@ value_of (const struct iovec *vector, int32_t count, char ret_value[VALUE_MAX + 
     return true;
 }
 
-/* 0, or a negative errno. Either is logged: who changes what is shown to all who read the log. */
+/* Returns 0 or a negative errno. Both results are logged, with the caller. */
 static int
 set_value (call_frame_t *frame, fd_t *fd, const struct meta_inode *mi, const struct iovec *vector,
            int32_t count)
@@ -142,7 +143,7 @@ meta_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector
         STACK_UNWIND (writev, frame, (int32_t) iov_length (vector, count), 0, &buf, &buf, NULL);
 }
 
-/* A shell's > truncates; there is nothing to. */
+/* A shell's > truncates; there is nothing to truncate. */
 void
 meta_truncate (call_frame_t *frame, xlator_t *this, loc_t *loc, off_t offset, dict_t *xdata)
 {

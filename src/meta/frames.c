@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which requests are under way, and where in the graph each is, as JSON. */
+/* The requests that are under way, and the position of each in the graph, as JSON. */
 #include "meta/internal.h"
 
 #include "core/base/json.h"
 #include "core/edge/stack.h"
 
-/* What is printed of a frame. The pointers are to what lives as long as the graph. */
+/* The printed data of a frame. The pointers are valid as long as the graph. */
 struct seen {
     const xlator_t *xl, *parent;
     enum fop op;
@@ -14,13 +14,13 @@ struct seen {
 };
 
 struct report {
-    const struct graph *own; /* requests about .meta itself are left out: whoever reads this isn't
-                                what is looked for */
+    const struct graph *own; /* .meta's own graph: requests about .meta itself are left out, since
+                                the reader of the file is one of them */
     GString *out;
     unsigned n_stacks;
 };
 
-/* Another thread may fill the frame in right now. */
+/* Another thread may fill in the frame at the same time. */
 LOOKS_AT_RUNNING_REQUESTS static void
 see_frame (GArray *frames, const call_frame_t *frame)
 {
@@ -38,7 +38,7 @@ see_frame (GArray *frames, const call_frame_t *frame)
         g_array_append_val (frames, seen);
 }
 
-/* A frame and those that it wound to, one after the other. */
+/* A frame and the frames that it wound to, one after the other. */
 LOOKS_AT_RUNNING_REQUESTS static void
 see_strand (GArray *frames, const call_frame_t *frame)
 {
@@ -54,7 +54,8 @@ see_frames (const call_stack_t *root)
 {
     GArray *frames = g_array_new (FALSE, FALSE, sizeof (struct seen));
 
-    /* Strands come and go under the lock. Constant is only the promise to change nothing else. */
+    /* Strands change under the lock. The cast drops const, which only promises that the request is
+     * not changed. */
     pthread_mutex_lock ((pthread_mutex_t *) &root->lock);
     see_strand (frames, &root->frames[0]);
     for (const struct strand *s = root->strands; s; s = s->next)
@@ -85,7 +86,7 @@ append_site (GString *out, const char *key, const struct call_site *site)
     append_string (out, key, text);
 }
 
-/* The first frame is the bridge's: nobody wound it. */
+/* The first frame is the bridge's, which no translator wound. */
 static void
 append_frame (GString *out, unsigned number, const struct seen *seen)
 {

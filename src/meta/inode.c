@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an inode of .meta is, and who may see it. */
+/* Inodes of .meta, and access to them. */
 #include "meta/internal.h"
 
 #include <unistd.h>
 
-/* As GlusterFS has it: ba926388-bb9c-4eec-ad60-79dba4cc083a. */
+/* The same as in GlusterFS: ba926388-bb9c-4eec-ad60-79dba4cc083a. */
 static const gfid_t meta_gfid = {
 
     { 0xba, 0x92, 0x63, 0x88, 0xbb, 0x9c, 0x4e, 0xec, 0xad, 0x60, 0x79, 0xdb, 0xa4, 0xcc, 0x08,
@@ -17,8 +17,7 @@ meta_inode_get (xlator_t *this, inode_t *inode)
     return inode_ctx_get (inode, this);
 }
 
-/* Where it is in the tree decides what it is called by, so that it is the same again when the
- * kernel has forgotten it. */
+/* Derived from the path, so that it is the same again after the kernel has forgotten the inode. */
 gfid_t
 meta_child_gfid (const gfid_t *parent, const char *name)
 {
@@ -31,7 +30,7 @@ meta_child_gfid (const gfid_t *parent, const char *name)
     return gfid_of_bytes (bytes->data, bytes->len);
 }
 
-/* Numbers of files on disks hardly ever have the highest bit. */
+/* Inode numbers on disk rarely have the highest bit. */
 uint64_t
 meta_ino (const gfid_t *gfid)
 {
@@ -51,7 +50,7 @@ link_size (const struct meta *meta, const struct meta_node *node)
     return target->len;
 }
 
-/* Makes inode what the entry of parent is, unless it is already. */
+/* Makes inode the entry of parent, unless it is that already. */
 void
 meta_inode_become (xlator_t *this, inode_t *inode, const struct meta_inode *parent,
                    const struct meta_entry *entry)
@@ -107,15 +106,15 @@ meta_iatt (xlator_t *this, const struct meta_inode *mi)
     };
 }
 
-/* The kernel checks modes; without default_permissions nobody else does. Root needn't have root's
- * capabilities. */
+/* The kernel checks modes only with default_permissions, so access is checked here too. Root need
+ * not have root's capabilities. */
 bool
 meta_may_look (const call_frame_t *frame)
 {
     return frame->root->uid == 0 || frame->root->uid == meta_of (frame->this)->uid;
 }
 
-/* 0, or the errno for somebody who wants something of an inode; .meta itself may be looked at. */
+/* Returns 0, or the errno for a caller without access; .meta itself may be seen by all. */
 int
 meta_refused (const call_frame_t *frame, const struct meta_inode *mi)
 {
@@ -124,7 +123,7 @@ meta_refused (const call_frame_t *frame, const struct meta_inode *mi)
     return meta_may_look (frame) || gfid_equal (&mi->gfid, &meta_gfid) ? 0 : EACCES;
 }
 
-/* May the caller read (R_OK), write, execute? */
+/* Tells whether the caller may read (R_OK), write or execute; returns 0 or an errno. */
 int
 meta_access_error (const call_frame_t *frame, const struct meta_inode *mi, int mask)
 {

@@ -3,18 +3,18 @@
  * Inside .meta.
  *
  *   meta.c     the translator
- *   inode.c    what is kept with an inode, and who may see it
+ *   inode.c    the context of an inode, and access to it
  *   names.c    lookup and attributes
  *   file.c     open, read, write
  *   dir.c      listings
- *   tree.c     which names there are, and what each stands for: struct meta_kind, a row each
- *   daemon.c   the files that are about the daemon
- *   xlator.c   the files that are about one translator
+ *   tree.c     the tree of names: struct meta_kind, one row per name
+ *   daemon.c   files about the daemon
+ *   xlator.c   files about one translator
  *   frames.c   the requests that are under way
  *
- * A file is what its kind's show says at the time of the open: each open file has text of its own.
- * What a kind's set is given is one write, and stands for itself. All of it is called on any
- * thread, also while the graph's options change.
+ * The text of a file is made by its kind's show at open: each open file has text of its own. A
+ * kind's set gets one write, which is a complete value. All of it is called on any thread, also
+ * while the graph's options change.
  */
 #ifndef WINDLASS_META_INTERNAL_H
 #define WINDLASS_META_INTERNAL_H
@@ -25,23 +25,23 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of the translator; constant since meta_new. */
+/* State of the translator; constant after meta_new. */
 struct meta {
     struct meta_of of;
     const struct graph *own; /* .meta itself */
-    char *uuid;         /* of the graph: host, process and time, as GlusterFS names it */
+    char *uuid;         /* of the graph: host, process and time, as in GlusterFS */
     char *process_uuid;
-    uid_t uid;          /* whose mount it is */
+    uid_t uid;          /* the user of the mount */
     gid_t gid;
     struct timespec born;
 };
 
-/* What an inode of .meta stands for. */
+/* The object that an inode of .meta stands for. */
 struct meta_node {
     const struct meta_kind *kind;
-    xlator_t *xl;                       /* which translator it is about, or NULL */
-    const struct xlator_option *option; /* which option of it, or NULL */
-    unsigned n;                         /* which subvolume of it */
+    xlator_t *xl;                       /* its translator, or NULL */
+    const struct xlator_option *option; /* its option, or NULL */
+    unsigned n;                         /* index of its subvolume */
 };
 
 struct meta_entry {
@@ -50,29 +50,29 @@ struct meta_entry {
 };
 
 struct meta_kind {
-    const char *name; /* of what is always there; NULL: it has other names */
+    const char *name; /* a fixed name; NULL: the names are computed */
     ia_type_t type;
-    const struct meta_kind *const *children; /* of a directory, NULL at the end; they are about what
-                                                it is about */
-    /* and what more is in it, or NULL */
+    const struct meta_kind *const *children; /* of a directory, ends with NULL; they stand for the
+                                                same object */
+    /* appends further entries, or NULL */
     void (*list) (const struct meta *meta, const struct meta_node *node, GPtrArray *entries);
-    /* Appends the text of a file, or where a link leads. 0, or a negative errno. */
+    /* Appends the text of a file, or the target of a link. Returns 0 or a negative errno. */
     int (*show) (const struct meta *meta, const struct meta_node *node, GString *out);
-    /* Takes a value over, which is one line without its end. -EINVAL: it isn't a good one, nothing
-     * has changed, and allowed says "must be ...". NULL: the file is read only. */
+    /* Sets a value, which is one line without its newline. Returns -EINVAL if it is not valid:
+     * nothing has changed, and allowed says "must be ...". NULL: the file is read only. */
     int (*set) (const struct meta *meta, const struct meta_node *node, const char *value,
                 GString *allowed);
 };
 
-/* What is kept with an inode; constant. */
+/* The context of an inode; constant. */
 struct meta_inode {
     struct meta_node node;
     gfid_t gfid;
-    size_t size; /* of a link: the kernel cuts it there. Files are 0, as it isn't known before they
-                    are opened */
+    size_t size; /* of a link: the kernel cuts it there. 0 for files, since it is not known before
+                    they are opened */
 };
 
-/* What is kept with an open file or directory; constant. */
+/* The context of an open file or directory; constant. */
 struct meta_open {
     GString *text;      /* of a file that is open to read, or NULL */
     GPtrArray *entries; /* of a directory, or NULL */
@@ -86,18 +86,19 @@ meta_of (const xlator_t *this)
 
 /* --- inode.c --- */
 struct meta_inode *meta_inode_get (xlator_t *this, inode_t *inode);
-/* Makes inode what the entry of parent is, unless it is already. */
+/* Makes inode the entry of parent, unless it is that already. */
 void meta_inode_become (xlator_t *this, inode_t *inode, const struct meta_inode *parent,
                         const struct meta_entry *entry);
 void meta_forget (xlator_t *this, inode_t *inode);
 gfid_t meta_child_gfid (const gfid_t *parent, const char *name);
 uint64_t meta_ino (const gfid_t *gfid);
 struct iatt meta_iatt (xlator_t *this, const struct meta_inode *mi);
-/* Is it the owner of the mount, or root? */
+/* Returns true if the caller is the owner of the mount, or root. */
 bool meta_may_look (const call_frame_t *frame);
-/* 0, or the errno for who asks about an inode; .meta itself may be seen by all, NULL is none. */
+/* Returns 0, or the errno for a caller without access to an inode; .meta itself may be seen by all;
+ * mi may be NULL. */
 int meta_refused (const call_frame_t *frame, const struct meta_inode *mi);
-/* The same for who wants to read (R_OK), write, or execute it. */
+/* The same for reading (R_OK), writing or executing it. */
 int meta_access_error (const call_frame_t *frame, const struct meta_inode *mi, int mask);
 
 /* --- names.c --- */
@@ -125,14 +126,14 @@ readdirp_fop meta_readdirp;
 
 /* --- tree.c --- */
 
-/* What the root of .meta's table is: a directory that has .meta in it. */
+/* The root of .meta's table: a directory that contains .meta. */
 extern const struct meta_kind meta_outside;
 
-/* All entries of a directory, but . and ..; of struct meta_entry. */
+/* Returns all entries of a directory, except . and ..; of struct meta_entry. */
 GPtrArray *meta_entries (const struct meta *meta, const struct meta_node *node);
 void meta_entries_add (GPtrArray *entries, char *name, const struct meta_node *node);
 
-/* What the directory of a volume is called: as the volume, mostly. g_free it. */
+/* The name of a volume's directory: usually the volume's name. Freed with g_free. */
 char *meta_file_name (const char *name);
 
 #define META_LEVELS \
@@ -173,7 +174,7 @@ void meta_each_option (const struct meta *meta, xlator_t *xl,
                        void (*fn) (const struct xlator_option *option, void *data), void *data);
 
 /* --- frames.c --- */
-/* As GlusterFS's own lists spell it: READ for readv. g_free it. */
+/* In the spelling of GlusterFS's lists: READ for readv. Freed with g_free. */
 char *meta_fop_name (enum fop op);
 int meta_show_frames (const struct meta *meta, const struct meta_node *node, GString *out);
 

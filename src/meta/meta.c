@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The translator of .meta, and what it answers where there is little to answer. */
+/* The translator of .meta, and its simple operations. */
 #include "meta/internal.h"
 
 #include <poll.h>
 #include <unistd.h>
 
-/* As procfs: no blocks at all. It asks nobody, so that it is answered whatever hangs. */
+/* As in procfs: no blocks. It depends on no other translator, so it is answered even if all others
+ * hang. */
 static void
 meta_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
@@ -49,8 +50,8 @@ meta_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict_
     STACK_UNWIND (poll, frame, 0, 0, events & (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM), NULL);
 }
 
-/* What can't be done here. Never ENOSYS: the kernel would ask for it no more, of any file of the
- * mount. */
+/* Operations that are not supported. Never ENOSYS: the kernel would not send the operation again
+ * for any file of the mount. */
 static void
 meta_every (const struct call *call)
 {
@@ -116,7 +117,7 @@ static const struct xlator_api meta_api = {
     .fini = meta_fini,
 };
 
-/* GlusterFS's name of a graph. */
+/* A graph's name in GlusterFS's format. */
 static char *
 uuid_of_graph (void)
 {
@@ -131,7 +132,7 @@ uuid_of_graph (void)
     return g_strdup_printf ("%s-%d-%s.%06ld +0000", host, getpid (), text, now.tv_nsec / 1000);
 }
 
-/* What the kernel takes for the directory that .meta is in. */
+/* The directory that contains .meta, as the kernel sees it. */
 static void
 root_fill (struct graph *own)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What goes on in a daemon, as files: .meta in the root of the mount, laid out as GlusterFS has it.
+ * The state of a daemon as files: .meta in the root of the mount, with GlusterFS's layout.
  *
- * It is a translator that stands below the bridge beside the user's graph, as a graph of its own:
- * its inodes are in a table of their own, whose numbers have a bit set (INODE_REALM), and the
- * bridge winds what is about those to it. So the user's translators never see such a request,
- * theirs cost nothing more, and .meta answers also while all of theirs are stuck.
+ * It is a translator below the bridge beside the user's graph, in a graph of its own. Its inodes
+ * are in a table of their own, whose numbers have a bit set (INODE_REALM), and the bridge winds
+ * requests for those numbers to it. So the user's translators never see such a request, their
+ * requests cost nothing more, and .meta answers even when all of them are stuck.
  *
  * Reasons:
  *
  * - It is beside the user's graph, not on top as in GlusterFS, where each lookup, stat, open, read
  *   and write goes through it. The bridge is a translator twice, once for each graph. request_begin
- *   takes one of two from an array by the highest bit of the number: no branch, and nothing else in
- *   the bridge asks which. A name in the root is compared with .meta, since users' names go there
+ *   takes one of two from an array by the highest bit of the number: no branch, and no other part
+ *   of the bridge tests it. A name in the root is compared with .meta, since users' names go there
  *   too.
- * - What .meta refuses is EPERM and the like, never ENOSYS: the kernel takes that for the whole
+ * - .meta refuses with EPERM and the like, never ENOSYS: the kernel takes that for the whole
  *   mount's answer and would ask for no locks or attributes of the user's files any more.
  * - Modes say that it is closed, and meta_refused checks it: with no_default_permissions the kernel
- *   looks at no mode, and may remember nothing of it.
+ *   checks no mode, and must not cache names or attributes of it.
  * - A link has its size, as the kernel cuts it there. A file has size 0 and direct I/O: its text is
  *   made by the open.
  * - Options are read while a reload may swap them: graph.settings_lock. dumpops are called on any
@@ -30,17 +30,17 @@
 
 #include "graph/graph.h"
 
-/* What it shows; lent until its graph is freed. */
+/* The objects it shows; lent until its graph is freed. */
 struct meta_of {
     const char *name;         /* of the directory */
-    struct graph *graph;      /* active */
-    xlator_t *bridge;         /* what stands on it */
+    struct graph *graph;      /* the active one */
+    xlator_t *bridge;         /* the translator on top of it */
     const char *command_line; /* of the program */
     const char *version;
 };
 
-/* Below its root is one directory of that name. Free it with graph_free, before what it shows, when
- * no requests come any more. */
+/* Its root contains one directory of that name. Free it with graph_free, when no more requests
+ * come, and before the objects in `of`. */
 struct graph *meta_new (const struct meta_of *of);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is found under a name in .meta, and its attributes. */
+/* Lookup in .meta, and attributes. */
 #include "meta/internal.h"
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ entry_find (const GPtrArray *entries, const char *name)
     return NULL;
 }
 
-/* What the loc stands for; 0, or an errno. */
+/* Finds the inode of loc. Returns 0 or an errno. */
 static int
 look_up (call_frame_t *frame, const loc_t *loc)
 {
@@ -105,10 +105,10 @@ meta_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, dict
     STACK_UNWIND (access, frame, error ? -1 : 0, error, NULL);
 }
 
-/* --- attributes that nobody may change ------------------------------------------------------ */
+/* --- read-only attributes ------------------------------------------------------------------- */
 
-/* The kernel sets times of what was truncated, and takes setuid away before a write. Nothing else
- * can be changed. */
+/* The kernel sets times of a truncated file, and clears setuid before a write. These pass; no
+ * attribute can be changed. */
 static bool
 attributes_stay (const struct iatt *stbuf, uint32_t valid)
 {

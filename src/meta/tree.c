@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which names there are in .meta, a row each. */
+/* The tree of names in .meta, one row per name. */
 #include "meta/internal.h"
 
 #include <limits.h>
@@ -124,7 +124,7 @@ static const struct meta_kind *const meta_files[] = {
     NULL,
 };
 
-/* The bridge: "root" since GlusterFS 10, "master" up to 8. */
+/* The bridge's name: "root" since GlusterFS 10, "master" up to 8. */
 static void
 list_meta (const struct meta *meta, const struct meta_node *node, GPtrArray *entries)
 {
@@ -183,8 +183,8 @@ meta_entries (const struct meta *meta, const struct meta_node *node)
     return entries;
 }
 
-/* A volume's name may be a file's, as volfile.c sees to; but two names are others' in the directory
- * of a graph. */
+/* A volume's name is a valid file name, as volfile.c ensures; but two names are reserved in the
+ * directory of a graph. */
 char *
 meta_file_name (const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The files of .meta that are about one translator; the bridge is one too. */
+/* The files of .meta about one translator; the bridge is one too. */
 #include "meta/internal.h"
 
 #include "trace/metrics/numbers.h"
@@ -64,7 +64,7 @@ count_kept (inode_t *inode, void *data)
         kept->inodes++;
 }
 
-/* Allocations aren't counted by translator; what is known without that. */
+/* Allocations are not counted per translator; this shows the memory that is known otherwise. */
 int
 meta_show_meminfo (const struct meta *meta, const struct meta_node *node, GString *out)
 {
@@ -80,7 +80,7 @@ meta_show_meminfo (const struct meta *meta, const struct meta_node *node, GStrin
 
 /* --- times ---------------------------------------------------------------------------------- */
 
-/* Nanoseconds, as GlusterFS prints them; but reading doesn't begin anew. */
+/* Nanoseconds, as in GlusterFS; but reading does not reset them. */
 int
 meta_show_profile (const struct meta *meta, const struct meta_node *node, GString *out)
 {
@@ -131,7 +131,7 @@ meta_set_xl_loglevel (const struct meta *meta, const struct meta_node *node, con
 
 /* --- options -------------------------------------------------------------------------------- */
 
-/* The bridge's settings never change. */
+/* The bridge's settings are constant. */
 static void
 settings_lock (const struct meta *meta)
 {
@@ -164,7 +164,7 @@ meta_each_option (const struct meta *meta, xlator_t *xl,
     settings_unlock (meta);
 }
 
-/* After a reload it may be set no more. */
+/* After a reload the option may be unset. */
 int
 meta_show_option (const struct meta *meta, const struct meta_node *node, GString *out)
 {
@@ -208,7 +208,7 @@ meta_show_settings (const struct meta *meta, const struct meta_node *node, GStri
     return 0;
 }
 
-/* --- below it ------------------------------------------------------------------------------- */
+/* --- subvolumes ----------------------------------------------------------------------------- */
 
 int
 meta_show_subvolume (const struct meta *meta, const struct meta_node *node, GString *out)

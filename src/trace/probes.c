@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One function for each probe, so that each is a single nop in the program, all made from fops.def.
+ * One function for each probe, so that each is a single nop in the program; all are made from
+ * fops.def.
  *
- * Somebody attaches -> a semaphore isn't 0 -> the next request sees it (core/report/probe.h) -> the
- * graph is watched -> a timer finds all semaphores 0 -> it no longer is.
+ * A tracer attaches -> a semaphore becomes nonzero -> the next request notices
+ * (core/report/probe.h) -> the graph is watched -> a timer finds all semaphores 0 -> watching
+ * stops.
  */
 #include "trace/probes.h"
 #include "core/report/probe.h"
@@ -24,18 +26,18 @@
 
 static struct {
     pthread_mutex_t lock; /* taken before routes_lock, scale.lock and timers.lock */
-    GPtrArray *xlators;   /* lock; NULL: there is nothing to watch */
+    GPtrArray *xlators;   /* lock; NULL: no graph */
     bool on;              /* atomic; written under lock */
-    bool timed;           /* lock: the timer will come */
+    bool timed;           /* lock: the timer is armed */
 } probes = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* What an operation at the mount is about: for its end as well, when only the request is left of
- * it. In the request's memory. */
+/* Description of an operation at the mount, kept for its end, when only the request is left of it.
+ * In the request's memory. */
 struct probe_about {
     int64_t offset;
     uint64_t size;
-    const char *path, *name, *whole; /* whole: both of them */
-    const char *what;                /* the operation */
+    const char *path, *name, *whole; /* whole: path and name joined */
+    const char *what;                /* the operation's name */
     char text[];
 };
 
@@ -79,7 +81,7 @@ unwinds (uint64_t request, const char *caller, const char *callee, const char *f
     STAP_PROBE8 (windlass, unwind, request, caller, callee, fop, op_ret, op_errno, ns, own);
 }
 
-/* --- on the path of requests, while somebody looks -------------------------------------------- */
+/* --- on the path of requests, while a tracer is attached -------------------------------------- */
 
 static bool
 is_at_mount (const struct watch_event *event)
@@ -88,7 +90,7 @@ is_at_mount (const struct watch_event *event)
         && strcmp (event->caller->type, "mount/fuse") == 0;
 }
 
-/* In the request's memory, of which there is enough for most. */
+/* In the request's memory, whose size suffices for most. */
 static struct probe_about *
 about_new (call_stack_t *root, const struct call *call)
 {
@@ -186,8 +188,8 @@ probes_look_again (void *unused)
     pthread_mutex_unlock (&probes.lock);
 }
 
-/* The request that finds it first waits until all is watched, and so do those that come meanwhile:
- * none is seen by half. */
+/* The request that notices the tracer first waits until everything is watched, and so do requests
+ * that come meanwhile: each is seen completely or not at all. */
 static void
 probes_switch_on (void)
 {

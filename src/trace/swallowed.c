@@ -11,7 +11,7 @@ is_notable (const call_frame_t *frame)
            && failure_is_notable (frame->op, frame->op_errno);
 }
 
-/* The children of a frame that has just answered are as they answered. */
+/* The children of a frame that has just answered still have their results. */
 static bool
 has_failed_child (const call_frame_t *frame)
 {

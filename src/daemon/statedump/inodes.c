@@ -43,7 +43,7 @@ append_table (GString *out, const struct graph *graph, GArray *entries)
         append_inode (out, &g_array_index (entries, struct itable_entry, i), i + 1);
 }
 
-/* What each translator keeps with them. */
+/* Appends the data that each translator keeps with them. */
 static void
 append_contexts (GString *out, const struct graph *graph, GArray *entries)
 {
@@ -86,7 +86,7 @@ append_file (fd_t *fd, void *data)
                                 "\n[xlator.mount.fuse.fd.%u]\ngfid=%s\nflags=0%o\npid=%d\nref=%d\n",
                                 files->count, gfid_text (&fd->inode->gfid, gfid), fd->flags,
                                 fd->pid, __atomic_load_n (&fd->refs, __ATOMIC_RELAXED));
-    /* Of a file in .meta, which is another graph's, these translators know nothing. */
+    /* A file in .meta belongs to another graph, which these translators do not know. */
     for (guint x = 0; files->contexts && fd->data == files->graph && x < files->graph->xlators->len;
          x++) {
         xlator_t *xl = files->graph->xlators->pdata[x];

@@ -28,7 +28,7 @@ dump_mallinfo (GString *out)
 #endif
 }
 
-/* Allocations aren't counted by type: malloc is called as it is. */
+/* Allocations are not counted by type: malloc is called directly. */
 static void
 dump_pools (GString *out)
 {
@@ -51,7 +51,7 @@ dump_memory (GString *out, const struct dump_wanted *wanted)
         dump_mallinfo (out);
         dump_pools (out);
     }
-    /* Each thread has a few of its own, and there are no arenas. */
+    /* Each thread has a few buffers of its own; there are no arenas. */
     if (wanted->iobuf)
         g_string_append (
             out,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* SIGUSR1: what goes on, written to a file. Sections, keys and their order are those of GlusterFS
- * where they mean the same; those of a translator have its name as well. */
+/* SIGUSR1: writes the state of the daemon to a file. Sections, keys and their order are those of
+ * GlusterFS if their meaning is the same; a translator's section also has its name. */
 #include "daemon/statedump/internal.h"
 
 #include "core/base/printable.h"
@@ -61,7 +61,7 @@ statedump (const struct running *running)
     if (!wanted.path)
         g_mkdir_with_parents (dir, 0700);
     g_free (wanted.path);
-    /* Written beside it, and renamed: nobody sees half of it. */
+    /* Written under another name and renamed: a reader never sees half of it. */
     if (g_file_set_contents_full (path, out->str, out->len, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
                                   &error))
         gf_log (NULL, GF_LOG_INFO, "state dumped to '%s'", path);

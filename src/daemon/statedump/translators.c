@@ -11,7 +11,7 @@ dump_section_of (const xlator_t *xl)
     return g_strdup_printf ("%s.%s", type, xl->name);
 }
 
-/* As far as it was measured. */
+/* If it was measured. */
 static void
 append_latency (GString *out, const xlator_t *xl)
 {

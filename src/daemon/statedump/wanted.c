@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which sections: a file of lines such as
+ * The wanted sections: a file of lines such as
  *
  *   all=no
  *   callpool=yes
  *   path=/var/tmp
  *
- * as GlusterFS has it; what isn't named is as `all` says, and that is no, once there is a file.
+ * as in GlusterFS. A section that is not named has the value of `all`, whose default is no if there
+ * is a file.
  */
 #include "daemon/statedump/internal.h"
 

@@ -6,26 +6,26 @@
 
 #define NONE UINT32_MAX
 
-/* A call, and where it belongs. Its relatives are numbers in its thread's nodes, or NONE. */
+/* A call in the tree. Its relatives are indices in its thread's nodes, or NONE. */
 struct node {
     struct calls_one call;
     uint32_t parent, child, next;
-    uint32_t lost; /* calls that were lost right before it ended; at most UINT32_MAX */
+    uint32_t lost; /* calls lost right before its end; at most UINT32_MAX */
     bool open;
 };
 
 struct thread {
     int64_t id;
     char *name;
-    uint64_t deep, lost; /* lost after the last that is known */
+    uint64_t deep, lost; /* calls that were too deep; calls lost after the last known one */
     GArray *open;        /* struct calls_one, the outermost first */
-    GArray *nodes;       /* in the order in which they ended; those that go on are last, the
+    GArray *nodes;       /* in the order of their ends; calls that have not ended are last, the
                             innermost first */
 };
 
 struct calls {
     GHashTable *names;  /* address (uint64_t *) -> name */
-    GPtrArray *threads; /* struct thread; what comes in is the last one's */
+    GPtrArray *threads; /* struct thread; input belongs to the last one */
     uint64_t scale, unseen;
     bool on, begun;
 };
@@ -61,9 +61,9 @@ calls_free (struct calls *calls)
     g_free (calls);
 }
 
-/* --- taking it in --------------------------------------------------------------------------- */
+/* --- input ---------------------------------------------------------------------------------- */
 
-/* It goes to a terminal. */
+/* It is printed to a terminal. */
 static char *
 name_clean (const char *name)
 {
@@ -111,7 +111,7 @@ thread_add (struct thread *thread, const struct calls_one *call, uint64_t lost, 
         g_array_append_val (thread->nodes, node);
 }
 
-/* The calls that follow a line. How many bytes they have, or -1. */
+/* Takes the calls that follow a line. Returns the number of bytes, or -1. */
 static gssize
 take_calls (struct calls *calls, const char *text, bool open, const char *bytes, size_t size)
 {
@@ -138,7 +138,8 @@ take_calls (struct calls *calls, const char *text, bool open, const char *bytes,
     return count * sizeof (struct calls_one);
 }
 
-/* A line, and what follows it. How many bytes after the line are its own, or -1. */
+/* Takes a line and the bytes that belong to it. Returns the number of bytes after the line, or
+ * -1. */
 static gssize
 take_line (struct calls *calls, const char *line, const char *bytes, size_t size)
 {
@@ -192,7 +193,7 @@ calls_take (struct calls *calls, const char *bytes, size_t size, char **ret_erro
     return 0;
 }
 
-/* --- who called whom ------------------------------------------------------------------------ */
+/* --- tree of calls -------------------------------------------------------------------------- */
 
 static unsigned
 depth_of (const struct calls_one *call)
@@ -212,7 +213,7 @@ node_at (const struct thread *thread, uint32_t i)
     return &g_array_index (thread->nodes, struct node, i);
 }
 
-/* What went on when that was noted, and has ended since, is not open. */
+/* A call that was open when noted, and has ended since, is not open. */
 static void
 thread_add_open (struct thread *thread)
 {
@@ -244,12 +245,12 @@ is_in (const struct node *inner, const struct node *outer)
         && outer->call.begin <= inner->call.begin;
 }
 
-/* In the order of their ends, backwards, each call comes after all that it is in, and its children
- * the last one first. */
+/* Backwards in the order of ends, each call comes after all calls that contain it, and the children
+ * of a call come last first. */
 static void
 thread_link (struct thread *thread)
 {
-    uint32_t at = NONE; /* the call that may have the next one in it, or be in one that has */
+    uint32_t at = NONE; /* the candidate for the parent, else one of its ancestors is */
 
     for (guint i = thread->nodes->len; i > 0; i--) {
         struct node *node = node_at (thread, i - 1);
@@ -321,7 +322,7 @@ say_end (struct printer *printer, const struct node *node, unsigned depth)
         say (printer, time_of (printer, node), depth, "}");
 }
 
-/* One call and all in it, without recursion: how deep it goes is not ours to say. */
+/* Prints a call and all calls in it, without recursion: the depth is not bounded. */
 static void
 say_tree (struct printer *printer, const struct thread *thread, uint32_t root)
 {
@@ -347,7 +348,7 @@ say_tree (struct printer *printer, const struct thread *thread, uint32_t root)
     }
 }
 
-/* A call that nobody traced has made. */
+/* A call without a traced caller. */
 struct root {
     const struct thread *thread;
     uint32_t node;
@@ -362,7 +363,7 @@ compare_roots (const void *a, const void *b)
     return left->begin < right->begin ? -1 : left->begin > right->begin;
 }
 
-/* How many threads have some, too. */
+/* *ret_threads: the number of threads with such calls. */
 static GArray *
 roots_find (const struct calls *calls, unsigned *ret_threads)
 {

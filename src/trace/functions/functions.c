@@ -19,17 +19,17 @@
 
 struct functions functions;
 
-/* --- can it? --- */
+/* --- is it supported? --- */
 
-/* A processor that keeps a copy of all return addresses would end the program at the first one that
- * differs. */
+/* A processor with a shadow stack would end the program at the first changed return address. */
 static bool
 returns_are_guarded (void)
 {
 #if defined __x86_64__
     uint64_t shadow = 0;
 
-    __asm__ volatile ("rdsspq %0" : "+r"(shadow)); /* does nothing where there is no such thing */
+    __asm__ volatile ("rdsspq %0" : "+r"(shadow)); /* no effect on a processor without shadow
+                                                      stack */
     return shadow != 0;
 #else
     return false;
@@ -50,7 +50,7 @@ functions_are_traced (void)
     return functions.globs != NULL;
 }
 
-/* --- which functions --- */
+/* --- selection of functions --- */
 
 static bool
 name_wanted (const char *name, const GPtrArray *globs)
@@ -120,7 +120,7 @@ all_names (void)
     return names;
 }
 
-/* Each pattern must match something by itself: one that doesn't was misspelt. */
+/* Each pattern must match at least one function: otherwise it is misspelt. */
 static int
 globs_check (const GPtrArray *globs, GString *answer)
 {
@@ -145,7 +145,7 @@ globs_check (const GPtrArray *globs, GString *answer)
     return 0;
 }
 
-/* --- starting --- */
+/* --- start and stop --- */
 
 static int
 apply (GString *answer)
@@ -160,7 +160,7 @@ apply (GString *answer)
     return r;
 }
 
-/* A module was loaded while a trace is on. What can't be traced in it isn't. */
+/* A module was loaded while a trace is on. Its functions that can't be patched are skipped. */
 static void
 module_loaded (void)
 {

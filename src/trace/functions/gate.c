@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which requests are traced. It listens on the edge: where a request that is meant is wound, or
- * answered, the thread's gate is opened for what is called there, and closed where another one is.
- * So it is open on each thread that goes on with the request.
+ * Limits a trace to some requests. It listens on the edge. When a matching request is wound or
+ * answered, it opens the thread's gate for the calls made there; for any other request it closes
+ * the gate. So the gate is open on each thread that goes on with the request.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -18,10 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define REQUESTS 4096 /* whose path matched, at most; more push others out */
+#define REQUESTS 4096 /* requests whose path matched; more push others out */
 
-/* Written by the main thread while nobody listens, but for those who are late: atomic. Texts are
- * never freed. */
+/* Written by the main thread while no listener is set, but a late one may still read: atomic. Texts
+ * are never freed. */
 static struct {
     const xlator_t *translators[FUNCTIONS_GATE_MAX];
     const char *paths[FUNCTIONS_GATE_MAX];
@@ -30,13 +30,13 @@ static struct {
     bool by_translator, by_path, by_pid;
 } gate;
 
-static uint64_t requests[REQUESTS]; /* their numbers; atomic */
-static GPtrArray *listening;        /* the main thread's; NULL: nobody */
+static uint64_t requests[REQUESTS]; /* numbers of requests; atomic */
+static GPtrArray *listening;        /* the main thread's; NULL: not listening */
 
 #define load(place_) __atomic_load_n (place_, __ATOMIC_RELAXED)
 #define store(place_, value_) __atomic_store_n (place_, value_, __ATOMIC_RELAXED)
 
-/* --- is it meant? --- */
+/* --- matching --- */
 
 static bool
 frame_fits (const call_frame_t *frame)
@@ -51,7 +51,7 @@ frame_fits (const call_frame_t *frame)
     return !load (&gate.by_translator);
 }
 
-/* Or one that led to it. */
+/* The frame, or one that led to it. */
 static bool
 frames_fit (const call_frame_t *frame)
 {
@@ -61,7 +61,7 @@ frames_fit (const call_frame_t *frame)
     return false;
 }
 
-/* The kernel names the thread that asks. */
+/* The kernel gives the id of the calling thread. */
 static bool
 pid_fits (pid_t pid)
 {
@@ -79,7 +79,7 @@ pid_fits (pid_t pid)
     return false;
 }
 
-/* A call without a path is for the file that the request was for before. */
+/* A call without a path is for the same file as the request's earlier calls. */
 static bool
 path_fits (uint64_t request, const struct call *call)
 {
@@ -105,10 +105,10 @@ event_fits (const struct watch_event *event, const call_frame_t *frame)
 /* --- listening --- */
 
 /*
- * Above all that is called next. Between here and there are the functions of core/edge/watch.c that
- * tell us, which are never inlined: on a wind tell_wind, watch_wind, and wind_with_FOP, which calls
- * the fop; on an unwind watch_unwind, perhaps unwind_with_FOP, and watched_FOP_cbk, which calls the
- * callback, or who called that.
+ * An address on the stack above all calls that follow. In between are the functions of
+ * core/edge/watch.c that call this listener, which are never inlined: on a wind tell_wind,
+ * watch_wind, and wind_with_FOP, which calls the fop; on an unwind watch_unwind, perhaps
+ * unwind_with_FOP, and watched_FOP_cbk, which calls the callback, or the caller of that.
  */
 #pragma GCC diagnostic ignored "-Wframe-address"
 #define STACK_OF_NEXT ((uint64_t) (uintptr_t) __builtin_frame_address (3))
@@ -122,7 +122,8 @@ gate_wind (const struct watch_event *event)
         hook_gate_close (STACK_OF_NEXT, event->frame->root);
 }
 
-/* The callback is the parent's. That of a request itself is the end of it, and belongs to it. */
+/* The callback belongs to the parent frame. The first frame's callback ends the request, and
+ * belongs to it. */
 static void
 gate_unwind (const struct watch_event *event)
 {

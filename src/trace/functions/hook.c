@@ -5,7 +5,7 @@
 
 #ifdef HAVE_FUNCTION_GRAPH
 
-/* In each kind of build: it is what a traced call costs. */
+/* In each kind of build: it determines the cost of a traced call. */
 #pragma GCC optimize("O2")
 
 #include "trace/functions/hook.h"
@@ -28,7 +28,7 @@ struct hook_thread *hook_threads;
 
 static __thread struct hook_thread *self __attribute__ ((tls_model ("initial-exec")));
 
-/* --- the kernel, past the C library, which may be traced or intercepted by a sanitizer --- */
+/* --- system calls without the C library, which may be traced or intercepted by a sanitizer --- */
 
 static long
 call_kernel (long number, long a, long b, long c, long d)
@@ -70,8 +70,8 @@ hook_map (size_t size)
     return at < 0 && at > -4096 ? NULL : (void *) at;
 }
 
-/* As ticks_now: but a hook can't call the C library, which may use any register, so without a
- * counter it is dear. */
+/* Like ticks_now. But a hook can't call the C library, which may use any register, so without a
+ * counter it is expensive. */
 static inline uint64_t
 hook_ticks (void)
 {
@@ -93,7 +93,7 @@ hook_ticks (void)
 
 /* --- threads --- */
 
-/* Of a thread that is gone, with its memory. */
+/* Takes over the memory of a thread that has ended. */
 static struct hook_thread *
 thread_again (int32_t id)
 {
@@ -137,7 +137,7 @@ thread_name (struct hook_thread *thread)
     call_kernel (SYS_prctl, PR_GET_NAME, (long) thread->name, 0, 0);
 }
 
-/* The first time on a thread, and each time again that there was no place for it. */
+/* The first call on a thread, and each call while there is no place for it. */
 static __attribute__ ((noinline)) struct hook_thread *
 thread_begin (void)
 {
@@ -170,8 +170,8 @@ hook_self (void)
 
 /* --- calls --- */
 
-/* May it be of interest? A gate that was left behind, because the stack is no longer so deep,
- * closes. */
+/* Returns HOOK_ASIDE if the call is not of interest. Closes a gate that was left behind, because
+ * the stack is no longer so deep. */
 static inline uint64_t
 gate_look (struct hook_thread *thread, uint64_t slot)
 {
@@ -215,7 +215,7 @@ hook_enter (uint64_t function, uint64_t slot, uint64_t ret)
     return ret;
 }
 
-/* A thread may be given its name after its first call; now and then it is looked up. */
+/* A thread may get its name after its first call, so the name is read again from time to time. */
 #define NAME_EVERY 4096
 #define NAME_FIRST 16
 
@@ -233,7 +233,7 @@ call_record (struct hook_thread *thread, const struct hook_open *open, uint64_t 
         thread_name (thread);
 }
 
-/* Calls that were left by longjmp are still there, above the one that returns. */
+/* Calls that longjmp has left are still there, above the one that returns. */
 uintptr_t
 hook_leave (uint64_t slot)
 {
@@ -247,12 +247,12 @@ hook_leave (uint64_t slot)
     open = thread->top;
     while (unlikely (open->slot != slot)) {
         if (open->slot == 0)
-            __builtin_trap (); /* somebody else's stack: there is no way back */
+            __builtin_trap (); /* not this thread's stack: the return address is unknown */
         open--;
     }
     ret = open->ret;
     if (end < open->begin)
-        end = open->begin; /* another processor's clock is a little behind */
+        end = open->begin; /* another processor's clock may be slightly behind */
     if (open->begin >= load (&hook.start) && !(open->function & HOOK_ASIDE)
         && end - open->begin >= load (&hook.min))
         call_record (thread, open, end);

@@ -5,8 +5,8 @@
  *   off   nop
  *   on    b room     mov x9, x30; bl page
  *
- * A nop and a branch may take each other's place while others run them: the architecture says so. A
- * function that begins with a landing pad (bti) has the instruction after it.
+ * The architecture permits replacing a nop by a branch, and back, while other threads execute them.
+ * In a function that begins with a landing pad (bti), the instruction after it is replaced.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -62,7 +62,8 @@ patch_look (struct patch_site *site)
 void
 patch_page (void *page)
 {
-    static const uint32_t jump[] = { 0x58000050, 0xd61f0200 }; /* ldr x16, (what follows); br x16 */
+    static const uint32_t jump[] = { 0x58000050, 0xd61f0200 }; /* ldr x16, (the next 8 bytes); br
+                                                                  x16 */
     const uint64_t to = (uintptr_t) hook_entry;
 
     memcpy (page, jump, sizeof jump);
@@ -91,8 +92,8 @@ patch_room (const struct patch_site *site, const void *page)
     return true;
 }
 
-/* One step is enough; it is the second on the way in, when all see the room, and the first on the
- * way out. */
+/* One step suffices. It is the second step of switching on, when all processors see the room, and
+ * the first step of switching off. */
 bool
 patch_step (const struct patch_site *site, int step, bool in)
 {

@@ -3,16 +3,16 @@
  * x86-64, with -fpatchable-function-entry=7,5: five bytes of room, and two bytes at the entry.
  *
  *   off        90 90   nop; nop      or 66 90, a nop of two bytes, by other compilers
- *   half way   90 f9   nop; stc      the carry flag says nothing at a function's entry
+ *   half way   90 f9   nop; stc      the carry flag has no meaning at a function's entry
  *   on         eb f9   jmp -7        to the room: e8 ........ call page
  *
- * Each step changes one byte. A thread that is between the two bytes, or saw the first change
- * alone, does stc or nop and goes on.
+ * Each step changes one byte. A thread that is between the two bytes, or saw only the first change,
+ * executes stc or nop and goes on.
  *
  * Or with -fpatchable-function-entry=5,5 -fcf-protection=branch: five bytes of room, and endbr64 at
- * the entry, which does nothing where branches aren't guarded. No thread is in the midst of that
- * one instruction, and the jump takes its first two bytes at once: they are never on both sides of
- * what a processor stores as a whole, or it is left alone.
+ * the entry, which does nothing unless branches are guarded. No thread is within that single
+ * instruction, and the jump replaces its first two bytes at once. If these two bytes are on both
+ * sides of a boundary over which a processor does not store atomically, the function is left alone.
  *
  *   off        f3 0f 1e fa   endbr64
  *   on         eb f9 1e fa   jmp -7
@@ -32,13 +32,13 @@
 
 #define JUMP 0xeb
 #define BACK 0xf9 /* the distance to the room; alone, stc */
-#define ENDBR_HALF 0x0ff3 /* as it is read from memory */
+#define ENDBR_HALF 0x0ff3 /* as read from memory */
 #define JUMP_BOTH 0xf9eb
 
 static const uint8_t nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 },
                      long_nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
-/* What is there was endbr64. */
+/* Returns true if the entry had endbr64. */
 static bool
 is_whole (const struct patch_site *site)
 {
@@ -78,14 +78,14 @@ patch_look (struct patch_site *site)
 void
 patch_page (void *page)
 {
-    static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 }; /* jmp *(what follows) */
+    static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 }; /* jmp *(the next 8 bytes) */
     const uint64_t to = (uintptr_t) hook_entry;
 
     memcpy (page, jump, sizeof jump);
     memcpy ((uint8_t *) page + sizeof jump, &to, sizeof to);
 }
 
-/* Not memcmp, of which a sanitizer has its own. */
+/* memcmp is not used: a sanitizer replaces it. */
 static bool
 is_same (const uint8_t *room, const uint8_t *bytes)
 {

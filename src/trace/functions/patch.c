@@ -17,7 +17,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-/* --- the kernel's part --- */
+/* --- system calls --- */
 
 static int
 membarrier (int command)
@@ -32,7 +32,7 @@ patch_barrier (void)
 
     if (r != -EPERM)
         return r;
-    /* It wasn't asked for before. */
+    /* It was not registered before. */
     r = membarrier (MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
     return r < 0 ? r : membarrier (MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }
@@ -48,11 +48,12 @@ page_at (uintptr_t address, size_t size)
         return NULL;
     if ((uintptr_t) page == address)
         return page;
-    munmap (page, size); /* an old kernel, for which the address was a hint */
+    munmap (page, size); /* an old kernel, which takes the address for a hint */
     return NULL;
 }
 
-/* Near the module, before it or after it. The steps grow: the first addresses that are free do. */
+/* Near the module, before it or after it. The distance grows by an eighth per step: any free
+ * address in reach will do, and few steps are tried. */
 static int
 page_make (struct patch_module *module)
 {
@@ -80,7 +81,7 @@ page_make (struct patch_module *module)
     return 0;
 }
 
-/* All pages that its sites are on. */
+/* All pages that contain its sites. */
 static int
 module_protect (struct patch_module *module, bool open)
 {
@@ -94,7 +95,7 @@ module_protect (struct patch_module *module, bool open)
     return 0;
 }
 
-/* --- all at once --- */
+/* --- patching --- */
 
 static bool
 site_changes (const struct patch_site *site)
@@ -111,7 +112,7 @@ module_changes (const struct patch_module *module)
     return false;
 }
 
-/* Everything that may be refused, before anything is changed. */
+/* Makes all calls that the kernel may refuse, before any change. */
 static int
 modules_open (struct patch_module *const *modules, size_t count, const char **ret_what)
 {

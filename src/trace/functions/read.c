@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What was recorded, in pieces. Threads go on meanwhile, and overwrite what is old. Of each thread,
- * first what goes on is noted, then what ended; so each call that ended is in one that is known,
- * but those that began since, which are left out.
+ * Reads the records in pieces. Threads go on meanwhile, and overwrite old records. For each thread,
+ * open calls are noted first, then ended calls are read. So the caller of each ended call is known,
+ * except for calls that began since, which are left out.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -24,10 +24,10 @@ _Static_assert(sizeof (struct hook_call) == sizeof (struct calls_one),
 /* Where the next piece begins. */
 struct place {
     uint64_t session;
-    uint64_t thread;    /* of threads, all of which there were at the beginning */
+    uint64_t thread;    /* index of the thread, in the order of creation */
     uint64_t threads;
-    uint64_t next, end; /* of the thread's calls; end 0: it wasn't begun yet */
-    uint64_t until;     /* ticks: what began later is left out */
+    uint64_t next, end; /* range of the thread's calls; end 0: not begun yet */
+    uint64_t until;     /* ticks: calls that began later are left out */
 };
 
 #define PLACE "%" G_GUINT64_FORMAT
@@ -51,9 +51,9 @@ place_text (const struct place *place)
                             place->thread, place->threads, place->next, place->end, place->until);
 }
 
-/* --- what is the same for all threads --- */
+/* --- common lines --- */
 
-/* What has no name is called after its file. */
+/* A function without a name gets the name of its file. */
 static void
 read_functions (GString *out)
 {
@@ -84,7 +84,7 @@ read_head (GString *out)
     read_functions (out);
 }
 
-/* --- a thread --- */
+/* --- one thread --- */
 
 static void
 thread_name (const struct hook_thread *thread, char *ret_name, size_t size)
@@ -105,7 +105,7 @@ open_copy (const struct hook_open *open)
                                .function = __atomic_load_n (&open->function, __ATOMIC_RELAXED) };
 }
 
-/* What goes on, as far as it is the same twice, and nested as it must be. */
+/* Appends the open calls that are the same in two readings, and properly nested. */
 static void
 read_open (const struct hook_thread *thread, uint64_t until, GString *out)
 {
@@ -137,7 +137,7 @@ read_open (const struct hook_thread *thread, uint64_t until, GString *out)
 static uint64_t
 thread_first (const struct hook_thread *thread)
 {
-    /* one is being written */
+    /* one element may be just being written */
     const uint64_t head = __atomic_load_n (&thread->head, __ATOMIC_ACQUIRE), room = thread->mask;
 
     return MAX (thread->base, head > room ? head - room : 0);
@@ -158,7 +158,7 @@ thread_start (const struct hook_thread *thread, struct place *place, GString *ou
     place->end = __atomic_load_n (&thread->head, __ATOMIC_ACQUIRE);
 }
 
-/* Some of the calls that ended. */
+/* Appends some of the ended calls. */
 static void
 read_calls (const struct hook_thread *thread, struct place *place, size_t size, GString *out)
 {
@@ -185,7 +185,7 @@ read_calls (const struct hook_thread *thread, struct place *place, size_t size, 
     place->next = first + count;
 }
 
-/* Until the piece is as large as it may be, or all is read. */
+/* Until the piece has its size, or all is read. */
 static void
 read_threads (struct place *place, size_t size, GString *out)
 {

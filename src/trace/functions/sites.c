@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The compiler lists the room of each function in a section, which is in memory as all data is;
- * where it is, the section headers say, which are in the file alone. The file may have been
- * replaced since it was loaded: it counts only if its build id is that of what is loaded, or
- * neither has one; and patch_look has the last word on each site.
+ * Finds functions that can be traced. The compiler lists the room of each function in a section,
+ * which is loaded into memory. The section headers, which give its place, are only in the file. The
+ * file may have been replaced since it was loaded: it is used only if its build id equals that of
+ * the loaded one, or if neither has one. patch_look then checks each site.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -27,8 +27,7 @@ struct elf {
     const char *bytes;
     size_t size;
     const ElfW (Ehdr) *head;
-    const ElfW (Shdr) *sections; /* head->e_shnum of them, all in bytes, as far as they have
-                                    bytes */
+    const ElfW (Shdr) *sections; /* head->e_shnum of them; all their bytes are within the file */
 };
 
 static bool
@@ -76,7 +75,7 @@ elf_open (struct elf *elf, const char *path)
     return false;
 }
 
-/* A text in a section of texts; NULL when it isn't one. */
+/* A string in a string section; NULL if it is not one. */
 static const char *
 elf_text (const struct elf *elf, unsigned section, uint64_t offset)
 {
@@ -88,7 +87,7 @@ elf_text (const struct elf *elf, unsigned section, uint64_t offset)
     return elf->bytes + texts->sh_offset + offset;
 }
 
-/* The first of that type, and of that name unless it is NULL; or NULL. */
+/* The first section of that type and, unless name is NULL, of that name; or NULL. */
 static const ElfW (Shdr) *
 elf_section (const struct elf *elf, uint32_t type, const char *name)
 {
@@ -101,7 +100,7 @@ elf_section (const struct elf *elf, uint32_t type, const char *name)
     return NULL;
 }
 
-/* The build id in some notes; NULL when there is none. g_free it. */
+/* The build id in notes, freed with g_free; NULL if there is none. */
 static char *
 build_id (const char *notes, size_t size)
 {
@@ -137,7 +136,7 @@ elf_build_id (const struct elf *elf)
     return notes ? build_id (elf->bytes + notes->sh_offset, notes->sh_size) : NULL;
 }
 
-/* --- what is loaded --- */
+/* --- loaded files --- */
 
 struct loaded {
     const struct dl_phdr_info *info;
@@ -156,7 +155,7 @@ loaded_build_id (const struct dl_phdr_info *info)
     return id;
 }
 
-/* Is all of that in one of its segments, which has these flags? */
+/* Returns true if the whole range is in one of its segments with these flags. */
 static bool
 loaded_has (const struct dl_phdr_info *info, uintptr_t address, size_t size, uint32_t flags)
 {
@@ -173,7 +172,7 @@ loaded_has (const struct dl_phdr_info *info, uintptr_t address, size_t size, uin
 
 /* --- names --- */
 
-/* "posix_open.isra.0" is what the compiler made of posix_open. */
+/* "posix_open.isra.0" is the compiler's variant of posix_open. */
 static const char *
 name_keep (GStringChunk *names, const char *name)
 {
@@ -210,7 +209,8 @@ names_take (struct sites_module *module, const struct elf *elf, const ElfW (Shdr
     }
 }
 
-/* What was taken out of a file may be in a file of its own, where gdb looks for it too. */
+/* Symbols that were stripped from a file may be in a separate debug file, which is found as gdb
+ * does. */
 static void
 names_of_debug_file (struct sites_module *module, const char *id)
 {
@@ -269,7 +269,7 @@ module_new (const struct loaded *loaded, const uintptr_t *rooms, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct patch_site *site = &module->patch.sites[module->patch.count];
 
-        /* An entry of a function that the linker dropped is 0. */
+        /* The entry of a function that the linker dropped is 0. */
         if (!loaded_has (loaded->info, rooms[i], 16, PF_X))
             continue;
         site->room = rooms[i];
@@ -280,7 +280,7 @@ module_new (const struct loaded *loaded, const uintptr_t *rooms, size_t count)
     return module;
 }
 
-/* NULL when none of its functions has room. */
+/* Returns NULL if none of its functions has room. */
 static struct sites_module *
 module_read (const struct loaded *loaded, const struct elf *elf)
 {
@@ -316,7 +316,7 @@ static int
 look_at (struct dl_phdr_info *info, size_t size, void *data)
 {
     GPtrArray *modules = data;
-    /* Only the program itself has no name; what has no path is the kernel's. */
+    /* Only the program itself has an empty name; a file without a path is the kernel's. */
     const struct loaded loaded = { info, *info->dlpi_name ? info->dlpi_name : "/proc/self/exe" };
     struct sites_module *module = module_known (modules, &loaded);
     struct elf elf = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which functions of this process can be traced, and what they are called. */
+/* The functions of this process that can be traced, and their names. */
 #ifndef WINDLASS_TRACE_FUNCTIONS_SITES_H
 #define WINDLASS_TRACE_FUNCTIONS_SITES_H
 
@@ -7,17 +7,17 @@
 
 #include <glib.h>
 
-/* The program, or a module that was loaded. */
+/* The program, or a loaded module. */
 struct sites_module {
-    struct patch_module patch; /* first */
+    struct patch_module patch; /* must be first */
     uintptr_t base;
     char *path;
     GStringChunk *names;
-    bool there; /* it was, when we last looked */
+    bool there; /* was loaded at the last search */
 };
 
-/* Adds each file that is loaded and has functions with room, unless it is in modules (struct
- * sites_module) already, and takes out those that are gone. */
+/* Adds each loaded file with functions that have room, unless it is in modules (struct
+ * sites_module) already. Removes those that are not loaded any more. */
 void sites_find (GPtrArray *modules);
 
 GPtrArray *sites_modules_new (void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rings of all threads, from outside. */
+/* Access to the rings of all threads. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* nanoseconds that a hook may take, on a machine that is busy with others */
+/* nanoseconds; the longest duration of a hook, on a machine that is busy with other work */
 #define PATIENCE 100000000
 
 struct hook_thread **
@@ -40,7 +40,7 @@ thread_is_gone (int32_t id)
     return syscall (SYS_tgkill, getpid (), id, 0) < 0 && errno == ESRCH;
 }
 
-/* After patch_barrier: whoever enters a hook now sees what was set before it. */
+/* Called after patch_barrier: a hook that is entered later sees all earlier changes. */
 static bool
 thread_leaves_hook (const struct hook_thread *thread)
 {
@@ -63,7 +63,7 @@ thread_ring (struct hook_thread *thread, uint64_t calls)
         return;
     thread->ring = hook_map (calls * sizeof *ring);
     if (!thread->ring) {
-        thread->ring = ring; /* as large as before */
+        thread->ring = ring; /* the size is unchanged */
         return;
     }
     if (ring)
@@ -71,7 +71,7 @@ thread_ring (struct hook_thread *thread, uint64_t calls)
     thread->mask = calls - 1;
 }
 
-/* One that is stopped in the midst of a hook keeps the ring that it has. */
+/* A thread that is stopped within a hook keeps its ring. */
 static void
 thread_begin (struct hook_thread *thread, uint64_t calls)
 {

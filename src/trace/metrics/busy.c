@@ -16,15 +16,15 @@ struct table {
     pthread_mutex_t lock; /* a leaf, held for a microsecond at most */
     size_t used;          /* lock */
     struct busy_row rows[BUSY_ROWS]; /* lock */
-    uint16_t slots[SLOTS];           /* lock: rows by key, searched onwards from its hash; FREE ends
-                                        that */
+    uint16_t slots[SLOTS];           /* lock: indices of rows by the hash of their key, with linear
+                                        probing; FREE ends a search */
 };
 
 static struct table tables[BUSY_TABLES] = { { .lock = PTHREAD_MUTEX_INITIALIZER },
                                             { .lock = PTHREAD_MUTEX_INITIALIZER } };
 static const xlator_t *the_edge; /* atomic */
 static struct itable *the_itable; /* atomic; written before the_edge */
-static bool is_on;               /* of the thread that calls busy_set */
+static bool is_on;               /* used only by the thread that calls busy_set */
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -53,7 +53,7 @@ index_all_locked (struct table *table)
         index_locked (table, i);
 }
 
-/* Takes the place of the one with the fewest calls. */
+/* Replaces the row with the fewest calls. */
 static struct busy_row *
 replace_locked (struct table *table, uint64_t key)
 {
@@ -86,8 +86,8 @@ add_locked (struct table *table, uint64_t key)
     return &table->rows[table->used++];
 }
 
-/* Who asks waits for the answer, so that he is there, and so is the file; later both may be
- * gone. */
+/* Finds a file's path or a process's name. The caller waits for the answer, so both exist now;
+ * later they may be gone. */
 static void
 note_name (enum busy_by by, uint64_t key, char *ret_name)
 {
@@ -112,7 +112,7 @@ note_name (enum busy_by by, uint64_t key, char *ret_name)
     g_strchomp (ret_name);
 }
 
-/* The name is looked for without the lock, and only of who is new. */
+/* The name is found without the lock, and only for a new row. */
 static struct busy_row *
 lock_row_of (enum busy_by by, uint64_t key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For our own subcommands. Words between blanks; what comes last on a line may have blanks in it,
- * and is written as g_strescape does.
+ * The format for Windlass's own subcommands. Words are separated by blanks. The last field of a
+ * line may contain blanks, and is escaped as by g_strescape.
  *
  *   measuring set|leased|off
  *   clock NANOSECONDS

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What trace/metrics/numbers.c counted, as text.
+ * The counters of trace/metrics/numbers.c, as text.
  *
- *   metrics_openmetrics   for Prometheus and its kind
+ *   metrics_openmetrics   for Prometheus and compatible tools
  *   metrics_json          for programs
- *   metrics_lines         for windlass stats --histogram, top and graph: all of it, a line each
+ *   metrics_lines         for windlass stats --histogram, top and graph: all data, a line each
  *                         (lines.c)
  */
 #ifndef WINDLASS_TRACE_METRICS_METRICS_H
@@ -19,7 +19,7 @@ struct metrics_value {
     uint64_t value;
 };
 
-/* What is told about. The last value has no name. */
+/* The data to print. values ends with an entry without a name. */
 struct metrics_of {
     GPtrArray *xlators; /* graph->xlators */
     const char *mountpoint, *version;
@@ -29,12 +29,12 @@ struct metrics_of {
 void metrics_openmetrics (const struct metrics_of *of, GString *out);
 void metrics_json (const struct metrics_of *of, GString *out);
 
-/* histograms: with those of the whole, the translator's own and its children's times; else the sums
- * alone. */
+/* histograms: adds those of the whole time, the translator's own time and its children's; else
+ * prints the sums alone. */
 void metrics_lines (const struct metrics_of *of, bool histograms, GString *out);
 
-/* "ENOENT"; of what has no such name its number, of 0 "other". In a buffer of the caller's, at
- * least 16 bytes. */
+/* "ENOENT"; the number if it has no name; "other" for 0. Uses the caller's buffer of at least 16
+ * bytes. */
 const char *metrics_errno_name (int op_errno, char *buffer);
 
 #endif

@@ -6,33 +6,33 @@
 
 #include <pthread.h>
 
-/* What one thread counted of one translator and operation. One thread writes, but for the shared
- * shard; all fields are atomic. */
+/* Counters of one thread for one translator and operation. Only that thread writes, except to the
+ * shared shard; all fields are atomic. */
 struct cell {
     struct histogram whole, own, below;
     uint64_t failed;
     int errnos[NUMBERS_ERRORS];       /* each set once; 0: free */
-    uint64_t errors[NUMBERS_ERRORS + 1]; /* the last one: of all that found no place */
+    uint64_t errors[NUMBERS_ERRORS + 1]; /* the last one: errors that found no place */
 };
 
-/* Of a translator. Made when it is first measured, freed with the graph. */
+/* Counters of a translator. Made when it is first measured, freed with the graph. */
 struct counters {
     unsigned reasons; /* sets_lock; of the first translator: for its whole graph */
     struct cell *cells[NUMBERS_SHARDS][FOP_MAX]; /* each set once. Atomic */
 };
 
-/* Which translators are measured; taken before routes_lock. */
+/* Guards which translators are measured; taken before routes_lock. */
 static pthread_mutex_t sets_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* --- shards: a thread has one to itself from its first answer until it ends --- */
+/* --- shards: a thread has its own from its first answer until it ends --- */
 
-#define SHARED (NUMBERS_SHARDS - 1) /* of those that found none */
+#define SHARED (NUMBERS_SHARDS - 1) /* for threads without a shard of their own */
 #define NONE (-1)
 
 static pthread_mutex_t shards_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
 static bool shards_taken[SHARED];                               /* shards_lock */
 static pthread_once_t shard_once = PTHREAD_ONCE_INIT;
-static pthread_key_t shard_key; /* has it given back when the thread ends */
+static pthread_key_t shard_key; /* releases the shard when the thread ends */
 static __thread int own_shard = NONE;
 
 static void
@@ -41,7 +41,7 @@ shard_return (void *data)
     pthread_mutex_lock (&shards_lock);
     shards_taken[GPOINTER_TO_INT (data) - 1] = false;
     pthread_mutex_unlock (&shards_lock);
-    own_shard = SHARED; /* if an answer comes from another destructor */
+    own_shard = SHARED; /* for an answer made by a later destructor */
 }
 
 static void
@@ -88,8 +88,8 @@ cell_new (struct cell **place)
     return there;
 }
 
-/* An answer that failed. These take the bus lock: who looks for names that aren't there waits for
- * the disk rather. */
+/* A failed answer. This uses locked instructions: the cost is small compared to the disk access of
+ * a lookup that finds no file. */
 static void __attribute__ ((noinline))
 count_error (struct cell *cell, int op_errno)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How often, how long, and with which errors each translator was asked for each operation.
+ * Counts, times and errors of each translator and operation.
  *
- * Counted while measuring is on, and only then; nothing is ever reset, so whoever wants to know of
- * the last seconds reads twice and takes the difference. Three histograms of nanoseconds for each
- * translator and operation:
+ * Counted only while measuring is on. Nothing is ever reset: a client that wants the last seconds
+ * reads twice and takes the difference. Three histograms of nanoseconds for each translator and
+ * operation:
  *
  *   whole    from the wind to the unwind
- *   below    what the translator's own children took of that
+ *   below    the part that the translator's own children took
  *   own      the rest: whole = own + below
  *
- * Children that work side by side are added up. Where they take more together than there was time,
- * below is the whole and own is 0: so with fan-out, own is the least that it can have been. The
- * time that a translator sets a request aside, or waits for another thread, is its own. A
- * translator that hands on with STACK_WIND_TAIL is answered for when the one below is, so its own
- * time is what it took on the way down. Work of its own, such as a write that was collected, is
- * counted at the translators below it.
+ * The times of children that work side by side are added. If their sum exceeds the whole, below is
+ * the whole and own is 0: so with fan-out, own is a lower bound. The time during which a translator
+ * sets a request aside, or waits for another thread, is its own. A translator that passes a call on
+ * with STACK_WIND_TAIL is answered together with the one below, so its own time is that of the way
+ * down. Work of its own, such as a write that was collected, is counted at the translators below
+ * it.
  *
  * Each thread that answers has counters of its own (up to NUMBERS_SHARDS - 1 of them; the others
- * share one), so that nothing takes a lock or the memory bus. Readers add them up; what happens
- * meanwhile may be in or not.
+ * share one), so that counting takes no lock and no locked instruction. Readers add them up;
+ * answers that come meanwhile may be included or not.
  *
  * Reasons:
  *
@@ -30,10 +30,10 @@
  * - A thread has a shard until it ends, so that counting is a load, an add and a store.
  * - The daemon prints everything as OpenMetrics, JSON or lines. A second's work and drawings are
  *   made by windlass top and graph, which read the lines.
- * - windlass top renews a lease with each look. A switch would stay on when top is killed; a
+ * - windlass top renews a lease with each refresh. A switch would stay on when top is killed; a
  *   connection kept open would be one of the eight of the control socket.
- * - By path means by inode, named by the number that the kernel asks about: no name is made on the
- *   path.
+ * - Files are counted by inode, with the number that the kernel asks about: no name is made on the
+ *   path of a request.
  * - A wind and its unwind cost 34 ns more while numbers are on, of which 19 are two readings of the
  *   counter. A stack of 20 layers nests calls deeper than processors predict returns: all figures
  *   are twice as high there.
@@ -45,50 +45,52 @@
 #include "core/edge/translator.h"
 
 #define NUMBERS_SHARDS 16
-#define NUMBERS_ERRORS 8 /* so many errnos are told apart; the rest is counted as errno 0 */
+#define NUMBERS_ERRORS 8 /* number of errnos that are counted separately; others are counted as
+                            errno 0 */
 
-/* Why it is measured. Each is switched by itself; off is when none is left. */
+/* Reasons to measure. Each is switched separately; measuring stops when none is left. */
 enum numbers_reason {
-    NUMBERS_SET,    /* somebody wants it: windlass stats --on, .meta/measure_latency, the option */
-    NUMBERS_LEASED, /* windlass top looks at the moment */
+    NUMBERS_SET,    /* a user asked for it: windlass stats --on, .meta/measure_latency, the
+                       option */
+    NUMBERS_LEASED, /* windlass top is running */
 };
 
-/* Starts and stops measuring for all translators of a graph (graph->xlators, routed). Any time, on
- * any thread. */
+/* Starts and stops measuring for all translators of a graph (graph->xlators, routed). At any time,
+ * on any thread. */
 void numbers_set (GPtrArray *xlators, enum numbers_reason reason, bool on);
 
-/* Is it measured for that reason? For any? */
+/* Returns true if it is measured for that reason; for any reason. */
 bool numbers_set_for (GPtrArray *xlators, enum numbers_reason reason);
 bool numbers_on (GPtrArray *xlators);
 
-/* Frees what was counted, when no request can come any more. */
+/* Frees the counters, when no more requests can come. */
 void numbers_free (GPtrArray *xlators);
 
 /* --- reading, on any thread --- */
 
-/* What there is of one translator and operation, without the histograms: cheap, and what
- * GlusterFS's .meta shows (of the whole). */
+/* The sums of one translator and operation, without the histograms: cheap, and shown in GlusterFS's
+ * .meta (for the whole time). */
 struct numbers_sum {
     uint64_t count, failed;         /* answers; those with op_ret < 0 */
     uint64_t sum, min, max;         /* nanoseconds, whole */
     uint64_t own, below;            /* nanoseconds, sums */
 };
 
-/* false: it was never answered while it was measured, and *ret_sum is all 0. */
+/* Returns false if no answer was measured; *ret_sum is then all 0. */
 bool numbers_sum (const xlator_t *xl, enum fop op, struct numbers_sum *ret_sum);
 
-/* All of it. */
+/* All numbers of one translator and operation. */
 struct numbers {
     uint64_t count, failed;
     struct {
-        int op_errno; /* 0: all that found no place */
-        uint64_t count; /* 0: no more */
+        int op_errno; /* 0: all errors that found no place */
+        uint64_t count; /* 0: end of the list */
     } errors[NUMBERS_ERRORS + 1];
-    struct histogram whole, own, below; /* below has no values for those without children's time:
-                                           whole and own have all */
+    struct histogram whole, own, below; /* below has only the answers with children's time; whole
+                                           and own have all */
 };
 
-/* Adds it to what is there already. false: there was nothing. */
+/* Adds to *numbers. Returns false if there was nothing to add. */
 bool numbers_add (const xlator_t *xl, enum fop op, struct numbers *numbers);
 void numbers_clear (struct numbers *numbers);
 

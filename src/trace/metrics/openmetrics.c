@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* OpenMetrics 1.0: each family of metrics once, with all that belongs to it. */
+/* OpenMetrics 1.0: each family of metrics once, with all its samples. */
 #include "trace/metrics/metrics.h"
 #include "trace/metrics/numbers.h"
 
 #include <string.h>
 
-/* Histograms have a bucket for each power of two from 1 us to 34 s; what numbers.c has is finer. A
- * bucket's count is exact. */
+/* Histograms have a bucket for each power of two from 1 us to 34 s. Those of numbers.c are finer,
+ * so each bucket's count is exact. */
 #define FIRST_POWER 10
 #define LAST_POWER 35
 
@@ -93,12 +93,12 @@ add_values (const struct metrics_of *of, GString *out)
 
 /* --- of translators --- */
 
-/* One family: what is said of each translator and operation that was ever answered. */
+/* One family: a value for each translator and operation with answers. */
 struct family {
     const char *name, *type, *unit, *help;
     void (*add) (const struct family *family, const struct numbers *numbers, const char *labels,
                  GString *out);
-    size_t histogram; /* where in struct numbers */
+    size_t histogram; /* offset in struct numbers */
 };
 
 static void

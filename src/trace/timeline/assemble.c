@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Records come in rounds: each is closed under what led to what, but within one the threads come
- * one after the other. So an answer may be seen before what it answers, a child before its parent;
- * each record finds its span by the frame and by when that was wound.
+ * Records come in rounds. Each round is complete under cause and effect, but within it the threads'
+ * records come one thread after the other. So an answer may come before its wind, and a child
+ * before its parent; each record finds its span by the frame and the time of the wind.
  *
- * A request is whole when all its winds are answered. But the bridge, or who else made it, may wind
- * again: so it waits for one more round.
+ * A request is complete when all its winds are answered. But its maker, such as the bridge, may
+ * wind again: so the assembler waits for one more round.
  */
 #include "trace/timeline/assemble.h"
 
 #include <string.h>
 
-/* A request that is put together. */
+/* A request under assembly. */
 struct building {
     struct timeline_request head; /* without spans */
     GArray *spans;                /* struct piece */
     GString *name;
     gfid_t gfid;
-    unsigned open;    /* spans that wait for their answer */
-    unsigned orphans; /* answers that wait for their span */
+    unsigned open;    /* spans without an answer so far */
+    unsigned orphans; /* answers without a span so far */
     bool idle;        /* it is in assembler->idle or waited */
-    bool touched;     /* in this round */
+    bool touched;     /* a record of it came in this round */
     bool has_about;
 };
 
-/* A span on the way to be one. */
+/* A span under assembly. */
 struct piece {
     struct span span;
     const call_frame_t *frame, *parent;
-    bool wound, answered; /* which records were seen */
+    bool wound, answered; /* which records have come */
 };
 
 struct assembler {
     uint64_t begin;
     GHashTable *before;   /* of uint64_t */
     GHashTable *requests; /* struct building by &unique */
-    GPtrArray *idle;      /* those that were answered in this round, and may be whole */
-    GPtrArray *waited;    /* and those of the round before */
+    GPtrArray *idle;      /* requests answered in this round, which may be complete */
+    GPtrArray *waited;    /* those of the previous round */
     void (*whole) (struct timeline_request *request, void *data);
     GRefString *(*find_path) (const gfid_t *gfid, void *data);
     void *data;
@@ -185,7 +185,7 @@ take_unwind (struct building *b, const struct ring_record *record)
         b->orphans++;
 }
 
-/* The first wind of a request says what it is about. */
+/* The first wind of a request has its description. */
 static void
 take_about (struct building *b, const struct ring_record *record)
 {
@@ -200,7 +200,7 @@ take_about (struct building *b, const struct ring_record *record)
     b->gfid = record->about.gfid;
     if (record->used)
         b->name = g_string_new (NULL);
-    b->head.sequence = record->ticks; /* for take_name, until it is whole */
+    b->head.sequence = record->ticks; /* for take_name, until the request is complete */
 }
 
 static void
@@ -233,7 +233,7 @@ assembler_take (struct assembler *assembler, const struct ring_record *record)
     }
 }
 
-/* --- whole requests -------------------------------------------------------------------------- */
+/* --- complete requests ----------------------------------------------------------------------- */
 
 static gint
 by_begin (gconstpointer a, gconstpointer b)
@@ -245,8 +245,8 @@ by_begin (gconstpointer a, gconstpointer b)
     return pa->span.end > pb->span.end ? -1 : pa->span.end < pb->span.end;
 }
 
-/* Who wound it: the last one on its parent's frame that was there then. A frame that was handed on
- * has its own for a parent. */
+/* Finds the span that wound it: the latest one on the parent's frame at that time. After a tail
+ * wind, a frame has its own earlier span as the parent. */
 static uint32_t
 parent_of (const struct building *b, guint child)
 {
@@ -259,8 +259,8 @@ parent_of (const struct building *b, guint child)
     return SPAN_NONE;
 }
 
-/* What has no answer. Nothing below is answered later than what is above: children of one that is
- * answered were lost. */
+/* Ends spans without an answer. A child is never answered after its parent: if the parent has an
+ * answer, those of its children were lost. */
 static void
 close_pieces (struct building *b, uint64_t end, bool running)
 {
@@ -304,7 +304,7 @@ fill_spans (struct timeline_request *request, struct building *b)
     }
 }
 
-/* Answers whose wind was lost say too little. */
+/* An answer whose wind was lost is of no use. */
 static void
 drop_orphans (struct building *b)
 {
@@ -329,7 +329,8 @@ building_whole (struct assembler *assembler, struct building *b, uint64_t end, b
     *request = b->head;
     request->n_spans = b->spans->len;
     fill_spans (request, b);
-    /* One that was handed on meanwhile with STACK_WIND_TAIL looks as if it came from the top. */
+    /* A request that was passed on with STACK_WIND_TAIL meanwhile looks as if it came from the
+     * top. */
     request->under_way = !request->spans[0].top
                       || g_hash_table_contains (assembler->before, &request->unique);
     if (!b->has_about)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* "fuse;rot-13-1:writev;posix:writev 17906": nanoseconds that a translator took itself, without
- * those that it waited for below it, by who had wound to it. What tools for flame graphs read. */
+/* "fuse;rot-13-1:writev;posix:writev 17906": a stack of translators, and the nanoseconds that the
+ * last one took itself, without those of its children. The format of flame graph tools. */
 #include "trace/timeline/recording.h"
 
 #include "core/time/ticks.h"
 
-/* A name of a stack's line, in which ; ends a name and the last blank the stack. */
+/* A name within a line, in which ';' ends a name and the last blank ends the stack. */
 static void
 append_name (GString *out, const char *name)
 {
@@ -56,7 +56,7 @@ add (GHashTable *stacks, char *stack, uint64_t ns)
     g_hash_table_insert (stacks, stack, sum);
 }
 
-/* Children are in the order in which they began; those that ran side by side count once. */
+/* Children are ordered by their beginning; time in which several ran side by side counts once. */
 static uint64_t
 own_ticks (const struct timeline_request *request, uint32_t parent, uint64_t begin, uint64_t end)
 {

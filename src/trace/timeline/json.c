@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The Trace Event format of chrome://tracing, which Perfetto reads as well. A track is a lane
- * (recording.c), not a thread: so a request is whole wherever it went, and there are as many tracks
- * as requests at once. All are "X" events, which can't be without their end; "s" and "f" lead from
- * a cause to its background work, and to what runs beside its siblings.
+ * (recording.c), not a thread. So a request is in one piece, on whichever threads it ran, and there
+ * are as many tracks as concurrent requests. All are "X" events, which include their end. "s" and
+ * "f" lead from a cause to its background work, and to spans that run beside their siblings.
  */
 #include "trace/timeline/recording.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define PID 1
-#define NAMED_LANES 4096 /* the others have a number */
+#define NAMED_LANES 4096 /* further lanes have a number */
 
 static void
 append_us (GString *out, const char *key, uint64_t ns)
@@ -46,7 +46,7 @@ open_slice (const struct recording *recording, const struct timeline_request *re
     g_string_append_printf (out, ",\"args\":{\"request\":%" G_GUINT64_FORMAT, request->unique);
 }
 
-/* phase: "s", or "f", which goes to the slice around it. */
+/* phase: "s", or "f", which refers to the slice around it. */
 static void
 append_flow (const struct recording *recording, const char *phase, uint64_t id, uint32_t lane,
              uint64_t ticks, const char *name, GString *out)
@@ -166,7 +166,8 @@ append_span (const struct recording *recording, const struct timeline_request *r
     append_flow (recording, "f", flow, span->lane, span->begin, "beside", out);
 }
 
-/* From the translator that began it, in what caused it; or from the beginning of that. */
+/* From the translator that began the background work, in the request that caused it; or from the
+ * beginning of that request. */
 static void
 append_cause (const struct recording *recording, const struct timeline_request *request,
               GString *out)

@@ -124,7 +124,7 @@ keep_slow (struct recording *recording, struct timeline_request *request)
     heap_down (heap);
 }
 
-/* --- all, as far as there is memory ---------------------------------------------------------- */
+/* --- all, within the memory limit ------------------------------------------------------------ */
 
 static void
 keep_latest (struct recording *recording, struct timeline_request *request)
@@ -163,14 +163,14 @@ recording_add (struct recording *recording, struct timeline_request *request)
 
 /* --- lanes ----------------------------------------------------------------------------------- */
 
-/* A lane is a track of the picture, on which nothing overlaps. What runs beside a sibling gets a
- * lane of its own. */
+/* A lane is a track of the drawing, on which no spans overlap. A span that runs beside a sibling
+ * gets a lane of its own. */
 struct lane_user {
     uint64_t begin, end;
     uint32_t *lane;
 };
 
-/* Does an earlier sibling still run when it begins? */
+/* Returns true if an earlier sibling still runs when it begins. */
 static bool
 runs_beside (const struct timeline_request *request, uint32_t i)
 {
@@ -181,7 +181,7 @@ runs_beside (const struct timeline_request *request, uint32_t i)
     return false;
 }
 
-/* looked at for each; a request with more spans has them all on one lane */
+/* siblings are compared pairwise; a request with more spans has them all on one lane */
 #define SIBLINGS_MAX 1024
 
 static void
@@ -193,7 +193,7 @@ add_users (struct timeline_request *request, GArray *users)
     for (uint32_t i = 0; i < request->n_spans; i++) {
         struct span *span = &request->spans[i];
 
-        span->lane = UINT32_MAX; /* that of its parent */
+        span->lane = UINT32_MAX; /* the parent's lane */
         if (i == 0 || request->n_spans > SIBLINGS_MAX || !runs_beside (request, i))
             continue;
         user = (struct lane_user){ span->begin, span->end, &span->lane };
@@ -267,7 +267,7 @@ share_lanes (struct recording *recording)
     }
 }
 
-/* --- in order -------------------------------------------------------------------------------- */
+/* --- order ----------------------------------------------------------------------------------- */
 
 static gint
 requests_by_begin (gconstpointer a, gconstpointer b)

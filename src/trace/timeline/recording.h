@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The requests that are kept, and how they are printed. Nobody looks at it while it grows. */
+/* The requests that are kept, and their output. It is not read while it grows. */
 #ifndef WINDLASS_TRACE_TIMELINE_RECORDING_H
 #define WINDLASS_TRACE_TIMELINE_RECORDING_H
 
@@ -7,41 +7,43 @@
 #include "trace/timeline/timeline.h"
 
 struct recording {
-    struct timeline_settings settings; /* volumes is its own */
+    struct timeline_settings settings; /* has its own copy of volumes */
     struct timeline_counts counts;
     uint64_t begin, end;  /* ticks */
-    GPtrArray *requests;  /* of struct timeline_request: by begin once it is finished; before, a
-                             heap with the quickest first if only the slowest are kept */
-    GQueue kept;          /* while it grows and all are kept: the oldest first */
-    uint64_t bytes;       /* that they take */
-    GHashTable *because;  /* finished: by &unique of a cause, GPtrArray of what it caused */
-    GHashTable *causes;   /* finished: those of them that are here, by &unique */
-    struct timespec when; /* it began, time of day */
+    GPtrArray *requests;  /* of struct timeline_request: ordered by begin once finished; before, if
+                             only the slowest are kept, a heap with the quickest first */
+    GQueue kept;          /* while it grows and all are kept: in order of completion */
+    uint64_t bytes;       /* memory of the requests */
+    GHashTable *because;  /* finished: maps &unique of a cause to a GPtrArray of the requests it
+                             caused */
+    GHashTable *causes;   /* finished: the causes that are in the recording, by &unique */
+    struct timespec when; /* its start, time of day */
     unsigned n_lanes;     /* finished */
 };
 
 struct recording *recording_new (const struct timeline_settings *settings, uint64_t begin);
 void recording_free (struct recording *recording); /* takes NULL */
 
-/* A request is whole; it is the recording's now. */
+/* Adds a complete request. Takes ownership. */
 void recording_add (struct recording *recording, struct timeline_request *request);
 
-/* No more come: puts them in order. */
+/* No more requests come: sorts them. */
 void recording_finish (struct recording *recording, uint64_t end);
 
-/* What it caused in the background, and what caused it; NULL where that isn't here. */
+/* The background requests that it caused, and the request that caused it; NULL if not recorded. */
 const GPtrArray *
 recording_caused (const struct recording *recording, const struct timeline_request *request);
 const struct timeline_request *
 recording_cause (const struct recording *recording, const struct timeline_request *request);
 
-/* Appends "/a/b", "<gfid:...>" where nobody knows a path, or nothing when it is about none. */
+/* Appends "/a/b", "<gfid:...>" if the path is not known, or nothing if the request has no file. */
 void request_path (const struct timeline_request *request, GString *out);
 
 /* Nanoseconds since the recording began. */
 uint64_t recording_ns (const struct recording *recording, uint64_t ticks);
 
-/* Appends what a format has before the first request, for request number i, and behind the last. */
+/* Appends the text of a format before the first request, for request number i, and after the
+ * last. */
 void recording_json_begin (const struct recording *recording, GString *out);
 void recording_json_request (const struct recording *recording, guint i, GString *out);
 void recording_json_end (const struct recording *recording, GString *out);
@@ -49,7 +51,7 @@ void recording_json_end (const struct recording *recording, GString *out);
 void recording_text_begin (const struct recording *recording, GString *out);
 void recording_text_request (const struct recording *recording, guint i, GString *out);
 
-/* Adds the own times, in nanoseconds, of a request to stacks, by their names: uint64_t by char
+/* Adds the own times of a request, in nanoseconds, to stacks, by their names: uint64_t by char
  * *. */
 void recording_fold_request (const struct recording *recording, guint i, GHashTable *stacks);
 

@@ -6,18 +6,18 @@
 #include <sys/prctl.h>
 
 #define RING_RECORDS 16384 /* 1 MiB, which a busy thread fills in about a fifth of a second */
-#define THREADS_MAX 4096   /* names that are told apart; all others are one */
+#define THREADS_MAX 4096   /* names with a number of their own; all others share one */
 
 struct ring {
-    struct ring *next;           /* of all; constant */
+    struct ring *next;           /* list of all rings; constant */
     struct ring_record *records; /* constant */
-    uint64_t head;               /* how many were written, ever. Atomic; the thread's */
-    uint64_t tail;               /* how many were read. Atomic; the reader's */
-    uint64_t lost;               /* atomic; the thread's */
-    bool taken;                  /* a thread has it. Atomic */
+    uint64_t head;               /* records ever written. Atomic; written by the thread */
+    uint64_t tail;               /* records ever read. Atomic; written by the reader */
+    uint64_t lost;               /* atomic; written by the thread */
+    bool taken;                  /* belongs to a running thread. Atomic */
 };
 
-static struct ring *all_rings; /* pushed to only; atomic */
+static struct ring *all_rings; /* elements are only added; atomic */
 static __thread struct ring *my_ring;
 static __thread uint16_t my_name;
 static pthread_key_t leave_key;
@@ -46,7 +46,7 @@ rings_init (void)
     sem_init (&rings_filling, 0, 0);
 }
 
-/* Threads of one name are one here: the name is what somebody sees. */
+/* Threads of one name share a number: the name is what reports show. */
 static uint16_t
 thread_number (const char *name)
 {
@@ -92,7 +92,7 @@ ring_make (void)
     return ring;
 }
 
-/* Once for each thread. */
+/* Called once per thread. */
 static struct ring * __attribute__ ((noinline))
 ring_take (void)
 {
@@ -171,8 +171,8 @@ rings_begin (void)
     lost_before = count_lost ();
 }
 
-/* A thread may just be writing its last record: then that one is in pages that are zero but for it.
- * It is from before the next one begins, which leaves it out. */
+/* A thread may be writing its last record just now. Then the freed pages are zero except for that
+ * record, which the next recording skips, since it is older. */
 void
 rings_end (void)
 {

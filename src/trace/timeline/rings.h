@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What threads write down while they serve requests, without a lock: each has a ring of its own,
- * which one reader empties. A ring that is full takes no more until the reader comes, and counts
- * what it lost. Rings live for ever, and go from a thread that ended to the next one; their memory
- * is given back while nobody writes.
+ * Records that threads write while they serve requests, without a lock: each thread has a ring of
+ * its own, which one reader empties. A full ring takes no more records until the reader comes, and
+ * counts the lost ones. Rings are never freed, and pass from a thread that ended to the next one.
+ * Their memory is given back while there is no recording.
  */
 #ifndef WINDLASS_TRACE_TIMELINE_RINGS_H
 #define WINDLASS_TRACE_TIMELINE_RINGS_H
@@ -17,15 +17,15 @@ enum ring_kind { RING_ABOUT, RING_NAME, RING_WIND, RING_UNWIND };
 
 #define RING_NAME_BYTES 40
 
-/* One line of the processor's cache. */
+/* One cache line. */
 struct ring_record {
-    uint64_t ticks;   /* never less than in the record before, of one thread */
-    uint64_t request; /* its number */
+    uint64_t ticks;   /* never decreases within one thread */
+    uint64_t request; /* the request's number */
     uint8_t kind, op;
-    uint8_t tail;     /* wind, unwind: the caller handed its own request on */
-    uint8_t top;      /* wind: from the frame of who made the request */
-    uint16_t thread;  /* ring_thread_name; filled in by ring_put */
-    uint16_t used;    /* name: how many bytes there are here */
+    uint8_t tail;     /* wind, unwind: the caller passed its own request on */
+    uint8_t top;      /* wind: from the frame of the request's maker */
+    uint16_t thread;  /* see ring_thread_name; filled in by ring_put */
+    uint16_t used;    /* name: number of bytes used here */
     union {
         struct {
             uint64_t caused_by;
@@ -36,14 +36,14 @@ struct ring_record {
         } about;
         char name[RING_NAME_BYTES];
         struct {
-            const call_frame_t *frame, *parent; /* only which they are */
+            const call_frame_t *frame, *parent; /* only compared */
             const xlator_t *caller, *callee;
             uint32_t uid;
         } wind;
         struct {
             const call_frame_t *frame;
             const xlator_t *callee;
-            uint64_t begin; /* ticks of its wind */
+            uint64_t begin; /* ticks of the frame's wind */
             int32_t op_ret, op_errno;
         } unwind;
     };
@@ -51,29 +51,29 @@ struct ring_record {
 
 _Static_assert (sizeof (struct ring_record) == 64, "a record is one line of the cache");
 
-/* Writes n records one behind the other, all or none; on the path of a request. */
+/* Writes n consecutive records, all or none; on the path of a request. */
 void ring_put (struct ring_record *records, unsigned n);
 
-/* Everything below is for the one reader. */
+/* The functions below are for the single reader. */
 
-/* What is there now doesn't count. Before the first ring_put. */
+/* Discards existing records. Before the first ring_put. */
 void rings_begin (void);
-/* The memory is given back; what comes late is not read by the next one. */
+/* Gives the memory back; later records are not read by the next recording. */
 void rings_end (void);
 
-/* Hands over all records from before `until` ticks, of one thread after the other, in the order in
- * which each wrote them. So whatever led to a record that was handed over, on any thread, was
- * handed over as well, now or before. */
+/* Passes on all records from before `until` ticks, one thread after the other, in the order in
+ * which each wrote them. If a record is passed on, so are all records that led to it, on any
+ * thread, in this call or an earlier one. */
 void rings_drain (uint64_t until, void (*take) (const struct ring_record *record, void *data),
                   void *data);
 
-/* How many records found no room since rings_begin. */
+/* Number of records lost since rings_begin. */
 uint64_t rings_lost (void);
 
-/* Posted when some ring becomes half full. */
+/* Posted when a ring becomes half full. */
 extern sem_t rings_filling;
 
-/* The name of a thread that wrote. Constant. */
+/* The name of a thread that has written. Constant. */
 const char *ring_thread_name (uint16_t thread);
 
 #endif

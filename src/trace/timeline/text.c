@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A tree for each request, with what it caused in the background below it. The columns: when it
- * began, in us since the request did; how long it took.
+ * A tree for each request, followed by the background work that it caused. The columns: the begin,
+ * in us since the request's begin; the duration.
  *
  *   request 17: writev /db, offset 0, 4096 bytes, process 812, uid 0, at 0.010211 s
  *        0.000      152.341  fuse (on fuse-0)
@@ -14,8 +14,8 @@
 #include "core/time/ticks.h"
 
 #define INDENT 2
-#define DEPTH_MAX 16      /* of what causes what causes what */
-#define BACKGROUND_MAX 256 /* of one request; the rest is counted */
+#define DEPTH_MAX 16      /* levels of causes */
+#define BACKGROUND_MAX 256 /* requests per cause; further ones are only counted */
 
 void
 recording_text_begin (const struct recording *recording, GString *out)
@@ -119,7 +119,7 @@ recording_text_request (const struct recording *recording, guint i, GString *out
     const struct timeline_request *request = recording->requests->pdata[i];
 
     if (recording_cause (recording, request))
-        return; /* it is below that */
+        return; /* printed below its cause */
     append_tree (recording, request, 0, out);
     g_string_append_c (out, '\n');
 }

@@ -9,25 +9,25 @@
 #include <limits.h>
 #include <string.h>
 
-/* nanoseconds between two looks at the rings; sooner when one fills */
+/* nanoseconds between two rounds; less when a ring fills */
 #define ROUND 10000000
-/* after records were lost: how often what waits in vain is looked for */
+/* after records were lost: rounds between two searches for requests that wait in vain */
 #define SWEEP_ROUNDS 50
-#define PATHS_MAX 8192            /* that are remembered; then all are looked up anew, */
-#define PATHS_ROUNDS 100          /* and after so many rounds, as files are renamed */
-#define NAMES_MAX 7               /* records: 280 bytes */
+#define PATHS_MAX 8192            /* paths that are remembered; when full, all are found again */
+#define PATHS_ROUNDS 100          /* and after so many rounds, since files are renamed */
+#define NAMES_MAX 7               /* records for a name: 280 bytes */
 
-/* The recording, and what makes it. The main thread's, but where it says something else. */
+/* The recording and its maker. Used by the main thread, unless noted otherwise. */
 static struct {
     bool on;
-    bool writes;              /* the watcher may write. Atomic */
-    bool ending;              /* atomic; for the thread */
-    bool ended;               /* atomic; of the thread */
+    bool writes;              /* atomic: the watcher may write */
+    bool ending;              /* atomic; read by the thread */
+    bool ended;               /* atomic; written by the thread */
     GPtrArray *xlators;
-    struct recording *recording; /* the thread's while it is on */
-    struct running_now running;  /* when it ended */
+    struct recording *recording; /* the thread's while it runs */
+    struct running_now running;  /* the requests in use at the end */
     pthread_t thread;
-    /* The thread's alone. */
+    /* Only the thread uses these. */
     struct itable *itable;
     struct assembler *assembler;
     GHashTable *paths;        /* GRefString by gfid_t */
@@ -43,7 +43,7 @@ gfid_of (const inode_t *inode)
     return inode ? &inode->gfid : &none;
 }
 
-/* What the kernel asks about: an open file, a name in a directory, or an inode. */
+/* The object of a request: an open file, a name in a directory, or an inode. */
 static const char *
 about_what (const struct call *call, gfid_t *ret_gfid)
 {
@@ -57,7 +57,7 @@ about_what (const struct call *call, gfid_t *ret_gfid)
     return NULL;
 }
 
-/* The first wind of a request comes with what it is about. How many records. */
+/* The first wind of a request is preceded by its description. Returns the number of records. */
 static unsigned
 write_about (const struct watch_event *event, struct ring_record *records)
 {
@@ -135,8 +135,7 @@ static const struct watcher timeline_watcher = {
 
 /* --- the thread ------------------------------------------------------------------------------ */
 
-/* As it is called about when a request that is about it ends: later it may have no name any
- * more. */
+/* Called shortly after the end of a request for the file: later it may have no name any more. */
 static GRefString *
 find_path (const gfid_t *gfid, void *data)
 {
@@ -177,8 +176,8 @@ add_unique (const call_stack_t *root, void *uniques)
     g_hash_table_add (uniques, unique);
 }
 
-/* While all is written, and before the rings are drained: so the records of whoever isn't among
- * them any more are there. */
+/* Called while records are written, and before the rings are drained: so all records of a request
+ * that is not in the set any more are in the rings. */
 static struct running_now
 look_what_runs (void)
 {
@@ -350,7 +349,7 @@ timeline_end (void)
 
 /* --- printing -------------------------------------------------------------------------------- */
 
-/* One at least, so that there is an end. */
+/* At least one request, so that printing ends. */
 static guint
 print_each (enum timeline_format format, const struct recording *recording, guint i, size_t size,
             GString *out)

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A recording of whole requests: from the first wind to the last answer, on all threads, with the
- * work that was done in the background because of them.
+ * background work that they caused.
  *
  *   watcher --records--> rings --drain--> assembler --whole requests--> recording --> json, text,
  *       folded
- *   (any thread)         (each thread's)  (the thread "timeline")        (filters, what is kept)
+ *   (any thread)         (each thread's)  (the thread "timeline")        (filters, limits)
  *
  * There is one recording in a process; the main thread starts and ends it.
  *
  * Reasons:
  *
  * - Records are 64 bytes, in a ring of the thread's own. The thread "timeline" empties the rings
- *   every 10 ms, or when one is half full. So memory is bounded by what is kept, not by the length
- *   of the recording, and --slowest can run for days. A full ring loses records, and the recording
- *   says how many.
- * - A round takes the records from before its beginning alone. A record is written before anything
- *   that follows from it gets its time, so a round is closed under cause and effect although rings
- *   are read one after the other.
- * - A span is found by its frame and by when that was wound. Frames are only compared, never read:
- *   they belong to others by then.
- * - Paths are found when a request is whole: later the file may be gone. The record has the gfid,
- *   and of names in directories the name.
+ *   every 10 ms, or when one is half full. So memory is bounded by the kept requests, not by the
+ *   length of the recording, and --slowest can run for days. A full ring loses records, and the
+ *   recording says how many.
+ * - A round takes only records from before its beginning. A record is written before any event that
+ *   follows from it gets its time. So a round is complete under cause and effect although rings are
+ *   read one after the other.
+ * - A span is found by its frame and the time of its wind. Frames are only compared, never read:
+ *   they may already serve another request.
+ * - Paths are found when a request is complete: later the file may be gone. The record has the
+ *   gfid, and for a name in a directory also the name.
  * - JSON has "X" events on lanes, not "b" and "e" on threads: a span that ends on another thread
- *   nests, nothing is unbalanced, and there are as many tracks as requests at a time.
+ *   nests, events are always balanced, and there are as many tracks as concurrent requests.
  * - While it records, a wind and its unwind take about 59 ns, 6 without (gcc 12, -O2):
  *   tests/bench/seen.c.
  */
@@ -34,49 +34,50 @@
 #include "core/data/inode.h"
 #include "core/table/opset.h"
 
-/* What is recorded, and how much of it is kept. */
+/* Filters and limits of a recording. */
 struct timeline_settings {
-    opset_t fops;        /* only requests with one of these somewhere in them */
-    GPtrArray *volumes;  /* of xlator_t: only those that went to one of them; NULL: all. Lent */
-    uint64_t min;        /* only those that took so many nanoseconds */
-    unsigned slowest;    /* only so many, those that took longest; 0: all */
-    uint64_t memory;     /* bytes; the oldest go when there is no more */
+    opset_t fops;        /* only requests with at least one of these operations */
+    GPtrArray *volumes;  /* of xlator_t: only requests that reached one of them; NULL: all. Lent */
+    uint64_t min;        /* only requests that took at least so many nanoseconds */
+    unsigned slowest;    /* only this number of requests, the slowest; 0: all */
+    uint64_t memory;     /* bytes; when exceeded, the oldest requests are dropped */
 };
 
-/* What happened, for who asked. */
+/* Results, for reports. */
 struct timeline_counts {
     uint64_t seen;      /* requests */
     uint64_t kept;      /* of those, in the recording */
-    uint64_t filtered;  /* that some filter left out, or that weren't among the slowest */
-    uint64_t dropped;   /* that found no memory */
-    uint64_t at_start, at_end; /* that were under way */
-    uint64_t lost;      /* records that found no room */
-    uint64_t broken;    /* requests of which records are missing */
+    uint64_t filtered;  /* left out by a filter, or not among the slowest */
+    uint64_t dropped;   /* dropped for lack of memory */
+    uint64_t at_start, at_end; /* under way at the start and at the end */
+    uint64_t lost;      /* records lost because a ring was full */
+    uint64_t broken;    /* requests with missing records */
 };
 
-/* Begins to record requests of the translators, ordered as graph->xlators is. 0; or -EALREADY when
- * it records already, or another errno when there is no thread to be had. */
+/* Starts to record requests of the translators, which are ordered as graph->xlators. Returns 0;
+ * -EALREADY if a recording runs; or another negative errno if the thread can't be started. */
 int timeline_start (GPtrArray *xlators, struct itable *itable,
                     const struct timeline_settings *settings);
 
-/* Ends it; the recording stays until the next one, or timeline_clear. 0; -ENOENT when nothing is
- * recorded; or -EINPROGRESS when it has ended but isn't in order after so many nanoseconds, which
- * takes half a second for 200,000 requests: call it again. -1: waits. */
+/* Ends the recording, which stays until the next one, or timeline_clear. Returns 0; -ENOENT if none
+ * runs; or -EINPROGRESS if sorting takes longer than `patience` nanoseconds (half a second for
+ * 200,000 requests): call it again. patience -1: waits. */
 int timeline_stop (int64_t patience, struct timeline_counts *ret_counts);
 
-/* Frees the recording. false when there was none. */
+/* Frees the recording. Returns false if there was none. */
 bool timeline_clear (void);
 
-/* Before the graph goes: stops, and frees all. */
+/* Call before the graph is freed: stops, and frees everything. */
 void timeline_end (void);
 
 bool timeline_is_on (void);
 
 enum timeline_format { TIMELINE_JSON, TIMELINE_TEXT, TIMELINE_FOLDED };
 
-/* Appends a piece of the recording of about `size` bytes, from *at on, which begins with 0, and
- * moves *at; false: that was the last. *at may be anything. -ENOENT when there is no recording,
- * -EBUSY while it still grows. folded: lines of the same stack may come more than once. */
+/* Appends a piece of the recording of about `size` bytes, from *at on, which is 0 at first, and
+ * advances *at. *ret_more false: that was the last. *at need not be valid. Returns -ENOENT if there
+ * is no recording, -EBUSY while it still grows. folded: lines of the same stack may come more than
+ * once. */
 int timeline_print (enum timeline_format format, uint64_t *at, size_t size, GString *out,
                     bool *ret_more);
 

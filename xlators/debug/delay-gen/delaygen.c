@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/delay-gen: some requests take longer.
+ * debug/delay-gen: delays some requests.
  *
- * No thread waits meanwhile: the call is set aside, and a timer has it go on. So any number may be
- * delayed at once, and those that aren't are as fast as ever, also behind one of the same file that
- * is: writes to a file may overtake each other.
+ * No thread waits meanwhile: the call is set aside, and a timer resumes it. So any number of
+ * requests may be delayed at once, and other requests are not slowed, even those of the same file:
+ * writes to a file may overtake each other.
  *
- * With `block` the thread waits that asked, as it does for a disk, and as in GlusterFS.
+ * With `block` the requesting thread waits, as it does for a disk, and as in GlusterFS.
  */
 #include "xlator.h"
 
 #include <errno.h>
 
-/* What is wanted; but for the counts it stays as it is. Online options make another one. */
+/* Settings; constant, except for the counts. A change of online options makes a new struct. */
 struct settings {
     struct shared shared;
     double percentage;
@@ -20,7 +20,7 @@ struct settings {
     opset_t ops;
     bool block;
     uint64_t seed;
-    uint64_t seen, delayed; /* atomic: requests that might have been delayed, and that were */
+    uint64_t seen, delayed; /* atomic: candidates, and delayed requests */
 };
 
 typedef struct {
@@ -99,7 +99,7 @@ delaygen_hits (struct settings *s, enum fop op)
     return true;
 }
 
-/* This thread does nothing for so long, or until the mount ends. */
+/* This thread sleeps for the duration, or until the mount ends. */
 static void
 delaygen_block (delaygen_private_t *priv, int64_t duration)
 {
@@ -135,16 +135,16 @@ delaygen_every (const struct call *call)
     held_add (priv->held, stub, duration, NULL);
 }
 
-/* Whatever ended the delay: it makes a request late, but never fail. Whoever is interrupted gets
- * the answer as soon as there is one, as from a disk, and a program whose timer ticks never sees an
- * EINTR that a file can't have. */
+/* A delay makes a request late, but never fail, whatever ended it. An interrupted request is
+ * resumed at once, as on a disk. So a program whose timer ticks never sees an EINTR that a local
+ * file system does not return. */
 static void
 delaygen_go_on (call_stub_t *stub, enum held_end why, void *data)
 {
     call_resume (stub);
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static struct settings *
 settings_new (const delaygen_private_t *options, uint64_t seed)
@@ -155,7 +155,8 @@ settings_new (const delaygen_private_t *options, uint64_t seed)
     s->shared = (struct shared){ 1, g_free };
     s->percentage = options->percentage;
     s->duration = options->duration * 1000;
-    opset_parse (options->enable, &s->ops, &problem); /* was checked when it was read */
+    opset_parse (options->enable, &s->ops, &problem); /* can't fail: the option was checked when it
+                                                         was read */
     s->block = options->block;
     s->seed = seed;
     return s;
@@ -179,7 +180,7 @@ delaygen_init (xlator_t *this)
     return 0;
 }
 
-/* Counting begins anew. A seed that was drawn stays, and so does what is delayed already. */
+/* The counts start again. A drawn seed stays, and so do requests that are delayed already. */
 static int
 delaygen_reconfigure (xlator_t *this, const void *new_private)
 {

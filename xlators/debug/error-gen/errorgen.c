@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/error-gen: lets some requests fail, without a word to storage.
+ * debug/error-gen: makes some requests fail, without passing them to storage.
  *
- * Which ones depends on the seed and on how many requests that may fail came before, nothing else:
- * the same requests in the same order fail in the same way again.
+ * Which requests fail depends only on the seed and on the number of candidates before: the same
+ * requests in the same order fail in the same way again.
  */
 #include "errorgen.h"
 
@@ -15,22 +15,22 @@
 #define INTERVAL_MIN 3 /* of random-failure, as GlusterFS has it */
 #define INTERVALS 42
 
-/* What is wanted; but for what the lock guards it stays as it is. Online options make another
- * one. */
+/* Settings; constant, except for fields guarded by the lock. A change of online options makes a new
+ * struct. */
 struct settings {
     struct shared shared;
     double failure; /* percent */
     bool random_failure, short_write;
-    int error;      /* 0: one that the operation may have */
+    int error;      /* 0: an error that the operation may have */
     opset_t ops;
     char *path;     /* pattern, or NULL */
-    int64_t uid;    /* -1: anybody's */
-    uint64_t nth;   /* 0: not only one */
+    int64_t uid;    /* -1: any */
+    uint64_t nth;   /* 0: no limit to one request */
     uint64_t seed;
     pthread_mutex_t lock;     /* a leaf */
-    uint64_t seen, failed;    /* requests that might have failed, and that did; lock */
-    uint64_t next, intervals; /* of random-failure: which of those seen fails next; how many were
-                                 drawn. lock */
+    uint64_t seen, failed;    /* candidates, and failures; lock */
+    uint64_t next, intervals; /* random-failure: number of the next candidate that fails; number of
+                                 draws. lock */
 };
 
 typedef struct {
@@ -132,7 +132,7 @@ errorgen_check_error (const char *text, char **ret_allowed)
     return -EINVAL;
 }
 
-/* --- which request fails ---------------------------------------------------------------------- */
+/* --- decision --------------------------------------------------------------------------------- */
 
 static bool
 errorgen_may_fail (const struct settings *s, const struct call *call)
@@ -153,7 +153,7 @@ interval_is_over_locked (struct settings *s, uint64_t number)
     return true;
 }
 
-/* The error that the request has; 0 if it has none. */
+/* Returns the error for the request; 0: none. */
 static int
 errorgen_draw (struct settings *s, const struct call *call)
 {
@@ -177,7 +177,7 @@ errorgen_draw (struct settings *s, const struct call *call)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Half of it; one byte can't be halved. */
+/* Writes half of the data; a single byte can't be halved. */
 static void
 errorgen_write_short (const struct call *call)
 {
@@ -208,7 +208,7 @@ errorgen_every (const struct call *call)
         call_fail (call, error);
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, fini ------------------------------------------------------------------ */
 
 static void
 settings_free (void *value)
@@ -242,7 +242,7 @@ settings_new (const errorgen_private_t *options, uint64_t seed)
                 ? (uint64_t) options->failure
                 : INTERVAL_MIN + chance_number (~seed, s->intervals++) % INTERVALS;
     if (s->short_write)
-        s->error = EIO; /* never answered, but not none either */
+        s->error = EIO; /* the operation is never answered, but the error must not be 0 */
     return s;
 }
 
@@ -267,7 +267,7 @@ errorgen_init (xlator_t *this)
     return 0;
 }
 
-/* Counting begins anew. A seed that was drawn stays. */
+/* The counts start again. A drawn seed stays. */
 static int
 errorgen_reconfigure (xlator_t *this, const void *new_private)
 {

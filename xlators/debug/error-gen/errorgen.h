@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of debug/error-gen share. */
+/* Shared by the files of debug/error-gen. */
 #ifndef ERRORGEN_H
 #define ERRORGEN_H
 
 #include "xlator.h"
 
-/* errors.c: an error that the operation may really have, one of them for each number. */
+/* errors.c: an error that the operation may return in practice; number selects one. */
 int errorgen_likely (enum fop op, uint64_t number);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What each operation may fail with, as its page in section 2 of the manual has it. A program is
- * prepared for these, or should be. */
+/* The errors of each operation, according to its page in section 2 of the manual. Programs should
+ * be prepared for these. */
 #include "errorgen.h"
 
 #include <errno.h>

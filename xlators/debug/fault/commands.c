@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What `windlass fault` says. */
+/* The commands of `windlass fault`. */
 #include "fault.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ set_add_names (const struct rule_set *set, GHashTable *names)
                 g_hash_table_add (names, step->name);
 }
 
-/* No rule hangs anything under that name. */
+/* No rule has a hang of that name. */
 static int
 release_unknown (struct rule_set *set, const char *name, GString *answer)
 {
@@ -67,7 +67,7 @@ release_unknown (struct rule_set *set, const char *name, GString *answer)
     return -ENOENT;
 }
 
-/* input: the name of a hang; empty: all that hang. */
+/* input: the name of a hang; empty: all hanging requests. */
 static int
 command_release (xlator_t *this, GBytes *input, GString *answer)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Data that is cut short, changed or torn. What is changed is a copy, unless nobody else has the
- * bytes. */
+/* Data that are cut short, changed or torn. A change is made in a copy, unless there is no other
+ * reference to the bytes. */
 #include "fault.h"
 
 #include <errno.h>
 
-/* Turns bits of the vector: which ones the seed and the number of the match decide. */
+/* Flips bits of the vector. The seed and the number of the match select them. */
 static void
 flip_bits (const struct iovec *vector, int count, const struct fault_local *local)
 {
@@ -25,8 +25,8 @@ flip_bits (const struct iovec *vector, int count, const struct fault_local *loca
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
-/* How many bytes of a torn write reach storage: up to the last whole sector of those that the rule
- * leaves; which, if it doesn't say, is drawn. Sectors are those of the file. Never all. */
+/* The number of bytes of a torn write that reach storage. The rule gives a number, or it is drawn.
+ * It is rounded down to a whole sector of the file, and is always less than the whole write. */
 static size_t
 torn_size (const struct call *call, const struct fault_local *local)
 {
@@ -41,7 +41,7 @@ torn_size (const struct call *call, const struct fault_local *local)
     return end > offset ? end - offset : 0;
 }
 
-/* None of them: a write of no bytes, which answers with the attributes that are expected. */
+/* size 0: a write of no bytes, which answers with the expected attributes. */
 static void
 write_first (const struct call *call, size_t size)
 {
@@ -121,7 +121,7 @@ answer_flipped (const struct answer *answer, const struct fault_local *local)
     iobref_unref (held);
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- reads and writes ------------------------------------------------------------------------- */
 
 void
 fault_wind_data (const struct call *call, struct fault_local *local)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/fault: what goes wrong, by rules that can be changed while it is mounted.
+ * debug/fault: makes requests fail, by rules that can be changed while it is mounted.
  *
  *   fault_every: is there a rule for it? no: pass
  *                yes: frame->local says which; then its steps, one after the other
- *   delay, hang  the call is set aside, and comes back to fault_every, where local says what is
- *                next
+ *   delay, hang  the call is set aside, and comes back to fault_every; local has the next step
  *   short ...    the call is wound with other data; fault_every_cbk takes the answer
  *   error        the call is answered
  */
@@ -39,7 +38,7 @@ static const struct xlator_option fault_options[] = {
     {},
 };
 
-/* So that `windlass check` reads them, and nothing starts with bad ones. */
+/* Lets `windlass check` read the rules, and prevents a start with bad ones. */
 static int
 fault_check_rules (const char *text, char **ret_allowed)
 {
@@ -62,8 +61,8 @@ fault_check_rules (const char *text, char **ret_allowed)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Rules that were replaced since the request found its own let go what hung then, and not what
- * hangs now. */
+/* If the request's rules were replaced meanwhile, releases requests that hang by those, but not
+ * requests that hang by the current ones. */
 static void
 fault_hang (fault_private_t *priv, call_stub_t *stub, struct fault_local *local)
 {
@@ -91,7 +90,7 @@ fault_hold (const struct call *call, struct fault_local *local, const struct ste
         fault_hang (priv, stub, local);
 }
 
-/* An error that comes after something was done to the data is the end of that. */
+/* An error step after a data step is applied to the answer of the data step. */
 static void
 fault_next (const struct call *call, struct fault_local *local)
 {
@@ -146,7 +145,8 @@ fault_every_cbk (const struct answer *answer)
     fault_answer_data (answer, answer->frame->local);
 }
 
-/* What was interrupted while it hung fails; a delay makes a request late, but never fail. */
+/* A request that was interrupted while it hung fails. A delay makes a request late, but never
+ * fail. */
 static void
 fault_go_on (call_stub_t *stub, enum held_end why, void *data)
 {
@@ -170,7 +170,7 @@ fault_local_drop (xlator_t *this, void *data)
         shared_unref (&local->set->shared);
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static int
 fault_init (xlator_t *this)
@@ -193,8 +193,8 @@ fault_init (xlator_t *this)
     return r;
 }
 
-/* A file that is as it was when it was read keeps its counts, or rules that came since in its
- * place. */
+/* If the file is unchanged since it was read, the rules and their counts stay, also rules that a
+ * command has set since. */
 static int
 fault_reconfigure (xlator_t *this, const void *new_private)
 {
@@ -267,8 +267,7 @@ fault_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
     held_waits_for (priv->held, frame, fault_which_rule, out);
 }
 
-/* Rules may ask for more than the path; which of them a request is for isn't known before it
- * comes. */
+/* A rule may depend on more than the path, so it is not known in advance whether it applies. */
 static void
 fault_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of debug/fault share.
+ * Shared by the files of debug/fault.
  *
  * Reasons:
  *
  * - debug/error-gen, delay-gen and fault treat all operations alike: one function `every`
  *   (any-fop.h).
- * - What happens by chance comes from chance_number (seed, n), with n the count of what might have
- *   been hit. A generator would depend on the order in which threads draw.
- * - A call that waits is held by core/work/delayed.c: a timer ends it and a worker continues it,
- *   since what is below may block and timers may not. XLATOR_ENDING, which comes before the mount
- *   goes, lets all of them go: the unmount itself may wait for one.
+ * - Random decisions come from chance_number (seed, n), with n the count of possible hits. A
+ *   generator would depend on the order in which threads draw.
+ * - A call that waits is held by core/work/delayed.c: a timer ends the wait and a worker continues
+ *   the call, since translators below may block and timers may not. XLATOR_ENDING, which comes
+ *   before the mount goes, releases all of them: the unmount itself may wait for one.
  * - Options that may change while requests come are one struct in a slot (core/base/replaceable.h).
- *   It never changes; reconfigure puts another one in its place.
+ *   The struct is constant; reconfigure puts another one in its place.
  * - STACK_WIND_TAIL sets frame->local to NULL: the frame is the next translator's, which must be
  *   able to tell its own local by it.
  * - `windlass fault` puts a line "# file: NAME" before the text of a file of rules, so line 1 of
@@ -28,59 +28,60 @@ struct rule_count {
     uint64_t matched, fired; /* atomic */
 };
 
-/* Rules that are in force, and their counts; the rules never change, others come in their place. */
+/* Rules in force, and their counts. The rules are constant; new rules replace the whole set. */
 struct rule_set {
     struct shared shared;
     struct rules *rules;
-    struct rule_count *counts; /* one a rule */
+    struct rule_count *counts; /* one per rule */
     uint64_t seed;             /* of rules without one of their own */
-    bool gone;                 /* atomic: others are in force */
+    bool gone;                 /* atomic: the set was replaced */
 };
 
 typedef struct {
     char *file, *seed_text;
     struct shared_slot set;    /* struct rule_set */
-    struct held_calls *held;   /* with a struct fault_local each */
-    pthread_mutex_t load_lock; /* one set of rules after the other; comes before held's lock and the
+    struct held_calls *held;   /* each with a struct fault_local */
+    pthread_mutex_t load_lock; /* serialises replacing the rules; taken before held's lock and the
                                   slot's */
-    char *loaded;              /* load_lock: the text that the option's file had, or NULL */
+    char *loaded;              /* load_lock: the text read from the option's file, or NULL */
     uint64_t seed;             /* load_lock */
 } fault_private_t;
 
-/* A request that something happens to. */
+/* A request to which a rule applies. */
 struct fault_local {
     struct rule_set *set; /* with a reference */
     const struct rule *rule;
-    const struct step *next; /* what happens next */
-    uint64_t number;         /* which of the rule's matches it is: chance is drawn from it */
-    uint64_t seed;           /* the rule's */
-    const struct step *data; /* short, flip or torn, once wound; or NULL */
-    size_t size;             /* what a torn write answers */
-    int error;               /* what is answered in the end, or 0 */
+    const struct step *next; /* the next step */
+    uint64_t number;         /* the number of the match; random decisions depend on it */
+    uint64_t seed;           /* the rule's seed */
+    const struct step *data; /* the step short, flip or torn, once the call is wound; or NULL */
+    size_t size;             /* the size that a torn write answers */
+    int error;               /* the error to answer in the end, or 0 */
 };
 
-/* match.c: the first rule that fits and fires, its number among the matches and its seed; NULL when
- * there is none. */
+/* match.c: the first rule that fits and fires, the number of its match, and its seed; NULL if there
+ * is none. */
 const struct rule *fault_choose (struct rule_set *set, const struct call *call,
                                  uint64_t *ret_number, uint64_t *ret_seed);
 
-/* data.c: winds the call with what local->data does to its data; and does to the answer's. */
+/* data.c: winds the call with its data changed by local->data; changes the answer's data. */
 void fault_wind_data (const struct call *call, struct fault_local *local);
 void fault_answer_data (const struct answer *answer, const struct fault_local *local);
 
 /* load.c */
 
-/* Does something hang by a rule of the set? For held_release. */
+/* For held_release: returns true if the call hangs by a rule of the set. */
 bool fault_hangs_by_set (const void *local, const void *set);
 
-/* Reads the rules, "# file: NAME" before them or not, and puts them into force. -EINVAL and what is
- * wrong appended to answer, and the old ones stay. NULL text: none. */
+/* Reads the rules, with or without a first line "# file: NAME", and puts them into force. Returns
+ * -EINVAL, with the errors appended to answer, and the old rules stay. NULL text: no rules. */
 int fault_load (xlator_t *this, const char *text, size_t size, const char *file, GString *answer);
 
-/* The option's file, when it isn't what was read last. 0, or a negative errno and what is wrong. */
+/* Loads the option's file, if it changed since it was last read. Returns 0, or a negative errno and
+ * the errors. */
 int fault_load_file (xlator_t *this, const char *file, GString *answer);
 
-/* Appends each rule in force as a line, after a comment that says how often it was used. */
+/* Appends each rule in force as a line, after a comment with its counts. */
 void fault_show (xlator_t *this, GString *out);
 
 /* commands.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Rules come into force, and are shown. */
+/* Loads rules and shows them. */
 #include "fault.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ fault_hangs_by_set (const void *data, const void *set)
         && local->next[-1].kind == STEP_HANG;
 }
 
-/* What hangs by rules that are gone is let go. */
+/* Releases requests that hang by the replaced rules. */
 static void
 set_replace (fault_private_t *priv, struct rules *rules)
 {
@@ -47,8 +47,8 @@ set_replace (fault_private_t *priv, struct rules *rules)
     shared_unref (&old->shared);
 }
 
-/* `windlass fault` says in a line of its own where the text comes from. Such a line isn't
- * counted. */
+/* Takes a first line "# file: NAME", in which `windlass fault` names the source of the text. Line
+ * numbers start after it. */
 static char *
 take_name (const char **text, size_t *size, const char *name)
 {

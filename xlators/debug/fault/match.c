@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which rule a request is for. What costs something to find is found when the first rule asks. */
+/* Finds the rule for a request. Properties that are expensive to find are found when the first rule
+ * asks for them. */
 #include "fault.h"
 
 #include <fnmatch.h>
@@ -18,7 +19,8 @@ range_has (const struct range *range, uint64_t value)
     return !range->given || (value >= range->first && value <= range->last);
 }
 
-/* Has the request an offset, and a byte in the range? One of no size is where it is. */
+/* Returns true if the request has an offset, and a byte in the range. A request of no bytes is at
+ * its offset. */
 static bool
 offset_fits (const struct range *range, const struct call *call)
 {
@@ -44,7 +46,7 @@ path_fits (const char *pattern, struct subject *subject)
            || (subject->new_path && fnmatch (pattern, subject->new_path, 0) == 0);
 }
 
-/* The name of a process that is gone is "". */
+/* The name of a process that has ended is "". */
 static char *
 process_name (pid_t pid)
 {
@@ -68,7 +70,7 @@ process_fits (const char *pattern, struct subject *subject)
     return fnmatch (pattern, subject->process, 0) == 0;
 }
 
-/* What is cheap to look at comes first. */
+/* Cheap checks come first. */
 static bool
 rule_fits (const struct rule *rule, struct subject *subject)
 {
@@ -82,7 +84,7 @@ rule_fits (const struct rule *rule, struct subject *subject)
         && path_fits (rule->path, subject) && process_fits (rule->process, subject);
 }
 
-/* Is it the turn of this match, 1 being the first? */
+/* Returns true if the rule fires for this match; the first is 1. */
 static bool
 rule_is_due (const struct rule *rule, uint64_t number, uint64_t seed)
 {
@@ -94,7 +96,7 @@ rule_is_due (const struct rule *rule, uint64_t number, uint64_t seed)
            && (rule->probability < 0 || chance_hits (seed, number, rule->probability));
 }
 
-/* One more, unless that would be too many. */
+/* Counts a firing, unless the rule has fired `times` times. */
 static bool
 count_firing (struct rule_count *count, uint64_t times)
 {

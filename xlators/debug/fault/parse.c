@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text to rules: words and quoted texts, a rule a line.
+ * Parses text to rules: words and quoted texts, one rule per line.
  *
- * Not GScanner, which takes numbers, names and comments for what they are in C, and tells of no
- * column where a word is cut short. What is wrong with a line is said, and reading goes on with the
- * next.
+ * GScanner does not fit: it takes numbers, names and comments as in C, and gives no column for a
+ * word that is cut short. An error in a line is reported, and parsing goes on with the next line.
  */
 #include "rules.h"
 
@@ -20,17 +19,16 @@ struct parser {
     GArray *rules; /* of struct rule */
     GString *errors;
     unsigned n_errors;
-    /* the token that comes next */
+    /* the next token */
     enum token_kind kind;
     int column;
-    GString *text; /* of a word or a text */
-    bool bad;      /* this line is no rule: said */
+    GString *text; /* of a word or a quoted text */
+    bool bad;      /* the line has an error, which was reported */
 };
 
-/* --- saying what is wrong -----------------------------------------------------------------------
- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
-/* Words come from anywhere: what a terminal would act on is not shown, and what is long is cut. */
+/* Text comes from any source: control characters are not shown, and long text is cut. */
 static char *
 shown (const char *text)
 {
@@ -75,8 +73,7 @@ wrong_word (struct parser *p, const char *what, const char *near)
         wrong (p, "expected %s, got '%s'%s", what, text, suggestion);
 }
 
-/* --- words --------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static bool
 ends_word (const struct parser *p)
@@ -173,10 +170,9 @@ next_line (struct parser *p)
     p->bad = false;
 }
 
-/* --- values -------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-/* Digits at *at, which moves on; false when there are none, or too many. */
+/* Reads digits at *at and advances it. Returns false if there are none, or too many. */
 static bool
 read_digits (const char **at, uint64_t *ret_number)
 {
@@ -288,8 +284,7 @@ take_time (struct parser *p)
     return ns;
 }
 
-/* --- what a rule is for -------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static opset_t
 group_find (const char *word)
@@ -417,8 +412,7 @@ take_matches (struct parser *p, struct rule *rule)
     }
 }
 
-/* --- what happens -------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static void
 take_error (struct parser *p, struct step *step)
@@ -473,8 +467,8 @@ take_step_value (struct parser *p, struct step *step)
     }
 }
 
-/* Is it one that this rule's operations can have, and in its place? They come in the order of enum
- * step_kind: what waits, at most one thing that is done to the data, an error. */
+/* Checks that the rule's operations can have this step, and the order of steps. The order is that
+ * of enum step_kind: waits, at most one change of data, an error. */
 static void
 check_step (struct parser *p, const struct rule *rule, const struct step *step, int column)
 {
@@ -523,7 +517,7 @@ take_steps (struct parser *p, struct rule *rule)
     unsigned n = 0;
 
     do {
-        next (p); /* the arrow, or then */
+        next (p); /* "->" or "then" */
         if (n == RULE_STEPS_MAX)
             wrong (p, "at most %d things can happen one after the other", RULE_STEPS_MAX);
         else
@@ -533,8 +527,7 @@ take_steps (struct parser *p, struct rule *rule)
         wrong_word (p, "'then' or the end of the line", is_word (p, "than") ? "then" : NULL);
 }
 
-/* --- a text -------------------------------------------------------------------------------------
- */
+/* --- whole text ------------------------------------------------------------------------------- */
 
 static void
 take_rule (struct parser *p)
@@ -551,7 +544,7 @@ take_rule (struct parser *p)
         take_steps (p, &rule);
     if (p->rules->len == RULES_MAX)
         wrong_at (p, 1, "a file must have at most %d rules", RULES_MAX);
-    g_array_append_val (p->rules, rule); /* also a bad one: it is freed with the others */
+    g_array_append_val (p->rules, rule); /* also if bad: it is freed with the others */
 }
 
 struct rules *

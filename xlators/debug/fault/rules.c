@@ -75,7 +75,7 @@ print_number (GString *out, const char *key, bool given, uint64_t number)
         g_string_append_printf (out, " %s %" G_GUINT64_FORMAT, key, number);
 }
 
-/* In the largest unit that leaves nothing over. */
+/* In the largest unit without a remainder. */
 static void
 print_time (GString *out, uint64_t ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Counters that all threads write to. Each processor has a shard of its own, so that no cache line
- * goes back and forth between them; a thread may be moved between asking where it runs and
- * counting, hence atomic all the same. Whoever looks sums them.
+ * Counters that all threads increment. Each processor has a shard of its own, so that no cache line
+ * moves between processors. A thread may move between finding its processor and counting, so the
+ * counters are atomic. A reader sums the shards.
  */
 #include "io-stats.h"
 
@@ -10,9 +10,9 @@
 
 #define SHARDS_MAX 32
 
-/* The least and the largest since the last dump; zeroed there are none. */
+/* The least and the largest since the last dump; zero means none. */
 struct extremes {
-    uint64_t above; /* UINT64_MAX less the least. Atomic */
+    uint64_t above; /* UINT64_MAX minus the least. Atomic */
     uint64_t max;   /* atomic */
 };
 
@@ -20,7 +20,7 @@ struct shard {
     struct {
         uint64_t calls, errors; /* atomic */
         struct histogram times;
-        struct extremes recent[2]; /* of the interval that runs, and of the other */
+        struct extremes recent[2]; /* of the current interval, and of the other one */
     } calls[COUNT_MAX];
     struct {
         uint64_t bytes, sizes[SIZES]; /* atomic */
@@ -28,8 +28,8 @@ struct shard {
 } __attribute__ ((aligned (64)));
 
 struct counters {
-    unsigned n;        /* of shards; a power of two */
-    unsigned interval; /* atomic: its lowest bit says which extremes count */
+    unsigned n;        /* number of shards; a power of two */
+    unsigned interval; /* atomic: the lowest bit selects recent[] */
     struct shard *shards;
 };
 
@@ -113,7 +113,7 @@ counters_bytes (struct counters *counters, enum direction direction, uint64_t by
     add (&shard->data[direction].sizes[size_index (bytes)], 1);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static uint64_t
 load (const uint64_t *counter)
@@ -173,8 +173,8 @@ counters_interval (struct counters *counters, struct numbers *numbers)
     }
 }
 
-/* The other set is empty since the last time, but for a thread that was just counting then: its
- * request shows in the interval after the next. */
+/* The other set was cleared at the last switch. A thread that was just counting then may have used
+ * it: its request shows in the interval after the next. */
 void
 counters_next_interval (struct counters *counters)
 {

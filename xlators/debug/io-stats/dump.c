@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Dumps are written by a thread of their own: one that serves requests has the ids of the last
- * caller, and writing may take long.
+ * The thread that writes dumps. A thread that serves requests has the ids of its last caller, and
+ * writing may take long.
  *
  *   setxattr ──> jobs ──> the thread: write ──> its answer
  *            ios-dump-interval ──^
  *
- * The main thread starts it, before there are requests: a thread begins with the ids of the one
- * that starts it.
+ * The main thread starts it, before there are requests: a new thread has the ids of the thread that
+ * starts it.
  */
 #include "io-stats.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_LENGTH_MAX 240 /* of a file, with room for what is put before it */
+#define NAME_LENGTH_MAX 240 /* bytes, with room for a prefix */
 
 struct job {
     char *name; /* of the file */
@@ -27,19 +27,19 @@ struct job {
 
 struct dumper {
     xlator_t *this;
-    pthread_mutex_t lock; /* a leaf: what follows */
+    pthread_mutex_t lock; /* a leaf; guards the fields below */
     pthread_cond_t work;
     GQueue jobs; /* of struct job */
     int seconds; /* 0: no periodic dumps */
     enum format format;
-    int64_t next; /* clock_now of the next one */
+    int64_t next; /* clock_now of the next periodic dump */
     bool running, ending;
     pthread_t thread;
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* What a file's name may have; all else becomes a '-', as '/' does. */
+/* Copies characters that a file name may have; all others, such as '/', become '-'. */
 static void
 append_name (GString *out, const char *text)
 {
@@ -67,8 +67,8 @@ periodic_name (xlator_t *this, const char *ending)
     return g_string_free (out, FALSE);
 }
 
-/* NAME with '-' in place of '/', and what the volume is called. Refused is what looks for another
- * folder. */
+/* NAME with '-' in place of '/', and the name of the volume. Refuses a name that would lead to
+ * another folder. */
 static char *
 asked_name (xlator_t *this, const char *value, size_t size, int *ret_errno)
 {
@@ -148,7 +148,7 @@ dump_periodic (xlator_t *this, enum format format)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* Is there an io-stats below, which is asked as well? */
+/* Returns true if an io-stats below gets the setxattr as well. */
 static bool
 others_below (const xlator_t *this, const struct xlator_api *api)
 {
@@ -188,7 +188,8 @@ dumper_due_locked (struct dumper *dumper)
     if (!period || clock_now () < dumper->next)
         return false;
     dumper->next += period;
-    if (dumper->next < clock_now ()) /* asleep for long: one dump, not all that were missed */
+    if (dumper->next < clock_now ()) /* after a long sleep: one dump, not one for each missed
+                                        interval */
         dumper->next = clock_now () + period;
     return true;
 }
@@ -294,10 +295,10 @@ dumper_free (struct dumper *dumper)
     g_free (dumper);
 }
 
-/* --- being asked ------------------------------------------------------------------------------ */
+/* --- setxattr --------------------------------------------------------------------------------- */
 
-/* "trusted.io-stats-dump", or any other that GlusterFS would take for it. "user.io-stats-dump" is
- * one that who isn't root may set. */
+/* Finds "trusted.io-stats-dump", or any other key that GlusterFS takes for it. "user.io-stats-dump"
+ * is for callers that are not root. */
 static const char *
 dump_key (dict_t *dict, const void **ret_value, size_t *ret_size)
 {
@@ -335,7 +336,7 @@ dump_queue (const struct call *call, char *name, enum format format)
     return running ? 0 : -EIO;
 }
 
-/* 0 when the thread will answer, or a positive errno. */
+/* Returns 0 if the thread will answer, or a positive errno. */
 static int
 dump_begin (const struct call *call, const char *key, const void *value, size_t size)
 {

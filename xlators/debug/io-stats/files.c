@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which files are used most. The counters of a file are kept with its inode; a list has those whose
- * counter is among the TOP_SIZE largest, in no order, and is sorted when somebody looks. So
- * counting is an addition and a comparison with the least that a list has; only a file that enters
- * one takes the lock. Memory is bounded: what is in no list goes with its inode, and what is in one
- * is found again there by gfid when its inode comes back.
+ * The files that are used most. The counters of a file are kept with its inode. A list has the
+ * files whose counter is among the TOP_SIZE largest; it is unordered, and sorted when it is read.
+ * So counting is an addition and a comparison with the least value of a list; only a file that
+ * enters a list takes the lock. Memory is bounded: a file in no list goes with its inode; a file in
+ * a list is found there by gfid when its inode comes back.
  */
 #include "io-stats.h"
 
 struct file {
-    int refs;        /* atomic: of the inode, of each list, of requests */
+    int refs;        /* atomic: held by the inode, each list, and requests */
     gfid_t gfid;
     struct itable *inodes; /* of the graph, for its path */
     uint64_t values[TOPS]; /* atomic */
     struct timespec when[TOPS]; /* files.lock: of a throughput */
-    unsigned listed;       /* atomic, written under files.lock: a bit for each list */
-    char *path;            /* files.lock; as it was called when it was last seen. NULL: in no list
-                              yet */
+    unsigned listed;       /* atomic, written under files.lock: a bit for each list with this
+                              file */
+    char *path;            /* files.lock; the last known path. NULL: not in a list yet */
 };
 
 struct list {
-    uint64_t least; /* atomic, written under files.lock: what a file must have more than to enter; 0
-                       while there is room */
+    uint64_t least; /* atomic, written under files.lock: a file enters with a larger value; 0 while
+                       there is room */
     unsigned n;     /* files.lock */
     struct file *files[TOP_SIZE];
 };
@@ -72,9 +72,9 @@ files_free (struct files *files)
     g_free (files);
 }
 
-/* --- with inodes ------------------------------------------------------------------------------ */
+/* --- inode context ---------------------------------------------------------------------------- */
 
-/* One that is in a list was seen before; else a new one. */
+/* Finds a file that is in a list, else makes a new one. */
 static struct file *
 file_find (struct files *files, const inode_t *inode)
 {
@@ -105,7 +105,7 @@ file_of (xlator_t *this, struct files *files, inode_t *inode)
     file = file_find (files, inode);
     there = inode_ctx_set (inode, this, file_ref (file));
     if (there != file) {
-        file_unref (file); /* the reference that the inode didn't take */
+        file_unref (file); /* the reference that the inode did not take */
         file_unref (file);
         file = file_ref (there);
     }
@@ -118,7 +118,7 @@ file_forget (xlator_t *this, inode_t *inode)
     file_unref (inode_ctx_get (inode, this));
 }
 
-/* As it is called now, NULL when nobody knows it any more. */
+/* The current path, or NULL if the table does not know it any more. */
 static char *
 file_path (const struct file *file)
 {
@@ -158,8 +158,8 @@ list_remove_locked (struct files *files, enum top top, unsigned i)
     file_unref (file);
 }
 
-/* There may be two of one gfid for a moment, when an inode was forgotten and came back: the one
- * that is listed stays. */
+/* There may be two files of one gfid for a moment, if an inode was forgotten and came back: the
+ * listed one stays. */
 static bool
 list_add_locked (struct files *files, enum top top, struct file *file)
 {
@@ -183,7 +183,7 @@ list_add_locked (struct files *files, enum top top, struct file *file)
     return true;
 }
 
-/* The path is asked for before: that takes a lock of its own. */
+/* The path is found beforehand, since that takes a lock of its own. */
 static void
 list_enter (struct files *files, struct file *file, enum top top)
 {
@@ -216,7 +216,7 @@ file_count (struct files *files, struct file *file, enum top top)
                        __atomic_add_fetch (&file->values[top], 1, __ATOMIC_RELAXED));
 }
 
-/* A new record is rare, so its time is under the lock. */
+/* A new maximum is rare, so its time is stored under the lock. */
 void
 file_throughput (struct files *files, struct file *file, enum top top, uint64_t bytes_a_second)
 {
@@ -231,7 +231,7 @@ file_throughput (struct files *files, struct file *file, enum top top, uint64_t 
     list_consider (files, file, top, bytes_a_second);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int
 compare_entries (const void *a, const void *b)
@@ -261,7 +261,7 @@ list_copy (struct files *files, enum top top)
     return copy;
 }
 
-/* What was renamed since shows its new name; what is gone its last. */
+/* A renamed file shows its new path; a removed file shows its last path. */
 static struct top_entry
 entry_of (struct files *files, struct file *file, enum top top)
 {

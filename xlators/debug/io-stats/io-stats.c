@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/io-stats: what a mount is used for, in numbers: how many requests, how long they took, how
- * large they were, and which files are used most. It may stand anywhere, and several times: what it
- * counts is what passes there.
+ * debug/io-stats: statistics of a mount: how many requests, how long they took, how large they
+ * were, and which files are used most. A graph may have several, anywhere: each counts the requests
+ * that pass it.
  */
 #include "io-stats.h"
 
@@ -10,12 +10,12 @@
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* What is remembered of a request until it is answered, where that is anything. */
+/* Kept with a request until it is answered, if anything needs it. */
 struct local {
     uint64_t begin; /* ticks */
     bool sampled;
     struct file *file; /* a reference */
-    fd_t *fd;          /* a reference, when what is read and written through it is counted */
+    fd_t *fd;          /* a reference, if reads and writes of this fd are counted */
 };
 
 static bool
@@ -33,7 +33,7 @@ io_stats_local_drop (xlator_t *this, void *data)
     fd_unref (local->fd);
 }
 
-/* Every so many-th. */
+/* Takes every n-th request. */
 static bool
 takes_sample (io_stats_private_t *priv)
 {
@@ -49,7 +49,7 @@ is_about_file (enum fop op)
     return op == FOP_readv || op == FOP_writev || op == FOP_readdirp;
 }
 
-/* Single descriptors are counted only if they were opened since dump-fd-stats is on. */
+/* An fd is counted only if it was opened while dump-fd-stats was on. */
 static bool
 is_watched (xlator_t *this, fd_t *fd)
 {
@@ -126,7 +126,7 @@ note_bytes (const struct answer *answer, const struct local *local, int64_t ns)
                          (uint64_t) (bytes * 1e9 / ns));
 }
 
-/* One more is open. It may be counted down again only if it was counted up: so the fd knows. */
+/* Counts an open fd. The fd notes that, so that release only decrements what was incremented. */
 static void
 note_open (const struct answer *answer)
 {
@@ -192,7 +192,7 @@ io_stats_every_cbk (const struct answer *answer)
     answer_pass (answer);
 }
 
-/* --- files and inodes that go ----------------------------------------------------------------- */
+/* --- release and forget ----------------------------------------------------------------------- */
 
 static void
 io_stats_forget (xlator_t *this, inode_t *inode)
@@ -241,9 +241,9 @@ io_stats_releasedir (xlator_t *this, fd_t *fd)
         counters_call (priv->counters, COUNT_RELEASEDIR, false, -1);
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
-/* Without sampling nothing is kept. */
+/* Without sampling no samples are kept. */
 static void
 settle_samples (io_stats_private_t *priv, const io_stats_private_t *options)
 {
@@ -268,7 +268,7 @@ io_stats_init (xlator_t *this)
     return 0;
 }
 
-/* The counters go on. A longer or shorter interval begins now. */
+/* The counters go on. A new interval length starts a new interval. */
 static int
 io_stats_reconfigure (xlator_t *this, const void *new_private)
 {
@@ -286,7 +286,7 @@ io_stats_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* Before there are requests, and after the last. */
+/* The dump thread starts before there are requests, and stops after the last. */
 static void
 io_stats_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -313,7 +313,7 @@ io_stats_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->interval_lock);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 io_stats_dump (xlator_t *this, GString *out)
@@ -366,7 +366,7 @@ io_stats_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
                             is_on (&priv->measure) ? "measures" : "doesn't measure");
 }
 
-/* --- files that the kernel reads and writes itself -------------------------------------------- */
+/* --- kernel passthrough ----------------------------------------------------------------------- */
 
 static enum data_view
 io_stats_view (xlator_t *this, const inode_t *inode, const char **ret_why)

@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/io-stats, in pieces:
+ * debug/io-stats:
  *
- *   io-stats.c   what is noted of each call and answer; beginning and end
- *   options.c    their table
- *   counters.c   how many, how long, how large: a shard for each processor, summed when somebody
- *                looks
+ *   io-stats.c   notes each call and answer; init and fini
+ *   options.c    the table of options
+ *   counters.c   how many, how long, how large: a shard for each processor, summed on demand
  *   files.c      the files that were opened, read, written most
  *   samples.c    every n-th request, kept one by one
- *   report.c     all of it at one moment, and since the last dump
- *   text.c       a report as GlusterFS writes it; also one key=value in a line
- *   json.c       the same as JSON
- *   dump.c       the thread that writes reports to files: because somebody asked, or from time to
- *                time
+ *   report.c     all numbers at one moment, and those since the last dump
+ *   text.c       a report as GlusterFS writes it; also one key=value per line
+ *   json.c       a report as JSON
+ *   dump.c       the thread that writes reports to files, on request or periodically
  *
  * Reasons:
  *
- * - Shards are one for a processor, not for a thread: they are few, and need no return when a
- *   thread ends.
+ * - There is a shard per processor, not per thread: processors are few, and a shard need not be
+ *   merged when a thread ends.
  * - The counts since the last dump are differences of sums; only the least and largest latency are
- *   kept twice, by turns. So reading resets nothing, and a dump needs no moment without counting.
+ *   kept twice, by turns. So reading resets nothing, and a dump needs no pause in counting.
  * - A dump is written by a thread of its own. A thread that serves requests has the file system ids
- *   of its last caller, so the file would be that caller's, and it can't start the writer either,
- *   since a thread begins with the ids of its maker. A timer may not wait for a disk.
- * - core/base/rundir.h says where it writes: a translator knows no daemon.
+ *   of its last caller, so the file would be that caller's. It can't start the writer either, since
+ *   a thread begins with the ids of its maker. A timer may not wait for a disk.
+ * - core/base/rundir.h gives the folder: a translator knows no daemon.
  * - user.io-stats-dump is equal to trusted.io-stats-dump: the kernel passes the second only for
  *   root.
- * - count-fop-hits is on: this translator is there to give numbers. FORGET isn't counted, since
- *   only inodes with a context are told of.
+ * - count-fop-hits is on: this translator is there to give numbers. FORGET is not counted, since
+ *   only inodes with a context are reported.
  * - log-level is every translator's own here; in GlusterFS it is the process's.
  */
 #ifndef WINDLASS_DEBUG_IO_STATS_H
@@ -39,10 +37,10 @@
 
 /* --- counters.c ------------------------------------------------------------------------------- */
 
-/* What is counted; a direction is one of the two. */
+/* The two directions of data, as indices of arrays. */
 enum direction { READ, WRITTEN, DIRECTIONS };
 
-/* Operations, and what else ends a file. */
+/* Counted beside operations: the end of files, and passthrough. */
 enum { COUNT_RELEASE = FOP_MAX, COUNT_RELEASEDIR, COUNT_PASSTHROUGH, COUNT_MAX };
 
 struct counters;
@@ -50,26 +48,25 @@ struct counters;
 struct counters *counters_new (void);
 void counters_free (struct counters *counters);
 
-/* Any thread. what: an operation or COUNT_*. ns: how long it took, or -1 when that wasn't
+/* Called on any thread. what: an operation or COUNT_*. ns: its duration, or -1 if it was not
  * measured. */
 void counters_call (struct counters *counters, unsigned what, bool failed, int64_t ns);
 void counters_bytes (struct counters *counters, enum direction direction, uint64_t bytes);
 
-/* Which of SIZES a number of bytes is in. */
+/* The index of a number of bytes in SIZES. */
 static inline unsigned
 size_index (uint64_t bytes)
 {
     return bytes ? MIN (64 - (unsigned) __builtin_clzll (bytes), SIZES - 1) : 0;
 }
 
-/* All of them at one moment, or the difference of two moments. */
+/* All counters at one moment, or the difference of two moments. */
 struct numbers {
-    int64_t time; /* clock_now; of a difference how long */
+    int64_t time; /* clock_now; in a difference the duration */
     struct {
         uint64_t calls, errors;
-        uint64_t timed, sum, min, max; /* how many of them were measured, and nanoseconds */
-        uint64_t half, most;           /* half of them, and 99 of 100, took no longer; not in a
-                                          difference */
+        uint64_t timed, sum, min, max; /* number of measured calls, and their nanoseconds */
+        uint64_t half, most;           /* 50th and 99th percentile; not in a difference */
     } calls[COUNT_MAX];
     struct {
         uint64_t bytes, sizes[SIZES];
@@ -78,7 +75,7 @@ struct numbers {
 
 void counters_sum (struct counters *counters, struct numbers *ret_numbers);
 
-/* The least and the largest since the last counters_next_interval, in place of those of ever. */
+/* Sets min and max to those since the last counters_next_interval. */
 void counters_interval (struct counters *counters, struct numbers *numbers);
 void counters_next_interval (struct counters *counters);
 
@@ -90,36 +87,36 @@ enum top {
     TOP_WRITE,
     TOP_OPENDIR,
     TOP_READDIRP,
-    TOP_READ_THROUGHPUT, /* bytes a second, the most of one request */
+    TOP_READ_THROUGHPUT, /* bytes per second, the maximum of a single request */
     TOP_WRITE_THROUGHPUT,
     TOPS
 };
 
 #define TOP_SIZE 100 /* files in a list */
 
-struct file;  /* what is known of one, kept with its inode */
+struct file;  /* data of a file, kept with its inode */
 struct files; /* the lists */
 
 struct files *files_new (void);
 void files_free (struct files *files);
 
-/* What is kept with the inode, with a reference; NULL for one that has no gfid yet. */
+/* The data kept with the inode, with a reference; NULL for an inode without a gfid. */
 struct file *file_of (xlator_t *this, struct files *files, inode_t *inode);
 struct file *file_ref (struct file *file);   /* takes NULL */
 void file_unref (struct file *file);         /* takes NULL */
 void file_forget (xlator_t *this, inode_t *inode);
 
-/* One more; or a throughput, of which the largest counts. inode: the same, or NULL when only the
- * gfid is known any more. */
+/* Adds 1 to a counter; or notes a throughput, of which the maximum counts. inode: the same file, or
+ * NULL if only the gfid is known. */
 void file_count (struct files *files, struct file *file, enum top top);
 void
 file_throughput (struct files *files, struct file *file, enum top top, uint64_t bytes_a_second);
 
-/* A list at one moment, the largest first. */
+/* An entry of a list at one moment; the largest value comes first. */
 struct top_entry {
     uint64_t value;
     struct timespec when; /* of a throughput */
-    char *path;           /* as it is called now, or was */
+    char *path;           /* current path, or the last one */
 };
 GArray *files_top (struct files *files, enum top top); /* of struct top_entry; g_array_unref */
 
@@ -139,19 +136,19 @@ struct samples;
 
 struct samples *samples_new (void);
 void samples_free (struct samples *samples);
-/* How many fit from now on; those that are there stay as far as they fit. */
+/* Sets the number of samples; existing ones stay as far as they fit. */
 void samples_resize (struct samples *samples, size_t size);
 void samples_add (struct samples *samples, const struct sample *sample);
-/* Appends them as lines of a table with commas, and forgets them. */
+/* Appends the samples as comma-separated lines, and drops them. */
 void samples_drain (struct samples *samples, GString *out);
-/* Is there anything to drain? */
+/* Returns true if there are samples. */
 bool samples_any (struct samples *samples);
 
 /* --- options.c -------------------------------------------------------------------------------- */
 
 enum format { FORMAT_JSON, FORMAT_TEXT, FORMAT_DICT, FORMAT_SAMPLES };
 
-/* One open file, when dump-fd-stats is on. */
+/* An open file, if dump-fd-stats is on. */
 struct open_file {
     int64_t since; /* clock_now */
     struct {
@@ -162,9 +159,9 @@ struct open_file {
 struct dumper;
 
 typedef struct {
-    /* Of options: what is online is atomic, and read so. */
+    /* Options. Online ones are accessed atomically. */
     bool count, measure, dump_fds, allow_passthrough;
-    int dump_interval, format; /* dumper's once it runs */
+    int dump_interval, format; /* the dump thread's once it runs */
     int sample_interval, sample_size;
     char *unique_id, *volume_id;
 
@@ -172,15 +169,16 @@ typedef struct {
     struct files *files;
     struct samples *samples;
     struct dumper *dumper;
-    uint64_t requests;              /* atomic: to take every n-th as a sample */
+    uint64_t requests;              /* atomic: counts requests, for sampling */
     int64_t open, most_open;        /* atomic */
     int64_t most_open_at;           /* atomic: seconds, time of day */
-    struct open_file plain;         /* with an fd that is only counted; never written */
+    struct open_file plain;         /* for an fd that is only counted; never written */
 
-    pthread_mutex_t interval_lock;  /* a leaf: the next two, and that there is one dump at a time */
+    pthread_mutex_t interval_lock;  /* a leaf: guards last and interval; and permits one dump at a
+                                       time */
     int64_t begin;                  /* clock_now, constant */
-    struct numbers last;            /* at the last dump */
-    unsigned interval;              /* how many there were */
+    struct numbers last;            /* numbers at the last dump */
+    unsigned interval;              /* number of dumps */
 } io_stats_private_t;
 
 extern const struct xlator_option io_stats_options[];
@@ -190,17 +188,17 @@ extern const struct xlator_option io_stats_options[];
 struct report {
     const char *name, *type, *volume_id;
     struct timespec now;
-    struct numbers all, since; /* of ever; since the last dump */
-    unsigned interval;         /* which this is: 0 is the first */
+    struct numbers all, since; /* since the start; since the last dump */
+    unsigned interval;         /* number of this interval, from 0 */
     int64_t open, most_open, most_open_at;
     GArray *tops[TOPS];
 };
 
-/* dumped: the interval ends with it. */
+/* dumped: the report ends the interval. */
 struct report *report_new (xlator_t *this, bool dumped);
 void report_free (struct report *report);
 
-/* "READ", as GlusterFS calls it. */
+/* The name in GlusterFS's reports, such as "READ". */
 const char *report_name (unsigned what, char text[32]);
 extern const char *const top_names[TOPS]; /* "open", ... "write-throughput" */
 
@@ -214,18 +212,18 @@ void open_file_text (const struct open_file *file, const char *path, int64_t now
 /* --- dump.c ----------------------------------------------------------------------------------- */
 
 struct dumper *dumper_new (xlator_t *this);
-/* Ends the thread, after what it still has to do. */
+/* Ends the thread after it has finished its jobs. */
 void dumper_stop (struct dumper *dumper);
 void dumper_free (struct dumper *dumper);
 
-/* Starts the thread; on the main thread. Without it no dump is written. */
+/* Starts the thread; call on the main thread. Without it no dump is written. */
 void dumper_start (struct dumper *dumper);
 
-/* Every so many seconds, 0: never. */
+/* Period of dumps in seconds, 0: none. */
 void dumper_every (struct dumper *dumper, int seconds, enum format format);
 
-/* A setxattr that asks for a dump: answers it, now or when it is done. false: it asks for something
- * else. */
+/* Answers a setxattr that requests a dump, now or when it is done. Returns false for any other
+ * setxattr. */
 bool dump_asked (const struct call *call);
 
 #endif

@@ -2,7 +2,7 @@
 /* A report as JSON: one object, times in nanoseconds where the key says so. */
 #include "io-stats.h"
 
-/* A comma before all but the first of an object or array. */
+/* A comma, except before the first element of an object or array. */
 static void
 next (GString *out)
 {
@@ -50,7 +50,7 @@ append_calls (GString *out, const struct numbers *numbers, unsigned what)
     g_string_append_c (out, '}');
 }
 
-/* The key is the least size that a bucket holds. */
+/* The key of a bucket is its least size. */
 static void
 append_data (GString *out, const char *key, const struct numbers *numbers, enum direction direction)
 {

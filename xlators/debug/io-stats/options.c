@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* GlusterFS's table. Much of it sets up a process, by way of the translator that happens to be at
- * the top of all its graphs; here the command line does that, and those rows do nothing. log-level
- * is every translator's. */
+/* GlusterFS's options. Many of them configure the process, through the translator that is on top of
+ * all its graphs. Here the command line does that, and those options have no effect. log-level
+ * exists for every translator. */
 #include "io-stats.h"
 
 static const char *const formats[] = { "json", "text", "dict", "samples", NULL };

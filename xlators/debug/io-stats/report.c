@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All that is known, at one moment. Reading it changes nothing; an interval ends with a dump
- * alone. */
+/* All numbers at one moment. Reading changes nothing; only a dump ends an interval. */
 #include "io-stats.h"
 
 const char *const top_names[TOPS] = {
@@ -29,7 +28,7 @@ report_name (unsigned what, char text[32])
     return text;
 }
 
-/* What came since. min and max are asked for separately: a difference has none. */
+/* Subtracts earlier numbers. min and max are requested separately: a difference has none. */
 static void
 subtract (struct numbers *from, const struct numbers *before)
 {

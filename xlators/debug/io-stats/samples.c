@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Single requests, every n-th, until they are dumped. When there is no room those that come are
- * lost, and counted. */
+/* Every n-th request, kept until it is dumped. If there is no room, new samples are lost, and
+ * counted. */
 #include "io-stats.h"
 
 struct samples {
-    pthread_mutex_t lock; /* a leaf: all of it */
+    pthread_mutex_t lock; /* a leaf; guards all fields */
     GArray *kept;         /* of struct sample */
     size_t size;
     uint64_t lost; /* since the last dump */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A report as text, in GlusterFS's form; latencies are in microseconds, and the heading says so. */
+/* A report as text, in GlusterFS's format; latencies are in microseconds, as the heading says. */
 #include "io-stats.h"
 
 #include <time.h>
 
-#define COLUMNS 6 /* of block sizes, before they go on below */
+#define COLUMNS 6 /* columns of block sizes per row */
 
 static const char *const top_titles[TOPS] = {
     [TOP_OPEN] = "Open file stats",
@@ -56,7 +56,7 @@ append_sizes_part (GString *out, const uint64_t *read, const uint64_t *written,
     g_string_append (out, "\n\n");
 }
 
-/* Sizes that never came are left out. */
+/* Sizes without any request are left out. */
 static void
 append_sizes (GString *out, const uint64_t *read, const uint64_t *written)
 {
@@ -176,7 +176,7 @@ open_file_text (const struct open_file *file, const char *path, int64_t now, GSt
     append_sizes (out, sizes[READ], sizes[WRITTEN]);
 }
 
-/* --- one key and one value in a line ---------------------------------------------------------- */
+/* --- key=value lines -------------------------------------------------------------------------- */
 
 static void
 append_dict (GString *out, const char *prefix, const struct numbers *numbers)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Changes of bytes, sizes and attributes, and what makes them durable. */
+/* Changes of data, sizes and attributes, and the operations that make them durable. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ prepare_writev (xlator_t *this, const struct call *call, struct cut_change *chan
     }
     if ((off_t) change->offset < 0 || call->size == 0)
         return 0; /* the child refuses it */
-    if (!((call->fd->flags | call->flags) & O_DSYNC)) /* which is part of O_SYNC */
+    if (!((call->fd->flags | call->flags) & O_DSYNC)) /* O_DSYNC is part of O_SYNC */
         return cut_data_touch (this, change->node, call->fd, change->offset,
                                change->offset + call->size, true);
     if (change->node->data) {
@@ -86,7 +86,7 @@ prepare_copy (xlator_t *this, const struct call *call, struct cut_change *change
                            (uint64_t) args->off_out + size, true);
 }
 
-/* With O_TRUNC; others aren't changes. */
+/* Only with O_TRUNC; another open changes nothing. */
 static int
 prepare_open (xlator_t *this, const struct call *call, struct cut_change *change)
 {
@@ -107,7 +107,7 @@ prepare_setattr (xlator_t *this, const struct call *call, struct cut_change *cha
     if (valid & (IATT_MODE | IATT_KILL_PRIV))
         what |= CUT_META_MODE;
     if (valid & (IATT_UID | IATT_GID))
-        what |= CUT_META_OWNER | CUT_META_MODE; /* setuid goes with it */
+        what |= CUT_META_OWNER | CUT_META_MODE; /* a change of owner clears setuid */
     if (valid & (IATT_ATIME | IATT_MTIME | IATT_CTIME | IATT_ATIME_NOW | IATT_MTIME_NOW))
         what |= CUT_META_TIMES;
     change->node = cut_node_get (this, call->fd ? call->fd->inode : call->loc->inode);
@@ -163,7 +163,7 @@ commit_fsync (xlator_t *this, struct cut_change *change)
     cut_data_durable (this, node);
     if (!change->flags)
         cut_meta_durable (this, node, ~0u);
-    if (node->nameless) /* it may get a name yet, and has to stay in the log for that */
+    if (node->nameless) /* it may still get a name, and has to stay in the log for that */
         cut_data_touch (this, node, NULL, 0, 0, false);
     if (rules->names == CUT_NAMES_ORDERED)
         cut_journal_commit (this);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Changes of names: what appears, what goes, what is moved. */
+/* Changes of names: new, removed and moved names. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -24,15 +24,16 @@ cut_journal_commit (xlator_t *this)
 {
     GList *next;
 
-    cut_names_durable (this); /* a file may go with its last name, out of what the loop looks at */
+    cut_names_durable (this); /* may remove a file from log.dirty with its last name, so it comes
+                                 before the loop */
     for (GList *at = cut_priv (this)->log.dirty.head; at; at = next) {
         next = at->next;
         cut_meta_durable (this, at->data, ~0u);
     }
 }
 
-/* A journal is written now and then, whoever waits for it: what was before is durable, what comes
- * isn't. */
+/* A journal is written from time to time, independently of callers: earlier changes are durable,
+ * later ones are not. */
 static void
 journal_count (xlator_t *this)
 {
@@ -43,7 +44,7 @@ journal_count (xlator_t *this)
         cut_journal_commit (this);
 }
 
-/* --- what appears: mknod, mkdir, symlink, create, tmpfile, link --- */
+/* --- new names: mknod, mkdir, symlink, create, tmpfile, link ------ */
 
 static int
 prepare_new (xlator_t *this, const struct call *call, struct cut_change *change)
@@ -53,7 +54,7 @@ prepare_new (xlator_t *this, const struct call *call, struct cut_change *change)
     return 0;
 }
 
-/* The node of what was made, in the table of inodes as the bridge will have it. */
+/* Adds the new inode's node, and links it in the table of inodes as the bridge will. */
 static void
 adopt_made (xlator_t *this, struct cut_change *change)
 {
@@ -65,7 +66,7 @@ adopt_made (xlator_t *this, struct cut_change *change)
         cut_data_new (this, change->node, &change->made);
 }
 
-/* The name stands for change->node, and stood for nothing. */
+/* The name stands for node, and stood for nothing before. */
 static void
 name_appears (xlator_t *this, struct cut_node *dir, const char *name, struct cut_node *node)
 {
@@ -88,7 +89,7 @@ commit_new (xlator_t *this, struct cut_change *change)
     name_appears (this, change->dir, change->name, change->node);
 }
 
-/* Without O_EXCL it may open what is there, and with O_TRUNC cut that off. */
+/* Without O_EXCL it may open an existing file, and with O_TRUNC truncate it. */
 static int
 prepare_create (xlator_t *this, const struct call *call, struct cut_change *change)
 {
@@ -118,7 +119,8 @@ commit_tmpfile (xlator_t *this, struct cut_change *change)
     adopt_made (this, change);
     change->node->nameless = true;
     if (change->fd)
-        fd_ctx_set (change->fd, this, this); /* only that there is something: cut_release looks */
+        fd_ctx_set (change->fd, this, this); /* the value does not matter: cut_release only tests
+                                                that it is set */
 }
 
 static int
@@ -138,9 +140,9 @@ commit_link (xlator_t *this, struct cut_change *change)
     name_appears (this, change->dir, change->name, change->node);
 }
 
-/* --- what goes: unlink, rmdir, and what a rename replaces --- */
+/* --- removed names: unlink, rmdir, and the target of a rename  */
 
-/* Will a cut bring the victim back to this name, or another? */
+/* Returns true if a cut may bring the victim back, under this name or another. */
 static bool
 may_return (const struct cut_node *victim, const struct cut_slot *slot)
 {
@@ -154,7 +156,7 @@ prepare_victim (xlator_t *this, struct cut_change *change, struct cut_node *dir,
     int r = cut_look (this, dir->inode, name, &inode, &change->victim_buf);
 
     if (r < 0)
-        return 0; /* whatever it is, the change itself will say it */
+        return 0; /* the change itself will return the error */
     change->victim = cut_node_get (this, inode);
     if (!names_count (this) || !may_return (change->victim, cut_slot_find (dir, name)))
         return 0;
@@ -184,8 +186,8 @@ node_drop_logs (xlator_t *this, struct cut_node *node)
     cut_meta_durable (this, node, ~0u);
 }
 
-/* The names in a directory that is gone get durable with its removal. Where that is nothing anybody
- * will miss, they are forgotten. */
+/* The names in a removed directory become durable with its removal. If a cut can't bring the
+ * directory back, they are dropped. */
 static void
 directory_gone (xlator_t *this, struct cut_change *change, struct cut_slot *place)
 {
@@ -207,7 +209,7 @@ directory_gone (xlator_t *this, struct cut_change *change, struct cut_slot *plac
         cut_slots_couple (place, slot);
 }
 
-/* What slot stood for is nowhere now. */
+/* The inode that slot stood for has lost its name. */
 static void
 victim_goes (xlator_t *this, struct cut_change *change, struct cut_slot *slot)
 {
@@ -267,8 +269,8 @@ prepare_rename (xlator_t *this, const struct call *call, struct cut_change *chan
     return r;
 }
 
-/* Whatever arrives in a directory is lost if the directory is, or if it isn't where it was: so they
- * go together. */
+/* A moved object is lost if its new directory is lost, or if that is at another place after the
+ * cut: so their slots are coupled. */
 static void
 couple_with_path (xlator_t *this, struct cut_slot *slot, inode_t *dir)
 {
@@ -307,8 +309,8 @@ commit_rename (xlator_t *this, struct cut_change *change)
     struct cut_node *left;
     struct cut_slot *from, *to;
 
-    if (!change->node || change->node == change->victim) /* two names of one file: nothing
-                                                            happens */
+    if (!change->node || change->node == change->victim) /* two names of one file: the rename does
+                                                            nothing */
         return;
     if (!names_count (this)) {
         if (change->victim && !exchange && change->victim_buf.ia_nlink == 1)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The way of a change: set aside, its turn, prepared, wound, answered, noted, handed on. */
+/* The steps of a change: set aside, prepared when it is its turn, wound, answered, noted, passed
+ * on. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ change_hand_on (xlator_t *this, struct cut_change *change, call_frame_t *frame)
         answer_stub_destroy (change->answer);
 }
 
-/* What was set aside when the power went has not happened. */
+/* A change that was set aside when the power failed has not happened. */
 static void
 change_run (xlator_t *this, struct cut_job *job)
 {
@@ -84,7 +85,7 @@ change_run (xlator_t *this, struct cut_job *job)
     change_free (this, change);
 }
 
-/* Any that there is: with create, fd has none yet. */
+/* The inode of the call, if there is one: with create, fd has none yet. */
 static inode_t *
 inode_of (const struct call *call)
 {
@@ -159,7 +160,7 @@ cut_change_answered (const struct answer *answer)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* --- a file without a name is closed --- */
+/* --- release of a file without a name --- */
 
 struct release_job {
     struct cut_job job;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the worker itself asks the child for, and waits for. Names are noted in the table of inodes
- * as the bridge does. */
+/* The worker's own synchronous requests to the child. Names are linked in the table of inodes as
+ * the bridge does. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -114,7 +114,7 @@ cut_remove (xlator_t *this, inode_t *dir, const char *name, inode_t *inode)
     return MIN (r, 0);
 }
 
-/* --- a directory and all in it --- */
+/* --- directory trees --- */
 
 static void
 add_names (GPtrArray *names, const gf_dirent_t *entries, off_t *offset)
@@ -226,7 +226,7 @@ cut_get_xattrs (xlator_t *this, inode_t *inode)
     return all;
 }
 
-/* --- bytes --- */
+/* --- data --- */
 
 int
 cut_read (xlator_t *this, fd_t *fd, void *buf, size_t size, off_t offset)

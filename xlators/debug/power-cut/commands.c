@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the translator can be told: cut, status, sync. Each is the worker's to do; who asks waits,
- * but not for ever. */
+/* The commands of the translator: cut, status, sync. The worker carries each out; the requesting
+ * thread waits for a limited time. */
 #include "power-cut.h"
 
 #include <errno.h>
 
 #define PATIENCE (20LL * 1000000000)
 
-/* It belongs to both sides: whoever is last frees it. */
+/* Shared by both threads: the last one frees it. */
 struct order {
     struct cut_job job;
     void (*carry_out) (xlator_t *this, GString *answer);
@@ -94,7 +94,7 @@ refuse_dead (xlator_t *this, GString *answer)
 
 /* --- cut --- */
 
-/* Told upwards, so that the program ends as after a power cut. */
+/* Passes the cut upwards, so that the program ends as after a power failure. */
 static void
 carry_out_cut (xlator_t *this, GString *answer)
 {

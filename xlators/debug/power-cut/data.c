@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Old content: read before it changes, dropped when what took its place is durable. */
+/* Old content of files: read before it changes, dropped when the new content is durable. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -52,8 +52,8 @@ keep_block (xlator_t *this, struct cut_data_log *data, uint64_t block, const voi
     return 0;
 }
 
-/* Reads blocks that aren't kept yet, next to each other, and keeps them; what is behind the durable
- * size are zeros. */
+/* Reads adjacent blocks that are not kept yet, and keeps them; blocks beyond the durable size are
+ * zeros. */
 static int
 keep_run (xlator_t *this, struct cut_data_log *data, fd_t *fd, uint64_t first, unsigned count)
 {
@@ -110,7 +110,7 @@ keep_old (xlator_t *this, struct cut_node *node, fd_t *fd, uint64_t first, uint6
     return r < 0 ? r : keep_blocks (this, node->data, own, first, end);
 }
 
-/* Beyond the durable size there was nothing; what is noted is that something is there now. */
+/* Beyond the durable size there was no data; notes that there is some now. */
 static int
 note_new (xlator_t *this, struct cut_data_log *data, uint64_t first, uint64_t end)
 {
@@ -122,8 +122,8 @@ note_new (xlator_t *this, struct cut_data_log *data, uint64_t first, uint64_t en
     return r;
 }
 
-/* The file gets a log, unless it is gone for good: then nobody will miss what is in it. *ret_size:
- * of today. */
+/* Gives the file a log, unless it is removed for good: its content can't come back then. *ret_size:
+ * the current size. */
 static int
 data_begin (xlator_t *this, struct cut_node *node, fd_t *fd)
 {
@@ -177,7 +177,7 @@ cut_data_durable (xlator_t *this, struct cut_node *node)
     cut_node_cleaned (this, node);
 }
 
-/* What a block held durably changes in [from, to) of it. */
+/* Replaces [from, to) of a block's durable content. */
 static int
 patch_block (xlator_t *this, struct cut_data_log *data, uint64_t block, size_t from, size_t to,
              const char *bytes)
@@ -206,8 +206,8 @@ cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset, 
 
     if (!node->data)
         return;
-    if (offset > node->data->size) { /* with what is in between; finer would take a log of what is
-                                        durable beyond the size */
+    if (offset > node->data->size) { /* makes the gap durable too; exactness would take a log of
+                                        durable ranges beyond the size */
         cut_data_durable (this, node);
         return;
     }
@@ -219,7 +219,7 @@ cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset, 
     if (r == 0)
         node->data->size = MAX (node->data->size, end);
     else
-        cut_data_durable (this, node); /* more is durable than need be, never less */
+        cut_data_durable (this, node); /* more becomes durable than necessary, never less */
 }
 
 uint64_t

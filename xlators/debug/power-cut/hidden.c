@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The hidden folder. A file whose last name may have to come back at a cut has a second name in
- * there before the first one is removed. It is made when it is first needed, removed at the end,
- * and what a daemon left that was killed is removed by the next one. Nobody above sees it, nor the
+ * The hidden folder. A file whose last name may have to come back at a cut gets a second name in it
+ * before the first one is removed. The folder is made on demand and removed at the end. If a daemon
+ * was killed, the next one removes what it left. Translators above see neither the folder nor the
  * links that it adds.
  */
 #include "power-cut.h"
@@ -16,7 +16,7 @@ cut_aside_name (uint64_t number)
     return g_strdup_printf ("%" G_GUINT64_FORMAT, number);
 }
 
-/* --- what is in it --- */
+/* --- content --- */
 
 int
 cut_hidden_need (xlator_t *this)
@@ -62,8 +62,8 @@ cut_aside_make (xlator_t *this, struct cut_node *node)
     if (r < 0 || node->aside)
         return r;
     name = cut_aside_name (++log->numbers);
-    aside_count (this, &node->gfid, true); /* before it is there: one link too few for a moment,
-                                              never one too many */
+    aside_count (this, &node->gfid, true); /* before the link exists: a caller may briefly see one
+                                              link too few, but never one too many */
     r = cut_link (this, node->inode, log->hidden, name);
     if (r == 0)
         node->aside = log->numbers;
@@ -86,7 +86,7 @@ cut_aside_move (xlator_t *this, struct cut_node *node, inode_t *dir, const char 
     return r;
 }
 
-/* What was its last name takes the file along, and what isn't durable of it. */
+/* If this was the last name, the file is gone, and so is its log. */
 void
 cut_aside_drop (xlator_t *this, struct cut_node *node)
 {
@@ -113,7 +113,7 @@ cut_aside_drop (xlator_t *this, struct cut_node *node)
     }
 }
 
-/* --- what is seen of it --- */
+/* --- view from above --- */
 
 static bool
 is_root (const inode_t *inode)
@@ -140,10 +140,10 @@ cut_uncount (xlator_t *this, struct iatt *buf)
     pthread_mutex_unlock (&priv->asides_lock);
 }
 
-/* A listing goes on after what was hidden, if that was all there was: no entries would be the
- * end. */
+/* If hidden entries were all that a listing returned, the listing continues: an empty answer would
+ * mean the end. */
 struct listing {
-    fd_t *fd; /* lent: the caller keeps it until we answer */
+    fd_t *fd; /* lent: the caller keeps it until the answer */
     size_t size;
 };
 
@@ -175,7 +175,7 @@ listing_begin (call_frame_t *frame, fd_t *fd, size_t size)
     *listing = (struct listing){ fd, size };
 }
 
-/* Two operations that differ in name alone. */
+/* The two operations differ only in their names. */
 #define LISTING(fop)                                                                               \
     static fop##_cbk cut_##fop##_cbk;                                                              \
     void cut_##fop (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,      \

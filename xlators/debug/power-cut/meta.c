@@ -16,7 +16,7 @@ is_tracked (const xlator_t *this, const struct cut_node *node)
 {
     const ia_type_t type = node->inode->ia_type;
 
-    /* Nothing else can be opened, so nobody could ever fsync it. */
+    /* No other type can be opened, so it could never be synced. */
     return cut_priv (this)->rules.metadata != CUT_METADATA_KEEP
         && (type == IA_IFREG || type == IA_IFDIR);
 }
@@ -57,7 +57,7 @@ cut_meta_touch_xattr (xlator_t *this, struct cut_node *node, const char *name)
     r = cut_get_xattr (this, node->inode, name, &value);
     if (r == 0)
         g_hash_table_insert (node->meta->xattrs, g_strdup (name), value);
-    /* the change will fail as well, or is no business of ours */
+    /* the change will fail as well, or the attribute is outside of the model */
     return r == -EOPNOTSUPP || r == -EPERM || r == -EACCES ? 0 : r;
 }
 

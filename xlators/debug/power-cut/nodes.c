@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is in the log: files and directories, and names whose meaning isn't durable. */
+/* The log: files and directories, and names that are not durable. */
 #include "power-cut.h"
 
 /* --- nodes --- */
@@ -135,13 +135,13 @@ cut_slot_get (xlator_t *this, struct cut_node *dir, const char *name, struct cut
 void
 cut_slot_set (xlator_t *this, struct cut_slot *slot, struct cut_node *current)
 {
-    node_ref (current); /* it may be what it is now */
+    node_ref (current); /* it may already be slot's current node */
     slot_vacate (this, slot);
     slot_occupy (slot, current);
     cut_node_unref (this, current);
 }
 
-/* The smaller group goes into the larger, so that no slot is moved often. */
+/* The smaller group is merged into the larger, so that a slot is moved rarely. */
 void
 cut_slots_couple (struct cut_slot *one, struct cut_slot *other)
 {
@@ -169,7 +169,7 @@ slot_leave_group (struct cut_slot *slot)
     struct cut_group *group = slot->group;
     struct cut_slot *last = group->slots->pdata[group->slots->len - 1];
 
-    g_ptr_array_remove_index_fast (group->slots, slot->index); /* the last takes its place */
+    g_ptr_array_remove_index_fast (group->slots, slot->index); /* the last slot takes its place */
     last->index = slot->index;
     if (group->slots->len > 0)
         return;
@@ -201,14 +201,14 @@ cut_slot_tidy (xlator_t *this, struct cut_slot *slot)
         cut_slot_drop (this, slot);
 }
 
-/* --- what gets durable --- */
+/* --- durability --- */
 
 static void
 group_durable (xlator_t *this, struct cut_group *group)
 {
     bool last;
 
-    do { /* the last one takes the group along */
+    do { /* the last slot frees the group */
         last = group->slots->len == 1;
         cut_slot_drop (this, group->slots->pdata[group->slots->len - 1]);
     } while (!last);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* debug/power-cut: options, beginning and end, and which way a request goes. */
+/* debug/power-cut: options, init and fini, and the dispatch of requests. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static const struct xlator_option power_cut_options[] = {
     { .key = { NULL } },
 };
 
-/* --- which way a request goes --- */
+/* --- dispatch --- */
 
 /* A request that the worker resumes comes here a second time; then it has a local. */
 static void
@@ -105,7 +105,7 @@ power_cut_every_cbk (const struct answer *answer)
         answer_pass (answer);
 }
 
-/* --- beginning and end --- */
+/* --- init, notify, fini --- */
 
 static const struct cut_rules presets[] = {
     [MODEL_POSIX] = { CUT_DATA_LOSE, CUT_SIZES_DATA, CUT_NAMES_LOSE, CUT_METADATA_LOSE,

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/power-cut: what its parts share.
+ * debug/power-cut: shared by its files.
  *
- * What changes something goes down at once; what it was before is kept until it is durable:
+ * A change goes down at once; the old state is kept until the new one is durable:
  *
- *   log --nodes--> node (a file or directory that isn't durable in all respects)
+ *   log --nodes--> node (a file or directory that is not durable in all respects)
  *                    data    its durable size, and the old content of each block that changed
  *                    meta    its durable mode, owner, times, extended attributes
- *                    slots   of a directory: the names in it whose meaning isn't durable
+ *                    slots   of a directory: the names in it that are not durable
  *
- *   slot: a name in a directory     durable -> node or none      what a cut brings back
- *                                   current -> node or none      what it stands for now
+ *   slot: a name in a directory     durable -> node or none      restored by a cut
+ *                                   current -> node or none      the present state
  *   group: slots that become durable, or are lost, only together: the two of a rename
  *
- * All of that belongs to one thread, the worker, which has every change made, one after the other:
- * it looks at what is there, winds the request, waits for its answer, notes it and hands it on. So
- * the order of changes is one order, and no lock is needed. Requests that change nothing pass it
- * by.
+ * All of that belongs to one thread, the worker, which makes every change, one after the other: it
+ * looks at the present state, winds the request, waits for its answer, notes it and passes it on.
+ * So changes have one order, and no lock is needed. Requests that change nothing do not go through
+ * the worker.
  *
  * Reasons:
  *
- * - Changes go down at once and what was there before is kept. An overlay that holds changes back
- *   would have to answer every question about names, sizes, holes and locks itself.
- * - With one worker, what is noted needs no lock, and a synchronous call for old content
+ * - Changes go down at once and the old state is kept. An overlay that holds changes back would
+ *   have to answer every question about names, sizes, holes and locks itself.
+ * - With one worker, the log needs no lock, and a synchronous call for old content
  *   (core/edge/sync.h) blocks no thread that answers it.
- * - Of names, what is kept is what each changed name durably stands for, not a list of changes and
- *   their inverses. Undoing changes backwards would need each intermediate state to be possible,
- *   once some of them are durable. fsync of a directory drops its names.
+ * - For each changed name, the log has its durable node, not a list of changes and their inverses.
+ *   Undoing changes backwards would need each intermediate state to be possible, once some of them
+ *   are durable. fsync of a directory drops its names.
  * - Names that a rename touches are coupled: they become durable, or are lost, together. So are a
- *   rename's target and the names that lead to its directory, where those aren't durable, and the
+ *   rename's target and the names that lead to its directory, if those are not durable, and the
  *   names in a directory with its removal. Otherwise an fsync in between could lose a durable file
  *   or make a circle of directories.
- * - `names ordered` decides while it runs when the journal is written, so that a prefix of the
+ * - `names ordered` decides at run time when the journal is written, so that a prefix of the
  *   changes survives without keeping each state in between.
  * - A removed file is kept by a hard link in a hidden folder. A descriptor would keep it too, but
- *   nothing could give it a name again.
+ *   could not give it a name again.
  * - A translator that ends the mount sends XLATOR_CHILD_DOWN upwards; the bridge is the parent of
  *   the graph's top while it is mounted.
  */
@@ -64,21 +64,21 @@ enum cut_metadata {
 };
 enum cut_fsync { CUT_FSYNC_BY_MODEL, CUT_FSYNC_FILE, CUT_FSYNC_FILE_AND_NAMES };
 
-/* What is durable when, and what may be lost: the model's, or the options'. */
+/* What is durable when, and what may be lost, by the model or by options. */
 struct cut_rules {
-    int data, sizes, names, metadata, fsync; /* of the enums above, never BY_MODEL */
+    int data, sizes, names, metadata, fsync; /* values of the enums above, never BY_MODEL */
 };
 
-/* What belongs to the worker alone. */
+/* Data that only the worker uses. */
 struct cut_log {
     GHashTable *nodes;   /* gfid -> struct cut_node; no reference */
     GQueue dirty;        /* struct cut_node with data or meta, in the order in which they got it;
                             with references */
-    GQueue slots;        /* struct cut_slot, all there are, in the order in which they got dirty */
-    uint64_t numbers;    /* given out: to asides */
+    GQueue slots;        /* all struct cut_slot, in the order in which they became dirty */
+    uint64_t numbers;    /* the last number used for an aside */
     inode_t *root;       /* of the child; no reference is needed */
-    inode_t *hidden;     /* the hidden folder, or NULL while it isn't needed; with a reference */
-    bool swept;          /* what an earlier daemon left was removed */
+    inode_t *hidden;     /* the hidden folder, or NULL until it is needed; with a reference */
+    bool swept;          /* remains of an earlier daemon were removed */
     struct random_source chance;
 };
 
@@ -89,21 +89,21 @@ typedef struct {
     int64_t journal_every;
     char *seed_text;
 
-    /* constant since init */
+    /* constant after init */
     struct cut_rules rules;
     uint64_t seed;
-    struct client *client; /* the worker's own requests; it alone uses it */
+    struct client *client; /* for the worker's own requests; only the worker uses it */
     pthread_t worker;
     bool has_worker;
 
-    bool dead;             /* the power is gone: atomic */
+    bool dead;             /* the power has failed: atomic */
     pthread_mutex_t lock;  /* a leaf */
     pthread_cond_t changed;
     GQueue jobs;           /* struct cut_job: lock */
     bool stopping;         /* lock */
-    bool over;             /* the worker is done with the cut: lock */
+    bool over;             /* the worker has finished the cut: lock */
 
-    unsigned aside_count;  /* atomic: how many are in asides */
+    unsigned aside_count;  /* atomic: number of asides */
     pthread_mutex_t asides_lock; /* a leaf */
     GHashTable *asides;    /* gfids of files that have a name in the hidden folder: asides_lock */
 
@@ -123,40 +123,40 @@ cut_is_dead (const xlator_t *this)
     return __atomic_load_n (&cut_priv (this)->dead, __ATOMIC_ACQUIRE);
 }
 
-/* --- worker.c: one change after the other --- */
+/* --- worker.c: makes one change after the other --- */
 
-/* Something for the worker to do. run frees it. */
+/* A job for the worker. run frees it. */
 struct cut_job {
     void (*run) (xlator_t *this, struct cut_job *job);
 };
 
 int cut_worker_start (xlator_t *this);
-void cut_worker_stop (xlator_t *this); /* what is queued is done first */
+void cut_worker_stop (xlator_t *this); /* finishes queued jobs first */
 
-/* The worker takes it over. */
+/* Takes ownership of job. */
 void cut_worker_do (xlator_t *this, struct cut_job *job);
 
 /* --- store.c: old content, in memory or, beyond a limit, in a file without a name --- */
 
 struct cut_store;
-struct cut_block; /* CUT_BLOCK bytes that are kept */
+struct cut_block; /* CUT_BLOCK bytes of old content */
 
 struct cut_store *cut_store_new (uint64_t memory_limit);
-void cut_store_free (struct cut_store *store); /* takes NULL; the blocks went before */
+void cut_store_free (struct cut_store *store); /* takes NULL; the blocks were dropped before */
 
-/* Keeps bytes; NULL stands for zeros, which take no room. NULL and *ret_error, a negative errno,
- * when there is no room. */
+/* Keeps bytes; NULL stands for zeros, which take no room. If there is no room, returns NULL and a
+ * negative errno in *ret_error. */
 struct cut_block *cut_store_put (struct cut_store *store, const void *bytes, int *ret_error);
-/* 0, or a negative errno */
+/* returns 0 or a negative errno */
 int cut_store_get (struct cut_store *store, const struct cut_block *block, void *ret_bytes);
 void cut_store_drop (struct cut_store *store, struct cut_block *block);
 
-/* --- nodes.c: which files, directories and names aren't durable --- */
+/* --- nodes.c: files, directories and names that are not durable --- */
 
 struct cut_data_log {
-    uint64_t size;      /* durable */
-    GHashTable *blocks; /* number -> struct cut_block: changed since it was durable. Beyond size:
-                           zeros */
+    uint64_t size;      /* the durable size */
+    GHashTable *blocks; /* number -> struct cut_block: durable content of changed blocks. Beyond
+                           size: zeros */
 };
 
 enum {
@@ -169,25 +169,25 @@ enum {
 struct cut_meta_log {
     unsigned changed; /* CUT_META_* */
     struct iatt old;
-    GHashTable *xattrs; /* name -> GBytes, its value, or NULL where there was none; NULL: none
-                           changed */
+    GHashTable *xattrs; /* name -> GBytes, the durable value, or NULL if there was none; NULL: no
+                           attribute changed */
 };
 
 struct cut_node {
     gfid_t gfid;
     unsigned refs;
     inode_t *inode;     /* with a reference */
-    bool nameless;      /* of tmpfile, and without a name until now */
-    bool gone;          /* a directory that was removed: old and xattrs are what it was */
+    bool nameless;      /* made by tmpfile, without a name so far */
+    bool gone;          /* a removed directory: old and xattrs are its former attributes */
     struct iatt old;
     dict_t *xattrs;
-    uint64_t aside;     /* it is hidden/NUMBER as well; 0: it isn't */
-    unsigned durable_refs; /* slots that have it as durable */
+    uint64_t aside;     /* also linked as hidden/NUMBER; 0: not */
+    unsigned durable_refs; /* number of slots whose durable is this node */
     struct cut_data_log *data; /* NULL: durable */
     struct cut_meta_log *meta; /* NULL: durable */
-    GList *dirty_link;  /* in log.dirty, while it has one of these */
+    GList *dirty_link;  /* in log.dirty, while it has data or meta */
     GHashTable *slots;  /* of a directory: name -> struct cut_slot; or NULL */
-    GPtrArray *places;  /* slots that have it as current; or NULL */
+    GPtrArray *places;  /* slots whose current is this node; or NULL */
 };
 
 struct cut_group {
@@ -197,42 +197,44 @@ struct cut_group {
 
 struct cut_slot {
     char *name;
-    struct cut_node *dir, *durable, *current; /* with references; the latter two may be NULL */
+    struct cut_node *dir, *durable, *current; /* with references; durable and current may be NULL */
     struct cut_group *group;
     guint index; /* in group->slots */
     GList *link; /* in log.slots */
 };
 
-/* The node of an inode, with a reference; made if need be. */
+/* The node of an inode, with a reference. Made on demand. */
 struct cut_node *cut_node_get (xlator_t *this, inode_t *inode);
-/* The same without making one, and without a reference. */
+/* Finds the node, without making one and without a reference. */
 struct cut_node *cut_node_find (xlator_t *this, const gfid_t *gfid);
 void cut_node_unref (xlator_t *this, struct cut_node *node); /* takes NULL */
-/* It has data or meta now; or may have none of them any more. */
+/* The node has got data or meta; or may have lost the last of them. */
 void cut_node_dirty (xlator_t *this, struct cut_node *node);
 void cut_node_cleaned (xlator_t *this, struct cut_node *node);
 
-/* The name, as it is in the log or, with what it stands for now (may be NULL), newly in it. */
+/* The slot of a name. If it is not in the log, adds it with its present node occupant (may be
+ * NULL). */
 struct cut_slot *
 cut_slot_get (xlator_t *this, struct cut_node *dir, const char *name, struct cut_node *occupant);
 struct cut_slot *cut_slot_find (const struct cut_node *dir, const char *name);
 void cut_slot_set (xlator_t *this, struct cut_slot *slot, struct cut_node *current);
 void cut_slots_couple (struct cut_slot *one, struct cut_slot *other);
 
-/* Out of the log: what it stands for is durable. cut_slot_tidy: if it stands for what it did. */
+/* Removes a slot from the log: its current state is durable. cut_slot_tidy: only if current is
+ * durable. */
 void cut_slot_drop (xlator_t *this, struct cut_slot *slot);
 void cut_slot_tidy (xlator_t *this, struct cut_slot *slot);
 
-/* All names of a directory, all of a file, or all there are are durable, with what they are coupled
- * to. */
+/* Makes the names of a directory, the names of a file, or all names durable, with the slots coupled
+ * to them. */
 void cut_names_durable_in (xlator_t *this, struct cut_node *dir);
 void cut_names_durable_of (xlator_t *this, struct cut_node *node);
 void cut_names_durable (xlator_t *this);
 
-/* All of the log is dropped, and nothing undone. */
+/* Drops the whole log without undoing anything. */
 void cut_log_clear (xlator_t *this);
 
-/* --- child.c: the worker's own requests; each 0 or a negative errno --- */
+/* --- child.c: the worker's own requests; each returns 0 or a negative errno --- */
 
 int cut_look (xlator_t *this, inode_t *dir, const char *name, inode_t **ret_inode,
               struct iatt *ret_buf);
@@ -244,21 +246,21 @@ int cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, 
 int cut_mkdir (xlator_t *this, inode_t *dir, const char *name, mode_t mode, inode_t **ret_inode);
 /* unlink or rmdir */
 int cut_remove (xlator_t *this, inode_t *dir, const char *name, inode_t *inode);
-int cut_remove_tree (xlator_t *this, inode_t *dir, const char *name); /* and all in it */
+int cut_remove_tree (xlator_t *this, inode_t *dir, const char *name); /* with its content */
 int cut_set_meta (xlator_t *this, inode_t *inode, const struct iatt *to, uint32_t valid);
-/* NULL: there is none */
+/* NULL: the attribute does not exist */
 int cut_get_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes **ret_value);
 /* NULL: removes it */
 int cut_set_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes *value);
-dict_t *cut_get_xattrs (xlator_t *this, inode_t *inode); /* all, as far as they can be read */
-/* Reads size bytes; what is behind the end is zeros. */
+dict_t *cut_get_xattrs (xlator_t *this, inode_t *inode); /* all that can be read */
+/* Reads size bytes; bytes beyond the end of file are zeros. */
 int cut_read (xlator_t *this, fd_t *fd, void *buf, size_t size, off_t offset);
 int cut_write (xlator_t *this, fd_t *fd, const void *buf, size_t size, off_t offset);
 int cut_resize (xlator_t *this, fd_t *fd, uint64_t size);
 
 /* --- hidden.c: removed files that must be able to come back --- */
 
-/* Gives the node a name in the hidden folder, unless it has one; and takes it away. */
+/* Gives the node a name in the hidden folder, unless it has one; removes that name. */
 int cut_aside_make (xlator_t *this, struct cut_node *node);
 void cut_aside_drop (xlator_t *this, struct cut_node *node);
 /* a directory */
@@ -267,9 +269,9 @@ char *cut_aside_name (uint64_t number); /* g_free it */
 int cut_hidden_need (xlator_t *this);
 void cut_hidden_sweep (xlator_t *this);
 
-/* The hidden folder is not to be seen: is that its name? */
+/* Returns true for the name of the hidden folder, which is not visible above. */
 bool cut_hides (const loc_t *loc);
-/* The links that the hidden folder adds aren't counted. buf may be NULL. */
+/* Subtracts the links of the hidden folder. buf may be NULL. */
 void cut_uncount (xlator_t *this, struct iatt *buf);
 
 extern readdir_fop cut_readdir;
@@ -277,43 +279,44 @@ extern readdirp_fop cut_readdirp;
 
 /* --- data.c, meta.c: old content and attributes --- */
 
-/* Something in [offset, end) of a file is about to change. fills: beyond the durable size too, what
- * is written there counts. */
+/* [offset, end) of a file is about to change. fills: notes data written beyond the durable size
+ * too. */
 int cut_data_touch (xlator_t *this, struct cut_node *node, fd_t *fd, uint64_t offset, uint64_t end,
                     bool fills);
-/* A file that is new: nothing of it is durable. */
+/* A new file: none of its content is durable. */
 void cut_data_new (xlator_t *this, struct cut_node *node, const struct iatt *buf);
 void cut_data_durable (xlator_t *this, struct cut_node *node);
-/* These bytes, which were written, are. */
+/* Notes that these written bytes are durable. */
 void cut_data_durable_range (xlator_t *this, struct cut_node *node, uint64_t offset,
                              const void *bytes, size_t size);
-/* About so many bytes would be lost. */
+/* The approximate number of bytes that a cut may lose. */
 uint64_t cut_data_amount (const struct cut_node *node);
 
 int cut_meta_touch (xlator_t *this, struct cut_node *node, fd_t *fd, unsigned what);
 int cut_meta_touch_xattr (xlator_t *this, struct cut_node *node, const char *name);
 void cut_meta_durable (xlator_t *this, struct cut_node *node, unsigned what);
 
-/* --- changes.c, change-data.c, change-names.c: each operation that changes something --- */
+/* --- changes.c, change-data.c, change-names.c: each operation that makes a change --- */
 
-/* A change on its way: the worker's, but for what the answer brings. */
+/* A change on its way; the worker's, except the answer's fields. */
 struct cut_change {
     struct cut_job job;
     struct call_stub *stub;
     inode_t *root; /* of the mount */
     const struct cut_op *op;
-    bool refused;  /* it wasn't wound */
-    struct cut_node *node; /* what it is about, or NULL; with a reference, as those that follow */
+    bool refused;  /* it was not wound */
+    struct cut_node *node; /* the node that changes, or NULL; with a reference, like the nodes
+                              below */
     struct cut_node *dir, *newdir, *victim;
     char *name, *newname;
-    struct iatt buf;     /* of node, before */
+    struct iatt buf;     /* attributes of node before the change */
     struct iatt victim_buf;
     uint32_t flags;
     bool existed, sync;
     uint64_t offset;
-    void *bytes; /* what a synchronous write has */
+    void *bytes; /* the bytes of a synchronous write */
     size_t size;
-    /* the answer: lock until answered */
+    /* The answer: lock until answered */
     bool answered;
     int op_ret;
     inode_t *inode;
@@ -323,25 +326,25 @@ struct cut_change {
 };
 
 struct cut_op {
-    /* 0, or a negative errno: it is refused */
+    /* returns 0, or a negative errno to refuse the change */
     int (*prepare) (xlator_t *this, const struct call *call, struct cut_change *change);
-    /* it was answered with op_ret, 0 or more */
+    /* called if op_ret is 0 or more */
     void (*commit) (xlator_t *this, struct cut_change *change);
-    /* then, or after a failure; or NULL */
+    /* called after commit, or after a failure; or NULL */
     void (*settle) (xlator_t *this, struct cut_change *change);
 };
 
 extern const struct cut_op cut_data_ops[FOP_MAX], cut_name_ops[FOP_MAX];
 
-/* Takes the call over, if it is one that changes something. */
+/* Takes the call over if it makes a change. Returns false otherwise. */
 bool cut_change_take (const struct call *call);
 void cut_change_wind (const struct call *call);
 void cut_change_answered (const struct answer *answer);
 
-/* As a journal does: all names and attributes are durable. */
+/* Makes all names and attributes durable, as a journal does. */
 void cut_journal_commit (xlator_t *this);
 
-/* A tmpfile was closed for good. */
+/* Called when a tmpfile is released. */
 void cut_release (xlator_t *this, fd_t *fd);
 
 /* --- undo.c, undo-data.c, undo-names.c: the cut --- */
@@ -349,8 +352,8 @@ void cut_release (xlator_t *this, fd_t *fd);
 struct cut_losses {
     unsigned files, names, metadata, failures;
     uint64_t bytes;
-    GString *lines; /* one for each, up to a limit */
-    unsigned told; /* lines, also those beyond it */
+    GString *lines; /* a line for each loss, up to a limit */
+    unsigned told; /* number of lines, including those beyond the limit */
 };
 
 void cut_undo (xlator_t *this, GString *answer);

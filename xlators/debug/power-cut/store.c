@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Old content of blocks: in memory and, beyond a limit, in a temporary file that has no name. */
+/* Old content of blocks: in memory and, beyond a limit, in an unnamed temporary file. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@ struct cut_block {
 };
 
 struct cut_store {
-    struct cut_block *zeros; /* the one that stands for zeros, however often */
+    struct cut_block *zeros; /* the single block of zeros, for any number of users */
     uint64_t limit, used; /* bytes in memory */
     int fd;               /* the file, or -1 */
-    uint64_t places;      /* it has */
-    GArray *free_places;  /* uint64_t, among them */
+    uint64_t places;      /* blocks that the file has room for */
+    GArray *free_places;  /* uint64_t: free blocks of the file */
 };
 
 struct cut_store *

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The cut, as far as the bytes of files go. */
+/* The cut of files' data. */
 #include "power-cut.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-/* One file. */
+/* State of the undo of one file. */
 struct undo_file {
     xlator_t *this;
     const struct cut_data_log *data;
     fd_t *fd;
-    uint64_t size;  /* of today */
-    uint64_t grown; /* so far new bytes survived without a gap */
+    uint64_t size;  /* the current size */
+    uint64_t grown; /* the size up to which new bytes survived without a gap */
     uint64_t lost;  /* bytes */
     int rule;
 };
@@ -31,8 +31,8 @@ compare_keys (gconstpointer a, gconstpointer b)
     return one < other ? -1 : one > other;
 }
 
-/* By chance, [from, to) of a block becomes again what it was. What was cut off always does, if it
- * is seen at all. */
+/* Restores [from, to) of a block to its old content, by chance. The part beyond the current size is
+ * always restored, since it was truncated. */
 static bool
 undo_unit (struct undo_file *file, char *now, const char *old, uint64_t start, size_t from,
            size_t to)
@@ -69,7 +69,7 @@ undo_block (struct undo_file *file, uint64_t start, const char *old)
     const size_t size = start < file->data->size ? MIN (file->data->size - start, CUT_BLOCK) : 0;
 
     if (size == 0)
-        return 0; /* cut off in any case */
+        return 0; /* truncated in any case */
     file->lost += size;
     return cut_write (file->this, file->fd, old, size, (off_t) start);
 }
@@ -94,7 +94,7 @@ undo_blocks (struct undo_file *file)
     return r;
 }
 
-/* Which size is found afterwards. */
+/* The size of the file after the cut. */
 static uint64_t
 final_size (const struct undo_file *file)
 {
@@ -118,7 +118,7 @@ undo_file (struct undo_file *file)
 
     if (file->rule == CUT_DATA_LOSE && file->size > file->data->size) {
         file->lost += file->size - file->data->size;
-        /* so that what is shown beyond are zeros */
+        /* so that bytes that appear beyond it are zeros */
         r = cut_resize (file->this, file->fd, file->data->size);
     }
     if (r == 0)
@@ -139,7 +139,7 @@ undo_node (xlator_t *this, struct cut_node *node, struct cut_losses *losses)
     int r = cut_open (this, node->inode, O_RDWR, &fd);
 
     if (r == -ENOENT || r == -ESTALE)
-        return; /* it has no name any more, and never will */
+        return; /* the file has no name and will not get one */
     if (r == 0)
         r = cut_stat (this, node->inode, fd, &buf);
     if (r == 0) {

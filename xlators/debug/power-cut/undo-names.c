@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The cut, as far as names go. All that is lost is first moved out of the way, to the hidden
- * folder, then what is durable is put where it was, and at last what is still in the hidden folder
- * is removed. So no order of changes has to be gone through backwards, and nothing is in the way of
- * anything.
+ * The cut of names. First, all lost names are moved out of the way, to the hidden folder. Then
+ * durable names are put back. At last, the rest of the hidden folder is removed. So changes need
+ * not be undone in reverse order, and no name is in the way of another.
  */
 #include "power-cut.h"
 
 #include <errno.h>
 
-/* --- which are lost --- */
+/* --- selection --- */
 
 static bool
 group_is_lost (xlator_t *this, struct cut_group *group)
@@ -37,7 +36,7 @@ say_lost (const struct cut_slot *slot, struct cut_losses *losses)
         cut_losses_say (losses, "%s: the name stands for what it stood for", path);
 }
 
-/* In the order in which they became dirty, so that a seed always decides alike. */
+/* In the order in which they became dirty, so that a seed always selects the same. */
 static GPtrArray *
 choose_lost (xlator_t *this, struct cut_losses *losses)
 {
@@ -53,7 +52,7 @@ choose_lost (xlator_t *this, struct cut_losses *losses)
     return lost;
 }
 
-/* --- out of the way --- */
+/* --- moving away --- */
 
 static int
 vacate (xlator_t *this, struct cut_slot *slot)
@@ -68,9 +67,9 @@ vacate (xlator_t *this, struct cut_slot *slot)
     return r < 0 ? r : cut_remove (this, slot->dir->inode, slot->name, node->inode);
 }
 
-/* --- and back --- */
+/* --- putting back --- */
 
-/* A directory that was removed is made again: it was empty. */
+/* Makes a removed directory again: it was empty. */
 static int
 revive (xlator_t *this, struct cut_node *node, inode_t *dir, const char *name)
 {
@@ -90,7 +89,7 @@ revive (xlator_t *this, struct cut_node *node, inode_t *dir, const char *name)
 
         dict_nth (node->xattrs, i, &key, &value, &size);
         bytes = g_bytes_new (value, size);
-        cut_set_xattr (this, inode, key, bytes); /* as far as it goes */
+        cut_set_xattr (this, inode, key, bytes); /* errors are ignored */
     }
     return cut_set_meta (this, inode, &node->old, IATT_MODE | IATT_UID | IATT_GID);
 }
@@ -116,13 +115,13 @@ put_back (xlator_t *this, struct cut_slot *slot)
 }
 
 struct restoring {
-    GHashTable *places; /* directory that is gone -> the lost slot that it comes back to */
+    GHashTable *places; /* removed directory -> the lost slot that it comes back to */
     GHashTable *done;   /* slots */
     struct cut_losses *losses;
 };
 
-/* A directory that is gone first, before names in it; where it never comes back, names in it don't
- * either. */
+/* Restores a removed directory before names in it. If a directory does not come back, names in it
+ * don't either. */
 static void
 restore (xlator_t *this, struct restoring *restoring, struct cut_slot *slot)
 {

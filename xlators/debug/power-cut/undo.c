@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The cut: what isn't durable is undone, and told. */
+/* The cut: undoes changes that are not durable, and reports the losses. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ cut_undo_meta (xlator_t *this, struct cut_losses *losses)
         path = inode_path (node->inode, NULL);
         r = undo_attributes (this, node);
         if (r == -ENOENT || r == -ESTALE)
-            continue; /* gone with its name */
+            continue; /* removed with its name */
         if (r < 0)
             cut_losses_fail (this, losses, path, r);
         if (!(node->meta->changed & ~CUT_META_TIMES))
@@ -79,7 +79,7 @@ cut_undo_meta (xlator_t *this, struct cut_losses *losses)
     }
 }
 
-/* --- all of it --- */
+/* --- the whole cut --- */
 
 static const char *
 several (unsigned n)

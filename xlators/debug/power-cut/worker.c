@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The one thread that makes changes, so that they have an order. */
+/* The thread that makes all changes, which gives them an order. */
 #include "power-cut.h"
 
 static struct cut_job *
@@ -15,7 +15,7 @@ worker_next (power_cut_private_t *priv)
     return job;
 }
 
-/* What is kept aside is of no use to the next daemon. */
+/* The next daemon has no use for files in the hidden folder. */
 static void
 worker_end (xlator_t *this)
 {
@@ -63,8 +63,7 @@ cut_worker_stop (xlator_t *this)
     priv->has_worker = false;
 }
 
-/* What comes after the end is about files that are closed only now: there is nothing left to
- * note. */
+/* Jobs after the end are about files that are closed only now: no change is left to note. */
 void
 cut_worker_do (xlator_t *this, struct cut_job *job)
 {

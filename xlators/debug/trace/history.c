@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The last calls and answers, in a ring of records of one size that hold numbers, not text: what
- * they mean is looked up when somebody reads them.
+ * The last calls and answers, in a ring of records of fixed size that hold numbers, not text. Their
+ * text is made when the history is printed.
  *
  *   next ──> ticket n ──> slot n % size: { seq, words[] }      seq 2n+1: being written, 2n+2: holds
  *       record n
  *
- * No lock: a writer takes a ticket, and the slot by raising its seq to an odd number. When another
- * thread is just writing there, a whole ring behind or ahead, the record is lost and counted. A
- * reader takes a record only if seq was the same before and after. Words are stored with release
- * and loaded with acquire, so that who sees a new word sees the seq that announced it.
+ * No lock: a writer takes a ticket, and then the slot by raising its seq to an odd number. If
+ * another thread, a whole ring behind or ahead, is just writing there, the record is lost and
+ * counted. A reader takes a record only if seq was the same before and after. Words are stored with
+ * release and loaded with acquire, so that a thread that sees a new word sees the seq set before
+ * it.
  */
 #include "trace.h"
 
-#define NAME_SIZE 32 /* of a name what fits; the end of it is marked when it doesn't */
+#define NAME_SIZE 32 /* a longer name is cut, and the cut is marked */
 
 enum event { EVENT_CALL, EVENT_ANSWER, EVENT_RELEASE };
 
@@ -21,15 +22,15 @@ struct record {
     uint64_t unique;
     int64_t time;   /* clock_now */
     int64_t offset;
-    uint64_t size;  /* what is asked for; of an answer the file's */
-    uint64_t fd;    /* its address, only to compare */
+    uint64_t size;  /* requested size; of an answer the file's size */
+    uint64_t fd;    /* the fd's address, only for comparison */
     int32_t op_ret, op_errno;
     uint32_t flags;
     int32_t pid;
     uint32_t uid;
     uint8_t op, event;
     bool has_gfid, has_fd;
-    gfid_t gfid;      /* of the inode, or where there is a name of its directory */
+    gfid_t gfid;      /* of the inode, or of the directory if there is a name */
     gfid_t newgfid;
     char name[NAME_SIZE], newname[NAME_SIZE];
 };
@@ -44,7 +45,7 @@ struct slot {
 
 struct history {
     uint64_t next, lost;    /* atomic */
-    struct itable *inodes;  /* atomic: the graph's, known once an inode was seen */
+    struct itable *inodes;  /* atomic: of the graph, known once an inode was seen */
     size_t size;
     struct slot slots[];
 };
@@ -109,7 +110,7 @@ see_name (const char *name, char to[NAME_SIZE])
         memcpy (to + NAME_SIZE - 4, "...", 4);
 }
 
-/* A name that is looked up has no gfid yet: its directory's tells more. */
+/* A name that is looked up has no gfid yet, so its directory's gfid is recorded. */
 static void
 see_loc (struct history *history, const loc_t *loc, gfid_t *ret_gfid, char *ret_name)
 {
@@ -199,7 +200,7 @@ history_get (struct history *history, uint64_t ticket, struct record *ret_record
     return true;
 }
 
-/* As it is called now; what is gone has no path any more. */
+/* The current path; an inode that is gone has none. */
 static void
 print_path (struct history *history, const gfid_t *gfid, const char *name, GString *out)
 {
@@ -255,7 +256,7 @@ print_answer (const struct record *r, GString *out)
     g_string_append_c (out, ')');
 }
 
-/* day: what to add to clock_now for the time of day. */
+/* day: the difference between the time of day and clock_now. */
 static void
 print_record (struct history *history, const struct record *r, int64_t day, GString *out)
 {

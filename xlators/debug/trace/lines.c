@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lines in the shape that GlusterFS gives them, for all operations. What is added there is
- * readable: paths, names of errors. */
+/* Lines in GlusterFS's format, for all operations. Paths and names of errors are added. */
 #include "trace.h"
 
 #include <stdio.h>
 
-/* What is printed, of which call, and what stands there already. */
+/* A line under construction, and the call it is for. */
 struct line {
     GString *out;
     size_t start;
-    const struct call *call; /* NULL: of an answer */
-    bool has_gfid;           /* a file that is opened has the inode of its loc */
+    const struct call *call; /* NULL: for an answer */
+    bool has_gfid;           /* the gfid was printed: a file that is being opened has the inode of
+                                its loc */
 };
 
 static void
@@ -40,9 +40,9 @@ line_of_time (int64_t seconds, uint32_t nanoseconds, GString *out)
     g_string_append_printf (out, "%s.%09u", text, nanoseconds);
 }
 
-/* --- what is asked ---------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
-/* "gfid=... path=/a/b"; where a rename or a link goes: " -->  gfid=... path=..." */
+/* "gfid=... path=/a/b"; for the target of a rename or a link: " -->  gfid=... path=..." */
 static void
 print_loc (struct line *line, const loc_t *loc)
 {
@@ -58,8 +58,8 @@ print_loc (struct line *line, const loc_t *loc)
     line->has_gfid = true;
 }
 
-/* "gfid=... fd=0x..., path=/a/b"; a path costs more than the rest of a line, but a gfid alone tells
- * nobody anything. */
+/* "gfid=... fd=0x..., path=/a/b"; the path costs more than the rest of the line, but a gfid alone
+ * does not help a reader. */
 static void
 print_fd (struct line *line, const char *name, const fd_t *fd)
 {
@@ -76,7 +76,7 @@ print_fd (struct line *line, const char *name, const fd_t *fd)
         g_string_append_printf (line->out, ", path=%s", path);
 }
 
-/* Of what a setattr brings, those fields that count. */
+/* The valid fields of a setattr. */
 static void
 print_wanted (struct line *line, const struct iatt *iatt)
 {
@@ -134,7 +134,7 @@ line_of_call (const struct call *call, GString *out)
         g_string_append_printf (out, ", write_size=%zu", call->size);
 }
 
-/* --- what is answered ------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 print_stat_time (const char *name, int64_t seconds, uint32_t nanoseconds, GString *out)
@@ -177,7 +177,7 @@ print_result (enum kind kind, const char *name, const void *value, void *data)
         print_iatt (line, name, *(struct iatt *const *) value);
     else if (kind == KIND_FD)
         print_fd (line, name, *(fd_t *const *) value);
-    else if (kind != KIND_INODE) /* a new one has no gfid yet, and its attributes have */
+    else if (kind != KIND_INODE) /* a new inode has no gfid yet, but its attributes have */
         value_print (kind, name, value, line->out);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/trace: every call and every answer that passes here, as lines in the log, as records in a
- * history, or both. It changes nothing, and may stand anywhere, also several times: each has
- * operations, a level and a history of its own.
+ * debug/trace: reports every call and every answer that passes, as lines in the log, as records in
+ * a history, or both. It changes nothing. A graph may have several, anywhere: each has its own
+ * operations, level and history.
  */
 #include "trace.h"
 
@@ -12,8 +12,8 @@ typedef struct {
     char *include, *exclude;
     uint64_t history_size;
     bool log_file, log_history;
-    int level; /* atomic once it runs: of the lines in the log; of trace_levels */
-    opset_t ops; /* atomic: which are traced */
+    int level; /* atomic while running: the log level of the lines, an index of trace_levels */
+    opset_t ops; /* atomic: traced operations */
     int to;      /* atomic: TO_* */
     struct history *history;
 } trace_private_t;
@@ -88,7 +88,7 @@ static const struct xlator_option trace_options[] = {
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* What to do with this operation now: TO_*. */
+/* Where to report this operation now: TO_*. */
 static int
 trace_to (const trace_private_t *priv, enum fop op)
 {
@@ -97,8 +97,8 @@ trace_to (const trace_private_t *priv, enum fop op)
              : 0;
 }
 
-/* The line is wanted as soon as log-file is on: the process's level is for others. Only a level
- * that was given to this volume silences it. */
+/* With log-file on, the line is always written: the process's level does not apply. Only a level
+ * set for this volume can suppress it. */
 static void
 trace_log (xlator_t *this, const char *function, const char *text)
 {
@@ -130,8 +130,8 @@ trace_log_answer (const struct answer *answer)
     trace_log (answer->this, function, line->str);
 }
 
-/* The answer of a call that was seen is seen too, whatever was switched meanwhile: so cookie says
- * where it went. */
+/* The answer of a reported call is reported too, even if options change meanwhile: the cookie has
+ * the destination. */
 static void
 trace_every (const struct call *call)
 {
@@ -162,7 +162,7 @@ trace_every_cbk (const struct answer *answer)
     answer_pass (answer);
 }
 
-/* Not an operation: a file's end belongs to those that open it. */
+/* A release is no operation; it is reported with those that open files. */
 static void
 trace_released (xlator_t *this, fd_t *fd, const char *function, int to)
 {
@@ -194,10 +194,10 @@ trace_releasedir (xlator_t *this, fd_t *fd)
     trace_released (this, fd, "trace_releasedir", trace_to (this->private, FOP_opendir));
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, fini ------------------------------------------------------------------ */
 
-/* Was it all of them, or was nothing said? Both mean all for include-ops, but an empty exclude-ops
- * takes nothing away. */
+/* Tells a full list from an empty one. For include-ops both mean all operations, but an empty
+ * exclude-ops excludes none. */
 static opset_t
 trace_ops (const trace_private_t *options)
 {
@@ -205,7 +205,8 @@ trace_ops (const trace_private_t *options)
     opset_t ops = OPSET_ALL, without = 0;
 
     if (options->include && *options->include)
-        opset_parse (options->include, &ops, &problem); /* was checked when it was read */
+        opset_parse (options->include, &ops, &problem); /* can't fail: the option was checked when
+                                                           it was read */
     if (options->exclude && *options->exclude)
         opset_parse (options->exclude, &without, &problem);
     return ops & ~without;
@@ -232,7 +233,7 @@ trace_init (xlator_t *this)
     return 0;
 }
 
-/* The history stays: what was seen was seen. */
+/* The history stays. */
 static int
 trace_reconfigure (xlator_t *this, const void *new_private)
 {
@@ -248,7 +249,7 @@ trace_fini (xlator_t *this)
     history_free (priv->history);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
 trace_dump (xlator_t *this, GString *out)
@@ -322,7 +323,7 @@ const struct xlator_api xlator_api = {
     .about = "logs every call and every answer, or keeps the last of them",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NOTHING,
-    /* a line without them says little of a write */
+    /* the line of a write says little without them */
     .wants = WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES,
     .priv_size = sizeof (trace_private_t),
     .options = trace_options,

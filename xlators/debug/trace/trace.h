@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * debug/trace, in pieces:
+ * debug/trace:
  *
- *   trace.c     options, and what is done with each call and answer
+ *   trace.c     options, and the handling of each call and answer
  *   lines.c     a call or an answer as a line of text
- *   history.c   the last of them as records, which become text when somebody asks
+ *   history.c   the last calls and answers as records, which become text when they are printed
  *
  * Reasons:
  *
- * - Lines are made by core/edge/any-fop.h's call_each, which shows each argument with its kind: one
- *   function serves all operations. The shape is GlusterFS's; paths, errno's text and fractions of
+ * - Lines are made by core/edge/any-fop.h's call_each, which gives each argument with its kind: one
+ *   function serves all operations. The format is GlusterFS's; paths, errno's text and fractions of
  *   times follow it.
  * - A line is written as soon as log-file is on, at INFO or force-log-level, past the level of the
  *   process. GlusterFS raises the level of the whole process, which also prints all other debug
@@ -17,8 +17,8 @@
  * - With both log- options off there is the history; in GlusterFS there is nothing.
  * - A record of the history is 168 bytes of numbers, and gfids become paths when it is read.
  *   GlusterFS's ring points at memory that may be freed meanwhile.
- * - It wants attributes before and after (xlator_api.wants), so that a line says what a write did.
- *   That is the only thing it changes.
+ * - It requests attributes before and after (xlator_api.wants), so that a line says what a write
+ *   did. That is the only thing it changes.
  */
 #ifndef WINDLASS_DEBUG_TRACE_H
 #define WINDLASS_DEBUG_TRACE_H
@@ -29,18 +29,18 @@
 
 struct history;
 
-struct history *history_new (size_t size); /* how many records it keeps */
+struct history *history_new (size_t size); /* size: number of records */
 void history_free (struct history *history);
 
-/* Any thread, at any time; no lock is taken and no memory. */
+/* May be called on any thread; takes no lock and no memory. */
 void history_add_call (struct history *history, const struct call *call);
 void history_add_answer (struct history *history, const struct answer *answer);
 void history_add_release (struct history *history, fd_t *fd);
 
-/* A line for each record, the oldest first. Meanwhile others may be added. */
+/* Appends a line for each record, the oldest first. Records may be added meanwhile. */
 void history_print (struct history *history, GString *out);
 
-/* How many were added, and how many of them were lost because two threads met at one place. */
+/* Number of records added, and of those lost because two threads met at one slot. */
 void history_counts (struct history *history, uint64_t *ret_added, uint64_t *ret_lost);
 
 /* --- lines.c ---------------------------------------------------------------------------------- */

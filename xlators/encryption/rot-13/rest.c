@@ -3,8 +3,9 @@
 
 #include <errno.h>
 
-/* A copy made below us keeps the rotation, which is right only if reading and then writing would
- * keep it. EOPNOTSUPP has the kernel, or cp, copy by reading and writing. */
+/* EOPNOTSUPP makes the kernel, or cp, copy by reading and writing. A copy made below this
+ * translator keeps the rotation of the source. That is right only if a read and a write would also
+ * keep it. */
 void
 rot13_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t off_in, fd_t *fd_out,
                        off_t off_out, size_t len, uint32_t flags, dict_t *xdata)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * encryption/rot-13: what is written goes down rotated by 13 letters, what is read comes up rotated
- * back.
+ * encryption/rot-13: rotates written data by 13 letters on the way down, and rotates read data back
+ * on the way up.
  *
- * It protects nothing. It is the smallest translator that changes data, and the one to learn from.
- * Only bytes change, never how many or where, so sizes, holes and every other operation pass by.
+ * It protects nothing. It is the smallest translator that changes data, and a good one to learn
+ * from. It changes bytes, but never their number or offset. So sizes, holes and all other
+ * operations pass unchanged.
  */
 #include "rot13.h"
 

@@ -2,9 +2,9 @@
 /*
  * Inside encryption/rot-13.
  *
- *   rot13.c    options, reading, writing: begin here
- *   rotate.c   the bytes
- *   rest.c     copies made below, and what `windlass explain` says
+ *   rot13.c    options, readv, writev: begin here
+ *   rotate.c   the rotation of bytes
+ *   rest.c     copy_file_range, and the answers to `windlass explain`
  */
 #ifndef WINDLASS_ROT_13_H
 #define WINDLASS_ROT_13_H
@@ -16,9 +16,9 @@ typedef struct {
     bool decrypt_read;
 } rot13_private_t;
 
-/* Rotates the bytes of a vector that is held by iobref: in place where nothing else refers to them,
- * else in a copy. ret_vector has room for count elements, at least one. *ret_copy holds the copy,
- * for the caller to give back, or is NULL. 0 or -ENOMEM. */
+/* Rotates the bytes of a vector whose buffers iobref holds: in place if the caller has the only
+ * reference, else in a copy. ret_vector has room for count elements, at least one. *ret_copy holds
+ * the copy, which the caller unrefs, or is NULL. Returns 0 or -ENOMEM. */
 int rot13_rotate (const struct iovec *vector, int count, struct iobref *iobref,
                   struct iovec *ret_vector, int *ret_count, struct iobref **ret_copy);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rot13.h"
 
-/* -O2 alone leaves the loop at a byte a turn. */
+/* At -O2 alone, gcc does not vectorise the loop: it handles one byte per iteration. */
 #if defined __OPTIMIZE__ && !defined __clang__
 #define ROT13_VECTORISED __attribute__ ((optimize ("O3")))
 #else
 #define ROT13_VECTORISED
 #endif
 
-/* Without a branch, so that it goes as many bytes at a time as the processor's registers have: a
- * letter's place in the alphabet is below 26 in either case, any other byte's isn't. */
+/* The loop has no branch, so that the compiler can vectorise it. A letter's index in the alphabet
+ * is below 26 in either case; the index of any other byte is 26 or more. */
 static inline __attribute__ ((always_inline)) ROT13_VECTORISED void
 rot13_loop (unsigned char *bytes, size_t size)
 {
@@ -30,7 +30,7 @@ rot13_any (unsigned char *bytes, size_t size)
 
 #if defined __x86_64__ && defined __OPTIMIZE__ && !defined __clang__
 
-/* Every x86-64 has registers of 16 bytes; these have 32 and 64. */
+/* Every x86-64 has 16-byte registers. The variants below use registers of 32 and 64 bytes. */
 static ROT13_VECTORISED __attribute__ ((target ("avx2"))) void
 rot13_avx2 (unsigned char *bytes, size_t size)
 {
@@ -71,8 +71,8 @@ rot13_iovec (const struct iovec *vector, int count)
         rot13_bytes (vector[i].iov_base, vector[i].iov_len);
 }
 
-/* Bytes that were the caller's alone are changed in place, without a reference: so the next
- * translator may change them in place, too. */
+/* Where the bytes were changed in place, *ret_copy is NULL: an extra reference would keep the next
+ * translator from changing them in place too. */
 int
 rot13_rotate (const struct iovec *vector, int count, struct iobref *iobref,
               struct iovec *ret_vector, int *ret_count, struct iobref **ret_copy)

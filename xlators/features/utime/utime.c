@@ -3,35 +3,34 @@
  * features/utime: one clock for the times of files.
  *
  * A change that goes to several storages reaches each at another moment, and each would give the
- * file another time. So the request itself brings its time, root->ctime, and a word, root->times,
- * that has storage set it on what the system moved: mtime and atime, of files and of the
- * directories that names are in. With one storage its own clock is the one clock, and there is
- * nothing to be set.
+ * file another time. So the request itself has a time, root->ctime. The flags in root->times tell
+ * storage to set that time wherever the system moved mtime or atime, of files and of the
+ * directories of names. With one storage, its own clock is the one clock, and no time is set.
  *
- * Reading moves nothing: a read goes to one storage alone. (noatime)
+ * Reading moves no time: a read goes to one storage alone. (noatime)
  *
  * - GlusterFS keeps times in trusted.glusterfs.mdata, which storage would write with each change,
  *   and the file's own times would mean nothing. Here storage sets the file's own times, in the
- *   operation itself. A setattr of this translator's own would cost a round trip, and others would
+ *   operation itself. A setattr by this translator would cost a round trip, and other callers would
  *   see the file in between.
  * - With one storage nothing is set, so times stay as exact and cheap as the system's; a change
  *   costs a store more.
- * - Which times an operation moves is found by looking before and after, not in a table: a write of
- *   nothing, fallocate and a truncate to the same size move what the system says. The change time
+ * - Which times an operation moves is found by comparing them before and after, not in a table: for
+ *   a write of no bytes, fallocate and a truncate to the same size the system decides. The ctime
  *   can't be set.
  * - Of two changes that overtake each other the later time stays. A time later than the system's
- *   now was set by a user or a clock that was set back since, and isn't kept.
- * - "now" is set as the caller, which must be allowed to, and then made the request's time as the
+ *   now was set by a user or a clock that was set back since, and is not kept.
+ * - "now" is set as the caller, which must be permitted to, and then made the request's time as the
  *   daemon.
- * - noatime is O_NOATIME. Storage sets it as root where the caller, which doesn't own the file,
- *   may not.
+ * - noatime is O_NOATIME. Storage sets it as root if the caller does not own the file and so may
+ *   not.
  */
 #include "xlator.h"
 
 typedef struct {
     bool noatime;   /* options */
     int set_times;
-    bool several;   /* storages below. Constant */
+    bool several;   /* several storages are below. Constant */
     unsigned times; /* atomic: root->times of each request */
 } utime_private_t;
 
@@ -84,10 +83,10 @@ gf_utime_every (const struct call *call)
     call_pass (call);
 }
 
-/* --- beginning, changing ---------------------------------------------------------------------- */
+/* --- init, reconfigure ------------------------------------------------------------------------ */
 
-/* How many lowest translators there are below. One that two ways lead to counts twice: a cost, and
- * no mistake. */
+/* Returns the number of storages below. One that is reachable by two paths counts twice, which only
+ * costs time. */
 static unsigned
 count_storages (const xlator_t *xl)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * GlusterFS puts a volume of the type `meta` on top of each graph that it mounts, and so volfiles
- * that it writes have one. Here the directory .meta is in every mount by itself, beside the graph
- * (src/meta); the volume is there to be named, and to give the directory its name. No request
- * passes through it.
+ * GlusterFS puts a volume of the type `meta` on top of each graph that it mounts, so volfiles that
+ * it writes have one. Windlass has the directory .meta in every mount, beside the graph (src/meta).
+ * This volume only accepts the name, and its option names the directory. No request passes through
+ * it.
  */
 #include "xlator.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changes a file, through whichever fd: pages that it may change go when it comes, and none is
- * put in until it is done. */
+/* Changes of a file, through any fd. Pages that a change may affect are dropped when it comes, and
+ * no page is added until it is done. */
 #include "io-cache.h"
 
-/* An end of -1 is the file's. Also where no page ever was: one may be asked for before it is
- * done. */
+/* An end of -1 is the end of the file. Also for a file without pages: a page may be requested
+ * before the change is done. */
 static struct ioc_inode *
 file_begin (xlator_t *this, inode_t *inode, off_t offset, off_t end)
 {
@@ -28,7 +28,7 @@ file_end (struct ioc_inode *ioc)
     ioc_inode_unref (ioc);
 }
 
-/* Nothing that is known of it counts any more. */
+/* Drops all knowledge of the file. */
 static void
 drop_all (xlator_t *this, struct ioc_inode *ioc)
 {
@@ -42,7 +42,7 @@ drop_all (xlator_t *this, struct ioc_inode *ioc)
 
 /* --- the bracket ------------------------------------------------------------------------------ */
 
-/* Where an append goes is behind all pages but the last one, which goes with every change. */
+/* An append changes no page but the last one, which every change drops. */
 static struct ioc_inode *
 write_begin (const struct call *call, inode_t *inode)
 {
@@ -55,7 +55,8 @@ write_begin (const struct call *call, inode_t *inode)
     return file_begin (call->this, inode, offset, offset + (off_t) call->size);
 }
 
-/* Which file a create cuts off is known when it is done. Until then no page of any is served. */
+/* The file that a create truncates is known only when it is done. Until then no page of any file is
+ * served. */
 static void
 begin (const struct call *call, struct change *change)
 {
@@ -73,8 +74,8 @@ begin (const struct call *call, struct change *change)
     change->own[0] = (uintptr_t) ioc;
 }
 
-/* A caller that has got a lock works together with others, which may have changed the file in the
- * directory itself: it is looked at again. Takes the reference. */
+/* A caller that takes a lock cooperates with other processes, which may have changed the file
+ * directly in the directory below. So its attributes are requested again. Takes the reference. */
 static void
 lock_was_taken (struct ioc_inode *ioc)
 {
@@ -85,7 +86,7 @@ lock_was_taken (struct ioc_inode *ioc)
     ioc_inode_unref (ioc);
 }
 
-/* A create that failed may have cut a file off before. */
+/* A create that failed may still have truncated a file. */
 static void
 create_end (const struct answer *answer, inode_t *inode)
 {
@@ -109,8 +110,7 @@ end (const struct answer *answer, struct change *change)
 
 static const struct change_bracket bracket = { CHANGES_DATA | CHANGES_LOCKS, begin, end };
 
-/* Which files are kept longer is told by their paths, and those may have changed since the last
- * open. */
+/* The class of a file depends on its path, which may have changed since the last open. */
 void
 ioc_every (const struct call *call)
 {
@@ -129,7 +129,7 @@ ioc_every_cbk (const struct answer *answer)
     change_bracket_answer (&bracket, answer);
 }
 
-/* --- behind our back -------------------------------------------------------------------------- */
+/* --- invalidation ----------------------------------------------------------------------------- */
 
 void
 ioc_invalidate (xlator_t *this, inode_t *inode)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of a file. */
+/* The context of a file. */
 #include "io-cache.h"
 
 struct ioc_inode *
@@ -104,7 +104,7 @@ ioc_state_note_locked (struct ioc_inode *inode, const struct iatt *iatt, int64_t
         return;
     }
     if (inode->known && at < inode->looked_at)
-        return; /* an older answer that was overtaken */
+        return; /* an older answer, overtaken by a newer one */
     inode->old_until = inode->known ? inode->looked_at + IOC_GET (inode->this, timeout) : 0;
     inode->known = true;
     inode->state = state_of (iatt);

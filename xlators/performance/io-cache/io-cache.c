@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/io-cache: what was read of files stays in memory. io-cache.h lists its files.
+ * performance/io-cache: keeps file data that was read in memory. io-cache.h lists its files.
  */
 #include "io-cache.h"
 
@@ -65,9 +65,9 @@ static const struct xlator_option ioc_options[] = {
     { .key = { NULL } },
 };
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
-/* The option is an integer, as GlusterFS has it. */
+/* cache-timeout is an integer of seconds, as in GlusterFS. */
 #define SECOND ((int64_t) 1000000000)
 
 static bool

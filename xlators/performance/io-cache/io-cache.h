@@ -2,31 +2,31 @@
 /*
  * Inside performance/io-cache.
  *
- *   io-cache.c   options, beginning and end, dumps
- *   inode.c      what is known of a file: attributes, how long they count, its class
- *   pages.c      its pages: asked for, there, in the way
- *   read.c       a read: what there is of it, what it waits for
- *   change.c     what changes a file, and has pages go
+ *   io-cache.c   options, init and fini, dumps
+ *   inode.c      the context of a file: attributes, how long they count, its class
+ *   pages.c      its pages: fetched, kept, dropped
+ *   read.c       readv: which pages are there, which it waits for
+ *   change.c     changes of a file, which drop pages
  *
  *   inode --ctx--> ioc_inode --pages--> ioc_page (on its way, or there)
  *   private.lru -------------------------^ those that are there, by class and last use
  *
- * A page that is in its inode's table is right: what changes the file takes out, when it comes, all
- * that it may change and all that is on its way; and until it is done nothing is put in. So a page
- * may be served while another part of the file is written.
+ * A page in its inode's table is valid. A change of the file drops, when it comes, all pages that
+ * it may affect and all that are on their way; no page is added until it is done. So a page may be
+ * served while another part of the file is written.
  *
- * What others change behind the mount is seen by size, time of change and of status change. A page
- * knows by which of these it was read (ioc_page.version); they count for cache-timeout, and then
- * the file is looked at again. A page that was read about when the file changed may be older than
- * the attributes that came with it: it has version 0, and counts for cache-timeout alone.
+ * Changes behind the mount are noticed by size, mtime and ctime. A page has the number of the state
+ * in which it was read (ioc_page.version). A state counts for cache-timeout; then the attributes
+ * are requested again. A page that was read shortly after a change may be older than the attributes
+ * that came with it: it has version 0, and counts for cache-timeout alone.
  *
- * Locks: ioc_inode.lock, then lru.lock or reads.lock; nothing is wound or answered under them.
+ * Locks: ioc_inode.lock, then lru.lock or reads.lock; no lock is held across a wind or an unwind.
  *
  * Reasons:
  *
  * - Storage reads the attributes after the bytes. A change in between would be kept under the later
  *   attributes, and file systems round times. So a page is trusted for longer than cache-timeout
- *   only if the file's change time was 0.1 s old when the page was asked for.
+ *   only if the file's change time was 0.1 s old when the page was requested.
  * - A short page is copied into a buffer of its size: otherwise each small file costs 128 KiB.
  * - Each page is read by a request of its own, also in a large read: one buffer for several pages
  *   could be freed only with the last of them.
@@ -43,10 +43,10 @@
 #include <fcntl.h>
 
 #define IOC_PAGE ((size_t) 128 << 10)
-#define IOC_PAGES 10 /* that one read may need; larger ones pass */
+#define IOC_PAGES 10 /* pages that one read may need; larger reads pass */
 
 typedef struct {
-    /* Options; atomic, but for priority. */
+    /* Options; atomic, except priority. */
     uint64_t cache_size;
     int64_t timeout; /* nanoseconds */
     uint64_t min_size, max_size;
@@ -55,22 +55,22 @@ typedef struct {
     struct priorities *priorities; /* constant */
     struct lru lru;
     struct change_clock clock;
-    bool ending;      /* atomic: nothing is put in any more */
-    unsigned blind;   /* atomic: how many calls are on their way that may cut off some file, and
-                         nobody knows which */
-    uint64_t epoch;   /* atomic: raised when any file may have changed */
+    bool ending;      /* atomic: no page is added any more */
+    unsigned blind;   /* atomic: number of calls on their way that may truncate a file not known
+                         yet */
+    uint64_t epoch;   /* atomic: incremented when any file may have changed */
     struct {
-        uint64_t hits, waits, passed;             /* reads: answered from pages, waited for some,
-                                                     not our business */
+        uint64_t hits, waits, passed;             /* reads: answered from pages; waited for pages;
+                                                     passed on */
         uint64_t fetched, failed, unkept;         /* pages */
-        uint64_t looked, changed, invalidations;  /* at a file again; it had changed; files that
-                                                     lost pages by a change */
+        uint64_t looked, changed, invalidations;  /* requests of attributes; of these, changed;
+                                                     changes that dropped pages */
     } count;          /* atomic */
 
     struct page_reads reads;
 } ioc_private_t;
 
-/* What tells one state of a file from another. */
+/* Attributes that identify a state of a file. */
 struct ioc_state {
     uint64_t size;
     int64_t mtime, ctime;
@@ -78,30 +78,30 @@ struct ioc_state {
 };
 
 struct ioc_inode {
-    int refs;             /* atomic: the inode's context, its pages, changes on their way */
+    int refs;             /* atomic: the inode's context, its pages, changes under way */
     xlator_t *this;       /* constant */
     pthread_mutex_t lock;
-    GHashTable *pages;    /* lock: of number, struct ioc_page; NULL while there never was one */
-    GQueue flying;        /* lock: those of them that are on their way */
-    int64_t last;         /* lock: the number of the page that the file ends in, if that is there;
-                             -1 */
+    GHashTable *pages;    /* lock: struct ioc_page by number; NULL until the first page */
+    GQueue flying;        /* lock: the pages that are on their way */
+    int64_t last;         /* lock: number of the page that contains the end of file, if it is there;
+                             else -1 */
     struct change_view changes; /* lock */
-    int class;            /* of priority; atomic */
-    bool known;           /* lock: state is */
+    int class;            /* class by priority; atomic */
+    bool known;           /* lock: state is valid */
     struct ioc_state state;
-    uint32_t version;     /* lock: of state; from 1 on */
-    int64_t looked_at;    /* lock: when state was so */
-    int64_t old_until;    /* lock: so long pages of the version before this may be served */
-    int64_t doubted_at;   /* lock: what was asked for until then and has no version counts no
-                             more */
+    uint32_t version;     /* lock: number of state; from 1 on */
+    int64_t looked_at;    /* lock: when the file was last seen in state */
+    int64_t old_until;    /* lock: until then, pages of the previous version may be served */
+    int64_t doubted_at;   /* lock: pages without a version that were requested before this time do
+                             not count */
 };
 
 struct ioc_page {
-    struct page base;        /* first. Refs: the table, the lru, its request, reads */
-    struct lru_entry entry;  /* while it is there; holds a reference */
-    struct ioc_inode *inode; /* with a reference. Constant, as number */
+    struct page base;        /* must be first. Refs: the table, the lru, its request, reads */
+    struct lru_entry entry;  /* in the lru while the page is there; holds a reference */
+    struct ioc_inode *inode; /* with a reference. Constant, like number */
     int64_t number;
-    bool listed;             /* inode->lock: it is in the table */
+    bool listed;             /* inode->lock: in the inode's table */
     GList place;             /* in inode->flying; inode->lock */
     uint32_t version;        /* inode->lock */
 };
@@ -114,10 +114,10 @@ ioc_page_of_entry (struct lru_entry *entry)
 
 /* A read that waits; the frame's local. */
 struct ioc_read {
-    struct page_read base;   /* first */
+    struct page_read base;   /* must be first */
     struct ioc_inode *inode; /* of the fd */
-    uint64_t asked, epoch;   /* when it came: of private.clock */
-    int64_t looking_at;      /* when fstat was asked */
+    uint64_t asked, epoch;   /* private.clock and private.epoch when the read came */
+    int64_t looking_at;      /* when fstat went down */
 };
 
 static inline ioc_private_t *
@@ -138,20 +138,20 @@ struct ioc_inode *ioc_inode_ref (struct ioc_inode *inode);
 struct ioc_inode *ioc_inode_known (xlator_t *this, inode_t *inode); /* with a reference, or NULL */
 void ioc_inode_unref (struct ioc_inode *inode); /* takes NULL */
 
-/* Finds its class by the path that it has now. */
+/* Finds its class by its current path. */
 void ioc_inode_classify (struct ioc_inode *ioc, inode_t *inode);
 
-/* The file was in that state at that time. Pages of another one count no longer than they did.
- * Under inode->lock, as all _locked. */
+/* Notes that the file was in that state at that time. If it differs from the known state, existing
+ * pages count no longer than before. Under inode->lock, like all functions _locked. */
 void ioc_state_note_locked (struct ioc_inode *inode, const struct iatt *iatt, int64_t at);
 
-/* Is that the state that is known? */
+/* Returns true if that is the known state. */
 bool ioc_state_is_locked (const struct ioc_inode *inode, const struct iatt *iatt);
 
-/* Is what is known of it recent enough to count? */
+/* Returns true if the state was seen recently enough. */
 bool ioc_state_is_fresh_locked (const struct ioc_inode *inode, int64_t now);
 
-/* Is the file, as far as that is known, too small or too large? */
+/* Returns true if the size of the file is known to be outside of the limits for caching. */
 bool ioc_size_is_wrong_locked (const struct ioc_inode *inode);
 
 /* --- pages.c --- */
@@ -159,17 +159,17 @@ bool ioc_size_is_wrong_locked (const struct ioc_inode *inode);
 /* NULL: none */
 struct ioc_page *ioc_page_find_locked (const struct ioc_inode *inode, int64_t number);
 
-/* Asks for one that isn't there: it goes down with ioc_send, without a lock. */
+/* Adds a page that is not there. Pass it to ioc_send without the lock. */
 struct ioc_page *ioc_page_ask_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd,
                                       int64_t number, GQueue *send);
 void ioc_send (xlator_t *this, GQueue *send);
 
-/* It is served to nobody any more; those of a range, or all; those on their way. An end of -1 is
- * the file's. Whether there were any. */
+/* Unlists a page so that it is not served any more; the pages of a range, or all; the pages on
+ * their way. An end of -1 is the end of the file. The latter two return whether there were any. */
 void ioc_page_drop_locked (struct ioc_page *page);
 bool ioc_pages_drop_locked (struct ioc_inode *inode, off_t offset, off_t end);
 
-/* Those that had to make room. Not under a lock. */
+/* Frees pages that lru has evicted. Not under a lock. */
 void ioc_pages_gone (struct lru_entry *gone);
 
 /* --- read.c --- */
@@ -177,7 +177,7 @@ void ioc_pages_gone (struct lru_entry *gone);
 readv_fop ioc_readv;
 void ioc_local_drop (xlator_t *this, void *local);
 
-/* All pages that it waited for came. */
+/* Called when all pages of read have arrived. */
 void ioc_read_done (struct ioc_read *read);
 
 /* --- change.c --- */
@@ -185,7 +185,7 @@ void ioc_read_done (struct ioc_read *read);
 every_fop ioc_every;
 every_cbk ioc_every_cbk;
 
-/* Something not of ours changed it; NULL: any file. */
+/* The file changed, not through this translator; NULL: any file. */
 void ioc_invalidate (xlator_t *this, inode_t *inode);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Pages: asked for by requests of their own, as whoever reads first; kept; and how they go. */
+/* Pages: fetched by requests of their own, with the identity of the first reader; kept; dropped. */
 #include "io-cache.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ ioc_page_find_locked (const struct ioc_inode *inode, int64_t number)
     return inode->pages ? g_hash_table_lookup (inode->pages, &number) : NULL;
 }
 
-/* --- going away ------------------------------------------------------------------------------- */
+/* --- dropping --------------------------------------------------------------------------------- */
 
 static void
 unlist_locked (struct ioc_page *page)
@@ -38,7 +38,7 @@ unlist_locked (struct ioc_page *page)
     page_unref (&page->base);
 }
 
-/* Where it had to make room as well, just now, that reference goes with that. */
+/* If lru has just evicted the page, the evicting thread drops that reference. */
 void
 ioc_page_drop_locked (struct ioc_page *page)
 {
@@ -67,7 +67,7 @@ ioc_pages_gone (struct lru_entry *gone)
     }
 }
 
-/* Few of a large file, or what is there of a large range. */
+/* Goes by page number if the range is small, else over all pages that are there. */
 static bool
 drop_range_locked (struct ioc_inode *inode, int64_t first, int64_t last)
 {
@@ -118,7 +118,7 @@ ioc_pages_drop_locked (struct ioc_inode *inode, off_t offset, off_t end)
         || any;
 }
 
-/* --- being asked for -------------------------------------------------------------------------- */
+/* --- fetching --------------------------------------------------------------------------------- */
 
 struct ioc_page *
 ioc_page_ask_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_t number,
@@ -148,7 +148,7 @@ ioc_send (xlator_t *this, GQueue *send)
     pages_send (this, send, ioc_page_cbk);
 }
 
-/* --- coming ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static uint64_t
 cost_of (const struct ioc_page *page)
@@ -160,7 +160,7 @@ cost_of (const struct ioc_page *page)
     return cost;
 }
 
-/* The end of a file came in a buffer for a whole page. */
+/* Copies the last page of a file out of its buffer, which has room for a whole page. */
 static void
 page_fit (struct ioc_page *page)
 {
@@ -180,7 +180,8 @@ page_fit (struct ioc_page *page)
     page->base.count = 1;
 }
 
-/* What is known of the file with it. What changed about then may be newer than the bytes. */
+/* Notes the state of the file that came with the page. The page has no version if the file changed
+ * shortly before: the attributes may be newer than the bytes. */
 static void
 page_date_locked (struct ioc_page *page, const struct iatt *stbuf)
 {
@@ -193,7 +194,7 @@ page_date_locked (struct ioc_page *page, const struct iatt *stbuf)
         page->version = inode->version;
 }
 
-/* Is it to stay? Nothing that only says where the file ends does. */
+/* Returns true if the page may be kept. A page that only tells the end of file is not. */
 static bool
 page_may_stay_locked (const struct ioc_page *page)
 {
@@ -204,7 +205,7 @@ page_may_stay_locked (const struct ioc_page *page)
         && page->base.epoch == IOC_GET (inode->this, epoch);
 }
 
-/* Where it ended before, and has grown behind the mount, it doesn't end any more. */
+/* The file has grown behind the mount: the page where it ended before is outdated. */
 static void
 end_here_locked (struct ioc_page *page)
 {
@@ -228,7 +229,7 @@ page_keep_locked (struct ioc_page *page)
         gone = lru_add (&ioc_priv (inode->this)->lru, &page->entry, (unsigned) class,
                         cost_of (page), &fits);
     if (fits)
-        page_ref (&page->base); /* the lru's: whom it goes to waits for our lock */
+        page_ref (&page->base); /* the lru's; an evicting thread waits for our lock */
     if (fits && page->base.got < IOC_PAGE)
         end_here_locked (page);
     if (!fits) {

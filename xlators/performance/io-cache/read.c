@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A read: from pages that are there or on their way, after a look at the file where what is known
- * of it is too old, or by itself. */
+/* readv: from pages that are there or on their way, after a request of attributes if the state is
+ * too old; or by a call of its own. */
 #include "io-cache.h"
 
 static fstat_cbk ioc_look_cbk;
 
 enum way {
-    WAY_PASS, /* goes down as it is */
-    WAY_HIT,  /* all of it is there */
-    WAY_WAIT, /* or on its way */
-    WAY_LOOK, /* would be there if the file is as it was */
+    WAY_PASS, /* wind it */
+    WAY_HIT,  /* all pages are there */
+    WAY_WAIT, /* all pages are there or on their way */
+    WAY_LOOK, /* all pages are there if the file is unchanged */
 };
 
-/* --- what there is ---------------------------------------------------------------------------- */
+/* --- finding pages ---------------------------------------------------------------------------- */
 
 enum worth { WORTH_NOTHING, WORTH_A_LOOK, WORTH_ALL };
 
-/* looked: the file was looked at since the read came. */
+/* looked: the attributes were requested since the read came. */
 static enum worth
 worth_locked (const struct ioc_page *page, int64_t now, bool looked)
 {
@@ -35,8 +35,8 @@ worth_locked (const struct ioc_page *page, int64_t now, bool looked)
                                                                          : WORTH_NOTHING;
 }
 
-/* Adds the page, if there is one that may be served. A new one is asked for unless something
- * changes just now. */
+/* Adds the page if there is one that may be served. Otherwise fetches it, unless a change is under
+ * way. */
 static enum way
 add_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_t number,
             bool looked, struct page_plan *plan, GQueue *send)
@@ -63,7 +63,7 @@ add_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_
     return page->base.ready ? WAY_HIT : WAY_WAIT;
 }
 
-/* One that is there and isn't full is where the file ends. */
+/* A page that is there and is not full contains the end of file. */
 static enum way
 collect_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, size_t size,
                 off_t offset, bool looked, struct page_plan *plan, GQueue *send)
@@ -120,7 +120,7 @@ read_new (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, o
     return read;
 }
 
-/* Has nothing changed since it came? */
+/* Returns true if the file has not changed since the read came. */
 static bool
 read_holds_locked (const struct ioc_read *read)
 {
@@ -130,8 +130,8 @@ read_holds_locked (const struct ioc_read *read)
         && read->epoch == IOC_GET (this, epoch) && IOC_GET (this, blind) == 0;
 }
 
-/* From which of its pages it may be answered; 0: from none. What changed meanwhile may be in one
- * and not in the other. */
+/* Returns how many of the pages may answer the read; 0: none. After a change, one page may show it
+ * and another not. */
 static unsigned
 settle_locked (const struct ioc_read *read)
 {
@@ -170,7 +170,7 @@ ioc_read_done (struct ioc_read *read)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* read is NULL the first time. */
+/* read is NULL in the first pass. */
 static enum way
 ioc_plan (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off_t offset,
           uint32_t flags, struct ioc_read *read, struct page_plan *plan, GQueue *send)
@@ -223,8 +223,7 @@ ioc_go (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, off
     ioc_send (this, &send);
 }
 
-/* Only when nothing changed it meanwhile through here does the answer say something of the
- * pages. */
+/* The answer only tells about the pages if no change went through this translator meanwhile. */
 static void
 look_done_locked (const struct ioc_read *read, const struct iatt *buf)
 {

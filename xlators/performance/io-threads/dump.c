@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How it stands: state dump, what is done with a file, and how many wait as an extended
- * attribute. */
+/* Reports: statedump, explain, and the numbers of waiting calls as an extended attribute. */
 #include "io-threads.h"
 
 #include <string.h>
@@ -44,7 +43,7 @@ iot_dump (xlator_t *this, GString *out)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* --- what is done with a file ----------------------------------------------------------------- */
+/* --- explain ---------------------------------------------------------------------------------- */
 
 void
 iot_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
@@ -76,7 +75,7 @@ iot_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                             waiting);
 }
 
-/* --- lengths of the queues, for root ---------------------------------------------------------- */
+/* --- queue lengths, for root ------------------------------------------------------------------ */
 
 static dict_t *
 iot_sizes (iot_private_t *priv)

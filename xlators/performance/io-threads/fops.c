@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What comes down, and its priority. */
+/* Calls from above, and their priority. */
 #include "io-threads.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@ const char *const iot_priority_names[IOT_PRIORITIES] = { "high", "normal", "low"
 
 #define BIT(name) OPSET_OF (FOP_##name)
 
-/* As in GlusterFS: looking, then names and attributes, then bytes. */
+/* As in GlusterFS: lookups and other queries first, then names and attributes, then data. */
 #define LOOKING                                                                                    \
     (BIT (lookup) | BIT (stat) | BIT (fstat) | BIT (open) | BIT (access) | BIT (readlink)          \
      | BIT (opendir) | BIT (statfs) | BIT (readdir) | BIT (readdirp) | BIT (poll))
@@ -21,8 +21,8 @@ priority_of (enum fop op)
     return opset_has (LOOKING, op) ? IOT_HIGH : opset_has (BYTES, op) ? IOT_LOW : IOT_NORMAL;
 }
 
-/* It may not return before another request came, an unlock: so it takes no place that this would
- * need. */
+/* A lock that waits may need another request, an unlock, before it returns. So it does not count
+ * against the limit that the unlock needs. */
 static bool
 waits_for_others (const struct call *call)
 {
@@ -32,7 +32,8 @@ waits_for_others (const struct call *call)
         && !(((const struct flock_call *) call->args)->operation & (LOCK_NB | LOCK_UN));
 }
 
-/* Of GlusterFS's own helpers, which no kernel sends; or of a process that asked to come last. */
+/* GlusterFS's internal clients, whose pid is negative and which no kernel sends; or a process in
+ * the idle I/O class. */
 static bool
 is_least (const iot_private_t *priv, const call_stack_t *root)
 {

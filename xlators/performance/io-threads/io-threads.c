@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/io-threads: limits of how many operations run below at a time, by priority.
- * io-threads.h lists its files.
+ * performance/io-threads: limits how many operations run below at a time, by priority. io-threads.h
+ * lists its files.
  */
 #include "io-threads.h"
 
 #include <limits.h>
 
-/* How many calls of one priority may run at a time. */
+/* The number of calls of one priority that may run at a time. */
 #define LIMIT(name_, place_, value_, what_)                                                        \
     {                                                                                              \
         .key = { name_ "-prio-threads" },                                                          \
@@ -109,7 +109,7 @@ iot_init (xlator_t *this)
     return 0;
 }
 
-/* What runs beyond a lower number goes on; what may run by a higher one begins. */
+/* Calls beyond a lower limit go on; calls that a higher limit permits begin at once. */
 static int
 iot_reconfigure (xlator_t *this, const void *new_private)
 {
@@ -134,7 +134,7 @@ iot_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* What waits goes on; from ENDING on no rate holds it back. */
+/* Waiting calls go on; from XLATOR_ENDING on no rate delays them. */
 static void
 iot_notify (xlator_t *this, enum xlator_event event, void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* watchdog-secs: where calls of a priority wait and none went on for so long, the log says so, and
- * one more may run. */
+/* watchdog-secs: if calls of a priority wait and none has gone on for so long, logs that and
+ * permits one more to run. */
 #include "io-threads.h"
 
 #define SECOND INT64_C (1000000000)
@@ -35,7 +35,7 @@ raise_one (xlator_t *this, enum iot_priority i, unsigned waiting, int seconds)
     limit_set (priv->of[i], most);
 }
 
-/* What was raised stays until nothing waits. */
+/* Additions stay until no call waits. */
 static void
 look_at (xlator_t *this, enum iot_priority i, int seconds)
 {

@@ -37,8 +37,8 @@ is_dots (const char *name)
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* What the directory's attributes are afterwards, where somebody above wants to know: false,
- * storage has to be asked. */
+/* Finds the directory's attributes after a lookup, if a translator above wants them. Returns false
+ * if storage has to be asked. */
 static bool
 parent_is_kept (xlator_t *this, const loc_t *loc, struct iatt *ret_parent, struct iatt **ret_answer)
 {
@@ -49,8 +49,8 @@ parent_is_kept (xlator_t *this, const loc_t *loc, struct iatt *ret_parent, struc
     return mdc_attributes (this, loc->parent, ret_parent);
 }
 
-/* Whoever may search the directory may see what is in it, as long as it is that which has the
- * name. */
+/* A caller that may search the directory may see the attributes of an entry, as long as the entry
+ * still has that name. */
 static bool
 lookup_is_kept (call_frame_t *frame, xlator_t *this, const loc_t *loc, uint64_t name, dict_t *xdata,
                 struct iatt *ret_buf)
@@ -177,7 +177,7 @@ mdc_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
 }
 
-/* --- what is read ----------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 void
 mdc_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, dict_t *xdata)
@@ -186,7 +186,7 @@ mdc_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, dict
     STACK_WIND (frame, mdc_readlink_cbk, FIRST_CHILD (this), readlink, loc, size, xdata);
 }
 
-/* A read moves the time of access at most. */
+/* A read changes at most the atime. */
 static void
 was_read (xlator_t *this, const struct mdc_local *local, int op_ret, const struct iatt *buf)
 {
@@ -241,7 +241,8 @@ statfs_is_kept (xlator_t *this, const inode_t *inode, struct statvfs *ret_buf)
     return holds;
 }
 
-/* How much is free changes with nearly everything: it is kept until the next change of any file. */
+/* Free space changes with nearly every change, so the answer is kept until the next change of any
+ * file. */
 void
 mdc_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests that change something. While one is under way nothing is used that is kept of what it
- * changes, and nothing is kept that is answered meanwhile. What its own answer says is kept if
- * nothing else changed the same.
+ * Requests that change a file or a name. While one is under way, the attributes and names that it
+ * changes are not served from the cache, and answers that arrive meanwhile are not kept. The
+ * change's own answer is kept if no other operation changed the same.
  */
 #include "md-cache.h"
 
 #include <stdio.h>
 
-/* What the bracket keeps with a change. */
+/* The bracket's data for a change. */
 struct own {
-    uint64_t name, name_begun;  /* the name's hash, 0: none; when its change began, or ended */
+    uint64_t name, name_begun;  /* the hash of the name, 0: none; when its change began, or ended */
     uint64_t file_begun, parent_begun;
-    inode_t *file; /* with a reference: the inode that changes, or that a create cuts off; NULL */
-    inode_t *read; /* with a reference: what copy_file_range reads; else NULL */
+    inode_t *file; /* with a reference: the inode that changes, or that a create truncates; NULL */
+    inode_t *read; /* with a reference: the inode that copy_file_range reads; else NULL */
     struct mdc_asked at;
-    unsigned flags; /* of the first change: what holds for all */
+    unsigned flags; /* of the first change: flags for the whole operation */
 };
 
-/* What holds for all changes of an operation. */
+/* Flags for all changes of an operation. */
 enum {
-    PAUSED = 1 << 0, /* which file changes isn't known: nothing that is kept is used meanwhile, */
-    FORGET = 1 << 1, /* nor afterwards, since the answer doesn't tell it either */
-    LEAVES = 1 << 2, /* of a rename: something comes in the place of the old name, */
-    EXCHANGED = 1 << 3, /* what the new name stood for */
+    PAUSED = 1 << 0, /* the changed file is not known: the cache is not used meanwhile */
+    FORGET = 1 << 1, /* nor is its content used afterwards, since the answer does not name the file
+                        either */
+    LEAVES = 1 << 2, /* a rename leaves another file under the old name */
+    EXCHANGED = 1 << 3, /* namely the file of the new name */
 };
 
 _Static_assert (sizeof (struct own) <= sizeof ((struct change *) 0)->own, "there is room");
@@ -40,7 +41,7 @@ flags_of (struct change *change)
     return &own_of (change - change->number)->flags;
 }
 
-/* --- beginning -------------------------------------------------------------------------------- */
+/* --- begin ------------------------------------------------------------------------------------ */
 
 static void
 unsure (xlator_t *this, struct change *change, unsigned forget)
@@ -50,7 +51,7 @@ unsure (xlator_t *this, struct change *change, unsigned forget)
     *flags_of (change) |= PAUSED | forget;
 }
 
-/* Returns whether what the table believes, or nothing, is what the name stands for. */
+/* Returns true if the name is known to stand for the table's inode, or for no file. */
 static bool
 name_begin (xlator_t *this, struct change *change)
 {
@@ -64,8 +65,8 @@ name_begin (xlator_t *this, struct change *change)
     return sure;
 }
 
-/* A create may cut off a file that is there. A rename that replaces nothing leaves what is
- * there. */
+/* A create may truncate an existing file. A rename that replaces no file leaves existing attributes
+ * as they are. */
 static void
 names_begin (const struct call *call, struct change *change)
 {
@@ -110,7 +111,7 @@ begin (const struct call *call, struct change *change)
 
 /* --- end -------------------------------------------------------------------------------------- */
 
-/* What the answer says of the file. Nothing of what a rename replaces. */
+/* The attributes of the file in the answer. Not those of a file that a rename replaces. */
 static const struct iatt *
 post_of (const struct answer *answer, const struct change *change)
 {
@@ -131,8 +132,8 @@ post_of_parent (const struct answer *answer, const struct change *change)
     return answer->postparent;
 }
 
-/* Is there no such name afterwards? A rename between two names of one file does nothing; where it
- * isn't known what the new one stood for it may have been such a one. */
+/* Returns true if the name does not exist afterwards. A rename between two names of one file does
+ * nothing. If the new name's file was not known, this may have been such a rename. */
 static bool
 is_gone (const struct answer *answer, struct change *change)
 {
@@ -144,7 +145,7 @@ is_gone (const struct answer *answer, struct change *change)
     return answer->op == FOP_unlink || answer->op == FOP_rmdir;
 }
 
-/* What the name stands for now, as far as the answer tells; NULL: it doesn't. */
+/* The inode that the name stands for now; NULL if the answer does not tell. */
 static inode_t *
 named_now (const struct answer *answer, struct change *change)
 {
@@ -161,7 +162,7 @@ named_now (const struct answer *answer, struct change *change)
     return moved && answer->buf && gfid_equal (&answer->buf->ia_gfid, &moved->gfid) ? moved : NULL;
 }
 
-/* Which name stands for what is known by the one operation that changed it alone. */
+/* The inode of a name is known only if no other operation changed the name at the same time. */
 static void
 name_end (const struct answer *answer, struct change *change)
 {
@@ -175,7 +176,7 @@ name_end (const struct answer *answer, struct change *change)
                        (struct mdc_asked){ own->name_begun, clock_roughly () });
 }
 
-/* What was made, or turned out to be there. */
+/* A new file, or an existing one that a create opened. */
 static void
 made_end (const struct answer *answer, struct change *change)
 {
@@ -184,7 +185,7 @@ made_end (const struct answer *answer, struct change *change)
     g_autoptr (inode_t) other = NULL;
     inode_t *known;
 
-    if (own->flags & PAUSED && !(own->flags & FORGET)) { /* it may have been cut off */
+    if (own->flags & PAUSED && !(own->flags & FORGET)) { /* it may have been truncated */
         if (change->inode)
             mdc_changed (this, change->inode, true, false);
         else

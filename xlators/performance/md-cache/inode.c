@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is kept with an inode. */
+/* The context of an inode. */
 #include "md-cache.h"
 
-/* When an inode with that gfid last changed, or a later time: what is asked for before may be older
- * than that. */
+/* When an inode with that gfid last changed, or a later time. Answers requested before that may be
+ * outdated. */
 static uint64_t *
 recent_of (xlator_t *this, const gfid_t *gfid)
 {
@@ -67,8 +67,8 @@ mdc_forget (xlator_t *this, inode_t *inode)
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-/* Between the answer and the moment when the table knew the inode, another one may have stood for
- * the file, and be gone by now. */
+/* Between the answer and its linking in the table, another inode may have stood for the file, and
+ * may be gone by now. */
 static bool
 was_overtaken_locked (xlator_t *this, struct mdc_inode *kept)
 {
@@ -134,7 +134,7 @@ mdc_attributes_of_name (xlator_t *this, inode_t *inode, uint64_t name, struct ia
     return holds;
 }
 
-/* By change time and, where that is the same, by the time of access: < 0, 0 or > 0. */
+/* Compares by change time and then by access time; returns < 0, 0 or > 0. */
 static int
 compare_age (const struct iatt *a, const struct iatt *b)
 {
@@ -149,7 +149,8 @@ compare_age (const struct iatt *a, const struct iatt *b)
     return 0;
 }
 
-/* An answer that is older than what is kept, since storage's answers overtook each other. */
+/* Returns true if the answer is older than the kept attributes: answers of storage may overtake
+ * each other. */
 static bool
 is_older_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf,
                  struct mdc_asked at)
@@ -180,7 +181,7 @@ keep_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf, str
     mdc_count (&priv->count.kept);
 }
 
-/* Some answer zeros where they know nothing. */
+/* Some translators answer zeros where they have no attributes. */
 static bool
 says_something (const struct iatt *buf)
 {
@@ -188,8 +189,8 @@ says_something (const struct iatt *buf)
         && (buf->ia_ctime || buf->ia_ctime_nsec);
 }
 
-/* The inode that the table knows what was answered by; *ret_other has its reference if it isn't
- * inode. */
+/* The inode by which the table knows the answered file. If it is not `inode`, *ret_other holds its
+ * reference. */
 static inode_t *
 known_inode (inode_t *inode, const gfid_t *gfid, inode_t **ret_other)
 {
@@ -225,8 +226,8 @@ mdc_keep_simply (xlator_t *this, inode_t *inode, const struct iatt *buf, struct 
     mdc_keep (this, inode, buf, at, &other);
 }
 
-/* Where access times are kept relatively, as is usual, a read moves one that isn't later than the
- * other two, or a day old. */
+/* With relatime, the usual mount option, a read only changes an atime that is not later than mtime
+ * and ctime, or that is a day old. */
 #define DAY (24 * 60 * 60)
 
 static bool
@@ -249,7 +250,7 @@ mdc_was_read (xlator_t *this, inode_t *inode)
     pthread_mutex_unlock (&kept->lock);
 }
 
-/* --- its names -------------------------------------------------------------------------------- */
+/* --- names of an inode ------------------------------------------------------------------------ */
 
 void
 mdc_keep_name (xlator_t *this, inode_t *inode, uint64_t name, struct mdc_asked at)

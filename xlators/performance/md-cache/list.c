@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Directories that are listed: attributes of all that is in them. */
+/* Directories that are listed: keeps the attributes of their entries. */
 #include "md-cache.h"
 
 static readdir_cbk mdc_readdir_cbk;
@@ -12,8 +12,9 @@ is_dots (const char *name)
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* link: nobody above takes the inodes, and those that the table doesn't know would be gone at once.
- * Only where the name still stands for it: others go by the table's names. */
+/* link: no translator above takes the inodes, and an inode that the table does not know would be
+ * gone at once. An entry is only linked if its name still stands for it, since other translators
+ * use the table's names. */
 static void
 entry_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *entry, bool link)
 {
@@ -57,10 +58,10 @@ mdc_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
     STACK_UNWIND (readdirp, frame, op_ret, op_errno, entries, xdata);
 }
 
-/* --- readdir, as readdirp --------------------------------------------------------------------- */
+/* --- readdir by readdirp ---------------------------------------------------------------------- */
 
-/* What an entry takes of the size that is asked for: less without attributes. So more is asked for,
- * and what would not have fitted is left out. */
+/* The part of the requested size that an entry takes is smaller without attributes. So a larger
+ * size is requested, and entries that would not have fitted are left out. */
 #define ENTRY_SIZE 24
 #define TIMES_LARGER 5
 #define SIZE_MAX_ASKED (1 << 20)
@@ -79,7 +80,7 @@ mdc_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
         STACK_WIND (frame, mdc_readdir_cbk, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
 }
 
-/* Names alone, as many as fit. */
+/* The names without attributes, as many as fit. */
 static gf_dirent_t *
 names_of (const gf_dirent_t *entries, size_t size, int *ret_n)
 {

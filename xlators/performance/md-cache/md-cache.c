@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* performance/md-cache: attributes and extended attributes of files, remembered for a while.
- * md-cache.h lists its files. */
+/* performance/md-cache: keeps attributes and extended attributes of files for a while. md-cache.h
+ * lists its files. */
 #include "md-cache.h"
 
 #define BOOLEAN(key_, field_, value_, help_) \
@@ -67,7 +67,7 @@ static const struct xlator_option mdc_options[] = {
     {},
 };
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static int64_t
 timeout_of (const mdc_private_t *options)
@@ -92,8 +92,8 @@ mdc_init (xlator_t *this)
     return 0;
 }
 
-/* What a name that is new on the list stands for isn't kept yet, and what isn't on it any more is
- * to go. */
+/* Attributes of a newly listed name are not kept yet, and those of a name no longer listed must
+ * go. */
 static void
 patterns_change (xlator_t *this, const mdc_private_t *to)
 {
@@ -126,7 +126,7 @@ mdc_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->lock);
 }
 
-/* --- what isn't so any more ------------------------------------------------------------------- */
+/* --- invalidation ----------------------------------------------------------------------------- */
 
 static void
 mdc_invalidate (xlator_t *this, const struct invalidation *gone)

@@ -2,23 +2,23 @@
 /*
  * Inside performance/md-cache:
  *
- *   md-cache.c   options, beginning and end, dumps, what became invalid
- *   inode.c      what is kept with an inode: attributes, and one of its names
+ *   md-cache.c   options, init and fini, dumps, invalidation
+ *   inode.c      the context of an inode: attributes, and two of its names
  *   names.c      which names are being changed, and what is known of them
  *   xattrs.c     extended attributes of an inode, and which of them are kept
- *   ask.c        requests that ask: lookup, stat, fstat, readlink, readv, statfs
+ *   ask.c        requests that read: lookup, stat, fstat, readlink, readv, statfs
  *   list.c       directories: readdir, readdirp
- *   change.c     requests that change something
+ *   change.c     requests that change a file or a name
  *   xattr-ops.c  getxattr, fgetxattr
  *
- * What is kept is never removed when something changes: it says when it was asked for, and
- * core/cache/change-views.h whether it still holds.
+ * A change never removes kept answers. Each answer has the time when it was requested, and
+ * core/cache/change-views.h tells whether it still holds.
  *
- *   mdc_private --all----> change_view     everything; paused while a name is changed of which
- *                                          nobody knows what it stands for
+ *   mdc_private --all----> change_view     everything; paused while a name is changed whose file is
+ *                                          not known
  *               --names--> mdc_slot[]      a name in a directory, by its hash
  *               --recent-> uint64_t[]      when the inode with a gfid of that hash last changed,
- *                                          for inodes with which nothing is kept yet
+ *                                          for inodes without a context
  *   inode ctx = mdc_inode --attributes--> change_view
  *                         --xattrs-----> change_view
  *
@@ -28,9 +28,8 @@
  *
  * - A removed name takes a link of its file away, so it changes the file's attributes. md-cache
  *   knows which file that is as long as one operation at a time changes the name and it has seen
- *   what the name stood for, or that there was none. Otherwise it uses nothing that it keeps until
- *   the change is done, nor afterwards. The kernel looks a name up before it changes it, so that is
- *   rare.
+ *   the name's file, or that there was none. Otherwise it uses no kept answer until the change is
+ *   done, nor afterwards. The kernel looks a name up before it changes it, so that is rare.
  * - A lookup needs a name that md-cache has seen, besides attributes: the table's names may be old.
  *   Two names of an inode are remembered.
  * - root->checked says that the maker of the request verified that the caller may search the
@@ -53,16 +52,16 @@
 #define MDC_RECENT 1024
 #define MDC_TIMEOUT_MAX 60 /* seconds, without cache-invalidation */
 
-/* What is known of names with the same hash. */
+/* The state of all names with the same hash. */
 struct mdc_slot {
     struct change_view view; /* written under private.lock */
-    bool company;            /* two changes at once: which file each of them is about isn't known,
-                                so all is paused. private.lock */
-    uint64_t absent;         /* the hash of a name that isn't there, 0: none; private.lock */
-    uint64_t absent_asked;   /* private.lock */
+    bool company;            /* two changes at once: their files are not known, so all is paused.
+                                private.lock */
+    uint64_t absent;         /* the hash of a name that does not exist, 0: none; private.lock */
+    uint64_t absent_asked;   /* when absent was requested; private.lock */
 };
 
-/* Which extended attributes are kept; never changes. */
+/* Which extended attributes are kept; constant. */
 struct mdc_patterns {
     struct shared shared;
     GPtrArray *globs; /* of char * */
@@ -75,76 +74,76 @@ struct mdc_counts {
 };
 
 typedef struct mdc_private {
-    /* Options; what is online is atomic, texts are under lock. */
+    /* Options; online ones are atomic, texts are under lock. */
     int timeout_option; /* seconds */
     bool cache_invalidation, global_invalidation, force_readdirp, statfs;
     bool capability, ima, selinux, posix_acl, glusterfs_acl, swift, samba;
     char *xattr_list;
 
     int64_t timeout; /* nanoseconds; atomic */
-    uint64_t seed;   /* of hashes; constant */
+    uint64_t seed;   /* of the hashes; constant */
     struct change_clock clock;
     uint64_t recent[MDC_RECENT]; /* atomic */
     struct shared_slot patterns;
-    uint32_t namespaces;         /* of extended attributes, that storage has: a bit for each of
+    uint32_t namespaces;         /* of extended attributes that storage supports: a bit for each of
                                     mdc_namespaces. Atomic */
-    struct change_view all, names, xattrs; /* anything; any name; any extended attribute. Written
-                                              under lock */
-    pthread_mutex_t lock;                  /* a leaf; changes of names take it, and statfs */
-    struct mdc_slot *slots;                /* MDC_SLOTS; made for the first name. Atomic */
+    struct change_view all, names, xattrs; /* changes of anything; of any name; of any extended
+                                              attribute. Written under lock */
+    pthread_mutex_t lock;                  /* a leaf; taken by changes of names, and by statfs */
+    struct mdc_slot *slots;                /* MDC_SLOTS; allocated for the first name. Atomic */
     struct {                               /* lock */
         struct statvfs buf;
-        uint64_t nodeid, asked; /* nodeid 0: nothing */
+        uint64_t nodeid, asked; /* nodeid 0: no request */
         int64_t time;
     } statfs_kept;
     struct mdc_counts count; /* atomic */
 } mdc_private_t;
 
-/* When a question was asked, and what for. */
+/* When a request went down. */
 struct mdc_asked {
     uint64_t asked; /* change_clock_now */
     int64_t time;   /* clock_roughly */
 };
 
-/* An extended attribute that is there, or isn't. */
+/* An extended attribute that exists, or is known not to. */
 struct mdc_xattr {
     struct mdc_xattr *next;
     struct mdc_asked at;
-    dict_t *dict; /* of one, as getxattr answers it; NULL: ENODATA */
-    size_t size;  /* what all of it takes, about */
+    dict_t *dict; /* a single one, as getxattr answers it; NULL: ENODATA */
+    size_t size;  /* approximate memory for all of it */
     char name[];
 };
 
-#define MDC_XATTRS_MAX 16    /* of one inode */
-#define MDC_XATTRS_SIZE 4096 /* bytes, of one inode */
+#define MDC_XATTRS_MAX 16    /* per inode */
+#define MDC_XATTRS_SIZE 4096 /* bytes per inode */
 
-/* What is kept with an inode. */
+/* The context of an inode. */
 struct mdc_inode {
-    pthread_mutex_t lock; /* a leaf; guards all that follows */
+    pthread_mutex_t lock; /* a leaf; guards the fields below */
     struct change_view attributes, xattrs;
-    struct mdc_asked at;  /* of iatt; asked 0 and time 0: there is none */
+    struct mdc_asked at;  /* of iatt; asked 0 and time 0: no iatt */
     bool have;            /* there is an iatt */
-    bool fresh;           /* it was kept with an inode that the table didn't know yet */
+    bool fresh;           /* it was kept for an inode that the table did not know yet */
     struct iatt iatt;
-    struct mdc_name {     /* names that it has: the one seen last, and one before */
+    struct mdc_name {     /* two of its names: the one seen last, and an earlier one */
         uint64_t hash;    /* 0: none */
         struct mdc_asked at;
     } names[2];
     struct mdc_xattr *values;
     unsigned n_values;
     size_t values_size;
-    dict_t *listed;       /* all its extended attributes' names, each with an empty value, or
+    dict_t *listed;       /* the names of all its extended attributes, each with an empty value; or
                              NULL */
     struct mdc_asked listed_at;
 };
 
-/* A question on its way. */
+/* A request on its way. */
 struct mdc_local {
     struct mdc_asked at;
-    inode_t *inode, *parent; /* with references; parent of a lookup alone */
-    uint64_t name;           /* of a lookup: the hash; 0: none */
-    size_t size;             /* readdir's */
-    char *xattr;             /* getxattr's; g_free. NULL: a list */
+    inode_t *inode, *parent; /* with references; parent only for a lookup */
+    uint64_t name;           /* lookup: the hash of the name; 0: none */
+    size_t size;             /* readdir: the requested size */
+    char *xattr;             /* getxattr: the name, freed with g_free; NULL: a list */
 };
 
 static inline mdc_private_t *
@@ -167,7 +166,7 @@ mdc_now (xlator_t *this)
     return (struct mdc_asked){ change_clock_now (&mdc_priv (this)->clock), clock_roughly () };
 }
 
-/* Is it young enough to be used? */
+/* Returns true if the answer is young enough to be used. */
 static inline bool
 mdc_is_young (xlator_t *this, const struct mdc_asked *at, int64_t now)
 {
@@ -184,32 +183,31 @@ mdc_inode_get (xlator_t *this, inode_t *inode)
 struct mdc_inode *mdc_inode_make (xlator_t *this, inode_t *inode);
 void mdc_forget (xlator_t *this, inode_t *inode);
 
-/* Its attributes, if they are kept and hold. */
+/* Finds the inode's attributes, if they are kept and hold. */
 bool mdc_attributes (xlator_t *this, inode_t *inode, struct iatt *ret_iatt);
 bool mdc_attributes_of_name (xlator_t *this, inode_t *inode, uint64_t name, struct iatt *ret_iatt);
 
-/* Keeps attributes that were answered, with the inode that the table knows them by: inode, or
- * another one, which is returned without a reference being taken if it is inode, else with one that
- * goes to *ret_other. buf may be NULL. */
+/* Keeps answered attributes with the inode by which the table knows the file, and returns that
+ * inode. If it is not `inode`, its reference goes to *ret_other. buf may be NULL. */
 inode_t *mdc_keep (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_asked at,
                    inode_t **ret_other);
 void mdc_keep_simply (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_asked at);
 
-/* The inode has that name, as was answered. */
+/* Notes an answer by which the inode has that name. */
 void mdc_keep_name (xlator_t *this, inode_t *inode, uint64_t name, struct mdc_asked at);
-/* It hadn't. */
+/* Notes an answer by which it does not have that name. */
 void mdc_drop_name (xlator_t *this, inode_t *inode, uint64_t name);
 bool mdc_is_known_by (xlator_t *this, inode_t *inode, uint64_t name, uint64_t *ret_asked);
 
-/* It was read, by an answer without attributes: the time of access may have moved. */
+/* The inode was read, by an answer without attributes: its atime may have changed. */
 void mdc_was_read (xlator_t *this, inode_t *inode);
 
-/* Its attributes change, and, with xattrs, extended ones. */
+/* Begins a change of its attributes and, with xattrs, of its extended attributes. */
 uint64_t mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs);
-/* post: what the answer says of it afterwards, or NULL. */
+/* post: its attributes in the answer, or NULL. */
 void mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
                      const struct iatt *post);
-/* Somebody else changed it. */
+/* The inode changed, not through this translator. */
 void mdc_changed (xlator_t *this, inode_t *inode, bool attributes, bool xattrs);
 void mdc_changed_gfid (xlator_t *this, const gfid_t *gfid);
 
@@ -219,14 +217,15 @@ bool mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked);
 void mdc_name_absent (xlator_t *this, uint64_t name, uint64_t asked);
 void mdc_name_changed (xlator_t *this, uint64_t name);
 
-/* known_asked: when it was asked for what the name stands for, if that is known. *ret_sure: it
- * still holds, or it is known that there is no such name. Returns when it began. */
+/* known_asked: when the name's file was requested, if it is known. *ret_sure: that still holds, or
+ * the name is known not to exist. Returns the time of the beginning. */
 uint64_t mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked,
                          bool *ret_sure, bool *ret_absent);
-/* gone: there is no such name now, if nothing else changed it. 0, or when that was. */
+/* gone: the name does not exist now, unless another operation changed it. Returns 0, or the time of
+ * the end. */
 uint64_t mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone);
 
-/* Nothing that is kept is used, until mdc_resume; forget: nor afterwards. */
+/* Stops the use of all kept answers until mdc_resume; with forget, also afterwards. */
 void mdc_pause (xlator_t *this);
 void mdc_resume (xlator_t *this, bool forget);
 void mdc_all_changed (xlator_t *this, struct change_view *view);
@@ -236,7 +235,7 @@ struct mdc_patterns *mdc_patterns_new (const mdc_private_t *options);
 int mdc_patterns_check (const char *text, char **ret_allowed);
 
 enum mdc_xattr_known { MDC_XATTR_UNKNOWN, MDC_XATTR_THERE, MDC_XATTR_ABSENT };
-/* *ret_dict: with a reference, if it is there. */
+/* *ret_dict: the attribute with a reference, if it exists. */
 enum mdc_xattr_known
 mdc_xattr_find (xlator_t *this, inode_t *inode, const char *name, dict_t **ret_dict);
 void mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *dict,

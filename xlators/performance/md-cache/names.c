@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names in directories. A name that goes takes a link of a file with it, and so changes attributes;
- * which file that is only storage knows for sure, since the name may just now be changed by
- * somebody else. It is known here as long as only one changes it at a time, and what it stood for
- * before is known. Else nothing that is kept is used while the change is under way, nor afterwards.
+ * Names in directories. A removed name takes a link of a file with it, and so changes the file's
+ * attributes. Only storage knows for sure which file that is, since another client may be changing
+ * the name. md-cache knows it as long as one operation at a time changes the name, and the file of
+ * the name is known before. Otherwise no kept answer is used while the change is under way, nor
+ * afterwards.
  */
 #include "md-cache.h"
 
@@ -17,8 +18,8 @@ hash_bytes (uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-/* Two names of a file that are taken for one another take more than equal hashes: an inode that the
- * table knows by the wrong one. */
+/* Equal hashes alone do not confuse two names: the table would also have to know the inode by the
+ * wrong name. */
 uint64_t
 mdc_name_hash (xlator_t *this, const inode_t *parent, const char *name)
 {
@@ -123,7 +124,7 @@ mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone)
     return at;
 }
 
-/* --- everything ------------------------------------------------------------------------------- */
+/* --- all names -------------------------------------------------------------------------------- */
 
 void
 mdc_pause (xlator_t *this)

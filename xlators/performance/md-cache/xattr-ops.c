@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * getxattr and fgetxattr. Whether the caller may read an attribute is for storage to say, which
- * acts as him; so he is answered from what is kept only where the kernel, or whoever made the
- * request, has looked at that before.
+ * getxattr and fgetxattr. Storage, acting as the caller, decides whether the caller may read an
+ * attribute. So the cache answers only if the kernel, or another maker of the request, has already
+ * checked that.
  */
 #include "md-cache.h"
 

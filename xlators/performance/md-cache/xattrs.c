@@ -2,7 +2,7 @@
 /* Extended attributes: which of them are kept, and those of an inode. */
 #include "md-cache.h"
 
-/* --- which ------------------------------------------------------------------------------------ */
+/* --- which attributes ------------------------------------------------------------------------- */
 
 static void
 patterns_free (void *value)
@@ -48,7 +48,8 @@ mdc_patterns_new (const mdc_private_t *options)
     return patterns;
 }
 
-/* A name, or a wildcard; what has no namespace and no wildcard names nothing. */
+/* An entry is a name or a wildcard. One without a namespace and without a wildcard matches nothing,
+ * so it is refused. */
 int
 mdc_patterns_check (const char *text, char **ret_allowed)
 {
@@ -66,7 +67,8 @@ mdc_patterns_check (const char *text, char **ret_allowed)
     return 0;
 }
 
-/* Storage shows what is trusted to root alone: it is never kept, whatever a wildcard says. */
+/* Storage shows trusted attributes to root alone, so they are never kept, whatever a wildcard
+ * says. */
 static bool
 is_kept (xlator_t *this, const char *name)
 {
@@ -82,7 +84,7 @@ is_kept (xlator_t *this, const char *name)
     return matches;
 }
 
-/* --- those of an inode ------------------------------------------------------------------------ */
+/* --- attributes of an inode ------------------------------------------------------------------- */
 
 static void
 xattr_free (struct mdc_inode *kept, struct mdc_xattr **at)
@@ -104,8 +106,8 @@ mdc_xattrs_drop_locked (struct mdc_inode *kept)
     g_clear_pointer (&kept->listed, dict_unref);
 }
 
-/* A write takes capabilities and signatures away, or makes a new signature; it never makes a
- * capability. All else stays. */
+/* A write removes capabilities and signatures, or makes a new signature; it never makes a
+ * capability. All other attributes stay. */
 static bool
 goes_with_writes (const char *name, bool there)
 {
@@ -134,8 +136,9 @@ find_locked (struct mdc_inode *kept, const char *name)
     return at;
 }
 
-/* The namespaces in which a name that isn't listed isn't there. system has names that are made up
- * when they are asked for, and where storage has no such namespace at all it says so. */
+/* Namespaces in which an attribute that is not listed does not exist. The system namespace has
+ * names that are made up on request. Where storage does not support a namespace at all, it says
+ * so. */
 static const char *const namespaces[] = { "user.", "security." };
 
 static unsigned
@@ -147,7 +150,7 @@ namespace_of (const char *name)
     return 0;
 }
 
-/* It isn't among those that were listed. */
+/* Returns true if the attribute is not in the list of the inode's attributes. */
 static bool
 is_absent_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, int64_t now)
 {

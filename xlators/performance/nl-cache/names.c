@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of names in directories. */
+/* The names in directories that are known to exist or not to exist. */
 #include "nl-cache.h"
 
 #define FNV_OFFSET 0x811c9dc5u
 #define FNV_PRIME 0x01000193u
-#define TABLE_COST 48 /* bytes, about, that a place in the hash table and the allocator take */
+#define TABLE_COST 48 /* approximate bytes per name for the hash table and the allocator */
 
-/* What is looked for. */
+/* The key of a name. */
 struct key {
     const gfid_t *directory;
     const char *name;
@@ -55,7 +55,7 @@ nlc_shard_init (struct nlc_shard *shard)
     pthread_mutex_init (&shard->lock, NULL);
 }
 
-/* The first of all names with that hash, in whatever directory. */
+/* The first of all names with that hash, in any directory of the shard. */
 static struct nlc_name *
 first_locked (const struct nlc_shard *shard, guint hash)
 {
@@ -74,7 +74,7 @@ find_locked (const struct nlc_shard *shard, const struct key *key)
     return at;
 }
 
-/* One that differs in large and small letters alone, or not at all. */
+/* Finds a name that differs at most in upper and lower case. */
 static struct nlc_name *
 find_alike_locked (const struct nlc_shard *shard, const struct key *key)
 {
@@ -111,7 +111,7 @@ unlink_locked (struct nlc_shard *shard, struct nlc_name *name)
         at->same = name->same;
 }
 
-/* Whoever is about to throw it away frees it. */
+/* If lru has evicted the name, the evicting thread frees it. */
 static void
 drop_locked (xlator_t *this, struct nlc_shard *shard, struct nlc_name *name)
 {
@@ -132,7 +132,8 @@ drop_whole_locked (xlator_t *this, struct nlc_shard *shard, const gfid_t *direct
     drop_locked (this, shard, find_locked (shard, &key));
 }
 
-/* They had to make room. Where one goes that may be there, not all names are known any more. */
+/* Frees names that lru has evicted. If a name that may exist goes, the directory's names are not
+ * all known any more. */
 static void
 throw_away (xlator_t *this, struct lru_entry *gone)
 {
@@ -166,7 +167,7 @@ free_list (struct nlc_name *name)
     }
 }
 
-/* Nobody asks any more: all are taken out of the lru first. */
+/* No request is left: all names are taken out of the lru first. */
 void
 nlc_shard_destroy (xlator_t *this, struct nlc_shard *shard)
 {
@@ -185,7 +186,7 @@ nlc_shard_destroy (xlator_t *this, struct nlc_shard *shard)
     pthread_mutex_destroy (&shard->lock);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 static bool
 is_young (xlator_t *this, const struct nlc_name *name)
@@ -260,10 +261,10 @@ nlc_is_whole (xlator_t *this, const inode_t *directory)
     return whole;
 }
 
-/* --- keeping ---------------------------------------------------------------------------------- */
+/* --- adding names ----------------------------------------------------------------------------- */
 
-/* Returns what has to go for it. Where there is no room, and it may be there, not all names are
- * known any more. */
+/* Returns the names that lru evicts for it. If there is no room for a name that may exist, the
+ * directory's names are not all known any more. */
 static struct lru_entry *
 set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, enum nlc_state state,
             struct nlc_asked at)
@@ -295,7 +296,7 @@ set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, enum
     return gone;
 }
 
-/* Somebody else made or removed it since it was asked for: nothing is known. */
+/* Returns false if another operation made or removed the name since it was requested. */
 static bool
 may_keep_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key,
                  struct nlc_asked at)
@@ -345,8 +346,8 @@ nlc_keep_whole (xlator_t *this, const gfid_t *directory, struct nlc_asked at)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-/* What is made now isn't remembered: so a directory of which all names were known isn't one any
- * more, whatever options say later. */
+/* A new name is not kept. So the directory's names are not all known any more, even if options
+ * change later. */
 static void
 forget_made_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key)
 {
@@ -417,7 +418,7 @@ nlc_name_changed (xlator_t *this, const inode_t *parent, const char *name)
     pthread_mutex_unlock (&shard->lock);
 }
 
-/* Which names isn't known. */
+/* The changed names are not known. */
 void
 nlc_directory_changed (xlator_t *this, const inode_t *parent)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* performance/nl-cache: names that aren't there, remembered for a while. nl-cache.h lists its
+/* performance/nl-cache: remembers for a while which names do not exist. nl-cache.h lists its
  * files. */
 #include "nl-cache.h"
 

@@ -2,23 +2,23 @@
 /*
  * Inside performance/nl-cache:
  *
- *   nl-cache.c   options, beginning and end, dumps, what became invalid
- *   names.c      what is known of names
- *   ops.c        lookup, getxattr, and what changes names
+ *   nl-cache.c   options, init and fini, dumps, invalidation
+ *   names.c      the table of names
+ *   ops.c        lookup, getxattr, and changes of names
  *
  *   nlc_private --shards[hash of the directory's gfid]--> nlc_shard
  *               --lru----> nlc_name, nlc_name, ...
- *   nlc_shard   --names--> nlc_name --same--> nlc_name   other letters large or small
+ *   nlc_shard   --names--> nlc_name --same--> nlc_name   differ in upper and lower case
  *               --views--> change_view                   is such a name being changed?
  *
- * A directory isn't remembered by itself; that all its names are known is a name too, the empty
- * one. Names are found, and views, by a hash to which large and small letters are the same: a
- * directory may be one where they are (ext4's casefold).
+ * There is no record of a directory. That all its names are known is itself a name, the empty one.
+ * Names and views are found by a hash that ignores upper and lower case, because a directory may
+ * ignore them (ext4's casefold).
  *
  * Locks: nlc_shard.lock, and lru.lock under it.
  *
- * Whether a name that is kept still holds: core/cache/change-views.h. Which caller may be answered
- * from it: root->checked, see md-cache.
+ * Whether a kept name still holds: core/cache/change-views.h. Which caller may be answered from it:
+ * root->checked, see md-cache.
  */
 #ifndef WINDLASS_NL_CACHE_H
 #define WINDLASS_NL_CACHE_H
@@ -33,31 +33,33 @@
 #define NLC_VIEWS 128
 
 enum nlc_state {
-    NLC_ABSENT,  /* there is no such name */
-    NLC_MAYBE,   /* somebody may have made it: the rest isn't there, as far as all names of the
-                    directory are known */
-    NLC_PRESENT, /* there is */
+    NLC_ABSENT,  /* the name does not exist */
+    NLC_MAYBE,   /* an operation may have made the name; the directory's other names stay
+                    known */
+    NLC_PRESENT, /* the name exists */
     NLC_WHOLE,   /* the empty name: all other names of the directory are known */
 };
 
 struct nlc_name {
-    struct lru_entry lru;  /* first */
+    struct lru_entry lru;  /* must be first */
     struct nlc_name *same; /* shard.lock: the next one with the same hash */
     gfid_t directory;      /* constant */
     guint hash;            /* constant */
-    enum nlc_state state;  /* shard.lock, and so is the rest */
+    enum nlc_state state;  /* shard.lock, like the fields below, except name */
     uint64_t asked;
     int64_t time;
-    bool gone; /* nobody is to find it: whoever took it out of the lru frees it */
+    bool gone; /* not to be found any more; the thread that took it out of the lru frees it */
     char name[]; /* constant */
 };
 
 struct nlc_shard {
     pthread_mutex_t lock;
-    GHashTable *names;                         /* lock; of the first struct nlc_name of those that
-                                                  are the same, under itself; NULL: none yet */
+    GHashTable *names;                         /* lock; maps to the first struct nlc_name with the
+                                                  same hash; the key is that struct; NULL: none
+                                                  yet */
     struct change_view views[NLC_VIEWS];       /* of names; written under lock */
-    struct change_view directories[NLC_VIEWS]; /* is something made in it? Written under lock */
+    struct change_view directories[NLC_VIEWS]; /* is a name being made in the directory? Written
+                                                  under lock */
 };
 
 struct nlc_counts {
@@ -65,7 +67,7 @@ struct nlc_counts {
 };
 
 typedef struct nlc_private {
-    uint64_t limit; /* online; of lru */
+    uint64_t limit; /* limit of lru; online */
     int64_t timeout; /* nanoseconds; online, atomic */
     bool positive;   /* online, atomic */
 
@@ -85,7 +87,7 @@ struct nlc_asked {
 
 struct nlc_local {
     struct nlc_asked at;
-    inode_t *parent; /* with a reference: of a lookup */
+    inode_t *parent; /* of a lookup; with a reference */
     char *name;      /* in the request's memory */
 };
 
@@ -113,22 +115,22 @@ nlc_now (xlator_t *this)
 void nlc_shard_init (struct nlc_shard *shard);
 void nlc_shard_destroy (xlator_t *this, struct nlc_shard *shard);
 
-/* Is it known that the directory has no such name? */
+/* Returns true if the directory is known to have no such name. */
 bool nlc_is_absent (xlator_t *this, const inode_t *parent, const char *name);
-/* How a name is really spelt that may differ in large and small letters: NULL, or new. *ret_absent:
- * there is none. */
+/* The real spelling of a name that may differ in upper and lower case: NULL, or a new string.
+ * *ret_absent: the name does not exist. */
 char *nlc_real_name (xlator_t *this, const inode_t *parent, const char *name, bool *ret_absent);
 
-/* As was answered. */
+/* Keeps the state of a name, as answered. */
 void nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc_state state,
                struct nlc_asked at);
-/* The directory with that gfid was made, and is empty. */
+/* Notes that the directory with that gfid was made, and is empty. */
 void nlc_keep_whole (xlator_t *this, const gfid_t *directory, struct nlc_asked at);
 
-/* *ret_absent: there is no such name now, as far as is known. */
+/* *ret_absent: the name is known not to exist now. */
 uint64_t nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes,
                            bool *ret_absent);
-/* state: what is so now, if nobody else changed it. */
+/* state: the state now, unless another operation changed the name. */
 void nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_t begun,
                      bool makes, bool known, enum nlc_state state);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lookups, and what changes names. */
+/* Lookups, and changes of names. */
 #include "nl-cache.h"
 
 static lookup_cbk nlc_lookup_cbk;
@@ -25,8 +25,8 @@ is_name (const loc_t *loc)
         && !(name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])));
 }
 
-/* Whether there is such a name is for those to know who may search the directory: storage refuses
- * the others. */
+/* Only a caller that may search the directory may learn whether the name exists: storage refuses
+ * others. */
 void
 nlc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
@@ -66,7 +66,7 @@ nlc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, xdata, postparent);
 }
 
-/* --- how a name is really spelt --------------------------------------------------------------- */
+/* --- real spelling of a name ------------------------------------------------------------------ */
 
 void
 nlc_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
@@ -97,13 +97,13 @@ nlc_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-/* What the bracket keeps of a name that changes. */
+/* The bracket's data for a name that changes. */
 struct own {
     struct nlc_asked at;
     uint64_t begun;
-    bool absent; /* there was no such name before, as was known */
-    bool makes;  /* the name may be there afterwards; else it may go */
-    bool known;  /* of a rename's new name: what becomes of the old one */
+    bool absent; /* the name was known not to exist before */
+    bool makes;  /* the name may exist afterwards; else it may go */
+    bool known;  /* of a rename's new name: the state of the old name afterwards is known */
 };
 
 _Static_assert (sizeof (struct own) <= sizeof ((struct change *) 0)->own, "there is room");
@@ -114,7 +114,7 @@ own_of (struct change *change)
     return (struct own *) change->own;
 }
 
-/* A rename leaves no name behind, unless something else comes there. */
+/* A rename leaves no file under the old name, unless it exchanges or makes a whiteout. */
 static bool
 may_make (const struct call *call, const struct change *change)
 {
@@ -136,8 +136,8 @@ begin (const struct call *call, struct change *change)
               || call->flags & (RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT);
 }
 
-/* Does the answer say what the name stands for now? A rename between two names of one file does
- * nothing. */
+/* Returns true if the answer tells the state of the name now. A rename between two names of one
+ * file does nothing. */
 static bool
 is_known (const struct answer *answer, struct change *change)
 {

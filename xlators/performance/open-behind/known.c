@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who would be let in. Storage decides that when an open gets there; one that is answered before
- * has to come to the same. So it is only for
+ * Which callers storage would let open a file. Storage decides that when an open reaches it; an
+ * open that is answered early must have the same result. So only these are answered early:
  *
- *   the superuser, and the owner where his bits say so: by attributes that storage answered with
- *       the inode, by lookup or readdirp;
- *   who has opened the file to read before, and has the same groups.
+ *   the superuser, and the owner if the owner's mode bits permit it, by attributes that storage
+ *       answered with the inode, by lookup or readdirp;
+ *   a caller that has opened the file to read before, with the same groups.
  *
- * Everybody else, whom an access control list may let in or not, is opened for at once. All that is
- * forgotten when something begins that may change it, and what was asked before that had ended
- * isn't believed. What is changed behind the mount comes as an error of the first operation that
- * needs the open.
+ * For all other callers, which an access control list may admit or refuse, the open goes down at
+ * once. All knowledge of an inode is dropped when a change begins that may invalidate it, and an
+ * answer requested before the change ended is not used. A change behind the mount shows as an error
+ * of the first operation that needs the open.
  */
 #include "open-behind.h"
 
@@ -21,7 +21,7 @@ static lookup_cbk ob_lookup_cbk;
 static readdirp_cbk ob_readdirp_cbk;
 static create_cbk ob_create_cbk;
 
-/* --- what changes it -------------------------------------------------------------------------- */
+/* --- invalidation ----------------------------------------------------------------------------- */
 
 void
 ob_callers_clear (struct ob_inode *obi)
@@ -76,7 +76,7 @@ ob_change_end (xlator_t *this, struct ob_inode *obi)
     pthread_mutex_unlock (lock);
 }
 
-/* --- what is known ---------------------------------------------------------------------------- */
+/* --- knowledge -------------------------------------------------------------------------------- */
 
 static bool
 is_so_still (xlator_t *this, const struct ob_inode *obi, uint64_t asked)
@@ -103,8 +103,8 @@ ob_is_let_in_locked (xlator_t *this, const struct ob_inode *obi, const struct st
     return is_remembered_locked (obi, caller);
 }
 
-/* Does it differ in what decides about rights, or in anything that may: an access control list is
- * only seen to change by the ctime. */
+/* Returns true if the attributes that decide about rights differ. A change of an access control
+ * list shows only in the ctime. */
 static bool
 differs_locked (const struct ob_inode *obi, const struct iatt *buf)
 {
@@ -112,7 +112,7 @@ differs_locked (const struct ob_inode *obi, const struct iatt *buf)
            || obi->ctime_nsec != buf->ia_ctime_nsec;
 }
 
-/* Its attributes, as they were answered to who asked at that clock. */
+/* Keeps the attributes that were requested at that clock. */
 static void
 know (xlator_t *this, struct ob_inode *obi, const struct iatt *buf, uint64_t asked)
 {
@@ -189,7 +189,7 @@ ob_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     STACK_UNWIND (readdirp, frame, op_ret, op_errno, entries, xdata);
 }
 
-/* What it opens is open: whoever comes next may be answered early. */
+/* A create opens its file itself. Later opens of the file may be answered early. */
 void
 ob_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
            mode_t umask, fd_t *fd, dict_t *xdata)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/open-behind: answers an open at once, and has it done when something needs it.
- * open-behind.h lists its files.
+ * performance/open-behind: answers an open at once, and sends it to storage when an operation needs
+ * it. open-behind.h lists its files.
  */
 #include "open-behind.h"
 
@@ -42,7 +42,7 @@ static const struct xlator_option ob_options[] = {
     {},
 };
 
-/* --- what is kept with an inode --------------------------------------------------------------- */
+/* --- inode context ---------------------------------------------------------------------------- */
 
 struct ob_inode *
 ob_inode_get (xlator_t *this, inode_t *inode)
@@ -76,7 +76,7 @@ ob_inode_make (xlator_t *this, inode_t *inode)
     return inode_ctx_make (inode, this, ob_inode_new, ob_inode_free);
 }
 
-/* Each fd holds its inode, so none waits any more. */
+/* No open is pending here: each fd holds a reference of its inode. */
 static void
 ob_forget (xlator_t *this, inode_t *inode)
 {
@@ -86,7 +86,7 @@ ob_forget (xlator_t *this, inode_t *inode)
         ob_inode_free (obi);
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static int
 ob_init (xlator_t *this)
@@ -107,7 +107,7 @@ ob_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* Those that were never sent hold nothing below. */
+/* Waits for opens that were sent. Pending ones hold nothing below. */
 static void
 wait_until_idle (ob_private_t *priv)
 {
@@ -201,7 +201,7 @@ ob_dump_fd (xlator_t *this, fd_t *fd, GString *out)
         g_string_append_printf (out, "error=%s\n", g_strerror (obf->error));
 }
 
-/* A call that was set aside is never set aside for anything else. */
+/* A call has only one reason to be set aside. */
 static void
 ob_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {
@@ -248,7 +248,7 @@ ob_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         explain_inode (obi, out);
 }
 
-/* A read has an open sent that storage hasn't had; the kernel needs none. */
+/* A read causes a pending open to be sent; the kernel's page cache needs none. */
 static enum data_view
 ob_view (xlator_t *this, const inode_t *inode, const char **ret_why)
 {

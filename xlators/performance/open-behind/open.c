@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An open to read is answered at once, where it is known that storage would let the caller in, and
- * sent when something needs it. It then goes down in a request of its own, as the one who opened.
- * What needs it waits meanwhile; when the file is closed before, nothing is sent at all.
+ * open. An open to read is answered at once if storage is known to admit the caller. It is sent
+ * when an operation needs it, in a request of its own with the opener's identity; the operation
+ * waits for it. If the file is closed before that, nothing is sent.
  *
- * An open to write, to truncate, or with a flag that storage alone can judge (O_DIRECT, O_NOATIME,
- * O_DIRECTORY, O_NONBLOCK because of leases) goes down at once: ETXTBSY, EROFS, EPERM are its to
- * say, and who writes needs it soon.
+ * These opens go down at once: to write, to truncate, or with a flag that storage alone can judge
+ * (O_DIRECT, O_NOATIME, O_DIRECTORY, O_NONBLOCK because of leases). Storage may answer ETXTBSY,
+ * EROFS or EPERM, and a writer needs the open soon anyway.
  */
 #include "open-behind.h"
 
 static open_cbk ob_open_cbk;
 static open_cbk ob_sent_cbk;
 
-/* Named one by one, as the kernel sends flags of its own, such as its O_LARGEFILE, which the C
- * library has as 0. */
+/* Listed one by one: the kernel sends flags of its own, such as its O_LARGEFILE, which is 0 in the
+ * C library. */
 #define STORAGES_FLAGS \
     (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_NONBLOCK | O_ASYNC | O_DIRECT | O_DIRECTORY \
      | O_NOATIME | O_PATH | O_TMPFILE)
 
-/* Opens that PARENT_DOWN waits for; nothing of the translator may be used after the last one
- * less. */
+/* Changes the number of opens that PARENT_DOWN waits for. After the last decrement, the translator
+ * must not be used. */
 static void
 sent_count (xlator_t *this, int by)
 {
@@ -68,7 +68,7 @@ pending_leave_locked (struct ob_fd *obf)
     pending_count_locked (obf->obi);
 }
 
-/* The open, among those that wait from now on; NULL: storage has to be asked whether he may. */
+/* Makes the open pending. Returns NULL if storage has to decide. */
 static struct ob_fd *
 let_in (xlator_t *this, struct ob_inode *obi, fd_t *fd, uint32_t flags, struct stack_caller *caller)
 {
@@ -110,8 +110,8 @@ ob_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, 
     STACK_UNWIND (open, frame, op_ret, op_errno, fd, xdata);
 }
 
-/* Answered, and then sent although nothing needs it yet. The request is over by then: PARENT_DOWN
- * waits for what is counted. */
+/* Answers the open and then sends it, although no operation needs it yet. The request is over by
+ * then, so PARENT_DOWN waits for the count. */
 static void
 open_soon (call_frame_t *frame, xlator_t *this, struct ob_fd *obf)
 {
@@ -153,10 +153,10 @@ ob_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *
         open_soon (frame, this, obf);
 }
 
-/* --- sent ------------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
-/* One whose last reference is gone is about to be released, which waits for the lock: nobody needs
- * it any more. */
+/* An fd without references is about to be released, and release waits for the lock: its open is not
+ * needed any more. */
 static void
 send_locked (struct ob_fd *obf, struct ob_work *work)
 {
@@ -228,7 +228,7 @@ sent_done (xlator_t *this, struct ob_fd *obf, int error, struct ob_work *work)
     ob_unknow (this, obf->obi);
 }
 
-/* Those that waited go on in the order in which they came. */
+/* Waiters resume in order of arrival. */
 static void
 ob_sent_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
              fd_t *fd, dict_t *xdata)
@@ -240,7 +240,7 @@ ob_sent_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, 
     sent_done (this, obf, op_ret < 0 ? op_errno : 0, &work);
     stack_done (frame->root);
     ob_run (this, &work);
-    fd_unref (kept); /* may release it */
+    fd_unref (kept); /* may release the fd */
     sent_count (this, -1);
 }
 
@@ -267,7 +267,7 @@ ob_run (xlator_t *this, struct ob_work *work)
         waiter_unblock (waiter);
 }
 
-/* --- closed ----------------------------------------------------------------------------------- */
+/* --- closing ---------------------------------------------------------------------------------- */
 
 void
 ob_release (xlator_t *this, fd_t *fd)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What an open that was answered is sent for: whatever is done with its fd, but for attributes,
- * which the inode has as well, and closing; and what is done with its inode after which it could be
- * refused, or that has to know of every fd: that waits until all opens of the inode that were
- * answered are done.
+ * Operations that need a pending open. An operation on the fd needs it, except attributes, which
+ * the inode has too, and closing. An operation on the inode after which the open could be refused,
+ * or which has to know of every fd, waits for all pending opens of the inode.
  */
 #include "open-behind.h"
 
@@ -17,8 +16,8 @@ error_of (const struct ob_fd *obf)
     return obf && ob_state (obf) == OB_FAILED ? obf->error : 0;
 }
 
-/* Sends the opens, and has the stub go on when they are done. NULL stands for one without
- * memory. */
+/* Sends the opens, and resumes the stub when they are done. A NULL stub means that memory is
+ * short. */
 static void
 wait_for_two (call_frame_t *frame, xlator_t *this, call_stub_t *stub, struct ob_fd *obf,
               struct ob_fd *other)
@@ -102,8 +101,8 @@ ob_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
     STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
 }
 
-/* Whoever has locks on the file has all its opens sent, so that here is nobody whose locks would go
- * with this. */
+/* A caller with locks on the file has caused all its opens to be sent. So a pending fd has no locks
+ * that this close would release. */
 void
 ob_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
@@ -139,8 +138,8 @@ may_be_file (const inode_t *inode)
     return inode->ia_type == IA_IFREG || inode->ia_type == IA_INVAL;
 }
 
-/* What a name stands for, with a reference; NULL: something that isn't known, *ret_any, or nothing
- * that is ever opened. */
+/* Returns the inode that a name stands for, with a reference. NULL: it is not known, and sets
+ * *ret_any, or it is not a file that is opened. */
 static inode_t *
 named (const loc_t *loc, bool *ret_any)
 {
@@ -161,7 +160,7 @@ meant (const struct call *call)
     return inode && may_be_file (inode) ? inode_ref (inode) : NULL;
 }
 
-/* From here to the answer no open of these inodes is answered early. */
+/* From here until the answer no open of these inodes is answered early. */
 static struct ob_local *
 tell_begin (const struct call *call)
 {
@@ -198,8 +197,8 @@ tell_end (xlator_t *this, struct ob_local *local)
         ob_change_end (this, NULL);
 }
 
-/* A close drops all locks that its owner has, also those that he took by another fd: so from now on
- * each is to be seen below. */
+/* A close drops all locks of its owner, also those taken through another fd. So from now on storage
+ * has to see each close. */
 static struct ob_inode *
 lock_begin (const struct call *call)
 {
@@ -268,7 +267,7 @@ wait_for_needs (const struct call *call, const struct needs *needs)
     ob_run (call->this, &work);
 }
 
-/* What waited comes here again; then there is nothing left to wait for. */
+/* A call that waited comes here again; then it has nothing left to wait for. */
 void
 ob_every (const struct call *call)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What changes a file, or who may read it. Its content goes before the change goes down, and until
- * that was answered nothing is served or kept. A file that isn't linked in the table, since
- * somebody found it at the same time and was first, is known there by another inode: then all that
- * is kept is suspect.
+ * Changes of a file, or of the permission to read it. Its content is dropped before the change goes
+ * down. Until the change is answered, no content is served or kept. If two callers found the file
+ * at the same time, the inode of the second is not linked in the table, which holds another inode
+ * for the file. Then all content is dropped.
  */
 #include "quick-read.h"
 
 static create_cbk qr_create_cbk;
 
-/* Where a name goes, only content that is there does. What isn't a file has none. */
+/* If a name is removed, only an inode with content matters. An inode that is not a regular file has
+ * none. */
 static struct qr_inode *
 concerned (const struct call *call, inode_t *inode)
 {
@@ -63,7 +64,7 @@ qr_every_cbk (const struct answer *answer)
     change_bracket_answer (&bracket, answer);
 }
 
-/* It may open a file that is there, and cut it off. */
+/* A create may open an existing file and truncate it. */
 void
 qr_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
            mode_t umask, fd_t *fd, dict_t *xdata)

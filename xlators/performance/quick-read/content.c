@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is kept of a file. */
+/* The content kept of a file. */
 #include "quick-read.h"
 
-#define TICK 10000000    /* nanoseconds that clock_roughly may be behind */
-#define UNSETTLED 1      /* seconds that younger content is served, at most */
+#define TICK 10000000    /* nanoseconds by which clock_roughly may lag */
+#define UNSETTLED 1      /* seconds for which unsettled content is served, at most */
 
 /* --- time ------------------------------------------------------------------------------------- */
 
@@ -14,8 +14,8 @@ qr_stamp_now (xlator_t *this)
                               .at = clock_now () };
 }
 
-/* Two changes that the times of a file don't tell apart: content that is as young as that is valid
- * for a moment, but no longer because a later answer has the same times. */
+/* Two changes within one tick have the same times. Content as young as that is valid for a moment,
+ * and a later answer with the same times does not extend it. */
 static bool
 is_settled (const struct iatt *buf, const struct qr_stamp *asked)
 {
@@ -50,21 +50,21 @@ qr_valid_for_locked (xlator_t *this, const struct qr_inode *qri)
 {
     const int64_t seconds = __atomic_load_n (&qr_priv (this)->timeout, __ATOMIC_RELAXED);
 
-    if (seconds == 0) /* what clock_roughly gives may be further behind, where a processor is taken
+    if (seconds == 0) /* clock_roughly may lag more than TICK on a machine that takes the processor
                          away */
         return 0;
     return qri->checked + (qri->stamp.settled ? seconds : MIN (seconds, UNSETTLED)) * 1000000000
          - clock_roughly () - TICK;
 }
 
-/* Nothing that came down here has changed the file since. */
+/* Returns true if no change has passed through this translator since `asked`. */
 static bool
 is_unchanged (xlator_t *this, const struct qr_inode *qri, uint64_t asked)
 {
     return change_view_holds (&qri->view, asked) && change_view_holds (&qr_priv (this)->any, asked);
 }
 
-/* --- one file's ------------------------------------------------------------------------------- */
+/* --- content of one file ---------------------------------------------------------------------- */
 
 void
 qr_content_unref (struct qr_content *content)
@@ -78,7 +78,7 @@ qr_content_unref (struct qr_content *content)
 }
 
 static void
-content_free (struct qr_content *content) /* nobody else has a reference */
+content_free (struct qr_content *content) /* for a caller that holds the only references */
 {
     content->refs = 1;
     qr_content_unref (content);
@@ -110,7 +110,7 @@ content_cost (const struct qr_content *content)
          + (content->iobuf ? content->iobuf->size : content->size);
 }
 
-/* Out of the inode; the caller has its reference. */
+/* Removes the content from the inode. The caller gets the inode's reference. */
 static struct qr_content *
 take_content_locked (struct qr_inode *qri)
 {
@@ -118,7 +118,8 @@ take_content_locked (struct qr_inode *qri)
     return g_steal_pointer (&qri->content);
 }
 
-/* The last of both references, unless somebody who evicts has one. */
+/* Drops the inode's and the lru's reference. If lru has evicted the content, the evicting thread
+ * drops the latter. */
 static void
 content_drop (xlator_t *this, struct qr_content *content)
 {
@@ -158,7 +159,7 @@ qr_evict (struct lru_entry *gone)
     }
 }
 
-/* --- kept, dropped ---------------------------------------------------------------------------- */
+/* --- keeping and dropping --------------------------------------------------------------------- */
 
 int
 qr_class (xlator_t *this, inode_t *inode, loc_t *loc)
@@ -174,8 +175,8 @@ qr_class (xlator_t *this, inode_t *inode, loc_t *loc)
     return priorities_class (priv->priorities, path);
 }
 
-/* It is in the lru before it is in the inode: so whoever takes it out of the inode can take it out
- * there. */
+/* Content enters the lru before the inode, so that a thread that takes it out of the inode can also
+ * remove it from the lru. */
 void
 qr_keep (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked, const struct iatt *buf,
          int class, const struct iovec *vector, int count)
@@ -228,7 +229,7 @@ qr_drop (xlator_t *this, struct qr_inode *qri)
     content_drop (this, content);
 }
 
-/* What is on its way isn't kept either. */
+/* Content on its way is not kept either. */
 void
 qr_drop_all (xlator_t *this)
 {
@@ -241,7 +242,7 @@ qr_drop_all (xlator_t *this)
     qr_evict (lru_set_limit (&priv->lru, __atomic_load_n (&priv->cache_size, __ATOMIC_RELAXED)));
 }
 
-/* Older answers than what is kept say nothing about it. */
+/* An answer older than the kept content does not validate it. */
 void
 qr_validate (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked,
              const struct iatt *buf)
@@ -318,7 +319,7 @@ qr_change_end (xlator_t *this, struct qr_inode *qri)
         change_any (this, false);
 }
 
-/* --- who may read ----------------------------------------------------------------------------- */
+/* --- permitted readers ------------------------------------------------------------------------ */
 
 static bool
 is_reader_locked (const struct qr_inode *qri, const struct stack_caller *caller)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/quick-read: remembers small files whole. quick-read.h lists its files.
+ * performance/quick-read: keeps whole small files in memory. quick-read.h lists its files.
  */
 #include "quick-read.h"
 
@@ -69,7 +69,7 @@ static const struct xlator_option qr_options[] = {
     {},
 };
 
-/* --- what is kept with an inode --------------------------------------------------------------- */
+/* --- inode context ---------------------------------------------------------------------------- */
 
 struct qr_inode *
 qr_inode_get (xlator_t *this, inode_t *inode)
@@ -110,8 +110,8 @@ qr_inode_make (xlator_t *this, inode_t *inode)
     return inode_ctx_make (inode, this, qr_inode_new, qr_inode_drop);
 }
 
-/* What stays of an inode that was found lives as long as the one that was answered: the table or
- * the caller has it. */
+/* The context of the found inode lives as long as the answered inode: the table or the caller holds
+ * a reference. */
 struct qr_inode *
 qr_inode_of_answer (xlator_t *this, inode_t *inode, const struct iatt *buf, bool make)
 {
@@ -145,7 +145,7 @@ qr_local_drop (xlator_t *this, void *data)
     fd_unref (local->fd);
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static int
 qr_init (xlator_t *this)
@@ -155,7 +155,7 @@ qr_init (xlator_t *this)
 
     pthread_mutex_init (&priv->lock, NULL);
     lru_init (&priv->lru, priv->cache_size);
-    /* was checked when it was read */
+    /* can't fail: the option was checked when it was read */
     priorities_parse (priv->priority, &priv->priorities, &problem);
     priv->opens_lie = true;
     return 0;
@@ -173,7 +173,7 @@ qr_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* What all translators between this and storage may change. */
+/* Returns the TOUCHES_ flags of all translators between this one and storage. */
 static unsigned
 touches_below (const xlator_t *this)
 {
@@ -187,8 +187,8 @@ touches_below (const xlator_t *this)
     return touches;
 }
 
-/* Content comes with lookup only as storage has it: not where somebody in between would have
- * changed it. */
+/* Content comes with lookup as storage has it. So it is only requested if no translator in between
+ * changes data. */
 static void
 look_below (xlator_t *this)
 {

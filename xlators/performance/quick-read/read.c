@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading: served from what is kept, or passed on and learnt from.
+ * readv: served from kept content, or passed on and learnt from.
  *
- * Nobody is served who couldn't open the file. An open that was answered isn't enough of a proof
- * where it may be answered before it is done (TOUCHES_OPENS below, as performance/open-behind has
- * it): then it is either somebody who was let in before, since the file's ctime, or the first read
- * through the fd goes down, and its success is the proof. So in the slot of an fd is who opened it,
- * until that is known.
+ * Only a caller that could open the file is served. An answered open proves that only if opens are
+ * answered after they are done. If a translator below may answer earlier (TOUCHES_OPENS, as
+ * performance/open-behind has), there are two proofs. Either the caller was let in before, since
+ * the file's ctime. Or the first read through the fd goes down and succeeds. Until then the fd's
+ * slot holds the opener.
  */
 #include "quick-read.h"
 
 static open_cbk qr_open_cbk;
 static readv_cbk qr_readv_cbk;
 
-#define PROVED ((void *) 1) /* in an fd's slot: who opened it may read */
+#define PROVED ((void *) 1) /* in an fd's slot: the opener is known to be permitted */
 
 static bool
 is_to_read (uint32_t flags)
@@ -84,9 +84,10 @@ qr_release (xlator_t *this, fd_t *fd)
     fd_ctx_set (fd, this, NULL);
 }
 
-/* --- served ----------------------------------------------------------------------------------- */
+/* --- serving ---------------------------------------------------------------------------------- */
 
-/* Bytes from offset on, at most size, in a buffer that nobody changes; NULL when memory is out. */
+/* Returns at most size bytes from offset on, in a buffer that stays unchanged; NULL if memory is
+ * short. */
 static struct iobref *
 lend (const struct qr_content *content, size_t size, off_t offset, struct iovec *ret_vector)
 {
@@ -125,9 +126,10 @@ serve (call_frame_t *frame, xlator_t *this, struct qr_inode *qri, size_t size, o
     return true;
 }
 
-/* --- passed on -------------------------------------------------------------------------------- */
+/* --- passing on ------------------------------------------------------------------------------- */
 
-/* It may bring all of the file, say whether what is kept is valid, or prove that the fd is open. */
+/* Returns true if the read may bring the whole file, validate the content, or prove that the fd is
+ * open. */
 static bool
 is_to_learn (xlator_t *this, fd_t *fd, const struct qr_inode *qri, off_t offset)
 {
@@ -174,7 +176,7 @@ learn (xlator_t *this, const struct qr_local *local, int32_t size, const struct 
         qr_validate (this, qri, &local->stamp, buf);
 }
 
-/* It could be read, so it is open. Two reads at once may both find that out. */
+/* The read succeeded, so the open did. Two concurrent reads may both get here. */
 static void
 prove (xlator_t *this, const struct qr_local *local)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Answers that tell of a file: lookup brings small content along, if asked; the others have
- * attributes, by which what is kept is valid or not. */
+/* Answers that describe a file: lookup brings small content, if requested; the others bring
+ * attributes, which validate the content or not. */
 #include "quick-read.h"
 
 static lookup_cbk qr_lookup_cbk;
@@ -30,8 +30,8 @@ see (xlator_t *this, const struct qr_local *local, inode_t *inode, const struct 
 
 /* --- lookup ----------------------------------------------------------------------------------- */
 
-/* Not of what is kept, unless it is to go soon whatever attributes come; nor of what isn't a
- * file. */
+/* Content is not requested if settled content is there already, nor for an inode that is not a
+ * regular file. */
 static bool
 wants_content (xlator_t *this, loc_t *loc, struct qr_local *local)
 {
@@ -96,7 +96,7 @@ take (xlator_t *this, struct qr_local *local, inode_t *inode, const struct iatt 
         qr_reader_add (this, qri, &local->stamp, g_steal_pointer (&local->caller));
 }
 
-/* xdata without what nobody above asked for. */
+/* Returns xdata without the content that no translator above requested. */
 static dict_t *
 without_content (dict_t *xdata)
 {

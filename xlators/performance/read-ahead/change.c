@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changes a file, through whichever fd: its pages go when it comes, and none is asked for or
- * served until it is done. */
+/* Changes of a file, through any fd. Its pages are dropped when a change comes. Until it is done,
+ * no page is fetched or served. */
 #include "read-ahead.h"
 
 static void
@@ -30,8 +30,8 @@ attributes_change (xlator_t *this)
 
 /* --- the bracket ------------------------------------------------------------------------------ */
 
-/* Also where no page was ever read: one may be, before the change is done. Which file a create cuts
- * off is known when it is done; until then no page of any is served. */
+/* Also for an inode without pages: a page might be fetched before the change is done. The file that
+ * a create truncates is known only when it is done; until then no page of any file is served. */
 static void
 begin (const struct call *call, struct change *change)
 {
@@ -51,7 +51,7 @@ begin (const struct call *call, struct change *change)
     }
 }
 
-/* A create that failed may have cut a file off before. */
+/* A create that failed may still have truncated a file. */
 static void
 create_end (const struct answer *answer, inode_t *inode)
 {
@@ -60,8 +60,8 @@ create_end (const struct answer *answer, inode_t *inode)
     __atomic_sub_fetch (&ra_priv (answer->this)->blind, 1, __ATOMIC_ACQ_REL);
 }
 
-/* A caller that has got a lock works together with others, which may have changed the file in the
- * directory itself. */
+/* A caller that takes a lock cooperates with other processes, which may have changed the file
+ * directly in the directory below. */
 static void
 end (const struct answer *answer, struct change *change)
 {
@@ -97,7 +97,7 @@ ra_every_cbk (const struct answer *answer)
 
 /* --- closing, syncing ------------------------------------------------------------------------- */
 
-/* Whoever does either isn't in the midst of reading. */
+/* A caller that closes or syncs is not in the midst of reading. */
 static void
 forget_pages (xlator_t *this, fd_t *fd)
 {
@@ -126,7 +126,7 @@ ra_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), fsync, fd, datasync, xdata);
 }
 
-/* --- behind our back -------------------------------------------------------------------------- */
+/* --- invalidation ----------------------------------------------------------------------------- */
 
 void
 ra_invalidate (xlator_t *this, inode_t *inode)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Pages are asked for by requests of their own, as whoever reads, and come. */
+/* Fetches pages, by requests of their own with the reader's identity. */
 #include "read-ahead.h"
 
 static readv_cbk ra_page_cbk;
@@ -11,10 +11,10 @@ ra_window (const xlator_t *this)
     return RA_GET (this, page_size) * (size_t) RA_GET (this, page_count);
 }
 
-/* --- which ------------------------------------------------------------------------------------ */
+/* --- which pages ------------------------------------------------------------------------------ */
 
-/* One read, be it the first of the file, makes as much again likely; several, four times as
- * much. */
+/* After one read, also the first of the file, as much again is likely to be read; after several,
+ * four times as much. */
 static size_t
 window_locked (const struct ra_file *file)
 {
@@ -23,7 +23,7 @@ window_locked (const struct ra_file *file)
     return MIN (ra_window (file->this), likely);
 }
 
-/* Where to stop: a file that was seen to end ends there for a while. */
+/* The offset to stop at. A known end of file counts for a while. */
 static off_t
 target_locked (const struct ra_file *file, off_t end)
 {
@@ -48,8 +48,8 @@ ask_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, off_t off
     return true;
 }
 
-/* Pages end at multiples of their size. A part of one is asked for only when little is left of what
- * was asked for before. */
+/* Pages end at multiples of their size. A partial page is fetched only when less than half of the
+ * window is left. */
 void
 ra_extend_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, off_t end,
                   GQueue *send)
@@ -75,7 +75,7 @@ ra_extend_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, off
     }
 }
 
-/* --- going ------------------------------------------------------------------------------------ */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 void
 ra_send (xlator_t *this, GQueue *send)
@@ -83,9 +83,9 @@ ra_send (xlator_t *this, GQueue *send)
     pages_send (this, send, ra_page_cbk);
 }
 
-/* --- coming ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
-/* What failed is asked for again by each who wants it: an error is theirs who asked. */
+/* A failed page is no error for waiting readers: each reads again and gets its own error. */
 static void
 come_locked (struct ra_page *page, GQueue *done)
 {

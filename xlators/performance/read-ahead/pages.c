@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The pages of a file: what is kept with inodes and fds, memory, age, and how they go. */
+/* The pages of a file: the contexts of inodes and fds, memory, age, and dropping. */
 #include "read-ahead.h"
 
 /* --- inodes ----------------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ file_new (xlator_t *this, struct ra_inode *inode)
     return file;
 }
 
-/* Two first reads of an fd may come at once. */
+/* Two first reads of an fd may arrive at once. */
 struct ra_file *
 ra_file_make (xlator_t *this, fd_t *fd)
 {
@@ -160,8 +160,8 @@ ra_page_new_locked (struct ra_file *file, off_t offset, size_t size)
     return page;
 }
 
-/* Its memory counts until it isn't listed any more; what is on its way then is given back when it
- * comes. */
+/* A page's memory counts while the page is listed. A page that is dropped on its way is freed when
+ * it arrives. */
 static void
 memory_give_back (xlator_t *this, struct ra_page *page)
 {
@@ -228,7 +228,7 @@ pop_locked (xlator_t *this, bool all)
     return page;
 }
 
-/* Each with its inode's lock, so without that of the queue. */
+/* Dropping takes the inode's lock, so the lock of the queue is released first. */
 static void
 drop (xlator_t *this, bool all)
 {
@@ -279,7 +279,7 @@ timer_due (void *data)
     page_reads_unfinished (&priv->reads, -1);
 }
 
-/* So that what nobody reads takes no memory for long. */
+/* The timer frees pages that no reader uses. */
 static void
 timer_start_locked (xlator_t *this)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/read-ahead: who reads a file in order finds the next bytes there when he asks for
- * them. read-ahead.h lists its files.
+ * performance/read-ahead: fetches the next bytes of a file that is read in order before the reader
+ * asks for them. read-ahead.h lists its files.
  */
 #include "read-ahead.h"
 
@@ -69,7 +69,7 @@ static const struct xlator_option ra_options[] = {
     { .key = { NULL } },
 };
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static int
 ra_check (xlator_t *this, const ra_private_t *options)
@@ -111,7 +111,7 @@ ra_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* A timer that can't be taken back any more ends by itself, and is waited for. */
+/* If the timer is already running its callback, waits for that to end. */
 static void
 timer_stop (ra_private_t *priv)
 {
@@ -155,7 +155,7 @@ ra_forget (xlator_t *this, inode_t *inode)
     ra_inode_unref (ra_inode_get (this, inode));
 }
 
-/* What is still on its way holds the fd. */
+/* Pages on their way hold a reference of the fd. */
 static void
 ra_release (xlator_t *this, fd_t *fd)
 {

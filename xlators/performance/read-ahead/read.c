@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A read: from pages that are there or on their way, or by itself. One that begins in a page, or
- * where the last one ended, is in order. */
+/* readv: from pages that are there or on their way, or by a call of its own. A read is in order if
+ * it begins in a page, or where the last one ended. */
 #include "read-ahead.h"
 
 static readv_cbk ra_demand_cbk;
 
-/* What is to become of a read. */
+/* How to handle a read. */
 enum way {
-    WAY_PASS,   /* goes down */
-    WAY_DEMAND, /* goes down as well, and when it comes back what follows is asked for */
-    WAY_HIT,    /* all of it is there */
-    WAY_WAIT,   /* or on its way */
+    WAY_PASS,   /* wind it */
+    WAY_DEMAND, /* wind it, and start reading ahead when it comes back */
+    WAY_HIT,    /* all pages are there */
+    WAY_WAIT,   /* all pages are there or on their way */
 };
 
 struct plan {
@@ -20,8 +20,8 @@ struct plan {
 
 /* --- answering -------------------------------------------------------------------------------- */
 
-/* Attributes that came with the last page, unless any may have changed since, or about when it was
- * read: io-cache takes them for those of the bytes. */
+/* The attributes that came with the last page; NULL if any may have changed since, or shortly
+ * before it was read. io-cache takes them as belonging to the bytes. */
 static struct iatt *
 stbuf_of (const xlator_t *this, struct ra_page *page)
 {
@@ -31,7 +31,7 @@ stbuf_of (const xlator_t *this, struct ra_page *page)
     return &page->stbuf;
 }
 
-/* From pages that are there. */
+/* Answers from pages that are there. */
 static void
 answer (call_frame_t *frame, xlator_t *this, fd_t *fd, struct page *const *pages, unsigned n,
         size_t size, off_t offset)
@@ -41,9 +41,9 @@ answer (call_frame_t *frame, xlator_t *this, fd_t *fd, struct page *const *pages
     pages_answer (frame, pages, n, size, offset, stbuf_of (this, (struct ra_page *) pages[n - 1]));
 }
 
-/* --- what there is ---------------------------------------------------------------------------- */
+/* --- finding pages ---------------------------------------------------------------------------- */
 
-/* What is too old is served to nobody, and what the reader left behind goes. */
+/* Drops pages that are too old, and pages that the reader has left behind. */
 static void
 prune_locked (struct ra_file *file, off_t offset)
 {
@@ -73,8 +73,8 @@ begins_in_page_locked (const struct ra_file *file, off_t offset)
     return false;
 }
 
-/* The pages that have it, up to the end of the file where one of them found that. false: they
- * don't. */
+/* Collects the pages that cover the range, up to the end of file if a page has found it. Returns
+ * false if they do not cover it. */
 static bool
 collect_locked (const struct ra_file *file, size_t size, off_t offset, struct page_plan *plan)
 {
@@ -97,7 +97,7 @@ collect_locked (const struct ra_file *file, size_t size, off_t offset, struct pa
     return at >= end;
 }
 
-/* A page that was read to its end is of no more use. */
+/* Drops a page that was read to its end. */
 static void
 consume_locked (struct ra_page *page, size_t size, off_t offset)
 {
@@ -164,7 +164,8 @@ wait_new (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_
     return wait;
 }
 
-/* May it be answered from them? What changed meanwhile may be in one and not in the other. */
+/* Returns true if the read may be answered from its pages. After a change, one page may show it and
+ * another not. */
 static bool
 wait_holds_locked (const struct ra_wait *wait)
 {
@@ -179,8 +180,8 @@ wait_holds_locked (const struct ra_wait *wait)
     return true;
 }
 
-/* The file may end before the last of them; but where nothing at all is there, it is looked at
- * again. */
+/* The file may end before the last page. If not even the first byte is there, the read goes
+ * down. */
 static bool
 wait_settle_locked (struct ra_wait *wait)
 {
@@ -223,7 +224,7 @@ ra_wait_done (struct ra_wait *wait)
                          wait->base.size, wait->base.offset, wait->base.flags, NULL);
 }
 
-/* What follows is asked for when this one came back whole, so that a small file costs one read. */
+/* Reading ahead starts only after a whole read, so that a small file costs one read. */
 static void
 ra_demand_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
@@ -243,7 +244,7 @@ ra_demand_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     ra_send (this, &send);
 }
 
-/* Large ones are better off by themselves, and whoever wants O_DIRECT wants no cache. */
+/* Large reads gain nothing from pages, and a caller with O_DIRECT wants no cache. */
 static bool
 takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags,
             const dict_t *xdata)
@@ -255,7 +256,7 @@ takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uin
     return size > 0 && size <= ra_window (this) && offset >= 0 && offset <= G_MAXINT64 / 2;
 }
 
-/* What is needed of it when the lock isn't held any more. */
+/* References the pages, for use after the lock is released, and marks them read. */
 static void
 take_locked (const struct page_plan *plan, size_t size, off_t offset)
 {

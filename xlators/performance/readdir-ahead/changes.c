@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who changes what. A change is noted when it begins and when it ends, since what is read meanwhile
- * may be from before or after. In between its inode is busy. The clock goes on only while something
- * is, or is being, read ahead: what is asked for later sees all that ended before.
+ * Notes changes. A change is noted when it begins and when it ends, since entries read meanwhile
+ * may be from before or after it. In between, its inode counts the change as under way. The clock
+ * only advances while a directory is, or has been, read ahead: a call that is made later sees all
+ * changes that ended before.
  */
 #include "readdir-ahead.h"
 
-/* Kept with each inode that changed. Without a lock, since a write comes here twice:
- * core/cache/change-views.h tells what holds. */
+/* Context of each inode that changed. No lock: each write comes here twice.
+ * core/cache/change-views.h states the guarantees. */
 struct rda_inode {
     struct change_view file, names;
 };
@@ -30,7 +31,7 @@ inode_make (xlator_t *this, inode_t *inode)
     return inode_ctx_make (inode, this, inode_new_views, g_free);
 }
 
-/* Two may come here in another order than they got their times in. */
+/* Two threads may arrive in another order than they took their times. */
 static void
 view_raise (struct change_view *view, uint64_t now)
 {
@@ -63,8 +64,8 @@ view_end (xlator_t *this, struct change_view *view)
     __atomic_sub_fetch (&view->under_way, 1, __ATOMIC_SEQ_CST);
 }
 
-/* An inode that goes takes along when it changed: whoever has an old entry of it doesn't find it
- * any more. */
+/* The time of the last change of a forgotten inode raises private.any: an older entry for that file
+ * can't be checked against the inode any more. */
 void
 rda_forget (xlator_t *this, inode_t *inode)
 {
@@ -89,9 +90,9 @@ note (xlator_t *this, inode_t *inode, unsigned what, void (*fn) (xlator_t *, str
         fn (this, &ri->names);
 }
 
-/* A name that goes stood for an inode whose attributes change, and, if it is a directory, whose
- * names may. Where the caller doesn't know which, that inode may have other names, of which
- * something was read ahead. A create may cut off a file that is there; which one is known at the
+/* A removed name stood for an inode whose attributes change, and whose names may change too if it
+ * is a directory. If the caller does not know the inode, it may have other names in directories
+ * that were read ahead. A create may truncate an existing file; which file is known only at the
  * end. */
 static void
 note_change (xlator_t *this, const struct change *change, inode_t *inode, bool any,
@@ -150,7 +151,7 @@ rda_changed (xlator_t *this, inode_t *inode, unsigned what)
         view_raise (ri ? &ri->names : &priv->any_names, now);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------- */
 
 bool
 rda_names_changed (xlator_t *this, inode_t *inode, uint64_t clock)
@@ -161,7 +162,8 @@ rda_names_changed (xlator_t *this, inode_t *inode, uint64_t clock)
         || (ri && !change_view_holds (&ri->names, clock));
 }
 
-/* The table may know the file by another inode than the one that was answered. */
+/* Looks up the inode by gfid: the table may hold the file under another inode than the one in the
+ * entry. */
 bool
 rda_entry_is_stale (xlator_t *this, const gf_dirent_t *entry, uint64_t clock)
 {

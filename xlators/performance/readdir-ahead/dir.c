@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What was read ahead of an open directory. A batch belongs to its directory until it is consumed
- * or dropped, or until lru has it go because others came: then it is his who got it from lru, and
- * the rest of the directory's go too, or there would be a gap.
+ * The entries read ahead of an open directory. A batch belongs to its directory until it is
+ * consumed or dropped, or until lru evicts it. An evicted batch belongs to the caller of lru. The
+ * other batches of its directory are then dropped too, since a gap would remain otherwise.
  */
 #include "readdir-ahead.h"
 
@@ -61,14 +61,14 @@ rda_dir_watch_locked (xlator_t *this, struct rda_dir *dir)
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-/* What storage counts too, and what the kernel's own records take. */
+/* The size that storage counts for an entry, which is also that of the kernel's records. */
 size_t
 rda_entry_size (const gf_dirent_t *entry, bool plus)
 {
     return 24 + (plus ? 128 : 0) + ((entry->d_len + 7) & ~(size_t) 7);
 }
 
-/* About, with what malloc takes, and an inode that perhaps nobody else has. */
+/* An estimate. It includes malloc's overhead, and an inode that may have no other user. */
 static size_t
 entry_cost (const gf_dirent_t *entry)
 {
@@ -92,7 +92,8 @@ rda_gone_free (rda_gone_t *gone)
         batch_free (batch);
 }
 
-/* It isn't the directory's any more. Unless lru has had it go, it is ours. */
+/* Removes the batch from its directory. Frees it later through gone, unless lru has evicted it:
+ * then the evicting thread frees it. */
 static void
 batch_leave_locked (xlator_t *this, struct rda_dir *dir, struct rda_batch *batch, rda_gone_t *gone)
 {
@@ -174,7 +175,7 @@ rda_dir_add (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked,
 
     pthread_mutex_lock (&dir->lock);
     for (GList *l = dir->batches.head; l; l = l->next)
-        /* others go first */
+        /* so that lru evicts batches of other directories first */
         lru_touch (&rda_priv (this)->lru, &((struct rda_batch *) l->data)->entry);
     if (dir->generation == asked->generation && last_offset (entries) != asked->offset)
         evicted = lru_add (&rda_priv (this)->lru, &batch->entry, 0, cost, &fits);
@@ -218,7 +219,7 @@ batch_leave_empty_locked (xlator_t *this, struct rda_dir *dir, rda_gone_t *gone)
 
     if (batch && !batch->entries) {
         batch_leave_locked (this, dir, batch, gone);
-        dir->backoff = 0; /* it was worth it */
+        dir->backoff = 0; /* reading ahead was useful */
     }
 }
 
@@ -264,7 +265,7 @@ has_offset_locked (const struct rda_dir *dir, off_t offset)
 bool
 rda_dir_skip_locked (xlator_t *this, struct rda_dir *dir, off_t offset, rda_gone_t *gone)
 {
-    struct rda_batch *left; /* carries what is skipped to where it may be freed */
+    struct rda_batch *left; /* carries the skipped entries to gone, to be freed without the lock */
     gf_dirent_t **end;
 
     if (!has_offset_locked (dir, offset))

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading ahead. A directory has one loop that does, which goes from thread to thread: whoever
- * begins it makes a call, and whoever brings the answer goes on; where the answer comes within the
- * call, the caller goes on, so that calls don't nest. Each call is a request of its own, with
- * references of what it needs in its local.
+ * Reading ahead. A directory has one fill loop, which moves between threads: the thread that begins
+ * it makes a call, and the thread that brings the answer goes on. If the answer comes within the
+ * call, the calling thread goes on, so that calls do not nest. Each call is a request of its own;
+ * its local holds the references it needs.
  *
  *   rda_fill --readdirp--> storage --fill_cbk--> rda_fill --readdirp--> ...   until there is
- *       enough, the end, or nobody reads
+ *       enough, the end is reached, or the directory is closed
  */
 #include "readdir-ahead.h"
 
-#define FILL_LEAST 4096 /* of a call of ours: the least that rda-request-size may be */
+#define FILL_LEAST 4096 /* bytes per fill call, at least; also the minimum of rda-request-size */
 
 static readdirp_cbk fill_readdirp_cbk;
 static readdir_cbk fill_readdir_cbk;
 
-/* How much to ask for: what is kept takes up to three times as much memory. 0: there is too
- * little. */
+/* Size of a fill call. The entries it brings take up to three times as much memory. 0: the limit is
+ * too small. */
 static size_t
 fill_size (const rda_private_t *priv)
 {
@@ -25,8 +25,8 @@ fill_size (const rda_private_t *priv)
     return size < FILL_LEAST ? 0 : (size_t) size;
 }
 
-/* Is there memory for one more answer? Not at the expense of what this directory has: that is
- * wanted before it. */
+/* Returns true if memory suffices for one more answer without evicting this directory's own
+ * batches, which are needed earlier. */
 static bool
 has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
 {
@@ -35,16 +35,16 @@ has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
     return size > 0 && (dir->cost == 0 || dir->cost + 3 * size <= RDA_GET (priv->limit));
 }
 
-/* The kernel begins each listing with attributes, and goes on without them if nobody has wanted
- * any: so more than the first piece isn't read before the second call tells whether more files are
- * to be looked at. But that the end comes can be asked for nothing. */
+/* The kernel begins each listing with attributes, and continues without them if no caller has used
+ * any. So only the first piece is read before the second call tells whether attributes are wanted.
+ * Detecting the end costs nothing, so that call is made at once. */
 static bool
 is_wanted_locked (const struct rda_dir *dir)
 {
     return dir->next == 0 || dir->goes_on || dir->nears_end;
 }
 
-/* While names change, what is read would have to be dropped. */
+/* While names change, entries read ahead would be dropped. */
 static bool
 may_fill_locked (xlator_t *this, const struct rda_dir *dir)
 {
@@ -58,7 +58,7 @@ may_fill_locked (xlator_t *this, const struct rda_dir *dir)
                                first ? first->clock : change_clock_now (&priv->clock));
 }
 
-/* A request for the next call, as whoever asks in frame. */
+/* Returns a request for the next fill call, with the caller's identity of frame. */
 static call_stack_t *
 fill_request (xlator_t *this, const call_frame_t *frame, struct rda_dir *dir, fd_t *fd)
 {
@@ -100,7 +100,7 @@ rda_fill_wanted (xlator_t *this, const call_frame_t *frame, struct rda_dir *dir,
     pthread_mutex_lock (&dir->lock);
     wanted = !dir->looping && may_fill_locked (this, dir);
     if (wanted) {
-        dir->looping = dir->pending = true; /* who asks from now on waits for it */
+        dir->looping = dir->pending = true; /* later readers wait for this call */
         dir->pending_for = dir->generation;
         rda_dir_watch_locked (this, dir);
     }
@@ -120,8 +120,8 @@ rda_fill_go_on_locked (xlator_t *this, struct rda_dir *dir)
     dir->pending_for = dir->generation;
 }
 
-/* Readers that waited look again. Whoever is still not content waits for the next answer, if one
- * may come. */
+/* Resumes waiting readers. A reader that is still not served waits for the next answer, if another
+ * call may follow. */
 static void
 fill_wake (xlator_t *this, struct rda_dir *dir, bool goes_on)
 {
@@ -140,7 +140,8 @@ fill_wake (xlator_t *this, struct rda_dir *dir, bool goes_on)
     }
 }
 
-/* The next call, or the end of the loop. Nobody but us has the file any more: then nobody reads. */
+/* Prepares the next call, or ends the loop. If only this translator has a reference to the fd, the
+ * directory is closed and the loop ends. */
 static bool
 fill_prepare (xlator_t *this, struct rda_dir *dir, struct rda_local *local)
 {
@@ -180,7 +181,7 @@ fill_wind (xlator_t *this, call_stack_t *root)
                     local->offset, NULL);
 }
 
-/* Whoever made the call is back from it: did the answer come within? */
+/* Called when the wind has returned. Returns true if the answer came within it. */
 static bool
 fill_returned (struct rda_dir *dir, call_stack_t **ret_root)
 {
@@ -206,7 +207,7 @@ rda_fill (xlator_t *this, call_stack_t *root)
         root = NULL;
         if (!fill_returned (dir, &root)) {
             rda_dir_unref (dir);
-            return; /* the loop is another's, or will be */
+            return; /* another thread has the loop, or will have it */
         }
     }
     if (!root)
@@ -243,7 +244,8 @@ fill_take (xlator_t *this, struct rda_dir *dir, const struct rda_local *asked, i
         fill_end_noted (this, dir, asked, op_ret < 0 ? op_errno : 0);
 }
 
-/* The request for the next call goes to whoever goes on with the loop. */
+/* Hands the request for the next call to the thread that is still inside the wind. Returns false if
+ * there is none: then the caller goes on with the loop. */
 static bool
 fill_hand_over (struct rda_dir *dir, call_stack_t *root)
 {

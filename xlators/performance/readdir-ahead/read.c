@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What readers ask. One of four things happens with it:
+ * Requests of readers. Each has one of four outcomes:
  *
- *   SERVE     it is answered from what was read ahead
- *   WAIT      our call for just that is on the way: it looks again when the answer is there
- *   FOLLOW    it goes down itself; if it went straight on from the last, or begins the directory,
- *             we read ahead from where its answer ends
- *   PASS      it goes down, and nothing is thought of it
+ *   SERVE     it is answered from entries read ahead
+ *   WAIT      a fill call for just these entries is on the way: the reader tries again after it
+ *   FOLLOW    it goes down; if it continues the last one, or begins the directory, reading ahead
+ *             starts where its answer ends
+ *   PASS      it goes down and leaves no trace here
  *
- * So a reader who jumps about isn't read ahead for, and one who goes on in order after a jump is
- * again, from his second call on.
+ * So there is no reading ahead for a reader that jumps about. For one that reads in order after a
+ * jump, reading ahead starts again at its second call.
  */
 #include "readdir-ahead.h"
 
@@ -27,7 +27,7 @@ struct question {
     bool plus;
 };
 
-/* What is said to a reader who is served. */
+/* The answer to a reader that is served. */
 struct served {
     gf_dirent_t *entries;
     int n, error;
@@ -63,7 +63,7 @@ rda_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
-/* Whoever opened it may see more of the entries than whoever reads it. */
+/* The opener may be allowed to see more of the entries than another reader of the same fd. */
 static bool
 is_openers (const struct rda_dir *dir, const call_frame_t *frame)
 {
@@ -76,8 +76,8 @@ is_too_old (xlator_t *this, int64_t born)
     return clock_roughly () - born >= RDA_GET (rda_priv (this)->timeout);
 }
 
-/* Names changed since: what was read ahead is no longer what there is, and reading ahead isn't
- * worth much while that goes on. */
+/* Names changed after the entries were read. While names keep changing, reading ahead is not worth
+ * much, so it pauses for a while. */
 static void
 drop_changed_locked (xlator_t *this, struct rda_dir *dir, rda_gone_t *gone)
 {
@@ -87,8 +87,7 @@ drop_changed_locked (xlator_t *this, struct rda_dir *dir, rda_gone_t *gone)
     rda_dir_drop_locked (this, dir, gone);
 }
 
-/* Drops what isn't so any more, or may not be. All that is there is at least as new as the first of
- * it. */
+/* Drops entries that are, or may be, outdated. The first batch is the oldest. */
 static void
 look_over_locked (xlator_t *this, struct rda_dir *dir, bool plus, rda_gone_t *gone)
 {
@@ -139,12 +138,11 @@ serve_locked (xlator_t *this, struct rda_dir *dir, const struct question *q,
         return;
     }
     ret_served->error = dir->error;
-    rda_dir_drop_locked (this, dir, gone); /* the next one asks whether that is still so */
+    rda_dir_drop_locked (this, dir, gone); /* the next reader asks storage again */
     dir->expected = q->offset;
 }
 
-/* The question goes down in front of us. What was read ahead is of no use to it, and to nobody
- * else. */
+/* The reader's own call goes down. The entries read ahead do not help it, so they are dropped. */
 static void
 follow_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rda_gone_t *gone)
 {
@@ -176,7 +174,7 @@ strip (gf_dirent_t *entry)
     entry->d_stat = (struct iatt){ .ia_type = IA_INVAL };
 }
 
-/* Attributes that nobody asked for, or that aren't right any more, are left out. */
+/* Removes attributes that were not requested or that are outdated. */
 static void
 leave_out (xlator_t *this, const struct served *served, bool plus)
 {
@@ -257,7 +255,7 @@ ask (xlator_t *this, struct rda_dir *dir, const struct question *q)
         wind_down (this, q, verdict == FOLLOW);
 }
 
-/* With xdata there is something to be asked for that we don't know of. */
+/* A call with xdata passes: it may ask for something that this translator does not know. */
 void
 rda_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
              dict_t *xdata)
@@ -282,9 +280,9 @@ rda_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t 
         ask (this, dir, &(struct question){ frame, fd, size, offset, true });
 }
 
-/* --- what went down itself -------------------------------------------------------------------- */
+/* --- calls that went down --------------------------------------------------------------------- */
 
-/* Where the answer ends reading ahead begins, unless somebody else has asked for something
+/* Reading ahead starts where the answer ends, unless another call has changed the directory's state
  * since. */
 static void
 follow (const struct rda_local *local, int op_ret, const gf_dirent_t *entries)

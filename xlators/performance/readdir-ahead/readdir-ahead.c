@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/readdir-ahead: reads on in a directory while whoever lists it is busy with what he
- * has. readdir-ahead.h lists its files.
+ * performance/readdir-ahead: reads on in a directory while the reader processes the entries it has.
+ * readdir-ahead.h lists its files.
  */
 #include "readdir-ahead.h"
 
@@ -71,7 +71,7 @@ static const struct xlator_option rda_options[] = {
     {},
 };
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static int
 rda_init (xlator_t *this)
@@ -81,7 +81,8 @@ rda_init (xlator_t *this)
     pthread_mutex_init (&priv->lock, NULL);
     thread_cond_init (&priv->idle);
     lru_init (&priv->lru, priv->limit);
-    priv->first_size = 32 << 10; /* of readdir in the C library, which the kernel passes on */
+    priv->first_size = 32 << 10; /* what readdir of the C library asks for; the kernel passes it
+                                    on */
     priv->begun = true;
     return 0;
 }
@@ -111,8 +112,8 @@ rda_invalidate (xlator_t *this, const struct invalidation *gone)
                      | (gone->what & file ? RDA_FILE : 0));
 }
 
-/* From the end of the mount on nothing more is read ahead; before what is below goes our calls have
- * their answers. What was read stays until its directory is closed, or all of it goes here. */
+/* From XLATOR_ENDING on, there is no more reading ahead. PARENT_DOWN waits until all fill calls are
+ * answered. Entries stay until their directory is closed. */
 static void
 rda_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -195,7 +196,7 @@ rda_dump_fd (xlator_t *this, fd_t *fd, GString *out)
     pthread_mutex_unlock (&dir->lock);
 }
 
-/* A call that was set aside is never set aside for anything else. */
+/* A call has only one reason to be set aside. */
 static void
 rda_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The bytes of a write that is answered before it is done. Large ones are kept where they are, by a
- * reference of their buffers. Small ones are copied: the kernel's 4 KiB come in a buffer of a
- * megabyte, which a reference would hold. Copies of writes that follow each other lie in one
- * buffer, so that a write that goes down seldom has more than a few vectors.
+ * The bytes of a write that is answered early. Large ones are kept by a reference to their buffers.
+ * Small ones are copied: the kernel's 4 KiB arrive in a buffer of a megabyte, which a reference
+ * would keep. Copies of consecutive writes share one buffer, so that a write to storage seldom has
+ * more than a few vectors.
  */
 #include "write-behind.h"
 
 #include <string.h>
 
-#define BY_REFERENCE (64 * 1024) /* as iov_keep does */
+#define BY_REFERENCE (64 * 1024) /* the same limit as in iov_keep */
 
-/* Of the buffers, not of the bytes: what keeping them costs. */
+/* Size of the buffers, not of the bytes in use: the memory that a reference keeps. */
 static size_t
 iobref_size (const struct iobref *iobref)
 {
@@ -43,8 +43,8 @@ gather_by_reference (struct wb_write *write, const struct iovec *vector, int cou
     return true;
 }
 
-/* A buffer of ours at the end of the vector: as large as what is there already, so that few
- * suffice. */
+/* Adds a new buffer at the end of the vector. It is as large as the data so far, so that few
+ * buffers suffice. */
 static bool
 gather_room (struct wb_write *write, size_t size)
 {
@@ -103,7 +103,7 @@ wb_gather_cut (struct wb_write *write, size_t done)
 {
     struct iovec *first = write->vector;
 
-    /* Others look whether they meet it. */
+    /* Other threads compare their range with this write's under the lock. */
     pthread_mutex_lock (&write->wbi->lock);
     write->size -= done;
     if (!write->append)

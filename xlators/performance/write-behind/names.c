@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations on names that answer attributes of an inode which is known for sure only when the
- * answer is there: whoever asked by one name may be told of a file that was written under another.
- * Each write that was answered before is to be seen in the size; so where one may have been done
- * only after storage looked, lookup looks again, and readdirp leaves the attributes out.
+ * lookup, readdirp and create. They answer attributes of an inode that is known for sure only when
+ * the answer arrives, because a caller may use one name for a file that was written by another
+ * name. The size must include every write that was answered before the call. Where storage may have
+ * finished such a write only after it read the size, lookup asks again, and readdirp omits the
+ * attributes.
  */
 #include "write-behind.h"
 
@@ -24,8 +25,8 @@ wb_local_drop (xlator_t *this, void *data)
         call_stub_destroy (local->again);
 }
 
-/* Is there nothing that anybody could have to wait for? What is answered from now on is seen or
- * not, as it comes. */
+/* No answered write is unfinished, so the call need not wait. A write that is answered later may or
+ * may not be in the result. */
 static bool
 is_idle (xlator_t *this)
 {
@@ -38,8 +39,9 @@ clock_of (xlator_t *this)
     return __atomic_load_n (&wb_priv (this)->clock, __ATOMIC_ACQUIRE);
 }
 
-/* The inode, with a reference, if one of its writes wasn't done at that time; else NULL. The table
- * may know the file by another inode than the one that was answered. */
+/* Returns the inode, with a reference, if one of its writes is unfinished or was finished after
+ * `clock`; else NULL. The inode table may hold the file under another inode than the answered
+ * one. */
 static inode_t *
 stale (xlator_t *this, inode_t *answered, const struct iatt *buf, uint64_t clock)
 {
@@ -95,8 +97,8 @@ wb_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
         wb_lookup_go (frame, this, loc, xdata);
 }
 
-/* After one wait for an inode its later writes don't count: they were answered after the lookup had
- * begun. */
+/* Waits only once for each inode. Later writes of the same inode were answered after the lookup had
+ * begun, so they do not count. */
 static void
 wb_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
@@ -147,8 +149,8 @@ any_is_stale (xlator_t *this, const gf_dirent_t *entries, uint64_t clock)
     return false;
 }
 
-/* The same entries; those whose size isn't known have no attributes, so that whoever wants them
- * looks them up. */
+/* Returns a copy of the entries. An entry whose size is uncertain has no attributes, so that the
+ * kernel looks it up when it needs them. */
 static gf_dirent_t *
 without_stale (xlator_t *this, const gf_dirent_t *entries, uint64_t clock)
 {
@@ -178,9 +180,9 @@ wb_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 
 /* --- create ----------------------------------------------------------------------------------- */
 
-/* A create may open a file that is there, and cut it off, before writes to it that were answered
- * are done. Which file that will be nobody knows. So first it is asked to make a new one; if there
- * is one, it is asked again when all that was answered is done. */
+/* Without O_EXCL, a create may open an existing file and truncate it before the answered writes to
+ * that file are done. Which file that is cannot be known beforehand. So the first call adds O_EXCL.
+ * If a file exists, the create is repeated after all answered writes. */
 static void
 wb_create_again (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
                  mode_t umask, fd_t *fd, dict_t *xdata)

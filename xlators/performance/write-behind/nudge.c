@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Without trickling-writes a small write waits until others have made it a large one, whatever else
- * happens. But not for ever: a thread, started when there is the first, sends what has waited for a
- * second.
+ * The nudge thread. It starts when it is first needed.
  *
- * The same thread tells whoever is above of an inode that lost bytes which had been answered. The
- * kernel has them in its memory, and would go on to show them: then a database takes a log for
- * whole that isn't. Requests may have to wait until it is told; so no thread that has one tells it.
+ * Without trickling-writes, a small write waits until other writes have joined it and made it
+ * large. The thread sends a write that has waited for one second.
+ *
+ * The thread also tells the translators above about an inode that lost answered bytes. The kernel
+ * has these bytes in its page cache and would go on showing them: then a database takes an
+ * incomplete log for complete. The invalidation may have to wait for requests. So it is not made on
+ * a thread that handles one.
  */
 #include "write-behind.h"
 
@@ -24,7 +26,7 @@ wb_nudge_all (xlator_t *this)
     wb_run (this, &ready);
 }
 
-/* Those go on that wait for no more than was told. */
+/* Starts the nodes whose number has been reached. Releases the lock meanwhile. */
 static void
 go_on_after_locked (xlator_t *this)
 {
@@ -42,7 +44,7 @@ go_on_after_locked (xlator_t *this)
     pthread_mutex_lock (&priv->lock);
 }
 
-/* After the mount has begun to end its memory goes anyway. */
+/* Once the mount is ending, no invalidation is needed: the kernel drops its pages anyway. */
 static void
 tell_lost_locked (xlator_t *this)
 {
@@ -63,7 +65,7 @@ tell_lost_locked (xlator_t *this)
     thread_cond_broadcast (&priv->idle);
 }
 
-/* When a second is over, or there is something else to do. */
+/* Waits for a second, or until the thread has other work, then sends the delayed writes. */
 static void
 wait_for_company_locked (xlator_t *this)
 {

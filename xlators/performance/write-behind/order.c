@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every other operation on an inode: it waits for the writes that were answered before it came, as
- * far as it has to see them. */
+/* All other operations on an inode. An operation waits for those writes answered before it whose
+ * effect it has to see. */
 #include "write-behind.h"
 
 static readv_cbk wb_readv_cbk;
@@ -57,9 +57,9 @@ wb_wait (xlator_t *this, call_frame_t *frame, call_stub_t *stub, struct wb_inode
 
 /* --- operations that pass on as they are ------------------------------------------------------ */
 
-/* Record locks and flock: whoever takes one does so to be alone with the file, also with programs
- * that work in the directory itself. So what was written is there before a lock goes; and from the
- * first one on close waits, as it ends locks. */
+/* Record locks and flock. A process takes a lock to be alone with the file, also against programs
+ * that use the directory below directly. So an unlock waits for the writes. Once the file has been
+ * locked, close waits too, because it releases locks. */
 static bool
 lock_waits (const struct call *call, struct wb_inode *wbi)
 {
@@ -117,7 +117,7 @@ wb_every (const struct call *call)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Writes that are still to be done may have changed the size. */
+/* Drops the attributes: writes that are still unfinished may change the size. */
 static void
 wb_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
               struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
@@ -133,8 +133,7 @@ wb_readv_go (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
     STACK_WIND (frame, wb_readv_cbk, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
 }
 
-/* Where the file ends is a part of what is read: so it waits for all that is written behind where
- * it begins. */
+/* The end of file is part of a read's result. So a read waits for all writes beyond its start. */
 void
 wb_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
           dict_t *xdata)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The writes of an inode that were answered and aren't done yet. One that is added waits for those
- * before it that overlap; then it goes down, unless it is small and something is on its way
- * already: then it waits for more bytes to join it, until that is done, or somebody waits for it,
- * or another comes that doesn't follow it.
+ * The queue of an inode: writes that were answered and are not done yet. A new write waits for
+ * earlier ones that overlap it. Then it is sent, unless it is small and another write is on its
+ * way. In that case it stays in the queue, so that later writes can join it. It is sent when the
+ * other write is done, when an operation waits for it, or when a write arrives that cannot join it.
  */
 #include "write-behind.h"
 
@@ -13,9 +13,9 @@ wb_is_busy (struct wb_inode *wbi)
     return wbi && __atomic_load_n (&wbi->n_writes, __ATOMIC_ACQUIRE) > 0;
 }
 
-/* --- who waits for whom --------------------------------------------------------------------- */
+/* --- which node waits for which write ------------------------------------------------------- */
 
-/* An end of -1 is beyond all others. */
+/* An end of -1 is beyond all other offsets. */
 static bool
 ranges_meet (off_t a, off_t a_end, off_t b, off_t b_end)
 {
@@ -45,7 +45,8 @@ wb_node_unblock (struct wb_node *node, wb_ready_t *ready)
         g_queue_push_tail (ready, node);
 }
 
-/* Has the write wait for those before it. strict: for all. */
+/* Makes the write wait for earlier writes that overlap the range; with strict-order, for all
+ * earlier writes. */
 static void
 write_block_locked (struct wb_write *write, off_t offset, size_t size)
 {
@@ -57,7 +58,7 @@ write_block_locked (struct wb_write *write, off_t offset, size_t size)
             node_block_locked (&write->node, l->data);
 }
 
-/* --- when it goes --------------------------------------------------------------------------- */
+/* --- when a write is sent ------------------------------------------------------------------- */
 
 static void
 write_send_locked (struct wb_write *write, wb_ready_t *ready)
@@ -71,7 +72,7 @@ write_send_locked (struct wb_write *write, wb_ready_t *ready)
     g_queue_push_tail (ready, &write->node);
 }
 
-/* Is there reason to wait for company? */
+/* Returns true if the write should stay in the queue so that others can join it. */
 static bool
 write_waits_locked (const struct wb_write *write)
 {
@@ -83,8 +84,8 @@ write_waits_locked (const struct wb_write *write)
     return write->wbi->flying > 0 || !WB_OPTION (write->this, trickling);
 }
 
-/* What is to become of it, unless others have to be done before. Where nothing on its way ends the
- * wait, time does. */
+/* Sends the write or leaves it waiting for others to join; does nothing while it has blockers. If
+ * no write on its way will end the wait, the nudge thread does. */
 static void
 write_settle_locked (struct wb_write *write, wb_ready_t *ready)
 {
@@ -115,9 +116,10 @@ wb_queue_nudge (struct wb_inode *wbi, wb_ready_t *ready)
     pthread_mutex_unlock (&wbi->lock);
 }
 
-/* --- coming ----------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
-/* The inode is among the busy ones before its write can be seen, and until nothing waits for it. */
+/* The inode is in private.busy before its write is visible, and until no node waits for the
+ * write. */
 static void
 busy_enter (struct wb_write *write)
 {
@@ -195,8 +197,9 @@ wb_queue_add (struct wb_write *write, bool again, wb_ready_t *ready)
     return added;
 }
 
-/* The last write takes those that follow it, of the same description and the same caller, while it
- * hasn't gone and nobody waits for it: who does shall not wait for more than there was. */
+/* A write joins the last one if it follows it and has the same description and the same caller, and
+ * if the last one is neither sent nor waited for: a waiter must not wait for more bytes than were
+ * there when it came. */
 static bool
 may_join_locked (const struct wb_write *write, const call_frame_t *frame,
                  const struct writev_call *call, size_t size, bool again)
@@ -240,7 +243,7 @@ wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct wri
     return joined;
 }
 
-/* --- going ------------------------------------------------------------------------------------ */
+/* --- done ------------------------------------------------------------------------------------- */
 
 static void
 unblock_all_locked (struct wb_write *write, wb_ready_t *ready)
@@ -281,7 +284,7 @@ wb_queue_done (struct wb_write *write, int error, wb_ready_t *ready)
     bool news;
 
     if (error)
-        wb_nudge_lost (this, wbi->inode); /* before anybody can know of the error */
+        wb_nudge_lost (this, wbi->inode); /* before a caller can learn of the error */
     pthread_mutex_lock (&wbi->lock);
     news = done_locked (write, error, ready);
     pthread_mutex_unlock (&wbi->lock);
@@ -346,7 +349,7 @@ wb_run (xlator_t *this, wb_ready_t *ready)
     struct wb_node *node;
 
     if (g_queue_is_empty (ready))
-        return; /* priv may be gone, after the last one */
+        return; /* after the last unfinished write, priv may be freed */
     outer = pthread_getspecific (priv->runs);
     if (outer) {
         while ((node = g_queue_pop_head (ready)))

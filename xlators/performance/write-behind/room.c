@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes for which their inode's window has no room. Each is set aside, unanswered, until others of
- * the inode are done, and is then tried again, in the order in which they came. What it needs of
- * the window is promised to it until it has begun again, so that nobody who comes later takes it
- * away.
+ * Writes that do not fit into their inode's window. Each is set aside, unanswered, until other
+ * writes of the inode are done. It is then tried again, in order of arrival. Its size is promised
+ * to it until it has begun again, so that a later write cannot take the space.
  *
- * Whenever one is set aside there are writes that will be done, or others that begin again; and
- * whoever begins again and then isn't answered early has the next go. So none is left behind.
+ * A write is only set aside while the inode has writes that will be done, or others that begin
+ * again. A write that begins again, and is then not answered early, starts the next one. So no
+ * write is left behind.
  */
 #include "write-behind.h"
 
-#define WRITES_MAX 1024 /* of one inode: each one that is added is compared with all */
+#define WRITES_MAX 1024 /* per inode; each new write is compared with all of them */
 
 struct waiting {
     struct wb_node node;
@@ -18,8 +18,9 @@ struct waiting {
     size_t size;
 };
 
-/* One alone may be larger than the window. An error that nobody knows of yet has writes wait for
- * their own. Memory is no reason to wait: the buffers of those who do would be held as well. */
+/* A single write may be larger than the window. While an error has not been reported to a caller,
+ * writes are not answered early. Memory is no reason to wait: a waiting write keeps its buffers
+ * too. */
 enum wb_room
 wb_room_locked (const struct wb_inode *wbi, const xlator_t *this, size_t size, bool again)
 {
@@ -83,7 +84,8 @@ is_later (struct wb_inode *wbi, const xlator_t *this, size_t size, bool again)
     return later;
 }
 
-/* What waits for company goes: it is in the way. */
+/* Queues the write if there is still no room, and sends the write that others could join: it takes
+ * up the window. */
 static bool
 set_aside (struct wb_inode *wbi, xlator_t *this, struct waiting *waiting, bool again,
            wb_ready_t *ready)
@@ -120,8 +122,7 @@ wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_
     waiting->stub = stub;
     waiting->size = size;
     if (set_aside (wbi, this, waiting, again, ready)) {
-        if (!again) /* it counts once, however often it finds its room taken by those who began
-                       again meanwhile */
+        if (!again) /* counted once, even if other writes take its space and it waits again */
             __atomic_add_fetch (&wb_priv (this)->count.waited, 1, __ATOMIC_RELAXED);
         return true;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * fsync and flush, and errors of writes that were answered before they failed.
+ * fsync and flush, and errors of writes that failed after they were answered.
  *
- * Such an error is told as fsync(2) has it for pages that are written back: by the next fsync or
- * close, once to each description that had written. One that nobody was told of goes to whoever
- * asks first, also to a description that is opened later. So an inode counts its errors, and a
- * description keeps the count that it knows of (its context: that number and one).
+ * Such an error is reported as fsync(2) does for pages that are written back: by the next fsync or
+ * close, once to each description that had written. An error that was not reported yet goes to the
+ * first caller that asks, also on a description that is opened later. So an inode counts its
+ * errors, and a description's context holds the count it has seen, plus 1.
  */
 #include "write-behind.h"
 
@@ -63,8 +63,8 @@ error_know (xlator_t *this, fd_t *fd, uint32_t number)
     fd_ctx_set (fd, this, GSIZE_TO_POINTER ((gsize) number + 1));
 }
 
-/* What a description that is new to this begins with: an error that nobody was told of is new to
- * it. */
+/* The count that a new description begins with. It leaves out an error that was never reported, so
+ * that this description reports it. */
 static uint32_t
 error_begin (const struct wb_inode *wbi)
 {
@@ -78,7 +78,8 @@ wb_error_begin_locked (struct wb_inode *wbi, const xlator_t *this, fd_t *fd)
         error_know ((xlator_t *) this, fd, error_begin (wbi));
 }
 
-/* The error that the description is to be told of now, or 0. any: also one that never wrote. */
+/* Returns the error that this description reports now, or 0. With `any`, a description that never
+ * wrote reports it too. */
 static int
 error_take (xlator_t *this, fd_t *fd, bool any)
 {
@@ -104,7 +105,7 @@ error_take (xlator_t *this, fd_t *fd, bool any)
 
 /* --- fsync ------------------------------------------------------------------------------------ */
 
-/* Kept for the answer. */
+/* Keeps fd for the callback. */
 static void
 keep_fd (call_frame_t *frame, fd_t *fd)
 {
@@ -113,7 +114,7 @@ keep_fd (call_frame_t *frame, fd_t *fd)
     local->fd = fd_ref (fd);
 }
 
-/* An error of storage's own says as much as ours. */
+/* An error of storage itself takes precedence over an error of an earlier write. */
 static int
 error_of_answer (call_frame_t *frame, xlator_t *this, int32_t op_ret, int32_t op_errno, bool any)
 {
@@ -143,8 +144,8 @@ flush_failed (struct wb_node *node)
     STACK_UNWIND (flush, local->frame, -1, local->error, NULL);
 }
 
-/* Whoever was told that bytes are lost doesn't find them any more: first the kernel forgets
- * them. */
+/* A caller that learns of lost bytes must not find them any more. So the error is answered only
+ * after the kernel has dropped them. */
 static void
 fail_after (call_frame_t *frame, xlator_t *this, int error, void (*answer) (struct wb_node *node))
 {
@@ -177,7 +178,7 @@ wb_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
         STACK_UNWIND (fsync, frame, op_ret, 0, prebuf, postbuf, xdata);
 }
 
-/* After the writes that were answered, so that theirs is what is synced. */
+/* fsync goes down after the answered writes, so that it covers them. */
 void
 wb_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
 {
@@ -219,7 +220,8 @@ wb_flush_behind_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata
     STACK_WIND (frame, wb_flush_behind_cbk, FIRST_CHILD (this), flush, fd, xdata);
 }
 
-/* Close has returned. Whoever opens the file next and asks is told. */
+/* The close was already answered. The error is reported by the next fsync, also on a new
+ * description. */
 static void
 wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                      int32_t op_errno, dict_t *xdata)
@@ -238,7 +240,7 @@ wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
     wb_unfinished (this, -1);
 }
 
-/* The close goes down after the writes, in a request of its own. */
+/* Answers the close now. The flush goes down after the writes, in a request of its own. */
 static void
 flush_behind (call_frame_t *frame, xlator_t *this, fd_t *fd, struct wb_inode *wbi, dict_t *xdata)
 {

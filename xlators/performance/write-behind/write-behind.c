@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * performance/write-behind: answers a write at once, and has it done afterwards. write-behind.h
+ * performance/write-behind: answers a write at once and performs it afterwards. write-behind.h
  * lists its files.
  */
 #include "write-behind.h"
 
-/* A boolean in every spelling, or auto. */
+/* All spellings of a boolean, and "auto". */
 static const char *const flush_choices[] = { "auto", "on", "yes",   "true",    "enable", "1",
                                              "off",  "no", "false", "disable", "0",      NULL };
 #define FLUSH_AUTO 0
@@ -98,7 +98,7 @@ static const struct xlator_option wb_options[] = {
     {},
 };
 
-/* --- what is kept with an inode --------------------------------------------------------------- */
+/* --- inode context ---------------------------------------------------------------------------- */
 
 struct wb_inode *
 wb_inode_get (xlator_t *this, inode_t *inode)
@@ -132,7 +132,7 @@ wb_inode_make (xlator_t *this, inode_t *inode)
     return inode_ctx_make (inode, this, wb_inode_new, wb_inode_free);
 }
 
-/* Nothing is to be done any more: each write holds its inode. */
+/* No write is pending here: each write holds a reference of its inode. */
 static void
 wb_forget (xlator_t *this, inode_t *inode)
 {
@@ -144,7 +144,7 @@ wb_forget (xlator_t *this, inode_t *inode)
     wb_inode_free (wbi);
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static bool
 storage_is_local (const xlator_t *xl)
@@ -212,8 +212,8 @@ wait_until_idle (wb_private_t *priv)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* Before the mount goes nothing is kept for later any more, and before what is below goes all of it
- * is done. */
+/* From XLATOR_ENDING on, writes are not delayed. PARENT_DOWN is passed on only after all writes are
+ * done. */
 static void
 wb_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -227,7 +227,8 @@ wb_notify (xlator_t *this, enum xlator_event event, void *data)
         wait_until_idle (priv);
     xlator_pass_on (this, event, data);
     if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
-        wb_nudge_wait (this); /* what hangs below goes on by now */
+        wb_nudge_wait (this); /* the event let the calls below go on, so pending invalidations can
+                                 end */
 }
 
 static void
@@ -325,7 +326,7 @@ waits_for_room (xlator_t *this, const call_frame_t *frame)
     return false;
 }
 
-/* A call is set aside for one of two reasons, a write that waits for room for the second. */
+/* A call can be set aside for two reasons. A write that waits for room has the second. */
 static void
 wb_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {

@@ -2,57 +2,54 @@
 /*
  * Inside performance/write-behind.
  *
- *   write-behind.c   options, beginning and end, dumps
- *   write.c          a write: answered at once, or passed through; what is written later goes down
- *   queue.c          the writes of an inode that were answered and aren't done: who waits for whom
- *   room.c           how many these may be: writes beyond the window, which wait for room
+ *   write-behind.c   options, init and fini, dumps
+ *   write.c          writev: answered early or passed through; sending early writes to storage
+ *   queue.c          an inode's queue of writes that were answered and are not done
+ *   room.c           the window: writes that do not fit wait for room
  *   gather.c         the bytes of such a write: by reference or copied, joined with the next
- *   order.c          every other operation on the inode: it waits for those writes that it has to
- *                    see
- *   sync.c           fsync and flush, and how errors get to them
- *   names.c          lookup, readdirp, create: where the inode is known only when the answer is
- *                    there
- *   nudge.c          a thread, started when needed: sends what waits for company, and tells of what
- *                    was lost
+ *   order.c          all other operations on the inode: they wait for writes they have to see
+ *   sync.c           fsync and flush, and how they report errors of earlier writes
+ *   names.c          lookup, readdirp, create: the inode is known only with the answer
+ *   nudge.c          the nudge thread: sends delayed small writes, reports lost bytes to the kernel
  *
  * A write that is answered early becomes a struct wb_write in its inode's queue, or joins the last
- * one there:
+ * write there:
  *
  *   inode --ctx--> wb_inode --writes--> wb_write, wb_write, ...   in the order of their answers
  *                                          |  blocked: writes and other operations that wait
  *
- * Each counts what it waits for (wb_node.blockers); at 0 it goes down. Whatever comes waits only
- * for what came before, so there is no circle, and nothing but a write that was answered is ever
- * waited for.
+ * Each node counts the writes it waits for (wb_node.blockers); at 0 it goes down. A node waits only
+ * for earlier writes that were already answered. So there is no circle.
  *
- * Locks: wb_inode.lock, then private.lock (nudge.c alone); nothing is wound or answered under them.
+ * Locks: wb_inode.lock, then private.lock (nudge.c uses only the latter). No lock is held across a
+ * wind or an unwind.
  *
  * Reasons:
  *
- * - A write beyond the window waits, unanswered (room.c), and is tried again later. If it went down
- *   itself, a stream of small writes faster than storage would make storage do large and tiny
- *   writes by turns. What it needs of the window is promised to it, so that a later write doesn't
- *   overtake it. Where memory is short, or an error is known that no caller was told of, it goes
- *   down itself: its buffer is held anyway, and its caller learns the result.
- * - Only writes that were answered are waited for, and only by what came later. Two operations that
- *   read or change attributes don't wait for each other: a caller with both on the way can't know
+ * - A write beyond the window waits, unanswered (room.c), and is tried again later. If it were
+ *   passed through instead, a stream of small writes faster than storage would make storage do
+ *   large and tiny writes by turns. Its size is promised to it, so that a later write does not
+ *   overtake it. If memory is short, or if an error was not reported to a caller yet, the write is
+ *   passed through: its buffer is held anyway, and its caller learns the result.
+ * - Operations wait only for answered writes, and only for earlier ones. Two operations that read
+ *   or change attributes do not wait for each other: a caller with both on the way cannot know
  *   their order. So copy_file_range, which waits for two files, closes no circle.
- * - Callbacks don't nest: what an answer sets free goes to the outermost wb_run of the thread. With
- *   storage that answers within the wind, a queue of a thousand would be a stack of a thousand.
- * - A write on its way has a second reference of its bytes. Otherwise a translator below, such as
- *   rot-13, changes them in place, and the rest of a short write is changed twice.
+ * - Callbacks do not nest: nodes that an answer unblocks run in the outermost wb_run of the thread.
+ *   With storage that answers within the wind, a queue of a thousand writes would otherwise be a
+ *   thousand nested calls.
+ * - A write on its way holds a second reference of its buffers. Otherwise a translator below, such
+ *   as rot-13, changes them in place, and the rest of a short write is changed twice.
  * - flush-behind is off where storage is local: close is as quick as the disk there, and a program
- *   that doesn't sync learns at close that the disk is full.
- * - A failed write is given up, as the kernel gives up pages; GlusterFS tries it again while all
- *   others wait. Until a caller was told of the error, writes to the file are done before they are
- *   answered, so that a full disk is noticed at the next write.
- * - The kernel keeps and shows the lost bytes. XLATOR_INVALIDATE makes it forget them, on a thread
- *   of its own, since the kernel waits for pages that a request may hold. No caller is told of the
- *   error before that is done: otherwise a database takes its log in the kernel's memory for
- *   complete.
- * - create without O_EXCL first asks for a new file. It may truncate an existing file before writes
- *   to that are done, and only storage knows which file that is. lookup asks again if its inode was
- *   still to be written.
+ *   that does not sync learns at close that the disk is full.
+ * - A failed write is given up, as the kernel gives up pages; GlusterFS retries it while all
+ *   others wait. Until the error is reported to a caller, writes to the file are done before they
+ *   are answered, so that a full disk is noticed at the next write.
+ * - The kernel keeps and shows the lost bytes. XLATOR_INVALIDATE makes it drop them, on the nudge
+ *   thread, since the kernel waits for pages that a request may hold. The error is reported only
+ *   after that: otherwise a database takes its log in the page cache for complete.
+ * - create without O_EXCL first asks for a new file. It could truncate an existing file before
+ *   writes to that file are done, and only storage knows which file that is. lookup asks again if
+ *   its inode had unfinished writes.
  */
 #ifndef WINDLASS_WRITE_BEHIND_H
 #define WINDLASS_WRITE_BEHIND_H
@@ -62,54 +59,53 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#define WB_VECTORS IOBREF_MAX /* of one write that goes down, and its buffers */
+#define WB_VECTORS IOBREF_MAX /* per write to storage; also the limit for its buffers */
 
 typedef struct {
-    /* Options; atomic, but for the last two. */
+    /* Options; atomic, except flush_choice and aggregate, which are constant. */
     int flush_choice;      /* constant */
     bool flush_behind, trickling, strict_direct, strict_order;
-    uint64_t window;       /* bytes of one inode that are answered and not done */
-    uint64_t memory;       /* bytes that buffers of all inodes take, about */
+    uint64_t window;       /* bytes per inode that are answered and not done */
+    uint64_t memory;       /* approximate bytes in buffers of all inodes */
     uint64_t aggregate;
 
-    bool begun;            /* runs is a key. Constant */
-    pthread_key_t runs;    /* of each thread: its struct wb_run, while there is one */
-    bool ending;           /* atomic: no write is answered early any more, and none waits for
-                              company */
-    uint64_t clock;        /* atomic: counts writes that were done */
+    bool begun;            /* constant: the key `runs` exists */
+    pthread_key_t runs;    /* per thread: the active struct wb_run, if any */
+    bool ending;           /* atomic: writes are neither answered early nor delayed any more */
+    uint64_t clock;        /* atomic: counts finished writes */
     uint64_t held;         /* atomic: bytes of buffers */
     struct {
         uint64_t early, through, joined, waited, sent, failed; /* atomic: writes, for the dump */
-        uint64_t untold;     /* atomic: inodes with an error that nobody was told of */
-        uint64_t never_told; /* atomic: those that were forgotten with one */
+        uint64_t untold;     /* atomic: inodes with an error that was not reported */
+        uint64_t never_told; /* atomic: inodes forgotten with such an error */
     } count;
 
     pthread_mutex_t lock;
-    pthread_cond_t idle;   /* unfinished has become 0 */
-    uint64_t unfinished;   /* atomic, written under lock: writes that were answered and aren't done,
-                              and closes that go on after theirs */
-    GQueue busy;           /* lock: struct wb_inode with writes */
+    pthread_cond_t idle;   /* signalled when unfinished becomes 0 */
+    uint64_t unfinished;   /* atomic, written under lock: answered writes that are not done, and
+                              closes that wait for them */
+    GQueue busy;           /* lock: struct wb_inode with unfinished writes */
     struct {
         pthread_t thread;
         pthread_cond_t wake;
         bool started, ending; /* lock */
         struct attempt start; /* of the thread */
-        bool asked;           /* lock: somebody waits for company */
-        GQueue lost;          /* lock: of inode_t, with a reference: they lost what had been
-                                 answered */
-        bool telling;         /* lock: somebody is being told of one */
-        uint64_t n_lost, n_told; /* lock: how many came into lost, and were told of */
-        GQueue after;         /* lock: of struct wb_after, by number */
+        bool asked;           /* lock: a write is delayed until others join it */
+        GQueue lost;          /* lock: of inode_t, with a reference: inodes that lost answered
+                                 bytes */
+        bool telling;         /* lock: an invalidation is on its way */
+        uint64_t n_lost, n_told; /* lock: inodes added to lost; inodes invalidated */
+        GQueue after;         /* lock: of struct wb_after, ordered by number */
     } nudge;
 } wb_private_t;
 
-/* What goes on when everything is done that it has to wait for. */
+/* A write or another operation that waits for writes. go() runs when blockers reaches 0. */
 struct wb_node {
     int blockers; /* atomic */
     void (*go) (struct wb_node *node);
 };
 
-/* What goes on when whoever remembers lost bytes was told of so many. */
+/* Runs when n_told reaches number. */
 struct wb_after {
     struct wb_node node;
     uint64_t number;
@@ -121,61 +117,59 @@ struct wb_write {
     struct wb_inode *wbi;
     GList place;           /* in wbi->writes; wbi->lock */
     fd_t *fd;              /* with a reference */
-    call_stack_t *root;    /* it goes down in a request of its own, as whoever wrote */
+    call_stack_t *root;    /* own request, with the identity of the writer */
     off_t offset;
-    size_t size, answered; /* what is left to write; how much was answered */
+    size_t size, answered; /* bytes left to write; bytes answered */
     uint32_t flags;
-    bool append;           /* where it goes is known when it is there: it comes before and after all
-                              others */
-    bool flying;           /* wbi->lock: sent; nobody joins it any more. From then on the sender's,
-                              but for blocked */
-    size_t cost;           /* of buffers */
-    GPtrArray *blocked;    /* wbi->lock: of struct wb_node; NULL: nobody */
+    bool append;           /* the offset is known only at the write: overlaps all other writes */
+    bool flying;           /* wbi->lock: sent, can't be joined; from then on all fields but blocked
+                              belong to the sender */
+    size_t cost;           /* bytes of its buffers */
+    GPtrArray *blocked;    /* wbi->lock: of struct wb_node; NULL: empty */
 
     struct iovec vector[WB_VECTORS];
     int count;
     struct iobref *iobref;
-    dict_t *xdata;         /* then nothing joins it */
-    size_t room;           /* at the end of the last buffer, which is ours */
+    dict_t *xdata;         /* if set, no write may join */
+    size_t room;           /* free bytes at the end of the last buffer, if that is our own copy */
 };
 
 struct wb_inode {
     pthread_mutex_t lock;
-    inode_t *inode;        /* without a reference: it has us. Constant */
+    inode_t *inode;        /* constant; no reference: the inode owns this */
     GQueue writes;         /* lock: of struct wb_write */
-    unsigned n_writes;     /* its length; atomic, written under lock */
-    struct wb_write *waits; /* lock: the last of writes, when it could go but waits for company */
+    unsigned n_writes;     /* length of writes; atomic, written under lock */
+    struct wb_write *waits; /* lock: the last of writes, if it could go but is delayed */
     unsigned flying;       /* lock */
-    size_t window;         /* lock: bytes */
+    size_t window;         /* lock: bytes answered and not done */
     size_t promised;       /* lock: bytes of writes that waited for room and begin again */
-    GQueue waiting;        /* lock: of those that wait for room: room.c */
-    uint64_t done_at;      /* lock: private.clock when a write was done last */
-    bool locked;           /* atomic: somebody had a record lock, or flock */
-    unsigned busy;         /* private.lock: how many of its writes aren't done */
+    GQueue waiting;        /* lock: of struct waiting, see room.c */
+    uint64_t done_at;      /* lock: private.clock when the last write was done */
+    bool locked;           /* atomic: a record lock or flock was taken on this file */
+    unsigned busy;         /* private.lock: number of unfinished writes */
     GList place;           /* in private.busy; private.lock */
 
-    /* Errors of writes that had been answered; lock. Each raises the number. A description that
-     * writes notes the number it begins with. */
+    /* Errors of answered writes; lock. Each error increments the number. A description that writes
+     * notes the number it begins with. */
     uint32_t error_number;
     int error;             /* the last one, positive */
-    bool told;             /* to anybody */
+    bool told;             /* reported to at least one caller */
 };
 
-/* Kept with a request until its answer; what isn't needed is NULL. */
+/* Kept with a request until its answer; unused fields are NULL. */
 struct wb_local {
     fd_t *fd;
     loc_t loc;
     dict_t *xdata;
     call_stub_t *again;
-    inode_t *waited;       /* whose writes were waited for */
-    uint64_t clock;        /* private.clock when it went down */
-    struct wb_after after; /* of an error that is to be answered: when the kernel has forgotten what
-                              it is about */
-    call_frame_t *frame;   /* then: this one */
+    inode_t *waited;       /* the inode whose writes this request waited for */
+    uint64_t clock;        /* private.clock when the request went down */
+    struct wb_after after; /* answers the error after the kernel has dropped the lost bytes */
+    call_frame_t *frame;   /* the frame that after answers */
     int error;
 };
 
-/* Nodes that can go on, collected under a lock, for wb_run without one. */
+/* Nodes that can run, collected under a lock. Passed to wb_run after the lock is released. */
 typedef GQueue wb_ready_t;
 #define WB_READY_INIT G_QUEUE_INIT
 
@@ -189,77 +183,80 @@ wb_priv (const xlator_t *this)
 
 #define WB_OPTION(this_, field_) __atomic_load_n (&wb_priv (this_)->field_, __ATOMIC_RELAXED)
 
-struct wb_inode *wb_inode_get (xlator_t *this, inode_t *inode);  /* NULL: none, or inode is NULL */
+struct wb_inode *wb_inode_get (xlator_t *this, inode_t *inode);  /* NULL if there is none, or if
+                                                                    inode is NULL */
 struct wb_inode *wb_inode_make (xlator_t *this, inode_t *inode); /* never NULL */
 
 /* --- queue.c --- */
 
-/* Does it have writes that aren't done? Takes NULL. */
+/* Returns true if the inode has unfinished writes. Takes NULL. */
 bool wb_is_busy (struct wb_inode *wbi);
 
-/* Adds the write as the last one. false: there is no room. again: it waited for that. */
+/* Adds the write at the end. Returns false if there is no room. again: the write has already waited
+ * for room. */
 bool wb_queue_add (struct wb_write *write, bool again, wb_ready_t *ready);
 
-/* The same, as a part of the last write there, where it follows that. */
+/* Appends the bytes to the last write of the queue. Returns false if they do not follow it. */
 bool wb_queue_join (struct wb_inode *wbi, const call_frame_t *frame, const struct writev_call *call,
                     bool again, wb_ready_t *ready);
 
-/* Has the last write go when only the wish for company keeps it. */
+/* Sends the last write if it is only delayed for others to join. */
 void wb_queue_nudge (struct wb_inode *wbi, wb_ready_t *ready);
 void wb_queue_nudge_locked (struct wb_inode *wbi, wb_ready_t *ready);
 
-/* A write that was sent is done, with 0 or a positive errno. Frees it. */
+/* Ends a write that was sent, with 0 or a positive errno. Frees it. */
 void wb_queue_done (struct wb_write *write, int error, wb_ready_t *ready);
 
-/* Has node wait for the inode's writes that meet [offset, end); an end of -1 is the file's,
- * wherever it is. Takes NULL. */
+/* Makes node wait for the inode's writes that overlap [offset, end). An end of -1 is the end of the
+ * file, wherever that is. Takes NULL. */
 void wb_wait_for (struct wb_inode *wbi, struct wb_node *node, off_t offset, off_t end,
                   wb_ready_t *ready);
 
-/* The same, for all writes of all inodes. */
+/* Makes node wait for all writes of all inodes. */
 void wb_wait_for_all (xlator_t *this, struct wb_node *node, wb_ready_t *ready);
 
-/* All that have writes, each with a reference of the array's. */
+/* Returns all inodes with unfinished writes. The array holds a reference of each. */
 GPtrArray *wb_busy_inodes (xlator_t *this);
 
-/* One less to wait for. The last one puts it into ready. */
+/* Removes one blocker. The last one adds the node to ready. */
 void wb_node_unblock (struct wb_node *node, wb_ready_t *ready);
 
-/* Lets those go on that can; in the middle of another wb_run of this thread, later, by that: so
- * calls don't nest however soon answers come. Without locks. */
+/* Runs the nodes in ready. Within another wb_run of this thread, the outer call runs them later, so
+ * that calls do not nest. Call without locks. */
 void wb_run (xlator_t *this, wb_ready_t *ready);
 
-/* One more, or one less, that PARENT_DOWN waits for. Nothing of the translator may be used after
- * the last one less. */
+/* Changes the count that PARENT_DOWN waits for by `by`. After the last decrement, the translator
+ * must not be used. */
 void wb_unfinished (xlator_t *this, int by);
 
 /* --- room.c --- */
 
-/* Is there room for so many bytes more? LATER: when others are done. NEVER: it isn't to be answered
- * early, whatever is done. again: for one that waited. Under wbi->lock. */
+/* Tells whether size more bytes fit into the window. LATER: after other writes are done. NEVER: do
+ * not answer this write early. again: the write has already waited. Under wbi->lock. */
 enum wb_room { WB_ROOM_NOW, WB_ROOM_LATER, WB_ROOM_NEVER };
 enum wb_room
 wb_room_locked (const struct wb_inode *wbi, const xlator_t *this, size_t size, bool again);
 
-/* Sets a write aside for which there is room later: then, which is called with it as it is. false:
- * it is still the caller's, and isn't to be answered early. */
+/* Sets a write aside until there is room; `then` is called with its arguments. Returns false if
+ * there is no need to wait: the write still belongs to the caller, which must not answer it
+ * early. */
 bool wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_fop *then,
                    const struct writev_call *call, size_t size, bool again, wb_ready_t *ready);
 
-/* The first thing that then does; and what it does where it isn't answered early in spite of
- * all. */
+/* `then` first calls wb_room_begin_again, and calls wb_room_pass if the write is still not answered
+ * early. */
 void wb_room_begin_again (struct wb_inode *wbi, size_t size);
 void wb_room_pass (struct wb_inode *wbi, const xlator_t *this, wb_ready_t *ready);
 
-/* A write is done: those go on that have room now. Under wbi->lock. */
+/* Starts waiting writes that now have room. Called when a write is done. Under wbi->lock. */
 void wb_room_go_on_locked (struct wb_inode *wbi, const xlator_t *this, wb_ready_t *ready);
 
-/* Does that call wait for room? */
+/* Returns true if the call of that frame waits for room. */
 bool wb_room_is_waited_for (struct wb_inode *wbi, const call_frame_t *frame);
 
 /* --- gather.c --- */
 
-/* Fills in the write's bytes. false: they can't be kept, or memory is out. */
+/* Sets the write's bytes. Returns false if they can't be kept or if memory is short. */
 bool
 wb_gather (struct wb_write *write, const struct iovec *vector, int count, struct iobref *iobref);
 
@@ -267,7 +264,7 @@ wb_gather (struct wb_write *write, const struct iovec *vector, int count, struct
 bool wb_gather_more (struct wb_write *write, const struct iovec *vector, int count,
                      struct iobref *iobref);
 
-/* So many were written. */
+/* Removes the first `done` bytes, which were written. */
 void wb_gather_cut (struct wb_write *write, size_t done);
 
 /* --- write.c --- */
@@ -281,19 +278,19 @@ void wb_write_free (struct wb_write *write);
 every_fop wb_every;
 readv_fop wb_readv;
 
-/* All operations that wait for the inode's writes and then pass on as they are. */
+/* All operations that wait for the inode's writes and then pass unchanged. */
 #define WB_WAITING                                                                                 \
     (OPS_CHANGE_DATA | OPS_CHANGE_XATTRS | OPS_CHANGE_LOCKS | OPSET_OF (FOP_stat)                  \
      | OPSET_OF (FOP_fstat) | OPSET_OF (FOP_rename) | OPSET_OF (FOP_link) | OPSET_OF (FOP_open)    \
      | OPSET_OF (FOP_getxattr) | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_seek))
 
-/* An operation that waits. It begins with one blocker of its own, so that it can't go before it has
- * seen all it waits for; wb_waiter_start takes that away and runs what is ready. NULL stands for a
- * stub without memory. */
+/* A node for an operation that waits. It begins with one blocker, so that it can't run before all
+ * its waits are set up; wb_waiter_start removes that blocker and runs the ready nodes. A NULL stub
+ * means that memory is short. */
 struct wb_node *wb_waiter_new (call_stub_t *stub);
 void wb_waiter_start (xlator_t *this, struct wb_node *waiter, wb_ready_t *ready);
 
-/* Both, for one inode. stub NULL: answers ENOMEM. */
+/* Creates and starts a waiter for one inode. With a NULL stub, answers ENOMEM. */
 void wb_wait (xlator_t *this, call_frame_t *frame, call_stub_t *stub, struct wb_inode *wbi,
               off_t offset, off_t end);
 
@@ -302,17 +299,17 @@ void wb_wait (xlator_t *this, call_frame_t *frame, call_stub_t *stub, struct wb_
 fsync_fop wb_fsync;
 flush_fop wb_flush;
 
-/* A write that was answered failed; under wbi->lock. Whether it is worth a line in the log: nobody
- * knows of an error yet. */
+/* Notes that an answered write failed. Returns true if no unreported error was known, so that a log
+ * line is worth it. Under wbi->lock. */
 bool wb_error_note_locked (xlator_t *this, struct wb_inode *wbi, int error);
 
-/* The inode is forgotten: counts and logs an error that nobody asked for. */
+/* Called when the inode is forgotten: counts and logs an error that was never reported. */
 void wb_error_forget (xlator_t *this, const struct wb_inode *wbi);
 
-/* Says so, in the log; news: nobody knows of an error yet. */
+/* Logs the error; news: the result of wb_error_note_locked. */
 void wb_error_tell (xlator_t *this, const struct wb_write *write, int error, bool news);
 
-/* The description writes: from now on it is told of errors. Under wbi->lock. */
+/* The description writes: from now on it reports errors. Under wbi->lock. */
 void wb_error_begin_locked (struct wb_inode *wbi, const xlator_t *this, fd_t *fd);
 
 /* --- names.c --- */
@@ -324,24 +321,24 @@ void wb_local_drop (xlator_t *this, void *local);
 
 /* --- nudge.c --- */
 
-/* A write waits for company and nothing is on its way that would end that: in a second it goes.
- * Under wb_inode.lock. false: it can't be. */
+/* Asks the nudge thread to send delayed writes in a second, because no write on its way will end
+ * the delay. Under wb_inode.lock. Returns false if there is no thread. */
 bool wb_nudge_later (xlator_t *this);
 
-/* Sends all that waits for company. */
+/* Sends all delayed writes. */
 void wb_nudge_all (xlator_t *this);
 
-/* The inode lost what had been answered: whoever remembers its bytes is told, soon, by the thread.
- * Not under a lock. */
+/* The inode lost answered bytes: the nudge thread will invalidate it above. Not under a lock. */
 void wb_nudge_lost (xlator_t *this, inode_t *inode);
 
-/* Has after->node go when they were told of all that was lost so far, by this thread or that. */
+/* Runs after->node when all inodes lost so far have been invalidated: on this thread if that is the
+ * case already, else on the nudge thread. */
 void wb_nudge_after (xlator_t *this, struct wb_after *after);
 
-/* Waits until nobody is being told any more. */
+/* Waits until no invalidation is pending. */
 void wb_nudge_wait (xlator_t *this);
 
-/* Ends the thread, if there is one. */
+/* Ends the thread, if it runs. */
 void wb_nudge_end (xlator_t *this);
 
 #endif

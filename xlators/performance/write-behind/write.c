@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Writes: which are answered before they are done, and how those get done. */
+/* writev: which writes are answered early, and how those reach storage. */
 #include "write-behind.h"
 
-/* Beyond, some file systems refuse a file that large, and whoever writes there shall know at
- * once. */
+/* Some file systems refuse larger files. A write beyond this limit passes through, so that its
+ * caller learns of the error at once. */
 #define EARLY_END_MAX ((off_t) 2 << 40)
 #define EARLY_SIZE_MAX (16 << 20)
 
-/* A multiple of each block of a disk: what direct I/O has to be aligned to. */
+/* A multiple of every disk's block size: the alignment of direct I/O. */
 #define DIRECT_BLOCK 4096
 
 static writev_cbk wb_write_cbk;
@@ -16,8 +16,8 @@ static writev_fop wb_writev_again;
 
 /* --- early, or through? ----------------------------------------------------------------------- */
 
-/* Only what will be done as far as one can know. What the file was opened with counts as much as
- * what this write says. */
+/* Returns true for a write that will succeed as far as can be known. The open flags count as much
+ * as the flags of this write. */
 static bool
 is_early (const xlator_t *this, const struct writev_call *call, size_t size)
 {
@@ -41,8 +41,8 @@ is_append (const struct writev_call *call)
 
 /* --- through ---------------------------------------------------------------------------------- */
 
-/* Others are still to be written, so what storage says of the size is not what whoever asks has to
- * see. */
+/* Drops the attributes: other writes are unfinished, so the size that storage answers is not the
+ * size that the caller has to see. */
 static void
 wb_through_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
@@ -112,7 +112,7 @@ write_new (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi,
     return NULL;
 }
 
-/* Joins the last write, or is one of its own. */
+/* Joins the last write or becomes a new one. Returns false if it can't be answered early. */
 static bool
 write_early (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi,
              const struct writev_call *call, bool again, wb_ready_t *ready)
@@ -133,7 +133,7 @@ write_early (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi,
     return false;
 }
 
-/* At once, or when there is room, or as it is. */
+/* Answers the write early, or sets it aside until there is room, or passes it through. */
 static void
 write_begin (call_frame_t *frame, xlator_t *this, const struct writev_call *call, size_t size,
              bool again)
@@ -188,7 +188,7 @@ wb_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, 
         write_through (frame, this, wb_inode_get (this, fd->inode), &call, size);
 }
 
-/* --- what was answered goes down -------------------------------------------------------------- */
+/* --- sending answered writes ------------------------------------------------------------------ */
 
 void
 wb_write_go (struct wb_node *node)
@@ -198,15 +198,15 @@ wb_write_go (struct wb_node *node)
 
     __atomic_add_fetch (&wb_priv (this)->count.sent, 1, __ATOMIC_RELAXED);
     stack_taken (write->root);
-    iobref_ref (write->iobref); /* a second one, so that nobody changes in place what may have to be
-                                   sent again */
+    iobref_ref (write->iobref); /* a second one, so that no translator below changes the buffers in
+                                   place: a short write is sent again */
     STACK_WIND_COOKIE (&write->root->frames[0], wb_write_cbk, write, FIRST_CHILD (this), writev,
                        write->fd, write->vector, write->count, write->offset, write->flags,
                        write->iobref, write->xdata);
 }
 
-/* What was written only in part goes on from there; what comes to nothing, and says no reason,
- * would go on for ever. */
+/* A short write is sent again from where it stopped. A write of 0 bytes without an error ends with
+ * EIO: repeating it would never end. */
 static void
 wb_write_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
               struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)

@@ -69,7 +69,8 @@ attr_set_owner (int fd, const struct iatt *stbuf, uint32_t valid)
     return posix_result (fchownat (fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW));
 }
 
-/* By path, which works for a descriptor of any kind; a symbolic link has no mode to set. */
+/* By path, which works for a descriptor of any kind. A symbolic link has no mode that can be
+ * set. */
 static int
 attr_set_mode (int fd, mode_t mode)
 {
@@ -113,7 +114,7 @@ attr_set_times (int fd, const struct iatt *stbuf, uint32_t valid)
                    valid & IATT_MTIME_NOW),
     };
 
-    /* UTIME_NOW and UTIME_OMIT are nanoseconds too: a caller's own may not be. */
+    /* UTIME_NOW and UTIME_OMIT are nanosecond values too: a caller's value must not equal them. */
     if (stbuf->ia_atime_nsec >= 1000000000 && (valid & IATT_ATIME) && !(valid & IATT_ATIME_NOW))
         return -EINVAL;
     if (stbuf->ia_mtime_nsec >= 1000000000 && (valid & IATT_MTIME) && !(valid & IATT_MTIME_NOW))
@@ -133,8 +134,8 @@ is_in_group (call_stack_t *root, gid_t gid)
     return root->gid == gid;
 }
 
-/* setuid and setgid go although root would have the privilege to leave them; the latter of a file
- * that its group can't execute stays with those who are in the group, as the kernel has it. */
+/* Clears setuid and setgid explicitly, since root has the privilege to keep them. As in the kernel,
+ * setgid of a file that its group can't execute stays for a caller in that group. */
 static int
 attr_kill_privileges (call_frame_t *frame, int fd)
 {
@@ -152,8 +153,8 @@ attr_kill_privileges (call_frame_t *frame, int fd)
     return attr_set_mode (fd, mode);
 }
 
-/* In this order: a change of size or owner clears setuid and sets mtime, and what was asked for
- * stays. */
+/* In this order: a change of size or owner clears setuid and sets mtime, so mode and times come
+ * last. */
 static int
 attr_set (int fd, bool open, const struct iatt *stbuf, uint32_t valid)
 {
@@ -171,7 +172,7 @@ attr_set (int fd, bool open, const struct iatt *stbuf, uint32_t valid)
     return r;
 }
 
-/* Looks, sets, and looks again; the last is always answered. */
+/* Reads the attributes before and after the change; those after are always answered. */
 static int
 attr_change (call_frame_t *frame, xlator_t *this, int fd, bool open, const gfid_t *gfid,
              const struct iatt *stbuf, uint32_t valid, struct posix_change *change)
@@ -183,7 +184,7 @@ attr_change (call_frame_t *frame, xlator_t *this, int fd, bool open, const gfid_
     if (r == 0)
         r = attr_set (fd, open, stbuf, valid);
     if (r == 0 && (valid & IATT_KILL_PRIV) && !(valid & IATT_MODE)) {
-        posix_act_as_root (posix_priv (this)); /* whoever may write needn't own the file */
+        posix_act_as_root (posix_priv (this)); /* a writer need not own the file */
         r = attr_kill_privileges (frame, fd);
     }
     if (r == 0 && valid & (IATT_ATIME_NOW | IATT_MTIME_NOW) && posix_stamp_of (frame))
@@ -213,8 +214,8 @@ posix_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stb
                   r < 0 ? NULL : &change.post, NULL);
 }
 
-/* A size is set through the open file, whatever the mode says by now; all else may as well be set
- * of the inode. */
+/* A size is set through the open file, whatever the current mode is. All other attributes may be
+ * set by the inode. */
 static int
 attr_change_open (call_frame_t *frame, xlator_t *this, fd_t *fd, const struct iatt *stbuf,
                   uint32_t valid, struct posix_change *change)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which inodes have an open descriptor: a ring with a clock's hand. Using one is a compare-and-swap
- * and takes no lock; opening, closing and forgetting take cache.lock.
+ * Inodes with an open descriptor: a ring with a clock's hand. Using a descriptor is a
+ * compare-and-swap and takes no lock; opening, closing and forgetting take cache.lock.
  *
  *   state  POSIX_CLOSED --insert--> 1 <--pin, unpin--> n ... 0 --evict--> POSIX_CLOSED
  */
@@ -66,7 +66,8 @@ cache_remove_locked (struct posix_cache *cache, struct posix_inode *pi)
     pi->place = -1;
 }
 
-/* Takes the descriptor of one that was not used since the hand last came by, or -1. */
+/* Takes the descriptor of an inode that was not used since the hand last passed it, or returns
+ * -1. */
 static int
 cache_evict_locked (struct posix_cache *cache)
 {
@@ -124,9 +125,9 @@ posix_cache_shrink (struct posix_cache *cache, unsigned n)
         posix_cache_evict (cache, n);
 }
 
-/* What is to become the number of a descriptor of which there are too many: that of another one,
- * *victim, in whose place fd is to be closed. Else those with high numbers would stay, and each low
- * one that goes would make room for one more. */
+/* fd has too high a number. Moves it to the number of the victim and returns that; *victim becomes
+ * the old number, to be closed. Without this, high numbers would stay, and each low number that is
+ * closed would permit one more. */
 static int
 cache_move_down (int fd, int *victim)
 {
@@ -147,7 +148,7 @@ posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
     if (posix_cache_pin (pi)) {
         victim = fd; /* another thread was faster */
     } else {
-        /* When all are in use the ring grows for a while: refusing would be worse. */
+        /* If all are in use the ring grows for a while: refusing would be worse. */
         if (cache->ring->len >= cache->limit || fd >= cache->most)
             victim = cache_evict_locked (cache);
         if (fd >= cache->most)
@@ -180,7 +181,7 @@ fd_of (const struct posix_fd *pfd)
     return __atomic_load_n (&pfd->fd, __ATOMIC_ACQUIRE);
 }
 
-/* An open file with a descriptor of its own, which stays until it is released; or NULL. */
+/* Returns an open file with a descriptor of its own, which stays until release; or NULL. */
 static struct posix_fd *
 cache_owner_locked (const struct posix_inode *pi)
 {
@@ -218,7 +219,7 @@ posix_cache_holders (struct posix_cache *cache, const struct posix_inode *pi)
     return holders;
 }
 
-/* Kept ones leave the ring, with a pin that nobody gives back. */
+/* Kept descriptors leave the ring, with a pin that is never released. */
 static void
 cache_keep_locked (struct posix_cache *cache, struct posix_inode *pi)
 {
@@ -248,7 +249,7 @@ posix_cache_keep_nameless (struct posix_cache *cache, struct posix_inode *pi)
     pthread_mutex_unlock (&cache->lock);
 }
 
-/* Whether pfd's descriptor alone keeps pi, which has no name that leads back to it. */
+/* Returns true if pfd's descriptor alone keeps pi, which has no name that leads back to it. */
 static bool
 cache_needs_locked (const struct posix_inode *pi, const struct posix_fd *pfd)
 {
@@ -260,7 +261,7 @@ cache_needs_locked (const struct posix_inode *pi, const struct posix_fd *pfd)
     return !pi->by_handle || fstat (fd, &st) < 0 || st.st_nlink == 0;
 }
 
-/* pi, which is closed, gets pfd's descriptor, and keeps it. */
+/* Gives pfd's descriptor to pi, which is closed, for good. */
 static void
 cache_hand_over_locked (struct posix_cache *cache, struct posix_inode *pi, struct posix_fd *pfd)
 {
@@ -321,7 +322,7 @@ posix_cache_forget (struct posix_cache *cache, struct posix_inode *pi)
     pthread_mutex_lock (&cache->lock);
     cache_remove_locked (cache, pi);
     for (struct posix_fd *pfd = pi->open; pfd; pfd = pfd->next_open)
-        pfd->pi = NULL; /* another inode took this one's place when it was linked */
+        pfd->pi = NULL; /* another inode replaced this one when it was linked */
     fd = pi->state == POSIX_CLOSED ? -1 : pi->fd;
     if (fd >= 0 && cache->watch)
         posix_watch_unmark (cache->watch, pi, fd, false);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a small file has in it, as an answer to its lookup: for caches, which then need neither open
- * it nor read it. Only the caller who could open the file himself is given it. Nothing else may be
- * seen of that: the time of access stays, and where it wouldn't, or the file is leased to somebody,
- * or changes at that moment, there is no content; whoever wants it reads the file.
+ * The content of a small file in the answer to its lookup: for caches, which then need neither open
+ * nor read it. Only a caller that could open the file gets it. Reading it has no visible effect:
+ * the atime stays. If the atime would change, or if the file is leased or just changing, there is
+ * no content, and the cache reads the file.
  */
 #include "posix.h"
 
 #define CONTENT_MAX (1 << 20)
 
-/* As the caller; a descriptor that doesn't change the time of access, or a negative errno. */
+/* As the caller. Returns a descriptor that does not change the atime, or a negative errno. */
 static int
 content_open (call_frame_t *frame, xlator_t *this, int path)
 {
@@ -37,7 +37,8 @@ content_is_same (const struct iatt *a, const struct iatt *b)
         && a->ia_ctime_nsec == b->ia_ctime_nsec;
 }
 
-/* All of it, into buf, which has room for one byte more; false: it isn't what was looked at. */
+/* Reads the whole file into buf, which has room for one byte more. Returns false if the file has
+ * changed since its attributes were read. */
 static bool
 content_read (int fd, char *buf, const struct iatt *looked)
 {

@@ -2,7 +2,7 @@
 /*
  * Acting as the caller, when the daemon is root: file system uid, gid and groups of this thread.
  * The C library would change them in all threads, so these are the bare system calls. A thread that
- * serves the same caller again makes none at all.
+ * serves the same caller again makes no such call.
  */
 #include "posix.h"
 
@@ -11,9 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define CREDS_GROUPS 64 /* who has more is set anew each time */
+#define CREDS_GROUPS 64 /* a caller with more groups is set anew each time */
 
-/* Of this thread, whichever translator it works for: what it acts as. */
+/* The identity of this thread, shared by all translators. */
 static __thread struct {
     bool known, groups_known;
     uid_t uid;
@@ -43,8 +43,8 @@ posix_may_open_all (void)
     return has_capabilities (1u << CAP_DAC_OVERRIDE);
 }
 
-/* setfsuid has no way to fail, so ask it again what is set. The kernel takes a switch for a reason
- * to make no more core dumps; nobody gains a right by them, as the process's other ids stay
+/* setfsuid can't report failure, so the result is queried. After a switch the kernel disables core
+ * dumps, so they are enabled again; no user gains a right by them, as the process's other ids stay
  * root's. */
 static int
 creds_set (const posix_private_t *priv, uid_t uid, gid_t gid)
@@ -97,7 +97,7 @@ posix_act_as (const posix_private_t *priv, call_frame_t *frame)
     static const gid_t none[1];
     int n, r;
 
-    /* Root needs no groups, and finding them is dear. */
+    /* Root needs no groups, and finding them is expensive. */
     if (priv->acts_as_caller && frame->root->uid != 0) {
         n = stack_groups (frame->root, &groups);
         r = creds_set_groups (MAX (n, 0), n > 0 ? groups : none);

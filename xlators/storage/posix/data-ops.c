@@ -9,12 +9,12 @@
 #define RWF_NOAPPEND 0x20
 #endif
 
-#define DATA_MAX (64 << 20)          /* in one read or write */
-#define DATA_COPY_MAX (1 << 30)      /* in one copy_file_range */
-#define DATA_COPY_CHUNK (1 << 20)    /* where it is done by reading and writing */
+#define DATA_MAX (64 << 20)          /* bytes per read or write */
+#define DATA_COPY_MAX (1 << 30)      /* bytes per copy_file_range */
+#define DATA_COPY_CHUNK (1 << 20)    /* bytes per step when copying by reading and writing */
 #define DATA_COPY_SLOWLY_MAX (16 << 20)
 
-/* Reads until size or the end of the file. How many bytes, or a negative errno. */
+/* Reads until size or the end of the file. Returns the number of bytes or a negative errno. */
 static ssize_t
 data_read (int fd, void *buf, size_t size, off_t offset)
 {
@@ -34,9 +34,9 @@ data_read (int fd, void *buf, size_t size, off_t offset)
     return (ssize_t) done;
 }
 
-/* What O_DIRECT doesn't allow is done without, when an option asked for it, or the caller who did
- * has taken it back since with fcntl (F_SETFL), as dd does for the rest of a file: flags are as of
- * now. -1: no descriptor. */
+/* A transfer that O_DIRECT does not permit is done without it, in two cases: an option asked for
+ * O_DIRECT, or the caller has since removed it with fcntl (F_SETFL), as dd does for the rest of a
+ * file. flags are the current ones. Returns a descriptor, or -1. */
 static int
 data_without_direct (xlator_t *this, const struct posix_use *use, uint32_t flags)
 {
@@ -75,7 +75,7 @@ data_readv (xlator_t *this, const struct posix_use *use, size_t size, off_t offs
     return n;
 }
 
-/* Attributes of the file, if somebody above wants them. */
+/* Reads the attributes of the file, if a translator above wants them. */
 static bool
 data_attributes (xlator_t *this, const struct posix_use *use, struct iatt *ret_buf)
 {
@@ -103,7 +103,7 @@ posix_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
     iobref_unref (iobref);
 }
 
-/* One pwritev of what is left after done bytes. */
+/* One pwritev of the data after the first `done` bytes. */
 static ssize_t
 data_write_some (int fd, const struct iovec *vector, int count, size_t done, off_t offset, int way)
 {
@@ -124,8 +124,8 @@ data_write_some (int fd, const struct iovec *vector, int count, size_t done, off
                   : pwritev (fd, rest, n, offset);
 }
 
-/* Writes all of it, as far as there is room; way is RWF_NOAPPEND or 0. How many bytes, or a
- * negative errno when there are none. */
+/* Writes all data, as far as there is room; way is RWF_NOAPPEND or 0. Returns the number of bytes,
+ * or a negative errno if there are none. */
 static ssize_t
 data_write (int fd, const struct iovec *vector, int count, off_t offset, int way)
 {
@@ -146,8 +146,8 @@ data_write (int fd, const struct iovec *vector, int count, off_t offset, int way
     return (ssize_t) done;
 }
 
-/* O_DIRECT refused it: once more from aligned memory, and then, if the caller doesn't ask for
- * O_DIRECT (now), without. */
+/* O_DIRECT refused the write. Tries again from aligned memory, and then without O_DIRECT if the
+ * caller does not ask for it now. */
 static ssize_t
 data_write_aligned (xlator_t *this, const struct posix_use *use, const struct iovec *vector,
                     int count, off_t offset, uint32_t flags)
@@ -172,7 +172,8 @@ data_write_aligned (xlator_t *this, const struct posix_use *use, const struct io
     return n;
 }
 
-/* For a system without RWF_NOAPPEND, before Linux 6.9: through a descriptor that doesn't append. */
+/* For a system without RWF_NOAPPEND, before Linux 6.9: through a descriptor that does not
+ * append. */
 static ssize_t
 data_write_not_appending (xlator_t *this, const struct posix_use *use, const struct iovec *vector,
                           int count, off_t offset)
@@ -227,7 +228,7 @@ posix_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vecto
                   NULL);
 }
 
-/* Where the system can't copy: by reading and writing, a bounded part of it. */
+/* If the system can't copy: copies a bounded part by reading and writing. */
 static ssize_t
 data_copy_slowly (int in, off_t off_in, int out, off_t off_out, size_t len)
 {

@@ -3,11 +3,11 @@
  * Finds out whether a wait for a record lock would close a circle of owners that wait for each
  * other, which fcntl(2) refuses with EDEADLK.
  *
- * The system looks for no circles among open file description locks, which is what the owners'
- * locks are in the directory. So each wait is listed, and before one begins, its owner is looked
- * for among those that it would wait for, directly or through their own waits. What an owner holds
- * is read from the kernel's lists at that time, so it is no older than the search. A circle is
- * closed by the last wait in it, and one wait is added at a time.
+ * The system does not look for circles among open file description locks, which stand for the
+ * owners' locks in the directory. So each wait is listed. Before a wait begins, its owner is
+ * searched among the owners that it would wait for, directly or through their own waits. The locks
+ * of an owner are read from the kernel's lists at that time, so they are current. A circle is
+ * closed by the last wait in it, and waits are added one at a time.
  */
 #include "lock.h"
 
@@ -32,7 +32,7 @@ holds_against (const struct lock_wait *wait, const struct lock_wait *other)
         && posix_locks_held_against (wait->pi, other->owner->id, &wait->range);
 }
 
-/* Adds the waits of all owners that hold something against the last one to reached. */
+/* Adds to reached the waits of all owners that hold a lock that conflicts with `from`. */
 static void
 reach_next (const GPtrArray *list, const struct lock_wait *from, GPtrArray *reached)
 {

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What becomes of open files when the process has nearly as many descriptors as it may
- * (RLIMIT_NOFILE). The system gives a new one the lowest number that is free; so the number says
- * how many there are, whoever they belong to, and nobody has to count.
+ * Descriptors of open files when the process comes near its limit (RLIMIT_NOFILE). The system gives
+ * a new descriptor the lowest free number. So the number tells how many there are, in the whole
+ * process, without a count.
  *
  *   0                          many             most       limit
- *   |--- open files keep theirs --|--- none is kept: a request opens one by the file handle, and
- *       closes it (brief)
- *   |--- O_PATH ones of inodes -----------------|--- for each of these that is opened another one
- *       is closed
+ *   |--- open files keep theirs --|--- not kept: a request opens one by the file handle, and closes
+ *                                      it (brief)
+ *   |--- O_PATH ones of inodes -----------------|--- each one that is opened closes another one
  *
- * A file that was given a descriptor keeps it until it is released: so whoever uses it takes no
- * lock and counts nothing. One that has none keeps the first that a request gets below `many`.
- * Meanwhile inodes give up theirs, down to a quarter of what they may have.
+ * A file with a descriptor keeps it until it is released: so using it takes no lock and no count. A
+ * file without one keeps the first below `many` that a request gets. Meanwhile inodes close theirs,
+ * down to a quarter of their limit.
  *
  * - A read or write of a file with a descriptor costs one test more. A cache of descriptors, as
- *   O_PATH ones have, would have to count users.
- * - Such a file is opened again as the daemon, with the flags of its first description (F_GETFL):
- *   it isn't made or truncated again, and neither refused where the mode changed since nor allowed
- *   more. That takes CAP_DAC_OVERRIDE. Whether it works is tried at once; where it doesn't, as on a
- *   server that trusts no root, the file keeps its descriptor. So do files without a file handle,
- *   and all files of a daemon that isn't root: too many of these are ENFILE, with a line in the
- *   log.
- * - Descriptors that live long are opened on demand: the one of flock(2), and one for each owner of
- *   record locks (ENOLCK where there are no more). An inode that loses its last name is kept by the
- *   descriptor of a file that has it open; without such a file by an O_PATH one of its own. In the
- *   last eighth, which requests need, unlink is refused, so that the file isn't lost.
+ *   for O_PATH ones, would have to count users.
+ * - A file without a descriptor is opened again as the daemon, with the flags of its first
+ *   description (F_GETFL): it is not made or truncated again. It is neither refused if the mode has
+ *   changed since nor allowed more than before. That takes CAP_DAC_OVERRIDE. Whether it works is
+ *   tried at once; if not, as on a server that trusts no root, the file keeps its descriptor. So do
+ *   files without a file handle, and all files of a daemon that is not root: too many of these are
+ *   ENFILE, with a line in the log.
+ * - Long-lived descriptors are opened on demand: for flock(2), and for each owner of record locks
+ *   (ENOLCK if there are no more). An inode that loses its last name is kept by the descriptor of a
+ *   file that has it open; without such a file by an O_PATH one of its own. In the last eighth,
+ *   which requests need, unlink is refused, so that the file is not lost.
  * - Not promised: a file that another process removes from the directory itself is lost to its
  *   openers (ESTALE). A file system made read-only, chattr +i and a program that runs from the file
  *   refuse later writes. fsync reports a write that failed later only while the inode is in memory.
@@ -33,8 +32,9 @@
  *   comes with the next flush.
  * - Kernel passthrough opens the backing file itself, so none of this is on the path of a passed
  *   read or write.
- * - When no descriptor is free for a request, O_PATH ones are closed, then other requests waited
- *   for, a second at most; then the answer is ENFILE. EMFILE would blame the user's own process.
+ * - If no descriptor is free for a request, O_PATH ones are closed. Then the request waits for
+ *   other requests, a second at most; then the answer is ENFILE. EMFILE would blame the user's own
+ *   process.
  * - A 4 KiB read or write without a descriptor takes 2.9 us longer.
  */
 #include "posix.h"
@@ -43,11 +43,12 @@
 
 #define ROOM_EVICTED 64        /* descriptors closed at once when there are too many */
 #define ROOM_ATTEMPTS 200
-#define ROOM_PERIOD 5000000    /* nanoseconds; not all that makes room tells */
-#define ROOM_NONE 1000000000   /* nanoseconds for which nobody waits after a wait in vain */
+#define ROOM_PERIOD 5000000    /* nanoseconds; the longest wait, since not every close is
+                                  signalled */
+#define ROOM_NONE 1000000000   /* nanoseconds without further waits after a wait in vain */
 
-/* What a file is opened again with: neither is it made once more, nor cut off; and where somebody
- * has a lease it waits. */
+/* Flags for opening a file again: without creation and truncation, and blocking if another process
+ * has a lease. */
 #define BRIEF_FLAGS (O_ACCMODE | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME | O_LARGEFILE)
 
 void
@@ -74,13 +75,12 @@ posix_descriptors_limit (posix_private_t *priv)
         return;
     priv->descriptors.limit = (int) limit.rlim_cur;
     priv->cache.most = priv->descriptors.limit - priv->descriptors.limit / 8;
-    /* Whoever opened a file may go on when its mode forbids it since: so the daemon has to be
-     * allowed everything. */
+    /* A file may be used after its mode forbids it: so the daemon needs access to every file. */
     if (priv->by_handle && posix_may_open_all ())
         priv->descriptors.many = priv->descriptors.limit - priv->descriptors.limit / 4;
 }
 
-/* --- room ----------------------------------------------------------------------------------- */
+/* --- making room ---------------------------------------------------------------------------- */
 
 static void
 room_made (struct posix_descriptors *all)
@@ -102,8 +102,8 @@ room_wait (struct posix_descriptors *all)
     pthread_mutex_unlock (&all->lock);
 }
 
-/* Did a request wait a moment ago until it gave up? Then those that have descriptors are no
- * requests, and keep them. */
+/* Returns true if a request gave up waiting recently. Then the descriptors belong to users that
+ * keep them, not to requests. */
 static bool
 room_is_hopeless (const struct posix_descriptors *all)
 {
@@ -112,7 +112,7 @@ room_is_hopeless (const struct posix_descriptors *all)
     return in_vain != 0 && clock_now () - in_vain < ROOM_NONE;
 }
 
-/* Where open files keep theirs there is nothing to wait for. */
+/* If open files keep theirs, waiting does not help. */
 bool
 posix_make_room (xlator_t *this, int error, int attempt)
 {
@@ -158,8 +158,8 @@ posix_descriptor_may_last (const posix_private_t *priv, int fd)
 
 /* --- files without a descriptor of their own -------------------------------------------------- */
 
-/* Now, as the daemon? Where an attribute of the file or a server forbids it, it keeps what it
- * has. */
+/* Tests whether the daemon can open the file. An attribute of the file or a server may forbid it:
+ * then the file keeps its descriptor. */
 static bool
 brief_can_be (xlator_t *this, const struct posix_inode *pi, int flags)
 {
@@ -170,7 +170,7 @@ brief_can_be (xlator_t *this, const struct posix_inode *pi, int flags)
     return fd >= 0 || fd == -EMFILE || fd == -ENFILE;
 }
 
-/* What closing said; it is closed all the same. */
+/* The error of close(2); the descriptor is closed in any case. */
 static int
 close_late (int fd)
 {
@@ -189,7 +189,8 @@ posix_brief_begin (xlator_t *this, struct posix_inode *pi, struct posix_fd *pfd)
     pfd->again = flags & BRIEF_FLAGS;
     pfd->wanders = true;
     pfd->fd = -1;
-    posix_cache_opened (&priv->cache, pi, pfd); /* before: an unlink meanwhile keeps the inode */
+    posix_cache_opened (&priv->cache, pi, pfd); /* before closing: if the file is unlinked
+                                                   meanwhile, the inode is kept */
     pfd->late = close_late (own);
     __atomic_add_fetch (&all->files, 1, __ATOMIC_RELAXED);
     room_made (all);
@@ -214,7 +215,7 @@ posix_brief_end (posix_private_t *priv, const struct posix_fd *pfd)
     room_made (&priv->descriptors);
 }
 
-/* fd becomes the file's own, unless another thread was faster. */
+/* Makes fd the file's own. Returns false if another thread was faster. */
 static bool
 brief_settle (struct posix_descriptors *all, struct posix_fd *pfd, int fd)
 {
@@ -227,8 +228,8 @@ brief_settle (struct posix_descriptors *all, struct posix_fd *pfd, int fd)
     return true;
 }
 
-/* As the daemon: whether the caller may was asked when he opened it. A file system may not give by
- * its handle what has no name any more; such an inode's own descriptor is kept. */
+/* Opens as the daemon: the caller's permission was checked at open. A file system may refuse to
+ * open a nameless file by handle; the descriptor of such an inode is kept. */
 static int
 brief_open (xlator_t *this, inode_t *inode, int flags)
 {

@@ -8,7 +8,7 @@
 
 #define DIR_BUFFER (64 << 10)
 
-/* What an entry takes in the kernel's buffer, which is what size counts. */
+/* The space of an entry in the kernel's buffer, which is what size counts. */
 #define DIR_ENTRY_SIZE 24
 #define DIR_ENTRY_PLUS_SIZE (DIR_ENTRY_SIZE + 128)
 
@@ -20,7 +20,7 @@ struct linux_dirent64 {
     char d_name[];
 };
 
-/* Goes to offset, unless that is where it is. */
+/* Seeks to offset, if it is not the current one. */
 static int
 dir_go_locked (const struct posix_use *use, off_t offset)
 {
@@ -31,7 +31,7 @@ dir_go_locked (const struct posix_use *use, off_t offset)
         if (!pfd->buf)
             return -ENOMEM;
     } else if (pfd->at == offset && offset != 0) {
-        return 0; /* 0 is asked for to see what is new */
+        return 0; /* offset 0 rereads the directory, to see new entries */
     }
     pfd->used = pfd->next = 0;
     if (lseek (use->fd, offset, SEEK_SET) < 0)
@@ -40,7 +40,8 @@ dir_go_locked (const struct posix_use *use, off_t offset)
     return 0;
 }
 
-/* The next entry, which stays until dir_take_locked: 1, 0 at the end, or a negative errno. */
+/* The next entry, which stays until dir_take_locked. Returns 1, 0 at the end, or a negative
+ * errno. */
 static int
 dir_peek_locked (const struct posix_use *use, const struct linux_dirent64 **ret_entry)
 {
@@ -73,7 +74,7 @@ dir_take_locked (struct posix_fd *pfd, const struct linux_dirent64 *from)
     return entry;
 }
 
-/* How many entries, or a negative errno when there is none. */
+/* Returns the number of entries, or a negative errno if there are none. */
 static int
 dir_read_locked (const struct posix_use *use, size_t size, off_t offset, size_t each,
                  gf_dirent_t **ret_entries)
@@ -121,8 +122,8 @@ posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t
     dirents_free (entries);
 }
 
-/* An inode that we know by this name, if it is still the one that has the entry's number: while a
- * file exists no other gets its number. Saves opening it. */
+/* Finds the inode that the table knows by this name, if it still has the entry's inode number: no
+ * other file gets the number while this one exists. Saves opening it. */
 static bool
 dir_known (xlator_t *this, inode_t *dir, gf_dirent_t *entry)
 {
@@ -142,7 +143,7 @@ dir_known (xlator_t *this, inode_t *dir, gf_dirent_t *entry)
     return known;
 }
 
-/* Its descriptor is not cached: whoever lists a directory hardly ever opens all that is in it. */
+/* The descriptor is not cached: a caller that lists a directory rarely opens all its entries. */
 static void
 dir_look (xlator_t *this, int dirfd, struct itable *table, gf_dirent_t *entry)
 {
@@ -177,7 +178,7 @@ posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_
 
     if (r == 0)
         r = dir_read (&use, size, offset, DIR_ENTRY_PLUS_SIZE, &entries);
-    /* Who may list a directory but not search it gets names alone, as from the system. */
+    /* A caller that may list a directory but not search it gets names alone, as from the system. */
     if (r > 0 && posix_act_as (posix_priv (this), frame) == 0)
         for (gf_dirent_t *entry = entries; entry; entry = entry->next)
             if (!dir_is_dots (entry->d_name) && !dir_known (this, fd->inode, entry))

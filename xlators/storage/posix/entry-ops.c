@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What makes names: mknod, mkdir, symlink, link. */
+/* Operations that make names: mknod, mkdir, symlink, link. */
 #include "posix.h"
 
 #include <limits.h>
@@ -34,8 +34,8 @@ posix_dir_after (xlator_t *this, const struct posix_pin *pin, struct posix_chang
         posix_after (this, pin->fd, &pin->pi->gfid, change);
 }
 
-/* The umask is left to the system, which ignores it where the directory has a default ACL; but bits
- * that an option forces have to survive it. */
+/* The umask is left to the system, which ignores it in a directory with a default ACL. But bits
+ * that an option forces must survive it. */
 mode_t
 posix_create_mode (const posix_private_t *priv, mode_t mode, bool directory, mode_t *umask)
 {
@@ -52,7 +52,7 @@ posix_create_mode (const posix_private_t *priv, mode_t mode, bool directory, mod
     return (mode & (mask | 07000 | S_IFMT)) | force;
 }
 
-/* What an entry operation makes. */
+/* The object that an entry operation makes. */
 struct entry_new {
     bool directory;
     mode_t mode;
@@ -61,7 +61,8 @@ struct entry_new {
     const char *linkpath; /* of a symbolic link */
 };
 
-/* Threads of ours have an umask of their own; others get theirs back at once. */
+/* Threads of the daemon have a umask of their own. In any other thread the umask is restored at
+ * once. */
 static int
 entry_make (const posix_private_t *priv, int dirfd, const char *name, const struct entry_new *new)
 {
@@ -138,7 +139,7 @@ posix_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t 
                   r < 0 ? NULL : &found.buf, posix_pre (&parent, r), posix_post (&parent, r), NULL);
 }
 
-/* 0, or -EMLINK when option max-hardlinks says so. */
+/* Returns 0, or -EMLINK if the file has max-hardlinks links. */
 static int
 entry_check_links (const posix_private_t *priv, int fd)
 {

@@ -20,8 +20,8 @@ posix_fd_get (xlator_t *this, fd_t *fd)
     return pfd;
 }
 
-/* Only writing can go wrong late, and only where the file system has a flush of its own, as those
- * of networks have: these haven't. */
+/* Returns true if close reports no error: the file was opened to read, or the file system has no
+ * flush of its own, as network file systems have. */
 static bool
 fd_closes_silently (int real, uint32_t flags)
 {
@@ -89,8 +89,8 @@ fd_check_type (ia_type_t type)
     }
 }
 
-/* Opens what an O_PATH descriptor stands for. A file system that knows no O_DIRECT gets along
- * without, unless the caller himself asked for it. */
+/* Opens the object of an O_PATH descriptor. On a file system without O_DIRECT, opens without it,
+ * unless the caller asked for it. */
 static int
 fd_reopen (xlator_t *this, int fd, uint32_t flags)
 {
@@ -105,8 +105,8 @@ fd_reopen (xlator_t *this, int fd, uint32_t flags)
                            : real;
 }
 
-/* The same, so that reading moves no atime where that is wanted. Whoever doesn't own the file may
- * not ask for it himself. */
+/* The same, with O_NOATIME if an option says so. A caller that does not own the file may not set
+ * it, so root does. */
 static int
 fd_reopen_as (call_frame_t *frame, xlator_t *this, int fd, uint32_t flags)
 {
@@ -120,7 +120,7 @@ fd_reopen_as (call_frame_t *frame, xlator_t *this, int fd, uint32_t flags)
     real = fd_reopen (this, fd, flags);
     if (real >= 0) {
         posix_act_as_root (posix_priv (this));
-        /* where it can't be, it does without */
+        /* if that fails, goes on without */
         fcntl (real, F_SETFL, fcntl (real, F_GETFL) | O_NOATIME);
     }
     return real;
@@ -164,9 +164,9 @@ posix_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t
     STACK_UNWIND (opendir, frame, POSIX_RET (r), r < 0 ? NULL : fd, NULL);
 }
 
-/* A new file was opened as real, which is taken over: what is it? Its O_PATH descriptor is opened
- * later, unless only its name, which isn't known yet, would lead back to it, or it has no name and
- * real may be closed before it is released. */
+/* Takes ownership of real, with which a new file was opened, and finds its inode. The O_PATH
+ * descriptor is opened later, with two exceptions: only the name, which is not known yet, would
+ * lead back to the file; or it has no name and real may be closed before release. */
 static int
 fd_adopt (xlator_t *this, struct itable *table, inode_t *given, int real, bool nameless,
           struct posix_found *found)
@@ -196,7 +196,7 @@ fd_made (xlator_t *this, fd_t *fd, int real, uint32_t flags, const struct posix_
     posix_fd_set (this, fd, real, flags, &found->buf.ia_gfid, posix_inode_get (this, found->inode));
 }
 
-/* Opens name, which may be there already: then only what open would open. */
+/* Opens an existing file by name, if it is of a type that open would open. */
 static int
 fd_open_existing (call_frame_t *frame, xlator_t *this, int dirfd, const char *name, uint32_t flags)
 {
@@ -214,7 +214,7 @@ fd_open_existing (call_frame_t *frame, xlator_t *this, int dirfd, const char *na
     return r;
 }
 
-/* O_DIRECT by option comes after: an open that a file system refuses for it may leave a file
+/* O_DIRECT by option comes afterwards: an open that a file system refuses for it may leave a file
  * behind. */
 static int
 fd_create_new (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode_t mode,
@@ -231,7 +231,7 @@ fd_create_new (xlator_t *this, int dirfd, const char *name, uint32_t flags, mode
                        (int) (flags & allowed) | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode);
     umask (old);
     if (fd >= 0 && priv->o_direct)
-        /* where it can't be, it does without */
+        /* if that fails, goes on without */
         fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) | O_DIRECT);
     return fd;
 }
@@ -329,8 +329,8 @@ posix_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, 
                   r < 0 ? NULL : &found.buf, NULL);
 }
 
-/* Closing a copy has the file system say what close(2) would. Where requests have a descriptor each
- * it was closed already. */
+/* Closing a duplicate makes the file system return the error that close(2) would. If requests open
+ * their own descriptors, these were closed already. */
 static int
 fd_flush (const fd_t *fd, struct posix_fd *pfd)
 {

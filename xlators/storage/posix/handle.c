@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From an inode to a descriptor of it. One that was closed for a while is opened again by its file
- * handle or, where that isn't allowed, by its names, from the next directory above that is open.
- * What is found must be what was asked for, else the answer is ESTALE.
+ * From an inode to a descriptor of it. One that was closed is opened again by its file handle. If
+ * that is not permitted, it is opened by its names, from the next directory above that is open. If
+ * the result is another object, the answer is ESTALE.
  */
 #include "posix.h"
 
 #define HANDLE_ATTEMPTS 16
-#define HANDLE_PAUSE 100     /* microseconds, between attempts of which ENOMEM comes */
-#define HANDLE_PATIENCE 1000 /* of those */
-#define HANDLE_DEPTH 65536 /* of directories: nothing is deeper, so the names run in a circle */
+#define HANDLE_PAUSE 100     /* microseconds between attempts that fail with ENOMEM */
+#define HANDLE_PATIENCE 1000 /* number of attempts */
+#define HANDLE_DEPTH 65536 /* directories; names that lead deeper form a circle */
 
 /* A step on the way down. */
 struct handle_step {
@@ -88,9 +88,9 @@ handle_of (int type, const unsigned char *bytes, unsigned size)
     return handle;
 }
 
-/* ext4 says ENOMEM, and not ESTALE, while it gives the number of a file that is gone to a new one
- * (iget_locked() has no other word for an inode that is being made). That lasts until the new one
- * is there: microseconds, or as long as its maker has no processor. */
+/* ext4 answers ENOMEM, and not ESTALE, while it gives the number of a removed file to a new one
+ * (iget_locked() can't tell that an inode is being made). That lasts until the new file exists:
+ * microseconds, or as long as its maker has no processor. */
 int
 posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags)
 {
@@ -129,7 +129,7 @@ posix_handle_probe (int mount_fd, const struct posix_ident *ident)
     return 0;
 }
 
-/* One step down. -ESTALE when the name stands for something else now. */
+/* One step down. -ESTALE if the name stands for another object now. */
 static int
 handle_step_down (xlator_t *this, int dirfd, const struct handle_step *step)
 {
@@ -154,7 +154,8 @@ handle_step_clear (gpointer step)
     g_free (((struct handle_step *) step)->name);
 }
 
-/* The names from inode up to a directory that is open, which is pinned: the root at the latest. */
+/* Collects the names from inode up to a directory that is open, which is pinned: the root at the
+ * latest. */
 static int
 handle_steps (xlator_t *this, inode_t *inode, GArray *steps, struct posix_pin *ret_start)
 {
@@ -193,7 +194,7 @@ handle_walk (xlator_t *this, inode_t *inode)
     r = handle_steps (this, inode, steps, &start);
     if (r < 0)
         return r;
-    if (steps->len == 0) /* opened by another thread since we looked */
+    if (steps->len == 0) /* opened by another thread meanwhile */
         return posix_openat (this, AT_FDCWD, posix_path_of (start.fd).text, O_PATH, 0);
     for (guint i = steps->len; i-- > 0;) {
         const struct handle_step *step = &g_array_index (steps, struct handle_step, i);
@@ -210,8 +211,8 @@ handle_walk (xlator_t *this, inode_t *inode)
     return fd;
 }
 
-/* A name that led nowhere is dropped, and the next one tried: a lookup that was overtaken by a
- * rename may have brought it back. */
+/* A name that leads nowhere is dropped, and the next one is tried: a lookup that a rename overtook
+ * may have brought the name back. */
 static int
 handle_walk_names (xlator_t *this, inode_t *inode)
 {
@@ -222,8 +223,8 @@ handle_walk_names (xlator_t *this, inode_t *inode)
     return fd;
 }
 
-/* An inode that only its name leads to, unless it is open: then the name may be another's by
- * now. */
+/* Opens an inode without a file handle: through an open file if there is one, since the name may
+ * stand for another object by now; else by its names. */
 static int
 handle_find (xlator_t *this, inode_t *inode, struct posix_inode *pi)
 {
@@ -273,7 +274,7 @@ posix_unpin (struct posix_pin *pin)
     *pin = (struct posix_pin){ 0 };
 }
 
-/* May inode stand for what ident tells? */
+/* Returns true if inode may stand for the object with that identity. */
 static bool
 handle_fits (xlator_t *this, inode_t *inode, const struct posix_ident *ident)
 {
@@ -283,7 +284,7 @@ handle_fits (xlator_t *this, inode_t *inode, const struct posix_ident *ident)
               : gfid_is_null (&inode->gfid) || gfid_equal (&inode->gfid, &ident->gfid);
 }
 
-/* The inode for what ident tells, with a reference. */
+/* Returns the inode for that identity, with a reference. */
 static int
 handle_choose (xlator_t *this, struct itable *table, inode_t *given, int fd,
                struct posix_ident *ident, inode_t **ret_inode)
@@ -311,7 +312,8 @@ handle_choose (xlator_t *this, struct itable *table, inode_t *given, int fd,
     return 0;
 }
 
-/* From when it is watched on: what was seen of it before may be no more, and nobody would tell. */
+/* Starts watching the inode and reads its attributes again: earlier ones may be outdated without an
+ * event. */
 static void
 handle_watch (xlator_t *this, inode_t *inode, struct posix_inode *pi, int fd, struct iatt *buf)
 {
@@ -321,10 +323,10 @@ handle_watch (xlator_t *this, inode_t *inode, struct posix_inode *pi, int fd, st
         return;
     posix_watch_know (watch, inode->table, pi, fd);
     if (!posix_priv (this)->cache.watch)
-        posix_iatt (fd, &pi->gfid, buf); /* else when its descriptor is watched */
+        posix_iatt (fd, &pi->gfid, buf); /* else done when the descriptor is marked */
 }
 
-/* What we keep with inode, which is made if there is nothing yet. */
+/* Returns the context of inode. Makes it if there is none. */
 static struct posix_inode *
 handle_attach (xlator_t *this, inode_t *inode, int fd, const struct posix_ident *ident,
                struct iatt *buf)
@@ -380,7 +382,7 @@ posix_adopt_closed (xlator_t *this, struct itable *table, inode_t *given, int fd
 
     if (r < 0 || !posix_priv (this)->cache.watch)
         return r;
-    /* It is watched while its descriptor is open. */
+    /* The inode is watched while its descriptor is open. */
     own = posix_openat (this, AT_FDCWD, posix_path_of (fd).text, O_PATH, 0);
     if (own < 0)
         return own;

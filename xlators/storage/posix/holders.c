@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who holds a lock, for reports. fcntl (F_OFD_GETLK) would ask the file system, and that may be
- * what is stuck. What the kernel itself knows is in /proc/self/fdinfo/N, for a file description of
- * ours, and in /proc/locks for everybody's.
+ * Holders of locks, for reports. fcntl (F_OFD_GETLK) would ask the file system, which may be the
+ * one that is stuck. The kernel's own lists are in /proc/self/fdinfo/N, for a file description of
+ * this process, and in /proc/locks for all processes.
  *
  *   lock:   1: OFDLCK  ADVISORY  WRITE -1 fe:00:11469215 0 EOF
  */
@@ -12,13 +12,13 @@
 
 struct held_lock {
     char kind[8]; /* POSIX, OFDLCK, FLOCK */
-    pid_t pid;    /* -1: a file description's */
+    pid_t pid;    /* -1: an open file description */
     unsigned major, minor;
     uint64_t ino;
     struct lock_range range;
 };
 
-/* A line, from its number on. false for one that waits ("-> "), or is something else. */
+/* Parses a line from its number on. Returns false for a waiting lock ("-> ") or another line. */
 static bool
 lock_parse (const char *line, struct held_lock *ret_lock)
 {
@@ -52,7 +52,7 @@ is_the_same (const struct lock_range *held, const struct lock_range *wanted)
         && held->last == wanted->last;
 }
 
-/* Does that file description hold a lock that compares so with range? */
+/* Returns true if that file description holds a lock for which compare (lock, range) is true. */
 static bool
 description_holds (int fd,
                    bool (*compare) (const struct lock_range *held, const struct lock_range *range),
@@ -127,8 +127,8 @@ is_of (const struct held_lock *lock, const struct posix_inode *pi)
     return lock->ino == pi->ino && lock->major == major (pi->dev) && lock->minor == minor (pi->dev);
 }
 
-/* Somebody in the directory itself, past the mount; ours: locks of that kind are those of the
- * mount. */
+/* Appends a holder outside of the mount. ours: the text for locks of these kinds that the mount
+ * holds. */
 static bool
 append_stranger (GString *out, const struct posix_inode *pi, const char *ours, const char *kinds,
                  const struct lock_range *wanted)

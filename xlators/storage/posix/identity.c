@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who an inode is. The kernel's file handle holds inode number and generation, so it is never used
- * twice; where a file system has none, the time of birth stands in for the generation.
+ * The identity of an inode. The kernel's file handle holds inode number and generation, so it is
+ * never used twice. If a file system has no handles, the time of birth replaces the generation.
  *
  * A derived gfid of a handle of up to 12 bytes, as most are, is the handle itself:
  *
@@ -9,7 +9,7 @@
  *                                         gfid_root
  *   handle, padded with zeros
  *
- * which is unique by construction and costs nothing. What is longer goes through SHA-256.
+ * which is unique by construction and costs nothing. A longer handle goes through SHA-256.
  */
 #include "posix.h"
 
@@ -123,7 +123,7 @@ gfid_random (gfid_t *ret_gfid)
     return 0;
 }
 
-/* Reads the gfid that is stored with a file, and stores a new one if there is none. */
+/* Reads the gfid that is stored with a file. Stores a new one if there is none. */
 static int
 gfid_stored (int fd, gfid_t *ret_gfid)
 {
@@ -188,8 +188,7 @@ posix_identify (xlator_t *this, int fd, struct posix_ident *ret_ident, struct ia
     ret_ident->handle_size = 0;
     ret_ident->handle_type = 0;
     if (priv->has_handles)
-        posix_handle_of (fd, ret_ident, &mount_id); /* where there is none, the birth time will
-                                                       do */
+        posix_handle_of (fd, ret_ident, &mount_id); /* without a handle, the birth time serves */
     ret_ident->by_handle = priv->by_handle && ret_ident->handle_size > 0
                         && mount_id == priv->mount_id;
     if (priv->gfid_mode == GFID_XATTR)

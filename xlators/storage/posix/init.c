@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Start and end. Bad configuration is refused here, before anything is mounted; nothing is written
- * into the directory, unless an option asks for it. */
+/* Start and end. Bad configuration is refused here, before the mount. Nothing is written into the
+ * directory, unless an option asks for it. */
 #include "posix.h"
 
 #include <sys/prctl.h>
@@ -45,8 +45,7 @@ init_open (xlator_t *this, int *ret_fd)
     return 0;
 }
 
-/* Many descriptors are a matter of speed only, so a limit that can't be raised is none to stop
- * at. */
+/* The number of descriptors only affects speed, so a limit that can't be raised is no error. */
 static unsigned
 init_cache_limit (const posix_private_t *priv)
 {
@@ -100,8 +99,8 @@ init_handles (xlator_t *this, int fd)
     return 0;
 }
 
-/* The root has the root's gfid, stored too where they are stored: which shows whether they can
- * be. */
+/* The root has the root's gfid. With stored gfids it is stored too, which shows whether that
+ * works. */
 static int
 init_stored_gfid (xlator_t *this, int fd)
 {
@@ -122,7 +121,7 @@ init_stored_gfid (xlator_t *this, int fd)
     return -errno;
 }
 
-/* Takes over fd. */
+/* Takes ownership of fd. */
 static int
 init_root (xlator_t *this, int fd)
 {
@@ -161,8 +160,8 @@ init_owner (xlator_t *this)
 }
 
 /* The kernel doubles a process's table of descriptors as it fills up and, once there are threads,
- * waits each time until all processors have seen it: milliseconds in the middle of a listing. So it
- * gets its size now. */
+ * waits each time until all processors have seen it: milliseconds in the middle of a listing. So
+ * the table gets its size now. */
 static void
 init_grow_table (const posix_private_t *priv)
 {

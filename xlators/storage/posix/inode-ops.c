@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations on an inode that nobody opened: readlink, truncate, access, statfs. */
+/* Operations on an inode that is not open: readlink, truncate, access, statfs. */
 #include "posix.h"
 
 #include <limits.h>
@@ -67,8 +67,8 @@ posix_truncate (call_frame_t *frame, xlator_t *this, loc_t *loc, off_t offset, d
                   NULL);
 }
 
-/* The bare system call: the C library's would judge by the wrong ids where the kernel doesn't have
- * it. */
+/* The bare system call: on a kernel without it, the C library's function would judge by the wrong
+ * ids. */
 static int
 inode_access (call_frame_t *frame, xlator_t *this, inode_t *inode, int mask)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ioctl: a short list of file attribute commands, each with the sizes it has. Anything else could
- * mean anything. */
+/* ioctl: a short list of file attribute commands, each with its argument sizes. Any other command
+ * is refused: its meaning is not known. */
 #include "posix.h"
 
 #include <linux/fs.h>
@@ -30,7 +30,7 @@ ioctl_find (uint32_t cmd)
     return NULL;
 }
 
-/* The size that the command's number declares may be that of a long. */
+/* The size declared by the command's number may be that of a long. */
 static bool
 ioctl_size_fits (size_t size, size_t want, uint32_t cmd)
 {
@@ -66,7 +66,7 @@ ioctl_run (int fd, uint32_t cmd, GBytes *in, size_t out_size, GBytes **ret_out)
     return r;
 }
 
-/* The answer brings no attributes, and those who remember some would go on with an old ctime. */
+/* The answer has no attributes, so caches are told: they would otherwise keep the old ctime. */
 static void
 ioctl_tell (xlator_t *this, fd_t *fd, uint32_t cmd)
 {

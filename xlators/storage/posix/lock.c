@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * lk and flock. A record lock belongs to an owner, of whom the daemon serves many, so each gets an
- * open file description of his own for each file, and open file description locks on it:
+ * lk and flock. The daemon serves many owners of record locks. So each owner gets an open file
+ * description of its own for each file, and open file description locks on it:
  *
  *   posix_inode.locks --by_owner--> lock_owner { descriptor }
  *
- * They conflict with each other and with what other programs lock in the directory itself. The
- * system looks for no deadlocks among them, so deadlock.c does. Closing a file drops what its owner
- * has locked, by any descriptor, as POSIX has it. flock belongs to the open file: it is taken on
- * its own descriptor, which it gets if it has none.
+ * They conflict with each other and with locks of other programs in the directory. The system does
+ * not look for deadlocks among them, so deadlock.c does. Closing a file drops the locks of its
+ * owner, by any descriptor, as POSIX requires. flock belongs to the open file: it is taken on the
+ * file's own descriptor, which is opened on demand.
  */
 #include "lock.h"
 
@@ -34,7 +34,7 @@ owner_unref (gpointer data)
     g_free (owner);
 }
 
-/* The file's locks; they are made when make says so, else NULL if there never were any. */
+/* The file's locks. Made if make is true; else NULL if there never were any. */
 static struct posix_locks *
 locks_get (struct posix_inode *pi, bool make)
 {
@@ -75,8 +75,8 @@ owner_find (struct posix_locks *locks, uint64_t id)
     return owner;
 }
 
-/* A file description of the owner's own. Both kinds of lock, if it can be: it must last for all
- * that he will lock. */
+/* Opens a file description for the owner. It must permit both kinds of lock if possible, since it
+ * serves all later locks of the owner. */
 static int
 owner_open (xlator_t *this, fd_t *fd)
 {
@@ -98,14 +98,14 @@ owner_open (xlator_t *this, fd_t *fd)
     return -ENFILE;
 }
 
-/* What a lock needs lasts, and there may be none left. */
+/* A lock needs a long-lived descriptor. ENOLCK if there is none left. */
 static int
 lock_error (int r)
 {
     return r == -ENFILE ? -ENOLCK : r;
 }
 
-/* The owner of frame, made if need be, with a reference. */
+/* Finds or makes the owner of frame, and returns it with a reference. */
 static int
 owner_get (call_frame_t *frame, xlator_t *this, struct posix_locks *locks, fd_t *fd,
            const struct gf_flock *lock, struct lock_owner **ret_owner)
@@ -158,9 +158,9 @@ posix_locks_drop (struct posix_inode *pi, uint64_t id)
 
     if (!locks)
         return;
-    /* Unlocked before it goes, or another thread of the process would meet these locks as a new
-     * owner. A caller may still wait on this descriptor: what it gets then goes with the last
-     * reference. */
+    /* Unlocks before the owner goes: otherwise another thread of the process would meet these locks
+     * under a new owner. A caller may still wait on this descriptor: a lock that it gets then goes
+     * with the last reference. */
     pthread_mutex_lock (&locks->lock);
     owner = g_hash_table_lookup (locks->by_owner, &id);
     if (owner) {
@@ -186,9 +186,10 @@ owner_is_via (gpointer id, gpointer value, gpointer pfd)
     return g_hash_table_remove (owner->via, pfd) && g_hash_table_size (owner->via) == 0;
 }
 
-/* The kernel flushes for processes, not for an open file description: the owner of its locks is the
- * open file itself, and ends with it. It has several where the kernel gives its number to another
- * one before the release of the first comes: then it ends with the last. */
+/* The kernel sends a flush for a process, not for an open file description. The owner of a
+ * description's locks is the open file itself, and ends with it. If the kernel gives its number to
+ * another file before the release of the first comes, the owner has several open files, and ends
+ * with the last. */
 void
 posix_locks_drop_via (struct posix_inode *pi, const struct posix_fd *pfd)
 {
@@ -251,8 +252,8 @@ lock_check (const struct posix_fd *pfd, int cmd, const struct gf_flock *lock)
     if (!lock || (cmd != F_GETLK && cmd != F_SETLK && cmd != F_SETLKW))
         return -EINVAL;
     if (lock->l_whence != SEEK_SET)
-        return -EINVAL; /* an open file's position means nothing here; the kernel has made the range
-                           absolute */
+        return -EINVAL; /* the kernel has made the range absolute; an open file's position means
+                           nothing here */
     if (lock->l_type != F_RDLCK && lock->l_type != F_WRLCK && lock->l_type != F_UNLCK)
         return -EINVAL;
     if (cmd == F_GETLK)
@@ -334,7 +335,7 @@ flock_tell (const void *data, GString *out)
 
 /* --- lk ------------------------------------------------------------------------------------- */
 
-/* -EINPROGRESS, as it will be answered later, or another negative errno. */
+/* Returns -EINPROGRESS if the request will be answered later, or another negative errno. */
 static int
 lock_wait_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
                  struct lock_owner *owner, const struct gf_flock *lock)
@@ -359,7 +360,7 @@ lock_wait_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_ino
     return r;
 }
 
-/* 0, -EINPROGRESS when it will be answered later, or another negative errno. */
+/* Returns 0, -EINPROGRESS if the request will be answered later, or another negative errno. */
 static int
 lock_set (call_frame_t *frame, xlator_t *this, fd_t *fd, struct posix_inode *pi,
           const struct posix_fd *pfd, int cmd, struct gf_flock *lock)
@@ -407,7 +408,7 @@ posix_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_
 
 /* --- flock ---------------------------------------------------------------------------------- */
 
-/* As lock_set. */
+/* Returns the same as lock_set. */
 static int
 flock_set (call_frame_t *frame, fd_t *fd, struct posix_inode *pi, int real, int operation)
 {

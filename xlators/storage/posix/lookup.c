@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* lookup: what a name stands for. The descriptor opened first is what is then looked at, so no race
- * can mix two objects up. */
+/* lookup: finds the object of a name. It is opened first, and all queries use that descriptor, so
+ * that no race can mix two objects. */
 #include "posix.h"
 
 static int
@@ -26,7 +26,7 @@ posix_look (xlator_t *this, int dirfd, const char *name, struct itable *table, i
     return fd < 0 ? fd : lookup_adopt (this, fd, table, given, found);
 }
 
-/* An inode without a name, looked at again. */
+/* Looks up an inode without a name again. */
 static int
 lookup_inode (xlator_t *this, inode_t *inode, struct posix_found *found)
 {
@@ -38,7 +38,7 @@ lookup_inode (xlator_t *this, inode_t *inode, struct posix_found *found)
     return posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
 }
 
-/* The root is always open, so its number is nobody else's. */
+/* The root is always open, so no other object has its number. */
 static bool
 lookup_is_root (xlator_t *this, const struct stat *st)
 {
@@ -47,7 +47,8 @@ lookup_is_root (xlator_t *this, const struct stat *st)
     return st->st_dev == root->dev && st->st_ino == root->ino;
 }
 
-/* Is the root above what fd is? A directory may have been moved out of it behind our back. */
+/* Returns true if the root is above fd's object. A directory may have been moved out of the root
+ * behind the mount. */
 static bool
 lookup_below_root (xlator_t *this, int fd)
 {
@@ -70,7 +71,7 @@ lookup_below_root (xlator_t *this, int fd)
     return found;
 }
 
-/* "..": the directory above, by what we know or else by asking. Never above the root. */
+/* "..": the directory above, by the table or else by the system. Never above the root. */
 static int
 lookup_parent (call_frame_t *frame, xlator_t *this, inode_t *dir, struct posix_found *found)
 {

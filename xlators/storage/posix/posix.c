@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* storage/posix as the core sees it: options, operations, and what a statedump shows. */
+/* The translator's interface to the core: options, operations, statedump. */
 #include "posix.h"
 
 static const char *const gfid_modes[] = { "derived", "xattr", NULL };
@@ -305,8 +305,7 @@ posix_view (xlator_t *this, const inode_t *inode, const char **ret_why)
     return DATA_UNSEEN;
 }
 
-/* As the caller, with his groups: that decides over setuid and setgid, quotas and reserved space.
- */
+/* As the caller, with all groups: they decide over setuid and setgid, quotas and reserved space. */
 static int
 posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode,
             int (*use) (int descriptor, void *data), void *data)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What takes names away: unlink, rmdir, rename. An inode may be in use when its last name goes, as
- * an open file or a process's working directory. The descriptor of an open file keeps it then, or
- * else its own, until it is forgotten. */
+/* Operations that remove names: unlink, rmdir, rename. An inode may be in use when its last name
+ * goes, as an open file or as a process's working directory. Then the descriptor of an open file
+ * keeps it, or else its own descriptor, until it is forgotten. */
 #include "posix.h"
 
-/* Whether all that have the inode open have no descriptor: then it needs one of its own when its
+/* Returns true if pi has open files, none of which has a descriptor: then it needs its own when its
  * last name goes. */
 static bool
 remove_needs_own (xlator_t *this, const struct posix_inode *pi)
@@ -13,9 +13,9 @@ remove_needs_own (xlator_t *this, const struct posix_inode *pi)
         && posix_cache_holders (&posix_priv (this)->cache, pi) == HOLDERS_BRIEF;
 }
 
-/* An inode that is about to lose a name; without a reference, so not for longer than the call. 0,
- * or a negative errno where those that have it open would lose the file, or where the descriptor
- * that it needs is one of those left for requests. */
+/* Pins an inode that is about to lose a name; without a reference, so not beyond the call. Returns
+ * 0, or a negative errno in two cases: open files would lose the file, or the descriptor that it
+ * needs is one of those reserved for requests. */
 static int
 remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
 {
@@ -24,7 +24,7 @@ remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
     struct stat st;
 
     if (r < 0) {
-        *pin = (struct posix_pin){ 0 }; /* it's gone already, or never was */
+        *pin = (struct posix_pin){ 0 }; /* the file is gone already, or never existed */
         return r != -ESTALE && remove_needs_own (this, pi) ? r : 0;
     }
     if (pin->pi && !posix_descriptor_may_last (posix_priv (this), pin->fd)
@@ -33,7 +33,8 @@ remove_pin (xlator_t *this, inode_t *inode, struct posix_pin *pin)
     return 0;
 }
 
-/* A name of the inode is gone. Without a descriptor it isn't known whether it was the last one. */
+/* A name of the inode is gone. Without a descriptor it is not known whether that was the last
+ * one. */
 static void
 remove_keep (xlator_t *this, inode_t *inode, const struct posix_pin *pin)
 {
@@ -81,9 +82,10 @@ posix_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dic
                   NULL);
 }
 
-/* What the new name stands for: the renamed inode, held and pinned until the answer was taken and
- * its new name is known. Should the old name have stood for another one by then, it is that one
- * that was renamed; and a name that has gone on since leaves what is known. */
+/* Finds the object of the new name: the renamed inode, held and pinned until the answer was
+ * processed and its new name is known. If the old name stood for another object at the time of the
+ * rename, that object is the renamed one. If the new name has changed since, the known inode
+ * stays. */
 static int
 rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newdir,
               struct posix_found *found)
@@ -105,8 +107,8 @@ rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newd
     return 0;
 }
 
-/* Both get another name, which is known only when the answer was taken: so long they are open,
- * since no name leads to them. */
+/* Holds an inode that gets another name, which is known only after the answer was processed. Until
+ * then the inode stays open, since no name leads to it. */
 static int
 rename_hold (xlator_t *this, inode_t *inode, struct posix_found *held)
 {

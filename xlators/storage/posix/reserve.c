@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* option reserve: room that is kept free. Looked at once a second at most, and only where it is
+/* option reserve: space that is kept free. Checked at most once a second, and only if the option is
  * set. */
 #include "posix.h"
 

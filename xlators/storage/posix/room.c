@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How much room a file takes: ftruncate, fallocate, discard, zerofill. All four are the same but
- * for the call in their middle. */
+/* The space of a file: ftruncate, fallocate, discard, zerofill. The four differ only in the system
+ * call. */
 #include "posix.h"
 
 #include <linux/falloc.h>
 
-#define ROOM_CHUNK (1 << 20) /* of zeros, written at once */
+#define ROOM_CHUNK (1 << 20) /* bytes of zeros per write */
 
 struct room {
     int mode; /* of fallocate(2), or ROOM_TRUNCATE */
@@ -15,7 +15,7 @@ struct room {
 
 #define ROOM_TRUNCATE (-1)
 
-/* fallocate of zeros where the file system has none: they are written. */
+/* For a file system that can't zero a range with fallocate(2): writes zeros. */
 static int
 room_write_zeros (int fd, off_t offset, size_t len)
 {

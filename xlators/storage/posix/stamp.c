@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where features/utime says so, what a request changes gets the request's time in place of the
- * moment at which the system did it. Several storages that the same request changes then have the
- * same mtime and atime. What an operation moves is for the system to say: whatever it moved is then
- * set. The change time can't be set, and stays the system's.
+ * With features/utime, changes get the time of the request in place of the system's time. So
+ * several storages that the same request changes have the same mtime and atime. The system decides
+ * which times an operation moves; each time that has moved is then set. The ctime can't be set, and
+ * stays the system's.
  */
 #include "posix.h"
 
@@ -32,13 +32,13 @@ mtime_of (const struct iatt *iatt)
 static int
 set_times (xlator_t *this, int fd, const struct timespec *atime, const struct timespec *mtime)
 {
-    posix_act_as_root (posix_priv (this)); /* whoever may write needn't own the file */
+    posix_act_as_root (posix_priv (this)); /* a writer need not own the file */
     return posix_set_times (fd, (const struct timespec[]){ *atime, *mtime });
 }
 
-/* Two requests may come here in another order than they were made in: the later one's time stays,
- * in whichever order. But a time that was in the future before, set by somebody or by a clock that
- * went back since, doesn't count. */
+/* Two requests may arrive in another order than they were made in. The later request's time stays,
+ * in either order. But an earlier time that was in the future, set by a caller or by a clock that
+ * went back since, does not count. */
 void
 posix_stamp_change (xlator_t *this, int fd, const gfid_t *gfid, struct posix_change *change)
 {

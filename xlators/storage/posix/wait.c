@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Waiting for locks, each in a thread of its own: the system has no other way. Who waits is woken
- * by a signal, whose handler does nothing. A signal that comes just before the system call would be
- * lost, so it comes from a timer, again and again, from the interrupt until the thread has seen it.
+ * Waiting for locks, each in a thread of its own: the system has no other way. A signal wakes a
+ * waiting thread; its handler does nothing. A signal that comes just before the system call would
+ * be lost. So a timer sends it repeatedly, from the interrupt until the thread has noticed it.
  */
 #include "posix.h"
 
@@ -50,7 +50,7 @@ wait_make_timer (timer_t *ret_timer)
     return posix_result (timer_create (CLOCK_MONOTONIC, &event, ret_timer));
 }
 
-/* Takes no lock: it is called under the request's. */
+/* Takes no lock: it is called under the request's lock. */
 static void
 wait_cancel (void *data)
 {
@@ -61,7 +61,7 @@ wait_cancel (void *data)
     timer_settime (waiter->timer, 0, &soon, NULL);
 }
 
-/* From now on PARENT_DOWN ends it, or has come before. */
+/* From now on PARENT_DOWN ends the wait, or it has come before. */
 static void
 wait_begin (struct posix_waiters *waiters, struct posix_waiter *waiter)
 {
@@ -156,7 +156,7 @@ posix_wait (call_frame_t *frame, int (*wait) (void *data),
     return r == -EAGAIN ? -ENOLCK : r;
 }
 
-/* A waiter is in the list until its wait is over; what it waits for lives longer. */
+/* A waiter is in the list until its wait is over; the data it waits with live longer. */
 void
 posix_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {
@@ -179,7 +179,7 @@ posix_waiters_init (struct posix_waiters *waiters)
     pthread_cond_init (&waiters->none, NULL);
 }
 
-/* All who wait give up, and are waited for. */
+/* Makes all waiters give up, and waits for their threads. */
 void
 posix_waiters_down (struct posix_waiters *waiters)
 {

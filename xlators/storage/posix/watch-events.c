@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Events of the kernel: which inode they are about, and what of it changed. What comes in one
- * reading is told once. */
+/* Events of the kernel: the inode of an event, and the kind of change. Events of one read are
+ * merged. */
 #include "watch.h"
 
-/* a mapping that was written through is noticed when it is closed */
+/* writing through a mapping is noticed when the mapped file is closed */
 #define CHANGES_DATA (FAN_MODIFY | FAN_CLOSE_WRITE)
 #define CHANGES_SELF (FAN_MOVE_SELF | FAN_DELETE_SELF)
 #define CHANGES_NAMES (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO)
-#define SAME_HANDLE_MAX 8 /* of several file systems that have the same id */
+#define SAME_HANDLE_MAX 8 /* if several file systems have the same id */
 
-/* What is to be told; name lies in the buffer that was read. */
+/* A change to be reported; name points into the read buffer. */
 struct watched_change {
     gfid_t gfid;
     const char *name; /* or NULL */
@@ -59,14 +59,14 @@ changes_add (GHashTable *changes, const gfid_t *gfid, unsigned what, const char 
     change->what |= what;
 }
 
-/* What an event says of the object itself, and of a name in a directory. */
+/* The kind of change that an event tells of the object itself, and of a name in a directory. */
 static unsigned
 what_of_object (uint64_t mask)
 {
     unsigned what = 0;
 
     if (mask & CHANGES_DATA)
-        /* to write takes away capabilities, which are xattrs */
+        /* a write removes capabilities, which are xattrs */
         what |= INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
     if (mask & FAN_ATTRIB)
         what |= INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
@@ -96,7 +96,8 @@ name_of (const struct fanotify_event_info_fid *info, const struct file_handle *h
     return name;
 }
 
-/* A record of an event; what is in it was checked to lie in it. How many changes it stands for. */
+/* Reads a record of an event, whose bounds were checked. Returns the number of changes it stands
+ * for. */
 static unsigned
 record_read (struct posix_watch *watch, uint64_t mask, const struct fanotify_event_info_fid *info,
              GHashTable *changes)
@@ -127,8 +128,8 @@ record_is_whole (const struct fanotify_event_info_fid *info, size_t left)
            && ((const struct file_handle *) info->handle)->handle_bytes <= info->hdr.len - head;
 }
 
-/* The event that lies there. Copied, since the kernel aligns events to 4 bytes
- * (FANOTIFY_EVENT_ALIGN), and the struct wants 8. */
+/* Copies the event at `at`: the kernel aligns events to 4 bytes (FANOTIFY_EVENT_ALIGN), and the
+ * struct needs 8. */
 static bool
 event_at (const char *at, ssize_t left, struct fanotify_event_metadata *ret_event)
 {
@@ -138,7 +139,7 @@ event_at (const char *at, ssize_t left, struct fanotify_event_metadata *ret_even
     return FAN_EVENT_OK (ret_event, left);
 }
 
-/* begin: where it lies. */
+/* begin: the event's position in the buffer. */
 static void
 event_read (struct posix_watch *watch, const char *begin,
             const struct fanotify_event_metadata *event, GHashTable *changes)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel is asked to tell of, and how the file handles that it tells lead to inodes. */
+/* The marks, and the way from the file handle of an event to inodes. */
 #include "watch.h"
 
 #include <sys/vfs.h>
 
 #define OF_FILES (FAN_MODIFY | FAN_CLOSE_WRITE | FAN_ATTRIB | FAN_MOVE_SELF | FAN_DELETE_SELF)
 #define OF_NAMES (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO)
-#define DROPPED_MAX 64 /* beyond, everything is looked at anew */
+#define DROPPED_MAX 64 /* beyond this, all inodes are reported as changed */
 
 /* --- inodes by handle ------------------------------------------------------------------------- */
 
@@ -64,7 +64,7 @@ watch_marks_find (struct posix_watch *watch, const int *fsid, const struct file_
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-/* Who may not read a file may not watch it; the daemon, where it is root, may. */
+/* A process that may not read a file may not watch it; the daemon may if it is root. */
 static int
 mark (struct posix_watch *watch, int fd, unsigned flags, uint64_t mask)
 {
@@ -109,7 +109,7 @@ mask_of_inode (const struct posix_inode *pi)
                                    : OF_FILES;
 }
 
-/* Of a file that the daemon may not read its directory tells. */
+/* A file that the daemon may not read is watched through its directory. */
 void
 posix_watch_mark (struct posix_watch *watch, const struct posix_inode *pi, int fd)
 {
@@ -134,7 +134,7 @@ posix_watch_unmark (struct posix_watch *watch, const struct posix_inode *pi, int
     posix_watch_ring (watch);
 }
 
-/* --- what is known ---------------------------------------------------------------------------- */
+/* --- known inodes ----------------------------------------------------------------------------- */
 
 static bool
 filesystem_known_locked (const struct posix_watch *watch, uint64_t dev)
@@ -145,7 +145,7 @@ filesystem_known_locked (const struct posix_watch *watch, uint64_t dev)
     return false;
 }
 
-/* The first inode of a file system: that of the directory, or of another that is mounted in it. */
+/* The first inode of a file system: that of the directory, or of another one mounted in it. */
 static int
 filesystem_add (struct posix_watch *watch, uint64_t dev, int fd)
 {
@@ -201,7 +201,7 @@ posix_watch_forget (struct posix_watch *watch, struct posix_inode *pi)
     pthread_mutex_unlock (&watch->lock);
 }
 
-/* --- beginning -------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 void
 watch_marks_init (struct posix_watch *watch)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The option `watch`: which way there is to see what others change, and the thread that tells of
- * it. */
+/* The option `watch`: selects a way to see other processes' changes; and the watch thread. */
 #include "watch.h"
 
 #include <inttypes.h>
@@ -20,12 +19,11 @@ posix_watch_ring (struct posix_watch *watch)
     const uint64_t one = 1;
 
     if (write (watch->bell, &one, sizeof one) < 0)
-        return; /* it is ringing already */
+        return; /* already signalled */
 }
 
-/* Until there is an event, or the bell rings. After a round that told nothing only for the bell,
- * and a moment: what goes through the mount makes events too, and the kernel puts together what
- * waits. */
+/* Waits for an event or for the bell. After a round without a report, first waits a moment for the
+ * bell alone: requests through the mount cause events too, and the kernel merges waiting ones. */
 static void
 wait_for_events (struct posix_watch *watch, bool idle)
 {
@@ -40,7 +38,7 @@ wait_for_events (struct posix_watch *watch, bool idle)
         return;
 }
 
-/* Inodes that nobody tells of any more. */
+/* Reports inodes that are not watched any more as changed. */
 static void
 tell_dropped (struct posix_watch *watch)
 {
@@ -111,7 +109,7 @@ posix_watch_stop (struct posix_watch *watch)
                 "somebody above, or the kernel, doesn't take that a file was changed");
 }
 
-/* --- beginning and end ------------------------------------------------------------------------ */
+/* --- start and end ---------------------------------------------------------------------------- */
 
 static struct posix_watch *
 watch_new (xlator_t *this)
@@ -154,7 +152,8 @@ watch_begin (struct posix_watch *watch, int mode)
     return r;
 }
 
-/* Under a scheduler there is nobody else, and its threads may wait for each other only. */
+/* Under the test scheduler there are no other processes, and its threads may only wait for each
+ * other. */
 int
 posix_watch_init (xlator_t *this)
 {

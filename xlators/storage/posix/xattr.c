@@ -6,10 +6,10 @@
 #include <linux/xattr.h>
 #include <sys/xattr.h>
 
-#define XATTR_ATTEMPTS 16 /* an attribute may grow between asking how long it is and reading it */
+#define XATTR_ATTEMPTS 16 /* an attribute may grow between the query of its length and the read */
 
-/* What an operation is about: an inode, or a file that is open. By path: also a symbolic link has
- * attributes, which no other way leads to. */
+/* The target of an operation: an inode, or an open file. By path: a symbolic link has attributes
+ * too, and no other call reaches them. */
 struct xattr_target {
     struct posix_pin pin;
     struct posix_path path;
@@ -24,7 +24,7 @@ xattr_target_clear (struct xattr_target *target)
 typedef struct xattr_target xattr_target_t;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (xattr_target_t, xattr_target_clear)
 
-/* fd may be NULL, or without a descriptor here: then it is the inode. */
+/* If fd is NULL or has no descriptor here, the target is the inode. */
 static int
 xattr_begin (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd,
              struct xattr_target *target)
@@ -38,8 +38,8 @@ xattr_begin (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd,
     return posix_act_as (posix_priv (this), frame);
 }
 
-/* May the caller not know of it? Acting as a caller takes away what goes with his uid, but not the
- * privilege that the trusted namespace asks for. */
+/* Returns true if the caller may not know of the attribute. Acting as a caller changes the uid, but
+ * does not remove the privilege that the trusted namespace requires. */
 static bool
 xattr_is_hidden (xlator_t *this, const call_frame_t *frame, const char *name)
 {
@@ -71,8 +71,8 @@ xattr_set (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const 
     return r;
 }
 
-/* The bytes of an attribute or, without a name, of the list of names: how many, and *ret_bytes to
- * g_free. */
+/* Reads an attribute or, without a name, the list of names. Returns the length, and *ret_bytes, to
+ * be freed with g_free. */
 static ssize_t
 xattr_read (const char *path, const char *name, char **ret_bytes)
 {

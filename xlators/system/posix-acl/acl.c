@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an ACL's bytes say, and what it decides. The order of questions is that of the kernel's
+/* Reads an ACL from bytes and evaluates it. The order of checks is that of the kernel's
  * posix_acl_permission. */
 #include "acl.h"
 
@@ -23,7 +23,7 @@ tag_is_known (unsigned tag)
         || tag == ACL_MASK || tag == ACL_OTHER;
 }
 
-/* The bytes may lie anywhere: each entry is copied out. */
+/* The bytes need not be aligned, so each entry is copied. */
 static int
 entry_decode (const char *bytes, struct acl_entry *ret_entry)
 {
@@ -35,7 +35,7 @@ entry_decode (const char *bytes, struct acl_entry *ret_entry)
     ret_entry->id = tag_has_id (ret_entry->tag) ? GUINT32_FROM_LE (raw.e_id) : 0;
     if (!tag_is_known (ret_entry->tag))
         return -EINVAL;
-    /* -1 is nobody's id */
+    /* -1 is not a valid id */
     return tag_has_id (ret_entry->tag) && ret_entry->id == UINT32_MAX ? -EINVAL : 0;
 }
 
@@ -76,7 +76,7 @@ acl_decode (const void *bytes, size_t size, struct acl **ret_acl)
     return r;
 }
 
-/* Where the list has got to: the tag of the last entry of which there has to be one. */
+/* Checks the order of entries. *at: the tag of the last required entry that was read. */
 static int
 check_next (const struct acl_entry *entry, unsigned *at, bool *named)
 {
@@ -140,7 +140,7 @@ acl_unref (struct acl *acl)
         g_free (acl);
 }
 
-/* --- deciding --------------------------------------------------------------------------------- */
+/* --- evaluation ------------------------------------------------------------------------------- */
 
 bool
 acl_caller_has_group (const struct acl_caller *caller, gid_t gid)
@@ -164,8 +164,8 @@ allows (const struct acl_entry *entry, unsigned want)
     return (entry->perm & want) == want;
 }
 
-/* Does the entry decide? A group that doesn't let him leaves it to the next one, but then others
- * don't count either. */
+/* Returns true if the entry decides. A group entry that does not grant `want` leaves the decision
+ * to the next group entry; after it, the entry for others does not count. */
 static bool
 decides (const struct acl_entry *entry, const struct acl_caller *caller, gid_t group, unsigned want,
          bool *is_member)
@@ -213,7 +213,7 @@ acl_permits (const struct acl *acl, const struct acl_caller *caller, gid_t group
     return entry && allows (entry, want) && (!mask || allows (mask, want));
 }
 
-/* --- as text ---------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 void
 acl_entry_print (const struct acl_entry *entry, GString *out)

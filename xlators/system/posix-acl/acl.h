@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A POSIX ACL: read from the bytes of system.posix_acl_access, and asked what it lets somebody do.
- * Knows no translator, so that a fuzzer can have it alone.
+ * A POSIX ACL: decoded from the bytes of system.posix_acl_access, and evaluated for a caller. Knows
+ * no translator, so that a fuzzer can use it alone.
  *
- * Bytes are hostile, whoever they come from: a caller who sets an ACL, or the backing directory.
+ * The bytes are not trusted: they come from a caller that sets an ACL, or from the backing
+ * directory.
  */
 #ifndef SYSTEM_POSIX_ACL_ACL_H
 #define SYSTEM_POSIX_ACL_ACL_H
 
 #include "xlator.h"
 
-/* In the order in which a right ACL has them. The numbers are the kernel's. */
+/* In the order of a valid ACL. The numbers are the kernel's. */
 enum acl_tag {
     ACL_USER_OBJ = 0x01,
     ACL_USER = 0x02,
@@ -26,27 +27,27 @@ struct acl_entry {
     uint32_t id;   /* of ACL_USER and ACL_GROUP */
 };
 
-/* Never changes once it was read. */
+/* Constant once it was decoded. */
 struct acl {
     int refs; /* atomic */
     unsigned count;
     struct acl_entry entries[];
 };
 
-/* Who asks. */
+/* The caller of a request. */
 struct acl_caller {
     uid_t uid;
     gid_t gid;
-    int ngroups;         /* -1: they are root's, asked for when they matter, which is dear */
+    int ngroups;         /* -1: the groups of root, read on demand, which is expensive */
     const gid_t *groups;
     call_stack_t *root;
 };
 
-/* *ret_acl is NULL for one without entries, as the kernel takes it. -EINVAL, or -EOPNOTSUPP for
- * another version. It is well formed then, not yet right: acl_check. */
+/* Decodes bytes. *ret_acl is NULL for an ACL without entries, as in the kernel. Returns 0, -EINVAL,
+ * or -EOPNOTSUPP for another version. The result is well formed, but not checked: acl_check. */
 int acl_decode (const void *bytes, size_t size, struct acl **ret_acl);
 
-/* Has it one of each that it must have, in their order, with permissions that there are? 0 or
+/* Checks that all required entries are there, in order, with valid permissions. Returns 0 or
  * -EINVAL. */
 int acl_check (const struct acl *acl);
 
@@ -55,9 +56,9 @@ void acl_unref (struct acl *acl);        /* takes NULL */
 
 bool acl_caller_has_group (const struct acl_caller *caller, gid_t gid);
 
-/* May the caller, who isn't the owner, do all of want? acl was checked. *ret_entry is the entry
- * that decides, NULL where none of his groups lets him; *ret_mask the one that cuts it, or NULL.
- * Both may be NULL. */
+/* Returns true if the caller, which is not the owner, may do all of want. acl was checked.
+ * *ret_entry is the deciding entry, NULL if none of the caller's groups grants it; *ret_mask is the
+ * mask entry that limits it, or NULL. Both may be NULL. */
 bool
 acl_permits (const struct acl *acl, const struct acl_caller *caller, gid_t group, unsigned want,
              const struct acl_entry **ret_entry, const struct acl_entry **ret_mask);

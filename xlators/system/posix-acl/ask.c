@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a rule needs and nobody knows is asked for, as the caller, in his own frame; then the call
+/* Asks storage for data that a rule needs, as the caller, in the caller's own frame. Then the call
  * is judged again from the beginning. */
 #include "posix-acl.h"
 
 #include <linux/xattr.h>
 
-#define ACL_ASKS 32 /* more than any rule needs, also when what it is about changes all the time */
+#define ACL_ASKS 32 /* more than any rule needs, also for an inode that changes all the time */
 
 static stat_cbk acl_ask_stat_cbk;
 static fstat_cbk acl_ask_fstat_cbk;
@@ -13,7 +13,7 @@ static getxattr_cbk acl_ask_getxattr_cbk;
 static fgetxattr_cbk acl_ask_fgetxattr_cbk;
 static lookup_cbk acl_ask_lookup_cbk;
 
-/* --- what a request saw ----------------------------------------------------------------------- */
+/* --- data of a request ------------------------------------------------------------------------ */
 
 struct acl_local *
 acl_local_of (call_frame_t *frame)
@@ -44,7 +44,7 @@ posix_acl_local_drop (xlator_t *this, void *data)
     }
 }
 
-/* The place of an inode, taken if it has none; NULL when there are no more. */
+/* Returns the slot of an inode, or takes a free one; NULL if there are no more. */
 static struct acl_seen *
 seen_of (struct acl_local *local, inode_t *inode)
 {
@@ -95,7 +95,7 @@ saw_attributes (xlator_t *this, call_frame_t *frame, inode_t *inode, const struc
     };
 }
 
-/* The mode of before a change and the ACL of after it would be neither: then both are asked for
+/* If the inode changed in between, its mode and its ACL do not belong together: both are requested
  * again. */
 static void
 saw_acl (xlator_t *this, call_frame_t *frame, inode_t *inode, enum acl_state state, struct acl *acl)
@@ -115,7 +115,7 @@ saw_acl (xlator_t *this, call_frame_t *frame, inode_t *inode, enum acl_state sta
     seen->view.acl = acl_ref (acl);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void
 ask_attributes (const struct acl_look *look, struct acl_local *local)
@@ -163,8 +163,8 @@ ask_name (const struct acl_look *look, struct acl_local *local)
     loc_wipe_path (&loc);
 }
 
-/* The attributes that the rule went by, so that the ACL is judged with them. false: they changed
- * meanwhile. */
+/* Pins the attributes that the rule used, so that the ACL is judged with them. Returns false if
+ * they changed meanwhile. */
 static bool
 attributes_are_seen (const struct acl_look *look, struct acl_local *local)
 {
@@ -306,7 +306,7 @@ acl_ask_fgetxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_
     ask_getxattr_done (frame, this, op_ret, op_errno, dict);
 }
 
-/* The last name that was added is the one that was asked for. */
+/* The last name that was added is the requested one. */
 static void
 acl_ask_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                     int32_t op_errno, inode_t *inode, struct iatt *buf, dict_t *xdata,

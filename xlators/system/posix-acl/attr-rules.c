@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rules of operations on attributes and extended attributes. */
+/* The rules of operations on attributes and on extended attributes. */
 #include "posix-acl.h"
 
 #include <linux/fs.h>
@@ -16,7 +16,7 @@ posix_acl_access (struct acl_look *look)
     return want ? acl_may (look, look->call->loc->inode, want) : 0;
 }
 
-/* What isn't a file has no size, whoever asks: storage says so. */
+/* An inode that is not a regular file has no size: storage refuses the call. */
 int
 posix_acl_truncate (struct acl_look *look)
 {
@@ -27,7 +27,7 @@ posix_acl_truncate (struct acl_look *look)
 
 /* --- setattr: notify_change, setattr_prepare -------------------------------------------------- */
 
-/* Whoever changes the owner takes setuid and setgid away, which is a change of the mode. */
+/* A change of the owner clears setuid and setgid, which changes the mode. */
 static bool
 chown_changes_mode (const struct acl_look *look, inode_t *inode, const struct acl_view *view)
 {
@@ -56,7 +56,7 @@ may_chown (struct acl_look *look, inode_t *inode, const struct acl_view *view,
                                                                                             : 0;
 }
 
-/* To the present, both: who may write may. */
+/* A caller with write permission may set both times to the present. */
 static int
 may_set_times (struct acl_look *look, inode_t *inode, uint32_t valid)
 {
@@ -77,7 +77,7 @@ may_set (struct acl_look *look, inode_t *inode, const struct iatt *to, uint32_t 
     g_auto (acl_view_t) view = { 0 };
     int r = 0;
 
-    /* setuid goes before a write: by who has it open */
+    /* removal of setuid before a write, by a caller that has the file open */
     if (!(valid & (IATT_MODE | IATT_UID | IATT_GID | IATT_SIZE | TIMES)))
         return 0;
     if (valid & IATT_SIZE && inode->ia_type == IA_IFREG)
@@ -125,14 +125,14 @@ is_default (const char *name)
     return strcmp (name, XATTR_NAME_POSIX_ACL_DEFAULT) == 0;
 }
 
-/* acl is NULL to remove it. */
+/* acl is NULL for a removal. */
 static int
 may_set_acl (struct acl_look *look, inode_t *inode, const char *name, const struct acl *acl)
 {
     g_auto (acl_view_t) view = { 0 };
     int r;
 
-    if (inode->ia_type == IA_IFLNK) /* storage: EOPNOTSUPP */
+    if (inode->ia_type == IA_IFLNK) /* storage answers EOPNOTSUPP */
         return 0;
     if (is_default (name) && inode->ia_type != IA_IFDIR)
         return acl ? -EACCES : 0;
@@ -159,7 +159,7 @@ may_set_acl_bytes (struct acl_look *look, inode_t *inode, const char *name, cons
     return r;
 }
 
-/* user.*, and what no namespace has a rule for. */
+/* For user.*, and for namespaces without a rule of their own. */
 static int
 may_use (struct acl_look *look, inode_t *inode, const char *name, unsigned want)
 {
@@ -178,8 +178,8 @@ may_use (struct acl_look *look, inode_t *inode, const char *name, unsigned want)
     return r == 0 ? acl_may (look, inode, want) : r;
 }
 
-/* Labels of SELinux are its own to decide on: it asks for the owner, and its policy. All others
- * take privileges. */
+/* SELinux decides about its own labels: it requires the owner, and its policy. All other security
+ * attributes take privileges. */
 static int
 may_label (struct acl_look *look, inode_t *inode, const char *name)
 {
@@ -254,8 +254,8 @@ posix_acl_fgetxattr (struct acl_look *look)
     return may_read_xattr (look, look->call->fd->inode, look->call->name);
 }
 
-/* The kernel takes file capabilities away before anybody writes, whoever that is. It lets a program
- * do so only with CAP_SETFCAP, and looks at that before it asks here:
+/* The kernel removes file capabilities before any write, by any caller. It lets a program remove
+ * them only with CAP_SETFCAP, and checks that before the request comes here:
  * security_inode_removexattr. */
 static int
 may_remove_xattr (struct acl_look *look, inode_t *inode, const char *name)

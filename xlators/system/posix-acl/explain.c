@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass explain: which entry decides for whom. And what is kept with an inode, for a state
- * dump. */
+/* windlass explain: which entry decides for which user. And the data kept with an inode, for a
+ * statedump. */
 #include "posix-acl.h"
 
 #define TEXT_SIZE 4

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What was allowed goes down, and what its answer tells of rights is kept or dropped. */
+/* Permitted calls: winds them down, and keeps or drops data about rights from their answers. */
 #include "posix-acl.h"
 
 #include <linux/xattr.h>
 
-#define ACL_CREATES 16 /* for a name that comes and goes all the time */
+#define ACL_CREATES 16 /* attempts, for a name that appears and disappears repeatedly */
 
 static create_cbk posix_acl_create_cbk;
 static create_cbk posix_acl_create_there_cbk;
@@ -15,7 +15,7 @@ static setxattr_cbk posix_acl_setxattr_cbk;
 static stat_cbk posix_acl_setxattr_stat_cbk;
 static setattr_cbk posix_acl_setxattr_setattr_cbk;
 
-/* It passes by the answer as the cookie: when the question was asked. */
+/* The time before the call passes as the cookie. */
 static void
 wind_to_learn (const struct call *call)
 {
@@ -37,9 +37,10 @@ inode_of (const struct call *call)
     return call->loc ? call->loc->inode : call->fd->inode;
 }
 
-/* --- what changes rights ---------------------------------------------------------------------- */
+/* --- changes of rights ------------------------------------------------------------------------ */
 
-/* Before it goes down, and again when it was done: what was asked for in between may be either. */
+/* Drops the data before the call goes down, and again when it is done: an answer requested in
+ * between may be from before or after. */
 static void
 changes_rights (const struct call *call)
 {
@@ -100,8 +101,9 @@ changes_acl (const struct call *call)
     return posix_acl_is_acl (call->name);
 }
 
-/* An ACL rewrites the mode, and takes setgid away if the group isn't the owner's. Storage that acts
- * as the caller has done that; where it acts as somebody mightier, it is done here. */
+/* Setting an ACL changes the mode, and clears setgid if the owner is not in the group. Storage that
+ * acts as the caller has cleared it. Storage with more privileges has not, so it is cleared
+ * here. */
 static void
 go_on_xattr (const struct call *call, bool drop_setgid)
 {
@@ -165,14 +167,14 @@ posix_acl_setxattr_setattr_cbk (call_frame_t *frame, void *cookie, xlator_t *thi
 /* --- create ----------------------------------------------------------------------------------- */
 
 /*
- * A create without O_EXCL opens a file that is there, for which other rights are needed than to
- * make one; and whether there is one nobody can know before. So a new one is asked for first. If
- * there is one, it is found and judged as one that is opened, and the create goes down as it came:
- * storage opens and cuts off in one. Should the name stand for another file by then, that has to be
- * the caller's own, such as one that was made just now.
+ * A create without O_EXCL opens an existing file, which takes other rights than making one. Whether
+ * a file exists is not known beforehand. So the first attempt is exclusive. If a file exists, it is
+ * looked up and judged like an open, and the create goes down unchanged: storage opens and
+ * truncates in one step. If the name stands for another file by then, that must be one of the
+ * caller's own, such as one made just now.
  *
- * Who may make none in that directory gets the file that was judged opened, and nothing else. One
- * that is gone by then starts it again.
+ * A caller that may not make a file in that directory only gets the judged file opened. If it is
+ * gone by then, the create starts again.
  */
 static void
 create_what_exists (const struct call *call)
@@ -212,7 +214,7 @@ open_what_exists (const struct call *call)
         return;
     }
     note_inode (call, inode);
-    args->fd->inode = inode_ref (inode); /* it was made for a file that wasn't known */
+    args->fd->inode = inode_ref (inode); /* the fd was made for an unknown file */
     STACK_WIND (call->frame, posix_acl_create_open_cbk, FIRST_CHILD (call->this), open, &loc,
                 args->flags & ~(uint32_t) O_CREAT, args->fd, NULL);
     loc_wipe_path (&loc);
@@ -229,9 +231,9 @@ create_again (call_frame_t *frame, fd_t *fd)
     call_resume (g_steal_pointer (&local->stub));
 }
 
-/* It is answered as it was when it was found, which is when the create took place; but for what the
- * open cut off. Attributes of later could be those of somebody who came after. The directory is as
- * it was. */
+/* Answers with the attributes from the lookup, which is when the create took effect, except for the
+ * truncation. Later attributes could be those of a file made afterwards. The directory is
+ * unchanged. */
 static void
 answer_create (call_frame_t *frame)
 {
@@ -349,7 +351,7 @@ posix_acl_create_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, 
     call_resume (stub);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all operations --------------------------------------------------------------------------- */
 
 void
 acl_go_on (const struct call *call, const struct acl_look *look)

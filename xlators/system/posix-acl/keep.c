@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is kept with an inode: owner, mode, and its ACL where somebody needed it. An inode without
- * an ACL takes 64 bytes.
+ * Data kept with an inode: owner, mode, and the ACL if it was needed. An inode without an ACL takes
+ * 64 bytes.
  *
- * Nothing old is ever kept: priv->changes counts changes. Whoever asks notes the count before, and
- * what changes an inode leaves the count with it, before it goes down and when it is answered; what
- * was asked for before the last change isn't kept.
+ * Outdated data are never kept: priv->changes counts changes. A request notes the count before it
+ * goes down. A change stores the count with its inode, before it goes down and when it is answered.
+ * Data requested before the last change are not kept.
  */
 #include "posix-acl.h"
 
-/* All of it: the stripe's lock. */
+/* All fields: the stripe's lock. */
 struct acl_inode {
     uint64_t changed;       /* priv->changes at its last change */
-    uint64_t asked;         /* and when attributes and ACL were asked for, the earlier of both */
-    int64_t attributes_at;  /* when the request began that asked for them, or 0 */
+    uint64_t asked;         /* priv->changes when attributes and ACL were requested, the earlier of
+                               both */
+    int64_t attributes_at;  /* begin of the request that brought attributes, or 0 */
     int64_t acl_at;
-    int64_t ctime;          /* with the attributes, in ns */
+    int64_t ctime;          /* in nanoseconds, from the same answer as the attributes */
     uint32_t uid, gid;
     uint16_t mode;
     uint8_t state;          /* enum acl_state */
@@ -125,8 +126,7 @@ drop_acl_locked (struct acl_inode *kept)
     g_clear_pointer (&kept->acl, acl_unref);
 }
 
-/* An ACL stays as long as nothing of the inode has changed: each change of an ACL changes the
- * change time as well. */
+/* The ACL stays while the inode is unchanged: each change of an ACL also changes the ctime. */
 void
 acl_keep_attributes (xlator_t *this, inode_t *inode, uint64_t since, int64_t now,
                      const struct iatt *buf)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rules of operations that find, open, make, move and remove. Each names the kernel's function
- * whose order of questions it has. */
+/* The rules of operations that look up, open, make, move and remove. Each names the kernel function
+ * whose order of checks it follows. */
 #include "posix-acl.h"
 
 int
@@ -22,7 +22,7 @@ may_open (struct acl_look *look, inode_t *inode, uint32_t flags)
     const unsigned want = wants[flags & O_ACCMODE] | (flags & O_TRUNC ? W_OK : 0);
     int r;
 
-    /* No right decides there: storage says EISDIR or ELOOP. */
+    /* Rights do not matter: storage answers EISDIR or ELOOP. */
     if (inode->ia_type == IA_IFLNK || (inode->ia_type == IA_IFDIR && want & W_OK))
         return 0;
     r = acl_may (look, inode, want);
@@ -99,7 +99,7 @@ posix_acl_symlink (struct acl_look *look)
     return may_make (look, look->call->loc->parent);
 }
 
-/* Devices are for root alone, but for overlayfs's mark of a name that is gone. */
+/* Only root may make devices, except overlayfs's whiteout. */
 int
 posix_acl_mknod (struct acl_look *look)
 {
@@ -111,7 +111,8 @@ posix_acl_mknod (struct acl_look *look)
     return r;
 }
 
-/* may_linkat: with protected_hardlinks one links what one owns, or could read and write anyway. */
+/* may_linkat: with protected_hardlinks a caller may only link a file that it owns, or may read and
+ * write. */
 static int
 may_link (struct acl_look *look, inode_t *inode)
 {
@@ -137,7 +138,7 @@ posix_acl_link (struct acl_look *look)
 
 /* --- removing: may_delete --------------------------------------------------------------------- */
 
-/* In a sticky directory only what is one's own, or in one's own directory. */
+/* In a sticky directory, a caller may only remove its own files, or files in its own directory. */
 static int
 may_unstick (struct acl_look *look, const loc_t *loc)
 {
@@ -174,7 +175,7 @@ posix_acl_rmdir (struct acl_look *look)
 
 /* --- moving: vfs_rename ----------------------------------------------------------------------- */
 
-/* A directory that gets another one above it is written to: its "..". */
+/* A directory that moves to another parent is written to, because of its "..". */
 static int
 may_move (struct acl_look *look, inode_t *inode)
 {
@@ -193,22 +194,23 @@ may_rename (struct acl_look *look, inode_t *target)
     inode_t *const inode = call->loc->inode;
     int r;
 
-    if (target && target == inode) /* two names of one file: nothing is done, so nothing is asked */
+    if (target && target == inode) /* two names of one file: the rename does nothing, so nothing is
+                                      checked */
         return 0;
     r = may_remove (look, call->loc);
-    if (r == 0) /* what is asked of a name that isn't there is among what is asked of one that is */
+    if (r == 0) /* the checks for an absent name are included in those for an existing name */
         r = may_remove (look, &(loc_t){ .parent = call->newloc->parent,
                                         .name = call->newloc->name,
                                         .inode = target });
     if (r != 0 || !inode)
         return r;
     if (target && !exchange && (inode->ia_type == IA_IFDIR) != (target->ia_type == IA_IFDIR))
-        return 0; /* storage says ENOTDIR or EISDIR */
+        return 0; /* storage answers ENOTDIR or EISDIR */
     r = may_move (look, inode);
     return r == 0 && target && exchange ? may_move (look, target) : r;
 }
 
-/* Whoever asks needn't know what the new name stands for, and mostly it makes no difference. */
+/* The target of the new name may be unknown. It is only looked up if it can make a difference. */
 int
 posix_acl_rename (struct acl_look *look)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * system/posix-acl: checks modes, owners and POSIX ACLs, as the kernel would on a directory of its
- * own.
+ * system/posix-acl: checks modes, owners and POSIX ACLs, as the kernel does for a local directory.
  *
- * Operations on files that are open go by, since who opened one was judged then; so do stat,
- * readlink and statfs, for which the way there is all that matters, and each step of that is a
- * lookup.
+ * Operations on open files pass: the caller was judged at open. So do stat, readlink and statfs,
+ * which only need the right to reach the file; each step of the path is a lookup, which is checked.
  */
 #include "posix-acl.h"
 
@@ -48,9 +46,9 @@ static const struct xlator_option posix_acl_options[] = {
 
 static acl_rule *const rules[FOP_MAX] = { RULED (RULE) };
 
-/* Root has every capability as far as anybody can tell: a request names a user and not those. What
- * a translator asks for others on its own account, such as one that reads ahead, was judged when
- * they asked. */
+/* Root is taken to have every capability: a request has a user, but no capabilities. A request that
+ * a translator makes on its own account, such as one of read-ahead, was judged with the caller's
+ * request. */
 static bool
 is_trusted (const posix_acl_private_t *priv, const call_stack_t *root)
 {
@@ -59,8 +57,8 @@ is_trusted (const posix_acl_private_t *priv, const call_stack_t *root)
         || root->pid < 0 || root->caused_by != 0;
 }
 
-/* Caches below may answer whom this lets pass. What it asks for itself everybody may know who gets
- * to the file. */
+/* Lets caches below answer a request that was permitted. Calls by this translator itself need no
+ * check: any caller that reaches the file may know the result. */
 static void
 vouch (call_stack_t *root)
 {
@@ -99,9 +97,9 @@ posix_acl_every (const struct call *call)
         acl_go_on (call, &look);
 }
 
-/* --- beginning, changing, end ----------------------------------------------------------------- */
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
-/* Of the system that the mount is on, as the kernel would hold it there. */
+/* The setting of this system: the kernel would apply it to a local directory. */
 static bool
 kernel_protects_hardlinks (void)
 {
@@ -180,8 +178,8 @@ posix_acl_dump (xlator_t *this, GString *out)
                             __atomic_load_n (&priv->malformed, __ATOMIC_RELAXED));
 }
 
-/* What answers from memory, or before it asks: whoever is refused here would have had the answer
- * from there. */
+/* Translators that answer from memory, or before this one is asked: above it, they would serve
+ * callers that it refuses. */
 static const struct xlator_misfit posix_acl_misfits[] = {
     { "performance/io-cache", "answers from memory what this would refuse" },
     { "performance/md-cache", "answers from memory what this would refuse" },

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * system/posix-acl: may the caller do this? Asked of modes, owners and POSIX ACLs, before a request
- * goes down.
+ * system/posix-acl: decides whether the caller may make a request, by modes, owners and POSIX ACLs,
+ * before the request goes down.
  *
  *   a call -> posix_acl_every -> judge: the rule of its operation        name-rules.c, attr-rules.c
  *                  ^               | asks for rights                     rights.c
- *                  |               v of what is kept with an inode       keep.c
- *                  |             something isn't known: ACL_ASK
+ *                  |               v by data kept with an inode          keep.c
+ *                  |             data missing: ACL_ASK
  *                  |               v
- *                  +-- resumed -- the call is set aside, and it is asked for    ask.c
- *                                  otherwise: refused, or down the graph        go-on.c
+ *                  +-- resumed -- the call is set aside, storage is asked         ask.c
+ *                                  otherwise: refused, or down the graph          go-on.c
  *
- * What a rule saw once it sees again when it is called again for the same call, whatever has
- * changed meanwhile: struct acl_local has it. So it comes to an end, also with a memory of no time
- * at all.
+ * When a rule is called again for the same call, it sees the same data as before, whatever has
+ * changed meanwhile: struct acl_local keeps them. So the judging ends, even if nothing is kept with
+ * inodes.
  *
  * Locks: a stripe's is a leaf.
  *
  * Reasons:
  *
  * - One rule for each operation, and one function that calls them (core/edge/any-fop.h). A rule
- *   that needs an answer is called again from its beginning, and sees what it saw before: so no
+ *   that needs an answer is called again from its beginning, and sees the data it saw before: so no
  *   state is kept between two questions.
- * - ACLs are asked for only when they decide: the owner, root, and a mode that gives the group
- *   nothing need none. The kernel's own questions pass by here and are remembered.
+ * - ACLs are requested only when they decide: the owner, root, and a mode that gives the group
+ *   nothing need none. The kernel's own getxattr requests pass here and are remembered.
  * - Default ACLs decide nothing here; the file system below gives them to new files.
  * - A create without O_EXCL is tried with it: whether it makes or opens decides which rights are
  *   needed. If the caller may make no file there, the existing file is opened, not created again:
  *   the name might be free by then.
- * - A request that a rule let pass is marked as checked (root->checked), so that caches below may
+ * - A request that a rule permitted is marked as checked (root->checked), so that caches below may
  *   answer it.
  * - acl=translator (src/fuse/rights.c): with FUSE_POSIX_ACL the kernel checks rights in any case,
- *   so it isn't asked for. Without default_permissions the kernel doesn't check directories that it
- *   remembers, so it remembers no names. It hides the sticky bit from itself, and says ENOTDIR or
- *   EISDIR before it asks.
+ *   so that flag is not set. Without default_permissions the kernel does not check directories that
+ *   it remembers, so it must remember no names. The kernel then does not apply the sticky bit, and
+ *   answers ENOTDIR or EISDIR before it sends a request.
  * - The test (test_posix_acl_cases) lets storage act as root, so that only this translator refuses.
  */
 #ifndef SYSTEM_POSIX_ACL_H
@@ -50,28 +50,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ACL_ASK 1      /* of a rule: something isn't known yet; look->ask says what */
-#define ACL_STRIPES 64 /* locks; an inode has one of them */
-/* inodes that one request is about, at most: a rename's directories, what it moves and what it
- * replaces */
+#define ACL_ASK 1      /* result of a rule: data are missing; look->ask says which */
+#define ACL_STRIPES 64 /* number of locks; each inode uses one of them */
+/* upper limit of the inodes of one request; a rename has the most: two directories, the moved inode
+ * and the replaced one */
 #define ACL_SEEN 6
 
-/* Beside each other with what they guard, each with a cache line of its own. */
+/* Each lock is beside the data it guards, in a cache line of its own. */
 struct acl_stripe {
     pthread_mutex_t lock;
-    uint64_t hits, misses, drops; /* lock: questions answered from memory, and not; what was dropped
-                                     since it changed */
+    uint64_t hits, misses, drops; /* lock: checks answered from memory; checks that needed storage;
+                                     answers dropped because of a change */
 } __attribute__ ((aligned (128)));
 
 typedef struct posix_acl_private {
     int64_t super_uid; /* option; atomic */
     int64_t timeout;   /* option, in nanoseconds; atomic */
-    bool protected_hardlinks; /* of the kernel, when it began */
-    bool selinux;             /* it decides itself about its labels */
-    /* Counts changes. What is kept was asked for after the last change of its inode, and after the
-     * last of everything. */
+    bool protected_hardlinks; /* the kernel's setting at start */
+    bool selinux;             /* SELinux is active and decides about its labels */
+    /* Counts changes. Kept data were requested after the last change of their inode, and after
+     * all_changed. */
     uint64_t changes;     /* atomic */
-    uint64_t all_changed; /* atomic: changes when everything was dropped */
+    uint64_t all_changed; /* atomic: value of changes when all data were dropped */
     uint64_t refused, asked, malformed; /* atomic */
     struct acl_stripe stripes[ACL_STRIPES];
 } posix_acl_private_t;
@@ -80,12 +80,12 @@ enum acl_state {
     ACL_UNKNOWN,
     ACL_NONE,
     ACL_THERE,
-    ACL_BAD /* what is there is none: nobody but the owner may anything */
+    ACL_BAD /* the bytes are no valid ACL: only the owner has access */
 };
 
-/* What is known of an inode. */
+/* Known data of an inode. */
 struct acl_view {
-    bool known;     /* uid, gid and mode */
+    bool known;     /* uid, gid and mode are valid */
     uint8_t state;  /* enum acl_state; of acl */
     uint16_t mode;  /* 07777 */
     uint32_t uid, gid;
@@ -96,45 +96,46 @@ typedef struct acl_view acl_view_t;
 void acl_view_clear (acl_view_t *view);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (acl_view_t, acl_view_clear)
 
-/* What a request had to ask for. */
+/* Data that a request had to ask for. */
 struct acl_seen {
-    inode_t *inode; /* with a reference; NULL: the end */
-    uint64_t since; /* priv->changes when view was asked for */
+    inode_t *inode; /* with a reference; NULL: end of the list */
+    uint64_t since; /* priv->changes before view was requested */
     struct acl_view view;
 };
 
 struct acl_named {
-    inode_t *parent; /* with a reference; NULL: the end */
+    inode_t *parent; /* with a reference; NULL: end of the list */
     char *name;
-    inode_t *inode; /* with a reference; NULL: there is no such name */
+    inode_t *inode; /* with a reference; NULL: the name does not exist */
 };
 
 struct acl_local {
-    call_stub_t *stub;     /* the call, while something is asked for */
-    uint64_t since;        /* priv->changes when it was */
+    call_stub_t *stub;     /* the call, while storage is asked */
+    uint64_t since;        /* priv->changes before that */
     inode_t *asked_about;  /* with a reference */
     unsigned asks;
     struct acl_seen seen[ACL_SEEN];
     struct acl_named named[2];
-    inode_t *inode;        /* with a reference: what a call that went down changes or tells of */
-    bool exists;           /* of a create: there is such a file, named[0], */
-    bool opens_only;       /* and the caller may not make one */
-    unsigned creates;      /* how often it was tried */
-    fd_t *fd;              /* with a reference: its own */
-    struct iatt found;     /* what the last name stood for, */
-    struct iatt parent;    /* and the directory that it is in, if has_parent */
+    inode_t *inode;        /* with a reference: the inode that a permitted call changes or
+                              describes */
+    bool exists;           /* create: the file exists, it is named[0] */
+    bool opens_only;       /* create: the caller may not make a file there */
+    unsigned creates;      /* number of attempts */
+    fd_t *fd;              /* with a reference: the create's own fd */
+    struct iatt found;     /* attributes of the last name's inode */
+    struct iatt parent;    /* attributes of its directory, if has_parent */
     bool has_parent;
 };
 
-/* One call being judged. */
+/* A call that is being judged. */
 struct acl_look {
     const struct call *call;
     xlator_t *this;
     posix_acl_private_t *priv;
     struct acl_caller caller;
-    struct acl_local *local; /* NULL: nothing was asked for yet */
-    bool drop_setgid;        /* a rule's: the new mode goes down without it */
-    /* with ACL_ASK */
+    struct acl_local *local; /* NULL: no question was asked yet */
+    bool drop_setgid;        /* set by a rule: clear setgid in the new mode */
+    /* the question, with ACL_ASK */
     enum { ASK_ATTRIBUTES, ASK_ACL, ASK_NAME } ask;
     inode_t *about;
     const char *name;
@@ -142,26 +143,25 @@ struct acl_look {
 
 /* --- keep.c ----------------------------------------------------------------------------------- */
 
-/* What is known of an inode now; what is too old, or may not be so any more, isn't. Clear it. */
+/* Returns the known data of an inode, without data that are too old or may be outdated. The caller
+ * clears the view. */
 void acl_keep_see (xlator_t *this, inode_t *inode, int64_t now, struct acl_view *ret_view);
 
-/* The count of changes, to be taken before something is asked for, ... */
+/* Returns the count of changes. Call before asking storage, ... */
 uint64_t acl_keep_now (xlator_t *this);
 
-/* ... and what was then found. It is kept unless the inode changed since. */
+/* ... and pass it with the answer. The answer is kept unless the inode changed since. */
 void acl_keep_attributes (xlator_t *this, inode_t *inode, uint64_t since, int64_t now,
                           const struct iatt *buf);
 void acl_keep_acl (xlator_t *this, inode_t *inode, uint64_t since, int64_t now,
                    enum acl_state state, struct acl *acl);
 
-/* It changes: nothing that is known of it, or on its way up, may be kept. all: nothing of
- * anything. */
+/* The inode changes: drops known data, and answers on their way up. all: of all inodes. */
 void acl_keep_drop (xlator_t *this, inode_t *inode);
 void acl_keep_drop_all (xlator_t *this);
 bool acl_keep_changed (xlator_t *this, inode_t *inode, uint64_t since);
 
-/* What is remembered, also when it is too old to decide by; age in ns, -1: nothing is. Of
- * reports. */
+/* Returns data that are kept, even if too old to decide by; age in ns, -1: none. For reports. */
 int64_t acl_keep_remembered (xlator_t *this, inode_t *inode, struct acl_view *ret_view);
 void acl_keep_init (posix_acl_private_t *priv);
 void acl_keep_fini (posix_acl_private_t *priv);
@@ -171,13 +171,14 @@ void posix_acl_forget (xlator_t *this, inode_t *inode);
 
 /* These return 0, a negative errno, or ACL_ASK. */
 
-/* attributes; clear it */
+/* attributes; the caller clears the view */
 int acl_see (struct acl_look *look, inode_t *inode, struct acl_view *ret_view);
-/* R_OK | W_OK | X_OK; else -EACCES */
+/* R_OK | W_OK | X_OK; -EACCES if refused */
 int acl_may (struct acl_look *look, inode_t *inode, unsigned want);
-int acl_owns (struct acl_look *look, inode_t *inode);                           /* else -EPERM */
+int acl_owns (struct acl_look *look, inode_t *inode);                           /* -EPERM if not the
+                                                                                   owner */
 
-/* What a name in a directory stands for; NULL when there is none. */
+/* The inode of a name in a directory; NULL if the name does not exist. */
 int acl_find (struct acl_look *look, inode_t *parent, const char *name, inode_t **ret_inode);
 
 /* --- name-rules.c, attr-rules.c: one rule for each operation ---------------------------------- */
@@ -191,7 +192,7 @@ acl_rule posix_acl_access, posix_acl_truncate, posix_acl_setattr, posix_acl_fset
     posix_acl_setxattr, posix_acl_getxattr, posix_acl_removexattr, posix_acl_fsetxattr,
     posix_acl_fgetxattr, posix_acl_fremovexattr, posix_acl_ioctl;
 
-/* Does it set or remove an ACL, on which rights depend? */
+/* Returns true for an attribute that is an ACL, on which rights depend. */
 bool posix_acl_is_acl (const char *name);
 
 /* --- ask.c ------------------------------------------------------------------------------------ */
@@ -203,15 +204,15 @@ void acl_named_add (struct acl_local *local, inode_t *parent, const char *name, 
 void
 acl_note_found (struct acl_local *local, const struct iatt *buf, const struct iatt *postparent);
 
-/* Asks for what look needs, then has the call judged again. */
+/* Asks storage for the data that look needs, then has the call judged again. */
 void acl_ask (struct acl_look *look);
 
-/* What bytes that came from below say. */
+/* Decodes an ACL from storage's answer. */
 enum acl_state acl_take (xlator_t *this, const dict_t *dict, struct acl **ret_acl);
 
 /* --- go-on.c ---------------------------------------------------------------------------------- */
 
-/* Down the graph. look is NULL for who may do everything. */
+/* Winds a permitted call. look is NULL for a trusted caller. */
 void acl_go_on (const struct call *call, const struct acl_look *look);
 void posix_acl_every_cbk (const struct answer *answer);
 

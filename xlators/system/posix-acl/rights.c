@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What rules ask: who owns an inode, and what the caller may do with it. In the order of the
+/* Queries of rules: whether the caller owns an inode, and which access it has. In the order of the
  * kernel's inode_permission. */
 #include "posix-acl.h"
 
@@ -11,7 +11,8 @@ needs (struct acl_look *look, int ask, inode_t *inode)
     return ACL_ASK;
 }
 
-/* What this request asked for decides, so that it sees one state of an inode; else what is kept. */
+/* Data that this request asked for take precedence, so that it sees one state of an inode; else the
+ * kept data. */
 static void
 look_at (struct acl_look *look, inode_t *inode, struct acl_view *ret_view)
 {
@@ -31,7 +32,7 @@ acl_see (struct acl_look *look, inode_t *inode, struct acl_view *ret_view)
     return ret_view->known ? 0 : needs (look, ASK_ATTRIBUTES, inode);
 }
 
-/* The mode alone, of who isn't the owner. */
+/* By the mode alone, for a caller that is not the owner. */
 static unsigned
 rights_by_mode (const struct acl_look *look, const struct acl_view *view)
 {
@@ -52,8 +53,8 @@ acl_may (struct acl_look *look, inode_t *inode, unsigned want)
         return r;
     if (look->caller.uid == view.uid)
         return (view.mode >> 6 & want) == want ? 0 : -EACCES;
-    if (view.mode & 070) { /* the ACL's mask: without any, named entries give nothing, and the rest
-                              is the mode's */
+    if (view.mode & 070) { /* the mask of an ACL: if it is 0, named entries give nothing, and the
+                              mode decides */
         if (view.state == ACL_UNKNOWN)
             return needs (look, ASK_ACL, inode);
         if (view.state == ACL_BAD)
