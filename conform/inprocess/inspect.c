@@ -351,11 +351,11 @@ inspect_say_owed (const struct crossing *crossing)
                      crossing->last_wound->file, crossing->last_wound->line, callback);
     else if (crossing->parent)
         finding_add ("never answered", crossing->callee, crossing->op,
-                     "it asked nobody, and answered neither; the wind at %s:%d",
+                     "it neither wound nor answered; the wind at %s:%d",
                      crossing->wound->file, crossing->wound->line);
     else
         finding_add ("never answered", crossing->callee, crossing->op,
-                     "it asked nobody, and answered neither");
+                     "it neither wound nor answered");
 }
 
 void

@@ -106,12 +106,12 @@ check_presence (const struct rule *rule)
         return;
     if ((a->op == FOP_writev || a->op == FOP_truncate || a->op == FOP_ftruncate)
         && (!a->pre || !a->post))
-        broken (rule, "answer missing", "no attributes %s, though somebody above wants them",
+        broken (rule, "answer missing", "no attributes %s, though a translator above wants them",
                 a->pre ? "afterwards" : "before");
     if ((a->op == FOP_unlink || a->op == FOP_rmdir || a->op == FOP_mkdir || a->op == FOP_create)
         && (!a->preparent || !a->postparent))
         broken (rule, "answer missing",
-                "no attributes of the directory %s, though somebody above wants them",
+                "no attributes of the directory %s, though a translator above wants them",
                 a->preparent ? "afterwards" : "before");
 }
 

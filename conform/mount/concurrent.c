@@ -193,7 +193,7 @@ run_race (const struct mount_case *c)
         pids[i] = child_start (try_all, &race);
     for (unsigned i = 0; i < PROCESSES; i++)
         child_end (pids[i]);
-    must (all->wrong == 0, "whoever loses gets EEXIST or ENOENT");
+    must (all->wrong == 0, "the loser gets EEXIST or ENOENT");
     for (unsigned turn = 0; turn < 40; turn++)
         wins += attempt (race.what, turn) < 0;
     must (wins == 40, "after a race nothing is left to win");

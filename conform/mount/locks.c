@@ -411,7 +411,7 @@ locks_cases (GPtrArray *list)
         case_add (list, run_fork, way, 0, 0, 0, "locks/%s and fork", way_names[way]);
         case_add (list, run_interrupted, way, 0, 0, 0, "locks/%s, waiting is interrupted",
                   way_names[way]);
-        case_add (list, run_granted, way, 0, 0, 0, "locks/%s, whoever waits gets it",
+        case_add (list, run_granted, way, 0, 0, 0, "locks/%s, the waiting process gets it",
                   way_names[way]);
     }
     case_add (list, run_thread, 0, 0, 0, 0, "locks/record of a thread");

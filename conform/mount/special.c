@@ -23,9 +23,9 @@ run_fifo (const struct mount_case *c)
     int fd;
 
     make ("p:fifo");
-    TELL ("open to write, nobody reads", open ("fifo", O_WRONLY | O_NONBLOCK));
+    TELL ("open to write, without a reader", open ("fifo", O_WRONLY | O_NONBLOCK));
     fd = TELL_FD ("open to read", open ("fifo", O_RDONLY | O_NONBLOCK));
-    TELL ("read, nobody writes", read (fd, text, sizeof text));
+    TELL ("read, without a writer", read (fd, text, sizeof text));
     close (fd);
     pid = child_start (write_fifo, NULL);
     fd = open ("fifo", O_RDONLY);

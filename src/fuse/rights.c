@@ -86,7 +86,7 @@ bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, cha
     else if (above)
         error = g_strdup_printf ("%s:%d:%d: volume '%s' (%s) is above '%s', which is to decide "
                                  "with 'acl=translator': it would answer "
-                                 "before anybody was asked",
+                                 "before the rights are checked",
                                  graph->volfile->path, above->line, above->column, above->name,
                                  above->type, decider->name);
     if (error) {

@@ -35,7 +35,7 @@ expect_match "where it is" \
     "^    now at:    'fault-2' \(debug/fault\), asked for open by open_wind at .*src/fuse/ops/open.c:[0-9]+$" \
     "$said"
 expect_match "what it waits for" \
-    '^    waits for: somebody to let it go: it hangs, by the rule in line 1: open path "/dir/file" -> hang' \
+    '^    waits for: a release: it hangs, by the rule in line 1: open path "/dir/file" -> hang' \
     "$said"
 expect_match "its way" '^    way:       fuse -> fault-2$' "$said"
 cat "$MNT/dir/$name" >/dev/null 2>&1 &

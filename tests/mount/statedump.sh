@@ -61,7 +61,7 @@ expect "its process" "cat ($reader)" "$(value_of "$file" global.callpool.stack.1
 expect "its frame" "fault-2 0 open_wind" \
     "$(for key in translator complete wind_from; do
         value_of "$file" global.callpool.stack.1.frame.1 $key; done | xargs)"
-expect_match "what it waits for" 'let it go' \
+expect_match "what it waits for" 'a release: it hangs' \
     "$(value_of "$file" global.callpool.stack.1.frame.1 waits_for)"
 expect_match "the inodes" '^[1-9]' "$(value_of "$file" xlator.mount.fuse.itable active_size)"
 expect_match "one of them" '^[1-9] \([a-z]+\)$' \

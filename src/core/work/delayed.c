@@ -236,7 +236,7 @@ held_waits_for (struct held_calls *calls, const call_frame_t *frame,
             g_string_append_printf (out, "the end of a delay, in %.3f s",
                                     MAX (one->until - clock_now (), 0) / 1e9);
         else
-            g_string_append (out, "somebody to let it go: it hangs");
+            g_string_append (out, "a release: it hangs");
         if (more)
             more (one->data, out);
         break;

@@ -60,7 +60,7 @@ static const struct xlator_option power_cut_options[] = {
       .max = 1000000000,
       .help =
           "with names ordered: after how many changes of names, on average, the journal is written "
-          "though nobody asked for it" },
+          "without a sync" },
     { .key = { "memory-limit" },
       .type = OPTION_SIZE,
       OPTION_FIELD (power_cut_private_t, memory_limit),

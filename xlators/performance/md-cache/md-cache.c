@@ -242,7 +242,7 @@ mdc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append_printf (out, "just now its attributes are %s\n",
                                 mdc_attributes (this, inode, &buf)
                                     ? "known"
-                                    : "not known: who asks, asks storage");
+                                    : "not known: each request asks storage");
 }
 
 const struct xlator_api xlator_api = {

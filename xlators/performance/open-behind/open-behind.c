@@ -222,7 +222,7 @@ explain_inode (struct ob_inode *obi, GString *out)
         g_string_append_printf (out, "%u opens of it are answered and not done\n",
                                 obi->pending.length);
     if (obi->locked)
-        g_string_append (out, "somebody locked it: each open goes to storage at once\n");
+        g_string_append (out, "it was locked: each open goes to storage at once\n");
     else if (!obi->known || obi->view.under_way)
         g_string_append (
             out, "it was changed, or not looked up since: the next open goes to storage at once\n");

@@ -324,7 +324,7 @@ qr_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/quick-read",
-    .about = "remembers small files whole, and serves them to whoever may read them",
+    .about = "remembers small files whole, and serves them to users who may read them",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD | WANTS_DATA_ATTRIBUTES,

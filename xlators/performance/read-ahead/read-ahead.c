@@ -246,7 +246,7 @@ ra_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         return;
     }
     g_string_append_printf (out,
-                            "whoever reads it in order finds up to %s there already (page-count), "
+                            "a sequential reader finds up to %s there already (page-count), "
                             "in pages of %s (page-size), "
                             "for %g s (page-timeout)\n",
                             window, page, (double) RA_GET (this, timeout) / 1e9);
@@ -256,7 +256,7 @@ ra_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     if (!rai)
         return;
     pthread_mutex_lock (&rai->lock);
-    g_string_append_printf (out, "%u of those who have it open have pages now\n",
+    g_string_append_printf (out, "%u of its open descriptors have pages now\n",
                             rai->files.length);
     pthread_mutex_unlock (&rai->lock);
 }
@@ -264,7 +264,7 @@ ra_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/read-ahead",
-    .about = "reads on where somebody reads a file in order, before he asks",
+    .about = "reads ahead where a file is read in order",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_ERRORS,
     .wants = WANTS_INODE | WANTS_FD,
@@ -288,5 +288,5 @@ const struct xlator_api xlator_api = {
         .priv = ra_dump, .inodectx = ra_dump_inode, .fdctx = ra_dump_fd, .waits_for = ra_waits_for,
         .explain = ra_explain,
     },
-    .passthrough = { .why = "reads ahead of whoever reads it" },
+    .passthrough = { .why = "reads ahead of its readers" },
 };

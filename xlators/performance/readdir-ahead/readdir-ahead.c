@@ -229,7 +229,7 @@ rda_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/readdir-ahead",
-    .about = "reads on in a directory while whoever lists it is busy with what he has",
+    .about = "reads ahead in a directory while the reader handles the entries it has",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,

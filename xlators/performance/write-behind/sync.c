@@ -38,7 +38,7 @@ wb_error_tell (xlator_t *this, const struct wb_write *write, int error, bool new
         gf_log (this, GF_LOG_WARNING,
                 "%zu bytes at offset %lld of '%s' were not written, after the write had been "
                 "answered: %s; "
-                "the next fsync or close of whoever wrote them fails",
+                "the next fsync or close of the writer fails",
                 write->size, (long long) write->offset, path, g_strerror (error));
 }
 
@@ -52,8 +52,8 @@ wb_error_forget (xlator_t *this, const struct wb_inode *wbi)
     __atomic_sub_fetch (&wb_priv (this)->count.untold, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch (&wb_priv (this)->count.never_told, 1, __ATOMIC_RELAXED);
     gf_log (this, GF_LOG_WARNING,
-            "nobody asked, with fsync or close, what became of writes to file %s that had been "
-            "answered and then failed: %s",
+            "no fsync or close asked for the result of writes to file %s, which were answered and "
+            "failed later: %s",
             gfid_text (&wbi->inode->gfid, gfid), g_strerror (wbi->error));
 }
 

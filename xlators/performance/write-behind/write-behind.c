@@ -347,7 +347,7 @@ explain_inode (struct wb_inode *wbi, GString *out)
     if (wbi->error)
         g_string_append_printf (out, "a write to it that had been answered failed: %s; %s\n",
                                 g_strerror (wbi->error),
-                                wbi->told ? "somebody was told" : "nobody was told yet");
+                                wbi->told ? "reported" : "not reported yet");
     pthread_mutex_unlock (&wbi->lock);
 }
 

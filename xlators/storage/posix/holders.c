@@ -188,5 +188,5 @@ posix_flock_tell (const struct posix_inode *pi, GString *out)
 {
     const struct lock_range any = { true, 0, INT64_MAX };
 
-    append_stranger (out, pi, "somebody who has it open through the mount", "FLOCK", &any);
+    append_stranger (out, pi, "a process that has it open through the mount", "FLOCK", &any);
 }

@@ -284,7 +284,7 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                 ? "reads and writes it past the page cache, where they are aligned"
                                 : "reads and writes it through the page cache");
     g_string_append_printf (out, "acts as %s\n",
-                            priv->acts_as_caller ? "whoever asks" : "the daemon's user");
+                            priv->acts_as_caller ? "the caller" : "the daemon's user");
     posix_descriptors_explain (priv, out);
     posix_watch_explain (priv, out);
 }

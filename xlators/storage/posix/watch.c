@@ -106,7 +106,7 @@ posix_watch_stop (struct posix_watch *watch)
     pthread_mutex_unlock (&watch->lock);
     if (r < 0)
         gf_log (watch->this, GF_LOG_WARNING,
-                "somebody above, or the kernel, doesn't take that a file was changed");
+                "the kernel, or a translator above, doesn't accept that a file was changed");
 }
 
 /* --- start and end ---------------------------------------------------------------------------- */

@@ -266,8 +266,8 @@ acl_take (xlator_t *this, const dict_t *dict, struct acl **ret_acl)
     g_clear_pointer (ret_acl, acl_unref);
     if (__atomic_add_fetch (&priv->malformed, 1, __ATOMIC_RELAXED) == 1)
         gf_log (this, GF_LOG_WARNING,
-                "the subvolume answered an invalid ACL of %zu bytes: nobody but the owner and root "
-                "gets to such a file; "
+                "the subvolume answered an invalid ACL of %zu bytes: only the owner and root "
+                "get to such a file; "
                 "others aren't logged",
                 size);
     return ACL_BAD;

@@ -21,7 +21,7 @@ who (const struct acl_entry *entry, const struct acl_view *view, GString *out)
     if (entry->tag == ACL_USER)
         g_string_append_printf (out, "user %u", entry->id);
     else if (entry->tag == ACL_OTHER)
-        g_string_append (out, "everybody else");
+        g_string_append (out, "all others");
     else if (entry->tag == ACL_GROUP)
         g_string_append_printf (out, "members of group %u", entry->id);
     else
@@ -64,7 +64,7 @@ explain_acl (const struct acl_view *view, GString *out)
         if (entry->tag != ACL_USER_OBJ && entry->tag != ACL_MASK)
             explain_entry (view, entry, out);
     }
-    g_string_append (out, "who is in several of the groups may what one of them may\n");
+    g_string_append (out, "a user in several of the groups has the rights of each of them\n");
 }
 
 static void
@@ -74,7 +74,7 @@ explain_mode (const struct acl_view *view, GString *out)
 
     g_string_append_printf (out, "members of its group %u: %s by the mode %04o\n", view->gid,
                             rights_text (view->mode >> 3 & 7, group), view->mode);
-    g_string_append_printf (out, "everybody else: %s by the mode %04o\n",
+    g_string_append_printf (out, "all others: %s by the mode %04o\n",
                             rights_text (view->mode & 7, others), view->mode);
 }
 
@@ -89,12 +89,12 @@ explain_rights (const struct acl_view *view, GString *out)
         explain_acl (view, out);
     else if (view->state == ACL_BAD)
         g_string_append (out,
-                         "everybody else: nothing, since the subvolume answered an invalid ACL\n");
+                         "all others: nothing, since the subvolume answered an invalid ACL\n");
     else
         explain_mode (view, out);
     if (view->state == ACL_UNKNOWN && view->mode & 070)
         g_string_append (
-            out, "whether it has an ACL isn't known: nobody for whom it matters has asked yet\n");
+            out, "whether it has an ACL isn't known: no request has needed it yet\n");
     if (view->mode & S_ISVTX)
         g_string_append_printf (
             out, "sticky: what is in it is moved and removed by its owner and by user %u alone\n",
@@ -112,7 +112,7 @@ posix_acl_explain (xlator_t *this, const char *path, inode_t *inode, GString *ou
     if (age < 0) {
         g_string_append (out, "refuses what the caller may not do; owner, mode and ACL of this one "
                               "aren't known here: they are asked for when "
-                              "somebody wants to use it\n");
+                              "a request needs them\n");
     } else {
         g_string_append_printf (
             out, "refuses what the caller may not do, by what was known %.1f s ago (timeout):\n",
