@@ -334,6 +334,7 @@ src_windlass_SOURCES = \
     %D%/cli/top.h \
     %D%/cli/trace.c \
     %D%/daemon/background.c \
+    %D%/daemon/bridge-options.c \
     %D%/daemon/commands.c \
     %D%/daemon/confine.c \
     %D%/daemon/crash.c \
@@ -352,6 +353,7 @@ src_windlass_SOURCES = \
     %D%/daemon/statedump/requests.c \
     %D%/daemon/statedump/statedump.c \
     %D%/daemon/statedump/translators.c \
+    %D%/daemon/statedump/value.c \
     %D%/daemon/statedump/wanted.c \
     %D%/daemon/stats.c \
     %D%/daemon/timeline.c \

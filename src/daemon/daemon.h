@@ -45,6 +45,8 @@ void options_resolve (struct program_options *options);
 /* The settings for graph_load and graph_reload; lent from options. */
 struct graph_settings options_of_graph (const struct program_options *options);
 
+/* Returns true if the option may be given without a value. */
+bool option_is_flag (const struct xlator_option *row);
 /* Sets "key=value" or "key" for a row of the bridge. Returns 0, -ENOENT if there is no such row, or
  * -EINVAL and *ret_error. */
 int options_add_bridge (struct program_options *options, const char *key, const char *value,

@@ -22,41 +22,6 @@ struct parsed {
     gboolean version, print_xlatordir, print_logdir, print_statedumpdir;
 };
 
-/* Returns true if the option may be given without a value. */
-static bool
-option_is_flag (const struct xlator_option *row)
-{
-    g_autofree char *allowed = NULL;
-
-    return row->type == OPTION_BOOL
-        || (row->type == OPTION_ENUM && option_parse (row, "on", NULL, &allowed) == 0);
-}
-
-int
-options_add_bridge (struct program_options *options, const char *key, const char *value,
-                    char **ret_error)
-{
-    const struct xlator_option *row = option_find (bridge_options, key);
-    g_autofree char *allowed = NULL;
-
-    if (!row)
-        return -ENOENT;
-    if (!value && !option_is_flag (row)) {
-        *ret_error = g_strdup_printf ("option '%s' needs a value", key);
-        return -EINVAL;
-    }
-    if (option_parse (row, value ? value : "on", NULL, &allowed) < 0) {
-        g_autofree char *purpose = option_purpose (row);
-
-        *ret_error = g_strdup_printf ("option '%s' %s, got '%s'%s", key, allowed, value, purpose);
-        return -EINVAL;
-    }
-    if (strcmp (row->key[0], "lru-limit") == 0)
-        option_parse (row, value, &options->inode_limit, NULL);
-    g_ptr_array_add (options->bridge, g_strdup_printf ("%s=%s", row->key[0], value ? value : "on"));
-    return 0;
-}
-
 /* --attribute-timeout=2, and all other rows of the bridge. */
 static gboolean
 parse_row (const char *name, const char *value, void *data, GError **error)

@@ -66,6 +66,7 @@ tests_fuzz_xattr_CPPFLAGS = $(AM_CPPFLAGS) $(fuzz_xlators)
 
 # Parts of the program that are in no library.
 fuzz_daemon = \
+    src/daemon/bridge-options.$(OBJEXT) \
     src/daemon/mount-options.$(OBJEXT) \
     src/daemon/options.$(OBJEXT) \
     src/daemon/paths.$(OBJEXT)

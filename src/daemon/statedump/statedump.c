@@ -11,14 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-void
-dump_value (GString *out, const char *key, const char *value)
-{
-    g_string_append_printf (out, "%s=", key);
-    line_append (out, value, 4096);
-    g_string_append_c (out, '\n');
-}
-
 static void
 append_time (GString *out, const char *key)
 {
