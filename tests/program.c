@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The main of all test programs of a folder: runs the one that is named. */
+/* The main function of all test programs of a directory: runs the named one. */
 #include "program.h"
 
 #include <stdio.h>

@@ -9,8 +9,8 @@
  *         return suite_run (suite);
  *     }
  *
- * All files of a folder are linked as one program, since linking takes longer than compiling:
- * tests/unit/all test_NAME runs one.
+ * All files of a directory are linked as one program, since linking takes longer than compiling:
+ * tests/unit/all test_NAME runs a single test program.
  */
 #ifndef WINDLASS_TESTS_PROGRAM_H
 #define WINDLASS_TESTS_PROGRAM_H
@@ -37,14 +37,15 @@ void test_program_register (struct test_program *program);
     }                                                                                              \
     static int name_ (void)
 
-/* How much of it: at_short, or at_long if ./check --long runs the program. */
+/* The amount of work: at_short, or at_long if ./check --long runs the program. */
 static inline unsigned
 test_amount (unsigned at_short, unsigned at_long)
 {
     return getenv ("TEST_LONG") ? at_long : at_short;
 }
 
-/* Runs the suite and frees it; the program's exit status. CK_VERBOSITY says how much is printed. */
+/* Runs the suite, frees it, and returns the program's exit status. CK_VERBOSITY sets the amount of
+ * output. */
 static inline int
 suite_run (Suite *suite)
 {

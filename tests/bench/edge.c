@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a wind and its unwind through one translator costs, that does nothing but pass on through
- * its own callback. Without arguments: nanoseconds a layer, medians and quartiles of interleaved
- * rounds, each shorter than what a busy machine takes the processor away for; the last ones while
- * it is watched. With `count OP LAYERS N`: N calls, for callgrind.
+ * Measures the cost of a wind and its unwind through a translator that only passes on, through its
+ * own callback. Without arguments: prints nanoseconds per layer, as medians and quartiles of
+ * interleaved rounds; the last rounds run while the edge is watched. Each round is shorter than the
+ * time after which a busy machine takes the processor away. With `count OP LAYERS N`: makes N
+ * calls, for callgrind.
  */
 #include "../unit/mock.h"
 #include "core/edge/watch.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 
 #define LAYERS 20
-/* as a graph has: so deep that processors still predict where calls return to */
+/* as in a graph: small enough for the processor's return predictor */
 #define LAYERS_WATCHED 6
 #define CALLS 2000
 #define ROUNDS 501
@@ -108,8 +109,8 @@ static const struct watcher nothing_watcher = { .name = "nothing",
                                                 .wind = watch_nothing,
                                                 .unwind = watch_nothing };
 
-/* As a bridge does it, but for the request's own cost, which is the same whatever the height of the
- * stack. */
+/* Does the same as a bridge, without the cost of the request, which does not depend on the height
+ * of the stack. */
 static void __attribute__ ((noinline))
 calls (call_stack_t *root, xlator_t *top, enum op op, int n)
 {
@@ -150,7 +151,7 @@ request_of (xlator_t *top)
 {
     call_stack_t *root = stack_new (top);
 
-    /* One strand as long as the stack is tall, as for a stack of up to 15. */
+    /* A chain of frames as long as the stack, as for a stack of up to 15 translators. */
     call_frame_t *frames = g_new0 (call_frame_t, LAYERS + 4);
     for (unsigned i = 0; i < LAYERS + 4; i++) {
         frames[i].root = root;

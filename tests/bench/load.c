@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One kind of work, done again and again, and how long it took. Compiled by tests/bench/run.
+ * Repeats one kind of work and measures its duration. Compiled by tests/bench/run.
  *
  *   load [-c CLIENTS] WORK DIRECTORY COUNT [SIZE [PER_FOLDER]]
  *
- * prints the number of operations, the nanoseconds they took, and the nanoseconds of CPU it used
- * for them. The files are DIRECTORY/dNNN/fNNNNNN, PER_FOLDER in each folder; that of the data works
- * is DIRECTORY/data; a chain is DIRECTORY/cNNN/d/d/.../f, SIZE folders below each other. A direct
- * work opens its file with O_DIRECT. With CLIENTS each of so many processes does its share of
- * COUNT, all at once.
+ * Prints the number of operations, their duration in nanoseconds, and the CPU time of the program
+ * in nanoseconds. The files are DIRECTORY/dNNN/fNNNNNN, with PER_FOLDER files in each directory.
+ * Data works use the file DIRECTORY/data. A chain is DIRECTORY/cNNN/d/d/.../f, with SIZE nested
+ * directories. A direct work opens its file with O_DIRECT. With CLIENTS, this number of processes
+ * runs in parallel, each with its share of COUNT.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -139,7 +139,7 @@ unlink_one (struct load *load, unsigned i)
     return 1;
 }
 
-/* A name that isn't there, which nobody remembers. */
+/* Looks up a missing name that no cache has. */
 static unsigned
 missing_one (struct load *load, unsigned i)
 {
@@ -150,7 +150,7 @@ missing_one (struct load *load, unsigned i)
     return 1;
 }
 
-/* Attributes that nobody may answer from a cache. */
+/* Requests attributes that no cache may answer. */
 static unsigned
 getattr_one (struct load *load, unsigned i)
 {
@@ -283,7 +283,7 @@ read_one (struct load *load, unsigned i)
     return 1;
 }
 
-/* Each block once, in an order that no read-ahead guesses; count is a power of 2. */
+/* Reads each block once, in an order that read-ahead cannot predict; count is a power of 2. */
 static off_t
 scattered (const struct load *load, unsigned i)
 {
@@ -304,7 +304,7 @@ random_read_one (struct load *load, unsigned i)
     return 1;
 }
 
-/* What was written counts when it is on the disk. */
+/* Data counts as written when it is on the disk. */
 static unsigned
 write_synced_one (struct load *load, unsigned i)
 {
@@ -314,7 +314,7 @@ write_synced_one (struct load *load, unsigned i)
     return 1;
 }
 
-/* Sixteen at once, each with blocks of its own. */
+/* Sixteen requests at once, each with its own blocks. */
 static void *
 reader (void *data)
 {
@@ -382,11 +382,11 @@ work_find (const char *name)
     die ("no such work", name);
 }
 
-/* What the clients share. Who is ready says so with a byte, and begins when the other pipe is
+/* Shared by the clients. A client writes a byte when it is ready, and begins when the other pipe is
  * closed. */
 struct meeting {
     int ready[2], go[2];
-    uint64_t *done; /* of each */
+    uint64_t *done; /* of each client */
 };
 
 static uint64_t
@@ -433,7 +433,7 @@ children_cpu (void)
            + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000ll;
 }
 
-/* Until all are ready, or one of them isn't there any more. */
+/* Waits until all clients are ready, or a client has ended. */
 static void
 clients_start (const struct work *work, struct load *load, struct meeting *meeting,
                unsigned clients)
@@ -486,7 +486,7 @@ one_client_run (const struct work *work, struct load *load)
             (long long) (nanoseconds (CLOCK_PROCESS_CPUTIME_ID) - cpu));
 }
 
-/* A number from 1 to most, or the end of the program. */
+/* Returns a number from 1 to most, or ends the program. */
 static unsigned
 number_read (const char *text, unsigned most)
 {

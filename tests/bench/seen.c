@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a wind and its unwind through one translator cost while somebody looks: nanoseconds a layer,
- * the median of rounds, each short enough for a thread's ring.
+ * Measures the cost of a wind and its unwind through a translator while a tool observes them:
+ * prints nanoseconds per layer, as the median of rounds. The records of a round fit into a thread's
+ * ring.
  *
  *   seen timeline      while a timeline is recorded
- *   seen probe         while bpftrace is attached, for which it waits: bpftrace -p PID -e
+ *   seen probe         waits for bpftrace, and measures while it is attached: bpftrace -p PID -e
  *                      'usdt:*:windlass:unwind { @ = count (); }'
  *
- * To build it, from the source folder, with src/core/table/fops-rows.h and config.h of a build tree
+ * To build it in the source directory, with src/core/table/fops-rows.h and config.h of a build tree
  * BUILD:
  *
  *   cc -O2 -g -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -fno-omit-frame-pointer
@@ -26,7 +27,7 @@
 #include <unistd.h>
 
 #define LAYERS 6
-#define CALLS 1000 /* of LAYERS + 1 edges: two records each, or three for the first */
+#define CALLS 1000 /* of LAYERS + 1 edges: two records each, three for the first edge */
 #define ROUNDS 201
 
 static stat_cbk pass_stat_cbk;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a traced call costs: nanoseconds of a call of an empty function with the trace off, and on.
+ * Measures the cost of a traced call: nanoseconds of a call of an empty function with the trace off
+ * and on.
  *
  *   tests/bench/traced [CALLS]          made by `make tests/bench/traced`
  */
@@ -17,7 +18,7 @@ traced_function (int n)
     return n;
 }
 
-/* The least of several rounds: what disturbs makes it only longer. */
+/* Returns the minimum of several rounds, since disturbances only make a round longer. */
 static double
 measure (long calls)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a request costs on the stacks of some volfiles, without a kernel: `translator [-o OP,...]
- * FIRST.vol OTHER.vol ...` prints nanoseconds of each operation on each, medians of interleaved
- * rounds, and how much more that is than on the first. With `count OP FILE N`: N calls, for
- * callgrind --toggle-collect='calls*'. OP is the number or the name of one of op_names. Put
- * test/instant at the bottom. In a release build's tree:
+ * Measures the cost of requests on the stacks of volfiles, without a kernel. `translator [-o
+ * OP,...] FIRST.vol OTHER.vol ...` prints the nanoseconds of each operation on each stack, as
+ * medians of interleaved rounds, and the difference from the first stack. `count OP FILE N` makes N
+ * calls, for callgrind --toggle-collect='calls*'. OP is the number or the name of an operation in
+ * op_names. Put test/instant at the bottom. In the tree of a release build:
  *
  *   cc -std=gnu11 -D_GNU_SOURCE -O2 -g -rdynamic -I. -I$SOURCE/src $(pkg-config --cflags glib-2.0
  *       gmodule-2.0) \
@@ -28,21 +28,21 @@
 #define ROUNDS 101
 #define BLOCK 4096
 
-/* lookup is by a user who isn't root. The reads are of 4 KiB: of a small file again, on through a
- * large one, and here and there in it. */
+/* lookup is by a user other than root. The reads have 4 KiB: of a small file again and again,
+ * sequentially in a large file, and at random offsets of the large file. */
 enum { STAT, WRITEV, LOOKUP, READ_AGAIN, READ_ON, READ_APART, OPEN, OPS };
 
 static const char *const op_names[] = { "stat",    "writev",     "lookup", "read-again",
                                         "read-on", "read-apart", "open" };
 
-/* A stack, with what is open on it. */
+/* A stack, with its open files. */
 struct tower {
     struct graph *graph;
     fd_t *root, *small, *large;
-    off_t at; /* of read-on */
+    off_t at; /* of the sequential read */
 };
 
-/* Another thread may bring the answer: performance/io-threads. */
+/* The answer may come from another thread: performance/io-threads. */
 static bool answered; /* atomic */
 
 static void
@@ -108,7 +108,7 @@ open_file (xlator_t *top, call_frame_t *frame, fd_t *fd)
     STACK_WIND (frame, top_open_cbk, top, open, &loc, O_RDONLY, fd, NULL);
 }
 
-/* An open, and the end of what was opened. */
+/* Opens a file and closes it again. */
 static void
 open_again (const struct tower *tower, call_frame_t *frame)
 {
@@ -155,7 +155,8 @@ request_end (call_stack_t *root)
     stack_done (root);
 }
 
-/* A request for each, as a bridge makes them: what translators remember goes with it. */
+/* Uses a new request for each operation, as a bridge does, so that state kept with the request is
+ * freed. */
 static inline void __attribute__ ((always_inline))
 requests (struct tower *tower, int op, int n)
 {
@@ -173,15 +174,14 @@ calls (struct tower *tower, int op, int n)
     requests (tower, op, n);
 }
 
-/* The same, but not counted: the first ones fill caches. */
+/* Does the same without measuring, to fill caches. */
 static void __attribute__ ((noinline))
 warm_up (struct tower *tower, int op)
 {
     requests (tower, op, WARM);
 }
 
-/* What a translator wants to know of the root, which storage tells with a lookup alone, comes with
- * it. */
+/* Looks up the root, since some translators need information that only a lookup returns. */
 static void
 look_up_as_root (struct graph *graph)
 {
@@ -202,7 +202,7 @@ top_found_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
     note_answered (op_ret >= 0);
 }
 
-/* One of storage's files, opened. */
+/* Opens a file of storage. */
 static fd_t *
 file_opened (struct graph *graph, const char *name)
 {
@@ -290,7 +290,7 @@ op_of (const char *text)
     return CLAMP (atoi (text), 0, OPS - 1);
 }
 
-/* The operations of a list, which strtok takes apart. */
+/* The operations of a list; strtok modifies the list. */
 static void
 measure_ops (struct tower *towers, char **names, int n, char *ops)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parser of system/posix-acl: bytes of an ACL, as a caller sets one or a directory holds one.
- * What it takes says the same when it is written again; the kernel takes what it takes, and nothing
- * else; and whatever is asked of it has an answer that a mask or a missing right can't make larger.
+ * Fuzzes the parser of system/posix-acl with the bytes of an ACL, as set by a caller or stored in a
+ * directory. An accepted ACL is written with the same content. The parser accepts exactly what the
+ * kernel accepts. Every check has an answer, and a mask or a missing right never makes this answer
+ * larger.
  */
 #include "fuzz.h"
 
@@ -36,7 +37,7 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
     close (fd);
     atexit (remove_file);
     if (setxattr (file, "system.posix_acl_access", "", 0, 0) < 0 && errno == EOPNOTSUPP)
-        remove_file (); /* nothing to compare with */
+        remove_file (); /* there is nothing to compare with */
     return 0;
 }
 
@@ -88,7 +89,7 @@ check_rights (const struct acl *acl, uid_t uid, gid_t gid, gid_t other)
     }
 }
 
-/* Ids above those that this system knows are refused by the kernel alone. */
+/* Only the kernel refuses ids above those that this system supports. */
 static void
 check_kernel (const uint8_t *data, size_t size, int r)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests as they come out of /dev/fuse, through libfuse and the bridge to a storage that makes
- * its answers up (leaf.c).
+ * Fuzzes the bridge with requests as read from /dev/fuse, through libfuse and the bridge to a
+ * storage with generated answers (leaf.c).
  *
- * The kernel is believed in what only it can know: the length of a message, that names end with a
- * NUL, that a file handle is one of ours. The rest is the input's. It is a list of
+ * Properties that the kernel guarantees always hold: the length of a message, a NUL at the end of
+ * names, file handles that came from the bridge. The input determines the rest. It is a list of
  *
  *   opcode, inode, handle, answer, size      a byte each
  *   payload                                  size bytes: the operation's struct, names, data
  *
- * where inode and handle choose among those that the bridge has told of, and answer is leaf.h's.
+ * where inode and handle select a number that the bridge has returned, and answer is that of
+ * leaf.h.
  */
 #include "fuse/internal.h"
 
@@ -27,13 +28,13 @@
 
 enum { HANDLE_NONE = -1 };
 
-/* What the kernel fills in, of each operation: how large its struct is, and where numbers are that
- * we gave it. */
+/* The fields of each operation that the kernel fills in: the size of its struct, and the position
+ * of numbers that came from the bridge. */
 struct shape {
     size_t size;
-    bool node;    /* at 0: the number of an inode */
-    int fh;       /* where a file handle is, or HANDLE_NONE */
-    bool silent;  /* nobody waits for an answer */
+    bool node;    /* an inode number at offset 0 */
+    int fh;       /* position of a file handle, or HANDLE_NONE */
+    bool silent;  /* there is no answer */
 };
 
 #define SHAPE(type_, ...) { .size = sizeof (struct type_), __VA_ARGS__ }
@@ -87,14 +88,14 @@ static const struct shape shapes[] = {
 /* The kernel's side. */
 static struct {
     struct input input;
-    int ends[2]; /* ours, the bridge's */
+    int ends[2]; /* the test's end, the bridge's end */
     uint64_t unique;
     uint32_t opcode; /* of the last request */
     uint64_t nodes[NODES_MAX];
     unsigned n_nodes;
     uint64_t handles[HANDLES_MAX];
     unsigned n_handles;
-    unsigned interrupts; /* that libfuse may still keep, for a request to come */
+    unsigned interrupts; /* which libfuse may still keep for a later request */
     bool over;
     char reply[REPLY_MAX] __attribute__ ((aligned (8)));
 } kernel;
@@ -102,7 +103,7 @@ static struct {
 static uint64_t
 node_of (uint8_t i)
 {
-    /* Some that are stale, or never were. */
+    /* Some numbers that are stale or were never valid. */
     return i < 240 ? kernel.nodes[i % kernel.n_nodes] : (uint64_t) i << 32 | i % 7;
 }
 
@@ -125,7 +126,7 @@ put_u64 (struct request *request, size_t at, uint64_t number)
     memcpy (request->payload + at, &number, sizeof number);
 }
 
-/* Sizes within a message that libfuse believes. */
+/* Sizes within a message that libfuse does not check. */
 static void
 clamp_sizes (struct request *request, size_t size)
 {
@@ -143,7 +144,7 @@ clamp_sizes (struct request *request, size_t size)
     case FUSE_WRITE:
         write->size = MIN (write->size, size - sizeof *write);
         break;
-    case FUSE_SETXATTR: /* its size comes first as well */
+    case FUSE_SETXATTR: /* its size precedes it, too */
         *count = MIN (*count, size - FUSE_COMPAT_SETXATTR_IN_SIZE
                                   - strlen ((char *) request->payload + 8) - 1);
         break;
@@ -167,13 +168,13 @@ fill_numbers (struct request *request, const struct shape *shape, uint8_t handle
         put_u64 (request, 0, kernel.unique - 2 * (request->payload[0] % 4));
 }
 
-/* The next of the input. */
+/* Takes the next part of the input. */
 static void
 request_fill (struct request *request)
 {
     struct input *input = &kernel.input;
     const uint32_t chosen = input_byte (input) % (FUSE_COPY_FILE_RANGE + 2);
-    /* It only comes when it was asked for, which we never do. */
+    /* The kernel sends this only on request, and the bridge never requests it. */
     const uint32_t opcode = chosen == FUSE_NOTIFY_REPLY ? FUSE_LOOKUP : chosen;
     const struct shape none = { .fh = HANDLE_NONE };
     const struct shape *shape = opcode < G_N_ELEMENTS (shapes) ? &shapes[opcode] : &none;
@@ -184,7 +185,7 @@ request_fill (struct request *request)
     memset (request, 0, sizeof *request);
     if (size)
         memcpy (request->payload, bytes, size);
-    size = MAX (size, shape->size) + 3; /* the last name ends, and the one before it */
+    size = MAX (size, shape->size) + 3; /* the end of the last name, and of the name before it */
     request->header = (struct fuse_in_header){ .len = sizeof request->header + size,
                                                .opcode = opcode,
                                                .unique = kernel.unique += 2,
@@ -213,8 +214,7 @@ request_fill_init (struct request *request)
                                    .flags2 = ~0u };
 }
 
-/* libfuse gives an interrupt that came too late back with the next request, and forgets the rest at
- * its end. */
+/* libfuse returns a late interrupt with the next request, and frees the rest at its end. */
 static bool
 request_fill_last (struct request *request)
 {
@@ -227,7 +227,7 @@ request_fill_last (struct request *request)
     return true;
 }
 
-/* What the kernel doesn't do while a request is pending for an inode or a file: take it away. */
+/* Returns whether the kernel never sends this while a request for the inode or file is pending. */
 static bool
 takes_away (uint32_t opcode)
 {
@@ -264,7 +264,7 @@ learn_handle (uint64_t handle)
     kernel.handles[kernel.n_handles++] = handle;
 }
 
-/* Which request an answer is to, by how long it is: answers may come late. */
+/* Finds the request of an answer by the answer's length, since answers may be late. */
 static void
 learn (const char *reply, size_t size)
 {
@@ -273,8 +273,7 @@ learn (const char *reply, size_t size)
     const struct fuse_open_out *open = (const void *) (header + 1);
 
     g_assert (size >= sizeof *header && header->len == size);
-    if (header->unique == 0) /* no answer but a notice, such as that attributes are old: error has
-                                its number */
+    if (header->unique == 0) /* a notice, not an answer; error has its number */
         return;
     g_assert (header->error <= 0 && header->error > -1000);
     if (header->error || header->unique != kernel.unique)
@@ -298,7 +297,7 @@ request_opens (uint32_t opcode)
     return opcode == FUSE_OPEN || opcode == FUSE_OPENDIR || opcode == FUSE_CREATE;
 }
 
-/* The next request. While handles are all in use no more are opened. */
+/* Makes the next request. While all handles are in use, no file is opened. */
 static bool
 next_request (struct request *request)
 {
@@ -317,7 +316,7 @@ next_request (struct request *request)
 static ssize_t
 device_read (int fd, void *buf, size_t size, void *userdata)
 {
-    static struct request request; /* leaf.c answers with what is in it */
+    static struct request request; /* leaf.c uses these bytes for its answers */
 
     if (kernel.over || !next_request (&request)) {
         leaf_answer_late ();
@@ -334,7 +333,7 @@ device_read (int fd, void *buf, size_t size, void *userdata)
     return init_flags_io.read (kernel.ends[1], buf, size, userdata);
 }
 
-/* How it goes is the kernel's to say: now and then the caller is gone. */
+/* The kernel determines the result: sometimes the caller is gone. */
 static ssize_t
 device_writev (int fd, struct iovec *iov, int count, void *userdata)
 {
@@ -351,7 +350,7 @@ static const struct fuse_custom_io device = { .read = device_read, .writev = dev
 
 /* --- one mount -------------------------------------------------------------------------------- */
 
-/* A descriptor that says that the other side is gone. */
+/* Returns a descriptor whose other end is closed. */
 static int
 dead_end (void)
 {
@@ -362,7 +361,8 @@ dead_end (void)
     return ends[1];
 }
 
-/* As a reader of the bridge does, but there is no other: so the order is the input's. */
+/* Does the same as a reader of the bridge. There is only one reader, so the input determines the
+ * order. */
 static void
 serve (struct bridge *bridge)
 {
@@ -380,8 +380,8 @@ serve (struct bridge *bridge)
     iobref_unref (reader.iobref);
 }
 
-/* The first byte says with which options. The device and the storage here are one thread's, so
- * there is no ring. */
+/* The first byte selects the options. Device and storage belong to a single thread, so there is no
+ * ring. */
 static void
 mount_and_run (struct graph *graph, uint8_t how)
 {

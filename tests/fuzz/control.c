@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The control socket: bytes as a request and as an answer; what is read as a request packs to the
- * same. */
+/* Fuzzes the control socket: bytes as a request and as an answer. A parsed message packs to the
+ * same bytes. */
 #include "fuzz.h"
 
 #include "control/control.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A dict beside a hash table: both hold the same, whatever is set, deleted and copied. */
+/* Compares a dict with a hash table: both have the same content after any sets, deletions and
+ * copies. */
 #include "fuzz.h"
 
 #include "core/data/dict.h"
@@ -50,7 +51,7 @@ set_u64 (struct both *both, const char *key, uint64_t number)
     table_set (both->table, key, value, size);
 }
 
-/* A copy is another: what is done to it isn't seen. */
+/* A copy is independent: changes of the copy do not change the original. */
 static void
 change_copy (struct both *both, const char *key)
 {

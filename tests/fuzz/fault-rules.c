@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Rules of debug/fault: each that is read prints as a line that is the same rule. */
+/* Rules of debug/fault: each parsed rule prints as a line that parses to the same rule. */
 #include "fuzz.h"
 
 #include "../../xlators/debug/fault/rules.h"

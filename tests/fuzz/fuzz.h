@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What every fuzz target shares. A target is one function, LLVMFuzzerTestOneInput, that is given
- * bytes of no meaning and must come back, whatever they are; what must hold besides is said by
- * g_assert. With clang it is linked with libFuzzer, with any other compiler with replay.c, which
- * calls it with files.
+ * Shared by all fuzz targets. A target is a function, LLVMFuzzerTestOneInput, that receives
+ * arbitrary bytes and must return. It checks conditions with g_assert. With clang the target is
+ * linked with libFuzzer, with any other compiler with replay.c, which calls the target with files.
  */
 #ifndef WINDLASS_TESTS_FUZZ_H
 #define WINDLASS_TESTS_FUZZ_H
@@ -19,7 +18,7 @@
 /* Called for each input; returns 0. data isn't terminated, and may be NULL if size is 0. */
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
 
-/* Called once, before the first; optional. Returns 0. */
+/* Called once, before the first input; optional. Returns 0. */
 int LLVMFuzzerInitialize (int *argc, char ***argv);
 
 static void
@@ -28,15 +27,15 @@ trap_is_abort (int number)
     abort ();
 }
 
-/* A critical message of glib's raises SIGTRAP, which libFuzzer doesn't listen to: the input would
- * be lost. */
+/* A critical message of glib raises SIGTRAP, which libFuzzer does not handle: the input would be
+ * lost. */
 static void __attribute__ ((constructor))
 traps_are_aborts (void)
 {
     signal (SIGTRAP, trap_is_abort);
 }
 
-/* Input that is taken piece by piece; what is missing at its end is zeros. */
+/* Input that is consumed in pieces; missing bytes at the end are zeros. */
 struct input {
     const uint8_t *at;
     size_t left;
@@ -51,7 +50,7 @@ input_byte (struct input *input)
     return *input->at++;
 }
 
-/* At most size bytes, lent; *ret_size is how many. */
+/* At most size bytes, lent; *ret_size is their number. */
 static inline const uint8_t *
 input_bytes (struct input *input, size_t size, size_t *ret_size)
 {
@@ -63,7 +62,7 @@ input_bytes (struct input *input, size_t size, size_t *ret_size)
     return bytes;
 }
 
-/* Up to a newline, or the end, without NULs (what follows one is left out). g_free it. */
+/* The text up to a newline or to the end, without NULs and the bytes after them. g_free it. */
 static inline char *
 input_line (struct input *input)
 {
@@ -77,7 +76,7 @@ input_line (struct input *input)
     return g_strndup ((const char *) bytes, size);
 }
 
-/* All that is left, up to a NUL. g_free it. */
+/* The rest of the input, up to a NUL. g_free it. */
 static inline char *
 input_text (struct input *input)
 {
@@ -87,7 +86,7 @@ input_text (struct input *input)
     return g_strndup ((const char *) bytes, size);
 }
 
-/* Is text one line that a terminal shows as it is? */
+/* Returns whether text is a single line that a terminal shows unchanged. */
 static inline bool
 is_one_line (const char *text)
 {

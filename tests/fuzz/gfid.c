@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gfid_parse: what it takes prints as the same text again. */
+/* gfid_parse: an accepted text is printed unchanged. */
 #include "fuzz.h"
 
 #include "core/base/gfid.h"

@@ -5,12 +5,12 @@
 #include "core/table/fops-rows.h"
 #include "core/edge/stub.h"
 
-/* Everything that an answer can have. One at a time is made; it lives until the next. */
+/* All parts of an answer. Only one answer exists at a time, until the next. */
 struct made {
     int32_t op_ret, op_errno;
     inode_t *inode;
     fd_t *fd;
-    size_t size; /* how much was asked for */
+    size_t size; /* the requested number */
     struct iatt iatt;
     dict_t *dict;
     struct iovec vector;
@@ -26,7 +26,7 @@ static struct {
     uint8_t how;
     struct input bytes;
     GQueue late; /* of call_stub_t */
-    bool now;    /* nothing is set aside */
+    bool now;    /* no call is stored */
 } leaf;
 
 void
@@ -60,7 +60,7 @@ fill (void *to, size_t size)
         memcpy (to, leaf.bytes.at, MIN (leaf.bytes.left, size));
 }
 
-/* Numbers are anything; a gfid has one type for ever. */
+/* Numbers are arbitrary; the type of a gfid is constant. */
 static struct iatt
 make_iatt (uint8_t how)
 {
@@ -73,7 +73,7 @@ make_iatt (uint8_t how)
     return iatt;
 }
 
-/* Each text of the bytes is a key; what follows it is its value. */
+/* Each text is a key; the text after it is the value. */
 static dict_t *
 make_dict (const char *asked)
 {
@@ -90,7 +90,7 @@ make_dict (const char *asked)
     return dict;
 }
 
-/* A name for each line; every other with its attributes. */
+/* A name for each line; every second name has attributes. */
 static gf_dirent_t *
 make_entries (inode_t *dir, uint8_t how, int32_t *ret_count)
 {
@@ -131,7 +131,7 @@ make_data (struct made *made)
 
 /* --- which call wants what -------------------------------------------------------------------- */
 
-/* Of the arguments. */
+/* For the arguments. */
 #define NOTE(kind, name) NOTE_##kind (name)
 #define NOTE_LOC(loc_) made.inode = (loc_)->inode ? (loc_)->inode : made.inode;
 #define NOTE_FD(fd_) made.fd = (fd_);
@@ -151,7 +151,7 @@ make_data (struct made *made)
 #define NOTE_LOCK(x_)
 #define NOTE_BYTES(x_)
 
-/* And for the answer. */
+/* For the answer. */
 #define MADE(kind, name) , MADE_##kind
 #define MADE_INODE (made.op_ret < 0 ? NULL : made.inode)
 #define MADE_FD (made.op_ret < 0 ? NULL : made.fd)
@@ -210,7 +210,7 @@ made_clear (struct made *made)
 #define DECLARE(kind, name) , C_##kind name
 #define PASS(kind, name) , name
 
-/* The answer is freed after the callback: it is lent to it. */
+/* The answer is lent to the callback, and freed afterwards. */
 #define LEAF(fop)                                                                                  \
     static void leaf_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))          \
     {                                                                                              \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A storage that makes its answers up: of a byte that says how, and of bytes that every answer is
- * filled with. What fops(7) promises of an answer holds; names, values and numbers in it are what
- * they are.
+ * A storage with generated answers: a byte selects the kind of answer, and further bytes are its
+ * content. An answer fulfils the rules of fops(7); its names, values and numbers are arbitrary.
  */
 #ifndef WINDLASS_TESTS_FUZZ_LEAF_H
 #define WINDLASS_TESTS_FUZZ_LEAF_H
@@ -11,19 +10,19 @@
 
 #include "fuzz.h"
 
-/* How an answer is made: from FAIL on, with the errno how - FAIL + 1; else of LATE it comes later,
- * and of the lowest bits which inode it is about. */
+/* How an answer is made. From FAIL on: a failure with the errno how - FAIL + 1. Otherwise LATE
+ * delays the answer, and the lowest bits select the inode. */
 #define LEAF_FAIL 192
 #define LEAF_LATE 128
 #define LEAF_INODES 16
 
-/* What the next call is answered with; bytes is lent until then. */
+/* Sets the answer of the next call; bytes is lent until then. */
 void leaf_prepare (uint8_t how, struct input bytes);
 
-/* Answers all calls that were set aside. */
+/* Answers all stored calls. */
 void leaf_answer_late (void);
 
-/* Whether any is set aside. */
+/* Returns whether a call is stored. */
 bool leaf_has_late (void);
 
 extern const struct xlator_api leaf_api;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Log lines, and what a trace prints of a request: whatever names and values hold, a line stays one
- * line. */
+/* Log lines, and the text that a trace prints of a request: a line remains a single line, whatever
+ * names and values contain. */
 #include "fuzz.h"
 
 #include "core/data/dict.h"
@@ -27,7 +27,7 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
     return 0;
 }
 
-/* The one line that was written since the last time. */
+/* Returns the line that was written since the last call. */
 static void
 check_line (void)
 {
@@ -55,7 +55,7 @@ log_values (const char *name, struct input *input)
     memcpy (&iatt, input->at, MIN (input->left, sizeof iatt));
     memcpy (&lock, input->at, MIN (input->left, sizeof lock));
     memcpy (&statvfs, input->at, MIN (input->left, sizeof statvfs));
-    /* As no memory may hold: an enum without such a value. */
+    /* A value that the enum does not have. */
     iatt.ia_type = (unsigned) iatt.ia_type % (IA_IFSOCK + 1);
     dict_set (dict, name, input->at, input->left);
     print_LOC (out, "loc", &loc);

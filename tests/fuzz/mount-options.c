@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The words of -o, as mount(8) and fstab give them. */
+/* The words of -o, as passed by mount(8) and fstab. */
 #include "fuzz.h"
 #include "cli/cli.h"
 
@@ -7,10 +7,10 @@
 
 #include <errno.h>
 
-/* The program itself is not part of this one. */
+/* This program does not contain the main program. */
 const struct cli_command cli_commands[] = { { NULL, NULL, NULL, NULL } };
 
-/* Words put together are the text again, but for a comma at its end. */
+/* The joined words are the original text, except for a comma at the end. */
 static void
 check_split (const char *text)
 {
@@ -21,7 +21,7 @@ check_split (const char *text)
     g_assert (text[strlen (joined)] == '\0' || strcmp (text + strlen (joined), ",") == 0);
 }
 
-/* What goes to the kernel goes there word by word, and nothing that is ours is among it. */
+/* The options for the kernel are passed word by word, and contain none of Windlass. */
 static void
 check_kernel (const char *text)
 {
@@ -34,7 +34,7 @@ check_kernel (const char *text)
     }
 }
 
-/* What was taken is what the bridge takes. */
+/* The bridge accepts all accepted options. */
 static void
 check_bridge (const struct program_options *options)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* /proc/self/mountinfo: the first line is the mount point that is looked for, the rest is the
- * file. */
+/* /proc/self/mountinfo: the first line is the mount point to find; the rest is the file. */
 #include "fuzz.h"
 
 #include "control/control.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values of options: first a byte that chooses a row, then the text. What is taken is within the
- * row's range; what is not is said why. */
+/* Values of options: the first byte selects a row, the rest is the text. An accepted value is
+ * within the range of the row. A refused value has a message. */
 #include "fuzz.h"
 
 #include "core/edge/option.h"
@@ -74,7 +74,7 @@ has_range (const struct xlator_option *row, const union value *value)
         && !(row->type == OPTION_PERCENT_OR_SIZE && value->share.percent);
 }
 
-/* A size prints as text that is the same size. */
+/* A size prints as a text that parses to the same size. */
 static void
 check_size (uint64_t bytes)
 {

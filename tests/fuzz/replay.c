@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* In place of libFuzzer: gives a target each file that is named, and each file of each folder, in
- * the order of their names. */
+/* Replaces libFuzzer: calls a target with each named file, and with each file of each named
+ * directory, in the order of names. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -27,9 +27,9 @@ replay_file (const char *path)
         fprintf (stderr, "replay: '%s' can't be read\n", path);
         exit (1);
     }
-    printf ("%s\n", path); /* the last line says which one it was */
+    printf ("%s\n", path); /* the last line names the file */
     fflush (stdout);
-    bytes = g_memdup2 (text, size); /* of just that size: a byte too far is found */
+    bytes = g_memdup2 (text, size); /* exact size: an access beyond the end is detected */
     LLVMFuzzerTestOneInput (bytes, size);
     replayed++;
 }

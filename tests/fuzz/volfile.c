@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text as a volfile: parsed, loaded with the real modules, printed, and what was printed parsed
- * again. After a line "--" come --xlator-option lines, and one that begins with '@' is
- * --volume-name.
+ * Text as a volfile: parsed, loaded with the real modules, and printed; the printed text is parsed
+ * again. The lines after a line "--" are values of --xlator-option; a line that begins with '@' is
+ * the value of --volume-name.
  */
 #include "fuzz.h"
 
@@ -67,7 +67,7 @@ check_problems (const struct volfile *volfile)
     }
 }
 
-/* Without the rules and the numbers of the lines. */
+/* Without the rules and the line numbers. */
 static char *
 text_without_numbers (const char *text)
 {

@@ -6,7 +6,7 @@
  *   step, prefix, sizes of name and value    a byte each
  *   name, value
  *
- * What was set is read as it was set, where it is no one else's to change.
+ * A value is read as it was set, unless the kernel or the file system may change it.
  */
 #include "fuzz.h"
 
@@ -25,7 +25,7 @@
 
 enum { SET, FSET, GET, LIST, REMOVE, FREMOVE, N_STEPS };
 
-#define STEP_DIRECTORY 8 /* of the step's byte: on the directory */
+#define STEP_DIRECTORY 8 /* bit of the step's byte: use the directory */
 #define STEP_FLAGS 4     /* its bits from there on: XATTR_CREATE, XATTR_REPLACE */
 
 static const char *const prefixes[] = { "user.",
@@ -55,7 +55,7 @@ world_end (void)
     g_rmdir (world.dir);
 }
 
-/* A file and a directory of our own. */
+/* A file and a directory of this process. */
 static void
 world_begin (void)
 {
@@ -180,7 +180,7 @@ step (struct input *input)
         sync_fremovexattr (world.client, fd, name, NULL, NULL);
 }
 
-/* As it was before, for the next. */
+/* Restores the previous state for the next input. */
 static void
 remove_all (fd_t *fd)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests on their way through a stack over a fresh directory: many at a time, each answered when
- * it is, by whichever thread. */
+/* Requests in a stack above a fresh directory: many at a time, each answered by any thread. */
 #ifndef TESTS_FLOW_H
 #define TESTS_FLOW_H
 
@@ -14,7 +13,7 @@
 
 #define IOT(options) \
     "end-volume\nvolume iot\ntype performance/io-threads\n" options "subvolumes slow\n"
-/* Each readv keeps its thread for so many microseconds. */
+/* Each readv occupies its thread for this number of microseconds. */
 #define BLOCKING(duration)                                                                         \
     "end-volume\nvolume slow\ntype debug/delay-gen\noption delay-percentage 100\n"              \
     "option block on\n"                                                                           \
@@ -25,14 +24,14 @@
 
 /* --- requests on the way --------------------------------------------------------------------- */
 
-/* One request, and how it ended. Of a flow: who asks again when he was answered. */
+/* A request and its result. In a flow, the caller makes the next request after the answer. */
 struct asked {
     struct flow *flow;
     pid_t pid;
     int r;         /* flow->lock */
-    unsigned turn; /* flow->lock: the how manyth answer it was, from 1; 0: none yet */
-    bool here;     /* flow->lock: the thread that asked was told */
-    char by[16];   /* flow->lock: the name of the one that was */
+    unsigned turn; /* flow->lock: the position of the answer, from 1; 0: no answer yet */
+    bool here;     /* flow->lock: the answer came on the sending thread */
+    char by[16];   /* flow->lock: the name of the answering thread */
     call_stack_t *root;
     uint64_t unique; /* its number */
 };
@@ -42,14 +41,14 @@ struct flow {
     fd_t *fd;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned sent, answered, twice; /* lock; twice: answers that nobody waited for */
+    unsigned sent, answered, twice; /* lock; twice: unexpected answers */
     pthread_t sender;
 };
 
 static int number (struct flow *flow, const char *key);
 
-/* The thread that wrote has told so, and ends the call after that: who counts what is under way
- * begins when it has. */
+/* The answering thread reports the answer before it ends the call. A caller that counts pending
+ * calls starts after the end of the call. */
 static G_GNUC_UNUSED struct flow *
 flow_begin (const char *options)
 {
@@ -63,7 +62,7 @@ flow_begin (const char *options)
     flow->sender = pthread_self ();
     while (number (flow, "current_low_priority_threads") > 0)
         g_usleep (100);
-    thread_may_not_block = true; /* so that it can ask for many that are blocked */
+    thread_may_not_block = true; /* so that it can make many requests that block */
     return flow;
 }
 
@@ -76,7 +75,7 @@ flow_wait (struct flow *flow, unsigned left)
     pthread_mutex_unlock (&flow->lock);
 }
 
-/* What is held goes on, and so does what comes later. */
+/* Releases the held calls, and no longer holds later calls. */
 static G_GNUC_UNUSED void
 let_go (struct flow *flow)
 {
@@ -194,8 +193,8 @@ ask_lk (struct flow *flow, struct asked *asked, int cmd, short type)
     STACK_WIND_COOKIE (frame, lk_answer, asked, flow->w.graph->top, lk, flow->fd, cmd, &lock, NULL);
 }
 
-/* A thread: all of 400, while others answer them. A number is of one request for ever, so that none
- * is hit that took the memory of another. */
+/* A thread: interrupts all of 400 requests while other threads answer them. A request number is
+ * never reused, so no interrupt hits a request that took the memory of another. */
 static G_GNUC_UNUSED void *
 cancel_all (void *data)
 {
@@ -239,7 +238,7 @@ wait_for (struct flow *flow, const char *key, int value)
     ck_assert_int_eq (number (flow, key), value);
 }
 
-/* Delays that were seen by what is below. */
+/* Delays as seen by the translator below. */
 static G_GNUC_UNUSED int
 went_down (struct flow *flow)
 {

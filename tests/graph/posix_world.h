@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A graph of storage/posix alone over a fresh directory, and what the bridge would do around each
+/* A graph of storage/posix alone above a fresh directory, with the steps of the bridge around each
  * call. */
 #ifndef TESTS_POSIX_WORLD_H
 #define TESTS_POSIX_WORLD_H
@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each test runs in all of these; the last two take root. */
+/* Each test runs in all of these; the last two need root. */
 static const char *const world_modes[] = {
     "",
     "option handles descriptor\noption descriptor-cache 3\n",
@@ -62,7 +62,7 @@ world_begin (const char *options)
     ck_assert_ptr_nonnull (g_mkdtemp_full (w.dir, 0755));
     w.graph = world_load (w.dir, options);
     w.r = graph_activate (w.graph);
-    if (w.r == -EOPNOTSUPP) { /* no file handles in this file system, as in overlayfs */
+    if (w.r == -EOPNOTSUPP) { /* this file system has no file handles, as overlayfs */
         graph_free (w.graph);
         options = world_modes[1];
         w.graph = world_load (w.dir, options);
@@ -88,11 +88,11 @@ world_end (struct world *w)
     g_free (w->dir);
 }
 
-/* The path that a translator asked for goes with the loc. */
+/* Frees the loc, with a path that a translator has requested. */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (loc_t, loc_wipe_path)
 
-/* A world that ends after what is declared behind it, such as references of its inodes: `g_auto
- * (world) w = world_begin (...)`. */
+/* A world that ends after the variables declared below it, such as references to its inodes:
+ * `g_auto (world) w = world_begin (...)`. */
 typedef struct world world;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (world, world_end)
 
@@ -103,7 +103,8 @@ world_path (const struct world *w, const char *name)
     return g_build_filename (w->dir, name, NULL);
 }
 
-/* What a name is, as the bridge finds it: linked, with a reference; or NULL, and w->r. */
+/* Returns the inode of a name as the bridge finds it: linked, with a reference; or NULL, with w->r
+ * set. */
 static G_GNUC_UNUSED inode_t *
 world_look (struct world *w, inode_t *dir, const char *name)
 {
@@ -137,7 +138,7 @@ world_mkdir (struct world *w, inode_t *dir, const char *name, mode_t mode)
     return inode;
 }
 
-/* A new file, open; its inode is linked. */
+/* Creates and opens a file; its inode is linked. */
 static G_GNUC_UNUSED fd_t *
 world_create (struct world *w, inode_t *dir, const char *name, uint32_t flags, mode_t mode)
 {
@@ -181,7 +182,7 @@ world_write (struct world *w, fd_t *fd, const char *text, off_t offset)
     return w->r = sync_writev (w->client, fd, &iov, 1, offset, 0, NULL, NULL, NULL);
 }
 
-/* At most size bytes from offset, as text. g_free it. */
+/* Returns at most size bytes from offset, as text. g_free it. */
 static G_GNUC_UNUSED char *
 world_read (struct world *w, fd_t *fd, size_t size, off_t offset)
 {
@@ -235,7 +236,7 @@ world_rename (struct world *w, inode_t *dir, const char *from, inode_t *newdir, 
     return w->r;
 }
 
-/* How many descriptors this process has. */
+/* Returns the number of descriptors of this process. */
 static G_GNUC_UNUSED unsigned
 world_descriptors (void)
 {

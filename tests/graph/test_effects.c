@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug */
 /*
- * What an operation changes (the EFFECT rows of fops.def) reaches each translator that has to know
- * it: a new row that a translator forgets fails here.
+ * Each translator that depends on a change of an operation (the EFFECT rows of fops.def) sees this
+ * change. The test fails if a translator omits a new row.
  */
 #include "core/table/opset.h"
 #include "posix_world.h"
@@ -21,7 +21,7 @@
     ON ("system/posix-acl", "acl", "mdc")                                                          \
     ON ("debug/power-cut", "cut", "acl")
 
-/* Which effects a translator keeps something of, or rules on. */
+/* The effects that a translator caches or decides on. */
 static const struct {
     const char *type;
     opset_t matters;
@@ -72,7 +72,7 @@ START_TEST (each_translator_sees_the_changes_that_matter)
 }
 END_TEST
 
-/* An operation is in a set for a row of its own; no operation that only looks is in one. */
+/* An operation is in a set because of its row; no operation without effects is in a set. */
 START_TEST (sets_are_those_of_the_table)
 {
     ck_assert_uint_eq (OPS_CHANGE_LOCKS, OPSET_OF (FOP_lk) | OPSET_OF (FOP_flock));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* debug/fault over storage/posix: which requests something happens to, what, and that a seed
- * repeats it. */
+/* debug/fault above storage/posix: which requests a rule selects, its actions, and that a seed
+ * repeats them. */
 #include "posix_world.h"
 
 #define FAULT "end-volume\nvolume fault\ntype debug/fault\noption seed 1\nsubvolumes posix\n"
 
-/* Tells the translator; its answer. g_free it. */
+/* Sends a command to the translator, and returns the answer. g_free it. */
 static char *
 tell_r (struct world *w, const char *command, const char *input, int expected)
 {
@@ -41,7 +41,7 @@ sync_it (struct world *w, fd_t *fd)
     return sync_fsync (w->client, fd, 0, NULL, NULL);
 }
 
-/* How n times fsync went: "..x." */
+/* The results of n calls of fsync: "..x." */
 static char *
 pattern (struct world *w, fd_t *fd, unsigned n)
 {
@@ -75,7 +75,8 @@ static const struct {
     { "fsync process *all -> error EIO", "xxxxxxxxxx" },
     { "readv -> error EIO", ".........." },
     { "sync-ops -> error EIO", "xxxxxxxxxx" },
-    /* The first that fires wins; one whose turn it isn't counts, and the next is asked. */
+    /* The first rule that fires is applied. A rule that matches but does not fire counts the
+     * request, and the next rule is tried. */
     { "fsync nth 2 -> error EIO\nfsync nth 2 -> error EIO", ".xx......." },
 };
 
@@ -131,7 +132,7 @@ stored (const struct world *w, gsize *ret_size)
     return bytes;
 }
 
-/* What writing 4000 bytes at an offset answers, and how many are there then. */
+/* Returns the answer of a write of 4000 bytes at an offset, and the number of bytes in the file. */
 static const struct {
     const char *rule;
     off_t offset;
@@ -200,7 +201,7 @@ START_TEST (bits_flip_in_a_copy)
     tell (&w, "rules", "writev -> flip 3");
     ck_assert_int_eq (world_write (&w, fd, text, 0), 4000);
     again = stored (&w, &size);
-    ck_assert (memcmp (there, again, size) == 0); /* the same seed, the same bits */
+    ck_assert (memcmp (there, again, size) == 0); /* the same seed changes the same bits */
 
     tell (&w, "rules", "readv -> flip 1");
     g_autofree char *read = world_read (&w, fd, 5000, 0), *next = NULL;
@@ -209,7 +210,7 @@ START_TEST (bits_flip_in_a_copy)
     g_autofree char *still = stored (&w, &size);
     ck_assert (memcmp (there, still, size) == 0);
     next = world_read (&w, fd, 5000, 0);
-    ck_assert (memcmp (read, next, 4000) != 0); /* the next match, other bits */
+    ck_assert (memcmp (read, next, 4000) != 0); /* the next match changes other bits */
 
     tell (&w, "rules", "readv -> short 7");
     g_free (world_read (&w, fd, 5000, 0));
@@ -283,7 +284,7 @@ interrupt_one (const call_stack_t *root, void *data)
     stack_interrupt ((call_stack_t *) root);
 }
 
-/* _i: how it ends. */
+/* _i: how the request ends. */
 START_TEST (what_hangs_is_let_go)
 {
     static const int expected[] = { 0, 0, 0, 0, -EINTR, -EIO };
@@ -357,8 +358,8 @@ work_on_threads (struct world *w, fd_t *fd, void (*meanwhile) (struct world *w))
     return failed;
 }
 
-/* Counting is exact, and so is the number of those that chance picks: it depends on the numbers of
- * the matches alone. */
+/* Counts are exact, and so is the number of requests that probability selects, since it depends
+ * only on the numbers of the matches. */
 START_TEST (counts_are_exact_on_many_threads)
 {
     struct world w = begin ("fstat nth 1234 -> error EIO\nfstat every 10 times 77 -> error EIO");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* The function graph in a process: of a module that is loaded later, of threads that end, and how
- * what was recorded is printed. */
+/* The function graph in a process: a module that is loaded later, threads that end, and the printed
+ * record. */
 #include "posix_world.h"
 
 #include "trace/functions/calls.h"
@@ -40,7 +40,7 @@ add_line (const char *line, void *data)
     g_string_append_printf (data, "%s\n", line);
 }
 
-/* All of it, in small pieces; as it is printed. */
+/* Returns the whole record as printed, read in small pieces. */
 static char *
 printed (void)
 {
@@ -63,7 +63,7 @@ printed (void)
     return g_string_free (out, FALSE);
 }
 
-/* The modules are not loaded when it starts. */
+/* The modules are loaded after the start of the trace. */
 START_TEST (a_module_that_comes_later_is_traced)
 {
     struct world w;
@@ -109,8 +109,8 @@ count_of (const char *text, const char *part)
     return n;
 }
 
-/* What ended threads called is there; and their places are for others when the next trace
- * starts. */
+/* The record contains the calls of ended threads. The next trace reuses the memory of these
+ * threads. */
 START_TEST (threads_that_ended_are_there)
 {
     for (int round = 0; round < 3; round++) {
@@ -128,7 +128,7 @@ START_TEST (threads_that_ended_are_there)
 }
 END_TEST
 
-/* The last ones stay. */
+/* The last calls are kept. */
 START_TEST (a_full_ring_says_what_it_lost)
 {
     start ("noted", 64 << 10);
@@ -142,7 +142,7 @@ START_TEST (a_full_ring_says_what_it_lost)
 }
 END_TEST
 
-/* Whatever was recorded, braces are balanced: what goes on, what was lost, what nobody called. */
+/* Braces are balanced in any record: with running calls, lost calls, and calls without a caller. */
 START_TEST (what_is_printed_is_balanced)
 {
     static const struct calls_one open[] = { { 100, 0, 1 }, { 110, 0, 2 | UINT64_C (1) << 48 } };
@@ -177,7 +177,7 @@ START_TEST (what_is_printed_is_balanced)
 }
 END_TEST
 
-/* A daemon of somebody else may send anything. */
+/* A daemon of another user can send any bytes. */
 START_TEST (any_bytes_are_judged)
 {
     static const char *const wrong[] = { "",

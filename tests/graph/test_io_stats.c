@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* debug/io-stats over storage/posix, without a kernel: what is counted is exact, on any number of
+/* debug/io-stats above storage/posix, without a kernel: the counts are exact with any number of
  * threads. */
 #include "posix_world.h"
 
@@ -11,7 +11,7 @@
 
 enum { THSTATS_OF_EACH = 4, STATS_OF_EACH = 3000, MANY = 130 };
 
-/* What a command of the volume prints. */
+/* Returns the output of a command of the volume. */
 static char *
 tell (const struct world *w, const char *name)
 {
@@ -25,7 +25,7 @@ tell (const struct world *w, const char *name)
     return g_string_free (out, FALSE);
 }
 
-/* The state's line "cumulative-READ-hits=12". */
+/* Returns the value of a line of the state, such as "cumulative-READ-hits=12". */
 static long
 state (const struct world *w, const char *key)
 {
@@ -61,7 +61,7 @@ START_TEST (threads_count_everything)
     for (int i = 0; i < THSTATS_OF_EACH; i++)
         ck_assert_int_eq (thread_new (&threads[i], "reader", stat_often, &w), 0);
     for (int i = 0; i < 50; i++)
-        g_free (tell (&w, "json")); /* while they count; changes nothing */
+        g_free (tell (&w, "json")); /* while other threads count; reading changes nothing */
     for (int i = 0; i < THSTATS_OF_EACH; i++)
         thread_join (threads[i]);
     ck_assert_int_eq (state (&w, "cumulative-STAT-hits"), before + THSTATS_OF_EACH * STATS_OF_EACH);
@@ -90,7 +90,7 @@ START_TEST (bytes_and_sizes_are_those_that_were_done)
     ck_assert_int_eq (state (&w, "cumulative-total-read"), 5);
     ck_assert_int_eq (state (&w, "cumulative-read-4"), 1);
     ck_assert_int_eq (state (&w, "cumulative-read-0"), 1);
-    ck_assert_int_eq (state (&w, "cumulative-WRITE-avglatency-us"), -1); /* it wasn't measured */
+    ck_assert_int_eq (state (&w, "cumulative-WRITE-avglatency-us"), -1); /* not measured */
     ck_assert_int_eq (state (&w, "current-open-fds"), 1);
     fd_unref (fd);
     ck_assert_int_eq (state (&w, "current-open-fds"), 0);
@@ -99,7 +99,7 @@ START_TEST (bytes_and_sizes_are_those_that_were_done)
 }
 END_TEST
 
-/* More files than a list has: it keeps those that are written most, although their inodes are
+/* With more files than a list has, the list keeps the most written files, even if their inodes are
  * forgotten meanwhile. */
 START_TEST (lists_keep_the_largest)
 {

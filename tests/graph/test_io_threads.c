@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* performance/io-threads: who goes first, what waits for whom, and that everything is answered
- * once. */
+/* performance/io-threads: the order of operations, their waits, and that each is answered once. */
 #include "flow.h"
 
 /* --- parallel --------------------------------------------------------------------------------- */
 
-/* One thread brings all, as a mount with one reader does. How much faster it makes them is the
- * bench's to say. */
+/* A single thread makes all requests, as a mount with one reader does. The bench measures the
+ * gain. */
 #define MEETING(readers) \
     "end-volume\nvolume slow\ntype test/meet\noption readers " readers "\nsubvolumes posix\n"
 
@@ -51,8 +50,7 @@ START_TEST (looking_comes_before_reading)
     for (unsigned i = 0; i < 20; i++)
         ask_read (flow, &reads[i], 1001);
     ask_stat (flow, &stat, 1002);
-    flow_wait (flow, 20); /* the reads are held, and one of them has the only place of their
-                             priority */
+    flow_wait (flow, 20); /* the reads are held, and one of them occupies its priority */
     ck_assert_uint_eq (stat.turn, 1);
     let_go (flow);
     flow_end (flow);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* performance/io-threads: what waits for what: processes, flushes, locks. */
+/* performance/io-threads: waits of processes, flushes and locks. */
 #include "flow.h"
 
 #include <sys/wait.h>
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* A process that is there until it is told to go; and the threads of this one. */
+/* A process that runs until told to end, and the threads of this process. */
 struct group {
     int go[2];
     pid_t pid;
@@ -61,7 +61,8 @@ be_there (void *unused)
     return NULL;
 }
 
-/* Turns are the process's: eight threads with four calls each are one that waits, not eight. */
+/* Turns belong to the process: eight threads with four calls each count as one waiting process, not
+ * as eight. */
 START_TEST (threads_of_one_process_share_its_turns)
 {
     struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
@@ -94,7 +95,7 @@ START_TEST (threads_of_one_process_share_its_turns)
 }
 END_TEST
 
-/* As when it is killed, and its files are closed: its locks have to go. */
+/* As when the process is killed and its files are closed: its locks must be released. */
 START_TEST (a_flush_is_done_whoever_lost_patience)
 {
     struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));

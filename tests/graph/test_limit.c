@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* How many operations run at a time (core/work/limit.h): how many begin, whose turn it is, and what
- * becomes of those whose callers don't wait. */
+/* How many operations run at a time (core/work/limit.h): how many begin, in which order, and the
+ * operations of callers that no longer wait. */
 #include "core/work/limit.h"
 #include "core/work/work.h"
 #include "flow.h"
 
-/* A flow in which reads have a limit. */
+/* A flow with a limit of reads. */
 struct limited {
     struct flow *flow;
     struct limits limits;
@@ -88,8 +88,7 @@ START_TEST (one_that_is_old_leaves_its_place_until_there_are_too_many)
     limited_begin (&l, HELD, 2, MS, 10);
     for (unsigned i = 0; i < 20; i++)
         ask_read (l.flow, &reads[i], 1000 + i);
-    wait_until_run (&l, 0, 12); /* ten without a place, and two that keep theirs until another may
-                                   take it */
+    wait_until_run (&l, 0, 12); /* 10 are old, 2 count until others replace them */
     ck_assert_uint_eq (limit_count (l.reads).waiting, 8);
     let_go (l.flow);
     limited_end (&l);
@@ -108,7 +107,7 @@ START_TEST (one_process_with_many_delays_another_by_one_turn)
     ask_read (l.flow, &one, 1002);
     let_go (l.flow);
     flow_wait (l.flow, 0);
-    ck_assert_uint_le (one.turn, 3); /* the one that ran, one of the many, it */
+    ck_assert_uint_le (one.turn, 3); /* after the running read, and one of the many */
     limited_end (&l);
 }
 END_TEST
@@ -170,8 +169,8 @@ START_TEST (what_is_cancelled_is_answered_at_once_and_not_done)
 }
 END_TEST
 
-/* A thread and an interrupt want the same call. None is interrupted that was answered: hence the
- * lock. */
+/* A thread and an interrupt compete for the same call. The lock ensures that no answered call is
+ * interrupted. */
 START_TEST (interrupts_race_with_threads_and_each_is_answered_once)
 {
     struct limited l;
@@ -207,7 +206,7 @@ ask_many (void *data)
     return NULL;
 }
 
-/* In place, and for each other. */
+/* In place, and on behalf of each other. */
 START_TEST (threads_that_may_block_run_what_they_bring_and_what_waits)
 {
     struct limited l;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* From a volfile to translators: modules, options, needs, start and stop. Uses those of
+/* From a volfile to translators: modules, options, needs, start and stop. Uses the translators of
  * tests/xlators. */
 #include "core/data/loc.h"
 #include "core/edge/sync.h"
@@ -28,7 +28,7 @@ load (const char *text, const struct graph_settings *settings)
     return graph_load (volfile_parse ("x.vol", text, strlen (text)), &all);
 }
 
-/* The translator's module is one of tests/xlators, whatever the layout of the build. */
+/* The module of the translator is in tests/xlators, whatever the layout of the build. */
 static bool
 have_modules (void)
 {
@@ -48,7 +48,7 @@ check_problem (const struct volfile *volfile, guint i, int line, int column, con
                    line, column, part);
 }
 
-/* One volfile, the options of a command line, and the one problem that it must have. */
+/* A volfile, the options of a command line, and the problem that they must have. */
 struct faulty {
     const char *text;
     const char *options[3];
@@ -222,7 +222,7 @@ static const struct faulty faulty[] = {
       .column = 8,
       .part = "type 'test/never' can't be below 'z' (line 4), type 'test/slow', which waits for an "
               "answer" },
-    /* what isn't used */
+    /* unused volumes */
     { .text = LEAF
       "volume x type no/such end-volume\nvolume y type test/pass subvolumes leaf end-volume",
       .line = 2,
@@ -245,7 +245,7 @@ START_TEST (each_faulty)
 }
 END_TEST
 
-/* All at once: those of the text, of modules and options, and of the command line. */
+/* All problems at once: of the text, of modules and options, and of the command line. */
 START_TEST (all_problems_in_order)
 {
     const char *const options[] = { "a.b.c", "x.flag=2", NULL };
@@ -443,7 +443,7 @@ END_TEST
 
 /* --- start and stop ------------------------------------------------------------------------- */
 
-/* What test/options wrote while it was started and stopped. */
+/* The text that test/options wrote while it was started and stopped. */
 static char *
 life (const char *format, int *ret_r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* longer */
 /* builds: debug tsan */
-/* storage/posix: names, data, attributes, directories; each in every way of finding files again. */
+/* storage/posix: names, data, attributes and directories, with each way of finding files again. */
 #include "posix_world.h"
 
 #include <linux/falloc.h>
@@ -57,7 +57,7 @@ START_TEST (bad_names_are_refused)
 }
 END_TEST
 
-/* lookup of ".." and "." goes no higher than the root. */
+/* lookup of ".." and "." does not leave the root. */
 static gfid_t
 gfid_looked_up (struct world *w, inode_t *dir, const char *name)
 {
@@ -89,7 +89,7 @@ START_TEST (dots_stay_inside)
 }
 END_TEST
 
-/* Without a name to go by the system is asked, which knows no border. */
+/* Without a known name the system is asked, which does not stop at the root. */
 START_TEST (dots_of_what_was_moved_away_are_stale)
 {
     struct world w = world_begin (world_modes[_i]);
@@ -274,7 +274,7 @@ START_TEST (links_special_files_and_symlinks)
     fifo = world_look (&w, w.root, "fifo");
     ck_assert_int_eq (fifo->ia_type, IA_IFIFO);
     ck_assert_uint_eq (world_stat (&w, fifo).ia_prot, 0644);
-    ck_assert_ptr_null (world_open (&w, fifo, O_RDONLY)); /* would wait for ever */
+    ck_assert_ptr_null (world_open (&w, fifo, O_RDONLY)); /* would block forever */
     ck_assert_int_eq (w.r, -ENXIO);
     ck_assert_ptr_null (world_create (&w, w.root, "fifo", O_RDONLY, 0644));
     ck_assert_int_eq (w.r, -ENXIO);
@@ -290,7 +290,7 @@ START_TEST (links_special_files_and_symlinks)
     ck_assert_int_eq (sync_readlink (w.client, &old, 4096, NULL, NULL), -EINVAL);
     ck_assert_ptr_null (world_open (&w, link, O_RDONLY));
     ck_assert_int_eq (w.r, -ELOOP);
-    ck_assert_ptr_null (world_create (&w, w.root, "l", O_RDWR, 0644)); /* doesn't follow it out */
+    ck_assert_ptr_null (world_create (&w, w.root, "l", O_RDWR, 0644)); /* does not follow it */
     ck_assert_int_eq (w.r, -ELOOP);
     g_clear_pointer (&inode, inode_unref);
     g_clear_pointer (&fresh, inode_unref);
@@ -371,7 +371,8 @@ START_TEST (extended_attributes_come_and_go)
 }
 END_TEST
 
-/* All entries from offset on: how many. With readdirp each must have an inode, but for the dots. */
+/* Returns the number of entries from offset on. With readdirp each entry except "." and ".." must
+ * have an inode. */
 static int
 count_entries (struct world *w, fd_t *fd, off_t offset, bool plus)
 {
@@ -422,7 +423,7 @@ START_TEST (a_directory_of_many_entries_is_listed)
     off_t second = reply.entries->next->d_off;
     readdir_reply_drop (&reply);
     ck_assert_int_eq (count_entries (&w, fd, second, false), many);
-    /* however little room there is */
+    /* even with little space */
     ck_assert_int_eq (sync_readdir (w.client, fd, 1, 0, NULL, NULL), 1);
     ck_assert_int_eq (sync_fsyncdir (w.client, fd, 0, NULL, NULL), 0);
     fd_unref (fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* system/posix-acl: what it remembers, when it forgets, whom it doesn't ask, and ACLs that are
- * none. */
+/* system/posix-acl: what is cached, when it is dropped, which callers need no ACL, and malformed
+ * ACLs. */
 #include "posix_world.h"
 
 #include "core/edge/any-fop.h"
@@ -19,10 +19,9 @@ static const unsigned char for_1001[] = { 2,   0,   0,   0,   1,   0,    6,  0, 
 
 /* --- between it and storage ------------------------------------------------------------------- */
 
-/* What happens to answers that carry an ACL, once; both edges have it, the lower one comes
- * first. */
+/* Changes answers that contain an ACL, once. Both edges call this; the lower one comes first. */
 static struct {
-    const void *instead; /* these bytes are answered */
+    const void *instead; /* these bytes are the answer */
     size_t size;
     void (*meanwhile) (struct world *w);
     struct world *w;
@@ -109,7 +108,7 @@ be (struct world *w, uid_t uid)
     w->client->ngroups = 0;
 }
 
-/* What an open to read by a user comes to. */
+/* Returns the result of an open for reading by a user. */
 static int
 reads (struct world *w, inode_t *inode, uid_t uid)
 {
@@ -122,8 +121,8 @@ reads (struct world *w, inode_t *inode, uid_t uid)
     return w->r;
 }
 
-/* Storage acts as who asked last, on this thread too: root, before the directory is touched behind
- * it. */
+/* Storage acts as the last caller, also on this thread. Switches back to root before the directory
+ * is changed behind storage. */
 static void
 act_as_root (struct world *w)
 {
@@ -191,7 +190,7 @@ START_TEST (asks_once)
 }
 END_TEST
 
-/* Neither root nor the owner, nor anybody where the mode gives the group nothing, needs the ACL. */
+/* The ACL is not needed for root, for the owner, and if the mode gives no rights to the group. */
 START_TEST (asks_for_no_acl_in_vain)
 {
     struct world w = begin (OVER (""));
@@ -239,7 +238,8 @@ close_file (struct world *w)
     root_sets_mode (w, inode, 0600);
 }
 
-/* Asked for before a change, answered after it: good for that one decision at most. */
+/* An ACL that was requested before a change and answered after it is used for this decision
+ * only. */
 START_TEST (keeps_nothing_that_changed_on_its_way)
 {
     struct world w = begin (OVER ("option timeout 1d\n"));
@@ -249,8 +249,7 @@ START_TEST (keeps_nothing_that_changed_on_its_way)
     root_sets_acl (&w, inode, for_1001, sizeof for_1001);
     between.meanwhile = close_file;
     between.armed = true;
-    ck_assert_int_eq (reads (&w, inode, 1001), -EACCES); /* it was judged again, by what it is
-                                                            now */
+    ck_assert_int_eq (reads (&w, inode, 1001), -EACCES); /* decided again with the new ACL */
     ck_assert (!between.armed);
     ck_assert_int_eq (reads (&w, inode, 1001), -EACCES);
     g_clear_pointer (&inode, inode_unref);
@@ -270,7 +269,7 @@ START_TEST (drops_what_it_is_told_of)
     act_as_root (&w);
     ck_assert_int_eq (chmod (path, 0600), 0);
     translator (&w)->api->notify (translator (&w), XLATOR_INVALIDATE, &names);
-    ck_assert_int_eq (reads (&w, inode, 1001), -EACCES); /* storage says so */
+    ck_assert_int_eq (reads (&w, inode, 1001), -EACCES); /* storage reports the change */
     ck_assert_uint_eq (dumped (&w, "refused"), 0);
     translator (&w)->api->notify (translator (&w), XLATOR_INVALIDATE, &one);
     ck_assert_int_eq (reads (&w, inode, 1001), -EACCES);
@@ -284,7 +283,8 @@ START_TEST (drops_what_it_is_told_of)
 }
 END_TEST
 
-/* Each of these in place of the right one: the owner goes by the mode, all others may nothing. */
+/* Each of these replaces the valid ACL: the owner has the rights of the mode, all others have
+ * none. */
 START_TEST (trusts_no_malformed_acl)
 {
     static const unsigned char two_masks[] = { 2, 0, 0, 0, 1, 0,  6,  0, 0, 0, 0, 0, 4, 0,  7,
@@ -315,7 +315,7 @@ START_TEST (trusts_no_malformed_acl)
 }
 END_TEST
 
-/* A translator's own requests, and those of super-uid. */
+/* Requests that a translator makes itself, and those of super-uid. */
 START_TEST (asks_not_about_everybody)
 {
     struct world w = begin (OVER ("option super-uid 1005\n"));
@@ -326,7 +326,7 @@ START_TEST (asks_not_about_everybody)
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
     ck_assert_uint_eq (dumped (&w, "refused"), 1);
     w.client->pid = -1;
-    /* storage's word, as it acts as him */
+    /* decided by storage, which acts as the caller */
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
     ck_assert_uint_eq (dumped (&w, "refused"), 1);
     w.client->pid = 1;

@@ -2,12 +2,14 @@
 /* longer */
 /* builds: debug tsan */
 /*
- * system/posix-acl decides as the kernel: thousands of cases (rights.h), each done with system
- * calls on a bare directory, by a thread that acts as the caller, and with requests of that caller
- * through the translator. Result, errno, and what the directories have become are compared.
+ * system/posix-acl decides as the kernel does. Thousands of cases (rights.h) are executed twice:
+ * with system calls on a bare directory, by a thread that acts as the caller, and with requests of
+ * the caller through the translator. Result, errno, and the final state of the directories are
+ * compared.
  *
- * Twice: over storage that acts as root and refuses nothing, so that the translator alone decides;
- * and over one that acts as the caller. WINDLASS_SEED and WINDLASS_CASES have it do others.
+ * The cases run above a storage that acts as root and refuses nothing, so that only the translator
+ * decides, and above a storage that acts as the caller. WINDLASS_SEED and WINDLASS_CASES select
+ * other cases.
  */
 #include "posix_world.h"
 
@@ -22,8 +24,7 @@
 
 /* --- the other thread ------------------------------------------------------------------------- */
 
-/* Does what a bare directory asks for, since storage leaves this thread with the ids of whom it
- * served. */
+/* Accesses the bare directory, since storage leaves this thread with the ids of the last caller. */
 static struct {
     pthread_t thread;
     sem_t asked, done;
@@ -61,7 +62,7 @@ struct both {
     bool acts; /* storage acts as the caller */
     uint64_t seed;
     struct rcase c;
-    char *bare, *back; /* the scene's two places */
+    char *bare, *back; /* the two directories of the scene */
     int wanted, got;
     GString *wanted_state, *got_state;
 };
@@ -76,13 +77,13 @@ make_scenes (void *data)
     b->wanted = case_do (&b->c, b->bare);
 }
 
-/* Root as storage keeps setuid and setgid, and owns what it makes. */
+/* A storage that acts as root keeps setuid and setgid, and owns new files. */
 static void
 see_scenes (void *data)
 {
     struct both *b = data;
     const enum verb verb = b->c.verb;
-    /* to remove one takes setgid away in tmpfs alone */
+    /* removing an ACL removes setgid only in tmpfs */
     const bool sets_acl = verb == V_SETACL && b->c.value.size > 4;
     const bool all = b->acts || verb == V_CHMOD || verb == V_FCHMOD || sets_acl;
 
@@ -98,7 +99,8 @@ remove_dir (void *path)
     g_assert (g_rmdir (path) == 0);
 }
 
-/* The inode of a name, with a reference, as the caller gets to it; NULL and w->r. */
+/* Returns the inode of a name, with a reference, looked up as the caller; or NULL, with w->r
+ * set. */
 static inode_t *
 walk (struct world *w, inode_t *from, const char *name)
 {
@@ -117,8 +119,8 @@ way_clear (struct way *way)
     inode_unref (way->inode);
 }
 
-/* Step by step, as the kernel goes. 0: it is there; -ENOENT, and dir: only the last name isn't;
- * way->scene NULL otherwise. */
+/* Looks up each component, as the kernel does. 0: the file exists; -ENOENT with dir set: only the
+ * last name is missing; way->scene is NULL otherwise. */
 static int
 go (struct world *w, const char *scene, const char *dir, const char *name, struct way *way)
 {
@@ -173,7 +175,7 @@ open_file (struct world *w, inode_t *inode, uint32_t flags)
     return w->r;
 }
 
-/* What makes a name: loc has its directory and a new inode. */
+/* For operations that create a name: loc has the directory and a new inode. */
 static int
 make (struct world *w, const struct rcase *c, struct way *way)
 {
@@ -213,7 +215,7 @@ link_it (struct world *w, const struct rcase *c, struct way *from, struct way *t
     return sync_link (w->client, &oldloc, &newloc, NULL, NULL);
 }
 
-/* With the target's inode or, at times, without: who asks needn't know it. */
+/* With the inode of the target or, sometimes, without: the caller need not know it. */
 static int
 rename_it (struct world *w, const struct rcase *c, struct way *from, struct way *to)
 {
@@ -384,7 +386,7 @@ agree (struct both *b)
     return same;
 }
 
-/* Without these storage can't act as others, and so doesn't. */
+/* Without these, storage cannot act as other users, and does not. */
 static void
 let_act (bool acts)
 {
@@ -481,7 +483,7 @@ TEST_PROGRAM (test_posix_acl_cases)
     tcase_add_test (tcase, agrees_over_storage_that_refuses_nothing);
     tcase_add_test (tcase, agrees_over_storage_that_acts_as_the_caller);
     suite_add_tcase (suite, tcase);
-    g_setenv ("CK_FORK", "no", TRUE); /* the other thread would stay behind */
+    g_setenv ("CK_FORK", "no", TRUE); /* the other thread would remain */
     r = suite_run (suite);
     on_bare (NULL, NULL);
     pthread_join (bare.thread, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* storage/posix with more files open than the process may have descriptors. */
+/* storage/posix with more open files than the process has descriptors. */
 #include "posix_world.h"
 
 #include "core/time/thread.h"
@@ -12,8 +12,7 @@
 #define LIMIT 64
 #define FILES 150
 
-/* A world with few descriptors, in which FILES files are open. Needs file handles: else
- * w.by_name. */
+/* A world with few descriptors and FILES open files. Needs file handles; otherwise w.by_name. */
 struct crowded {
     struct world w;
     fd_t *fds[FILES];
@@ -43,7 +42,7 @@ crowded_end (struct crowded *c)
     world_end (&c->w);
 }
 
-/* A number in storage's part of a state dump. */
+/* Returns a number from storage's part of a state dump. */
 static int
 dumped (struct world *w, const char *key)
 {
@@ -66,7 +65,7 @@ has_descriptor (struct world *w, fd_t *fd)
     return !strstr (out->str, "descriptor=none\n");
 }
 
-/* The first file without one. */
+/* Returns the first file without a descriptor. */
 static fd_t *
 without (struct crowded *c)
 {
@@ -108,7 +107,7 @@ START_TEST (each_file_keeps_its_bytes)
 }
 END_TEST
 
-/* Inodes leave an eighth, however many are looked at. */
+/* Inodes leave an eighth of the descriptors free, however many are looked up. */
 START_TEST (inodes_leave_room)
 {
     struct crowded c = crowded_begin (world_modes[0], O_RDWR);
@@ -119,14 +118,14 @@ START_TEST (inodes_leave_room)
                 world_stat (&c.w, c.fds[i]->inode);
                 ck_assert_int_eq (c.w.r, 0);
             }
-        /* the one that counts, and what check has with high numbers */
+        /* 3: the descriptor that counts, and those of check */
         ck_assert_uint_le (world_descriptors (), LIMIT - LIMIT / 8 + 3);
     }
     crowded_end (&c);
 }
 END_TEST
 
-/* What was allowed at the open is, and no more: whatever the mode says since, and whoever asks. */
+/* A file keeps exactly the rights of its open, whatever the later mode and caller. */
 START_TEST (rights_are_those_of_the_open)
 {
     struct crowded c = crowded_begin (world_modes[0], O_RDONLY);
@@ -141,7 +140,7 @@ START_TEST (rights_are_those_of_the_open)
         c.w.client->uid = c.w.client->gid = 65534;
         ck_assert_int_eq (world_write (&c.w, reader, "x", 0), -EBADF);
         ck_assert_int_eq (world_write (&c.w, writer, "12", 7), 2);
-        ck_assert_int_eq (world_write (&c.w, writer, "34", 0), 2); /* it appends */
+        ck_assert_int_eq (world_write (&c.w, writer, "34", 0), 2); /* the write appends */
         ck_assert_ptr_null (world_read (&c.w, writer, 9, 0));
         ck_assert_int_eq (c.w.r, -EBADF);
         expect_text (&c.w, reader, "1234");
@@ -153,7 +152,7 @@ START_TEST (rights_are_those_of_the_open)
         ck_assert (!has_descriptor (&c.w, writer) && !has_descriptor (&c.w, reader));
         fd_unref (writer);
         fd_t *cut = world_open (&c.w, reader->inode, O_RDWR | O_TRUNC);
-        /* cut off once, not with each request */
+        /* truncated once, not with each request */
         ck_assert_int_eq (world_write (&c.w, cut, "abc", 0), 3);
         ck_assert_int_eq (world_write (&c.w, cut, "def", 3), 3);
         expect_text (&c.w, reader, "abcdef");
@@ -178,9 +177,9 @@ START_TEST (what_loses_its_name_lives_on)
                 ck_assert_int_eq (
                     world_rename (&c.w, c.w.root, i % 2 ? "f0" : "f1", c.w.root, name, 0), 0);
             else
-                ck_assert_int_eq (unlink (path), 0); /* past us */
+                ck_assert_int_eq (unlink (path), 0); /* behind the mount */
         }
-        for (int i = 0; i < FILES - 6; i++) /* whatever is closed in between */
+        for (int i = 0; i < FILES - 6; i++) /* whichever file is closed meanwhile */
             ck_assert_int_eq (world_write (&c.w, c.fds[i], "x", 0), 1);
         for (int i = FILES - 6; i < FILES - 2; i++) {
             g_autofree char *name = g_strdup_printf ("f%d", i);
@@ -228,7 +227,7 @@ START_TEST (locks_last)
 }
 END_TEST
 
-/* One entry after the other, from several at once: none is left out, none comes twice. */
+/* Lists entries one by one, with several threads: no entry is missing, and none appears twice. */
 #define ENTRIES 3000
 
 START_TEST (a_listing_goes_on_where_it_was)
@@ -271,7 +270,7 @@ START_TEST (a_listing_goes_on_where_it_was)
 }
 END_TEST
 
-/* Where others are closed, files get descriptors as they are used. */
+/* When other files are closed, files get descriptors as they are used. */
 START_TEST (room_is_used_when_there_is_some)
 {
     struct crowded c = crowded_begin (world_modes[0], O_RDWR);
@@ -290,13 +289,13 @@ START_TEST (room_is_used_when_there_is_some)
 }
 END_TEST
 
-/* Threads that read and write the same files, while others are closed and opened: at some moment
- * each file gets a descriptor. */
+/* Threads read and write the same files while other files are closed and opened: each file gets a
+ * descriptor at some time. */
 #define HANDS 4
 #define SHARED 8
 
 struct hand {
-    struct world w; /* with a client of its own */
+    struct world w; /* has its own client */
     fd_t **fds;
     pthread_t thread;
     unsigned number;
@@ -357,7 +356,7 @@ START_TEST (threads_share_files_without_descriptors)
 }
 END_TEST
 
-/* None is left at all, by others' doing: ENFILE, and no file is lost. */
+/* Another user of descriptors takes the last one: ENFILE, and no file is lost. */
 START_TEST (nothing_is_left)
 {
     struct crowded c = crowded_begin (world_modes[0], O_RDWR);
@@ -370,7 +369,7 @@ START_TEST (nothing_is_left)
         world_stat (&c.w, locked);
         while ((taken[n] = fcntl (0, F_DUPFD_CLOEXEC, 0)) >= 0)
             n++;
-        ck_assert_int_eq (world_write (&c.w, fd, "x", 0), 1); /* what inodes have is closed */
+        ck_assert_int_eq (world_write (&c.w, fd, "x", 0), 1); /* descriptors of inodes are closed */
         while ((taken[n] = fcntl (0, F_DUPFD_CLOEXEC, 0)) >= 0)
             n++;
         ck_assert_int_eq (world_write (&c.w, fd, "x", 0), -ENFILE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* storage/posix among others: locks, callers with other ids, few descriptors, changes behind its
- * back, and how it starts. */
+/* storage/posix with other users of the directory: locks, callers with other ids, few descriptors,
+ * changes behind the mount, and the start. */
 #include "posix_world.h"
 
 #include "core/time/clock.h"
@@ -47,7 +47,7 @@ START_TEST (owners_lock_each_other_out)
          *reader = world_open (&w, fd->inode, O_RDONLY);
 
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 0, 10), 0);
-    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 5, 10), 0); /* his own */
+    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 5, 10), 0); /* its own lock */
     ck_assert_int_eq (lock (w.client, reader, 2, F_SETLK, F_RDLCK, 12, 1), -EAGAIN);
     ck_assert_int_eq (lock (w.client, fd, 2, F_SETLK, F_WRLCK, 20, 0), 0);
     ck_assert_int_eq (lock (w.client, reader, 2, F_SETLK, F_WRLCK, 100, 1), -EBADF);
@@ -59,14 +59,14 @@ START_TEST (owners_lock_each_other_out)
     found = lock_in_the_way (&w, fd, 1, 3, 1);
     ck_assert_int_eq (found.l_type, F_UNLCK);
     found = lock_in_the_way (&w, fd, 1, 20, 1);
-    ck_assert_int_eq (found.l_pid, getpid ()); /* 2 has named no process */
+    ck_assert_int_eq (found.l_pid, getpid ()); /* owner 2 has named no process */
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_UNLCK, 12, 0), 0);
     ck_assert_int_eq (lock (w.client, fd, 2, F_SETLK, F_RDLCK, 12, 1), 0);
     w.client->lk_owner = 1;
     /* any descriptor of the file */
     ck_assert_int_eq (sync_flush (w.client, reader, NULL, NULL), 0);
     ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 0, 10), 0);
-    /* 2 still has his */
+    /* owner 2 still has its lock */
     ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 30, 1), -EAGAIN);
     ck_assert_int_eq (lock (w.client, fd, 9, F_SETLK, F_UNLCK, 0, 0), 0);
     fd_unref (fd);
@@ -75,7 +75,7 @@ START_TEST (owners_lock_each_other_out)
 }
 END_TEST
 
-/* One who waits. */
+/* A waiting request for a lock. */
 struct patient {
     struct client *client;
     fd_t *fd;
@@ -128,7 +128,7 @@ START_TEST (who_waits_for_a_lock_gets_it)
 }
 END_TEST
 
-/* A request that isn't waited for, so that it can be interrupted. */
+/* A request that is not waited for, so that it can be interrupted. */
 struct asked {
     pthread_mutex_t lock;
     pthread_cond_t answered;
@@ -163,7 +163,7 @@ asked_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     asked_answer (cookie, op_ret, op_errno);
 }
 
-/* Asks for a lock, interrupts that after so many microseconds, and returns the answer. */
+/* Requests a lock, interrupts the request after the given microseconds, and returns the answer. */
 static int
 lock_interrupted (struct world *w, fd_t *fd, bool flock, unsigned after)
 {
@@ -199,7 +199,7 @@ START_TEST (who_waits_for_a_lock_is_interrupted)
 
     ck_assert_int_eq (sync_flock (w.client, fd, LOCK_EX, NULL, NULL), 0);
     ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
-    for (unsigned i = 0; i < 200; i++) /* at any moment of its way */
+    for (unsigned i = 0; i < 200; i++) /* at any time of the request */
         ck_assert_int_eq (lock_interrupted (&w, other, i % 2, i * 3), -EINTR);
     ck_assert_int_eq (sync_flock (w.client, fd, LOCK_UN, NULL, NULL), 0);
     ck_assert_int_eq (sync_flock (w.client, other, LOCK_EX | LOCK_NB, NULL, NULL), 0);
@@ -259,12 +259,12 @@ START_TEST (callers_have_their_own_rights)
     ck_assert_uint_eq (buf.ia_uid, 1000);
     ck_assert_uint_eq (buf.ia_gid, 1000);
     ck_assert_int_eq (sync_setattr (w.client, &loc, &set, IATT_GID, NULL, NULL), -EPERM);
-    /* a group of his */
+    /* a supplementary group of the caller */
     ck_assert_int_eq (sync_fsetattr (w.client, mine, &set, IATT_GID, NULL, NULL), 0);
     dict_set (dict, "trusted.x", "1", 1);
     ck_assert_int_eq (sync_fsetxattr (w.client, mine, dict, 0, NULL, NULL), -EPERM);
-    ck_assert_int_eq (world_write (&w, fd, "x", 0), 1); /* the file was opened by root */
-    /* setuid goes when another writes */
+    ck_assert_int_eq (world_write (&w, fd, "x", 0), 1); /* root has opened the file */
+    /* a write by another user removes setuid */
     ck_assert_uint_eq (world_stat (&w, fd->inode).ia_prot, 0777);
     w.client->uid = w.client->gid = 0;
     w.client->ngroups = 0;
@@ -331,7 +331,8 @@ START_TEST (too_many_descriptors_are_made_room_for)
 }
 END_TEST
 
-/* A rename behind our back: a file handle still leads there, a name doesn't and says so. */
+/* After a rename behind the mount, a file handle still finds the file; a name does not, and the
+ * request fails. */
 START_TEST (what_was_moved_away_is_stale_or_found)
 {
     struct world w = world_begin (world_modes[_i]);
@@ -373,8 +374,8 @@ maker_run (void *data)
     return NULL;
 }
 
-/* storage/posix asks again for 0.1 s and more, in which who makes it may have no processor: once
- * more, then. */
+/* storage/posix retries for at least 0.1 s. The creating thread may get no processor in this time:
+ * then retry. */
 static void
 stat_while_made (world *w, inode_t *inode)
 {
@@ -387,8 +388,8 @@ stat_while_made (world *w, inode_t *inode)
     } while (w->r == -ENOMEM && clock_now () - begin >= 100000000 && ++tries < 100);
 }
 
-/* A file removed behind our back stays stale while its number is given to another: ext4 says ENOMEM
- * for a moment. */
+/* A file that was removed behind the mount remains stale while its inode number is reused: ext4
+ * returns ENOMEM for a moment. */
 START_TEST (a_number_that_is_given_away_is_stale)
 {
     g_auto (world) w = world_begin (world_modes[2]);
@@ -415,9 +416,9 @@ START_TEST (a_number_that_is_given_away_is_stale)
 }
 END_TEST
 
-/* Threads that create, look, rename, read and remove the same few names: nothing is lost. */
+/* Threads create, look up, rename, read and remove the same few names: no file is lost. */
 struct crowd {
-    struct world world; /* with a client of its own */
+    struct world world; /* has its own client */
     unsigned seed;
 };
 

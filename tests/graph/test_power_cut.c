@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* longer */
 /* builds: debug tsan */
-/* debug/power-cut over storage/posix: what is there after a cut, operation by operation. */
+/* debug/power-cut above storage/posix: the state after a cut, for each operation. */
 #include "posix_world.h"
 
 #include "core/base/log.h"
@@ -11,7 +11,7 @@
 #define POWER_CUT(options) \
     "end-volume\nvolume power-cut\ntype debug/power-cut\n" options "subvolumes posix\n"
 
-/* What a command of the top says. */
+/* Returns the output of a command of the top. */
 static char *
 command (struct world *w, const char *name)
 {
@@ -58,7 +58,8 @@ fsync_dir (struct world *w, inode_t *dir)
     ck_assert_int_eq (sync_fsyncdir (w->client, fd, 0, NULL, NULL), 0);
 }
 
-/* What a file holds in the directory itself; NULL: there is none. g_free it. */
+/* Returns the content of a file in the directory itself; NULL: the file does not exist. g_free
+ * it. */
 static char *
 stored (const struct world *w, const char *name)
 {
@@ -124,7 +125,7 @@ START_TEST (each_way_to_make_bytes_durable)
 }
 END_TEST
 
-/* A synchronous write makes its own bytes durable, and nothing beside them. */
+/* A synchronous write makes its own bytes durable, and no others. */
 START_TEST (a_synchronous_write_beside_another)
 {
     struct world w = world_begin (POWER_CUT (""));
@@ -211,8 +212,7 @@ START_TEST (each_change_of_bytes_is_undone)
 }
 END_TEST
 
-/* Each sector is as it was or as it was written, never a mixture, and some are this and some
- * that. */
+/* Each sector is either old or new, never a mixture, and both occur. */
 START_TEST (torn_writes_are_whole_sectors)
 {
     struct world w = world_begin (POWER_CUT ("option data torn\noption seed 3\n"));
@@ -236,7 +236,7 @@ START_TEST (torn_writes_are_whole_sectors)
 }
 END_TEST
 
-/* With sizes early there are files that end in zeros, and else never. */
+/* With sizes early, some files end with zeros; otherwise none does. */
 START_TEST (sizes_ahead_of_data)
 {
     const bool early = _i == 1;
@@ -330,7 +330,7 @@ START_TEST (a_durable_name_without_its_data_is_an_empty_file)
 }
 END_TEST
 
-/* A file that was removed comes back with what is durable of it; changed while it was open, too. */
+/* A removed file comes back with its durable content, also if it was changed while open. */
 START_TEST (unlink_is_undone)
 {
     const bool synced = _i == 1;
@@ -353,7 +353,7 @@ START_TEST (unlink_is_undone)
 }
 END_TEST
 
-/* A file without a name, then with one: by link, made durable in steps. */
+/* A file without a name that gets a name by link, made durable in steps. */
 START_TEST (a_tmpfile_that_gets_a_name)
 {
     struct world w = world_begin (POWER_CUT (""));
@@ -387,8 +387,8 @@ START_TEST (a_tmpfile_that_gets_a_name)
 }
 END_TEST
 
-/* The removal of a directory takes along what was moved out of it: else the file would be in
- * neither. */
+/* If a file was moved out of a directory, the removal of the directory makes the move durable, too:
+ * otherwise the file would be in neither place. */
 START_TEST (a_file_moved_out_of_a_directory_that_is_gone)
 {
     struct world w = world_begin (POWER_CUT (""));
@@ -411,13 +411,13 @@ START_TEST (a_file_moved_out_of_a_directory_that_is_gone)
 }
 END_TEST
 
-/* However the dice fall: after a rename over a file the name has the old one or the new one,
- * whole. */
+/* With any seed: after a rename onto a file, the name has either the whole old file or the whole
+ * new file. */
 START_TEST (rename_is_atomic)
 {
     static const char *const rules[] = { "names random", "names ordered\noption journal-every 3",
                                          "names lose", "model ext4-ordered" };
-    /* in the last few have the new one */
+    /* the last few have the new file */
     const unsigned seeds = test_amount (_i == 3 ? 150 : 15, 150);
     unsigned old = 0, new = 0;
 
@@ -447,7 +447,7 @@ START_TEST (rename_is_atomic)
 }
 END_TEST
 
-/* With a journal, names survive in the order in which they were made. */
+/* With a journal, names become durable in the order of their creation. */
 START_TEST (ordered_names_are_a_prefix)
 {
     for (int seed = 0; seed < 50; seed++) {
@@ -473,7 +473,7 @@ START_TEST (ordered_names_are_a_prefix)
 }
 END_TEST
 
-/* What a daemon left that was killed isn't seen, and goes at the next change. */
+/* Remains of a killed daemon are not visible, and are removed at the next change. */
 START_TEST (what_is_left_of_a_crash_is_removed)
 {
     struct world w = world_begin (POWER_CUT (""));
@@ -496,7 +496,7 @@ TEST_PROGRAM (test_power_cut)
     Suite *suite = suite_create ("power-cut");
     TCase *tcase = tcase_create ("power-cut");
 
-    log_set_level (GF_LOG_ERROR); /* what each cut lost would be all there is to see */
+    log_set_level (GF_LOG_ERROR); /* suppresses the losses of each cut */
     tcase_set_timeout (tcase, 180);
     tcase_add_test (tcase, all_is_refused_after_a_cut);
     tcase_add_loop_test (tcase, each_way_to_make_bytes_durable, 0, WAYS);

@@ -2,9 +2,9 @@
 /* longer */
 /* builds: debug tsan */
 /*
- * Random changes over debug/power-cut, and beside it a simple model of what is durable: after the
- * cut the directory is what the model says. Each case is a seed; a failure names it, and
- * POWER_CUT_SEED repeats one.
+ * Random changes above debug/power-cut, and a simple model of their durability: after the cut the
+ * directory has the state of the model. Each case is a seed. A failure prints the seed, and
+ * POWER_CUT_SEED repeats the case.
  */
 #include "posix_world.h"
 
@@ -106,7 +106,8 @@ names_durable (struct model *m, const struct object *dir)
     }
 }
 
-/* A directory is gone: its names go with it, or are forgotten where it was never durable. */
+/* A directory is removed: its names are removed with it, or forgotten if they were never
+ * durable. */
 static void
 slots_gone (struct model *m, const struct object *dir, const struct slot *place)
 {
@@ -149,7 +150,7 @@ object_free (gpointer data)
     g_free (object);
 }
 
-/* One with a name, of that kind; a directory at least the root. */
+/* Returns a node of this kind that has a name; for a directory at least the root. */
 static struct object *
 pick_object (struct model *m, bool directory)
 {
@@ -424,8 +425,8 @@ cut (struct world *w)
     g_string_free (answer, TRUE);
 }
 
-/* What survives by chance isn't in the model: then only that the cut gets through, and leaves
- * nothing behind. */
+/* The model does not include random survival. In this case check only that the cut succeeds and
+ * leaves nothing behind. */
 static void
 run_seed (uint64_t seed, const char *options, bool by_chance)
 {
@@ -460,7 +461,7 @@ run_seeds (const char *options, bool by_chance)
     }
 }
 
-/* _i: the way storage finds files. */
+/* _i: how storage finds files again. */
 START_TEST (what_is_durable_and_nothing_else_is_left)
 {
     g_autofree char *options = g_strconcat (world_modes[_i], POWER_CUT (""), NULL);
@@ -487,7 +488,7 @@ TEST_PROGRAM (test_power_cut_random)
     Suite *suite = suite_create ("power-cut-random");
     TCase *tcase = tcase_create ("power-cut-random");
 
-    log_set_level (GF_LOG_ERROR); /* what each cut lost would be all there is to see */
+    log_set_level (GF_LOG_ERROR); /* suppresses the losses of each cut */
     tcase_set_timeout (tcase, 180);
     tcase_add_loop_test (tcase, what_is_durable_and_nothing_else_is_left, 0, WORLD_MODES);
     tcase_add_loop_test (tcase, whatever_survives_the_cut_gets_through, 0, G_N_ELEMENTS (chances));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* performance/quick-read over performance/open-behind: what is served from memory, to whom, and how
- * long. */
+/* performance/quick-read above performance/open-behind: which reads are answered from memory, for
+ * which callers, and how long. */
 #include "posix_world.h"
 
 #define STACK(options)                                                                             \
@@ -35,7 +35,7 @@ sent (struct world *w)
          + number (w, FIRST_CHILD (w->graph->top), "passed_through");
 }
 
-/* Behind the mount, long ago: so that its times tell it from any later one. */
+/* Creates a file behind the mount, and waits, so that its times differ from all later ones. */
 static void
 put_old (struct world *w, const char *name, const char *text, mode_t mode)
 {
@@ -136,8 +136,8 @@ END_TEST
 
 /* --- to whom ---------------------------------------------------------------------------------- */
 
-/* Content is given by lookup, but only to who could open the file, and nobody sees that it was
- * read. */
+/* lookup returns content only to callers that could open the file, and does not change the access
+ * time. */
 START_TEST (a_lookup_brings_what_the_caller_may_read)
 {
     g_auto (world) w = world_begin (STACK (""));
@@ -171,8 +171,8 @@ START_TEST (a_lookup_brings_what_the_caller_may_read)
 }
 END_TEST
 
-/* What root read is in memory; nobody else gets it who may not, and who may is served once he has
- * shown it. */
+/* Content that root has read is in memory. A caller without the right to read gets nothing. A
+ * caller with this right is answered from memory after its first open. */
 START_TEST (who_may_not_open_is_not_served)
 {
     g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
@@ -216,7 +216,7 @@ START_TEST (direct_reads_go_down)
     put_old (&w, "f", "text", 0644);
     inode = world_look (&w, w.root, "f");
     fd = world_open (&w, inode, O_RDONLY | O_DIRECT);
-    if (fd) { /* not every file system has it */
+    if (fd) { /* not all file systems support it */
         g_free (world_read (&w, fd, 4096, 0));
         ck_assert_int_eq (counted (&w, "cache-hit"), 0);
         fd_unref (fd);
@@ -294,13 +294,13 @@ overwrite (struct world *w, const char *name, const char *text)
     g_autofree char *path = world_path (w, name);
     int fd = open (path, O_WRONLY);
 
-    g_usleep (60000); /* more than a tick of the clock of file times */
+    g_usleep (60000); /* more than a tick of the clock for file times */
     ck_assert_int_eq (pwrite (fd, text, strlen (text), 0), (ssize_t) strlen (text));
     close (fd);
 }
 
-/* Of the same size: within the timeout it isn't seen, then it is; at once by any answer that has
- * the file's times, or when it is told. */
+/* A change to content of the same size is not seen within the timeout, and seen after it. It is
+ * seen at once through any answer with the times of the file, or if storage reports the change. */
 START_TEST (a_change_behind_the_mount_is_seen)
 {
     g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* performance/readdir-ahead over debug/fault: what is read ahead, what is dropped again, and what
- * is left out. */
+/* performance/readdir-ahead above debug/fault: what is read ahead, what is dropped, and what is
+ * omitted. */
 #include "posix_world.h"
 
 #include "core/time/thread.h"
@@ -64,9 +64,9 @@ begin (const char *options, const char *rules)
 /* --- listing ---------------------------------------------------------------------------------- */
 
 struct listing {
-    GHashTable *names;  /* name -> how often */
+    GHashTable *names;  /* name -> number of occurrences */
     GHashTable *bare;   /* those without attributes */
-    GArray *offsets;    /* off_t, of the last entry of each call */
+    GArray *offsets;    /* off_t of the last entry of each call */
     unsigned calls;
 };
 
@@ -86,7 +86,8 @@ listing_drop (struct listing *l)
     g_array_free (l->offsets, TRUE);
 }
 
-/* One call; where to go on is *offset. How many entries, or a negative errno. */
+/* Makes a call at *offset, and sets *offset to the next position. Returns the number of entries, or
+ * a negative errno. */
 static int
 list_some (struct world *w, fd_t *fd, size_t size, bool plus, off_t *offset, struct listing *l)
 {
@@ -125,7 +126,7 @@ times_seen (const struct listing *l, const char *name)
     return GPOINTER_TO_INT (g_hash_table_lookup (l->names, name));
 }
 
-/* Every file that was there the whole time, once. */
+/* Each file that existed the whole time appears once. */
 static void
 expect_all (const struct listing *l, const char *but)
 {
@@ -177,8 +178,8 @@ START_TEST (an_error_in_the_middle_comes_in_its_place)
 }
 END_TEST
 
-/* What the name of the last file becomes when the first few were given, and whether it may still
- * come. */
+/* Changes names after the first few entries were returned: removes or renames the last file, or
+ * removes it and creates another name. */
 static void
 change_names (struct world *w, int how)
 {
@@ -197,8 +198,7 @@ change_names (struct world *w, int how)
     }
 }
 
-/* Most file systems don't list in order of names: so the file that goes is one that hasn't come
- * yet. */
+/* Most file systems do not list names in order, so choose a file that was not returned yet. */
 START_TEST (names_that_come_and_go_drop_what_was_read_ahead)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "");
@@ -251,8 +251,8 @@ change_file (struct world *w, inode_t *inode, int how)
     fd_unref (fd);
 }
 
-/* In another directory, so that its names stay: of the file that changed alone the attributes are
- * left out. */
+/* The change is in another directory, so the names are kept: only the attributes of the changed
+ * file are omitted. */
 START_TEST (attributes_that_changed_are_left_out)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "");
@@ -278,8 +278,7 @@ START_TEST (attributes_that_changed_are_left_out)
 }
 END_TEST
 
-/* A name goes of which nobody knows what it stands for: whatever has several names may have one
- * less. */
+/* A name is removed whose inode is unknown: any file with several names may have lost a name. */
 START_TEST (a_name_goes_and_nobody_knows_of_what)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "");
@@ -319,7 +318,7 @@ START_TEST (from_any_offset_the_rest_comes)
         off_t at = g_array_index (first.offsets, off_t, i),
               other = g_array_index (first.offsets, off_t, jump);
 
-        list_some (&w, fd, 4096, true, &other, &l); /* somewhere else first */
+        list_some (&w, fd, 4096, true, &other, &l); /* seek to another place first */
         g_hash_table_remove_all (l.names);
         ck_assert_int_eq (list_all (&w, fd, 4096, true, at, &l), 0);
         ck_assert_int_eq (list_all (&w, fd, 4096, i % 2, 0, &l), 0);
@@ -330,7 +329,7 @@ START_TEST (from_any_offset_the_rest_comes)
         }
         listing_drop (&l);
     }
-    /* Who goes on in order is read ahead for again. */
+    /* A sequential caller gets read-ahead again. */
     fills = dumped (&w, "read_ahead");
     ck_assert_int_eq (
         list_all (&w, fd, 4096, true, g_array_index (first.offsets, off_t, 1), &first), 0);
@@ -377,8 +376,8 @@ until (struct world *w, const char *key, int number)
     ck_assert_int_eq (dumped (w, key), number);
 }
 
-/* Whether a listing goes on with attributes, the second call tells: until then no more files are
- * looked at than the first would get. */
+/* The second call shows whether a listing reads attributes. Until then, no more files are looked up
+ * than the first call would return. */
 START_TEST (no_more_is_looked_at_than_the_first_call_gets)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "");
@@ -422,7 +421,7 @@ START_TEST (a_reader_waits_for_what_is_on_its_way)
 }
 END_TEST
 
-/* Each at a place of his own, with what the other one has dropped. */
+/* Each reader is at its own place, and needs entries that the other one has dropped. */
 START_TEST (two_may_read_by_one_descriptor)
 {
     g_auto (world) w = begin (OVER_FAULT ("option rda-request-size 8KB\n"), "");
@@ -443,7 +442,8 @@ START_TEST (two_may_read_by_one_descriptor)
 }
 END_TEST
 
-/* It is closed, or another place is asked for, while our call hangs: nobody waits for that. */
+/* The directory is closed, or another place is read, while our call hangs: nothing waits for the
+ * call. */
 START_TEST (nobody_waits_for_what_he_does_not_want)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
@@ -453,7 +453,7 @@ START_TEST (nobody_waits_for_what_he_does_not_want)
     if (_i) {
         struct readdirp_reply reply;
 
-        w.client->uid = 1; /* nor does another user get what was read for the first */
+        w.client->uid = 1; /* another user does not get the first user's entries */
         ck_assert_int_gt (sync_readdirp (w.client, fd, 4096, 0, NULL, &reply), 0);
         readdirp_reply_drop (&reply);
         w.client->uid = geteuid ();
@@ -466,7 +466,7 @@ START_TEST (nobody_waits_for_what_he_does_not_want)
 }
 END_TEST
 
-/* What our call answers was asked for before a name went: it isn't given. */
+/* The answer to our call was requested before a name was removed: the answer is dropped. */
 START_TEST (an_answer_from_before_a_change_is_not_kept)
 {
     g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");

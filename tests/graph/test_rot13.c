@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* encryption/rot-13 over storage/posix: which bytes change, and whose never do. */
+/* encryption/rot-13 above storage/posix: which bytes change, and whose bytes never change. */
 #include "posix_world.h"
 
 /* The text goes into storage/posix's volume: this ends it, and begins the next. */
@@ -9,8 +9,8 @@
 #define ROT13_TWICE \
     ROT13 ("") "end-volume\nvolume again\ntype encryption/rot-13\nsubvolumes rot-13\n"
 
-/* What is in the directory after text was written, and what is read where that is in the
- * directory. */
+/* The content of the directory after text is written, and the result of a read if the directory
+ * contains text. */
 static const struct {
     const char *options, *text, *stored, *read;
 } directions[] = {
@@ -50,7 +50,7 @@ START_TEST (each_direction)
 }
 END_TEST
 
-/* Every byte there is, at every alignment of a vector's loop. */
+/* Every byte value, at every alignment of the vectorised loop. */
 START_TEST (only_letters_turn)
 {
     struct world w = world_begin (ROT13 (""));
@@ -76,7 +76,7 @@ START_TEST (only_letters_turn)
 }
 END_TEST
 
-/* _i: how many references there are besides the caller's. */
+/* _i: the number of references in addition to the caller's. */
 START_TEST (bytes_that_somebody_holds_stay_as_they_are)
 {
     struct world w = world_begin (ROT13 (""));
@@ -102,8 +102,8 @@ START_TEST (bytes_that_somebody_holds_stay_as_they_are)
 }
 END_TEST
 
-/* A copy inside the directory is what reading and writing would give, or is refused, so that who
- * asked does that. */
+/* A copy inside the directory gives the same result as read and write, or is refused, so that the
+ * caller reads and writes. */
 START_TEST (copies)
 {
     const bool mirrored = _i == 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* performance/write-behind: what is answered when, what waits for it, and what becomes of many
- * writes. */
+/* performance/write-behind: when writes are answered, what waits for them, and how many writes are
+ * combined. */
 #include "write_behind_world.h"
 
 /* --- asking about it -------------------------------------------------------------------------- */
 
-/* Does somebody wait for a write of the inode? */
+/* Returns whether an operation waits for a write of the inode. */
 static bool
 is_waited_for (struct world *w, inode_t *inode)
 {
@@ -31,8 +31,8 @@ stored_at (const struct world *w, const char *name, gsize offset)
 
 /* --- what waits ------------------------------------------------------------------------------- */
 
-/* One operation by a thread of its own, on a file that has PAGE bytes of 'b' to be written over
- * PAGE of 'a', and as many more. */
+/* An operation on its own thread, on a file with a pending write of PAGE bytes of 'b' onto PAGE
+ * bytes of 'a', followed by as many more. */
 struct asked {
     struct world *w;
     inode_t *inode;
@@ -52,7 +52,7 @@ ask_stat (struct asked *a)
     stat_reply_drop (&reply);
 }
 
-/* By another name, whose inode nobody knows yet. */
+/* Through another name, whose inode is not known yet. */
 static void
 ask_lookup (struct asked *a)
 {
@@ -203,7 +203,7 @@ ask (gpointer data)
     return NULL;
 }
 
-/* The directory itself has a second name for the file. */
+/* The directory itself has a second name of the file. */
 static struct asked
 asked_begin (struct world *w)
 {
@@ -287,7 +287,8 @@ START_TEST (small_writes_become_one)
 }
 END_TEST
 
-/* The first is on its way. The second waits for company, and gets some that overlaps the first. */
+/* The first write is in flight. The second waits to be combined, and is combined with a write that
+ * overlaps the first. */
 START_TEST (what_joins_waits_for_what_it_overlaps)
 {
     struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
@@ -298,7 +299,7 @@ START_TEST (what_joins_waits_for_what_it_overlaps)
     put (&w, fd, 'b', PAGE, 0);
     put (&w, fd, 'c', PAGE, PAGE);
     ck_assert_int_eq (dumped (&w, NULL, "joined_another"), 1);
-    ck_assert_int_eq (do_flush (&w, fd), 0); /* has all go that may */
+    ck_assert_int_eq (do_flush (&w, fd), 0); /* releases all writes that may go */
     ck_assert_int_eq (dumped (&w, NULL, "sent"), 1);
     tell (&w, "release", "w");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
@@ -330,7 +331,7 @@ START_TEST (appended_bytes_keep_their_order)
 }
 END_TEST
 
-/* A window that is full, and some who write more, each by a thread of its own. */
+/* A full window, and several writers, each on its own thread. */
 #define CHUNK (128 << 10)
 #define WINDOW "option cache-size 512KB\n"
 
@@ -353,7 +354,7 @@ press (gpointer data)
     return NULL;
 }
 
-/* Each is set aside before the next comes. */
+/* Each write is stored before the next is made. */
 static void
 press_all (struct world *w, fd_t *fd, struct pressed *p, GThread **threads, int n)
 {
@@ -383,7 +384,8 @@ START_TEST (a_window_that_is_full_has_writes_wait_for_room)
     }
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_int_eq (dumped (&w, NULL, "waited_for_room"), 9);
-    /* One for which there is room just when it is to wait again goes down itself. */
+    /* If space becomes available just before a write would wait again, the write goes down
+     * itself. */
     ck_assert_int_eq (dumped (&w, NULL, "answered_early") + dumped (&w, NULL, "passed_through"),
                       13);
     ck_assert_int_ge (dumped (&w, NULL, "answered_early"), 5);
@@ -395,8 +397,8 @@ START_TEST (a_window_that_is_full_has_writes_wait_for_room)
 }
 END_TEST
 
-/* An error, or the end of the mount, has them wait for room no more: they are told themselves how
- * it went. */
+/* After an error, or at the end of the mount, writes no longer wait for space: each is answered
+ * with its own result. */
 START_TEST (who_waits_for_room_goes_on_in_any_case)
 {
     static const char *const rules[] = {
@@ -410,7 +412,7 @@ START_TEST (who_waits_for_room_goes_on_in_any_case)
 
     press_all (&w, fd, p, threads, 3);
     if (_i == 1)
-        xlator_notify (w.graph->top, XLATOR_ENDING, NULL); /* which has debug/fault let all go */
+        xlator_notify (w.graph->top, XLATOR_ENDING, NULL); /* debug/fault releases all */
     else
         tell (&w, "release", "w");
     for (int i = 0; i < 3; i++) {
@@ -466,7 +468,8 @@ START_TEST (a_short_write_goes_on)
 }
 END_TEST
 
-/* What is below may change bytes in place that are nobody else's; those that are sent again are. */
+/* A translator below may change bytes in place if nothing else refers to them. write-behind refers
+ * to bytes that it sends again. */
 START_TEST (what_goes_on_after_a_short_write_is_as_it_was)
 {
     struct world w = begin (OVER_ROT_13, "writev times 3 -> short 100");
@@ -499,14 +502,14 @@ START_TEST (without_trickling_a_small_write_waits_a_second)
         g_usleep (10000);
     ck_assert_int_eq (dumped (&w, NULL, "sent"), 1);
     put (&w, fd, 'c', 10, 20);
-    /* nobody waits for the second to be over */
+    /* the test does not wait for the end of the second */
     ck_assert_uint_eq (world_stat (&w, fd->inode).ia_size, 30);
     fd_unref (fd);
     world_end (&w);
 }
 END_TEST
 
-/* What was written is there when the graph has ended. */
+/* Written data is in storage when the graph has ended. */
 START_TEST (the_end_waits_for_all)
 {
     struct world w = begin (OVER_FAULT ("option trickling-writes off\noption flush-behind on\n"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* performance/write-behind: who is told when a write fails that had been answered. */
+/* performance/write-behind: which callers receive the error of a write that was already
+ * answered. */
 #include "write_behind_world.h"
 
 START_TEST (an_error_is_told_once_to_each_who_wrote)
@@ -19,7 +20,7 @@ START_TEST (an_error_is_told_once_to_each_who_wrote)
     ck_assert_int_eq (do_flush (&w, two), 0);
     fd_t *three = world_open (&w, one->inode, O_RDWR);
     put (&w, three, 'c', 10, 0);
-    ck_assert_int_eq (do_fsync (&w, three), 0); /* it came later, and others know */
+    ck_assert_int_eq (do_fsync (&w, three), 0); /* opened after the error was reported */
     ck_assert_int_eq (dumped (&w, NULL, "failed_later"), 1);
     fd_unref (one);
     fd_unref (two);
@@ -36,14 +37,14 @@ START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
          *reader = world_open (&w, fd->inode, O_RDONLY), *next;
 
     put (&w, fd, 'a', 10, 0);
-    ck_assert_int_eq (do_flush (&w, fd), 0); /* flush-behind: close doesn't know yet */
+    ck_assert_int_eq (do_flush (&w, fd), 0); /* flush-behind: close does not know the error yet */
     fd_unref (fd);
     tell (&w, "release", "");
     ck_assert_uint_eq (world_stat (&w, reader->inode).ia_size, 0);
-    ck_assert_int_eq (do_flush (&w, reader), 0); /* it didn't write: close tells it nothing */
+    ck_assert_int_eq (do_flush (&w, reader), 0); /* it has not written: close reports nothing */
     next = world_open (&w, reader->inode, O_RDWR);
     tell (&w, "rules", "writev -> error EDQUOT");
-    ck_assert_int_eq (put (&w, next, 'b', 10, 0), -EDQUOT); /* each waits for itself now */
+    ck_assert_int_eq (put (&w, next, 'b', 10, 0), -EDQUOT); /* answered when complete */
     ck_assert_int_eq (do_fsync (&w, reader), -EIO);
     ck_assert_int_eq (do_fsync (&w, reader), 0);
     ck_assert_int_eq (put (&w, next, 'b', 10, 0), 10);
@@ -54,7 +55,7 @@ START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
 }
 END_TEST
 
-/* Which is how it is where nothing is said, as storage is local. */
+/* This is the default, since storage is local. */
 static const char *const closing[] = {
     OVER_FAULT ("option flush-behind off\n"), OVER_FAULT (""),
     OVER_FAULT ("option flush-behind auto\n"),
@@ -73,7 +74,7 @@ START_TEST (close_tells_without_flush_behind)
 }
 END_TEST
 
-/* Who locked a file is told all as well, and the lock goes after what was written. */
+/* A caller that locked the file also receives all errors, and the unlock follows the writes. */
 START_TEST (close_waits_where_there_were_locks)
 {
     struct world w = begin (OVER_FAULT (""), "writev times 1 -> delay 20ms");
@@ -105,7 +106,7 @@ START_TEST (a_synchronous_write_tells_itself)
 }
 END_TEST
 
-/* Which storage may refuse, as it has to be aligned to its disk's blocks. */
+/* Storage can refuse this write, since it is not aligned to blocks of the disk. */
 START_TEST (a_misaligned_direct_write_tells_itself)
 {
     struct world w = begin (OVER_FAULT (""), "writev times 1 -> error EINVAL");
@@ -121,7 +122,8 @@ START_TEST (a_misaligned_direct_write_tells_itself)
 }
 END_TEST
 
-/* Each goes down as who wrote: writes of two users don't become one, and only one's fail. */
+/* Each write is executed as its user: writes of two users are not combined, and only those of one
+ * user fail. */
 START_TEST (each_goes_as_who_wrote)
 {
     struct world w = begin (OVER_FAULT (""),
@@ -143,7 +145,7 @@ END_TEST
 
 /* --- what becomes of the bytes, and of the error ---------------------------------------------- */
 
-/* Somebody above who remembers bytes, and takes his time to forget them. */
+/* A translator above that caches data, and drops it after a delay. */
 static struct {
     bool may, begun, done; /* atomic */
     unsigned what;
@@ -207,7 +209,7 @@ START_TEST (what_nobody_asked_for_is_counted)
     tell (&w, "release", "");
     while (dumped (&w, NULL, "errors_nobody_knows_yet") != 1)
         g_usleep (1000);
-    /* More than are remembered; and more, should whoever wrote hold the file a moment longer. */
+    /* More files than are remembered; even more while the writing thread holds the file. */
     for (int i = 0; i < 20 || dumped (&w, NULL, "errors_nobody_knows_yet") == 1; i++) {
         g_autofree char *name = g_strdup_printf ("other%d", i);
         other = world_create (&w, w.root, name, O_RDWR, 0644);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* performance/write-behind over debug/fault, over a fresh directory. */
+/* performance/write-behind above debug/fault, above a fresh directory. */
 #ifndef TESTS_WRITE_BEHIND_WORLD_H
 #define TESTS_WRITE_BEHIND_WORLD_H
 
@@ -41,7 +41,7 @@ begin (const char *options, const char *rules)
     return w;
 }
 
-/* A number of the translator's own dump, or of the inode's. */
+/* Returns a number from the dump of the translator, or of the inode. */
 static int
 dumped (struct world *w, inode_t *inode, const char *key)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * keeper write DIR LOG SEED [SECONDS] changes files below DIR at random, and notes in LOG each
- * change before and after it keeper check DIR LOG [synced] is in DIR what LOG says was confirmed?
- * Prints what isn't, and ends with 1; with 3 when
- *                                       it can't be read, so that nobody knows
+ * keeper write DIR LOG SEED [SECONDS]: changes files below DIR at random, and writes a line to LOG
+ * before and after each change. The exit status is 3 if the file system is gone, 0 after SECONDS. A
+ * second run continues with the same LOG.
  *
- * LOG lies outside of what is tested. A change that has returned is confirmed; with `synced` one to
- * data is only when fsync has returned afterwards. A change that was under way when the file system
- * went, or that failed, may have happened or not. `write` ends with 3 when the file system is gone,
- * with 0 after SECONDS. A second run goes on with the same LOG.
+ * keeper check DIR LOG [synced]: checks that DIR has the confirmed changes of LOG. Prints the
+ * differences, with exit status 1. The exit status is 3 if files cannot be read.
+ *
+ * LOG is outside the tested file system. A change that has returned is confirmed; with `synced` a
+ * change of data is confirmed by the return of a later fsync. A change that failed, or that was in
+ * progress when the file system went away, may or may not have happened.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 
 #define FILES 16
 #define SIZE_MAX_ 65536 /* of a file */
-#define CHANGE_MAX 12000 /* bytes in one change */
+#define CHANGE_MAX 12000 /* bytes of a change */
 
 enum op { WRITE, APPEND, MAPPED, TRUNCATE, CREATE, UNLINK, RENAME, SYNC, OPS };
 
@@ -93,8 +94,8 @@ write_at (int fd, const struct change *c, long offset)
                       : pwrite (fd, bytes, (size_t) c->size, offset);
 }
 
-/* What is already there, changed through a mapping and brought down. How many bytes were
- * changed. */
+/* Changes existing data through a mapping and writes it back. Returns the number of changed
+ * bytes. */
 static long
 write_mapped (int fd, const struct change *c)
 {
@@ -133,7 +134,7 @@ change_open (const struct change *c)
     case WRITE: r = write_at (fd, c, c->offset); break;
     case APPEND: {
         struct stat st;
-        /* Files don't grow for ever. */
+        /* Limits the size of files. */
         r = fstat (fd, &st) < 0 ? -1 : st.st_size + c->size > SIZE_MAX_ ? 0 : write_at (fd, c, -1);
         break;
     }
@@ -143,8 +144,7 @@ change_open (const struct change *c)
     default: r = 0;
     }
     error = errno;
-    /* A write that was answered may have failed since: whoever closes is told, and nobody else
-     * then. */
+    /* An answered write may have failed since. The next close reports this, once. */
     if (close (fd) < 0 && r >= 0)
         return -1;
     errno = error;
@@ -161,7 +161,7 @@ change_do (const struct change *c)
     }
 }
 
-/* One write, so that no line is ever in two pieces. */
+/* A single write, so that no line is split. */
 static void
 note (int log, const char *line, int len)
 {
@@ -171,15 +171,16 @@ note (int log, const char *line, int len)
     }
 }
 
-/* Did it happen? Nobody knows, unless it failed for a reason that leaves all as it was. */
+/* Returns whether the change happened. This is unknown unless the change failed for a reason that
+ * leaves everything unchanged. */
 static bool
 is_uncertain (const struct change *c, long result)
 {
     return result < 0 && result != -ENOENT && c->op != SYNC;
 }
 
-/* last is what the change before came to; one that may have happened or not is followed by the
- * removal of its files, so that what is known of them begins anew. */
+/* last: the result of the previous change. If the result is unknown, the files of the change are
+ * removed, so that their state is known again. */
 static int
 keep_writing (int log, struct change c, long last, time_t until)
 {
@@ -218,7 +219,7 @@ enum { UNSYNCED = 1, UNCERTAIN = 2 };
 
 struct file {
     bool known, exists;
-    long size, size_min, size_max; /* between these two while it isn't certain */
+    long size, size_min, size_max; /* between these two while the size is uncertain */
     unsigned char bytes[SIZE_MAX_ + CHANGE_MAX];
     unsigned char doubt[SIZE_MAX_ + CHANGE_MAX]; /* UNSYNCED | UNCERTAIN */
 };
@@ -240,7 +241,8 @@ set_size (struct file *f, long size, unsigned doubt)
         }
     }
     if (doubt & UNCERTAIN) {
-        /* Either happened or not: what it may be grows, what it is stays. */
+        /* The change may have happened or not: the possible content grows, the certain content
+         * remains. */
         f->size_min = size < f->size_min ? size : f->size_min;
         f->size_max = size > f->size_max ? size : f->size_max;
         f->size = f->size_max;
@@ -251,7 +253,7 @@ set_size (struct file *f, long size, unsigned doubt)
     }
 }
 
-/* result: how many bytes, or a negative errno; -EINTR when nobody knows. */
+/* result: the number of bytes, or a negative errno; -EINTR if unknown. */
 static void
 replay_data (const struct change *c, long offset, long result)
 {
@@ -283,7 +285,7 @@ replay_append (struct change *c, long result)
         f->known = false;
         return;
     }
-    /* The bytes were drawn from the offset in the change, wherever they went. */
+    /* The bytes depend on the offset in the change, wherever they were written. */
     const long at = f->size, n = result < 0 ? c->size : result;
     const unsigned doubt = (data_needs_sync ? UNSYNCED : 0) | (result < 0 ? UNCERTAIN : 0);
     if (at + n > SIZE_MAX_ + CHANGE_MAX) {
@@ -322,7 +324,7 @@ replay_rename (const struct change *c, long result)
     files[c->file] = (struct file){ .known = files[c->other].known };
 }
 
-/* What a change that came to result makes of what is known. */
+/* Updates the known state for a change with this result. */
 static void
 replay (struct change *c, long result)
 {
@@ -363,8 +365,8 @@ replay (struct change *c, long result)
     }
 }
 
-/* The file system went while files were changed: what wasn't synced may be lost, and no later fsync
- * tells. */
+/* The file system went away while files were changed: data that was not synced may be lost, and no
+ * later fsync reports this. */
 static void
 replay_start (void)
 {
@@ -376,7 +378,7 @@ replay_start (void)
     }
 }
 
-/* Replays all of it. Sets the last change, and returns what it came to. */
+/* Replays the log. Sets the last change, and returns its result. */
 static long
 read_log (FILE *log, struct change *ret_last)
 {
@@ -417,7 +419,7 @@ complain (int file, const char *what, long a, long b)
     return 1;
 }
 
-/* It can't be read: that says nothing of what it holds, unless it is not there. */
+/* An unreadable file says nothing about its content, unless the file is missing. */
 static int
 check_unreadable (int file, int error)
 {
@@ -428,8 +430,8 @@ check_unreadable (int file, int error)
     return 0;
 }
 
-/* All of it: a read that meets an error after some pages tells of those alone, and only the next
- * one of the error. */
+/* Reads all of the file: a read with an error after some pages returns only these pages, and only
+ * the next read returns the error. */
 static long
 read_all (int fd, unsigned char *buf, size_t size)
 {

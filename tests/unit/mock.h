@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A stack of translators made by hand, without a volfile: for tests of the core alone. */
+/* A stack of translators without a volfile, for tests of the core alone. */
 #ifndef WINDLASS_TESTS_MOCK_H
 #define WINDLASS_TESTS_MOCK_H
 
 #include "core/edge/sync.h"
 #include "xlator.h"
 
-/* Puts xl on top of child (NULL: nothing) and makes its routes. */
+/* Puts xl above child (NULL: no child) and creates its routes. */
 static inline xlator_t *
 mock_xlator (xlator_t *xl, const char *name, const struct xlator_api *api, xlator_t *child)
 {

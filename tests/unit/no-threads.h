@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A limit of threads that is reached, for the process of one case. */
+/* An exhausted limit of threads, for the process of a single case. */
 #ifndef WINDLASS_TESTS_NO_THREADS_H
 #define WINDLASS_TESTS_NO_THREADS_H
 
@@ -18,9 +18,9 @@ threads_limit (rlim_t soft)
     ck_assert_int_eq (setrlimit (RLIMIT_NPROC, &limit), 0);
 }
 
-/* From here on no thread can be started (EAGAIN). The kernel never limits root's threads, so root
- * becomes an ordinary user for good. The leak sanitizer starts a thread that traces the process at
- * its end: threads_allow comes first. */
+/* From now on no thread can be started (EAGAIN). The kernel never limits root's threads, so root
+ * becomes an ordinary user permanently. At its end the leak sanitizer starts a thread that traces
+ * the process: call threads_allow before. */
 static inline void
 threads_forbid (void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
 /*
- * One function for all operations: whatever it does with a call, each argument and each answer of
- * every operation arrives as it was.
+ * One function for all operations: whatever the function does with a call, each argument and each
+ * answer of every operation arrives unchanged.
  *
- *   client (sync_FOP) -> watcher -> middle, which does what the mode says -> leaf, which compares
- *       and answers
+ *   client (sync_FOP) -> watcher -> middle, which acts as the mode says -> leaf, which compares and
+ *       answers
  */
 #include "core/cache/change-bracket.h"
 #include "core/edge/any-fop.h"
@@ -198,8 +198,8 @@ resume_answer (gpointer stub)
 
 static GSList *threads; /* the main thread's */
 
-/* Later, on another thread; which gives back what it kept after the answer is there, so end waits
- * for it. */
+/* Resumes later, on another thread. That thread releases its references after the answer, so end
+ * waits for it. */
 static void
 elsewhere (gpointer (*fn) (gpointer), void *stub)
 {
@@ -389,7 +389,7 @@ static struct client *client;
 #define SAME_COUNT(name) (void) count;
 #define SAME_IOBREF(name)
 
-/* So that arguments are spelled out before the call counts them. */
+/* So that arguments are expanded before the call counts them. */
 #define SYNC(...) SYNC_ (__VA_ARGS__)
 #define SYNC_(fop, ...) sync_##fop (__VA_ARGS__)
 
@@ -466,7 +466,7 @@ START_TEST (every_operation_arrives_as_it_was)
 }
 END_TEST
 
-/* What a volfile's own function does goes before the one for all. */
+/* An operation's own function takes precedence over the function for all operations. */
 static void
 own_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
@@ -514,7 +514,7 @@ START_TEST (paths_are_those_of_the_mount)
 }
 END_TEST
 
-/* A call and an answer as text: every operation has some. */
+/* A call and an answer as text: each operation has both. */
 static void
 printing_every (const struct call *call)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* The bytes of the control socket, and what mountinfo says of mounts. */
+/* The protocol of the control socket, and the mounts in mountinfo. */
 #include "control/control.h"
 
 #include "../program.h"
@@ -15,7 +15,7 @@
 static int
 parse (const void *bytes, size_t size, struct control_request *request, char **error)
 {
-    /* On the heap without a byte to spare, so that a sanitizer sees who reads too far. */
+    /* On the heap without spare bytes, so that a sanitizer detects reads beyond the end. */
     g_autofree void *copy = g_memdup2 (bytes, size);
 
     *error = NULL;
@@ -57,7 +57,7 @@ START_TEST (request_comes_back)
     gsize size, input;
     const char *data = g_bytes_get_data (bytes, &size);
 
-    /* Each beginning of it is not enough, and wrong in nothing. */
+    /* Each prefix is incomplete, but not invalid. */
     for (gsize n = 0; n < size; n++) {
         ck_assert_int_eq (parse (data, n, &request, &error), -EAGAIN);
         ck_assert_ptr_null (error);
@@ -65,7 +65,7 @@ START_TEST (request_comes_back)
     ck_assert_int_eq (parse (data, size, &request, &error), 0);
     ck_assert_str_eq (request.command, cases[_i].command);
     ck_assert_str_eq (request.target, cases[_i].target);
-    data = g_bytes_get_data (request.input, &input); /* NULL when it is empty */
+    data = g_bytes_get_data (request.input, &input); /* NULL if it is empty */
     ck_assert_uint_eq (input, cases[_i].size);
     ck_assert (input == 0 || memcmp (data, cases[_i].input, input) == 0);
     control_request_clear (&request);
@@ -125,7 +125,7 @@ START_TEST (limits_are_kept)
 }
 END_TEST
 
-/* Whatever the bytes are, it says what they are. The seed is fixed: CONTROL_SEED is another. */
+/* Any bytes give a result. The seed is fixed; CONTROL_SEED sets another. */
 START_TEST (any_bytes_are_judged)
 {
     const char *text = g_getenv ("CONTROL_SEED");
@@ -247,8 +247,7 @@ START_TEST (links_lead_to_the_mount_point)
 }
 END_TEST
 
-/* Where a piece begins comes first in what is asked; where the next one does, first in what is
- * answered. */
+/* A request begins with the start of a piece; an answer begins with the start of the next piece. */
 START_TEST (pieces_say_where_they_begin)
 {
     static const struct { const char *input, *where, *rest; } cases[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* What calls carry: buffers, dicts, gfids, attributes. */
+/* Data of calls: buffers, dicts, gfids, attributes. */
 #include "core/data/spare-buffers.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -49,7 +49,7 @@ is_one_of (const struct iobuf *iobuf, struct iobuf *const *iobufs)
     return found;
 }
 
-/* As what is read ahead by one thread and answered by another. */
+/* As with data that a thread reads ahead and another thread answers. */
 START_TEST (buffers_that_another_thread_lets_go_of_are_used_again)
 {
     struct iobuf *first[MANY], *again[MANY];
@@ -70,7 +70,7 @@ START_TEST (buffers_that_another_thread_lets_go_of_are_used_again)
 }
 END_TEST
 
-/* More than the depot takes. */
+/* More than the depot keeps. */
 START_TEST (a_flood_of_buffers_is_freed)
 {
     enum { FLOOD = 100 };

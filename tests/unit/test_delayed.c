@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* Calls that are held back (core/work/delayed.h), where the system allows no thread to go on with
- * them. */
+/* Delayed calls (core/work/delayed.h) if the system allows no thread to continue them. */
 #include "core/work/delayed.h"
 #include "core/time/timer.h"
 #include "mock.h"
@@ -10,7 +9,7 @@
 #include "no-threads.h"
 
 static struct held_calls *calls;
-static char went_on_in[16]; /* the thread that went on with the last call */
+static char went_on_in[16]; /* the thread that continued the last call */
 
 static void
 leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* The edge: that requests go down, answers come up once, and those who break the rules are
+/* The edge: requests go down, each is answered once, and translators that break the rules are
  * named. */
 #include "core/edge/stack.h"
 #include "core/report/watchdog.h"
@@ -143,7 +143,7 @@ twice_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 
 static const struct xlator_api twice_api = { .type = "test/twice", .fops = { .stat = twice_stat } };
 
-/* What the log says while fn runs. g_free it. */
+/* Returns the log of a run of fn. g_free it. */
 static char *
 log_of (int (*fn) (struct stack *s), struct stack *s, int *ret_r)
 {
@@ -243,8 +243,7 @@ START_TEST (the_watchdog_says_once_where_a_request_is_stuck)
     const char *said;
     int r;
 
-    s->client->patience = INT64_C (3000000000); /* more than a busy machine takes to report for the
-                                                   first time */
+    s->client->patience = INT64_C (3000000000); /* more than the first report takes */
     log = log_of (ask_and_be_watched, s, &r);
     ck_assert_int_eq (r, -ETIMEDOUT);
     said = strstr (log, "no answer for ");
@@ -281,7 +280,7 @@ START_TEST (an_answer_before_the_child_has_answered_is_reported)
 }
 END_TEST
 
-/* Winds _i times, one after the other, each from the callback of the one before. */
+/* Winds _i times in sequence, each time from the callback of the wind before. */
 struct again_local {
     int left;
 };
@@ -335,7 +334,7 @@ START_TEST (a_frame_may_wind_again_after_its_child_answered)
 }
 END_TEST
 
-/* Winds to its child from many threads at once, and answers when all have answered. */
+/* Winds to its child from many threads at once, and answers when all winds are answered. */
 #define FANS 8
 
 struct fan_local {
@@ -456,7 +455,7 @@ resume_run (void *stub)
     return NULL;
 }
 
-/* Sets the write aside for another thread, and spoils the bytes it was lent, as their owner may. */
+/* Stores the write for another thread, and overwrites the lent bytes, as their owner may. */
 static void
 aside_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
               off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)

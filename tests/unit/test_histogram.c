@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* Histograms: how far off they may be, against what is exact; several threads; nothing is lost by
- * reading. */
+/* Histograms: their error relative to exact values; several threads; reading loses nothing. */
 #include "core/base/histogram.h"
 
 #include "../program.h"
@@ -19,7 +18,7 @@ by_value (const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Spread over so many powers of two. The same ones each time. */
+/* Values spread over the given number of powers of two; the same in each run. */
 static void
 make_values (uint64_t *values, unsigned powers)
 {
@@ -54,7 +53,7 @@ START_TEST (a_quantile_is_off_by_six_percent_at_most)
 }
 END_TEST
 
-/* Each bucket begins where the one before ends, and holds what belongs there. */
+/* Each bucket begins at the end of the one before, and contains the right values. */
 START_TEST (buckets_leave_no_gap)
 {
     uint64_t expected = 0;
@@ -79,7 +78,7 @@ START_TEST (buckets_leave_no_gap)
         expected = bucket.high + 1;
         histogram_clear (&histogram);
     }
-    ck_assert_uint_eq (expected, 0); /* the last ended with UINT64_MAX */
+    ck_assert_uint_eq (expected, 0); /* the last bucket ended with UINT64_MAX */
 }
 END_TEST
 
@@ -123,7 +122,7 @@ START_TEST (a_difference_is_what_came_in_between)
     ck_assert_uint_eq (histogram_count (&now), 50);
     ck_assert_uint_eq (histogram_sum (&now), 50 * 5000000);
     ck_assert_uint_ge (histogram_quantile (&now, 0.01), 4700000);
-    ck_assert_uint_eq (histogram_count (&histogram), 150); /* reading took nothing */
+    ck_assert_uint_eq (histogram_count (&histogram), 150); /* reading removed nothing */
     histogram_clear (&histogram);
     histogram_clear (&before);
     histogram_clear (&now);
@@ -147,7 +146,7 @@ START_TEST (threads_lose_nothing)
     for (unsigned i = 0; i < 4; i++)
         pthread_create (&threads[i], NULL, add_many, &histogram);
     for (unsigned i = 0; i < 100; i++)
-        histogram_quantile (&histogram, 0.5); /* while they add */
+        histogram_quantile (&histogram, 0.5); /* while threads add */
     for (unsigned i = 0; i < 4; i++)
         pthread_join (threads[i], NULL);
     for (uint64_t i = 0; i < VALUES; i++)
@@ -158,7 +157,7 @@ START_TEST (threads_lose_nothing)
 }
 END_TEST
 
-/* One thread alone adds, without the bus lock: the same comes out. */
+/* A single thread adds, without the bus lock: the result is the same. */
 START_TEST (adding_alone_is_the_same)
 {
     struct histogram alone = { 0 }, shared = { 0 };

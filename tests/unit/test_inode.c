@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* The table of inodes: identity, names, numbers, and that what nobody refers to goes. */
+/* The table of inodes: identity, names, numbers; and unreferenced inodes are freed. */
 #include "core/data/inode.h"
 #include "core/data/itable.h"
 #include "core/edge/translator.h"
@@ -36,7 +36,7 @@ iatt_of (unsigned number, ia_type_t type)
     return iatt;
 }
 
-/* A linked inode, with a reference. */
+/* Returns a linked inode, with a reference. */
 static inode_t *
 linked (struct itable *table, inode_t *parent, const char *name, unsigned number, ia_type_t type)
 {
@@ -244,8 +244,8 @@ START_TEST (a_stale_or_invented_number_finds_nothing)
 }
 END_TEST
 
-/* Many come and go: the memory of their numbers goes too, and comes back without any number that
- * was there before. */
+/* Many inodes are created and freed: the memory of their numbers is freed, too, and allocated again
+ * without any number that existed before. */
 START_TEST (numbers_given_back_are_never_given_out_again)
 {
     enum { N = 3 * SLOT_CHUNK };
@@ -282,7 +282,7 @@ START_TEST (numbers_given_back_are_never_given_out_again)
 }
 END_TEST
 
-/* A slot is used again and again, until its generation begins anew. */
+/* A slot is reused until its generation wraps around. */
 START_TEST (numbers_of_two_realms_are_never_the_same)
 {
     g_autoptr (table_t) table = table_new (0);
@@ -312,7 +312,7 @@ START_TEST (numbers_of_two_realms_are_never_the_same)
 }
 END_TEST
 
-/* Borrowing one that nobody holds would bring it back without the table's knowing. */
+/* Borrowing an unreferenced inode would revive it without the table. */
 START_TEST (an_idle_inode_is_found_with_a_reference_alone)
 {
     g_autoptr (table_t) table = table_new (10);

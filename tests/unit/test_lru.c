@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* What is kept under one bound: who goes first, classes, a bound that shrinks, several threads; and
- * lists of priorities. */
+/* Entries with a common limit: the order of eviction, classes, a limit that shrinks, several
+ * threads; and lists of priorities. */
 #include "core/cache/lru.h"
 #include "core/cache/cache-weight.h"
 
@@ -18,7 +18,7 @@ struct thing {
 
 static struct thing things[26];
 
-/* The names of those that go, in their order. */
+/* Returns the names of the evicted entries, in order. */
 static const char *
 names (struct lru_entry *gone)
 {
@@ -99,8 +99,8 @@ START_TEST (lower_classes_go_first)
 }
 END_TEST
 
-/* With many, those used last are left where they are, and still none of the last quarter goes
- * before any of the first half. */
+/* With many entries, recently used ones are not moved. Still, no entry of the last quarter is
+ * evicted before any of the first half. */
 START_TEST (order_is_kept_roughly_with_many)
 {
     enum { N = 1000 };
@@ -127,8 +127,8 @@ START_TEST (order_is_kept_roughly_with_many)
 }
 END_TEST
 
-/* Each adds things of its own, uses and removes them, while the others' push them out. Who takes
- * one out has it alone. */
+/* Each thread adds, uses and removes its own entries, while those of other threads evict them. A
+ * removed or evicted entry belongs to a single thread. */
 struct worker {
     struct lru *lru;
     GRand *random;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* Memory that threads freed goes back to the system. */
+/* Memory that threads have freed is returned to the system. */
 #include "core/base/malloc-trim.h"
 #include "core/time/thread.h"
 #include "../program.h"
@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #define COUNT 200000
-#define SIZE 100 /* so small that the library puts nothing together when it is freed */
+#define SIZE 100 /* so small that the library does not merge freed blocks */
 
 static char *all[COUNT];
 
-/* Of the pages that those lay in. */
+/* The pages of these blocks. */
 static unsigned
 count_resident (void)
 {
@@ -126,7 +126,7 @@ START_TEST (threads_come_and_go_meanwhile)
 }
 END_TEST
 
-/* A sanitizer's or valgrind's is another library. */
+/* With a sanitizer or valgrind the library is another one. */
 static bool
 is_the_librarys_own (void)
 {

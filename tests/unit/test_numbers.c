@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* What is counted of each translator and operation: calls, errors, own and children's time; also
- * with tail winds and fan-out. */
+/* Counts of each translator and operation: calls, errors, own time and time of children; also with
+ * tail winds and fan-out. */
 #include "core/edge/stack.h"
 #include "mock.h"
 #include "trace/metrics/numbers.h"
@@ -57,7 +57,7 @@ tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 
 static const struct xlator_api tail_api = { .type = "test/tail", .fops = { .stat = tail_stat } };
 
-/* Keeps what it is asked until it was asked twice, waits, and answers both. */
+/* Keeps calls until there are two, waits, and answers both. */
 static call_frame_t *waiting;
 
 static void
@@ -172,7 +172,7 @@ START_TEST (who_hands_on_spends_no_time_of_its_own)
     struct numbers_sum upper;
 
     numbers_set (s->all, NUMBERS_SET, true);
-    nap = 200000; /* much more than code takes that runs for the first time, also under valgrind */
+    nap = 200000; /* much more than code takes on its first run, also under valgrind */
     ck_assert_int_eq (ask (s), 0);
     nap = 2000;
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
@@ -183,8 +183,8 @@ START_TEST (who_hands_on_spends_no_time_of_its_own)
 }
 END_TEST
 
-/* Two children of 100 ms at once are 200 ms of 100: the translator has no time of its own, not less
- * than none. */
+/* Two parallel children of 100 ms each are 200 ms within 100 ms: the own time of the translator is
+ * 0, not negative. */
 START_TEST (children_side_by_side_never_make_it_less_than_nothing)
 {
     struct stack *s = stack_of (&fan_api, &both_api);
@@ -227,7 +227,7 @@ START_TEST (errors_are_told_apart)
 }
 END_TEST
 
-/* Two may want it; what was counted stays. */
+/* Two users can turn measuring on; the counts remain. */
 START_TEST (it_is_on_as_long_as_anybody_wants_it)
 {
     struct stack *s = stack_of (&pass_api, &leaf_api);
@@ -243,7 +243,7 @@ START_TEST (it_is_on_as_long_as_anybody_wants_it)
     numbers_set (s->all, NUMBERS_SET, false);
     ck_assert (!numbers_on (s->all));
     ck_assert_int_eq (ask (s), 0);
-    ck_assert_ptr_eq (s->upper.routes.stat.call, pass_stat); /* nobody in between */
+    ck_assert_ptr_eq (s->upper.routes.stat.call, pass_stat); /* no user in between */
     ck_assert (numbers_sum (&s->upper, FOP_stat, &sum));
     ck_assert_uint_eq (sum.count, 1);
     numbers_set (s->all, NUMBERS_SET, true);
@@ -256,7 +256,7 @@ END_TEST
 
 #define THREADS (NUMBERS_SHARDS + 4) /* some have to share */
 
-/* A synchronous call waits on its thread, the leaf answers on the same. */
+/* A synchronous call waits on its thread; the leaf answers on the same thread. */
 static void *
 ask_often (void *data)
 {
@@ -307,7 +307,7 @@ quick_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 
 static const struct xlator_api quick_api = { .type = "test/quick", .fops = { .stat = quick_stat } };
 
-/* Each is answered, and none counts more than once. */
+/* Each call is answered, and none counts more than once. */
 START_TEST (a_thousand_times_on_and_off_under_load)
 {
     struct stack *s = stack_of (&tail_api, &quick_api);
@@ -346,7 +346,7 @@ TEST_PROGRAM (test_numbers)
     Suite *suite = suite_create ("numbers");
     TCase *tests = tcase_create ("numbers");
 
-    if (!g_getenv ("RUN")) { /* under valgrind time says nothing */
+    if (!g_getenv ("RUN")) { /* under valgrind, times mean nothing */
         tcase_add_test (tests, own_time_is_the_whole_without_the_children);
         tcase_add_test (tests, who_hands_on_spends_no_time_of_its_own);
         tcase_add_test (tests, children_side_by_side_never_make_it_less_than_nothing);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* Values of options: what is accepted, as what, and what is refused with which words. */
+/* Values of options: which are accepted, their values, and the messages for refused ones. */
 #include "core/edge/option.h"
 
 #include "../program.h"
@@ -11,7 +11,8 @@
 
 static const char *const colors[] = { "red", "green", NULL };
 
-/* Parses text as type within min and max. The value as a double, or NAN when it is refused. */
+/* Parses text as type within min and max. Returns the value as a double, or NAN if it is
+ * refused. */
 static double
 number (enum option_type type, double min, double max, const char *text)
 {
@@ -179,7 +180,7 @@ START_TEST (enums)
 }
 END_TEST
 
-/* Texts are copied whole; what they may be depends on the type. */
+/* Texts are copied completely; the allowed texts depend on the type. */
 static bool
 text_is_allowed (enum option_type type, const char *text)
 {

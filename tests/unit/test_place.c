@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* A reader moves to the processor of a caller whose turns are slow, and nobody else moves with
+/* A reader moves to the processor of a caller with slow turns, and no other thread moves with
  * it. */
 #include "fuse/threads/place.h"
 
@@ -16,7 +16,7 @@
 
 static cpu_set_t all;
 
-/* As readers.c does it, after a turn of so many nanoseconds. */
+/* Does the same as readers.c after a turn of the given nanoseconds. */
 static void
 turns (struct place *place, unsigned n, uint64_t nanoseconds, pid_t asks)
 {
@@ -43,7 +43,7 @@ is_only_on (int cpu)
     return CPU_COUNT (&set) == 1 && CPU_ISSET (cpu, &set);
 }
 
-/* A caller that runs on one processor; it sleeps there until it is told to move, or to end. */
+/* A caller that runs on a given processor. It sleeps until it is told to move or to end. */
 struct caller {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -103,7 +103,7 @@ caller_end (struct caller *caller)
     pthread_join (caller->thread, NULL);
 }
 
-/* The nth processor that this process may use; -1: it has fewer. */
+/* Returns the nth processor that this process may use; -1: it has fewer. */
 static int
 nth (int n)
 {
@@ -123,16 +123,16 @@ check_follows (void *unused)
     place_begin (&place);
     caller_start (&caller, second);
     turns (&place, 100, QUICK, caller.id);
-    ck_assert (!is_only_on (second)); /* what is quick stays where it is */
+    ck_assert (!is_only_on (second)); /* a fast reader does not move */
     turns (&place, 8, SLOW, caller.id);
     ck_assert (is_only_on (second));
     caller_move (&caller, first);
     turns (&place, 15, SLOW, caller.id);
-    ck_assert (is_only_on (second)); /* it looks twice as seldom each time, */
+    ck_assert (is_only_on (second)); /* the interval of the checks doubles each time, */
     turns (&place, 1, SLOW, caller.id);
     ck_assert (is_only_on (first));
     caller_move (&caller, second);
-    turns (&place, 64, QUICK, caller.id); /* until all is well for a while */
+    turns (&place, 64, QUICK, caller.id); /* until all turns are fast for a while */
     turns (&place, 8, SLOW, caller.id);
     ck_assert (is_only_on (second));
     caller_end (&caller);
@@ -144,7 +144,7 @@ START_TEST (a_reader_follows_who_asks)
     pthread_t thread;
 
     if (nth (1) < 0)
-        return; /* nowhere to go */
+        return; /* there is no other processor */
     ck_assert_int_eq (thread_new (&thread, "reader", check_follows, NULL), 0);
     pthread_join (thread, NULL);
 }
@@ -192,8 +192,8 @@ check_unseen (void *unused)
     cpu_set_t set;
 
     place_begin (&place);
-    turns (&place, 1000, SLOW, 0);           /* the kernel knows no number for it here */
-    turns (&place, 1000, SLOW, 0x7ffffffe);  /* it has ended */
+    turns (&place, 1000, SLOW, 0);           /* the kernel has no number for the caller here */
+    turns (&place, 1000, SLOW, 0x7ffffffe);  /* the caller has ended */
     set = mine ();
     ck_assert (CPU_EQUAL (&set, &all));
     return NULL;

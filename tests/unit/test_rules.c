@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* Rules of debug/fault: what is read, what is refused and where, and that a rule that was printed
- * reads the same. */
+/* Rules of debug/fault: which are accepted, which are refused and where; and a printed rule parses
+ * to the same rule. */
 #include "../../xlators/debug/fault/rules.h"
 
 #include "../program.h"
@@ -14,7 +14,7 @@ parse (const char *text, char **ret_error)
     return rules_parse (text, strlen (text), "f.rules", ret_error);
 }
 
-/* What a line is when it is printed; the same when it was in that form already. */
+/* Returns the printed form of a line; the same text if it is already in that form. */
 static const struct {
     const char *text, *printed;
 } good[] = {
@@ -185,7 +185,7 @@ START_TEST (there_are_limits)
 }
 END_TEST
 
-/* Whatever bytes: an answer, or errors; and what was read prints so that it reads the same. */
+/* Any bytes give rules or errors; printed rules parse to the same rules. */
 START_TEST (any_bytes)
 {
     static const char *const pieces[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* Under a scheduler time is ours, threads take turns, and a seed decides. */
+/* With a scheduler, time is simulated, threads take turns, and a seed decides. */
 #include "core/time/clock.h"
 #include "core/time/random.h"
 #include "core/time/scheduler.h"
@@ -12,7 +12,7 @@
 
 #define HOUR (3600 * INT64_C (1000000000))
 
-/* What happened, in order. Only who runs adds to it. */
+/* The events in order. Only the running thread adds to them. */
 static GString *happened;
 
 static void
@@ -59,7 +59,7 @@ START_TEST (timers_that_wait_are_dropped_in_the_end)
 }
 END_TEST
 
-/* Three threads that hand a turn around, each when it has it. */
+/* Three threads that pass a turn on to each other. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* Signals of the daemon: an end goes first, one that comes again counts once, and what else the
- * main thread serves has its turn between them. */
+/* Signals of the daemon: termination comes first, a repeated signal counts once, and other work of
+ * the main thread has its turn in between. */
 #include "daemon/daemon.h"
 
 #include "../program.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* Threads that come before others. */
+/* Threads with a higher priority. */
 #include "core/time/thread.h"
 #include "../program.h"
 
@@ -58,7 +58,7 @@ seen_by (void *(*run) (void *data))
     return seen;
 }
 
-/* Where this process may not, it is told so, and nothing changes. */
+/* If the process lacks the right, the call fails and changes nothing. */
 START_TEST (who_comes_first_is_less_nice_and_who_it_starts_is_not)
 {
     const int before = nice_now ();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* Timelines: records from several threads become whole requests, whatever order they come in. */
+/* Timelines: records from several threads are assembled to whole requests, in whichever order they
+ * arrive. */
 #include "core/edge/stack.h"
 #include "mock.h"
 #include "trace/timeline/recording.h"
@@ -11,7 +12,7 @@
 
 /* --- translators: one that answers on another thread, a fan-out, one with background work --- */
 
-/* Calls that the other thread is to answer. Not glib's queue: the thread sanitizer doesn't see its
+/* Calls for the other thread to answer. Not a queue of glib: the thread sanitizer does not see its
  * locks. */
 static struct {
     pthread_mutex_t lock;
@@ -52,7 +53,7 @@ answer (call_frame_t *frame)
     STACK_UNWIND (stat, frame, -1, ENOSPC, NULL, NULL);
 }
 
-static bool in_pairs; /* it answers none before there are two */
+static bool in_pairs; /* answers no call before there are two */
 
 static void *
 answer_run (void *unused)
@@ -284,7 +285,7 @@ START_TEST (slowest_are_kept_and_filters_leave_out)
 }
 END_TEST
 
-/* Requests under way at either end are shown as such. */
+/* Requests that are in flight at the start or the end are marked. */
 START_TEST (requests_under_way_are_said)
 {
     struct stack *s = stack_of (&both_api);
@@ -292,7 +293,7 @@ START_TEST (requests_under_way_are_said)
     call_stack_t *root = stack_new (&s->client->xlator), *late = stack_new (&s->client->xlator);
     call_frame_t *held;
 
-    /* The answerer waits for the queue, which we take from it. */
+    /* The answering thread waits for the queue, which this thread locks. */
     calls_push (&calls);
     pthread_join (s->answerer, NULL);
     STACK_WIND (&root->frames[0], behind_done, &s->leaf, stat, &(loc_t){ 0 }, NULL);
@@ -307,7 +308,7 @@ START_TEST (requests_under_way_are_said)
     g_autofree char *text = print (TIMELINE_TEXT);
     HAS (text, "leaf: stat: not answered when the recording ended");
 
-    /* Its answer comes while the next one records, and is none of that. */
+    /* Its answer arrives while the next timeline records, and does not belong to that timeline. */
     ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), 0);
     held = calls_pop ();
     STACK_UNWIND (stat, held, 0, 0, NULL, NULL);
@@ -410,7 +411,7 @@ unwind (unsigned depth, uint64_t begin, uint64_t ticks)
                                  .unwind = { &frames[depth], &volumes[depth], begin, 5, 0 } };
 }
 
-/* However the threads' records are put one behind the other, the request is the same. */
+/* The request is the same in whichever order the records of the threads are concatenated. */
 START_TEST (records_in_any_order_are_one_request)
 {
     const struct ring_record records[] = { wind (1, 10),       wind (2, 20),
@@ -446,7 +447,7 @@ START_TEST (records_in_any_order_are_one_request)
 }
 END_TEST
 
-/* Whichever record is lost, the request is handed on in the end, whole in itself. */
+/* If any record is lost, the request is still delivered in the end, and is consistent. */
 START_TEST (lost_records_leave_a_balanced_request)
 {
     const struct ring_record records[] = { wind (1, 10),       wind (2, 20),

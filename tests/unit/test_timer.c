@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* Timers: called in the order in which they are due, and not when they were taken back. */
+/* Timers: called in the order of their times, and not called if cancelled. */
 #include "core/time/clock.h"
 #include "core/time/timer.h"
 
@@ -37,7 +37,7 @@ wait_for (unsigned n)
     pthread_mutex_unlock (&seen.lock);
 }
 
-/* Keeps the timers' thread until all are asked for, however slow this one is. */
+/* Blocks the timer thread until all timers are set, however slow this thread is. */
 static void
 wait_at_gate (void *gate)
 {
@@ -45,7 +45,7 @@ wait_at_gate (void *gate)
     pthread_mutex_unlock (gate);
 }
 
-/* Whether they were asked for within 10 ms: else they are due in another order. */
+/* Whether all were set within 10 ms: otherwise their order differs. */
 static bool
 ask_for_three (void)
 {
@@ -112,7 +112,7 @@ START_TEST (without_a_thread_a_timer_waits_for_the_next_that_gets_one)
     timer_after (0, note, "a");
     ck_assert_uint_eq (timer_count (), 1);
     threads_allow ();
-    timer_after (0, note, "b"); /* too early to try again */
+    timer_after (0, note, "b"); /* too early for a retry */
     ck_assert_uint_eq (timer_count (), 2);
     g_usleep (1100000);
     timer_after (0, note, "c");

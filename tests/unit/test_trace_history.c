@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* The ring of debug/trace's records: threads write at once, somebody reads meanwhile, and no line
- * is made of two. */
+/* The ring of debug/trace's records: threads write at once while another thread reads, and no line
+ * is a mixture of two records. */
 #include "../../xlators/debug/trace/trace.h"
 
 #include "../program.h"
@@ -31,7 +31,7 @@ add_many (void *history)
     return NULL;
 }
 
-/* How many lines, each of which says the same number three times. */
+/* Returns the number of lines. Each line must contain the same number three times. */
 static unsigned
 check_lines (struct history *history)
 {
@@ -55,7 +55,8 @@ check_lines (struct history *history)
     return n;
 }
 
-/* _i: how many it keeps; with one place alone they meet all the time. */
+/* _i: the number of records that the ring keeps; with a single one the threads collide all the
+ * time. */
 START_TEST (threads_write_and_one_reads)
 {
     struct history *history = history_new (_i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan valgrind */
-/* The grammar of volfiles, and what is said, and where, about each way to get it wrong. */
+/* The grammar of volfiles, and the message and position for each kind of error. */
 #include "graph/graph.h"
 
 #include "../program.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One malformed file: the problems it must have, in this order and no others. */
+/* A malformed file, with the problems that it must have, in this order. */
 struct malformed {
     const char *text;
     struct {
@@ -231,7 +231,7 @@ START_TEST (many_errors)
 }
 END_TEST
 
-/* However a file is cut off: no crash. */
+/* A file that is truncated at any place causes no crash. */
 START_TEST (each_prefix)
 {
     static const char text[] = BRICK "volume x # c\n type \"a/b\"\n option k `x` \\ \"a\\\"b\" "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* Listening on the edge: who is told of what, in which order, with which times; and what a failed
- * answer leaves behind. */
+/* Watching the edge: what watchers are told, in which order, with which times; and the trace of a
+ * failed answer. */
 #include "core/edge/stack.h"
 #include "core/edge/watch.h"
 #include "mock.h"
@@ -120,7 +120,7 @@ ask (struct stack *s)
     return sync_stat (s->client, &loc, NULL, NULL);
 }
 
-/* --- a watcher that writes down --------------------------------------------------------------- */
+/* --- a watcher that records its calls --------------------------------------------------------- */
 
 static GString *story;
 static uint64_t whole[3], own[3]; /* nanoseconds of leaf, middle, upper */
@@ -151,7 +151,7 @@ static const struct watcher noter = {
     .name = "noter", .wants_call = true, .wind = note_wind, .unwind = note_unwind
 };
 
-/* What is told of one request. */
+/* The records of one request. */
 static char *
 story_of (struct stack *s, int expected)
 {
@@ -237,7 +237,7 @@ START_TEST (time_is_told_apart_from_that_of_children)
     const unsigned rounds = _i ? 1 : 3;
 
     watch_set (s->all, &noter, true);
-    g_free (story_of (s, 0)); /* what runs for the first time may take long */
+    g_free (story_of (s, 0)); /* code may take long on its first run */
     nap = 200000;
     g_free (story_of (s, 0));
     nap = 0;
@@ -265,8 +265,7 @@ START_TEST (a_failed_answer_leaves_its_errno_in_the_frame)
 }
 END_TEST
 
-/* What the frames of the last request said; kept from the callback of the top, when all have
- * answered. */
+/* The frames of the last request, recorded in the callback of the top when all have answered. */
 static int errnos[3];
 
 static void
@@ -289,7 +288,7 @@ START_TEST (who_failed_first_is_known_without_watching)
 {
     struct stack *s = stack_of (&pass_api, &pass_api);
 
-    watch_set_one (&s->upper, &looker, true); /* tells when to look; nobody watches the two below */
+    watch_set_one (&s->upper, &looker, true); /* tells when to look; others are not watched */
     leaf_fails = true;
     ck_assert_int_eq (ask (s), -ESTALE);
     ck_assert_int_eq (errnos[0], EIO);
@@ -346,7 +345,7 @@ TEST_PROGRAM (test_watch)
     tcase_add_test (tests, one_alone_can_be_watched);
     tcase_add_test (tests, who_hands_its_request_on_is_answered_for_too);
     tcase_add_test (tests, a_frame_that_winds_again_is_told_each_time);
-    if (!g_getenv ("RUN")) /* under valgrind time says nothing */
+    if (!g_getenv ("RUN")) /* under valgrind, times mean nothing */
         tcase_add_loop_test (tests, time_is_told_apart_from_that_of_children, 0, 2);
     tcase_add_test (tests, a_failed_answer_leaves_its_errno_in_the_frame);
     tcase_add_test (tests, who_failed_first_is_known_without_watching);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug valgrind */
-/* The pool of threads (core/work/work.h): they come as there is work, and end with the last
- * user. */
+/* The pool of threads (core/work/work.h): threads start as needed, and end with the last user. */
 #include "core/time/clock.h"
 #include "core/time/thread.h"
 #include "core/work/work.h"
@@ -14,8 +13,7 @@
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned here, most_here, done, meet; /* lock; meet: so many have to be there at a time before
-                                             one goes on */
+    unsigned here, most_here, done, meet; /* lock; meet: this number must meet before any returns */
     bool met;                             /* lock */
 } meeting = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -85,7 +83,7 @@ START_TEST (each_is_done_once_whichever_thread_brings_it)
 }
 END_TEST
 
-/* Items that all must be there at a time, some put and some tried. */
+/* Items that must all run at the same time, some put and some tried. */
 static void *
 bring_blocked (void *unused)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes past the page cache with io_submit(2) while another thread reads the same file through it;
- * when the writes are done, what is read is what was written.
+ * Writes with io_submit(2) and O_DIRECT while another thread reads the same file through the page
+ * cache. After the writes, reads return the written data.
  *
  *   async-direct FILE ROUNDS
  */

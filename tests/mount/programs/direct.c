@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * direct answers FILE [moved]: what the system answers to reads and writes of a file that is opened
- * with O_DIRECT, aligned or not, before and after fcntl(2) took O_DIRECT away and gave it back; or,
- * with `moved`, from and to odd addresses too, without fcntl(2). A line for each answer: what a
- * bare directory answers, so does a mount of it. direct shared FILE: one file written directly,
- * through the page cache and through a map, each of which sees what the others wrote. direct
- * switched FILE ROUNDS: the same, while fcntl(2) switches the descriptor's O_DIRECT all the time.
- * Exit status 1 with what was wrong; 77 where the file system has no O_DIRECT.
+ * direct answers FILE [moved]: prints the results of reads and writes of a file that is opened with
+ * O_DIRECT, aligned and unaligned, before and after fcntl(2) removes and sets O_DIRECT; with
+ * `moved`, also from and to odd addresses, without fcntl(2). Each result is a line. A mount gives
+ * the same results as a bare directory.
+ *
+ * direct shared FILE: writes a file directly, through the page cache and through a map. Each of
+ * them sees the data of the others.
+ *
+ * direct switched FILE ROUNDS: the same, while fcntl(2) changes O_DIRECT of the descriptor all the
+ * time.
+ *
+ * Exit status: 1 with a message on failure; 77 if the file system has no O_DIRECT.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -193,7 +198,7 @@ shared (const char *path)
 
     for (int round = 0; round < 3 * BLOCKS; round++)
         block_goes_round (&ways, round % BLOCKS, round);
-    /* of the direct one itself */
+    /* of the direct descriptor itself */
     late = mmap (NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ways.direct, 0);
     must (late != MAP_FAILED);
     must (pwrite (ways.direct, pages, PAGE, 0) == PAGE && is_all (late, 'e')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * handles DIR FILE...: what an NFS server does. Takes a file handle of each FILE below DIR, has the
- * kernel forget what it can, renames each file, and opens it by its handle all the same. Prints the
- * content's first line.
+ * handles DIR FILE...: does the same as an NFS server. Takes a file handle of each FILE below DIR,
+ * makes the kernel forget inodes, renames each file, and opens the file by its handle. Prints the
+ * first line of each file.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * idmap FROM TO ID HOST-ID COUNT: mounts what FROM is on TO as well, where the COUNT ids from ID on
- * are those from HOST-ID on. Exit status 77 where that can't be, and says why.
+ * idmap FROM TO ID HOST-ID COUNT: mounts the directory FROM also on TO. There the COUNT ids from ID
+ * on are mapped to those from HOST-ID on. Exit status 77 with a message if this is not possible.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ write_map (pid_t pid, const char *name, char **ids)
     close (fd);
 }
 
-/* A descriptor of a user namespace with these ids. */
+/* Returns a descriptor of a user namespace with these ids. */
 static int
 namespace_with (char **ids)
 {
@@ -63,7 +63,7 @@ namespace_with (char **ids)
         _exit (1);
     }
     close (ends[1]);
-    errno = EPERM; /* what unshare(2) says where it may not be; the child's own is gone with it */
+    errno = EPERM; /* the errno of unshare(2) if it is not allowed; that of the child is lost */
     if (read (ends[0], &byte, 1) != 1)
         exit (give_up ("user namespaces"));
     write_map (child, "uid_map", ids);

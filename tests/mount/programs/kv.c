@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * kv DIRECTORY [no-fsync|no-fsync-dir]: a small store that promises that what it confirmed survives
- * a power cut, and two that promise too much.
+ * kv DIRECTORY [no-fsync|no-fsync-dir]: a small store whose confirmed values survive a power cut,
+ * and two faulty variants.
  *
  *   put KEY VALUE     prints "ok KEY" when it is durable
  *   list              prints "KEY VALUE" of each, and "end"
  *
- * A log of lines "CHECKSUM KEY VALUE", written at its end, fsynced for each put. Every 4 puts it is
- * written anew, with the last value of each key: to DIRECTORY/new, fsync, rename to DIRECTORY/log,
- * fsync of the directory. no-fsync leaves out the first fsync of that, no-fsync-dir the second.
+ * The store is a log of lines "CHECKSUM KEY VALUE". Each put appends a line and calls fsync. Every
+ * 4 puts the log is rewritten, with the last value of each key: to DIRECTORY/new, fsync, rename to
+ * DIRECTORY/log, fsync of the directory. no-fsync omits the first fsync of the rewrite,
+ * no-fsync-dir the second.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +54,8 @@ append (int fd, const char *key, const char *value)
     check (write (fd, line, size) == (ssize_t) size, "write");
 }
 
-/* A whole line with the right checksum; false at what a power cut left of one. */
+/* Returns whether the line is complete and has the right checksum; false for the rest of a line
+ * after a power cut. */
 static gboolean
 replay_line (struct kv *kv, const char *line)
 {
@@ -69,7 +71,7 @@ replay_line (struct kv *kv, const char *line)
     return TRUE;
 }
 
-/* What follows the last good line is cut off. */
+/* Truncates the file after the last valid line. */
 static void
 replay (struct kv *kv)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * mapped FILE: two processes that opened FILE for themselves add to one number in it through shared
- * mappings. Prints the sum as the mapping shows it and as read() does.
+ * mapped FILE: two processes open FILE, and add to the same number in it through shared mappings.
+ * Prints the sum as seen through the mapping and by read(2).
  */
 #include <fcntl.h>
 #include <stdint.h>

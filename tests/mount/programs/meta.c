@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * meta MNT UID: what can't be done with MNT/.meta. As root: to move, link, map and mark what is in
- * it. Then as user and group UID, with descriptors and a file handle that root opened for him.
- * Prints how each try went. MNT has a file f and a directory d.
+ * meta MNT UID: operations that must fail in MNT/.meta. As root: move, link, map and change
+ * attributes of its files. Then as user and group UID, with descriptors and a file handle that root
+ * has opened. Prints the result of each operation. MNT has a file f and a directory d.
  */
 #include <errno.h>
 #include <fcntl.h>

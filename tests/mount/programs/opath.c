@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * opath DIR UID: as root opens handles (O_PATH) and files in DIR, then tries as user and group UID
- * what can be done through them, and with names that leave DIR. Prints how each try went. DIR is
- * what caller-rights.sh makes of it.
+ * opath DIR UID: opens handles (O_PATH) and files in DIR as root. Then, as user and group UID,
+ * tries operations through them, and with names that leave DIR. Prints the result of each
+ * operation. caller-rights.sh creates the content of DIR.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* What a result was: a descriptor's is the same word whatever its number is. */
+/* Returns a name for a result. All descriptors have the same name, whatever their number. */
 static void
 tell (const char *handle, const char *what, int result)
 {
@@ -29,7 +29,7 @@ closed (int fd)
     return fd;
 }
 
-/* The handle itself, opened again with more rights, changed, or given a name. */
+/* Opens the handle again with more rights, changes the file, or gives it a name. */
 static void
 through_handle (const char *name, int fd)
 {
@@ -54,7 +54,7 @@ through_handle (const char *name, int fd)
           linkat (AT_FDCWD, path, AT_FDCWD, "open/linked", AT_SYMLINK_FOLLOW));
 }
 
-/* A folder's handle: what is in it, what is above it. */
+/* Uses the handle of a directory: its content, and its parent. */
 static void
 below_handle (const char *name, int fd)
 {

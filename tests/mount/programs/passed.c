@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * passed FILE PID: reads and writes FILE while process PID is stopped. For so long a mount that it
- * serves answers nothing. passed DIRECTORY: what has to be seen of a file by everybody who has it
- * open, however it was opened and whoever writes it. Each step says what it found wrong; exit
- * status 1. Whether the kernel reads and writes the file itself or asks somebody makes no
- * difference.
+ * passed FILE PID: reads and writes FILE while process PID is stopped. During this time a mount
+ * that PID serves answers no request.
+ *
+ * passed DIRECTORY: checks what each opener of a file must see, however the file was opened and
+ * whichever opener writes. Each step prints its errors; exit status 1. The results are the same
+ * whether the kernel or the daemon reads and writes the file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +112,7 @@ appended (void)
     close (c);
 }
 
-/* Where the file system knows no O_DIRECT there is nothing to see. */
+/* If the file system has no O_DIRECT, there is nothing to check. */
 static void
 direct (void)
 {
@@ -126,7 +127,7 @@ direct (void)
     must (a < 0 || reads (b, PAGE - 2, "dd"));
     must (pwrite (b, "bb", 2, 0) == 2);
     must (a < 0 || (pread (a, page, PAGE, 0) == PAGE && memcmp (page, "bbd", 3) == 0));
-    if (a >= 0) { /* as dd does at the end; opened to write alone, as what is passed stays direct */
+    if (a >= 0) { /* as dd does at the end, which opens for writing only */
         close (a);
         a = open ("direct", O_WRONLY | O_DIRECT);
         must (fcntl (a, F_SETFL, 0) == 0 && pwrite (a, "tail", 4, PAGE) == 4);
@@ -154,7 +155,7 @@ mapped (void)
     must (msync (shared, 2 * PAGE, MS_SYNC) == 0);
     close (a);
     close (b);
-    /* The map goes on, and so does what holds for the inode. */
+    /* The map remains, and so does the decision for the inode. */
     a = open ("mapped", O_RDWR);
     must (pwrite (a, "W", 1, 0) == 1 && memcmp (shared, "Written", 7) == 0);
     again = mmap (NULL, PAGE, PROT_READ, MAP_PRIVATE, a, PAGE);
@@ -185,8 +186,8 @@ spliced (void)
     close (b);
 }
 
-/* What appends comes to the daemon, while others write past it; the kernel keeps what was spliced
- * from it, for a moment. */
+/* Appends go to the daemon, while other writes bypass it. The kernel keeps pages that were spliced
+ * from the file for a moment. */
 static void
 spliced_while_others_write (void)
 {
@@ -225,8 +226,8 @@ copied (void)
     close (c);
 }
 
-/* Who opens it to append first has it read and written by a mount; a map of that time outlives the
- * descriptors. */
+/* If the first open appends, the daemon reads and writes the file. A map from that time outlives
+ * the descriptors. */
 static void
 mapped_either_way (void)
 {
@@ -254,8 +255,8 @@ mapped_either_way (void)
 
 #define BLOCK 65536
 
-/* Reads of 64 KiB while another process cuts the file off and writes it again: what is read is of
- * the file, or it is short. */
+/* Reads 64 KiB while another process truncates the file and writes it again: a read returns data of
+ * the file, or is short. */
 static void
 read_while_cut (void)
 {
@@ -310,7 +311,7 @@ too_long (int signal_number)
     _exit (3);
 }
 
-/* The first write has the kernel ask for file capabilities. */
+/* The first write makes the kernel request the file capabilities. */
 static int
 without (const char *path, pid_t pid)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * race DIR SEED COUNT: 8 processes make COUNT system calls each on the same few names in DIR. What
- * two of them do at once may fail, but only with errors that a bare directory gives; others are
- * printed, and the exit status is 1.
+ * race DIR SEED COUNT: 8 processes make COUNT system calls each on the same few names in DIR.
+ * Concurrent calls may fail, but only with errors that also occur in a bare directory. Other errors
+ * are printed, and the exit status is 1.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ check (const char *what, int r)
     return r;
 }
 
-/* One of 5 names, or one of 25 below those. */
+/* Returns one of 5 names, or one of 25 names below them. */
 static char *
 name (char *to)
 {

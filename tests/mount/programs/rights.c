@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * rights BARE MOUNTED SEED CASES [refused]: does each case (rights.h) in both directories, with the
- * same system calls, and prints those that come to something else. With `refused`, ENOTDIR and
- * EISDIR will do for who may not: a kernel that checks no rights looks first at what is to be
- * removed; and a pipe may be hidden from those who may not read and write it. Run by root.
+ * rights BARE MOUNTED SEED CASES [refused]: runs each case (rights.h) in both directories, with the
+ * same system calls, and prints the cases with different results. With `refused`, ENOTDIR and
+ * EISDIR are accepted for callers without the right: a kernel that checks no rights first checks
+ * the type of the file to remove. A pipe may also be hidden from callers that may not both read and
+ * write it. Run by root.
  */
 #include "rights.h"
 

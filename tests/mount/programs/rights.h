@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cases for who may do what: a scene of two directories with modes, owners, groups, ACLs and
- * default ACLs that a seed decides, a caller, and one operation of his. Made the same way, and done
- * with system calls, in any directory.
+ * Cases of permissions: a scene of two directories whose modes, owners, groups, ACLs and default
+ * ACLs depend on a seed, a caller, and an operation of the caller. A case can be created, and
+ * executed with system calls, in any directory.
  *
- *   SCENE/a, SCENE/b    directories; SCENE itself is one too
+ *   SCENE/a, SCENE/b    directories, as is SCENE itself
  *     file, second      regular files                   sub, sub/inner  a directory with or without
  *                       a file
- *     fifo, link        a fifo, a symbolic link         new             isn't there
+ *     fifo, link        a fifo, a symbolic link         new             does not exist
  */
 #ifndef TESTS_RIGHTS_H
 #define TESTS_RIGHTS_H
@@ -88,7 +88,7 @@ struct rcase {
     enum verb verb;
     const char *dir, *name, *dir2, *name2; /* "a", "file" */
     uint32_t flags; /* of open, rename */
-    unsigned mode;  /* of what is made or set; of access */
+    unsigned mode;  /* of a new file, or of chmod; of access */
     dev_t rdev;
     uid_t to_uid;
     gid_t to_gid;
@@ -179,7 +179,7 @@ pick_acl (uint64_t *state)
     return acl;
 }
 
-/* One that may be malformed, in one byte or in its length. */
+/* Returns an ACL that may be malformed, in a byte or in its length. */
 static struct acl_bytes
 pick_any_acl (uint64_t *state)
 {
@@ -212,7 +212,7 @@ pick_time (uint64_t *state)
     return (struct timespec){ 1000, PICK (state, UTIME_NOW, UTIME_NOW, UTIME_OMIT, 5L) };
 }
 
-/* What only some operations have, or have otherwise. */
+/* Fields of some operations only. */
 static void
 pick_for_verb (struct rcase *c, uint64_t *state)
 {
@@ -283,7 +283,7 @@ pick_case (uint64_t seed)
     c.to_gid = PICK (&state, (gid_t) -1, 2000u, 2001u, 2002u);
     c.times[0] = pick_time (&state);
     c.times[1] = pick (&state, 2) ? c.times[0] : pick_time (&state);
-    /* asks for nothing, not even for the path */
+    /* needs no right, not even for the path */
     if (c.times[0].tv_nsec == UTIME_OMIT && c.times[1].tv_nsec == UTIME_OMIT)
         c.times[0].tv_nsec = UTIME_NOW;
     c.xattr = PICK (&state, "user.x", "user.x", "user.y", "trusted.x", "security.x", "foo.x",
@@ -309,7 +309,7 @@ case_print (const struct rcase *c, GString *out)
 
 /* --- the scene, made by root ------------------------------------------------------------------ */
 
-/* Always the same draws, whatever comes of them. */
+/* Draws the same random numbers, whatever their use. */
 static void
 dress (const char *path, uint64_t *state, unsigned kind, bool open)
 {
@@ -382,8 +382,8 @@ by_name (gconstpointer a, gconstpointer b)
     return strcmp (*(char *const *) a, *(char *const *) b);
 }
 
-/* What it came to: a line for each name, with mode, owner, ACLs. mask: which bits of a mode
- * count. */
+/* Returns the state of the scene: a line for each name, with mode, owner and ACLs. mask: the bits
+ * of the mode to compare. */
 static void
 scene_print (const char *path, unsigned mask, bool owners, GString *out)
 {
@@ -451,7 +451,7 @@ closed (int fd)
     return 0;
 }
 
-/* Of this thread alone, so not by the C library. */
+/* Sets the ids of this thread only, so not through the C library. */
 static void
 become (const struct rcase *c)
 {
@@ -528,7 +528,7 @@ do_by_path (const struct rcase *c, const char *path, const char *path2)
     }
 }
 
-/* What is done with a file that somebody else had opened. */
+/* Operations on a file that another user has opened. */
 static bool
 verb_is_by_fd (enum verb verb)
 {
@@ -556,7 +556,7 @@ do_by_fd (const struct rcase *c, int fd)
     }
 }
 
-/* As the caller, in a scene; the result, or a negative errno. */
+/* Runs the case in a scene as the caller. Returns the result, or a negative errno. */
 static int
 case_do (const struct rcase *c, const char *scene)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* setflags FILE: makes it immutable, with the command as it is and with a 32-bit program's, and
- * prints how each went. */
+/* setflags FILE: makes FILE immutable, with the native command and with that of a 32-bit program,
+ * and prints both results. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* starts MOUNTPOINT TIMES [LINE]: starts and stops `windlass trace` so often, without a process for
- * each, and prints the medians of how long each took, in microseconds. LINE: what start is told, as
- * "min 1ms". */
+/* starts MOUNTPOINT TIMES [LINE]: starts and stops `windlass trace` TIMES times without new
+ * processes, and prints the medians of the durations, in microseconds. LINE: the arguments of
+ * start, such as "min 1ms". */
 #include "control/control.h"
 
 #include "core/time/clock.h"

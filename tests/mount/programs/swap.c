@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * swap BACK MNT COUNT: while one process changes BACK behind the mount all the time, what a name
- * stands for being now a folder, now a symbolic link that leads out of it, now a file, now a pipe,
- * a device or a link to a file outside, another uses these names through MNT, COUNT times, and
- * until what is inside was reached once, or 20 seconds are over: the kernel may remember a link for
- * a while. It fails when it got what is outside. BACK holds what symlink-races.sh makes of it.
+ * swap BACK MNT COUNT: a process changes BACK behind the mount all the time: each name is in turn a
+ * directory, a symbolic link that leads outside, a file, a pipe, a device, or a link to a file
+ * outside. Another process uses these names through MNT, COUNT times, and until a file inside was
+ * reached once or 20 seconds are over, since the kernel may cache a link for a while. The program
+ * fails if it reaches a file outside. symlink-races.sh creates the content of BACK.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static unsigned seen; /* how often what is inside was reached */
+static unsigned seen; /* how often a file inside was reached */
 
-/* Never ends. */
+/* Runs forever. */
 static void
 keep_swapping (int back)
 {
@@ -48,7 +48,7 @@ check (int fd, const char *name)
         close (fd);
 }
 
-/* Every kind of request that takes a name. Whether it succeeds is a matter of luck. */
+/* Makes requests of each kind that takes a name. Success depends on timing. */
 static void
 use_names (int mnt)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tmpfile DIR: makes two files without names in DIR, writes to them, and gives one of them a
- * name. */
+/* tmpfile DIR: creates two unnamed files in DIR, writes to them, and gives one of them a name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

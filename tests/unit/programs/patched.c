@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls put into functions and taken out again while threads run in them, with nothing of Windlass
- * but the patcher and the hooks: so it can be built for another processor and run under qemu. Ends
- * with status 0 when each result was right.
+ * Patches calls into functions and removes them while threads run in the functions. Uses only the
+ * patcher and the hooks of Windlass, so it can be built for another processor and run in qemu. The
+ * exit status is 0 if all results are correct.
  */
 #include "trace/functions/hook.h"
 #include "trace/functions/patch.h"
@@ -29,7 +29,7 @@
 extern const uintptr_t __start___patchable_function_entries[],
     __stop___patchable_function_entries[];
 
-/* --- what is traced: arguments in all kinds of registers, and on the stack --- */
+/* --- traced functions: arguments in all kinds of registers, and on the stack --- */
 
 struct pair {
     long a, b;
@@ -185,7 +185,7 @@ worker (void *data)
 
 /* --- tests --- */
 
-/* How many calls this thread has recorded of a function, since head was. */
+/* Returns the number of calls of a function that this thread has recorded since head. */
 UNTRACED static int
 recorded (const void *function, uint64_t since)
 {
@@ -211,7 +211,7 @@ test_records (void)
     CHECK (hook_self ()->top == hook_self ()->open);
 }
 
-/* Deeper than the hooks can see: the rest isn't seen, and returns all the same. */
+/* Deeper than the hooks can record: the remaining calls are not recorded, but return correctly. */
 UNTRACED static void
 test_depth (void)
 {
@@ -222,7 +222,7 @@ test_depth (void)
     CHECK (hook_self ()->deep == 100);
 }
 
-/* Calls that never return are forgotten with the next one that they were in. */
+/* Calls that never return are forgotten with the next return of a call that contained them. */
 TRACED void
 test_jump (void)
 {
@@ -240,7 +240,7 @@ test_backtrace (bool hooked)
     CHECK (seen.hooks == (hooked ? 6 : 0));
 }
 
-/* Returns that are outstanding when it stops, and calls that begin then. */
+/* Calls that have not returned when the trace stops, and calls that begin then. */
 TRACED int
 test_stop_inside (int n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A translator that passes requests on through callbacks of its own, with one mistake that its
- * author made: the option `defect`. `windlass conform` must find each. Without one it is fine; so
- * it is with "works-later", which is no mistake.
+ * Passes requests on through its own callbacks, with a single mistake of its author: the option
+ * `defect`. `windlass conform` must find each defect. Without a defect the translator is correct,
+ * and also with "works-later", which is not a mistake.
  */
 #include "xlator.h"
 
@@ -106,14 +106,14 @@ has (xlator_t *this, enum defect defect)
     return ((pass_private_t *) this->private)->defect == (int) defect;
 }
 
-/* Where a copy should be: how many requests there were, of all volumes. */
+/* Number of requests, of all volumes: a defect, since the variable belongs to the module. */
 static unsigned requests;
 
 /* --- stat: errors, locks, callers' memory ----------------------------------------------------- */
 
 static stat_cbk pass_stat_cbk;
 
-/* Takes one, the last, and gives it back. */
+/* Takes a reference and releases it. */
 static void __attribute__ ((noinline))
 pass_look (inode_t *inode)
 {
@@ -284,7 +284,7 @@ pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 
 /* --- open, readv, readdir, getxattr, mkdir ---------------------------------------------------- */
 
-/* Freed by nothing: there is no release. */
+/* Never freed: there is no release. */
 static void
 pass_keep (xlator_t *this, fd_t *fd)
 {
@@ -369,7 +369,7 @@ pass_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
                   xdata);
 }
 
-/* --- rename: what is wrong shows only where it fails below though all is well above ----------- */
+/* --- rename: the mistake shows only if it fails below while all is well above ----------------- */
 
 static rename_cbk pass_rename_cbk;
 
@@ -397,7 +397,7 @@ pass_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
                       prenewparent, postnewparent, xdata);
 }
 
-/* --- opendir: work of its own, after the answer, on another thread ---------------------------- */
+/* --- opendir: own work, after the answer, on another thread ----------------------------------- */
 
 static opendir_cbk pass_opendir_cbk;
 static fstat_cbk pass_work_cbk;
@@ -433,7 +433,7 @@ work_done (call_frame_t *frame, xlator_t *this)
         stack_done (frame->root);
 }
 
-/* Long after whoever asked for the directory has it. */
+/* Long after the caller of opendir has the answer. */
 static void *
 pass_work (void *data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A copy of encryption/rot-13 with one mistake: the option `defect`. */
+/* A copy of encryption/rot-13 with a single mistake: the option `defect`. */
 #include "xlator.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Asks both of its children for an access and a flush, and answers with the first one's answer when
- * both are there; with one mistake: the option `defect`. Everything else goes to the first child,
- * so both must be alike: the same storage.
+ * Sends access and flush to both children, and answers with the first child's answer when both have
+ * answered; with a single mistake: the option `defect`. All other operations go to the first child,
+ * so both must be the same storage.
  */
 #include "xlator.h"
 
@@ -48,7 +48,7 @@ two_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, dict_
 
     local->waiting = 2;
     STACK_WIND_COOKIE (frame, two_access_cbk, first, first, access, loc, mask, xdata);
-    /* The second is asked something else, so that their answers differ. */
+    /* The second child gets another request, so that the answers differ. */
     STACK_WIND_COOKIE (frame, two_access_cbk, second, second, access, loc, 1 << 10, xdata);
 }
 

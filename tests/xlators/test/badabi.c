@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A translator of another time. */
+/* A translator of another version. */
 #include "xlator.h"
 
 const struct xlator_api xlator_api = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One lock for all: who waits for it (F_SETLKW) keeps the thread that asked, until somebody unlocks
- * or flushes, or the graph ends. */
+/* A single lock. A request that waits for it (F_SETLKW) blocks its thread until an unlock, a flush,
+ * or the end of the graph. */
 #include "xlator.h"
 
 #include <errno.h>

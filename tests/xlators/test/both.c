@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Has what changes anything done by its first child, then by its second, and answers what the first
- * did. Whatever else is asked, but for lookups and opens, goes to the first alone. */
+/* Sends each change to the first child, then to the second, and returns the first child's answer.
+ * All other operations except lookups and opens go to the first child only. */
 #include "xlator.h"
 
 struct both_local {
     call_stub_t *second; /* the call once more */
     bool again;
-    struct answer_stub *answer; /* the first's */
+    struct answer_stub *answer; /* the first child's answer */
 };
 
 static void

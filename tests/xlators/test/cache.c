@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Remembers the last read and the last fstat, and serves them again until a file changed; but not
- * when that was by what an option says, or, by another one, while the answer was on its way. It
- * takes no lock: for histories alone, in which one thing happens at a time. */
+/* Caches the last read and the last fstat until a file changes. The option `ignores` names an
+ * operation whose changes are ignored. The option `late` names readv or fstat, whose answer is
+ * cached even if a file changed while the answer was in flight. Takes no lock: for histories only,
+ * in which one operation happens at a time. */
 #include "xlator.h"
 
 #include <fcntl.h>
 #include <string.h>
 
 typedef struct {
-    char *ignores; /* options: the name of an operation, and of one of these two */
+    char *ignores; /* the names of operations */
     char *late;
-    /* What was read last. fd NULL: nothing. */
+    /* The last read. fd NULL: none. */
     fd_t *fd;
     size_t size;
     off_t offset;
     struct iobuf *bytes;
     int32_t count;
-    /* And attributes. known NULL: none. */
+    /* The attributes. known NULL: none. */
     fd_t *known;
     struct iatt iatt;
-    unsigned changes;   /* how many calls there were that may change a file, and how many are under
-                           way */
+    unsigned changes;   /* calls that may change a file: so far, and in flight */
     unsigned under_way;
 } cache_private_t;
 
 static readv_cbk cache_readv_cbk;
 static fstat_cbk cache_fstat_cbk;
 
-/* The question, and how much had changed when it was asked. */
+/* A request, and the number of changes before it. */
 struct cache_local {
     fd_t *fd;
     size_t size;
@@ -44,7 +44,7 @@ cache_forget (cache_private_t *priv)
     g_clear_pointer (&priv->known, fd_unref);
 }
 
-/* May an answer be kept that was asked for after so many changes? */
+/* Returns whether an answer may be cached that was requested after this number of changes. */
 static bool
 cache_may_keep (const cache_private_t *priv, enum fop op, unsigned changes)
 {
@@ -136,7 +136,8 @@ cache_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
 }
 
-/* What can't change a file, and what the option says, though not by the very fd that was read. */
+/* Operations that cannot change a file, and the operation of the option unless it uses the fd that
+ * was read. */
 static bool
 cache_ignores (const cache_private_t *priv, const struct call *call)
 {
@@ -187,7 +188,7 @@ cache_every_cbk (const struct answer *answer)
     answer_pass (answer);
 }
 
-/* An fd has to be given back before the inodes go, which is before fini. */
+/* An fd must be released before the inodes, which is before fini. */
 static void
 cache_notify (xlator_t *this, enum xlator_event event, void *data)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A write-behind that answers before it writes, and then writes the last first. Everything else
- * waits for what is still to be written, which an hour's rest brings about as well. It takes no
- * lock: for histories alone, in which one thing happens at a time. */
+/* A write-behind that answers a write before it is executed, and then executes the last write
+ * first. All other operations wait for pending writes, which also go down after an hour of rest.
+ * Takes no lock: for histories only, in which one operation happens at a time. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ early_write (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector
                 iobref, xdata);
 }
 
-/* All of them at once, or one. They are counted first, since answers may come at once. */
+/* Executes all pending writes, or one. They are counted first, since answers may arrive at once. */
 static void
 early_flush (early_private_t *priv)
 {

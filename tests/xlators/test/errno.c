@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Changes EIO of an open to EREMOTEIO, has each removexattr succeed, whatever came of it, and
- * answers getxattr of "user.odd.NUMBER" with that number for an errno. */
+/* Changes EIO of an open to EREMOTEIO, turns each failure of removexattr into success, and answers
+ * getxattr of "user.odd.NUMBER" with the errno NUMBER. */
 #include "xlator.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A translator that somebody has taken over: mkdir of a name in its list tries to get more than a
- * mount needs, and answers with the error that brings; other names pass. Each call is such that it
- * has no effect if it is allowed. */
+/* A compromised translator: mkdir of a name in its list attempts an operation that a mount does not
+ * need, and answers with the resulting error; other names pass. Each attempt has no effect if it is
+ * allowed. */
 #include "xlator.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Storage that answers at once and keeps nothing: to measure what is above it. It has two files,
- * `small` with 4 KiB and `large` with 1 TiB; everything else is the root. */
+/* A storage that answers at once and stores nothing: for measurements of the translators above. It
+ * has two files, `small` with 4 KiB and `large` with 1 TiB; any other name is the root. */
 #include "xlator.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The smallest storage: it has a root, and answers lookup of anything with that. */
+/* The smallest storage: it has a root, and answers every lookup with the root. */
 #include "xlator.h"
 
 static void

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Holds readv's threads until so many of them are here at the same time, then lets all go: who
- * can't bring them together gets ETIMEDOUT. */
+/* Blocks the threads of readv until the given number is blocked at the same time, then releases
+ * all. If that number is not reached, readv fails with ETIMEDOUT. */
 #include "xlator.h"
 
-#define PATIENCE (60 * INT64_C (1000000000)) /* a sanitizer's, on a busy machine */
+#define PATIENCE (60 * INT64_C (1000000000)) /* with a sanitizer, on a busy machine */
 
 typedef struct {
     int64_t readers; /* option */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Makes one mistake with record locks: the option `mistake`. */
+/* Makes a mistake with record locks: the option `mistake`. */
 #include "xlator.h"
 
 enum mistake { FLUSH_IS_LOST, THREAD_IS_NAMED };

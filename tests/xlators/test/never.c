@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Never answers a stat of the file system: df hangs. All else passes. It can't be below one that
- * waits. */
+/* Never answers statfs: df hangs. All other operations pass. It cannot be below a translator that
+ * waits for answers. */
 #include "xlator.h"
 
 static const struct xlator_misfit never_misfits[] = { { "test/slow", "waits for an answer" }, {} };

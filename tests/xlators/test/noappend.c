@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Loses O_APPEND on the way down. */
+/* Removes O_APPEND on the way down. */
 #include "xlator.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A module, but no translator: what it should export has another name. */
+/* A module without a translator: its exported object has another name. */
 #include "xlator.h"
 
 const struct xlator_api xlator_apy = {

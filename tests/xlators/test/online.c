@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Options that change while requests run, and commands. It refuses what `refuse` says. All requests
- * pass. */
+/* Options that change while requests run, and commands. Refuses the value given by `refuse`. All
+ * requests pass. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 typedef struct online_private {
     int number; /* atomic */
     int fixed;
-    bool refuse; /* the main thread's alone */
+    bool refuse; /* used by the main thread only */
     pthread_mutex_t lock;
     char *text; /* lock */
 } online_private_t;
@@ -43,7 +43,7 @@ static const struct xlator_option online_options[] = {
     { .key = { NULL } },
 };
 
-/* What is being read in a request may be the old text: so it is swapped under the lock. */
+/* A request may be reading the old text, so the text is replaced under the lock. */
 static int
 online_reconfigure (xlator_t *this, const void *new_private)
 {
@@ -94,7 +94,7 @@ online_echo (xlator_t *this, GBytes *input, GString *answer)
     return size ? 0 : -ENODATA;
 }
 
-/* Each request looks at what a reload changes. */
+/* Each request reads the options that a reload changes. */
 static void
 online_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {

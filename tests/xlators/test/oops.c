@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Crashes when something called "oops" is made a directory. */
+/* Crashes at a mkdir with the name "oops". */
 #include "xlator.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One option of each type. init fails when `fail` is on; what happens is written to the file
+/* An option of each type. init fails if `fail` is on. Start and stop are recorded in the file
  * `path`. */
 #include "xlator.h"
 

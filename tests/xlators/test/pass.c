@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Passes a few fops on through callbacks of its own, and changes nothing. */
+/* Passes a few fops on through its own callbacks, and changes nothing. */
 #include "xlator.h"
 
 static lookup_cbk pass_lookup_cbk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Hands every call on an hour later, from a timer, or by a thread that sleeps for so long. */
+/* Passes each call on an hour later, from a timer, or from a thread that sleeps for an hour. */
 #include "xlator.h"
 
 #define HOUR (3600 * INT64_C (1000000000))
@@ -35,7 +35,7 @@ slow_every (const struct call *call)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* The next, after an hour; NULL in the end. */
+/* The next call, after an hour; NULL at the end. */
 static call_stub_t *
 slow_next (slow_private_t *priv)
 {

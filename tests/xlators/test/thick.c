@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Forgets that files have holes: it takes the blocks of a file to be as many as its size needs. For
- * doc/debugging.md. */
+/* Ignores holes: computes the number of blocks of a file from its size. Used by doc/debugging.md,
+ * which shows a line of this file. */
 #include "xlator.h"
 
 static lookup_cbk thick_lookup_cbk;
 static stat_cbk thick_stat_cbk;
 static fstat_cbk thick_fstat_cbk;
 
-/* Attributes are lent: what is answered is a copy. */
+/* Attributes are lent: the answer is a copy. */
 static struct iatt
 thick_iatt (const struct iatt *buf)
 {

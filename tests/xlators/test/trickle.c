@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lists one entry at a time. */
+/* Returns one entry per listing call. */
 #include "xlator.h"
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Wrong in two ways that the conformance kit has to find: a rename onto what is there fails with
- * EIO, and times are cut to seconds. */
+/* Has two mistakes that the conformance kit must find: a rename onto an existing file fails with
+ * EIO, and times are truncated to seconds. */
 #include "xlator.h"
 
 static setattr_cbk wrong_setattr_cbk;
