@@ -382,7 +382,7 @@ main (int argc, char **argv)
     setlocale (LC_ALL, "");
     thread_adopt ("windlass");
     stack_background_done = failure_note_background;
-    cli_add_type ("mount/fuse", "the kernel's side of a mount, on top of every graph",
+    cli_add_type ("mount/fuse", "connects a mount to the kernel, on top of every graph",
                   bridge_options);
     status = cli_main (argc, argv, &handled);
     if (handled)

@@ -205,7 +205,7 @@ gate_every_cbk (const struct answer *answer)
 static const struct xlator_api gate_api = {
     .abi = XLATOR_ABI,
     .type = "conform/gate",
-    .about = "holds calls and answers back",
+    .about = "delays calls and answers",
     .children = { .min = 1, .max = 1 },
     .every = gate_every,
     .every_cbk = gate_every_cbk,

@@ -459,7 +459,7 @@ inspect_settle (bool gave_up)
 const struct xlator_api inspect_api = {
     .abi = XLATOR_ABI,
     .type = "conform/inspect",
-    .about = "sees to it that the rules of the edge are kept",
+    .about = "checks that translators follow the rules for calls and answers",
     .children = { .min = 1, .max = 1 },
     .every = inspect_every,
     .every_cbk = inspect_every_cbk,

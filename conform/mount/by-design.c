@@ -22,90 +22,89 @@ static const struct by_design rows[] = {
 #ifndef HAVE_STRUCT_FUSE_LOWLEVEL_OPS_TMPFILE
     { "paths/open O_TMPFILE*",
       "@(open: @(ok|EOPNOTSUPP)|what is open: f 0640, links 0,*|flags 020304*)", ALWAYS, NULL,
-      "O_TMPFILE needs libfuse 3.17, and this was built with an older one" },
+      "O_TMPFILE needs libfuse 3.17, and this program was built with an older libfuse" },
     { "special/a file without a name",
       "@(a file without a name: @(ok|EOPNOTSUPP)|it: f 0640, links 0,*|write: [45]|give it a name: "
       "0|named*)",
-      ALWAYS, NULL, "O_TMPFILE needs libfuse 3.17, and this was built with an older one" },
+      ALWAYS, NULL,
+      "O_TMPFILE needs libfuse 3.17, and this program was built with an older libfuse" },
 #endif
     { "offsets/@(collapse a range|insert a range|unshare) at *",
       "@(fallocate: @(0|EINVAL|EFBIG|EOPNOTSUPP)|file: f 0644,*|it is +([0-9])|the last byte: "
       "+([0-9]))",
       ALWAYS, NULL,
-      "the kernel passes on only those modes of fallocate that FUSE has, to make room, to punch "
-      "and to zero, and refuses the others"
-      " with EOPNOTSUPP, before it looks at the range" },
+      "the kernel passes on only the modes of fallocate that FUSE supports: to allocate, to punch "
+      "a hole and to zero; it refuses all other modes with EOPNOTSUPP before it checks the range" },
     { "offsets/@(lseek|sendfile) at 2^@(50|62|63-1)", "@(SEEK_*|sendfile*)", ALWAYS, NULL,
-      "the kernel lets a file of a mount be 2^63-1 bytes long until it is written; the limit of "
-      "the file system counts then" },
+      "the kernel limits a file of a mount to 2^63-1 bytes; the limit of the file system applies "
+      "only when the file is written" },
     { "privileges/chown to nobody by another", "chown: @(0|EPERM)", ALWAYS, NULL,
-      "the kernel tells chown (path, -1, -1) of a file that is open to write like a write that is "
-      "about to come: it succeeds, and changes"
-      " nothing" },
+      "if a file is open for writing, the kernel sends chown (path, -1, -1) to the daemon in the "
+      "same form as the preparation of a write: the call succeeds, and changes nothing" },
     { "privileges/chown to nobody", "file: f *", ALWAYS, NULL,
-      "root's chown (path, -1, -1) of a file that is open to write changes nothing either: the "
-      "kernel tells it like a write of root's, which"
-      " leaves setuid" },
+      "if a file is open for writing, root's chown (path, -1, -1) also changes nothing: the kernel "
+      "sends it in the same form as the preparation of a write by root, which keeps setuid" },
     { "privileges/@(write|fallocate|punch a hole|copy_file_range|sendfile) by another",
       "@(write|fallocate|punch|copy_file_range|sendfile|file): @(EPERM|[0-9]*|f *)", ALWAYS, NULL,
-      "a file that became setuid after it was opened, and that the kernel writes itself "
-      "(passthrough), is not written by a process that may"
-      " not chown it: the kernel asks for setuid to be taken away as a stranger's chown (path, -1, "
-      "-1) would" },
+      "if a file became setuid after it was opened, and the kernel itself writes the file "
+      "(passthrough), a process that may not chown the file cannot write it: the kernel asks the "
+      "daemon to remove setuid in the same form as chown (path, -1, -1) by another user" },
     { "times/chown to nobody", "file: atime 0, mtime 0, ctime [01];*", ALWAYS, NULL,
-      "the kernel tells chown (path, -1, -1) of a file that is open to write like a write that is "
-      "about to come, which changes"
-      " no time yet" },
+      "if a file is open for writing, the kernel sends chown (path, -1, -1) to the daemon in the "
+      "same form as the preparation of a write, which does not change any time yet" },
     { "times/of reading", "atime moved*", ALWAYS, NULL,
-      "what the kernel has in its cache is read without a word to the daemon, and the file's atime "
-      "stays" },
+      "the kernel returns cached data without a request to the daemon, so the atime of the file "
+      "does not change" },
     { "times/read", "file: atime [01]*", WITH_TYPE, "features/utime",
-      "reading moves no atime, unless the option noatime is off: features-utime(7)" },
+      "reading does not change the atime, unless the option noatime is off: features-utime(7)" },
     { "paths/opendir: *", "times of the *: atime @(moves|stays), mtime stays", WITH_TYPE,
       "features/utime",
-      "listing moves no atime either, unless the option noatime is off: features-utime(7)" },
+      "listing a directory does not change its atime either, unless the option noatime is off: "
+      "features-utime(7)" },
     { "mapped/the end of the file", "what was behind the end*", ALWAYS, NULL,
-      "the kernel keeps what a map wrote behind a file's end in its cache, and shows it when the "
-      "file grows" },
+      "the kernel caches data that a program stores through a mapping beyond the end of a file, "
+      "and shows the data when the file grows" },
     { "rename/*directory*, whiteout", "times of the directory*", ALWAYS, NULL,
-      "ext4 makes the whiteout before it looks whether it may rename, and the kernel expects no "
-      "change of a call that failed" },
+      "ext4 creates the whiteout before it checks whether the rename is allowed, and the kernel "
+      "expects that a failed call changes nothing" },
     { "locks/*wanted: @(record|description)*", "type *by the parent*", WITH_OPTION,
       "lock-forwarding",
-      "FUSE does not tell a process's locks from a description's: who holds one is named in the "
-      "way it was asked" },
+      "FUSE does not distinguish the locks of a process from those of an open file description: "
+      "the answer names the holder in the form of the question" },
     { "privileges/a shared map takes capabilities", "it has now*", ALWAYS, NULL,
-      "what a map wrote comes to the file by a write of the daemon, and that takes capabilities "
-      "away" },
+      "the daemon writes to the file the data that a program stored through a mapping, and this "
+      "write removes capabilities" },
     { "privileges/@(ftruncate|truncate|open O_TRUNC) by another", "file: f ?[67][46][567],*",
       WITH_OPTION, "idmapped-mounts",
-      "the kernel takes setgid away itself then, but not from a file that its group may not "
-      "execute" },
+      "with this option the kernel itself removes setgid, but not from a file that its group may "
+      "not execute" },
     { "xattrs/trusted.x of *", "@(the list: *|*trusted.x)", WITH_OPTION, "idmapped-mounts",
-      "the kernel names no caller then, so the names of trusted attributes are in no list" },
+      "with this option the kernel does not name the caller, so no list contains the names of "
+      "trusted attributes" },
     { "paths/truncate to the same*", "times of the object*", WITH_OPTION, "kernel-writeback-cache",
-      "the kernel, which keeps the times then, takes no new one for a size that stays" },
+      "with this option the kernel keeps the times, and sets no new time if the size does not "
+      "change" },
     { "privileges/chmod takes capabilities", "it has now: @(20|ENODATA)", WITH_OPTION,
       "kernel-writeback-cache",
-      "the kernel writes what it kept back before it changes the mode, and that takes capabilities "
-      "away" },
+      "the kernel writes the data that it has delayed before it changes the mode, and this write "
+      "removes capabilities" },
     { "attributes/file flags", "open to append*", WITH_OPTION, "kernel-writeback-cache",
-      "the kernel itself places what is appended, and the daemon opens the file to write "
-      "anywhere" },
+      "the kernel itself determines the position of appended data, so the daemon opens the file "
+      "without O_APPEND" },
     { "times/@(read|a shared map)", "file: atime*", WITH_OPTION, "kernel-writeback-cache",
-      "what was written is read from the kernel's cache" },
+      "the kernel reads the written data from its own cache" },
     { "times/set to @(before 1901|after 2446|the largest|the smallest)", "atime * mtime *",
       WITH_OPTION, "kernel-writeback-cache",
-      "the kernel keeps the time of a change itself, and only when it forgets the file is it cut "
-      "to what the file system can hold" },
+      "the kernel itself keeps the time of a change, and limits it to the range of the file system "
+      "only when it forgets the file" },
     { "offsets/@(pwrite|splice) at 2^@(50|62)",
       "@(pwrite|read it|it is|splice to it|splice from it)*", WITH_OPTION, "kernel-writeback-cache",
-      "the kernel takes what is written behind the largest size of the file system; fsync or close "
-      "says EFBIG" },
+      "the kernel accepts writes beyond the maximum file size of the file system; fsync or close "
+      "fails with EFBIG" },
     { "@(offsets|mapped|unlinked)*", "@(SEEK_DATA|SEEK_HOLE|data from|size)*", WITH_OPTION,
       "kernel-writeback-cache",
-      "data that the kernel still holds would look like a hole to the daemon, so all of a file is "
-      "data then" },
+      "data that the kernel has not yet written would look like a hole to the daemon, so the "
+      "daemon reports the complete file as data" },
 };
 
 static bool

@@ -15,9 +15,9 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
     struct cli_graph graph = { 0 };
     const GOptionEntry entries[] = {
         { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &graph.xlator_dirs,
-          "look for translators here first", "DIR" },
+          "look for translators in this directory first", "DIR" },
         { "volume-name", 0, 0, G_OPTION_ARG_STRING, &graph.volume_name,
-          "the volume that is the top", "VOLUME" },
+          "the volume at the top of the graph", "VOLUME" },
         { "xlator-option", 0, 0, G_OPTION_ARG_STRING_ARRAY, &graph.options,
           "set an option of a volume", "VOLUME.KEY=VALUE" },
         { 0 },

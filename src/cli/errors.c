@@ -10,12 +10,12 @@ cli_errors (const struct cli_command *command, int argc, char **argv)
     g_autofree char *record = NULL;
     gboolean json = FALSE, clear = FALSE;
     const GOptionEntry more[] = {
-        { "json", 0, 0, G_OPTION_ARG_NONE, &json, "for programs", NULL },
-        { "clear", 0, 0, G_OPTION_ARG_NONE, &clear, "forget them", NULL },
+        { "json", 0, 0, G_OPTION_ARG_NONE, &json, "print JSON", NULL },
+        { "clear", 0, 0, G_OPTION_ARG_NONE, &clear, "delete the recorded errors", NULL },
         { "record", 0, 0, G_OPTION_ARG_STRING, &record,
-          "which are recorded from now on: notable (errors of requests that are not ordinary, such "
-          "as EIO), all, or swallowed (the notable "
-          "ones, and errors that a translator turned into success)",
+          "the errors that the daemon records from now on: notable (errors that are not an "
+          "ordinary result of a request, such as EIO), all, or swallowed (notable errors, and "
+          "errors that a translator turned into success)",
           "WHICH" },
         { 0 },
     };

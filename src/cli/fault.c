@@ -33,12 +33,13 @@ cli_fault (const struct cli_command *command, int argc, char **argv)
     gboolean clear = FALSE, show = FALSE, release = FALSE;
     const GOptionEntry more[] = {
         { "volume", 0, 0, G_OPTION_ARG_STRING, &volume,
-          "which volume, where several are of type debug/fault", "NAME" },
-        { "clear", 0, 0, G_OPTION_ARG_NONE, &clear, "take all rules away", NULL },
+          "the volume, if several volumes are of type debug/fault", "NAME" },
+        { "clear", 0, 0, G_OPTION_ARG_NONE, &clear,
+          "remove all rules, and release all requests that they hold", NULL },
         { "show", 0, 0, G_OPTION_ARG_NONE, &show, "print the rules, and how often each was used",
           NULL },
         { "release", 0, 0, G_OPTION_ARG_NONE, &release,
-          "let go what a rule holds back: the one named, or all", NULL },
+          "release requests that 'hang' rules hold: those with this name, or all", NULL },
         { 0 },
     };
     const char *target, *what;
@@ -69,7 +70,7 @@ cli_power_cut (const struct cli_command *command, int argc, char **argv)
     g_autofree char *volume = NULL;
     const GOptionEntry more[] = {
         { "volume", 0, 0, G_OPTION_ARG_STRING, &volume,
-          "which volume, where several are of type debug/power-cut", "NAME" },
+          "the volume, if several volumes are of type debug/power-cut", "NAME" },
         { 0 },
     };
 

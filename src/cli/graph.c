@@ -109,8 +109,8 @@ cli_draw (const struct cli_command *command, int argc, char **argv)
     gboolean dot = FALSE, svg = FALSE;
     const GOptionEntry more[] = {
         { "dot", 0, 0, G_OPTION_ARG_NONE, &dot,
-          "for graphviz: windlass graph --dot FILE | dot -Tsvg", NULL },
-        { "svg", 0, 0, G_OPTION_ARG_NONE, &svg, "as a picture for browsers", NULL },
+          "print DOT for Graphviz: windlass graph --dot FILE | dot -Tsvg", NULL },
+        { "svg", 0, 0, G_OPTION_ARG_NONE, &svg, "print an SVG picture, for browsers", NULL },
         { 0 },
     };
     struct cli_graph options = { 0 };

@@ -16,8 +16,8 @@ cli_inflight (const struct cli_command *command, int argc, char **argv)
     gboolean json = FALSE;
     const GOptionEntry more[] = {
         { "older", 0, 0, G_OPTION_ARG_STRING, &older,
-          "only requests that wait for longer, such as 500ms, 5s or 2min", "TIME" },
-        { "json", 0, 0, G_OPTION_ARG_NONE, &json, "for programs", NULL },
+          "only requests that are older than this, such as 500ms, 5s or 2min", "TIME" },
+        { "json", 0, 0, G_OPTION_ARG_NONE, &json, "print JSON", NULL },
         { 0 },
     };
     g_autoptr (GBytes) input = NULL;

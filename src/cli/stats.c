@@ -240,11 +240,15 @@ cli_stats (const struct cli_command *command, int argc, char **argv)
 {
     struct line line = { 0 };
     const GOptionEntry more[] = {
-        { "json", 0, 0, G_OPTION_ARG_NONE, &line.json, "as JSON, times in nanoseconds", NULL },
+        { "json", 0, 0, G_OPTION_ARG_NONE, &line.json,
+          "print JSON, with times in nanoseconds", NULL },
         { "histogram", 0, 0, G_OPTION_ARG_NONE, &line.histogram,
-          "draw the times of all translators, of one, or of one of its operations", NULL },
-        { "on", 0, 0, G_OPTION_ARG_NONE, &line.on, "begin to count and to time", NULL },
-        { "off", 0, 0, G_OPTION_ARG_NONE, &line.off, "end it; what was counted stays", NULL },
+          "draw the times of all translators, of one translator, or of one of its "
+          "operations",
+          NULL },
+        { "on", 0, 0, G_OPTION_ARG_NONE, &line.on, "start counting and timing requests", NULL },
+        { "off", 0, 0, G_OPTION_ARG_NONE, &line.off,
+          "stop counting and timing requests; the counters keep their values", NULL },
         { 0 },
     };
 

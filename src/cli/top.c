@@ -493,13 +493,13 @@ cli_top (const struct cli_command *command, int argc, char **argv)
     g_autofree char *by = NULL, *sort = NULL;
     const GOptionEntry more[] = {
         { "batch", 'b', 0, G_OPTION_ARG_NONE, &batch,
-          "print tables; also where the output is no terminal", NULL },
+          "print tables; the default if the output is not a terminal", NULL },
         { "by", 0, 0, G_OPTION_ARG_STRING, &by, "translator, fop, path or process", "VIEW" },
         { "sort", 0, 0, G_OPTION_ARG_STRING, &sort, "calls, errors, mean, p99, share or name",
           "COLUMN" },
-        { "count", 'n', 0, G_OPTION_ARG_INT64, &rounds, "batch: so many times", "N" },
+        { "count", 'n', 0, G_OPTION_ARG_INT64, &rounds, "batch: the number of tables", "N" },
         { "interval", 'i', 0, G_OPTION_ARG_DOUBLE, &interval,
-          "seconds from one look to the next (1)", "SECONDS" },
+          "seconds between two updates (1)", "SECONDS" },
         { 0 },
     };
     struct top top = { .command = command };

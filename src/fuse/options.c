@@ -38,8 +38,8 @@ static const char *const io_uring_values[] = { "auto", "off", "required", NULL }
     { \
         .key = { key_ }, .type = OPTION_INT, FIELD (limits[class_]), .value = "0", .min = 0, \
         .max = LIMIT_MOST, \
-        .help = "how many " what_ " that began within the last half millisecond may run at a " \
-                                  "time; 0: two for each processor" \
+        .help = "how many " what_ " may run at a time, not counting those that began more than " \
+                "half a millisecond ago; 0: two for each processor" \
     }
 #define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
 
@@ -50,39 +50,42 @@ const struct xlator_option bridge_options[] = {
       .value = "1.0",
       .min = 0,
       .max = 4294967295.0,
-      .help = "for how many seconds the kernel may use attributes without asking again" },
+      .help = "seconds for which the kernel caches attributes; 0: the kernel asks the daemon each "
+              "time" },
     { .key = { "entry-timeout" },
       .type = OPTION_DOUBLE,
       FIELD (entry_timeout),
       .value = "1.0",
       .min = 0,
       .max = 4294967295.0,
-      .help = "for how many seconds the kernel may use a name without asking again" },
+      .help = "seconds for which the kernel caches a name; 0: the kernel asks the daemon each "
+              "time" },
     { .key = { "negative-timeout" },
       .type = OPTION_DOUBLE,
       FIELD (negative_timeout),
       .value = "0.0",
       .min = 0,
       .max = 4294967295.0,
-      .help = "for how many seconds the kernel may remember that a name does not exist" },
+      .help = "seconds for which the kernel remembers that a name does not exist; 0: the kernel "
+              "asks the daemon each time" },
     { .key = { "direct-io-mode" },
       .type = OPTION_ENUM,
       FIELD (direct_io),
       .value = "auto",
       .values = choice_values,
-      .help = "whether reads and writes go past the kernel's page cache; auto is off" },
+      .help = "whether reads and writes bypass the kernel's page cache; auto: off" },
     { .key = { "read-only" },
       .type = OPTION_BOOL,
       FIELD (read_only),
       .value = "off",
-      .help = "refuse everything that would change a file or a directory" },
+      .help = "refuse every request that would change a file or a directory" },
     { .key = { "fopen-keep-cache" },
       .type = OPTION_ENUM,
       FIELD (keep_cache),
       .value = "auto",
       .values = choice_values,
-      .help = "whether cached pages stay valid when a file is opened again; auto is on, if the "
-              "kernel drops the pages of a changed file itself" },
+      .help = "whether the kernel keeps the cached pages of a file when the file is opened again; "
+              "auto: on if the kernel itself drops the pages of a changed file" },
     { .key = { "auto-invalidation" },
       .type = OPTION_BOOL,
       FIELD (auto_invalidation),
@@ -93,91 +96,92 @@ const struct xlator_option bridge_options[] = {
       .type = OPTION_BOOL,
       FIELD (writeback),
       .value = "off",
-      .help = "let the kernel collect writes and send them later; no other program may change the "
-              "files in the directory meanwhile" },
+      .help = "let the kernel collect writes and send them to the daemon later; meanwhile no other "
+              "program may change the files in the directory" },
     { .key = { "attr-times-granularity" },
       .type = OPTION_INT,
       FIELD (time_granularity),
       .value = "0",
       .min = 0,
       .max = 1000000000,
-      .help = "nanoseconds to which file times are exact, for the writeback cache; 0 means 1" },
+      .help = "resolution of file times in nanoseconds, for kernel-writeback-cache; 0 means 1" },
     { .key = { EXCLUSIVE },
       .type = OPTION_BOOL,
       FIELD (exclusive),
       .value = "off",
-      .help = "a promise that no other program changes the directory: the kernel then remembers "
-              "names, also those that don't exist, attributes, listings and data for a day; a "
-              "change behind the mount isn't seen, and may be overwritten" },
+      .help = "promise that no other program changes the directory: the kernel then caches names, "
+              "including names that do not exist, attributes, listings and data for a day; a "
+              "change behind the mount is not visible, and may be overwritten" },
     { .key = { "use-readdirp" },
       .type = OPTION_BOOL,
       FIELD (readdirp),
       .value = "yes",
-      .help =
-          "answer attributes along with the names of a directory when the kernel asks for them" },
+      .help = "return attributes along with the names of a directory when the kernel asks for "
+              "them" },
     { .key = { "acl" },
       .type = OPTION_ENUM,
       FIELD (acl),
       .value = "on",
       .values = acl_values,
-      .help = "have the kernel check POSIX ACLs; translator: it checks nothing, and "
-              "system/posix-acl decides, which has to be in the graph" },
+      .help = "on: the kernel checks POSIX ACLs; off: the kernel checks only mode bits; "
+              "translator: the kernel checks nothing; system/posix-acl decides, and must be in the "
+              "graph" },
     { .key = { "passthrough" },
       .type = OPTION_ENUM,
       FIELD (passthrough),
       .value = "auto",
       .values = passthrough_values,
-      .help = "let the kernel read and write the files of storage itself where no translator has "
-              "to see it (Linux 6.9, root); required: refuse to mount where that can't be" },
+      .help = "let the kernel itself read and write the files of storage if no translator has to "
+              "see the data (Linux 6.9, root); required: refuse to mount if this is not possible" },
     { .key = { "passthrough-direct" },
       .type = OPTION_ENUM,
       FIELD (passthrough_direct),
       .value = "on",
       .values = choice_values,
-      .help =
-          "pass files that are opened with O_DIRECT too, but for those that are opened to write "
-          "alone; where read and write have to be aligned (ext4, xfs), they have to be after fcntl "
-          "took O_DIRECT away as well; auto: only where they need not be (tmpfs, btrfs)" },
+      .help = "use passthrough also for files that are opened with O_DIRECT, except files that are "
+              "opened only for writing; on file systems that require aligned direct I/O (ext4, "
+              "xfs), reads and writes must stay aligned even after fcntl removes O_DIRECT; auto: "
+              "only on file systems without this requirement (tmpfs, btrfs)" },
     { .key = { "idmapped-mounts" },
       .type = OPTION_BOOL,
       FIELD (idmapped),
       .value = "off",
-      .help = "let root mount it elsewhere with other user and group ids; then only the kernel "
-              "checks permissions, perhaps on cached attributes" },
+      .help = "let root make idmapped mounts of this mount, with other user and group ids; then "
+              "only the kernel checks permissions, possibly against cached attributes" },
     { .key = { "lock-forwarding" },
       .type = OPTION_BOOL,
       FIELD (lock_forwarding),
       .value = "off",
-      .help = "send the record locks and flocks of callers down to storage, which takes them in "
-              "the directory, where its other users see them; off: the kernel keeps them, and "
-              "processes on this mount see each other's alone" },
+      .help = "send the record locks and flocks of callers to storage, which locks the files in "
+              "the directory, where its other users see the locks; off: the kernel keeps the "
+              "locks, and only processes on this mount see them" },
     { .key = { "gid-timeout" },
       .type = OPTION_TIME,
       FIELD (gid_timeout),
       .value = "1",
-      .help = "how long a process's supplementary groups are remembered; a dropped group works "
-              "until this expires" },
+      .help = "how long the daemon caches the supplementary groups of a process; a dropped group "
+              "stays effective for this time" },
     { .key = { "lru-limit" },
       .type = OPTION_INT,
       FIELD (lru_limit),
       .value = "1024",
       .min = 0,
       .max = 1e12,
-      .help = "how many inodes the daemon keeps after the kernel has forgotten them; file handles "
-              "of other inodes are stale" },
+      .help = "how many inodes the daemon keeps after the kernel has forgotten them; 0: none; file "
+              "handles of other forgotten inodes are stale" },
     { .key = { "stuck-after" },
       .type = OPTION_TIME,
       FIELD (stuck_after),
       .value = "30",
       .min = 0,
       .max = 86400,
-      .help = "after how long a request without an answer is logged, once, with the translator it "
-              "is at; 0: never" },
+      .help = "time without an answer after which the daemon logs a request, once, with the "
+              "translator that has the request; 0: never" },
     { .key = { "latency-measurement", "measure-latency" },
       .type = OPTION_BOOL,
       FIELD (measure),
       .value = "off",
-      .help = "count and time what translators are asked from the beginning, as windlass stats "
+      .help = "count and time the calls to translators from the start, as windlass stats "
               "MOUNTPOINT --on does" },
     { .key = { "read-ahead" },
       .type = OPTION_SIZE,
@@ -185,81 +189,85 @@ const struct xlator_option bridge_options[] = {
       .value = "1MB",
       .min = 0,
       .max = 1 << 30,
-      .help = "how far the kernel reads ahead, where the daemon may set it; 0: the kernel's own "
-              "value stays" },
+      .help = "how far the kernel reads ahead, if the daemon may set this; 0: the kernel keeps its "
+              "own value" },
     { .key = { META_DIR_NAME },
       .type = OPTION_STRING,
       FIELD (meta_dir_name),
       .value = ".meta",
       .check = option_check_name,
-      .help = "the directory in the root of the mount that shows what goes on in the daemon, to "
-              "the owner of the mount and to root; see windlass-meta(7); empty: none" },
+      .help = "the name of the directory in the root of the mount that shows the state of the "
+              "daemon to the owner of the mount and to root; see windlass-meta(7); empty: no "
+              "directory" },
     { .key = { "background-qlen" },
       .type = OPTION_INT,
       FIELD (background_qlen),
       .value = "64",
       .min = 16,
       .max = 65535,
-      .help = "how many requests for which no caller waits, such as read-ahead, the kernel may "
-              "send at once" },
+      .help = "how many requests that no caller waits for, such as read-ahead, the kernel may send "
+              "at once" },
     { .key = { "congestion-threshold" },
       .type = OPTION_INT,
       FIELD (congestion_threshold),
       .value = "48",
       .min = 12,
       .max = 65535,
-      .help = "at how many such requests the kernel treats the mount as congested" },
+      .help = "number of requests that no caller waits for at which the kernel treats the mount as "
+              "congested" },
     { .key = { "reader-thread-count" },
       .type = OPTION_INT,
       FIELD (reader_threads),
       .value = "0",
       .min = 0,
       .max = READERS_MAX - 1,
-      .help = "how many threads wait for requests while others serve; more start as they are "
-              "needed; 0: three" },
+      .help = "how many threads wait for requests while other threads serve requests; the daemon "
+              "starts more threads when needed; 0: three" },
     LIMIT ("data-limit", LIMIT_DATA, "reads, writes and the like"),
     LIMIT ("name-limit", LIMIT_NAMES, "operations on names, attributes and locks"),
-    LIMIT ("sync-limit", LIMIT_SYNC, "fsync"),
+    LIMIT ("sync-limit", LIMIT_SYNC, "fsyncs"),
     { .key = { "follow-callers" },
       .type = OPTION_BOOL,
       FIELD (follow_callers),
       .value = "off",
-      .help = "run the threads that handle requests on the caller's processor where no other "
-              "thread has to wake up first; needs to see callers in /proc" },
+      .help = "bind the thread that handles a request to the caller's processor if no other "
+              "thread has to wake up first; the daemon must see callers in /proc" },
     { .key = { "io-uring" },
       .type = OPTION_ENUM,
       FIELD (io_uring),
       .value = "auto",
       .values = io_uring_values,
-      .help = "take requests from the kernel through io_uring, if the kernel can; required: refuse "
-              "to mount without it" },
+      .help = "receive requests through io_uring if the kernel supports it; off: receive requests "
+              "from /dev/fuse; required: refuse to mount without io_uring" },
     { .key = { "io-uring-queue-depth" },
       .type = OPTION_INT,
       FIELD (io_uring_depth),
       .value = "1024",
       .min = 2,
       .max = 4096,
-      .help = "how many requests of one processor's callers may be under way through io_uring; "
-              "memory is taken only for those under way" },
+      .help = "how many requests of one processor's callers may be in flight through io_uring; "
+              "only requests in flight take memory" },
     { .key = { "io-uring-pinned" },
       .type = OPTION_BOOL,
       FIELD (io_uring_pinned),
       .value = "on",
-      .help =
-          "keep the thread that takes the requests of one processor's callers on that processor" },
+      .help = "bind each thread that takes requests from an io_uring to the processor of the "
+              "callers" },
     { .key = { "io-uring-haste" },
       .type = OPTION_INT,
       FIELD (io_uring_haste),
       .value = "10",
       .min = 0,
       .max = 39,
-      .help = "how far the ring threads' nice value is lowered, so that they get a processor "
-              "before others do; needs CAP_SYS_NICE" },
+      .help = "amount by which the daemon lowers the nice value of the threads that take requests "
+              "from an io_uring, so that they run before other threads; needs CAP_SYS_NICE; 0: "
+              "unchanged" },
     INERT ("strict-volfile-check", OPTION_BOOL, "for management servers only"),
     INERT ("client-pid", OPTION_INT, "for management servers only"),
     INERT ("uid-map-root", OPTION_INT, "has no effect"),
     INERT ("sync-to-mount", OPTION_BOOL, "has no effect: the program always waits for the mount"),
-    INERT ("resolve-gids", OPTION_BOOL, "has no effect: groups are always the process's own"),
+    INERT ("resolve-gids", OPTION_BOOL,
+           "has no effect: the groups of a request are always those of the calling process"),
     INERT ("selinux", OPTION_BOOL,
            "has no effect: security labels are passed on like other extended attributes"),
     INERT ("enable-ino32", OPTION_BOOL, "has no effect: inode numbers are those of the storage"),
@@ -270,7 +278,7 @@ const struct xlator_option bridge_options[] = {
     INERT ("flush-handle-interrupt", OPTION_BOOL,
            "has no effect: every request can be interrupted"),
     INERT ("invalidate-limit", OPTION_INT,
-           "has no effect: the kernel alone decides what it forgets"),
+           "has no effect: only the kernel decides which inodes it forgets"),
     INERT ("fuse-dev-eperm-ratelimit-ns", OPTION_INT, "has no effect"),
     { .key = { NULL } },
 };

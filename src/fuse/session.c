@@ -29,7 +29,7 @@ bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 static const struct xlator_api bridge_api = {
     .abi = XLATOR_ABI,
     .type = "mount/fuse",
-    .about = "the kernel's side of a mount: its requests go down the graph",
+    .about = "connects a mount to the kernel, and sends the kernel's requests down the graph",
     .children = { .min = 1, .max = 1 },
     .top_only = true,
     .once = true,

@@ -20,14 +20,14 @@ const struct xlator_option common_options[] = {
         .type = OPTION_ENUM,
         .values = level_values,
         .online = true,
-        .help = "the level of this translator's own messages; TRACE shows each request that comes "
-                "and its answer",
+        .help = "the level of this translator's own log messages; TRACE logs each request to the "
+                "translator, and the answer",
     },
     {
         .key = { "pass-through" },
         .type = OPTION_BOOL,
         .value = "off",
-        .help = "requests go straight to the first subvolume, as if this translator were not there",
+        .help = "requests go directly to the first subvolume, as if this translator did not exist",
     },
     { .key = { NULL } },
 };

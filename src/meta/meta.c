@@ -86,7 +86,7 @@ meta_fini (xlator_t *this)
 static const struct xlator_api meta_api = {
     .abi = XLATOR_ABI,
     .type = "meta",
-    .about = "what goes on in the daemon, as files",
+    .about = "shows the state of the daemon as files",
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (struct meta),
     .fops = {

@@ -86,7 +86,7 @@ expect_error "which volfile\?" conform
 expect_match "the names of cases are listed" '^rename/file onto file$' \
     "$("$WINDLASS" conform --list)"
 expect_match "what differs by design says why" \
-    '^mapped/the end of the file, always: the kernel keeps' "$("$WINDLASS" conform --by-design)"
+    '^mapped/the end of the file, always: the kernel caches' "$("$WINDLASS" conform --by-design)"
 if printf '%s\n' 3.17 "$("$WINDLASS" --version | sed -n 's/^libfuse //p')" | sort -CV; then
     expect_no_match "what differs by design with libfuse 3.17" 'O_TMPFILE' \
         "$("$WINDLASS" conform --by-design)"

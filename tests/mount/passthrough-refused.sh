@@ -73,7 +73,7 @@ refused 'is required \(passthrough\), but the kernel can.t collect writes' \
     --kernel-writeback-cache=on
 refused 'but reads and writes are to go past the page cache \(direct-io-mode\)' --direct-io-mode=on
 stack encryption/rot-13
-refused "but volume 'rot-13-1' \(.*:5\) rotates its bytes"
+refused "but volume 'rot-13-1' \(.*:5\) rotates the file's bytes"
 POSIX_OPTIONS=o-direct=on stack
 refused "but volume 'posix' .*past the page cache \(o-direct\)"
 expect_error "must be .*required.*, got 'perhaps'" "$WINDLASS" -f "$VOL" -l "$LOG" \

@@ -72,14 +72,15 @@ with () {
         fail "something was passed below $*"
     unmount
 }
-with "^no, volume 'rot-13-1' rotates its bytes" encryption/rot-13
+with "^no, volume 'rot-13-1' rotates the file's bytes" encryption/rot-13
 with "^no, volume 'trace-1' traces its reads or writes" debug/trace
 with '^yes' debug/trace,include-ops=lookup
 with '^yes' performance/io-threads performance/open-behind performance/nl-cache \
     features/utime,noatime=off
-with "^no, volume 'md-cache-2' remembers its attributes" performance/io-threads performance/md-cache
+with "^no, volume 'md-cache-2' caches the file's attributes" performance/io-threads \
+    performance/md-cache
 [ "$BUILD_NAME" = debug ] || exit 0
-with "^no, volume 'write-behind-1' keeps what is written" performance/write-behind
-with "^no, volume 'error-gen-1' may have" debug/error-gen
+with "^no, volume 'write-behind-1' delays the file's writes" performance/write-behind
+with "^no, volume 'error-gen-1' may make" debug/error-gen
 with "^no, volume 'io-stats-1' counts" debug/io-stats
 with '^yes' debug/io-stats,allow-passthrough=on

@@ -41,7 +41,7 @@ usage "got 'strat'; did you mean 'start'\? usage:" timeline strat "$MNT"
 usage "start, stop or cat must come first, got 'strat'; did you mean 'start'\? usage:" trace strat
 usage "which mount point\? usage:" timeline start
 usage "which volfile\? usage:" check
-usage "attribute-timeout' must be 0 to .*, got '10parsecs' \(attribute-timeout: for how many seconds" \
+usage "attribute-timeout' must be 0 to .*, got '10parsecs' \(attribute-timeout: seconds for which" \
     -f "$VOL" --attribute-timeout=10parsecs "$MNT"
 usage "'xlator-dir' must be a directory, got '/nonexist', which is missing" -f "$VOL" \
     --xlator-dir=/nonexist "$MNT"

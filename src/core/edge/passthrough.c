@@ -31,7 +31,7 @@ view_of (xlator_t *xl, const inode_t *inode, const char **ret_why)
 {
     const struct xlator_passthrough *says = &xl->api->passthrough;
 
-    *ret_why = says->why ? says->why : "has to see its reads and writes";
+    *ret_why = says->why ? says->why : "has to see the file's reads and writes";
     if (xl->api->touches & TOUCHES_DATA) {
         *ret_why = says->why ? says->why : "may change its data";
         return DATA_SEEN;

@@ -27,7 +27,7 @@ client_new (xlator_t *top)
 {
     static const struct xlator_api api = { .abi = XLATOR_ABI,
                                            .type = "client",
-                                           .about = "calls that wait" };
+                                           .about = "makes calls and waits for the answers" };
     struct client *client = g_new0 (struct client, 1);
     xlator_list_t *child = g_new0 (xlator_list_t, 1);
 

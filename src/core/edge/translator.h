@@ -106,7 +106,7 @@ struct xlator_passthrough {
      * translator implements reads or writes and doesn't merely forward them. Not called for a
      * translator with TOUCHES_DATA. */
     enum data_view (*view) (xlator_t *this, const inode_t *inode, const char **ret_why);
-    /* That reason for a translator without view, or NULL: "keeps what is written for a while". */
+    /* That reason for a translator without view, or NULL: "delays the file's writes". */
     const char *why;
     /* For DATA_COUNTED: reads and writes of fd will bypass this translator. */
     void (*past) (xlator_t *this, fd_t *fd);
@@ -129,7 +129,7 @@ struct xlator_command {
 };
 
 /* A type that must not be above this translator, and the reason as the end of a sentence about that
- * type: "answers what this would refuse". */
+ * type: "answers an open before TYPE has checked it". */
 struct xlator_misfit {
     const char *type, *why;
 };

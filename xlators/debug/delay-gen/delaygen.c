@@ -42,7 +42,7 @@ static const struct xlator_option delaygen_options[] = {
         OPTION_FIELD (delaygen_private_t, percentage),
         .value = "10%",
         .online = true,
-        .help = "the part of the requests that take longer",
+        .help = "the part of the requests that the translator delays",
     },
     {
         .key = { "delay-duration" },
@@ -52,7 +52,7 @@ static const struct xlator_option delaygen_options[] = {
         .min = 0,
         .max = 3600e6,
         .online = true,
-        .help = "how much longer, in microseconds; at most an hour",
+        .help = "the delay of each such request, in microseconds; at most an hour",
     },
     {
         .key = { "enable" },
@@ -61,7 +61,7 @@ static const struct xlator_option delaygen_options[] = {
         .value = "",
         .check = opset_check,
         .online = true,
-        .help = "the operations that take longer, separated by commas, such as lookup,readv or "
+        .help = "the operations that are delayed, separated by commas, such as lookup,readv or "
                 "LOOKUP,READ; empty: all",
     },
     {
@@ -70,8 +70,8 @@ static const struct xlator_option delaygen_options[] = {
         OPTION_FIELD (delaygen_private_t, block),
         .value = "off",
         .online = true,
-        .help = "the calling thread waits, as for a disk; off: a timer resumes the request, and no "
-                "thread waits",
+        .help = "on: the calling thread waits, as for a disk; off: a timer resumes the request, "
+                "and no thread waits",
     },
     {
         .key = { "seed" },
@@ -79,9 +79,8 @@ static const struct xlator_option delaygen_options[] = {
         OPTION_FIELD (delaygen_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
-        .help = "a number that decides which requests take longer, so that they do again; by "
-                "default another each time, which is "
-                "logged",
+        .help = "the number that determines which requests are delayed, so that a run can be "
+                "repeated; by default a new number each time, which the daemon logs",
     },
     {},
 };
@@ -269,7 +268,7 @@ delaygen_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/delay-gen",
-    .about = "has requests take longer, without a thread that waits",
+    .about = "delays requests; no thread waits meanwhile, unless block is on",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_DATA | TOUCHES_ERRORS,
     .priv_size = sizeof (delaygen_private_t),
@@ -282,5 +281,5 @@ const struct xlator_api xlator_api = {
     .dumpops = { .priv = delaygen_dump,
                  .waits_for = delaygen_waits_for,
                  .explain = delaygen_explain },
-    .passthrough = { .why = "may have its reads and writes wait" },
+    .passthrough = { .why = "may delay the file's reads and writes" },
 };

@@ -49,7 +49,7 @@ static const struct xlator_option errorgen_options[] = {
         .type = OPTION_PERCENT,
         OPTION_FIELD (errorgen_private_t, failure),
         .online = true,
-        .help = "the part of the requests that fail, such as 10%; none unless it is given",
+        .help = "the part of the requests that fail, such as 10%; by default none",
     },
     {
         .key = { "error-no" },
@@ -57,9 +57,9 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, error_no),
         .check = errorgen_check_error,
         .online = true,
-        .help = "the error that they fail with, by its name, such as EIO; or " SHORT_WRITE
-                ", with which writes write half of "
-                "what they should; by default one that the operation may really have",
+        .help = "the name of the error of failing requests, such as EIO; " SHORT_WRITE
+                ": a write writes half of its data; by default an error that is usual for the "
+                "operation",
     },
     {
         .key = { "random-failure" },
@@ -67,8 +67,8 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, random_failure),
         .value = "off",
         .online = true,
-        .help = "fail at intervals: the first time after as many requests as failure says, then "
-                "after 3 to 44",
+        .help = "requests fail at intervals: the first time after the number of requests that "
+                "failure gives, then after 3 to 44",
     },
     {
         .key = { "enable", "error-fops" },
@@ -77,7 +77,7 @@ static const struct xlator_option errorgen_options[] = {
         .check = opset_check,
         .online = true,
         .help = "the operations that fail, separated by commas, such as lookup,readv or "
-                "LOOKUP,READ; all unless it is given",
+                "LOOKUP,READ; by default all",
     },
     {
         .key = { "nth" },
@@ -87,7 +87,7 @@ static const struct xlator_option errorgen_options[] = {
         .min = 0,
         .max = 1e15,
         .online = true,
-        .help = "only the request with this number fails, 1 being the first; 0: failure and "
+        .help = "only the request with this number fails; the first is 1; 0: failure and "
                 "random-failure decide",
     },
     {
@@ -96,7 +96,7 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, path),
         .online = true,
         .help = "only requests for paths in the mount that match this pattern fail, such as *.db "
-                "or /tmp/*; * stands for slashes too",
+                "or /tmp/*; * also matches slashes",
     },
     {
         .key = { "uid" },
@@ -106,7 +106,7 @@ static const struct xlator_option errorgen_options[] = {
         .min = -1,
         .max = UINT32_MAX,
         .online = true,
-        .help = "only requests of the user with this number fail; -1: of any user",
+        .help = "only requests of the user with this id fail; -1: requests of any user",
     },
     {
         .key = { "seed" },
@@ -114,8 +114,8 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
-        .help = "a number that decides which requests fail, so that they do again; by default "
-                "another each time, which is logged",
+        .help = "the number that determines which requests fail, so that a run can be repeated; by "
+                "default a new number each time, which the daemon logs",
     },
     {},
 };
@@ -340,7 +340,7 @@ errorgen_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/error-gen",
-    .about = "lets requests fail, at a rate, and the same ones again",
+    .about = "makes requests fail at a given rate; a seed makes the same requests fail again",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_DATA | TOUCHES_ERRORS,
     .priv_size = sizeof (errorgen_private_t),
@@ -350,5 +350,5 @@ const struct xlator_api xlator_api = {
     .reconfigure = errorgen_reconfigure,
     .every = errorgen_every,
     .dumpops = { .priv = errorgen_dump, .explain = errorgen_explain },
-    .passthrough = { .why = "may have its reads and writes fail" },
+    .passthrough = { .why = "may make the file's reads and writes fail" },
 };

@@ -92,10 +92,10 @@ command_release (xlator_t *this, GBytes *input, GString *answer)
 }
 
 const struct xlator_command fault_commands[] = {
-    { "rules", "put the rules of the input in place of those in force", command_rules },
-    { "clear", "take all rules away, and let go what they hold back", command_clear },
+    { "rules", "replace the rules in force by those of the input", command_rules },
+    { "clear", "remove all rules, and release all requests that they hold", command_clear },
     { "show", "print the rules in force, and how often each was used", command_show },
-    { "release", "let go what 'hang' holds back, under the name in the input or all",
+    { "release", "release requests that 'hang' holds: those under the name in the input, or all",
       command_release },
     { NULL, NULL, NULL },
 };

@@ -23,7 +23,7 @@ static const struct xlator_option fault_options[] = {
         OPTION_FIELD (fault_private_t, file),
         .check = fault_check_rules,
         .online = true,
-        .help = "the file with the rules at the start; none unless it is given",
+        .help = "the file with the rules that apply from the start; by default there are no rules",
     },
     {
         .key = { "seed" },
@@ -31,9 +31,9 @@ static const struct xlator_option fault_options[] = {
         OPTION_FIELD (fault_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
-        .help = "a number that decides what happens by chance in rules without a seed, so that it "
-                "does again; by default another "
-                "each time, which is logged",
+        .help = "the number that determines random decisions of rules without a seed of their own, "
+                "so that a run can be repeated; by default a new number each time, which the "
+                "daemon logs",
     },
     {},
 };
@@ -295,7 +295,7 @@ fault_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/fault",
-    .about = "lets requests go wrong by rules that can be changed while it is mounted",
+    .about = "makes requests go wrong, by rules that can be changed while it is mounted",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_DATA | TOUCHES_ERRORS,
     .priv_size = sizeof (fault_private_t),
@@ -308,6 +308,6 @@ const struct xlator_api xlator_api = {
     .every = fault_every,
     .every_cbk = fault_every_cbk,
     .dumpops = { .priv = fault_dump, .waits_for = fault_waits_for, .explain = fault_explain },
-    .passthrough = { .why = "may have its reads and writes fail" },
+    .passthrough = { .why = "may make the file's reads and writes fail" },
     .commands = fault_commands,
 };

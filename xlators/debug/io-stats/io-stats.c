@@ -348,7 +348,7 @@ io_stats_command_json (xlator_t *this, GBytes *input, GString *answer)
 }
 
 static const struct xlator_command io_stats_commands[] = {
-    { "stats", "print what a dump would have; no interval ends with it", io_stats_command_stats },
+    { "stats", "print the content of a dump; the interval continues", io_stats_command_stats },
     { "json", "the same as JSON", io_stats_command_json },
     {},
 };

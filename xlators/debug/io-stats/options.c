@@ -24,8 +24,9 @@ static const char *const log_formats[] = { "no-msg-id", "with-msg-id", NULL };
         .key = { key_ }, .type = OPTION_TIME, .min = 30, .max = 300, .inert = true, \
         .help = INERT_LOG \
     }
-#define INERT_LOG "does nothing here: how the process logs is said on the command line"
-#define INERT_THREADS "does nothing here: --reader-thread-count is how many threads serve the mount"
+#define INERT_LOG "does nothing here: the command line sets how the process logs"
+#define INERT_THREADS \
+    "does nothing here: --reader-thread-count sets how many threads serve the mount"
 
 const struct xlator_option io_stats_options[] = {
     {
@@ -42,7 +43,7 @@ const struct xlator_option io_stats_options[] = {
         OPTION_FIELD (io_stats_private_t, count),
         .value = "on",
         .online = true,
-        .help = "count requests by operation, and what each file is used for",
+        .help = "count requests by operation and by file",
     },
     {
         .key = { "allow-passthrough" },
@@ -50,8 +51,8 @@ const struct xlator_option io_stats_options[] = {
         OPTION_FIELD (io_stats_private_t, allow_passthrough),
         .value = "off",
         .online = true,
-        .help = "let the kernel read and write files itself (passthrough); then only their opens "
-                "are counted, also as PASSTHROUGH",
+        .help = "let the kernel itself read and write files (passthrough); the translator then "
+                "counts only the opens of such files, also as PASSTHROUGH",
     },
     {
         .key = { "dump-fd-stats" },
@@ -59,7 +60,7 @@ const struct xlator_option io_stats_options[] = {
         OPTION_FIELD (io_stats_private_t, dump_fds),
         .value = "off",
         .online = true,
-        .help = "log what was read and written through each file when it is closed",
+        .help = "when a file is closed, log how much was read and written through it",
     },
     {
         .key = { "ios-dump-interval" },
@@ -69,7 +70,7 @@ const struct xlator_option io_stats_options[] = {
         .min = 0,
         .max = 3600,
         .online = true,
-        .help = "seconds between two dumps; 0: none is written",
+        .help = "seconds between two dumps; 0: the translator writes no dumps",
     },
     {
         .key = { "ios-dump-format" },
@@ -78,8 +79,8 @@ const struct xlator_option io_stats_options[] = {
         .value = "json",
         .values = formats,
         .online = true,
-        .help = "the format of those dumps: JSON, text, a key=value in each line, or single "
-                "requests alone",
+        .help = "the format of the dumps: json; text; dict: one key=value on each line; samples: "
+                "only single requests",
     },
     {
         .key = { "ios-sample-interval" },
@@ -89,8 +90,8 @@ const struct xlator_option io_stats_options[] = {
         .min = 0,
         .max = 65535,
         .online = true,
-        .help = "keep one request of so many for the next dump, with its time, latency and caller; "
-                "0: none",
+        .help = "keep one of this number of requests for the next dump, with its time, latency and "
+                "caller; 0: keep none",
     },
     {
         .key = { "ios-sample-buf-size" },
@@ -100,7 +101,7 @@ const struct xlator_option io_stats_options[] = {
         .min = 1024,
         .max = 1048576,
         .online = true,
-        .help = "the largest number of requests that are kept",
+        .help = "the maximum number of requests that are kept",
     },
     {
         .key = { "unique-id" },
@@ -112,7 +113,7 @@ const struct xlator_option io_stats_options[] = {
         .key = { "volume-id" },
         .type = OPTION_STRING,
         OPTION_FIELD (io_stats_private_t, volume_id),
-        .help = "a text that each JSON dump contains, for the program that collects dumps",
+        .help = "text that each JSON dump contains, for the program that collects dumps",
     },
     INERT_INT ("ios-dnscache-ttl-sec", 1, 259200, "does nothing here: there are no host names"),
     INERT_ENUM ("client-log-level", levels),

@@ -188,9 +188,9 @@ command_sync (xlator_t *this, GBytes *input, GString *answer)
 
 const struct xlator_command cut_commands[] = {
     { "cut",
-      "forgets what was written and isn't durable, answers nothing any more, and ends the mount",
+      "drops the changes that are not durable, answers no further requests, and ends the mount",
       command_cut },
-    { "status", "tells how much would be lost now", command_status },
-    { "sync", "makes all that was written so far durable, as sync(2) does", command_sync },
+    { "status", "prints how much a cut would lose now", command_status },
+    { "sync", "makes all changes so far durable, as sync(2) does", command_sync },
     { NULL, NULL, NULL },
 };

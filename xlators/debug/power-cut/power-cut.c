@@ -21,57 +21,53 @@ static const struct xlator_option power_cut_options[] = {
     { .key = { "model" },
       ENUM (model, models),
       .value = "posix",
-      .help = "which changes are durable when, and which a cut may lose: no more than POSIX "
-              "promises, what ext4 does "
-              "with data=ordered, or nothing, to see what a test says then" },
+      .help = "at which time a change is durable, and which changes a cut can lose; posix: only "
+              "the guarantees of POSIX; ext4-ordered: those of ext4 with data=ordered; "
+              "nothing-lost: a cut loses nothing, for a control run of a test" },
     { .key = { "data" },
       ENUM (data, data_values),
       .value = "by-model",
-      .help = "which bytes that aren't durable a cut loses: all, each block of 4 KiB or each "
-              "sector of 512 "
-              "bytes by chance, or none" },
+      .help = "which bytes that are not durable a cut loses; lose: all; random: each block of 4 "
+              "KiB at random; torn: each sector of 512 bytes at random; keep: none" },
     { .key = { "sizes" },
       ENUM (sizes, size_values),
       .value = "by-model",
-      .help = "the size of a file that grew: as far as its data got, or by chance ahead of it, and "
-              "then the "
-              "data missing is zeros" },
+      .help = "the size of a file that grew; data: at most up to the data that survived; early: at "
+              "random also the new size, with zeros for lost data" },
     { .key = { "names" },
       ENUM (names, name_values),
       .value = "by-model",
-      .help = "which changes of names that aren't durable a cut loses: all, those after a point, "
-              "as with a "
-              "journal, each by chance, or none" },
+      .help = "which changes of names that are not durable a cut loses; lose: all; ordered: all "
+              "after a point in time, as with a journal; random: each at random; keep: none" },
     { .key = { "metadata" },
       ENUM (metadata, metadata_values),
       .value = "by-model",
-      .help = "which changes of mode, owner, times and extended attributes that aren't durable a "
-              "cut loses: "
-              "all, those of each file by chance, or none" },
+      .help = "which changes of mode, owner, times and extended attributes that are not durable a "
+              "cut loses; lose: all; random: all of a file, for each file at random; keep: none" },
     { .key = { "fsync" },
       ENUM (fsync, fsync_values),
       .value = "by-model",
-      .help = "what fsync of a file makes durable: the file, or its names too" },
+      .help = "which changes fsync of a file makes durable; file: those of the file; "
+              "file-and-names: also those of its names" },
     { .key = { "journal-every" },
       .type = OPTION_INT,
       OPTION_FIELD (power_cut_private_t, journal_every),
       .value = "16",
       .min = 1,
       .max = 1000000000,
-      .help =
-          "with names ordered: after how many changes of names, on average, the journal is written "
-          "without a sync" },
+      .help = "with names ordered: the average number of changes of names after which the journal "
+              "is written without a sync" },
     { .key = { "memory-limit" },
       .type = OPTION_SIZE,
       OPTION_FIELD (power_cut_private_t, memory_limit),
       .value = "64MB",
-      .help = "how much old content is kept in memory; more goes to a temporary file" },
+      .help = "the maximum of old content in memory; the translator stores further content in a "
+              "temporary file" },
     { .key = { "seed" },
       .type = OPTION_STRING,
       OPTION_FIELD (power_cut_private_t, seed_text),
       .check = chance_seed_check,
-      .help =
-          "the number that decides what happens by chance; another one each time if it isn't set" },
+      .help = "the number that determines random decisions; by default a new number each time" },
     { .key = { NULL } },
 };
 
@@ -216,8 +212,8 @@ power_cut_explain (xlator_t *this, const char *path, inode_t *inode, GString *ou
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "debug/power-cut",
-    .about = "forgets, at a command, what was written and not synchronised, as a machine that "
-             "loses power does",
+    .about = "simulates a power failure: on a command, drops the changes that were not "
+             "synchronised",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_DATA | TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS,
     .wants = WANTS_FD,
@@ -231,6 +227,6 @@ const struct xlator_api xlator_api = {
     .every_cbk = power_cut_every_cbk,
     .cbks = { .release = cut_release },
     .dumpops = { .priv = power_cut_dump, .explain = power_cut_explain },
-    .passthrough = { .why = "keeps what a cut would lose" },
+    .passthrough = { .why = "records the changes that a cut would lose" },
     .commands = cut_commands,
 };

@@ -37,7 +37,7 @@ static const struct xlator_option trace_options[] = {
         .excludes = "exclude-ops",
         .online = true,
         .help = "the operations that are traced, separated by commas, such as lookup,readv or "
-                "LOOKUP,READ; none: all",
+                "LOOKUP,READ; by default all",
     },
     {
         .key = { "exclude-ops", "exclude" },
@@ -45,7 +45,8 @@ static const struct xlator_option trace_options[] = {
         OPTION_FIELD (trace_private_t, exclude),
         .check = opset_check,
         .online = true,
-        .help = "the operations that are not traced; either this or include-ops",
+        .help = "the operations that are not traced; include-ops and exclude-ops exclude each "
+                "other",
     },
     {
         .key = { "history-size" },
@@ -54,7 +55,7 @@ static const struct xlator_option trace_options[] = {
         .value = "1024",
         .min = 1,
         .max = HISTORY_MAX,
-        .help = "how many calls and answers the history keeps, of 168 bytes each",
+        .help = "the number of calls and answers that the history keeps; each takes 168 bytes",
     },
     {
         .key = { "log-file" },
@@ -62,7 +63,8 @@ static const struct xlator_option trace_options[] = {
         OPTION_FIELD (trace_private_t, log_file),
         .value = "no",
         .online = true,
-        .help = "write each call and each answer to the log, whatever the level of the process is",
+        .help = "write each call and each answer to the log, regardless of the log level of the "
+                "process",
     },
     {
         .key = { "log-history" },
@@ -70,8 +72,8 @@ static const struct xlator_option trace_options[] = {
         OPTION_FIELD (trace_private_t, log_history),
         .value = "no",
         .online = true,
-        .help =
-            "keep the last calls and answers in the history; without log-file that is done anyway",
+        .help = "keep the last calls and answers in the history; if log-file is off, the "
+                "translator always does this",
     },
     {
         .key = { "force-log-level" },
@@ -80,8 +82,8 @@ static const struct xlator_option trace_options[] = {
         .value = "INFO",
         .values = trace_levels,
         .online = true,
-        .help = "the level at which log-file's lines are written; the level of the process stays "
-                "as it is",
+        .help = "the level of the log lines of log-file; the log level of the process does not "
+                "change",
     },
     {},
 };

@@ -13,9 +13,9 @@
 
 static const struct xlator_option rot13_options[] = {
     { .key = { "encrypt-write" }, .type = OPTION_BOOL, .value = "on",
-      OPTION_FIELD (rot13_private_t, encrypt_write), .help = "rotate what is written" },
+      OPTION_FIELD (rot13_private_t, encrypt_write), .help = "rotate written data" },
     { .key = { "decrypt-read" }, .type = OPTION_BOOL, .value = "on",
-      OPTION_FIELD (rot13_private_t, decrypt_read), .help = "rotate what is read" },
+      OPTION_FIELD (rot13_private_t, decrypt_read), .help = "rotate read data" },
     {},
 };
 
@@ -91,7 +91,7 @@ rot13_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "encryption/rot-13",
-    .about = "rotates what is written by 13 letters, and what is read back again",
+    .about = "rotates the letters of written data by 13 places, and those of read data back",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_DATA,
     .priv_size = sizeof (rot13_private_t),
@@ -102,5 +102,5 @@ const struct xlator_api xlator_api = {
         .copy_file_range = rot13_copy_file_range,
     },
     .dumpops = { .explain = rot13_explain },
-    .passthrough = { .why = "rotates its bytes" },
+    .passthrough = { .why = "rotates the file's bytes" },
 };

@@ -45,8 +45,9 @@ static const struct xlator_option utime_options[] = {
         OPTION_FIELD (utime_private_t, noatime),
         .value = "on",
         .online = true,
-        .help = "reading files and directories that are opened from now on moves no atime; off: it "
-                "moves as the mount options of the file system say",
+        .help = "on: reading a file or directory that is opened from now on does not change its "
+                "access time; off: the access time changes as the mount options of the file system "
+                "say",
     },
     {
         .key = { "set-times" },
@@ -55,9 +56,9 @@ static const struct xlator_option utime_options[] = {
         .value = "auto",
         .values = utime_set_values,
         .online = true,
-        .help = "a changed file gets the time of the request, not that at which storage changed "
-                "it; auto: where "
-                "several storages are below, which would have several moments",
+        .help = "a changed file gets the time of the request, not the time at which storage "
+                "changed the file; auto: only if several storages are below, each of which would "
+                "set another time",
     },
     {},
 };
@@ -165,7 +166,7 @@ utime_view (xlator_t *this, const inode_t *inode, const char **ret_why)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "features/utime",
-    .about = "gives each change one time, that of its request, for all storages below",
+    .about = "gives each change the time of its request, the same in all storages below",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_METADATA,
     .wants = WANTS_NOTHING,

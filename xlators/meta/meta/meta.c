@@ -18,9 +18,9 @@ static const struct xlator_option meta_options[] = {
         OPTION_FIELD (meta_private_t, dir_name),
         .value = ".meta",
         .check = option_check_name,
-        .help = "the directory in the root of the mount that shows what goes on in the daemon; "
-                "empty: none. The option of the same name "
-                "on the command line comes first",
+        .help = "the name of the directory in the root of the mount that shows the state of the "
+                "daemon; empty: no directory. The option of the same name on the command line "
+                "takes precedence",
     },
     {},
 };
@@ -35,7 +35,7 @@ meta_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "meta/meta",
-    .about = "names the directory that shows what goes on in the daemon",
+    .about = "sets the name of the directory that shows the state of the daemon",
     .children = { .min = 1, .max = 1 },
     .top_only = true,
     .once = true,

@@ -16,8 +16,7 @@ static const struct xlator_option ioc_options[] = {
         .max = -1,
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory all pages may take; the page that was used longest ago is dropped "
-                "first",
+        .help = "maximum memory of all pages; the least recently used page is dropped first",
     },
     {
         .key = { "cache-timeout", "force-revalidate-timeout" },
@@ -27,8 +26,8 @@ static const struct xlator_option ioc_options[] = {
         .min = 0,
         .max = 60,
         .online = true,
-        .help = "for how many seconds a file's pages are served without looking at it again; a "
-                "change behind the mount is seen after that",
+        .help = "seconds for which the translator returns cached pages of a file without checking "
+                "the file again; a change behind the mount is visible after this time",
     },
     {
         .key = { "min-file-size" },
@@ -36,7 +35,7 @@ static const struct xlator_option ioc_options[] = {
         OPTION_FIELD (ioc_private_t, min_size),
         .value = "0",
         .online = true,
-        .help = "smaller files aren't kept",
+        .help = "files smaller than this are not cached",
     },
     {
         .key = { "max-file-size" },
@@ -44,23 +43,23 @@ static const struct xlator_option ioc_options[] = {
         OPTION_FIELD (ioc_private_t, max_size),
         .value = "0",
         .online = true,
-        .help = "larger files aren't kept; 0: there is no limit",
+        .help = "files larger than this are not cached; 0: no limit",
     },
     {
         .key = { "priority" },
         .type = OPTION_STRING,
         OPTION_FIELD (ioc_private_t, priority),
         .check = priorities_check,
-        .help = "which files are kept longer: '*.html:3,*:1'; the longest pattern that matches "
-                "gives the weight, lower weights go first, "
-                "and what has 0 or matches none isn't kept",
+        .help = "patterns and weights of files, such as '*.html:3,*:1'; the longest matching "
+                "pattern gives the weight; pages with lower weights are dropped first; a file with "
+                "weight 0 or without a matching pattern is not cached",
     },
     {
         .key = { "io-cache" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,
-        .help = "pass-through turns it off",
+        .help = "use pass-through to turn the translator off",
     },
     { .key = { NULL } },
 };
@@ -254,7 +253,7 @@ ioc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/io-cache",
-    .about = "keeps what was read of files in memory",
+    .about = "caches the data of files in memory",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_ERRORS,
     .wants = WANTS_INODE | WANTS_DATA_ATTRIBUTES,
@@ -276,5 +275,5 @@ const struct xlator_api xlator_api = {
         .priv = ioc_dump, .inodectx = ioc_dump_inode, .waits_for = ioc_waits_for,
         .explain = ioc_explain,
     },
-    .passthrough = { .why = "remembers what is in it" },
+    .passthrough = { .why = "caches the file's data" },
 };

@@ -29,7 +29,7 @@ static const struct xlator_option iot_options[] = {
         .min = 1,
         .max = IOT_THREADS_MAX,
         .online = true,
-        .help = "how many calls of any one priority may run at a time at most",
+        .help = "the maximum number of calls of each priority that may run at a time",
     },
     LIMIT ("high", IOT_HIGH, "16", "of high priority: lookup, stat, open, readdir and the like"),
     LIMIT ("normal", IOT_NORMAL, "16",
@@ -43,7 +43,8 @@ static const struct xlator_option iot_options[] = {
         OPTION_FIELD (iot_private_t, least),
         .value = "on",
         .online = true,
-        .help = "count calls of processes that run with ionice -c idle apart, as of least priority",
+        .help = "treat calls of processes that run with ionice -c idle separately, as calls of "
+                "least priority",
     },
     {
         .key = { "least-rate-limit" },
@@ -53,13 +54,13 @@ static const struct xlator_option iot_options[] = {
         .min = 0,
         .max = INT_MAX,
         .online = true,
-        .help = "how many calls of least priority begin in a second; 0: any number",
+        .help = "how many calls of least priority may start per second; 0: no limit",
     },
     {
         .key = { "idle-time" },
         .type = OPTION_INT,
         .inert = true,
-        .help = "has no effect: there are no threads of its own that could end",
+        .help = "has no effect: the translator has no threads of its own",
     },
     {
         .key = { "watchdog-secs" },
@@ -69,14 +70,15 @@ static const struct xlator_option iot_options[] = {
         .min = 0,
         .max = INT_MAX,
         .online = true,
-        .help = "where calls of a priority wait and none went on for so many seconds, the log says "
-                "so, and one more may run; 0: it is not looked",
+        .help = "seconds after which, if calls of a priority wait and none of them starts, the "
+                "translator logs a message and lets one more call run; 0: no such check",
     },
     {
         .key = { "cleanup-disconnected-reqs" },
         .type = OPTION_BOOL,
         .inert = true,
-        .help = "has no effect: a call that waits is always dropped when its caller is killed",
+        .help = "has no effect: the translator always drops a waiting call when its caller is "
+                "killed",
     },
     {},
 };
@@ -162,7 +164,7 @@ iot_fini (xlator_t *this)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/io-threads",
-    .about = "limits how many operations run below at a time, by priority",
+    .about = "limits how many operations of each priority run below at a time",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_ERRORS,
     .priv_size = sizeof (iot_private_t),

@@ -18,11 +18,12 @@ static const struct xlator_option mdc_options[] = {
         .min = 0,
         .max = 600,
         .online = true,
-        .help = "seconds after which storage is asked again; 0: always. More than 60 count as 60 "
-                "without cache-invalidation",
+        .help = "seconds for which the translator caches attributes; 0: it asks storage each time. "
+                "Without cache-invalidation, a value above 60 counts as 60",
     },
     BOOLEAN ("cache-invalidation", cache_invalidation, "off",
-             "storage tells of what others change, so md-cache-timeout may be more than 60"),
+             "promise that storage reports changes by other programs; md-cache-timeout may then be "
+             "more than 60"),
     {
         .key = { "global-cache-invalidation" },
         .type = OPTION_BOOL,
@@ -30,12 +31,12 @@ static const struct xlator_option mdc_options[] = {
         .value = "on",
         .online = true,
         .inert = true,
-        .help = "the kernel and translators above compare times and sizes themselves",
+        .help = "the kernel and the translators above compare times and sizes themselves",
     },
     BOOLEAN ("force-readdirp", force_readdirp, "on",
-             "listing a directory fetches the attributes of all entries as well"),
+             "a listing of a directory also fetches the attributes of all entries"),
     BOOLEAN ("md-cache-statfs", statfs, "off",
-             "the answer of statfs is remembered too, until the next change of any file"),
+             "the answer of statfs is cached, too, until the next change of any file"),
     {
         .key = { "xattr-cache-list" },
         .type = OPTION_STRING,
@@ -43,26 +44,26 @@ static const struct xlator_option mdc_options[] = {
         .value = "",
         .check = mdc_patterns_check,
         .online = true,
-        .help = "extended attributes to remember, separated by commas; * stands for anything. "
-                "trusted ones never are",
+        .help = "extended attributes to cache, separated by commas; * matches any text. The "
+                "translator never caches trusted attributes",
     },
-    BOOLEAN ("cache-capability-xattrs", capability, "on", "remembers security.capability"),
-    BOOLEAN ("cache-ima-xattrs", ima, "on", "remembers security.ima"),
-    BOOLEAN ("cache-selinux", selinux, "off", "remembers security.selinux"),
+    BOOLEAN ("cache-capability-xattrs", capability, "on", "cache security.capability"),
+    BOOLEAN ("cache-ima-xattrs", ima, "on", "cache security.ima"),
+    BOOLEAN ("cache-selinux", selinux, "off", "cache security.selinux"),
     BOOLEAN ("cache-posix-acl", posix_acl, "off",
-             "remembers POSIX ACLs: system.posix_acl_access and system.posix_acl_default"),
+             "cache POSIX ACLs: system.posix_acl_access and system.posix_acl_default"),
     BOOLEAN ("cache-glusterfs-acl", glusterfs_acl, "off",
-             "remembers glusterfs.posix.acl and glusterfs.posix.default_acl"),
-    BOOLEAN ("cache-swift-metadata", swift, "off", "remembers user.swift.metadata"),
+             "cache glusterfs.posix.acl and glusterfs.posix.default_acl"),
+    BOOLEAN ("cache-swift-metadata", swift, "off", "cache user.swift.metadata"),
     BOOLEAN ("cache-samba-metadata", samba, "off",
-             "remembers user.DOSATTRIB, user.DosStream.*, user.org.netatalk.Metadata and "
+             "cache user.DOSATTRIB, user.DosStream.*, user.org.netatalk.Metadata and "
              "security.NTACL"),
     {
         .key = { "md-cache" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,
-        .help = "pass-through turns it off",
+        .help = "use pass-through to turn the translator off",
     },
     {},
 };
@@ -248,7 +249,7 @@ mdc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/md-cache",
-    .about = "remembers attributes and extended attributes of files",
+    .about = "caches attributes and extended attributes of files",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES,
@@ -276,5 +277,5 @@ const struct xlator_api xlator_api = {
     .every_cbk = mdc_every_cbk,
     .cbks = { .forget = mdc_forget },
     .dumpops = { .priv = mdc_dump, .inodectx = mdc_dump_inode, .explain = mdc_explain },
-    .passthrough = { .why = "remembers its attributes, which each write changes" },
+    .passthrough = { .why = "caches the file's attributes, which each write changes" },
 };

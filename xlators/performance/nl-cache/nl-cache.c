@@ -10,8 +10,8 @@ static const struct xlator_option nlc_options[] = {
         OPTION_FIELD (nlc_private_t, timeout),
         .value = "60",
         .online = true,
-        .help = "for how long a name is remembered; a file that is made behind the mount is seen "
-                "after that",
+        .help = "how long the translator caches a name; a file that is created behind the mount is "
+                "visible after this time",
     },
     {
         .key = { "nl-cache-limit" },
@@ -20,8 +20,7 @@ static const struct xlator_option nlc_options[] = {
         .value = "131072",
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory names may take; the name that was looked up longest ago is "
-                "dropped first",
+        .help = "maximum memory of all names; the least recently looked up name is dropped first",
     },
     {
         .key = { "nl-cache-positive-entry" },
@@ -29,16 +28,16 @@ static const struct xlator_option nlc_options[] = {
         OPTION_FIELD (nlc_private_t, positive),
         .value = "off",
         .online = true,
-        .help = "existing names are remembered too: in a directory that was made through the mount "
-                "no other is looked for, and "
-                "glusterfs.get_real_filename is answered",
+        .help = "also cache existing names: in a directory that was created through the mount, a "
+                "lookup of any other name is answered without storage; the translator also answers "
+                "glusterfs.get_real_filename",
     },
     {
         .key = { "nl-cache" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,
-        .help = "pass-through turns it off",
+        .help = "use pass-through to turn the translator off",
     },
     {},
 };
@@ -156,7 +155,7 @@ nlc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/nl-cache",
-    .about = "remembers names that aren't there",
+    .about = "caches names that do not exist",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NOTHING,
     .priv_size = sizeof (nlc_private_t),

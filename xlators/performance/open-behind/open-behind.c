@@ -12,8 +12,8 @@ static const struct xlator_option ob_options[] = {
         OPTION_FIELD (ob_private_t, lazy),
         .value = "yes",
         .online = true,
-        .help = "an open is sent when a later request needs it, or never; no: it is sent as soon "
-                "as it was answered",
+        .help = "yes: an open is sent when a later request needs it, or never; no: an open is sent "
+                "immediately after it is answered",
     },
     {
         .key = { "read-after-open" },
@@ -21,8 +21,8 @@ static const struct xlator_option ob_options[] = {
         .value = "yes",
         .online = true,
         .inert = true,
-        .help = "a read always waits for the open: storage reads no file that the caller has not "
-                "opened",
+        .help = "a read always waits for the open, since storage does not read a file that the "
+                "caller has not opened",
     },
     {
         .key = { "use-anonymous-fd" },
@@ -30,14 +30,14 @@ static const struct xlator_option ob_options[] = {
         .value = "no",
         .online = true,
         .inert = true,
-        .help = "there are no files here that are read without having been opened",
+        .help = "no file is read without an open",
     },
     {
         .key = { "open-behind" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,
-        .help = "pass-through turns it off",
+        .help = "use pass-through to turn the translator off",
     },
     {},
 };
@@ -258,7 +258,7 @@ ob_view (xlator_t *this, const inode_t *inode, const char **ret_why)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/open-behind",
-    .about = "answers an open at once and has it done when something needs it",
+    .about = "answers an open at once, and sends it when a later operation needs it",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_OPENS,
     .wants = WANTS_INODE | WANTS_FD,

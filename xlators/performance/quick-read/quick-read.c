@@ -12,7 +12,7 @@ static const struct xlator_option qr_options[] = {
         .value = "64KB",
         .min = 0,
         .max = 1000 << 10,
-        .help = "files up to this size are remembered",
+        .help = "the maximum size of a cached file",
     },
     {
         .key = { "cache-size" },
@@ -21,8 +21,7 @@ static const struct xlator_option qr_options[] = {
         .value = "128MB",
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory all files may take; the file that was not read for longest is "
-                "dropped first",
+        .help = "maximum memory of all files; the least recently read file is dropped first",
     },
     {
         .key = { "cache-timeout" },
@@ -32,16 +31,17 @@ static const struct xlator_option qr_options[] = {
         .min = 0,
         .max = 31536000,
         .online = true,
-        .help = "for how many seconds after storage was asked a file is served from memory; a "
-                "change behind the mount is seen after that",
+        .help = "seconds after an answer of storage for which the translator reads a file from "
+                "memory; a change behind the mount is visible after this time",
     },
     {
         .key = { "priority" },
         .type = OPTION_STRING,
         OPTION_FIELD (qr_private_t, priority),
         .check = priorities_check,
-        .help = "which files are kept longer, as \"*.html:3,*:1\"; those of 0, and those that no "
-                "pattern matches, aren't kept",
+        .help = "patterns and weights of files, such as \"*.html:3,*:1\"; files with lower weights "
+                "are dropped first; a file with weight 0 or without a matching pattern is not "
+                "cached",
     },
     {
         .key = { "quick-read-cache-invalidation" },
@@ -49,7 +49,7 @@ static const struct xlator_option qr_options[] = {
         .value = "off",
         .online = true,
         .inert = true,
-        .help = "a file of which a translator below tells a change is always forgotten",
+        .help = "the translator always drops a file if a translator below reports a change",
     },
     {
         .key = { "ctime-invalidation" },
@@ -57,14 +57,14 @@ static const struct xlator_option qr_options[] = {
         .value = "off",
         .online = true,
         .inert = true,
-        .help = "a file whose change time differs is always read again",
+        .help = "the translator always reads a file again if its change time differs",
     },
     {
         .key = { "quick-read" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,
-        .help = "pass-through turns it off",
+        .help = "use pass-through to turn the translator off",
     },
     {},
 };
@@ -324,7 +324,7 @@ qr_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/quick-read",
-    .about = "remembers small files whole, and serves them to users who may read them",
+    .about = "caches the content of small files, and returns it to users that may read the file",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD | WANTS_DATA_ATTRIBUTES,
@@ -349,5 +349,5 @@ const struct xlator_api xlator_api = {
     .every_cbk = qr_every_cbk,
     .cbks = { .forget = qr_forget, .release = qr_release },
     .dumpops = { .priv = qr_dump, .inodectx = qr_dump_inode, .explain = qr_explain },
-    .passthrough = { .why = "remembers what is in it" },
+    .passthrough = { .why = "caches the file's data" },
 };

@@ -16,7 +16,7 @@ static const struct xlator_option ra_options[] = {
         .min = 1,
         .max = RA_COUNT_MAX,
         .online = true,
-        .help = "how many pages of each open file are read ahead at most; 4 in GlusterFS",
+        .help = "maximum number of pages to read ahead in each open file; 4 in GlusterFS",
     },
     {
         .key = { "page-size" },
@@ -36,7 +36,8 @@ static const struct xlator_option ra_options[] = {
         .min = 64 << 10,
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory the pages of all files may take; beyond that none are read ahead",
+        .help = "maximum memory of the pages of all files; beyond this limit, nothing is read "
+                "ahead",
     },
     {
         .key = { "page-timeout" },
@@ -46,25 +47,23 @@ static const struct xlator_option ra_options[] = {
         .min = 0,
         .max = 60,
         .online = true,
-        .help = "for how long a page may be served; a change behind the mount is seen after that; "
-                "0: nothing is "
-                "read ahead",
+        .help = "how long the translator returns a page that it has read ahead; a change behind "
+                "the mount is visible after this time; 0: nothing is read ahead",
     },
     {
         .key = { "force-atime-update" },
         .type = OPTION_BOOL,
         OPTION_FIELD (ra_private_t, force_atime),
         .value = "off",
-        .help = "each read is followed by one of a byte below, so that the access time is that of "
-                "the read, not that of reading "
-                "ahead",
+        .help = "after each read, read one byte from storage, so that the access time is that of "
+                "the read, not that of the read-ahead",
     },
     {
         .key = { "read-ahead" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,
-        .help = "pass-through turns it off",
+        .help = "use pass-through to turn the translator off",
     },
     { .key = { NULL } },
 };
@@ -264,7 +263,7 @@ ra_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/read-ahead",
-    .about = "reads ahead where a file is read in order",
+    .about = "reads ahead in files that are read sequentially",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_ERRORS,
     .wants = WANTS_INODE | WANTS_FD,
@@ -288,5 +287,5 @@ const struct xlator_api xlator_api = {
         .priv = ra_dump, .inodectx = ra_dump_inode, .fdctx = ra_dump_fd, .waits_for = ra_waits_for,
         .explain = ra_explain,
     },
-    .passthrough = { .why = "reads ahead of its readers" },
+    .passthrough = { .why = "reads the file ahead" },
 };

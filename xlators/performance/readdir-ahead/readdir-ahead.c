@@ -14,7 +14,7 @@ static const struct xlator_option rda_options[] = {
         .min = 4 << 10,
         .max = 128 << 10,
         .online = true,
-        .help = "how many bytes of entries a request reads ahead",
+        .help = "number of bytes of entries that each request reads ahead",
     },
     {
         .key = { "rda-low-wmark" },
@@ -23,7 +23,8 @@ static const struct xlator_option rda_options[] = {
         .value = "4096",
         .max = 10 << 20,
         .online = true,
-        .help = "a reader waits for entries under way while fewer bytes than this have arrived",
+        .help = "while fewer bytes than this have arrived, a caller waits for the entries that are "
+                "in flight",
     },
     {
         .key = { "rda-high-wmark" },
@@ -32,7 +33,7 @@ static const struct xlator_option rda_options[] = {
         .value = "128KB",
         .max = 100 << 20,
         .online = true,
-        .help = "how many bytes of a directory are read ahead at most",
+        .help = "maximum number of bytes to read ahead in a directory",
     },
     {
         .key = { "rda-cache-limit" },
@@ -41,7 +42,7 @@ static const struct xlator_option rda_options[] = {
         .value = "10MB",
         .check = lru_check_size,
         .online = true,
-        .help = "how much memory the entries of all directories may take; 0: none are read ahead",
+        .help = "maximum memory of the entries of all directories; 0: nothing is read ahead",
     },
     {
         .key = { "rda-cache-timeout" },
@@ -50,7 +51,8 @@ static const struct xlator_option rda_options[] = {
         .value = "1",
         .max = 600,
         .online = true,
-        .help = "entries that were read ahead longer ago than this are read again; 0: always",
+        .help = "how long the translator returns entries that it has read ahead; older entries are "
+                "read again; 0: always",
     },
     {
         .key = { "parallel-readdir" },
@@ -58,15 +60,15 @@ static const struct xlator_option rda_options[] = {
         .value = "off",
         .online = true,
         .inert = true,
-        .help = "would put one over each child of a distributed volume; over its one child it "
-                "reads ahead in any case",
+        .help = "in GlusterFS it puts an instance above each subvolume of a distributed volume; "
+                "this translator reads ahead over its one subvolume in any case",
     },
     {
         .key = { "readdir-ahead", "performance.readdir-ahead" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,
-        .help = "pass-through turns it off",
+        .help = "use pass-through to turn the translator off",
     },
     {},
 };
@@ -229,7 +231,7 @@ rda_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/readdir-ahead",
-    .about = "reads ahead in a directory while the reader handles the entries it has",
+    .about = "reads ahead in a directory while the caller handles the previous entries",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,
@@ -252,5 +254,5 @@ const struct xlator_api xlator_api = {
     .dumpops = {
         .priv = rda_dump, .fdctx = rda_dump_fd, .waits_for = rda_waits_for, .explain = rda_explain,
     },
-    .passthrough = { .why = "keeps attributes that each write changes" },
+    .passthrough = { .why = "caches the file's attributes, which each write changes" },
 };

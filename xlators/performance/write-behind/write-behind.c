@@ -19,11 +19,9 @@ static const struct xlator_option wb_options[] = {
         .value = "auto",
         .values = flush_choices,
         .online = true,
-        .help = "close returns before the writes are done, and a later error is told to the next "
-                "caller of fsync or "
-                "close; auto is off where all storage below is local (storage/...), so that close "
-                "tells of errors, and on elsewhere. On in "
-                "GlusterFS",
+        .help = "close returns before the writes are complete, and the next caller of fsync or "
+                "close gets a later error; auto: off if all storage below is local (storage/...), "
+                "so that close reports errors, otherwise on. On in GlusterFS",
     },
     {
         .key = { "cache-size", "window-size" },
@@ -33,8 +31,8 @@ static const struct xlator_option wb_options[] = {
         .min = 512 << 10,
         .max = 1 << 30,
         .online = true,
-        .help = "how many bytes of a file may be answered and not yet written below; a write "
-                "beyond that waits for room",
+        .help = "maximum number of bytes of a file that are answered but not yet written below; a "
+                "further write waits",
     },
     {
         .key = { "memory-limit" },
@@ -44,7 +42,8 @@ static const struct xlator_option wb_options[] = {
         .min = 1 << 20,
         .max = 64.0 * (1 << 30),
         .online = true,
-        .help = "how much memory the writes of all files that aren't done yet may take",
+        .help = "maximum memory of the pending writes of all files; beyond this limit, a write is "
+                "answered when it is complete",
     },
     {
         .key = { "aggregate-size" },
@@ -52,7 +51,7 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, aggregate),
         .value = "128KB",
         .at_most = "cache-size",
-        .help = "consecutive writes become one of up to this size; at most cache-size",
+        .help = "maximum size of a write that combines consecutive writes; at most cache-size",
     },
     {
         .key = { "trickling-writes" },
@@ -60,9 +59,8 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, trickling),
         .value = "on",
         .online = true,
-        .help = "a small write is sent when no other write of the file is under way; off: it waits "
-                "until others make it a large one, "
-                "for up to a second",
+        .help = "on: a small write is sent if no other write of the file is in flight; off: it "
+                "waits until it can be combined into a large write, for at most a second",
     },
     {
         .key = { "strict-O_DIRECT" },
@@ -70,7 +68,7 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, strict_direct),
         .value = "off",
         .online = true,
-        .help = "a write with O_DIRECT is answered when it is done",
+        .help = "a write with O_DIRECT is answered only when it is complete",
     },
     {
         .key = { "strict-write-ordering" },
@@ -78,22 +76,22 @@ static const struct xlator_option wb_options[] = {
         OPTION_FIELD (wb_private_t, strict_order),
         .value = "off",
         .online = true,
-        .help = "writes to a file are sent one after the other, also where they don't overlap",
+        .help = "writes to a file are sent one after the other, even if they do not overlap",
     },
     {
         .key = { "resync-failed-syncs-after-fsync" },
         .type = OPTION_BOOL,
         .value = "off",
         .inert = true,
-        .help =
-            "a failed write is not tried again, and the next call that reports errors reports it",
+        .help = "the translator does not retry a failed write, and the next call that reports "
+                "errors reports it",
     },
     {
         .key = { "write-behind" },
         .type = OPTION_BOOL,
         .value = "on",
         .inert = true,
-        .help = "pass-through turns it off",
+        .help = "use pass-through to turn the translator off",
     },
     {},
 };
@@ -383,7 +381,7 @@ wb_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "performance/write-behind",
-    .about = "answers a write at once and has it done afterwards, and small ones together",
+    .about = "answers a write at once, executes it later, and combines small writes",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_ANSWERS,
     .wants = WANTS_INODE | WANTS_FD,
@@ -410,5 +408,5 @@ const struct xlator_api xlator_api = {
         .priv = wb_dump, .inodectx = wb_dump_inode, .waits_for = wb_waits_for,
         .explain = wb_explain,
     },
-    .passthrough = { .why = "keeps what is written for a while" },
+    .passthrough = { .why = "delays the file's writes" },
 };

@@ -20,72 +20,67 @@ static const struct xlator_option options[] = {
       FIELD (gfid_mode),
       .value = "derived",
       .values = gfid_modes,
-      .help = "where a file's identity comes from: its device, inode and generation, or the "
-              "extended attribute "
-              "trusted.gfid, which is stored with each file, needs root, and survives a copy" },
+      .help = "the source of a file's identity; derived: device, inode and generation; xattr: the "
+              "extended attribute trusted.gfid, which is stored with each file, needs root, and "
+              "survives a copy" },
     { .key = { "handles" },
       .type = OPTION_ENUM,
       FIELD (handles),
       .value = "auto",
       .values = handles_modes,
-      .help = "how a file is found again: by file handle, which needs root, or by descriptors that "
-              "are kept "
-              "open and by "
-              "names; auto takes file handles where they work" },
+      .help = "how the translator finds a file again; file-handle: by file handle, which needs "
+              "root; descriptor: by open descriptors and names; auto: by file handle if this "
+              "works" },
     { .key = { "descriptor-cache" },
       .type = OPTION_INT,
       FIELD (descriptor_cache),
       .value = "0",
       .min = 0,
       .max = G_MAXINT,
-      .help = "how many descriptors are kept open beside those of open files; 0 is half of what "
-              "the process "
-              "may have, at "
-              "most 8192" },
+      .help = "number of descriptors that are kept open in addition to those of open files; 0: "
+              "half of the limit of the process, at most 8192" },
     { .key = { "watch" },
       .type = OPTION_ENUM,
       FIELD (watch_mode),
       .value = "off",
       .values = watch_modes,
-      .help = "how changes by other programs in the directory are noticed at once, so that no "
-              "cache above keeps what has changed; filesystem: by "
-              "watching all of the file system, which takes root; inodes: by watching each file "
-              "and directory that is known; auto: the "
-              "first of these that works" },
+      .help = "how the translator notices changes by other programs in the directory at once, so "
+              "that no cache above keeps outdated data; filesystem: by watching the complete file "
+              "system, which needs root; inodes: by watching each known file and directory; auto: "
+              "the first of these that works" },
     { .key = { "o-direct" },
       .type = OPTION_BOOL,
       FIELD (o_direct),
       .value = "off",
-      .help = "read and write past the page cache (O_DIRECT); what isn't aligned goes through it "
-              "all the same" },
+      .help = "bypass the page cache when reading and writing (O_DIRECT); unaligned requests still "
+              "use it" },
     { .key = { "export-statfs-size" },
       .type = OPTION_BOOL,
       FIELD (export_statfs_size),
       .value = "on",
-      .help = "show the file system's size and free space; off: zeros" },
+      .help = "show the size and free space of the file system; off: show zeros" },
     { .key = { "reserve" },
       .type = OPTION_PERCENT_OR_SIZE,
       FIELD (reserve_option),
       .value = "0",
       .online = true,
-      .help = "space to keep free: with less, requests that need more fail with ENOSPC. 1 in "
-              "GlusterFS; none "
-              "here, as the "
-              "directory is one's own" },
+      .help = "space to keep free: with less free space, requests that need more fail with ENOSPC. "
+              "The default is 1 in GlusterFS, but 0 here, since the directory belongs to the "
+              "user" },
     { .key = { "brick-uid" },
       .type = OPTION_INT,
       FIELD (brick_uid),
       .value = "-1",
       .min = -1,
       .max = 4294967294.0,
-      .help = "make this user the directory's owner at the start; -1 leaves it" },
+      .help = "make this user the owner of the directory at the start; -1: no change" },
     { .key = { "brick-gid" },
       .type = OPTION_INT,
       FIELD (brick_gid),
       .value = "-1",
       .min = -1,
       .max = 4294967294.0,
-      .help = "make this group the directory's group at the start; -1 leaves it" },
+      .help = "make this group the group of the directory at the start; -1: no change" },
     { .key = { "force-create-mode" },
       .type = OPTION_INT,
       FIELD (force_create_mode),
@@ -93,7 +88,7 @@ static const struct xlator_option options[] = {
       .min = 0,
       .max = 0777,
       .online = true,
-      .help = "permissions that every new file gets, whatever the umask" },
+      .help = "permissions that every new file gets, regardless of the umask" },
     { .key = { "force-directory-mode" },
       .type = OPTION_INT,
       FIELD (force_directory_mode),
@@ -101,7 +96,7 @@ static const struct xlator_option options[] = {
       .min = 0,
       .max = 0777,
       .online = true,
-      .help = "permissions that every new directory gets, whatever the umask" },
+      .help = "permissions that every new directory gets, regardless of the umask" },
     { .key = { "create-mask" },
       .type = OPTION_INT,
       FIELD (create_mask),
@@ -109,7 +104,7 @@ static const struct xlator_option options[] = {
       .min = 0,
       .max = 0777,
       .online = true,
-      .help = "permissions that a new file may have" },
+      .help = "permissions that a new file may have; others are removed" },
     { .key = { "create-directory-mask" },
       .type = OPTION_INT,
       FIELD (create_directory_mask),
@@ -117,7 +112,7 @@ static const struct xlator_option options[] = {
       .min = 0,
       .max = 0777,
       .online = true,
-      .help = "permissions that a new directory may have" },
+      .help = "permissions that a new directory may have; others are removed" },
     { .key = { "max-hardlinks" },
       .type = OPTION_INT,
       FIELD (max_hardlinks),
@@ -125,15 +120,16 @@ static const struct xlator_option options[] = {
       .min = 0,
       .max = G_MAXUINT32,
       .online = true,
-      .help = "how many names a file may have; 0 is as many as the file system allows. 100 in "
-              "GlusterFS, which "
-              "keeps room for its own" },
+      .help = "maximum number of names of a file; 0: the limit of the file system. 100 in "
+              "GlusterFS, which reserves space for its own names" },
 
 #define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
     INERT ("hostname", OPTION_STRING, "the brick's host; there are no bricks"),
-    INERT ("mandate-attribute", OPTION_BOOL, "insist on extended attributes; none are needed"),
+    INERT ("mandate-attribute", OPTION_BOOL,
+           "require extended attributes; storage/posix needs none"),
     INERT ("background-unlink", OPTION_BOOL, "free large files in the background"),
-    INERT ("janitor-sleep-duration", OPTION_INT, "how often a landfill is emptied; there is none"),
+    INERT ("janitor-sleep-duration", OPTION_INT,
+           "how often the landfill directory is emptied; there is no such directory"),
     INERT ("volume-id", OPTION_STRING, "the volume's id; the directory isn't marked with one"),
     INERT ("glusterd-uuid", OPTION_STRING, "the management daemon's id; there is none"),
     INERT ("linux-aio", OPTION_BOOL, "read and write by libaio"),
@@ -141,21 +137,25 @@ static const struct xlator_option options[] = {
     INERT ("node-uuid-pathinfo", OPTION_BOOL,
            "show the node's id in virtual attributes; there are none"),
     INERT ("health-check-interval", OPTION_INT,
-           "seconds between writes of a test file; none is written"),
-    INERT ("health-check-timeout", OPTION_INT, "seconds that such a write may take"),
+           "seconds between writes of a test file; there is no such file"),
+    INERT ("health-check-timeout", OPTION_INT,
+           "maximum seconds for such a write; there is no such file"),
     INERT ("batch-fsync-mode", OPTION_STRING,
-           "how fsyncs are put together; each is done as it comes"),
-    INERT ("batch-fsync-delay-usec", OPTION_INT, "how long an fsync waits for others"),
+           "how fsyncs are combined; each fsync is executed at once"),
+    INERT ("batch-fsync-delay-usec", OPTION_INT,
+           "how long an fsync waits for others; no fsync waits"),
     INERT ("update-link-count-parent", OPTION_BOOL,
            "count links per directory in extended attributes"),
-    INERT ("gfid2path", OPTION_BOOL, "store the name with each file; nothing is stored"),
-    INERT ("gfid2path-separator", OPTION_STRING, "what separates such names"),
+    INERT ("gfid2path", OPTION_BOOL, "store the name with each file; no name is stored"),
+    INERT ("gfid2path-separator", OPTION_STRING, "the separator of such names; no name is stored"),
     INERT ("shared-brick-count", OPTION_INT,
-           "how many bricks share the file system; sizes are the real ones"),
-    INERT ("disable-landfill-purge", OPTION_BOOL, "keep the landfill; there is none"),
+           "how many bricks share the file system; sizes are always those of the file system"),
+    INERT ("disable-landfill-purge", OPTION_BOOL,
+           "keep the landfill directory; there is no such directory"),
     INERT ("fips-mode-rchecksum", OPTION_BOOL,
-           "which checksum rchecksum has; there is no such operation"),
-    INERT ("ctime", OPTION_BOOL, "store times in extended attributes; times are the real ones"),
+           "the checksum type of rchecksum; there is no such operation"),
+    INERT ("ctime", OPTION_BOOL,
+           "store times in extended attributes; times are always those of the file"),
 #undef INERT
     { .key = { NULL } },
 };
@@ -321,7 +321,7 @@ posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode,
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "storage/posix",
-    .about = "files of a directory, by system calls",
+    .about = "stores files in a directory of the system, by system calls",
     .children = { .min = 0, .max = 0 },
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,

@@ -16,7 +16,7 @@ static const struct xlator_option posix_acl_options[] = {
         .min = 0,
         .max = UINT32_MAX - 1,
         .online = true,
-        .help = "the number of a user who may do everything; root may in any case",
+        .help = "the id of a user that has all rights; root has them in any case",
     },
     {
         .key = { "timeout" },
@@ -26,8 +26,8 @@ static const struct xlator_option posix_acl_options[] = {
         .min = 0,
         .max = 86400,
         .online = true,
-        .help = "for how long owner, mode and ACL of a file are remembered; a change through the "
-                "mount is seen at once, a change behind it after this time",
+        .help = "how long the translator caches owner, mode and ACL of a file; a change through "
+                "the mount takes effect at once, a change behind it after this time",
     },
     {},
 };
@@ -181,18 +181,18 @@ posix_acl_dump (xlator_t *this, GString *out)
 /* Translators that answer from memory, or before this one is asked: above it, they would serve
  * callers that it refuses. */
 static const struct xlator_misfit posix_acl_misfits[] = {
-    { "performance/io-cache", "answers from memory what this would refuse" },
-    { "performance/md-cache", "answers from memory what this would refuse" },
-    { "performance/nl-cache", "answers from memory what this would refuse" },
-    { "performance/open-behind", "answers an open before this is asked" },
-    { "performance/quick-read", "answers from memory what this would refuse" },
+    { "performance/io-cache", "answers from memory requests that system/posix-acl would refuse" },
+    { "performance/md-cache", "answers from memory requests that system/posix-acl would refuse" },
+    { "performance/nl-cache", "answers from memory requests that system/posix-acl would refuse" },
+    { "performance/open-behind", "answers an open before system/posix-acl has checked it" },
+    { "performance/quick-read", "answers from memory requests that system/posix-acl would refuse" },
     {},
 };
 
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "system/posix-acl",
-    .about = "checks modes, owners and POSIX ACLs before a request goes on",
+    .about = "checks modes, owners and POSIX ACLs before it passes a request on",
     .children = { .min = 1, .max = 1 },
     .not_below = posix_acl_misfits,
     .touches = TOUCHES_ERRORS,
