@@ -149,7 +149,7 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
                                   int32_t op_ret,                                                  \
                                   int32_t op_errno FOP_RETS_##fop (DECLARE))                       \
     {                                                                                              \
-        struct waiter *waiter = frame->root->maker.asked;                                                  \
+        struct waiter *waiter = frame->root->maker.asked;                                          \
         int r = 0;                                                                                 \
         pthread_mutex_lock (&waiter->lock);                                                        \
         struct fop##_reply *reply = waiter->abandoned ? NULL : waiter->reply;                      \
