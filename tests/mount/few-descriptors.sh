@@ -128,18 +128,23 @@ for i in range (int (sys.argv[2])):
     failed += answer != 0
     if answer == 2:
         print ("another error than ENOLCK")
-for i in range (20):
-    name = os.path.join (sys.argv[1], f"beside-{i}")
+# The daemon hears of the last close of a file a moment after close(2), and until then that file has
+# its descriptors.
+def again (call):
     until = time.monotonic () + 10
-    while True: # the daemon hears of the last close of a file a moment later
+    while True:
         try:
-            with open (name, "w") as file:
-                file.write (name)
-            break
+            return call ()
         except OSError as error:
             if error.errno != errno.ENFILE or time.monotonic () > until:
                 raise
-    os.unlink (name)
+def write (name):
+    with open (name, "w") as file:
+        file.write (name)
+for i in range (20):
+    name = os.path.join (sys.argv[1], f"beside-{i}")
+    again (lambda: write (name))
+    again (lambda: os.unlink (name))
 print ("some fail" if 0 < failed < 100 else failed)
 END
 )
