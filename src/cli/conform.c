@@ -16,8 +16,8 @@ cli_conform (const struct cli_command *command, int argc, char **argv)
     (void) argc;
     execv (program, argv);
     fprintf (stderr,
-             "windlass conform: the conformance kit '%s' can't be started: %s; it is installed "
-             "with windlass\n",
+             "windlass conform: the conformance kit '%s' can't be started: %s; it comes with "
+             "windlass: install windlass again\n",
              program, g_strerror (errno));
     return CLI_FAILED;
 }
