@@ -223,6 +223,7 @@ dist_noinst_SCRIPTS += \
     %D%/soak/run \
     %D%/unit/completion.sh \
     %D%/unit/arm64.sh \
+    %D%/unit/bench-tools.sh \
     %D%/unit/ppc64el.sh \
     %D%/unit/processor.sh \
     %D%/unit/conform-finds-defects.sh \

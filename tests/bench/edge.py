@@ -17,20 +17,20 @@ CFLAGS = ("-std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer "
 def compile_edge(bench):
     """With its own copy of src/core, since a build tree may be a debug build."""
     out = os.path.join(bench.tools, "edge")
-    include = os.path.join(bench.tools, "core")
+    include = os.path.join(bench.tools, "core", "table")
     os.makedirs(include, exist_ok=True)
     core = os.path.join(bench.source, "src", "core")
     with open(os.path.join(include, "fops-rows.h"), "w", encoding="ascii") as rows:
-        subprocess.run(["awk", "-f", os.path.join(core, "fops-rows.awk"),
+        subprocess.run(["awk", "-f", os.path.join(core, "table", "fops-rows.awk"),
                         os.path.join(bench.source, "src", "fops.def")], stdout=rows, check=True)
     glib = subprocess.run(["pkg-config", "--cflags", "--libs", "glib-2.0", "gmodule-2.0"],
                           stdout=subprocess.PIPE,
                           text=True, check=True).stdout.split()
     subprocess.run(["cc", *CFLAGS, "-I" + bench.tools, "-I" + os.path.join(bench.source, "src"),
                     os.path.join(bench.source, "tests", "bench", "edge.c"),
-                    *glob.glob(os.path.join(core, "*.c")),
-                    os.path.join(bench.source, "src", "trace", "numbers.c"), "-o", out, *glib,
-                    "-lpthread", "-lm"], check=True)
+                    *glob.glob(os.path.join(core, "*", "*.c")),
+                    os.path.join(bench.source, "src", "trace", "metrics", "numbers.c"),
+                    "-o", out, *glib, "-lpthread", "-lm"], check=True)
     return out
 
 

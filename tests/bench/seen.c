@@ -11,10 +11,10 @@
  * To build it in the source directory, with src/core/table/fops-rows.h and config.h of a build tree
  * BUILD:
  *
- *   cc -O2 -g -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -fno-omit-frame-pointer
- *       -fno-optimize-sibling-calls -IBUILD -IBUILD/src -Isrc \
- *      tests/bench/seen.c src/core/[a-z]*.c src/trace/{assemble,probes,recording,rings,timeline}*.c
- *          -o seen \
+ *   cc -O2 -g -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -fno-omit-frame-pointer \
+ *      -fno-optimize-sibling-calls -IBUILD -IBUILD/src -Isrc \
+ *      tests/bench/seen.c $(find src/core src/trace/timeline -name "*.c") \
+ *      src/trace/probes.c -o seen \
  *      $(pkg-config --cflags --libs glib-2.0 gmodule-2.0) -lm
  */
 #include "../unit/mock.h"

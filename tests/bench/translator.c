@@ -6,9 +6,9 @@
  * calls, for callgrind --toggle-collect='calls*'. OP is the number or the name of an operation in
  * op_names. Put test/instant at the bottom. In the tree of a release build:
  *
- *   cc -std=gnu11 -D_GNU_SOURCE -O2 -g -rdynamic -I. -I$SOURCE/src $(pkg-config --cflags glib-2.0
- *       gmodule-2.0) \
- *      $SOURCE/tests/bench/translator.c src/core/[a-z]*.o src/graph/[a-z]*.o -o translator \
+ *   cc -std=gnu11 -D_GNU_SOURCE -O2 -g -rdynamic -I. -I$SOURCE/src \
+ *      $(pkg-config --cflags glib-2.0 gmodule-2.0) $SOURCE/tests/bench/translator.c \
+ *      $(find src/core src/graph -name '*.o') -o translator \
  *      $(pkg-config --libs glib-2.0 gmodule-2.0) -lpthread -lm
  *   WINDLASS_XLATOR_PATH=xlators:tests/xlators ./translator leaf.vol io-stats.vol
  */

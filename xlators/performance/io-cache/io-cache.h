@@ -44,6 +44,7 @@
 
 #define IOC_PAGE ((size_t) 128 << 10)
 #define IOC_PAGES 10 /* pages that one read may need; larger reads pass */
+_Static_assert (IOC_PAGES <= PAGES_OF_READ, "a plan has room for them");
 
 typedef struct {
     /* Options; atomic, except priority. */

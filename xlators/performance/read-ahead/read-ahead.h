@@ -44,7 +44,7 @@
 #include <fcntl.h>
 
 #define RA_COUNT_MAX 16
-#define RA_PAGES (RA_COUNT_MAX + 2) /* pages that one read may need */
+_Static_assert (RA_COUNT_MAX + 2 <= PAGES_OF_READ, "a read needs at most two more");
 
 typedef struct {
     /* Options; atomic. */
