@@ -18,9 +18,9 @@ run () { # SEED OPTION... -- TYPE...
         "$(amount 5 40)" "${options[@]}" || fail "$* does not pass"
 }
 
-run 21 -- $quick
-run 22 --faults 50 -- $quick,cache-timeout=600
+run 21 -- $quick,content-with-lookup=on
+run 22 --faults 50 -- $quick,cache-timeout=600,content-with-lookup=on
 run 23 -- $quick $quick
-run 24 --faults 50 -- performance/write-behind $behind $quick,cache-timeout=600
+run 24 --faults 50 -- performance/write-behind $behind $quick,cache-timeout=600,content-with-lookup=on
 run 25 -- encryption/rot-13 $quick performance/write-behind
 run 26 -- $quick,cache-size=16KB,max-file-size=8KB $behind encryption/rot-13

@@ -6,7 +6,10 @@
 
 #define STACK(options)                                                                             \
     "end-volume\nvolume ob\ntype performance/open-behind\nsubvolumes posix\nend-volume\n"          \
-    "volume qr\ntype performance/quick-read\n" options "subvolumes ob\n"
+    "volume qr\ntype performance/quick-read\noption content-with-lookup on\n" options              \
+    "subvolumes ob\n"
+#define STACK_OF_READS \
+    "end-volume\nvolume qr\ntype performance/quick-read\nsubvolumes posix\n"
 #define SOMEBODY 65534
 
 static int
@@ -341,6 +344,23 @@ START_TEST (without_a_timeout_nothing_is_served)
 }
 END_TEST
 
+/* By default a lookup costs no more than without the translator, and keeps nothing. */
+START_TEST (what_is_only_looked_up_is_not_kept)
+{
+    g_auto (world) w = world_begin (STACK_OF_READS);
+    g_autoptr (inode_t) inode = NULL;
+
+    put_old (&w, "f", "text", 0644);
+    inode = world_look (&w, w.root, "f");
+    ck_assert_int_eq (counted (&w, "lookups_for_content"), 0);
+    ck_assert_int_eq (counted (&w, "total_files_cached"), 0);
+    expect_cat (&w, inode, "text");
+    ck_assert_int_eq (counted (&w, "total_files_cached"), 1);
+    expect_cat (&w, inode, "text");
+    ck_assert_int_eq (counted (&w, "cache-hit"), 1);
+}
+END_TEST
+
 TEST_PROGRAM (test_quick_read)
 {
     Suite *suite = suite_create ("quick-read");
@@ -356,6 +376,7 @@ TEST_PROGRAM (test_quick_read)
     tcase_add_loop_test (tcase, a_change_through_the_mount_is_seen, 0, G_N_ELEMENTS (changes));
     tcase_add_test (tcase, a_change_behind_the_mount_is_seen);
     tcase_add_test (tcase, without_a_timeout_nothing_is_served);
+    tcase_add_test (tcase, what_is_only_looked_up_is_not_kept);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

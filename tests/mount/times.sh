@@ -98,7 +98,7 @@ for graph in "" performance/open-behind performance/quick-read features/utime,no
         cat "$MNT/read" >/dev/null
         ls "$MNT/sub"
         expected=stay
-        [ $options != rw ] || [ "$graph" = performance/quick-read ] || expected=move
+        [ $options != rw ] || expected=move
         moved=stay
         [ "$(stat -c %X "$BACK/read")" = 978307200 ] || moved=move
         expect "access times with $options below '$graph'" $expected $moved

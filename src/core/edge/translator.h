@@ -30,7 +30,7 @@ enum {
 /* Parts of answers, or services, that a translator needs and that cost something. */
 enum {
     WANTS_NOTHING = 0,
-    WANTS_PARENT_ATTRIBUTES = 1 << 0, /* preparent, postparent */
+    WANTS_PARENT_ATTRIBUTES = 1 << 0, /* preparent, postparent of what changes a directory */
     WANTS_DATA_ATTRIBUTES = 1 << 1,   /* prebuf, postbuf, stbuf, statpre */
     WANTS_INODE = 1 << 2,             /* a place for a context with each inode: inode_ctx_set */
     WANTS_FD = 1 << 3,                /* a place for a context with each fd: fd_ctx_set */

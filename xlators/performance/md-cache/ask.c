@@ -25,7 +25,6 @@ mdc_local_drop (xlator_t *this, void *data)
     struct mdc_local *local = data;
 
     inode_unref (local->inode);
-    inode_unref (local->parent);
     g_free (local->xattr);
 }
 
@@ -35,18 +34,6 @@ static bool
 is_dots (const char *name)
 {
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
-/* Finds the directory's attributes after a lookup, if a translator above wants them. Returns false
- * if storage has to be asked. */
-static bool
-parent_is_kept (xlator_t *this, const loc_t *loc, struct iatt *ret_parent, struct iatt **ret_answer)
-{
-    *ret_answer = NULL;
-    if (!loc->name || !(this->wants_above & WANTS_PARENT_ATTRIBUTES))
-        return true;
-    *ret_answer = ret_parent;
-    return mdc_attributes (this, loc->parent, ret_parent);
 }
 
 /* A caller that may search the directory may see the attributes of an entry, as long as the entry
@@ -69,25 +56,22 @@ mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     const uint64_t name = loc->name && loc->parent && !is_dots (loc->name)
                             ? mdc_name_hash (this, loc->parent, loc->name)
                             : 0;
-    struct iatt buf, parent, *postparent;
+    struct iatt buf;
     struct mdc_local *local;
 
-    if (lookup_is_kept (frame, this, loc, name, xdata, &buf)
-        && parent_is_kept (this, loc, &parent, &postparent)) {
+    if (lookup_is_kept (frame, this, loc, name, xdata, &buf)) {
         mdc_count (&priv->count.lookup_hit);
-        STACK_UNWIND (lookup, frame, 0, 0, loc->inode, &buf, NULL, postparent);
+        STACK_UNWIND (lookup, frame, 0, 0, loc->inode, &buf, NULL, NULL);
         return;
     }
     mdc_count (&priv->count.lookup_miss);
     local = mdc_ask (frame, this, loc->inode);
-    local->parent = inode_ref (loc->parent);
     local->name = name;
     STACK_WIND (frame, mdc_lookup_cbk, FIRST_CHILD (this), lookup, loc, xdata);
 }
 
 static void
-lookup_keep (xlator_t *this, const struct mdc_local *local, inode_t *inode, const struct iatt *buf,
-             const struct iatt *postparent)
+lookup_keep (xlator_t *this, const struct mdc_local *local, inode_t *inode, const struct iatt *buf)
 {
     g_autoptr (inode_t) other = NULL;
     inode_t *known = mdc_keep (this, inode, buf, local->at, &other);
@@ -96,8 +80,6 @@ lookup_keep (xlator_t *this, const struct mdc_local *local, inode_t *inode, cons
         mdc_keep_name (this, known, local->name, local->at);
     if (local->name && local->inode != known)
         mdc_drop_name (this, local->inode, local->name);
-    if (postparent)
-        mdc_keep_simply (this, local->parent, postparent, local->at);
 }
 
 static void
@@ -107,7 +89,7 @@ mdc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     const struct mdc_local *local = frame->local;
 
     if (op_ret >= 0) {
-        lookup_keep (this, local, inode, buf, postparent);
+        lookup_keep (this, local, inode, buf);
     } else if (op_errno == ENOENT && local->name) {
         mdc_name_absent (this, local->name, local->at.asked);
         mdc_drop_name (this, local->inode, local->name);

@@ -140,7 +140,7 @@ struct mdc_inode {
 /* A request on its way. */
 struct mdc_local {
     struct mdc_asked at;
-    inode_t *inode, *parent; /* with references; parent only for a lookup */
+    inode_t *inode;          /* with a reference */
     uint64_t name;           /* lookup: the hash of the name; 0: none */
     size_t size;             /* readdir: the requested size */
     char *xattr;             /* getxattr: the name, freed with g_free; NULL: a list */

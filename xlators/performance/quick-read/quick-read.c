@@ -35,6 +35,14 @@ static const struct xlator_option qr_options[] = {
                 "memory; a change behind the mount is visible after this time",
     },
     {
+        .key = { "content-with-lookup" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (qr_private_t, asks_lookups),
+        .value = "off",
+        .help = "the lookup of a small file also brings its content, in one call in place of "
+                "three; worth it if a call to storage takes longer than reading the file",
+    },
+    {
         .key = { "priority" },
         .type = OPTION_STRING,
         OPTION_FIELD (qr_private_t, priority),
@@ -187,7 +195,7 @@ touches_below (const xlator_t *this)
     return touches;
 }
 
-/* Content comes with lookup as storage has it. So it is only requested if no translator in between
+/* Content comes with lookup as storage has it. So it is never requested if a translator in between
  * changes data. */
 static void
 look_below (xlator_t *this)
@@ -197,7 +205,7 @@ look_below (xlator_t *this)
 
     priv->opens_lie = touches & TOUCHES_OPENS;
     priv->lookups_prove = !(touches & (TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS));
-    if (touches & TOUCHES_DATA || priv->max_size == 0 || priv->wanted)
+    if (!priv->asks_lookups || touches & TOUCHES_DATA || priv->max_size == 0 || priv->wanted)
         return;
     priv->wanted = dict_new ();
     dict_set_u64 (priv->wanted, QR_CONTENT_KEY, priv->max_size);
@@ -316,7 +324,7 @@ qr_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         out, "%s; not with O_DIRECT\n",
         priv->wanted
             ? "its content comes along when it is looked up"
-            : "its content doesn't come along when it is looked up, as something below changes it");
+            : "its content doesn't come along when it is looked up");
     if (qri)
         explain_content (this, qri, out);
 }

@@ -23,9 +23,11 @@
  *
  * Reasons:
  *
- * - Content comes with lookup (xdata glusterfs.content), read by storage as the caller, without
- *   changing atime. If a translator below has TOUCHES_DATA, storage's bytes aren't the file's. In
- *   that case, and for a file without a lookup, a read that brings the whole file is kept.
+ * - A read that brings the whole file is kept. With content-with-lookup, content also comes with
+ *   lookup (xdata glusterfs.content), read by storage as the caller, without changing atime; not
+ *   if a translator below has TOUCHES_DATA, since storage's bytes aren't the file's then. This is
+ *   off by default (GlusterFS always does it): over a local directory it makes a lookup twice as
+ *   expensive, and keeps the content of all files that are only looked up.
  * - Which caller may be served is a question of its own: an answered open proves nothing above
  *   open-behind. The fd's slot keeps the opener until a read through it has come back; then the
  *   opener is one of the inode's readers, as long as its ctime stays. A lookup that brought content
@@ -58,11 +60,11 @@ typedef struct {
     uint64_t max_size;  /* constant */
     uint64_t cache_size;
     int64_t timeout;    /* seconds; atomic */
+    bool asks_lookups;  /* constant */
     char *priority;
     struct priorities *priorities; /* constant; NULL: none */
 
-    dict_t *wanted;     /* xdata that requests content; constant. NULL: a translator below changes
-                           data, so content can't be requested */
+    dict_t *wanted;     /* xdata that requests content; constant. NULL: content isn't requested */
     bool opens_lie;     /* TOUCHES_OPENS below: an answered open may still be refused. Constant
                            after PARENT_UP */
     bool lookups_prove; /* a caller that lookup gave content could have opened the file: no

@@ -106,8 +106,7 @@ lookup_parent (call_frame_t *frame, xlator_t *this, inode_t *dir, struct posix_f
 }
 
 static int
-lookup_name (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_change *parent,
-             struct posix_found *found)
+lookup_name (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_found *found)
 {
     g_auto (posix_pin_t) pin = { 0 };
     int r = posix_check_name (loc->name);
@@ -118,16 +117,11 @@ lookup_name (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_chang
         r = posix_act_as (posix_priv (this), frame);
     if (r == 0)
         r = posix_look (this, pin.fd, loc->name, loc->parent->table, loc->inode, found);
-    if (r == 0) {
-        parent->wanted = this->wants_above & WANTS_PARENT_ATTRIBUTES;
-        posix_after (this, pin.fd, &pin.pi->gfid, parent);
-    }
     return r;
 }
 
 static int
-lookup_any (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_change *parent,
-            struct posix_found *found)
+lookup_any (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_found *found)
 {
     if (!loc->name || !loc->parent)
         return lookup_inode (this, loc->inode, found);
@@ -135,17 +129,16 @@ lookup_any (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_change
         return lookup_inode (this, loc->parent, found);
     if (strcmp (loc->name, "..") == 0)
         return lookup_parent (frame, this, loc->parent, found);
-    return lookup_name (frame, this, loc, parent, found);
+    return lookup_name (frame, this, loc, found);
 }
 
 void
 posix_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     g_auto (posix_found_t) found = { 0 };
-    struct posix_change parent = { 0 };
-    int r = lookup_any (frame, this, loc, &parent, &found);
+    int r = lookup_any (frame, this, loc, &found);
     g_autoptr (dict_t) content = r == 0 ? posix_content (frame, this, &found, xdata) : NULL;
 
     STACK_UNWIND (lookup, frame, POSIX_RET (r), r < 0 ? NULL : found.inode,
-                  r < 0 ? NULL : &found.buf, content, posix_post (&parent, r));
+                  r < 0 ? NULL : &found.buf, content, NULL);
 }
