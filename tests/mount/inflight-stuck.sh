@@ -23,7 +23,7 @@ cat "$MNT"/file? >/dev/null
 echo 'open -> hang' >rules
 expect_ok "$WINDLASS" fault "$lower" rules
 for i in {1..6}; do cat "$MNT/file$i" >/dev/null 2>&1 & done
-wait_until '[ "$("$WINDLASS" inflight "$MNT" --older 1s | grep -c "waits for: the system call openat on .*/lower/file[1-6] (thread \(fuse\|slow\)-[0-9]*, [0-9]*")" = 6 ]'
+wait_until '[ "$("$WINDLASS" inflight "$MNT" --older 1s | grep -c "waits for: the system call openat on .*/lower/file[1-6] (thread \(fuse\|work\)-[0-9]*, [0-9]*")" = 6 ]'
 said=$("$WINDLASS" inflight "$MNT")
 expect_match "the path" '^request [0-9]+: open of /file[1-6], for' "$said"
 expect_match "where" "now at:    'posix' \(storage/posix\), asked for open by open_wind" "$said"

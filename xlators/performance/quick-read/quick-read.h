@@ -35,8 +35,8 @@
  *   TOUCHES_NAMES or TOUCHES_ERRORS, as system/posix-acl has.
  * - Content whose ctime was younger than 0.1 s (iatt_is_settled) is served for a second at most,
  *   whatever attributes come: another change in the same tick has the same attributes.
- * - Content of 4 KiB and more is lent from where it is kept. Smaller content is copied, since a
- *   buffer has at least 4 KiB.
+ * - Content of more than 4 KiB is lent from where it is kept. Smaller content is copied, since a
+ *   buffer takes up to 8 KiB.
  * - Eviction starts from the content, since the inode may be gone: so qr_inode counts references.
  */
 #ifndef WINDLASS_QUICK_READ_H
@@ -53,7 +53,7 @@
 #define QR_READERS 4
 /* smaller content is kept without a buffer of its own, which would be larger, and copied for each
  * reader */
-#define QR_COPIED 4096
+#define QR_COPIED 4097
 
 typedef struct {
     /* options */

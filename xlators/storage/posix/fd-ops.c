@@ -20,19 +20,25 @@ posix_fd_get (xlator_t *this, fd_t *fd)
     return pfd;
 }
 
-/* Returns true if close reports no error: the file was opened to read, or the file system has no
- * flush of its own, as network file systems have. */
-static bool
-fd_closes_silently (int real, uint32_t flags)
+/* Returns true if the file system of the descriptor has no flush of its own, as network file
+ * systems have: close then reports no error. */
+bool
+posix_closes_silently (int fd)
 {
     struct statfs fs;
 
+    return fstatfs (fd, &fs) == 0
+        && (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC
+            || fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
+}
+
+static bool
+fd_closes_silently (const posix_private_t *priv, const struct posix_inode *pi, int real,
+                    uint32_t flags)
+{
     if ((flags & O_ACCMODE) == O_RDONLY)
         return true;
-    if (fstatfs (real, &fs) < 0)
-        return false;
-    return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC
-        || fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
+    return pi && pi->dev == priv->root->dev ? priv->closes_silently : posix_closes_silently (real);
 }
 
 void
@@ -42,7 +48,7 @@ posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *
     posix_private_t *priv = posix_priv (this);
     struct posix_fd *pfd = g_new0 (struct posix_fd, 1);
 
-    fd->closes_silently = fd_closes_silently (real, flags);
+    fd->closes_silently = fd_closes_silently (priv, pi, real, flags);
     pfd->magic = POSIX_FD_MAGIC;
     pfd->fd = real;
     pfd->flags = flags;

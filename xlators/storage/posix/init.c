@@ -139,6 +139,7 @@ init_root (xlator_t *this, int fd)
     priv->root->fd = fd;
     priv->root->kept = true;
     priv->root->state = 1;
+    priv->closes_silently = posix_closes_silently (fd);
     return 0;
 }
 

@@ -161,6 +161,7 @@ typedef struct posix_private {
     int mount_id;             /* of the mount that contains `directory` */
     bool has_handles;         /* the file system supports file handles */
     bool by_handle;           /* and the daemon may open them */
+    bool closes_silently;     /* closing a file of root's file system reports no error */
     bool acts_as_caller;      /* the daemon is root and acts as the caller */
     bool dumps_core;          /* the daemon dumps core, and has to stay able to after a change of
                                  identity */
@@ -421,7 +422,7 @@ mode_t posix_create_mode (const posix_private_t *priv, mode_t mode, bool directo
 /* --- fd-ops.c ------------------------------------------------------------------------------- */
 
 struct posix_fd *posix_fd_get (xlator_t *this, fd_t *fd);
-
+bool posix_closes_silently (int fd);
 
 /* Takes ownership of real, the descriptor with which fd was opened, and may close it. */
 void posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfid_t *gfid,
