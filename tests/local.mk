@@ -164,6 +164,7 @@ EXTRA_DIST += \
     %D%/bench/load.c \
     %D%/bench/machine.py \
     %D%/bench/memory.py \
+    %D%/bench/page.py \
     %D%/bench/slow.py \
     %D%/bench/peers.py \
     %D%/bench/picture.py \

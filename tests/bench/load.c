@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +26,6 @@
 #include <unistd.h>
 
 #define BLOCK 4096
-#define READERS 16
 #define CLIENTS_MAX 256
 
 struct load {
@@ -314,34 +312,6 @@ write_synced_one (struct load *load, unsigned i)
     return 1;
 }
 
-/* Sixteen requests at once, each with its own blocks. */
-static void *
-reader (void *data)
-{
-    const struct load *load = data;
-    static unsigned number;
-    const unsigned own = __atomic_fetch_add (&number, 1, __ATOMIC_RELAXED) % READERS;
-    char buf[BLOCK];
-
-    for (unsigned i = own; i < load->count; i += READERS)
-        check (pread (load->fd, buf, sizeof buf, scattered (load, i)), "cannot read", "data");
-    return NULL;
-}
-
-static unsigned
-readers_one (struct load *load, unsigned i)
-{
-    pthread_t threads[READERS];
-
-    if (i > 0)
-        return 0;
-    for (unsigned n = 0; n < READERS; n++)
-        check (-pthread_create (&threads[n], NULL, reader, load), "cannot start", "a thread");
-    for (unsigned n = 0; n < READERS; n++)
-        pthread_join (threads[n], NULL);
-    return load->count;
-}
-
 /* --- the program ---------------------------------------------------------------------------- */
 
 static const struct work {
@@ -363,7 +333,6 @@ static const struct work {
     { "write", data_create, write_one },
     { "read", data_open, read_one },
     { "write-synced", data_create, write_synced_one },
-    { "readers", data_open, readers_one },
     { "random-write", data_open, random_write_one },
     { "random-read", data_open, random_read_one },
     { "direct-write", data_open_direct, write_one },

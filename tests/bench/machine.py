@@ -105,6 +105,6 @@ def lines(machine):
     yield (f"in {machine['directory']} ({machine['file_system']}), FUSE over io_uring: "
            f"{machine['io_uring']}")
     yield (f"{machine['windlass']}{' (a debug build)' if machine.get('debug') else ''}, "
-           f"{machine['libfuse'] or 'libfuse unknown'}; "
+           f"{os.path.basename(machine['libfuse'] or 'libfuse unknown')}; "
            + ", ".join(version or f"no {name}" for name, version in machine["peers"].items()))
     yield f"before: load {machine['load']}, others used {machine['others_percent']} % of a CPU"

@@ -17,7 +17,7 @@ SLOW_FROM = 200000  # the others take minutes for more
 
 
 def sizes(quick):
-    return [5000] if quick else [200000, 1000000]
+    return [5000] if quick else [16000, 200000, 1000000]
 
 
 def forms(peers):

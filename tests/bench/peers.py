@@ -22,6 +22,7 @@ STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"
 STACK_WITHOUT = STACK + "-without-io-threads"
 GLUSTERFS = "glusterfs"
 HP_SEES = "hp-nopass"  # all reads and writes come to it
+HP_NO_CACHE = HP_SEES + "-nocache"  # and the kernel keeps nothing
 
 
 class Unusable(Exception):
@@ -136,6 +137,7 @@ PEERS = [
     (ROT13 + "-exclusive-wb", rot13_command, EXCLUSIVE_WB, ()),
     (STACK, stack_command, [], ()),
     (STACK_WITHOUT, stack_without_command, [], ()),
+    (STACK + "-wb", stack_command, ["--kernel-writeback-cache=on"], ()),
     (STACK + "-exclusive-wb", stack_command, EXCLUSIVE_WB, ()),
     (STACK + "-classic", stack_command, fast("off", "off"), (NEEDS_FAST,)),
     ("bindfs", bindfs_command, [], (NEEDS_BINDFS,)),
@@ -148,6 +150,8 @@ PEERS = [
     ("hp-uring", hp_command, ["-o", "io_uring"], (NEEDS_HP, NEEDS_URING)),
     (HP_SEES, hp_command, ["--nopassthrough"], (NEEDS_HP,)),
     (HP_SEES + "-uring", hp_command, ["--nopassthrough", "-o", "io_uring"],
+     (NEEDS_HP, NEEDS_URING)),
+    (HP_NO_CACHE + "-uring", hp_command, ["--nopassthrough", "--nocache", "-o", "io_uring"],
      (NEEDS_HP, NEEDS_URING)),
     ("ll", ll_command, ["-o", "cache=auto"], (NEEDS_LL,)),
     ("ll-uring", ll_command, ["-o", "cache=auto,io_uring"], (NEEDS_LL, NEEDS_URING)),

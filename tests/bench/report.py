@@ -64,9 +64,13 @@ def cpu_text(cells, peer):
     return f"{daemon:.1f} + {client:.1f}"
 
 
-def print_compared(title, rows, peers, noise):
+def print_rates(title, rows, peers):
     print_cells(f"{title}: operations a second, medians (~: how far the rounds are apart, if over "
                 "30 %)", rows, peers, rate_text)
+
+
+def print_compared(title, rows, peers, noise):
+    print_rates(title, rows, peers)
     if BARE in peers:
         print_cells(f"{title}: as a part of the bare directory's", rows,
                     [peer for peer in peers if peer != BARE], ratio_text(BARE))

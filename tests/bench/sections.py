@@ -9,6 +9,8 @@ import subprocess
 import time
 
 LIST_FILES = 50000
+# The program itself, which also asks for two extended attributes of each file.
+LS_XATTRS = "ls -lU, xattrs"
 
 
 class Sizes:
@@ -58,6 +60,8 @@ def readdir(peer, run, sizes):
     yield "ls -U", run("list", 1, folder="list")
     run.cold()
     yield "ls -lU", run("list-stat", 1, folder="list")
+    run.cold()
+    yield LS_XATTRS, Command(run)(sizes.listed, "ls", "-lU", "list/d000")
 
 
 def data(peer, run, sizes):

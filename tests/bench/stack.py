@@ -19,7 +19,7 @@ READERS = ["performance/read-ahead", "performance/io-cache", "io-cache, too larg
 # The operations that are asked of the client's stack and of translators that keep data. A quick run
 # uses the first of each.
 ASKED, READ = ["stat", "writev", "lookup"], ["read-again", "read-on", "read-apart", "open"]
-HANDS_OVER = "performance/io-threads"
+IO_THREADS = "performance/io-threads"
 
 
 def build_of(bench):
@@ -68,7 +68,7 @@ def client_stack(bench):
 
 def stacks_of(bench):
     kinds = client_stack(bench)
-    without = [kind for kind in kinds if kind != HANDS_OVER]
+    without = [kind for kind in kinds if kind != IO_THREADS]
     stacks = {"nothing": []}
     stacks |= {kind: [kind] for kind in kinds}
     if without != kinds:

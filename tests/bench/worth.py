@@ -19,11 +19,8 @@ NAMES = [WITHOUT, WITH, PINNED]
 ASK_NAMES = ["--entry-timeout=0", "--attribute-timeout=0"]
 KNOW_NAMES = ["--entry-timeout=3600", "--attribute-timeout=3600"]
 ASK_DATA = ["--direct-io-mode=on"]
-# One thread that takes requests and does them itself.
-ALONE = ["--reader-thread-count=1", "--io-uring=off"]
 DELAY = ("debug/delay-gen", {"delay-percentage": "100%", "delay-duration": "1000"})
 SLOWER = ("debug/delay-gen", {**DELAY[1], "delay-duration": "10000"})
-BLOCKING = ("debug/delay-gen", {**DELAY[1], "block": "on"})
 
 
 class Worth:
@@ -51,10 +48,6 @@ def listed(peer, run, sizes):
     return run("stat", run.files)
 
 
-def readers(peer, run, sizes):
-    return run("readers", sizes.readers)
-
-
 def missing(peer, run, sizes):
     return run("missing", run.files)
 
@@ -73,7 +66,7 @@ def first_writes(peer, run, sizes):
 
 def first_reads(peer, run, sizes):
     with open(os.path.join(peer.back, "data"), "wb") as file:
-        file.truncate(max(sizes.reads * 131072, sizes.readers * 4096))
+        file.truncate(sizes.reads * 131072)
 
 
 def first_opens(peer, run, sizes):
@@ -111,9 +104,6 @@ ROWS = [
           KNOW_NAMES + ASK_DATA),
     Worth("stat of what was listed: md-cache", [("performance/md-cache", CACHED)], 50, 2,
           (first_list, listed), ASK_NAMES),
-    Worth("16 readers of a child that blocks: io-threads",
-          [("performance/io-threads", {"thread-count": "16"})], 12, 2,
-          (first_reads, readers), ASK_DATA + ALONE, BLOCKING),  # else the bridge does as much
     Worth("names that are missing again: nl-cache",
           [("performance/nl-cache", {"nl-cache-timeout": "600", "nl-cache-limit": "16MB"})], 50, 2,
           (first_missing, missing), KNOW_NAMES),
@@ -132,7 +122,6 @@ class Sizes:
         self.reads = 100 if quick else 1000
         self.files = 100 if quick else 10000
         self.listed = 2000 if quick else 20000
-        self.readers = 512 if quick else 8192  # a power of 2
 
 
 def volumes(specs, below):

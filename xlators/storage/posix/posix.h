@@ -20,7 +20,7 @@
  *   25 us each in place of 15.6.
  * - lookup opens the named object (O_PATH) and queries the descriptor. Asking for handle and
  *   attributes by name is 0.7 us shorter, but a rename in between would give a file the attributes
- *   of another one.
+ *   of another one. It answers no postparent (GlusterFS does): the directory has not changed.
  * - A gfid is the file handle itself if that fits in 96 bits, else a SHA-256 of it: no table and no
  *   extended attribute is needed.
  * - reserve is 0 (1 % in GlusterFS) and max-hardlinks 0, which is no limit (100): it is the user's

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The page of figures, in Markdown: doc/figures.md is one."""
+
+import contextlib
+
+import aims
+import memory
+import report
+
+HEAD = """# Figures
+
+<!-- SPDX-License-Identifier: LGPL-2.1-or-later -->
+<!-- tests/bench/run --out DIR writes this page -->
+
+`make bench` (`tests/bench/run`) compares Windlass with the bare directory and, where they are
+installed, with bindfs, GlusterFS, and libfuse's passthrough_hp (hp) and passthrough_ll (ll). It
+writes this page, tables and pictures to bench-out; HACKING explains how to read them.
+
+- "One CPU" means that daemon and client share one CPU. A request then wakes no other CPU, so these
+  figures compare the code.
+- windlass is storage/posix alone, windlass+rot13 has rot-13 on it, windlass+stack is
+  volfiles/client-stack.vol; -wb: with the kernel's writeback cache. bindfs-mt runs with the options
+  that Windlass has: several threads, large writes. hp-nopass is hp without kernel passthrough.
+- bindfs looks up a file with one system call, lstat. Windlass opens the file and requests its
+  attributes and its file handle. So a rename in between cannot confuse two files, and Windlass
+  needs no path later.
+- hp does not request the attributes of a directory after a change in the directory, since the
+  kernel does not check permissions for it. It answers no extended attribute, so the kernel stops
+  asking for them: `ls -l` asks for two of each file.
+"""
+
+
+@contextlib.contextmanager
+def block():
+    print("```")
+    yield
+    print("```")
+
+
+def print_page(figures):
+    print(HEAD)
+    with block():
+        report.print_machines(figures["machines"])
+    for title, rows in figures["compared"].items():
+        print(f"\n## {title}\n")
+        with block():
+            report.print_rates(title, rows, figures["peers"])
+    print("\n## The rest\n")
+    with block():
+        if figures["resident"]:
+            report.print_resident(figures["resident"])
+        for chart, curve in figures["curves"].items():
+            report.print_curve(chart, curve)
+        if figures["edge"]:
+            report.print_edge(figures["edge"])
+        if figures["memory"]:
+            memory.print_rows(figures["memory"])
+        aims.print_aims(figures["compared"], figures["curves"], figures["memory"])
+
+
+def write(figures, path):
+    with open(path, "w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
+        print_page(figures)
