@@ -8,14 +8,14 @@
 
 #define XATTR_ATTEMPTS 16 /* an attribute may grow between the query of its length and the read */
 
-/* The target of an operation: an open file's descriptor, or else a path, since symbolic links have
- * attributes too, and no other call reaches them. A descriptor takes a quarter of the time: the
- * kernel asks for security.capability when a new file is first written, with the file's inode
- * alone. */
+/* The target of an operation: the descriptor of an open file if there is one, else a path, since
+ * symbolic links have attributes too and no other call reaches them. The descriptor takes a quarter
+ * of the path's time, and a new file has one: the kernel asks for its security.capability when it
+ * is first written. */
 struct xattr_target {
     struct posix_pin pin;
-    int fd;   /* -1: none */
-    int copy; /* fd, if it is to be closed; else -1 */
+    int fd;   /* negative: none */
+    int copy; /* fd, if it has to be closed; else negative */
     struct posix_path path;
 };
 
