@@ -94,7 +94,7 @@ pass wrong-inode straight/mkdir attributes: 'bad' \(defects/pass\), mkdir: what 
 pass request-leak straight/opendir request never ended: 'bad' \(defects/pass\), opendir
 pass twice-on-rename-error failing/rename answered twice: 'bad' \(defects/pass\), rename
 pass context-kept straight/open context never freed: defects/pass: 'bad' keeps something with an open file
-pass own-key-errno straight/getxattr/name=own:* negative errno: 'bad' \(defects/pass\), getxattr: it failed with op_errno -E[A-Z]
+pass own-key-errno late/getxattr/name=own:* negative errno: 'bad' \(defects/pass\), getxattr: it failed with op_errno -E[A-Z]
 pass rename-error-swallowed failing/rename result differs: rename
 rot in-place-down straight/writev lent memory changed: 'bad' \(defects/rot\), writev: rot_iovec
 rot in-place-up straight/readv lent memory changed: 'bad' \(defects/rot\), readv: rot_iovec
