@@ -23,6 +23,7 @@ man_MANS = \
     man/man7/performance-readdir-ahead.7 \
     man/man7/performance-io-threads.7 \
     man/man7/performance-write-behind.7 \
+    man/man7/protocol-client.7 \
     man/man7/windlass-meta.7 \
     man/man7/windlass-probes.7 \
     man/man7/storage-posix.7 \
@@ -51,6 +52,7 @@ man_sources = \
     %D%/performance-readdir-ahead.7.in \
     %D%/performance-io-threads.7.in \
     %D%/performance-write-behind.7.in \
+    %D%/protocol-client.7.in \
     %D%/storage-posix.7.in \
     %D%/system-posix-acl.7.in \
     %D%/volfile.5.in \
@@ -107,6 +109,7 @@ man/man7/performance-quick-read.7: src/windlass$(EXEEXT) xlators/performance/qui
 man/man7/performance-readdir-ahead.7: src/windlass$(EXEEXT) xlators/performance/readdir-ahead.so
 man/man7/performance-io-threads.7: src/windlass$(EXEEXT) xlators/performance/io-threads.so
 man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/write-behind.so
+man/man7/protocol-client.7: src/windlass$(EXEEXT) xlators/protocol/client.so
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.so
 man/man7/system-posix-acl.7: src/windlass$(EXEEXT) xlators/system/posix-acl.so
 man/man8/windlass-conform.8: src/windlass-conform$(EXEEXT)

@@ -182,6 +182,7 @@ pkgconfig_DATA = src/windlass.pc
 noinst_LIBRARIES += src/libgraph.a
 src_libgraph_a_SOURCES = \
     %D%/graph/activate.c \
+    %D%/graph/foreign.c \
     %D%/graph/graph.h \
     %D%/graph/internal.h \
     %D%/graph/lexer.c \
@@ -196,6 +197,28 @@ src_libgraph_a_SOURCES = \
     %D%/graph/reload.c \
     %D%/graph/splice.c \
     %D%/graph/volfile.c
+
+# --- rpc: connections to servers of GlusterFS --------------------------------------------------------
+
+noinst_LIBRARIES += src/librpc.a
+src_librpc_a_SOURCES = \
+    %D%/rpc/call.c \
+    %D%/rpc/call.h \
+    %D%/rpc/connect.c \
+    %D%/rpc/connection.c \
+    %D%/rpc/connection.h \
+    %D%/rpc/internal.h \
+    %D%/rpc/loop.c \
+    %D%/rpc/loop.h \
+    %D%/rpc/receive.c \
+    %D%/rpc/send.c \
+    %D%/rpc/text-dict.c \
+    %D%/rpc/text-dict.h \
+    %D%/rpc/timeouts.c \
+    %D%/rpc/volfile-server.c \
+    %D%/rpc/volfile-server.h \
+    %D%/rpc/xdr.c \
+    %D%/rpc/xdr.h
 
 # --- control: how a daemon that runs is talked to --------------------------------------------------
 
@@ -304,7 +327,7 @@ src_libhooks_a_CFLAGS = $(WINDLASS_CFLAGS) $(HOOK_CFLAGS)
 
 # All objects, not only what the program itself calls: translators use the rest. Programs of tests need the same.
 whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
-whole_objects += $(src_libfunctions_a_OBJECTS) $(src_libhooks_a_OBJECTS)
+whole_objects += $(src_librpc_a_OBJECTS) $(src_libfunctions_a_OBJECTS) $(src_libhooks_a_OBJECTS)
 whole_libs = $(FUSE_LIBS) $(URING_LIBS) $(GLIB_LIBS)
 
 sbin_PROGRAMS += src/windlass

@@ -239,6 +239,8 @@ start (struct program *program)
         return fail_to_start ("thread for timers", r);
     if (graph_activate (program->graph) < 0)
         return 1; /* which logs the reason */
+    if (!__atomic_load_n (&program->graph->top->up, __ATOMIC_RELAXED))
+        return fail_logged ("nothing is mounted: what is below is not available (see above)");
     probes_begin (program->graph->xlators);
     program->bridge = bridge_new (program->graph, program->mountpoint,
                                   (const char *const *) options->bridge->pdata,

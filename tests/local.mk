@@ -24,6 +24,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_option.c \
     %D%/unit/test_place.c \
     %D%/unit/test_rules.c \
+    %D%/unit/test_rpc.c \
     %D%/unit/test_scheduler.c \
     %D%/unit/test_signals.c \
     %D%/unit/test_thread.c \
@@ -144,7 +145,7 @@ include tests/fuzz/local.mk
 programs: src/mount.windlass
 programs: $(sbin_PROGRAMS) $(pkglibexec_PROGRAMS) $(xlatordebugexec_PROGRAMS) $(xlatorencryptionexec_PROGRAMS)
 programs: $(xlatorfeaturesexec_PROGRAMS) $(xlatormetaexec_PROGRAMS)
-programs: $(xlatorperformanceexec_PROGRAMS) $(xlatorstorageexec_PROGRAMS)
+programs: $(xlatorperformanceexec_PROGRAMS) $(xlatorprotocolexec_PROGRAMS) $(xlatorstorageexec_PROGRAMS)
 programs: $(xlatorsystemexec_PROGRAMS)
 check-script: programs tests/mount/programs/starts $(mount_programs) $(test_modules)
 check-program: check-script $(filter tests/unit/% tests/graph/%,$(check_PROGRAMS))
@@ -242,6 +243,9 @@ dist_noinst_SCRIPTS += \
     %D%/mount/attributes.sh \
     %D%/mount/background.sh \
     %D%/mount/bench.sh \
+    %D%/mount/brick.sh \
+    %D%/mount/brick-lost.sh \
+    %D%/mount/brick-refused.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
     %D%/mount/cached-pages.sh \
@@ -370,6 +374,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/valgrind.sh \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh \
+    %D%/mount/volume.sh \
     %D%/mount/utime.sh \
     %D%/mount/write-behind-durable.sh \
     %D%/mount/write-behind-full.sh \
@@ -405,6 +410,7 @@ dist_noinst_DATA += \
     %D%/mount/replay-lib.sh \
     %D%/mount/closed-directories.sh \
     %D%/mount/setuid-of-written.sh \
+    %D%/mount/brick-lib.sh \
     %D%/mount/watch-lib.sh \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \

@@ -5,6 +5,7 @@
 volfilesdir = $(pkgdatadir)/volfiles
 dist_volfiles_DATA = \
     %D%/client-stack.vol \
+    %D%/client.vol \
     %D%/delay-gen.vol \
     %D%/error-gen.vol \
     %D%/fault.vol \

@@ -38,5 +38,6 @@ include %D%/performance/quick-read/local.mk
 include %D%/performance/readdir-ahead/local.mk
 include %D%/performance/io-threads/local.mk
 include %D%/performance/write-behind/local.mk
+include %D%/protocol/client/local.mk
 include %D%/storage/posix/local.mk
 include %D%/system/posix-acl/local.mk

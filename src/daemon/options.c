@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "core/base/suggest.h"
+#include "rpc/volfile-server.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ struct parsed {
     struct program_options *options;
     char **mount_words; /* of -o */
     char **rest;
+    char **servers, *volume; /* -s, --volfile-id */
     GPtrArray *names; /* of all options */
     gboolean version, print_xlatordir, print_logdir, print_statedumpdir;
 };
@@ -97,7 +99,12 @@ context_new (struct parsed *parsed)
     struct program_options *o = parsed->options;
     const GOptionEntry entries[] = {
         { "volfile", 'f', 0, G_OPTION_ARG_FILENAME, &o->volfile,
-          "the volfile; '-' is the standard input", "FILE" },
+          "the volfile; '-' is the standard input, SERVER:/VOLUME that of a GlusterFS volume",
+          "FILE" },
+        { "volfile-server", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->servers,
+          "with --volfile-id: a server of the volume; others are tried if it is gone", "SERVER" },
+        { "volfile-id", 0, 0, G_OPTION_ARG_FILENAME, &parsed->volume,
+          "the GlusterFS volume to mount", "VOLUME" },
         { "options", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->mount_words, "mount options",
           "OPTION,..." },
         { "fuse-mountopts", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME_ARRAY,
@@ -196,6 +203,32 @@ set_default (char **text, const char *value)
     *text = g_strdup (value);
 }
 
+/* Names the volfile by -s SERVER --volfile-id=VOLUME, or by SERVER:/VOLUME before the mount
+ * point. */
+static int
+volfile_from_words (struct parsed *parsed, char **ret_error)
+{
+    struct program_options *options = parsed->options;
+    char **rest = parsed->rest;
+    g_autofree char *servers = parsed->servers ? g_strjoinv (",", parsed->servers) : NULL;
+
+    if (!servers != !parsed->volume || (servers && options->volfile)) {
+        *ret_error = g_strdup (options->volfile && servers
+                                   ? "-f FILE and -s SERVER exclude each other"
+                                   : "-s SERVER and --volfile-id=VOLUME belong together");
+        return -EINVAL;
+    }
+    if (servers)
+        options->volfile = g_strdup_printf ("%s:/%s", servers,
+                                            parsed->volume + (*parsed->volume == '/'));
+    else if (!options->volfile && rest && rest[1] && !rest[2] && strstr (rest[0], ":/")) {
+        options->volfile = rest[0];
+        rest[0] = rest[1];
+        rest[1] = NULL;
+    }
+    return 0;
+}
+
 /* Checks that the options are consistent. */
 static bool
 options_finish (struct parsed *parsed, char **argv, int *ret_status)
@@ -223,6 +256,8 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
                                  options->confine_text);
         return usage (error, ret_status);
     }
+    if (volfile_from_words (parsed, &error) < 0)
+        return usage (error, ret_status);
     if (!options->volfile) {
         g_autofree char *command = command_meant (argv);
 
@@ -286,6 +321,8 @@ options_parse (struct program_options *ret_options, char **argv, int *ret_status
     g_ptr_array_unref (parsed.names);
     g_strfreev (parsed.mount_words);
     g_strfreev (parsed.rest);
+    g_strfreev (parsed.servers);
+    g_free (parsed.volume);
     return go_on;
 }
 
@@ -347,7 +384,9 @@ options_resolve (struct program_options *options)
 
     make_absolute (options->xlator_dirs);
     resolve_environment ();
-    if (!passing && g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    if (volfile_is_on_server (options->volfile))
+        options->volfile_again = g_strdup (options->volfile);
+    else if (!passing && g_file_test (path, G_FILE_TEST_IS_REGULAR))
         options->volfile_again = g_steal_pointer (&path);
 }
 

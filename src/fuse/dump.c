@@ -88,8 +88,8 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                       "until fsync or close");
     if (file)
         g_string_append_printf (out, "%s (lock-forwarding)\n",
-                                settings->lock_forwarding
-                                    ? "locks come here, and storage takes them in the directory"
+                                bridge->terms.locks
+                                    ? "locks come here, and storage takes them on the file"
                                     : "the kernel keeps locks, those of this mount alone");
     if (file && bridge->terms.spares_flush)
         g_string_append (

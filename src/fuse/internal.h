@@ -50,8 +50,8 @@ struct bridge_settings {
     int direct_io, keep_cache; /* index in choice_values: use choice_of */
     int acl; /* index in acl_values: use acl_of */
     int passthrough; /* PASSTHROUGH_* */
-    int passthrough_direct; /* index in choice_values */
-    bool read_only, writeback, auto_invalidation, readdirp, lock_forwarding, idmapped, exclusive,
+    int passthrough_direct, lock_forwarding; /* index in choice_values */
+    bool read_only, writeback, auto_invalidation, readdirp, idmapped, exclusive,
         follow_callers;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     int limits[LIMIT_CLASSES]; /* 0: a number that depends on the processors */
@@ -109,6 +109,7 @@ struct terms {
                              * parallel, and no other thread between a caller and its answer */
     bool idmapped;          /* the mount may be mounted again with mapped ids: only requests that
                              * create an inode carry the caller's ids */
+    bool locks;             /* the kernel sends locks */
     bool keep_cache, direct_io, writeback, spares_flush; /* for every open */
 };
 
@@ -152,6 +153,7 @@ struct bridge {
                             * handles of an earlier mount are stale */
     unsigned n_forgotten;  /* inodes that the kernel ever forgot; atomic */
     struct groups_cache *groups;
+    unsigned lock_waiters; /* requests that wait for a lock; atomic */
     struct passthrough *passthrough;
     struct bridge_limits limits;
     struct ring *ring;     /* NULL: no ring; set before the first thread starts, freed after the

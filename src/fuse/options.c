@@ -149,12 +149,13 @@ const struct xlator_option bridge_options[] = {
       .help = "let root make idmapped mounts of this mount, with other user and group ids; then "
               "only the kernel checks permissions, possibly against cached attributes" },
     { .key = { "lock-forwarding" },
-      .type = OPTION_BOOL,
+      .type = OPTION_ENUM,
       FIELD (lock_forwarding),
-      .value = "off",
-      .help = "send the record locks and flocks of callers to storage, which locks the files in "
-              "the directory, where its other users see the locks; off: the kernel keeps the "
-              "locks, and only processes on this mount see them" },
+      .value = "auto",
+      .values = choice_values,
+      .help = "send the record locks and flocks of callers to storage, which locks the files "
+              "themselves, where their other users see the locks; off: the kernel keeps the locks, "
+              "and only processes on this mount see them; auto: on if storage is a server" },
     { .key = { "gid-timeout" },
       .type = OPTION_TIME,
       FIELD (gid_timeout),

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Handles events from below. If storage is gone, ends the mount. An invalidation makes the kernel
+/* Handles events from below. If storage is gone for good, ends the mount. An invalidation makes the kernel
  * drop cached state. */
 static void
 bridge_notify (xlator_t *this, enum xlator_event event, void *data)
@@ -20,7 +20,7 @@ bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 
     if (event == XLATOR_INVALIDATE)
         bridge_invalidate (bridge, data);
-    if (event != XLATOR_CHILD_DOWN || !bridge->done)
+    if (event != XLATOR_GONE || !bridge->done)
         return;
     gf_log (this, GF_LOG_WARNING, "what '%s' stands on is gone: unmounting it", bridge->mountpoint);
     bridge->done (bridge->done_data);
@@ -50,6 +50,26 @@ want (struct fuse_conn_info *conn, unsigned cap, bool on)
         conn->want &= ~cap;
 }
 
+static bool
+storage_is_remote (const struct graph *graph)
+{
+    bool found = false;
+
+    for (guint i = 0; i < graph->xlators->len && !found; i++)
+        found = ((xlator_t *) graph->xlators->pdata[i])->api->remote;
+    return found;
+}
+
+static void
+want_locks (struct bridge *bridge, struct fuse_conn_info *conn)
+{
+    const enum choice choice = choice_of (bridge->settings.lock_forwarding);
+
+    bridge->terms.locks = choice == CHOICE_ON
+                       || (choice == CHOICE_AUTO && storage_is_remote (bridge->graph));
+    want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, bridge->terms.locks);
+}
+
 /* Has the kernel leave the removal of setuid, setgid and file capabilities to storage, which writes
  * as the caller and so removes them. */
 static void
@@ -58,6 +78,10 @@ want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_HANDLE_KILLPRIV, false);
     if (bridge->terms.idmapped)
         return;
+    if (storage_is_remote (bridge->graph)) {
+        want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false); /* the kernel truncates, and removes them */
+        return;
+    }
 #ifdef FUSE_CAP_HANDLE_KILLPRIV_V2
     want (conn, FUSE_CAP_HANDLE_KILLPRIV_V2, true);
 #endif
@@ -112,7 +136,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
           FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ATOMIC_O_TRUNC
               | FUSE_CAP_EXPORT_SUPPORT,
           true);
-    want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, settings->lock_forwarding);
+    want_locks (bridge, conn);
     want (conn, FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR, true);
     want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
     /* Requests carry the umask, so that a default ACL can replace it. */
@@ -136,7 +160,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     bridge->terms.checks_all = bridge->terms.checked && conn->want & FUSE_CAP_POSIX_ACL;
     bridge->terms.is_root = geteuid () == 0;
     bridge->terms.direct_io = choice_of (settings->direct_io) == CHOICE_ON;
-    bridge->terms.spares_flush = !settings->lock_forwarding && flush_is_storage_only (bridge);
+    bridge->terms.spares_flush = !bridge->terms.locks && flush_is_storage_only (bridge);
     bridge->terms.direct_opens = !bridge->terms.writeback
                               && bridge->terms.init.offered & FLAG_DIRECT_IO_ALLOW_MMAP;
     if (bridge->terms.direct_io || bridge->terms.direct_opens)

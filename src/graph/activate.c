@@ -118,7 +118,7 @@ graph_announce (struct graph *graph)
         xlator_t *xl = graph->xlators->pdata[i];
 
         if (!xl->children)
-            xlator_pass_on (xl, XLATOR_CHILD_UP, NULL);
+            xlator_notify (xl, XLATOR_CHILD_UP, NULL);
     }
     xlator_notify (graph->top, XLATOR_PARENT_UP, NULL);
 }

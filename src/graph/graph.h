@@ -54,6 +54,7 @@ struct volfile_word {
 
 struct volfile {
     char *path, *text;
+    bool fetched; /* from a server, so its user can't change it */
     GPtrArray *volumes;  /* struct volfile_volume, in the order of the file */
     GPtrArray *problems; /* struct problem; ordered by place when volfile_read and graph_load
                           * return */
@@ -72,7 +73,8 @@ struct graph {
     pthread_mutex_t settings_lock;
 };
 
-/* Reads and parses a file ("-": standard input). Returns NULL only if the file can't be read, with
+/* Reads and parses a file ("-": standard input), or the volfile of a GlusterFS volume
+ * ("SERVER[,SERVER...]:/VOLUME": rpc/volfile-server.h). Returns NULL only if it can't be read, with
  * the reason in *ret_error (g_free it). Otherwise check the problems. */
 struct volfile *volfile_read (const char *path, char **ret_error);
 struct volfile *volfile_parse (const char *path, const char *text, size_t size);

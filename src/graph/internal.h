@@ -70,6 +70,11 @@ bool type_is_valid (const char *type);
 /* Returns the type for which `type` is another name in GlusterFS, or type itself. */
 const char *type_canonical (const char *type);
 
+/* foreign.c */
+
+/* Leaves volumes out, or refuses them, whose type is one of GlusterFS that has no module here. */
+void foreign_leave_out (struct volfile *volfile, const char *const *xlator_dirs);
+
 /* options.c */
 
 /* A translator under construction, and its volume. */

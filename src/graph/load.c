@@ -258,6 +258,7 @@ graph_load (struct volfile *volfile, const struct graph_settings *settings)
     struct loader loader = { .graph = graph, .volfile = volfile, .settings = settings };
 
     graph->volfile = volfile;
+    foreign_leave_out (volfile, settings->xlator_dirs);
     graph->xlators = g_ptr_array_new ();
     pthread_mutex_init (&graph->settings_lock, NULL);
     loader.by_name = g_hash_table_new (g_str_hash, g_str_equal);

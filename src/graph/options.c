@@ -128,7 +128,7 @@ option_from_volfile (struct volfile *volfile, xlator_t *xl, const struct volfile
         setting->column = option->value_column;
         if (!option->bad)
             setting->text = g_strdup (option->value);
-        if (setting->option->inert)
+        if (setting->option->inert && !volfile->fetched)
             problem_warning (volfile, place, xl->name, "option '%s' does nothing here",
                              option->key);
     }

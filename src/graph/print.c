@@ -53,7 +53,7 @@ listing_add_xlator (struct listing *listing, const xlator_t *xl)
     listing_add (listing, "    type %s", xl->type ? xl->type : "?");
     for (guint i = 0; i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
-        g_autofree char *value = setting->text ? word_quoted (setting->text) : NULL;
+        g_autofree char *value = setting->text ? word_quoted (setting_shown (setting)) : NULL;
 
         if (value && setting->by != SET_BY_DEFAULT)
             listing_add (listing, "    option %s %s", setting->option->key[0], value);

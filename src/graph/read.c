@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads a volfile from a file, a pipe or standard input. */
+/* Reads a volfile from a file, a pipe, standard input, or a server. */
 #include "graph/internal.h"
+
+#include "rpc/volfile-server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +32,19 @@ read_all (int fd, GByteArray *bytes)
     }
 }
 
-struct volfile *
-volfile_read (const char *path, char **ret_error)
+static struct volfile *
+volfile_of_server (const char *name, char **ret_error)
+{
+    g_autofree char *text = volfile_fetch (name, ret_error);
+    struct volfile *volfile = text ? volfile_parse (name, text, strlen (text)) : NULL;
+
+    if (volfile)
+        volfile->fetched = true;
+    return volfile;
+}
+
+static struct volfile *
+volfile_of_file (const char *path, char **ret_error)
 {
     g_autoptr (GByteArray) bytes = g_byte_array_new ();
     const bool standard = strcmp (path, "-") == 0;
@@ -47,4 +60,11 @@ volfile_read (const char *path, char **ret_error)
         return NULL;
     }
     return volfile_parse (standard ? "<stdin>" : path, (const char *) bytes->data, bytes->len);
+}
+
+struct volfile *
+volfile_read (const char *path, char **ret_error)
+{
+    return volfile_is_on_server (path) ? volfile_of_server (path, ret_error)
+                                       : volfile_of_file (path, ret_error);
 }

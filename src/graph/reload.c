@@ -121,7 +121,8 @@ compare_options (struct reload *reload, const xlator_t *old, const xlator_t *fre
     for (guint i = 0; i < fresh->settings->len; i++) {
         const struct option_setting *before = old->settings->pdata[i],
                                     *after = changed_setting (old, fresh, i);
-        g_autofree char *from = quoted (before->text), *to = after ? quoted (after->text) : NULL;
+        g_autofree char *from = quoted (setting_shown (before)),
+                         *to = after ? quoted (setting_shown (after)) : NULL;
 
         if (!after)
             continue;

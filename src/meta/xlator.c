@@ -176,7 +176,7 @@ meta_show_option (const struct meta *meta, const struct meta_node *node, GString
 
         if (setting->option != node->option || !setting_is_explicit (setting))
             continue;
-        g_string_append_printf (out, "%s\n", setting->text);
+        g_string_append_printf (out, "%s\n", setting_shown (setting));
         r = 0;
     }
     settings_unlock (meta);
@@ -187,7 +187,7 @@ static void
 append_setting (GString *out, const struct option_setting *setting)
 {
     g_string_append_printf (out, "%s = %s  (", setting->option->key[0],
-                            setting->text ? setting->text : "");
+                            setting->text ? setting_shown (setting) : "");
     if (setting->by == SET_BY_VOLFILE)
         g_string_append_printf (out, "volfile, line %d)\n", setting->line);
     else

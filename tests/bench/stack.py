@@ -33,7 +33,7 @@ def compile_tool(bench, tree):
     glib = subprocess.run(["pkg-config", "--cflags", "--libs", "glib-2.0", "gmodule-2.0"],
                           stdout=subprocess.PIPE, text=True,
                           check=True).stdout.split()
-    objects = [path for folder in ("core/*", "graph")
+    objects = [path for folder in ("core/*", "graph", "rpc")
                for path in glob.glob(os.path.join(tree, "src", folder, "[a-z]*.o"))
                if not os.path.basename(path).startswith("windlass-")]
     out = os.path.join(bench.tools, "translator")

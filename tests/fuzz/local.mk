@@ -4,6 +4,7 @@
 
 check_PROGRAMS += \
     tests/fuzz/acl \
+    tests/fuzz/brick \
     tests/fuzz/bridge \
     tests/fuzz/control \
     tests/fuzz/dict \
@@ -27,6 +28,9 @@ endif
 tests_fuzz_acl_SOURCES = %D%/acl.c xlators/system/posix-acl/acl.c $(fuzz_main)
 tests_fuzz_acl_LDFLAGS = $(fuzz_link)
 tests_fuzz_acl_LDADD = $(test_ldadd)
+tests_fuzz_brick_SOURCES = %D%/brick.c $(xlators_protocol_client_so_SOURCES) $(fuzz_main)
+tests_fuzz_brick_LDFLAGS = $(fuzz_link)
+tests_fuzz_brick_LDADD = $(test_ldadd)
 tests_fuzz_bridge_SOURCES = %D%/bridge.c %D%/leaf.c %D%/leaf.h $(fuzz_main)
 tests_fuzz_bridge_LDFLAGS = $(fuzz_link)
 tests_fuzz_bridge_LDADD = $(test_ldadd)

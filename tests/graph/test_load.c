@@ -474,7 +474,8 @@ START_TEST (children_first)
 
     ck_assert_int_eq (r, 0);
     ck_assert_str_eq (
-        told, "init a\ninit b\nchild-up b\nparent-up b\nparent-up a\nparent-down b\nparent-down a\n"
+        told, "init a\ninit b\nchild-up a\nchild-up b\nparent-up b\nparent-up a\n"
+              "parent-down b\nparent-down a\n"
               "fini b\nfini a\n");
 }
 END_TEST

@@ -11,6 +11,7 @@ need_fuse
 # A part of the cases each: same-as-bare.sh runs all of them. Listings, which take long, where a
 # translator handles names. Translators that are slow, or fail, on purpose are turned off here.
 for file in "$SOURCE_DIR"/volfiles/$(amount "[cr]*" "*").vol; do
+    grep -q 'type protocol/client' "$file" && continue # has its files on a server
     cases='@(data|links|mapped|special)/*' options=()
     case ${file##*/} in
     client-stack.vol | md-cache.vol | nl-cache.vol | posix.vol | readdir-ahead.vol) \

@@ -41,7 +41,7 @@ offers encryption/rot-13 help enc
 offers my.vol check m
 offers my.vol graph m
 offers my.vol -f ''
-offers --volfile= --volf
+offers '--volfile= --volfile-server= --volfile-id=' --volf
 offers --dot graph --do
 offers 'on off' --read-only =
 offers off --read-only = of

@@ -49,6 +49,7 @@ struct xlator_option {
     const char *at_most;  /* for OPTION_SIZE or an int64_t: the name of another option of the same
                            * kind, which is the upper limit */
     bool online;          /* may change while the graph runs: reconfigure takes it over */
+    bool secret;          /* a password: no report shows the value */
     bool inert;           /* accepted for GlusterFS, without effect; the first use logs that */
     const char *help;     /* one sentence, without a full stop */
 };

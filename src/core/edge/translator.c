@@ -178,6 +178,12 @@ inode_ctx_make (inode_t *inode, xlator_t *this, void *(*make) (xlator_t *this, i
     return there;
 }
 
+const char *
+setting_shown (const struct option_setting *setting)
+{
+    return setting->text && setting->option->secret ? "(hidden)" : setting->text;
+}
+
 void
 xlator_notify (xlator_t *xl, enum xlator_event event, void *data)
 {
@@ -190,9 +196,11 @@ xlator_notify (xlator_t *xl, enum xlator_event event, void *data)
 void
 xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data)
 {
-    bool down = event != XLATOR_CHILD_UP && event != XLATOR_CHILD_DOWN
+    bool down = event != XLATOR_CHILD_UP && event != XLATOR_CHILD_DOWN && event != XLATOR_GONE
              && event != XLATOR_INVALIDATE;
 
+    if (event == XLATOR_CHILD_UP || event == XLATOR_CHILD_DOWN)
+        __atomic_store_n (&xl->up, event == XLATOR_CHILD_UP, __ATOMIC_RELAXED);
     for (xlator_list_t *next = down ? xl->children : xl->parents; next; next = next->next)
         xlator_notify (next->xlator, event, data);
 }

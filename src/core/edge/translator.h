@@ -11,7 +11,7 @@
 #include "core/table/opset.h"
 #include "core/edge/option.h"
 
-#define XLATOR_ABI 7
+#define XLATOR_ABI 8
 
 /* Which parts of a request a translator may change. Among other uses, this decides whether the
  * kernel may read and write a file without the daemon. */
@@ -48,11 +48,14 @@ enum data_view {
 /* Events, which translators pass along the graph. */
 enum xlator_event {
     XLATOR_PARENT_UP, /* downwards: the whole graph is ready, requests may come */
-    XLATOR_CHILD_UP, /* upwards: storage is available */
+    XLATOR_CHILD_UP, /* upwards: storage is available. Each lowest translator gets it when the graph
+                      * starts; one whose storage comes later, such as a server, passes it on
+                      * then */
     XLATOR_ENDING, /* downwards: the mount is about to end. Requests still come, but from now on no
                     * translator may hold one back */
     XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending */
-    XLATOR_CHILD_DOWN, /* upwards: storage is not available */
+    XLATOR_CHILD_DOWN, /* upwards: storage is not available; it may come back */
+    XLATOR_GONE, /* upwards: storage is gone for good, and the mount ends */
     XLATOR_INVALIDATE, /* upwards, data is a struct invalidation: cached state is no longer valid.
                         * Sent without a lock held, and not after XLATOR_ENDING. The sending thread
                         * must be one that no request waits for, since the kernel waits for requests
@@ -144,6 +147,9 @@ struct xlator_api {
     } children;
     bool top_only;  /* must not have a parent */
     bool once;      /* at most one of its type in a graph */
+    bool remote;    /* for storage: a server has the files. It acts with rights of its own, so the
+                     * kernel has to remove setuid, setgid and capabilities at a write. And others
+                     * use the files too, so locks are taken there */
     const char *const *above; /* types, NULL at the end: one of these must be somewhere above */
     const char *const *below; /* types, NULL at the end: one of these must be somewhere below */
     /* None of these types may be somewhere above; the last row has no type. */
@@ -186,6 +192,9 @@ struct option_setting {
     int line, column; /* position in the volfile */
 };
 
+/* Returns the text for reports: not that of a secret option. NULL: unset. */
+const char *setting_shown (const struct option_setting *setting);
+
 struct graph;
 
 /* Functions that a wind to a translator calls in place of the translator's own. Each of them calls
@@ -209,6 +218,7 @@ struct xlator {
     void *private;
     bool pass_through;
     bool ready;      /* true between init and fini */
+    bool up;         /* the last of CHILD_UP and CHILD_DOWN that this passed on. Atomic */
     int inode_slot;  /* index in inode->ctx, or -1 */
     int fd_slot;     /* index in fd->ctx, or -1 */
     unsigned wants_above; /* WANTS_* of all translators above; set before init */

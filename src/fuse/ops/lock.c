@@ -3,7 +3,9 @@
  * itself. */
 #include "fuse/internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 
 static lk_cbk fuse_getlk_cbk;
 static lk_cbk fuse_setlk_cbk;
@@ -54,6 +56,29 @@ fuse_getlk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     stack_done (frame->root);
 }
 
+/* A caller that waits for a lock keeps an entry of a ring, and the unlock needs one too. So at most
+ * half of a queue's entries may wait. */
+static bool
+lock_may_wait (struct bridge *bridge)
+{
+    const unsigned waiters = __atomic_add_fetch (&bridge->lock_waiters, 1, __ATOMIC_RELAXED);
+
+    if (!bridge->ring || waiters <= (unsigned) bridge->settings.io_uring_depth / 2)
+        return true;
+    __atomic_sub_fetch (&bridge->lock_waiters, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+/* cookie: the bridge, for a lock that waited; else NULL. */
+static void
+lock_waited (void *cookie)
+{
+    struct bridge *bridge = cookie;
+
+    if (bridge)
+        __atomic_sub_fetch (&bridge->lock_waiters, 1, __ATOMIC_RELAXED);
+}
+
 static void
 fuse_setlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *flock,
             int sleep)
@@ -61,18 +86,23 @@ fuse_setlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fl
     call_frame_t *frame = request_begin (req, ino, FOP_lk);
     struct gf_flock lock = gf_flock_of (flock, fi->lock_owner);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+    struct bridge *waits = sleep && lock.l_type != F_UNLCK ? bridge_of (req) : NULL;
 
     if (!fd)
         return;
     frame->root->lk_owner = fi->lock_owner;
-    STACK_WIND (frame, fuse_setlk_cbk, FIRST_CHILD (frame->this), lk, fd,
-                sleep ? F_SETLKW : F_SETLK, &lock, NULL);
+    if (waits && !lock_may_wait (waits))
+        request_err (frame, -1, ENOLCK);
+    else
+        STACK_WIND_COOKIE (frame, fuse_setlk_cbk, waits, FIRST_CHILD (frame->this), lk, fd,
+                           sleep ? F_SETLKW : F_SETLK, &lock, NULL);
 }
 
 static void
 fuse_setlk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 struct gf_flock *lock, dict_t *xdata)
 {
+    lock_waited (cookie);
     request_err (frame, op_ret, op_errno);
 }
 
@@ -81,17 +111,23 @@ fuse_flock (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int opera
 {
     call_frame_t *frame = request_begin (req, ino, FOP_flock);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+    struct bridge *waits = operation & (LOCK_NB | LOCK_UN) ? NULL : bridge_of (req);
 
     if (!fd)
         return;
     frame->root->lk_owner = fi->lock_owner;
-    STACK_WIND (frame, fuse_flock_cbk, FIRST_CHILD (frame->this), flock, fd, operation, NULL);
+    if (waits && !lock_may_wait (waits))
+        request_err (frame, -1, ENOLCK);
+    else
+        STACK_WIND_COOKIE (frame, fuse_flock_cbk, waits, FIRST_CHILD (frame->this), flock, fd,
+                           operation, NULL);
 }
 
 static void
 fuse_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 dict_t *xdata)
 {
+    lock_waited (cookie);
     request_err (frame, op_ret, op_errno);
 }
 

@@ -26,8 +26,6 @@ why_not (struct bridge *bridge)
         return "this windlass was built without liburing";
     if (process_is_under_valgrind ())
         return "valgrind runs no other thread while one waits in io_uring_enter(2)";
-    if (bridge->settings.lock_forwarding)
-        return "each caller that waits for a lock would keep one of its entries (lock-forwarding)";
     file = fopen (SWITCH, "re");
     if (!file)
         return errno == ENOENT ? "the kernel knows nothing of it: that takes Linux 6.14" : NULL;

@@ -103,7 +103,7 @@ carry_out_cut (xlator_t *this, GString *answer)
     cut_undo (this, answer);
     line = g_strndup (answer->str, strcspn (answer->str, "\n"));
     gf_log (this, GF_LOG_WARNING, "%s", line);
-    xlator_pass_on (this, XLATOR_CHILD_DOWN, NULL);
+    xlator_pass_on (this, XLATOR_GONE, NULL);
 }
 
 static int

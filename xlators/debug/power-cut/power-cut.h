@@ -35,7 +35,7 @@
  *   changes survives without keeping each state in between.
  * - A removed file is kept by a hard link in a hidden folder. A descriptor would keep it too, but
  *   could not give it a name again.
- * - A translator that ends the mount sends XLATOR_CHILD_DOWN upwards; the bridge is the parent of
+ * - A translator that ends the mount sends XLATOR_GONE upwards; the bridge is the parent of
  *   the graph's top while it is mounted.
  */
 #ifndef WINDLASS_POWER_CUT_H

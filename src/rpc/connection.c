@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "rpc/internal.h"
+
+#include "core/time/clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void
+connection_free (struct rpc_connection *c)
+{
+    if (c->watch.fd >= 0)
+        close (c->watch.fd);
+    receiver_clear (&c->receiver);
+    pthread_mutex_destroy (&c->lock);
+    g_free (c->host);
+    g_free (c->path);
+    g_free (c->reason);
+    g_free (c);
+}
+
+struct rpc_connection *
+rpc_connection_ref (struct rpc_connection *c)
+{
+    __atomic_add_fetch (&c->refs, 1, __ATOMIC_RELAXED);
+    return c;
+}
+
+void
+rpc_connection_unref (struct rpc_connection *c)
+{
+    if (c && __atomic_sub_fetch (&c->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        connection_free (c);
+}
+
+static void
+connection_ready (struct loop_watch *watch, uint32_t events)
+{
+    struct rpc_connection *c = (void *) ((char *) watch - offsetof (struct rpc_connection, watch));
+
+    if (events & EPOLLOUT) {
+        pthread_mutex_lock (&c->lock);
+        c->blocked = false;
+        loop_change (&c->watch, EPOLLIN);
+        pthread_mutex_unlock (&c->lock);
+        connection_flush (c);
+    }
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        connection_receive (c);
+}
+
+/* The first task on the loop's thread, after the socket was connected. */
+static void
+connection_begin (struct loop_task *task)
+{
+    struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, begun));
+    int r = loop_add (&c->watch, EPOLLIN);
+
+    if (r < 0) {
+        connection_close (c, g_strerror (-r));
+        return;
+    }
+    pthread_mutex_lock (&c->lock);
+    c->state = RPC_OPEN;
+    pthread_mutex_unlock (&c->lock);
+    c->events->connected (c->data);
+}
+
+static void
+connection_fail (struct loop_task *task)
+{
+    struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, failed));
+
+    connection_close (c, NULL);
+}
+
+struct rpc_connection *
+connection_new (const struct rpc_address *address, const struct rpc_timeouts *timeouts,
+                const struct rpc_events *events, void *data)
+{
+    struct rpc_connection *c = g_new0 (struct rpc_connection, 1);
+
+    c->refs = 2; /* the caller, and the loop until the connection ends */
+    c->watch = (struct loop_watch){ connection_ready, -1 };
+    c->events = events;
+    c->data = data;
+    c->host = g_strdup (address->host);
+    c->path = g_strdup (address->path);
+    c->port = address->port;
+    c->timeouts = *timeouts;
+    c->begun.run = connection_begin;
+    c->failed.run = connection_fail;
+    c->resolving.run = connection_resolve;
+    pthread_mutex_init (&c->lock, NULL);
+    queue_init (&c->unsent);
+    queue_init (&c->waiting);
+    for (unsigned slot = RPC_WINDOW - 1; slot > SLOT_OF_PING; slot--)
+        c->spare[c->spares++] = (uint16_t) slot;
+    return c;
+}
+
+struct rpc_connection *
+rpc_connect (const struct rpc_address *address, const struct rpc_timeouts *timeouts,
+             const struct rpc_events *events, void *data)
+{
+    struct rpc_connection *c = connection_new (address, timeouts, events, data);
+
+    work_put (&c->resolving);
+    return c;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+void
+call_answer_error (struct rpc_call *call, int error)
+{
+    struct rpc_reply reply = { .error = error };
+
+    call->answered (call, &reply);
+    rpc_call_unref (call);
+}
+
+void
+calls_unref (struct rpc_call *call)
+{
+    struct rpc_call *next;
+
+    for (; call; call = next) {
+        next = call->next;
+        rpc_call_unref (call);
+    }
+}
+
+struct rpc_call *
+call_take_locked (struct rpc_connection *c, unsigned slot)
+{
+    struct rpc_call *call = c->slots[slot];
+
+    if (!call)
+        return NULL;
+    c->slots[slot] = NULL;
+    if (slot != SLOT_OF_PING)
+        c->spare[c->spares++] = (uint16_t) slot;
+    c->asked--;
+    c->asked_bytes -= call->weight;
+    return call;
+}
+
+struct rpc_call *
+connection_take (struct rpc_connection *c, uint32_t xid)
+{
+    struct rpc_call *call = NULL;
+
+    pthread_mutex_lock (&c->lock);
+    if (c->slots[SLOT_OF (xid)] && c->slots[SLOT_OF (xid)]->xid == xid)
+        call = call_take_locked (c, SLOT_OF (xid));
+    pthread_mutex_unlock (&c->lock);
+    return call;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Moves all calls to one list: those that the server may have done first, in the order of their
+ * numbers; then those that it never saw. *ret_answered are calls that are answered already, as a
+ * server may do before it has the whole call. */
+static struct rpc_call *
+calls_take_locked (struct rpc_connection *c, struct rpc_call **ret_answered)
+{
+    struct call_queue all, answered;
+    struct rpc_call *call;
+
+    queue_init (&all);
+    queue_init (&answered);
+    while ((call = queue_take (&c->unsent)))
+        if (c->slots[SLOT_OF (call->xid)] == call)
+            rpc_call_unref (call); /* not the last reference */
+        else
+            queue_add (&answered, call);
+    *ret_answered = answered.first;
+    for (unsigned slot = 0; slot < RPC_WINDOW; slot++)
+        if ((call = call_take_locked (c, slot)))
+            queue_add (&all, call);
+    while ((call = queue_take (&c->waiting)))
+        queue_add (&all, call);
+    c->n_waiting = 0;
+    return all.first;
+}
+
+void
+connection_close (struct rpc_connection *c, const char *reason)
+{
+    struct rpc_call *call, *next, *answered;
+    bool before;
+
+    pthread_mutex_lock (&c->lock);
+    before = c->state == RPC_CLOSED;
+    c->state = RPC_CLOSED;
+    if (!c->reason)
+        c->reason = g_strdup (reason);
+    call = calls_take_locked (c, &answered);
+    pthread_mutex_unlock (&c->lock);
+    if (before)
+        return;
+    if (c->watch.fd >= 0) {
+        loop_remove (&c->watch);
+        shutdown (c->watch.fd, SHUT_RDWR);
+    }
+    calls_unref (answered);
+    for (; call; call = next) {
+        next = call->next;
+        call_answer_error (call, ENOTCONN);
+    }
+    c->events->closed (c->data, c->reason);
+    rpc_connection_unref (c);
+}
+
+/* The socket then reports an end to the loop's thread, or to the thread that connects. */
+void
+rpc_hang_up (struct rpc_connection *c, const char *reason)
+{
+    pthread_mutex_lock (&c->lock);
+    if (!c->reason)
+        c->reason = g_strdup (reason);
+    if (c->watch.fd >= 0)
+        shutdown (c->watch.fd, SHUT_RDWR);
+    pthread_mutex_unlock (&c->lock);
+}
+
+/* --- settings, reports ------------------------------------------------------------------------ */
+
+void
+rpc_set_timeouts (struct rpc_connection *c, const struct rpc_timeouts *timeouts)
+{
+    pthread_mutex_lock (&c->lock);
+    c->timeouts = *timeouts;
+    pthread_mutex_unlock (&c->lock);
+}
+
+struct rpc_numbers
+rpc_numbers_of (struct rpc_connection *c)
+{
+    struct rpc_numbers numbers;
+
+    pthread_mutex_lock (&c->lock);
+    numbers = (struct rpc_numbers){ .asked = c->asked, .waiting = c->n_waiting };
+    pthread_mutex_unlock (&c->lock);
+    numbers.sent = __atomic_load_n (&c->sent, __ATOMIC_RELAXED);
+    numbers.received = __atomic_load_n (&c->received, __ATOMIC_RELAXED);
+    numbers.heard = __atomic_load_n (&c->heard, __ATOMIC_RELAXED);
+    numbers.round_trip = __atomic_load_n (&c->round_trip, __ATOMIC_RELAXED);
+    return numbers;
+}
+
+void
+rpc_each_call (struct rpc_connection *c, rpc_see *see, void *data)
+{
+    bool found = false;
+
+    pthread_mutex_lock (&c->lock);
+    for (unsigned slot = 0; slot < RPC_WINDOW && !found; slot++)
+        found = c->slots[slot] && see (c->slots[slot], c->slots[slot]->since, data);
+    for (struct rpc_call *call = c->waiting.first; call && !found; call = call->next)
+        found = see (call, call->since, data);
+    pthread_mutex_unlock (&c->lock);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Receives records. Answers that fit in the buffer are read there, many in one system call. Of a
+ * larger one the buffer has the beginning, and the rest is received where it stays: the payload of
+ * a read in a buffer of its own, of which nothing is copied.
+ *
+ * Every number that a server sends may be a lie: no length is used before it was compared with what
+ * there is, or with RPC_RECORD_MAX.
+ */
+#include "rpc/internal.h"
+
+#include "core/time/clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define BUFFER (32 << 10)
+#define ROUNDS 16 /* system calls for one connection, before another one has its turn */
+#define MARK 4
+#define HEADER 8  /* xid and direction, which precede everything else */
+#define LAST_FRAGMENT 0x80000000u
+#define MESSAGE_CALL 0
+#define MESSAGE_REPLY 1
+
+void
+receiver_clear (struct receiver *in)
+{
+    g_clear_pointer (&in->buffer, iobuf_unref);
+    g_clear_pointer (&in->large, iobuf_unref);
+    g_clear_pointer (&in->pieces, g_byte_array_unref);
+}
+
+/* --- one record ------------------------------------------------------------------------------- */
+
+/* Functions that may end the connection return 0, or -1 once it has ended. */
+
+/* Ends the connection: what came is no record. */
+static int G_GNUC_PRINTF (2, 3)
+refuse (struct rpc_connection *c, const char *format, ...)
+{
+    g_autofree char *reason = NULL;
+    va_list values;
+
+    va_start (values, format);
+    reason = g_strdup_vprintf (format, values);
+    va_end (values);
+    connection_close (c, reason);
+    return -1;
+}
+
+static void
+round_trip_note (struct rpc_connection *c, const struct rpc_call *call)
+{
+    const int64_t took = clock_now () - call->since,
+                  before = __atomic_load_n (&c->round_trip, __ATOMIC_RELAXED);
+
+    __atomic_store_n (&c->round_trip, before ? before + (took - before) / 8 : took,
+                      __ATOMIC_RELAXED);
+}
+
+static int
+record_is_answer (struct rpc_connection *c, uint32_t xid, struct rpc_reply *reply)
+{
+    struct rpc_call *call = connection_take (c, xid);
+
+    if (!call)
+        return 0; /* of a call that was given up: its time was over */
+    round_trip_note (c, call);
+    reply->error = rpc_reply_header (&reply->results);
+    call->answered (call, reply);
+    rpc_call_unref (call);
+    connection_admit (c);
+    return 0;
+}
+
+static int
+record_is_call (struct rpc_connection *c, struct xdr_in *in)
+{
+    uint32_t program, procedure;
+    size_t size;
+
+    xdr_get_u32 (in); /* version of RPC */
+    program = xdr_get_u32 (in);
+    xdr_get_u32 (in); /* its version */
+    procedure = xdr_get_u32 (in);
+    for (int i = 0; i < 2; i++) { /* credentials and verifier */
+        xdr_get_u32 (in);
+        xdr_get_opaque (in, RPC_RECORD_MAX, &size);
+    }
+    if (in->failed)
+        return refuse (c, "the server sent a call that is too short");
+    c->events->called (c->data, program, procedure, in);
+    return 0;
+}
+
+static int
+record_take (struct rpc_connection *c, struct rpc_reply *reply)
+{
+    struct xdr_in *in = &reply->results;
+    const uint32_t xid = xdr_get_u32 (in), message = xdr_get_u32 (in);
+
+    if (in->failed)
+        return refuse (c, "the server sent a record of less than %d bytes", HEADER);
+    if (message == MESSAGE_REPLY)
+        return record_is_answer (c, xid, reply);
+    if (message == MESSAGE_CALL)
+        return record_is_call (c, in);
+    return refuse (c, "the server sent a record that is neither a call nor an answer (%u)",
+                   message);
+}
+
+/* --- payloads --------------------------------------------------------------------------------- */
+
+/* Returns how many bytes of the record precede the payload; 0 if it has none, or if that is not
+ * known yet. */
+static size_t
+payload_begins (struct rpc_connection *c, const uint8_t *record, size_t have)
+{
+    struct xdr_in in = xdr_in_of (record, have);
+    const uint32_t xid = xdr_get_u32 (&in), message = xdr_get_u32 (&in);
+    const struct rpc_call *call;
+    size_t results = 0;
+
+    if (message != MESSAGE_REPLY || rpc_reply_header (&in) != 0 || in.failed)
+        return 0;
+    pthread_mutex_lock (&c->lock);
+    call = c->slots[SLOT_OF (xid)];
+    if (call && call->xid == xid && call->results_size)
+        results = call->results_size (in.at, xdr_left (&in));
+    pthread_mutex_unlock (&c->lock);
+    return results == 0 || results > xdr_left (&in) ? 0 : (size_t) (in.at - record) + results;
+}
+
+static void
+payload_add (struct rpc_reply *reply, struct iobuf *buffer, const void *bytes, size_t size)
+{
+    if (size == 0)
+        return;
+    if (!reply->payload_ref)
+        reply->payload_ref = iobref_new ();
+    iobref_add (reply->payload_ref, buffer);
+    reply->payload[reply->payload_parts++] = (struct iovec){ (void *) bytes, size };
+}
+
+/* A record whose beginning, `have` bytes, is in the buffer, and the rest, if any, in large. */
+static int
+record_with_payload (struct rpc_connection *c, const uint8_t *record, size_t have, size_t results)
+{
+    struct receiver *in = &c->receiver;
+    struct rpc_reply reply = { .results = xdr_in_of (record, results) };
+    int r;
+
+    payload_add (&reply, in->buffer, record + results, have - results);
+    if (in->large)
+        payload_add (&reply, in->large, in->large->ptr, in->large_size);
+    g_clear_pointer (&in->large, iobuf_unref);
+    /* The receiver lets go of a buffer of which nothing is left to read, so that the reader of the
+     * payload may change it in place. */
+    if (in->begin == in->end)
+        g_clear_pointer (&in->buffer, iobuf_unref);
+    r = record_take (c, &reply);
+    iobref_unref (reply.payload_ref);
+    return r;
+}
+
+/* --- the buffer ------------------------------------------------------------------------------- */
+
+/* A whole record in the buffer. */
+static int
+buffer_take (struct rpc_connection *c, size_t size)
+{
+    struct receiver *in = &c->receiver;
+    const uint8_t *record = (uint8_t *) in->buffer->ptr + in->begin + MARK;
+    const size_t results = payload_begins (c, record, size);
+    struct iobuf *held = iobuf_ref (in->buffer); /* for the results */
+    struct rpc_reply reply = { .results = xdr_in_of (record, size) };
+    int r;
+
+    in->begin += MARK + size;
+    r = results ? record_with_payload (c, record, size, results) : record_take (c, &reply);
+    iobuf_unref (held);
+    return r;
+}
+
+/* Prepares for the rest of a record that is larger than the buffer. */
+static int
+large_begin (struct rpc_connection *c, size_t size)
+{
+    struct receiver *in = &c->receiver;
+    const uint8_t *record = (uint8_t *) in->buffer->ptr + in->begin + MARK;
+    const size_t have = in->end - in->begin - MARK;
+
+    in->results = payload_begins (c, record, have);
+    in->large_size = in->results ? size - have : size;
+    in->large_used = in->results ? 0 : have;
+    in->large = iobuf_new (in->large_size);
+    if (!in->large)
+        return refuse (c, "there is no memory for an answer of %zu bytes", size);
+    memcpy (in->large->ptr, record, in->large_used);
+    return 0;
+}
+
+/* The large record is complete. */
+static int
+large_take (struct rpc_connection *c)
+{
+    struct receiver *in = &c->receiver;
+    const uint8_t *record = (uint8_t *) in->buffer->ptr + in->begin + MARK;
+    const size_t have = in->end - in->begin - MARK;
+    struct iobuf *held = iobuf_ref (in->results ? in->buffer : in->large);
+    int r;
+
+    in->begin = in->end;
+    if (in->results) {
+        r = record_with_payload (c, record, have, in->results);
+    } else {
+        struct rpc_reply reply = { .results = xdr_in_of (in->large->ptr, in->large_size) };
+
+        g_clear_pointer (&in->large, iobuf_unref);
+        r = record_take (c, &reply);
+    }
+    iobuf_unref (held);
+    return r;
+}
+
+/* A record in several fragments: no server of GlusterFS sends one, but the protocol allows it. */
+static int
+piece_take (struct rpc_connection *c, size_t size, bool last)
+{
+    struct receiver *in = &c->receiver;
+    g_autoptr (GByteArray) whole = NULL;
+    struct rpc_reply reply = { 0 };
+
+    if (!in->pieces)
+        in->pieces = g_byte_array_new ();
+    g_byte_array_append (in->pieces, (uint8_t *) in->buffer->ptr + in->begin + MARK, (guint) size);
+    in->begin += MARK + size;
+    if (!last)
+        return 0;
+    whole = g_steal_pointer (&in->pieces);
+    reply.results = xdr_in_of (whole->data, whole->len);
+    return record_take (c, &reply);
+}
+
+/* A record in the buffer whose bytes have not all come. Waits for as many as tell where the payload
+ * begins, before it takes the rest elsewhere. */
+#define BEGINNING 4096
+
+static int
+incomplete_take (struct rpc_connection *c, size_t size, bool last)
+{
+    const struct receiver *in = &c->receiver;
+
+    if (MARK + size <= BUFFER || in->end - in->begin < BEGINNING)
+        return 0;
+    if (!last || in->pieces)
+        return refuse (c, "the server sent a fragment of %zu bytes; at most %d are allowed", size,
+                       BUFFER - MARK);
+    return large_begin (c, size);
+}
+
+/* Reads one record. Returns 1 if another one may follow, 0 if bytes are missing, or -1. */
+static int
+buffer_read (struct rpc_connection *c)
+{
+    struct receiver *in = &c->receiver;
+    const size_t have = in->end - in->begin, pieces = in->pieces ? in->pieces->len : 0;
+    uint32_t mark;
+    size_t size;
+    bool last;
+
+    if (have < MARK)
+        return 0;
+    memcpy (&mark, (uint8_t *) in->buffer->ptr + in->begin, MARK);
+    mark = GUINT32_FROM_BE (mark);
+    size = mark & ~LAST_FRAGMENT;
+    last = mark & LAST_FRAGMENT;
+    if (size + pieces > RPC_RECORD_MAX)
+        return refuse (c, "the server announced a record of %zu bytes; at most %d are allowed",
+                       size + pieces, RPC_RECORD_MAX);
+    if (have < MARK + size)
+        return incomplete_take (c, size, last);
+    if (!last || in->pieces)
+        return piece_take (c, size, last) < 0 ? -1 : 1;
+    return buffer_take (c, size) < 0 ? -1 : 1;
+}
+
+/* Makes room after the bytes that were not read yet: they move to the beginning of another buffer
+ * when less than half of this one is free. */
+static bool
+buffer_make_room (struct receiver *in)
+{
+    const size_t left = in->end - in->begin;
+    struct iobuf *old = in->buffer;
+
+    if (old && left > 0 && (in->begin == 0 || in->end <= BUFFER / 2))
+        return true;
+    if (old && left == 0 && __atomic_load_n (&old->refs, __ATOMIC_ACQUIRE) == 1) {
+        in->begin = in->end = 0;
+        return true;
+    }
+    in->buffer = iobuf_new (BUFFER);
+    if (in->buffer && left > 0)
+        memcpy (in->buffer->ptr, (uint8_t *) old->ptr + in->begin, left);
+    in->begin = 0;
+    in->end = in->buffer ? left : 0;
+    iobuf_unref (old);
+    return in->buffer != NULL;
+}
+
+/* --- the socket ------------------------------------------------------------------------------- */
+
+/* Returns the number of bytes, or 0 if there are none now. Negative: the connection has ended. */
+static ssize_t
+socket_read (struct rpc_connection *c, void *to, size_t size)
+{
+    ssize_t n;
+
+    do
+        n = recv (c->watch.fd, to, size, MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        __atomic_store_n (&c->heard, clock_now (), __ATOMIC_RELAXED);
+        __atomic_add_fetch (&c->received, n, __ATOMIC_RELAXED);
+        return n;
+    }
+    if (n < 0 && errno == EAGAIN)
+        return 0;
+    connection_close (c, n == 0 ? "the server has closed the connection" : g_strerror (errno));
+    return -1;
+}
+
+/* Both return as socket_read. */
+static ssize_t
+receive_large (struct rpc_connection *c)
+{
+    struct receiver *in = &c->receiver;
+    const ssize_t n = socket_read (c, (uint8_t *) in->large->ptr + in->large_used,
+                                   in->large_size - in->large_used);
+
+    if (n <= 0)
+        return n;
+    in->large_used += (size_t) n;
+    return in->large_used == in->large_size && large_take (c) < 0 ? -1 : n;
+}
+
+static ssize_t
+receive_buffer (struct rpc_connection *c)
+{
+    struct receiver *in = &c->receiver;
+    ssize_t n;
+    int r;
+
+    if (!buffer_make_room (in))
+        return refuse (c, "there is no memory for an answer");
+    n = socket_read (c, (uint8_t *) in->buffer->ptr + in->end, BUFFER - in->end);
+    if (n <= 0)
+        return n;
+    in->end += (size_t) n;
+    while ((r = buffer_read (c)) > 0)
+        continue;
+    return r < 0 ? r : n;
+}
+
+/* The connection may be freed with its end, so it is held meanwhile. */
+void
+connection_receive (struct rpc_connection *c)
+{
+    ssize_t n = 1;
+
+    rpc_connection_ref (c);
+    for (int round = 0; n > 0 && round < ROUNDS; round++)
+        n = c->receiver.large ? receive_large (c) : receive_buffer (c);
+    rpc_connection_unref (c);
+}

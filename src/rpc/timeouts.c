@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* While calls wait for answers, a timer looks once a second whether the server still speaks, and
+ * whether a call has waited too long. */
+#include "rpc/internal.h"
+
+#include "core/time/clock.h"
+#include "core/time/timer.h"
+
+#include <errno.h>
+
+#define SECOND 1000000000LL
+#define PROCEDURE_PING 2
+
+static void
+ping_answered (struct rpc_call *call, struct rpc_reply *reply)
+{
+}
+
+static void
+ping_free (struct rpc_call *call)
+{
+    g_free (call);
+}
+
+static bool
+ping_send_locked (struct rpc_connection *c)
+{
+    struct rpc_call *call = g_new0 (struct rpc_call, 1);
+
+    rpc_call_begin (call, RPC_DUMP, 1, PROCEDURE_PING, NULL);
+    call->answered = ping_answered;
+    call->free = ping_free;
+    call->since = clock_now ();
+    if (call_admit_locked (c, call, true))
+        return true;
+    rpc_call_unref (call);
+    return false;
+}
+
+/* Returns how long the server has been silent while it had calls to answer. */
+static int64_t
+silence_locked (const struct rpc_connection *c, int64_t now)
+{
+    return now - MAX (__atomic_load_n (&c->heard, __ATOMIC_RELAXED), c->asked_since);
+}
+
+/* Takes the calls out that have waited too long. */
+static struct rpc_call *
+late_take_locked (struct rpc_connection *c, int64_t now)
+{
+    struct rpc_call *late = NULL;
+
+    for (unsigned slot = 1; c->timeouts.frame > 0 && slot < RPC_WINDOW; slot++) {
+        struct rpc_call *call = c->slots[slot];
+
+        if (!call || call->patient || now - call->since < c->timeouts.frame)
+            continue;
+        call_take_locked (c, slot);
+        call->next = late;
+        late = call;
+    }
+    return late;
+}
+
+static void
+tick (void *data)
+{
+    struct rpc_connection *c = data;
+    const int64_t now = clock_now ();
+    struct rpc_call *late, *next;
+    bool pinged = false, silent = false;
+
+    pthread_mutex_lock (&c->lock);
+    c->ticking = false;
+    late = late_take_locked (c, now);
+    if (c->state == RPC_OPEN && c->asked > 0 && c->timeouts.ping > 0) {
+        silent = silence_locked (c, now) > c->timeouts.ping;
+        pinged = !silent && silence_locked (c, now) > c->timeouts.ping / 2
+              && ping_send_locked (c);
+    }
+    connection_tick_locked (c);
+    pthread_mutex_unlock (&c->lock);
+    if (pinged)
+        connection_flush (c);
+    if (silent)
+        rpc_hang_up (c, "the server has not answered for the time of ping-timeout");
+    for (; late; late = next) {
+        next = late->next;
+        call_answer_error (late, ETIMEDOUT);
+    }
+    rpc_connection_unref (c);
+}
+
+void
+connection_tick_locked (struct rpc_connection *c)
+{
+    if (c->ticking || c->asked == 0 || c->state != RPC_OPEN)
+        return;
+    c->ticking = true;
+    timer_after (SECOND, tick, rpc_connection_ref (c));
+}

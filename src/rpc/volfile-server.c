@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One question and one answer: GETSPEC. The program asks before it goes to the background, when it
+ * must have no threads; so this blocks, and uses no connection of the loop.
+ */
+#include "rpc/volfile-server.h"
+
+#include "rpc/call.h"
+#include "rpc/text-dict.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PATIENCE 10 /* seconds for each step: to connect, to send, to receive */
+#define GETSPEC 2
+#define LAST_FRAGMENT 0x80000000u
+#define RECORD_MAX (16 << 20)
+#define XID 1
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+bool
+volfile_is_on_server (const char *text)
+{
+    const char *colon = strstr (text, ":/");
+
+    return colon && colon != text && colon[2] != '\0'
+        && !memchr (text, '/', (size_t) (colon - text)) && !g_file_test (text, G_FILE_TEST_EXISTS);
+}
+
+/* --- the socket ------------------------------------------------------------------------------- */
+
+/* 0, or a negative errno. A socket's own time limits also hold for connect(2): socket(7). */
+static int
+connect_address (const struct addrinfo *address, int *ret_fd)
+{
+    const struct timeval patience = { .tv_sec = PATIENCE };
+    int fd = socket (address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -errno;
+    (void) setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    (void) setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect (fd, address->ai_addr, address->ai_addrlen) < 0) {
+        const int r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+
+        close (fd);
+        return r;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+/* Returns the socket, or -1 with the reason. */
+static int
+connect_server (const char *server, char **ret_error)
+{
+    const struct addrinfo wanted = { .ai_socktype = SOCK_STREAM };
+    struct addrinfo *addresses = NULL;
+    int r = getaddrinfo (server, G_STRINGIFY (24007), &wanted, &addresses), fd = -1;
+
+    if (r != 0) {
+        *ret_error = g_strdup_printf ("there is no address of '%s': %s", server, gai_strerror (r));
+        return -1;
+    }
+    r = -EHOSTUNREACH;
+    for (const struct addrinfo *at = addresses; at && r < 0; at = at->ai_next)
+        r = connect_address (at, &fd);
+    freeaddrinfo (addresses);
+    if (r == -ECONNREFUSED)
+        *ret_error = g_strdup_printf ("no glusterd listens at %s, port %d", server,
+                                      VOLFILE_SERVER_PORT);
+    else if (r < 0)
+        *ret_error = g_strdup_printf ("%s, port %d, can't be reached: %s", server,
+                                      VOLFILE_SERVER_PORT, g_strerror (-r));
+    return fd;
+}
+
+static int
+send_all (int fd, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t n = send (fd, bytes, size, MSG_NOSIGNAL);
+
+        if (n < 0 && errno != EINTR)
+            return errno == EAGAIN ? -ETIMEDOUT : -errno;
+        bytes += MAX (n, 0);
+        size -= (size_t) MAX (n, 0);
+    }
+    return 0;
+}
+
+static int
+receive_all (int fd, uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t n = recv (fd, bytes, size, 0);
+
+        if (n == 0)
+            return -ECONNRESET;
+        if (n < 0 && errno != EINTR)
+            return errno == EAGAIN ? -ETIMEDOUT : -errno;
+        bytes += MAX (n, 0);
+        size -= (size_t) MAX (n, 0);
+    }
+    return 0;
+}
+
+/* --- question and answer ---------------------------------------------------------------------- */
+
+/* glusterd refuses a client that doesn't say which versions of the volfile it understands. */
+static int
+ask (int fd, const char *volume)
+{
+    struct rpc_call call = { 0 };
+    g_autoptr (dict_t) dict = dict_new ();
+    int r;
+
+    dict_set_str (dict, "min-op-version", "1");
+    dict_set_str (dict, "max-op-version", "100000");
+    rpc_call_begin (&call, RPC_HANDSHAKE, 2, GETSPEC, NULL);
+    xdr_put_u32 (&call.out, 0);
+    xdr_put_string (&call.out, volume);
+    text_dict_put (&call.out, dict);
+    xdr_set_u32 (&call.out, 0, LAST_FRAGMENT | (uint32_t) (call.out.used - 4));
+    xdr_set_u32 (&call.out, 4, XID);
+    r = send_all (fd, call.out.bytes, call.out.used);
+    xdr_out_clear (&call.out);
+    return r;
+}
+
+/* Receives the fragments of a record. */
+static int
+receive_record (int fd, GByteArray *record)
+{
+    uint32_t mark = 0;
+    int r = 0;
+
+    while (r == 0 && !(mark & LAST_FRAGMENT)) {
+        const guint before = record->len;
+
+        r = receive_all (fd, (uint8_t *) &mark, sizeof mark);
+        mark = GUINT32_FROM_BE (mark);
+        if (r == 0 && before + (mark & ~LAST_FRAGMENT) > RECORD_MAX)
+            r = -EPROTO;
+        if (r < 0)
+            return r;
+        g_byte_array_set_size (record, before + (mark & ~LAST_FRAGMENT));
+        r = receive_all (fd, record->data + before, record->len - before);
+    }
+    return r;
+}
+
+static char *
+read_answer (const GByteArray *record, const char *server, const char *volume, char **ret_error)
+{
+    struct xdr_in in = xdr_in_of (record->data, record->len);
+    const uint32_t xid = xdr_get_u32 (&in), message = xdr_get_u32 (&in);
+    const int error = rpc_reply_header (&in);
+    const int32_t op_ret = xdr_get_i32 (&in);
+    g_autofree char *text = NULL;
+
+    xdr_get_u32 (&in); /* op_errno */
+    text = xdr_get_string (&in, RECORD_MAX);
+    if (error || xid != XID || message != 1 || in.failed)
+        *ret_error = g_strdup_printf ("%s did not answer as a glusterd does", server);
+    else if (op_ret < 0 || !*text)
+        *ret_error = g_strdup_printf ("%s knows no volume '%s', or it is not started; 'gluster "
+                                      "volume info' lists them there",
+                                      server, volume);
+    else
+        return g_steal_pointer (&text);
+    return NULL;
+}
+
+static char *
+fetch_from (const char *server, const char *volume, char **ret_error)
+{
+    g_autoptr (GByteArray) record = g_byte_array_new ();
+    const int fd = connect_server (server, ret_error);
+    int r;
+
+    if (fd < 0)
+        return NULL;
+    r = ask (fd, volume);
+    if (r == 0)
+        r = receive_record (fd, record);
+    close (fd);
+    if (r == 0)
+        return read_answer (record, server, volume, ret_error);
+    *ret_error = r == -EPROTO
+                   ? g_strdup_printf ("%s did not answer as a glusterd does", server)
+                   : g_strdup_printf ("%s did not answer: %s", server, g_strerror (-r));
+    return NULL;
+}
+
+char *
+volfile_fetch (const char *text, char **ret_error)
+{
+    const char *colon = strstr (text, ":/"), *volume = colon + 2;
+    g_autofree char *list = g_strndup (text, (size_t) (colon - text));
+    g_auto (GStrv) servers = g_strsplit (list, ",", -1);
+    g_autoptr (GString) reasons = g_string_new (NULL);
+    char *spec = NULL;
+
+    for (char **server = servers; *server && !spec; server++) {
+        g_autofree char *reason = NULL;
+
+        spec = fetch_from (*server, volume, &reason);
+        if (reason)
+            g_string_append_printf (reasons, "%s%s", reasons->len ? "; " : "", reason);
+    }
+    if (!spec)
+        *ret_error = g_strdup_printf ("the volfile of '%s' can't be fetched: %s", volume,
+                                      reasons->str);
+    return spec;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * XDR (RFC 4506): big-endian units of four bytes.
+ *
+ * An xdr_out grows as values are put. An xdr_in reads bytes that a server sent, so each of them may
+ * be hostile: a value that does not fit makes the reader fail, and a failed reader returns zeros
+ * and empty strings from then on. The caller checks `failed` once, at the end.
+ */
+#ifndef WINDLASS_RPC_XDR_H
+#define WINDLASS_RPC_XDR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define XDR_INLINE 448 /* bytes for an ordinary call without an allocation */
+
+struct xdr_out {
+    uint8_t *bytes; /* `within`, or from the heap */
+    size_t used, room;
+    uint8_t within[XDR_INLINE];
+};
+
+void xdr_out_init (struct xdr_out *out);
+void xdr_out_clear (struct xdr_out *out);
+
+void xdr_put_u32 (struct xdr_out *out, uint32_t value);
+void xdr_put_u64 (struct xdr_out *out, uint64_t value);
+void xdr_put_fixed (struct xdr_out *out, const void *bytes, size_t size); /* without a length */
+void xdr_put_opaque (struct xdr_out *out, const void *bytes, size_t size);
+void xdr_put_string (struct xdr_out *out, const char *text);
+
+/* Overwrites the four bytes at an offset: for a length that is known later. */
+void xdr_set_u32 (struct xdr_out *out, size_t at, uint32_t value);
+
+struct xdr_in {
+    const uint8_t *at, *end;
+    bool failed;
+};
+
+static inline struct xdr_in
+xdr_in_of (const void *bytes, size_t size)
+{
+    return (struct xdr_in){ bytes, (const uint8_t *) bytes + size, false };
+}
+
+uint32_t xdr_get_u32 (struct xdr_in *in);
+uint64_t xdr_get_u64 (struct xdr_in *in);
+static inline int32_t
+xdr_get_i32 (struct xdr_in *in)
+{
+    return (int32_t) xdr_get_u32 (in);
+}
+
+/* Return a pointer into the bytes that were read; NULL after a failure. xdr_get_opaque fails if
+ * there are more than max bytes. */
+const void *xdr_get_fixed (struct xdr_in *in, size_t size);
+const void *xdr_get_opaque (struct xdr_in *in, size_t max, size_t *ret_size);
+
+/* Returns a copy of a string; NULL after a failure, or if the string contains a NUL. g_free it. */
+char *xdr_get_string (struct xdr_in *in, size_t max);
+
+static inline size_t
+xdr_left (const struct xdr_in *in)
+{
+    return (size_t) (in->end - in->at);
+}
+
+#endif

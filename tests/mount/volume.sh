@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A GlusterFS volume of one brick is mounted by its name: its server's glusterd has the volfile and
+# knows the brick's port. A stock client sees the same files.
+# timeout: 300
+. "$(dirname "$0")/brick-lib.sh"
+need_command glusterd gluster glusterfs
+server=127.1.1.1
+
+# windlass_refused REGEX WORD...: nothing is mounted
+windlass_refused () {
+    local regex=$1
+    shift
+    expect_error "$regex" timeout 60 "$WINDLASS" -l "$LOG" "$@" "$MNT"
+    expect_error '' mountpoint -q "$MNT"
+}
+
+windlass_refused "no glusterd listens at $server, port 24007" $server:/home
+glusterd_begin $server
+expect_ok gluster_do volume create home $server:"$TEST_DIR/home.d" force
+windlass_refused "knows no volume 'home'|not started|has no volume|can't be used" $server:/home
+expect_ok gluster_do volume start home
+windlass_refused "knows no volume 'none', or it is not started" $server:/none
+windlass_refused "there is no address of 'none.invalid'" none.invalid:/home
+
+out=$("$WINDLASS" check $server:/home 2>&1) || fail "check failed: $out"
+expect_match "what check says" "cluster/distribute' is not in Windlass; without it new" "$out"
+expect_match "what check says" "^$server:/home: ok, [0-9]* volumes, top 'home'" "$out"
+
+# mount_volume WORD...: by any of the ways to name it
+mount_volume () {
+    local io_uring=off
+    [ "$TEST_THROUGH" = device ] || io_uring=required
+    "$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=$io_uring "$@" 2>err || {
+        cat err
+        fail "not mounted: $*"
+    }
+    is_mounted || fail "windlass says that it mounted it, but it didn't: $*"
+    DAEMON=$(cat "$TEST_DIR/pid")
+}
+
+mount_volume 127.1.1.2,$server:/home "$MNT"
+cp -r "$SOURCE_DIR/src/core" "$MNT/core"
+mkdir "$MNT/directory"
+echo text >"$MNT/directory/file"
+secret=$(grep -h 'option password' "$TEST_DIR"/glusterd/vols/home/*fuse.vol | awk '{ print $3 }')
+[ -n "$secret" ] || fail "the volume has no password to look for"
+expect_no_match "the graph, for anybody" "$secret" "$("$WINDLASS" graph "$MNT")"
+expect_no_match "the log" "$secret" "$(cat "$LOG")"
+expect_no_match "the files of .meta" "$secret" "$(cat "$MNT"/.meta/graphs/active/volfile \
+    "$MNT"/.meta/graphs/active/home-client-0/private)"
+unmount
+
+mkdir stock
+glusterfs -s $server --volfile-id=home -l "$TEST_DIR/stock.log" "$TEST_DIR/stock"
+expect_ok diff -r "$SOURCE_DIR/src/core" stock/core
+expect "what the stock client reads" text "$(cat stock/directory/file)"
+echo more >>stock/directory/file
+
+mount_volume -s $server --volfile-id=home "$MNT"
+expect "what the stock client wrote" "text more" "$(paste -sd' ' "$MNT/directory/file")"
+expect "attributes" "$(cd stock && find . -printf '%P %i %y %m %n %U %G %s %T@\n' | sort)" \
+    "$(cd "$MNT" && find . -printf '%P %i %y %m %n %U %G %s %T@\n' | sort)"
+umount stock
+unmount
+WINDLASS=$WINDLASS "$BUILD_DIR/src/mount.windlass" $server:/home "$MNT" \
+    -o "log-file=$LOG,pid-file=$TEST_DIR/pid" || fail "mount.windlass failed"
+DAEMON=$(cat "$TEST_DIR/pid")
+expect "the source of the mount" "$server:/home" "$(findmnt -no SOURCE "$MNT")"
+expect_ok rm -r "$MNT/core"
+unmount

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A call: from its beginning, with the caller's identity, to the answer. */
+#include "client.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static void
+call_free (struct rpc_call *rpc)
+{
+    struct client_call *call = (struct client_call *) rpc;
+
+    rpc_connection_unref (call->connection);
+    file_unref (call->file);
+    inode_unref (call->inode);
+    fd_unref (call->fd);
+    iobref_unref (call->payload_ref);
+    g_free (call->payload);
+    g_free (call->name);
+    g_free (call);
+}
+
+void
+client_drop (struct client_call *call)
+{
+    rpc_call_unref (&call->rpc);
+}
+
+/* Returns true for the first of the reply and the interrupt: that one answers the frame. */
+static bool
+call_is_first (struct client_call *call)
+{
+    return __atomic_fetch_add (&call->answers, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+static void
+client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
+{
+    struct client_call *call = (struct client_call *) rpc;
+
+    if (call->claim.inode)
+        claim_leave (call);
+    if (call->late && !call_is_first (call)) {
+        call->late (call, reply);
+        return;
+    }
+    if (call->late)
+        stack_off_interrupt (call->frame->root, &call->on_interrupt);
+    if (call->frame)
+        stack_taken (call->frame->root);
+    call->reply (call, reply);
+}
+
+static struct client_call *
+call_new (xlator_t *this, struct rpc_connection *connection,
+          client_reply_fn *reply)
+{
+    struct client_call *call = g_new0 (struct client_call, 1);
+
+    call->this = this;
+    call->connection = rpc_connection_ref (connection);
+    call->reply = reply;
+    call->rpc.answered = client_answered;
+    call->rpc.free = call_free;
+    return call;
+}
+
+struct client_call *
+client_begin_program (xlator_t *this, struct rpc_connection *connection, uint32_t program,
+                      uint32_t version, uint32_t procedure, client_reply_fn *reply)
+{
+    struct client_call *call = call_new (this, connection, reply);
+    const struct rpc_credentials self = { .now = clock_today () };
+
+    rpc_call_begin (&call->rpc, program, version, procedure, &self);
+    return call;
+}
+
+struct client_call *
+client_begin_own (xlator_t *this, struct rpc_connection *connection, enum procedure procedure,
+                  const void *owner, size_t owner_size, client_reply_fn *reply)
+{
+    struct client_call *call = call_new (this, connection, reply);
+    const struct rpc_credentials self = { .now = clock_today (),
+                                          .owner = owner,
+                                          .owner_size = owner_size };
+
+    rpc_call_begin (&call->rpc, RPC_FILES, WIRE_VERSION, procedure, &self);
+    return call;
+}
+
+/* The server takes times from the call if features/utime is in the graph, as with GlusterFS's
+ * clients; else from its own clock. The owner of locks is what the kernel calls it, or else the
+ * process, as GlusterFS's clients have it. */
+static void
+call_identify (struct client_call *call, enum procedure procedure, uint32_t times)
+{
+    const client_private_t *priv = call->this->private;
+    call_stack_t *root = call->frame->root;
+    const uint64_t owner = GUINT64_TO_LE (root->lk_owner);
+    const uint32_t pid = GUINT32_TO_LE ((uint32_t) root->pid);
+    struct rpc_credentials caller = {
+        .pid = root->pid,
+        .uid = root->uid,
+        .gid = root->gid,
+        .times = __atomic_load_n (&root->times, __ATOMIC_RELAXED) & TIMES_OF_REQUEST ? times : 0,
+        .now = root->ctime,
+        .owner = owner ? (const void *) &owner : &pid,
+        .owner_size = owner ? sizeof owner : sizeof pid,
+    };
+
+    if (caller.uid != 0 && __atomic_load_n (&priv->send_gids, __ATOMIC_RELAXED))
+        caller.ngroups = stack_groups (root, &caller.groups);
+    rpc_call_begin (&call->rpc, RPC_FILES, WIRE_VERSION, procedure, &caller);
+}
+
+struct client_call *
+client_begin (call_frame_t *frame, xlator_t *this, enum procedure procedure, uint32_t times,
+              client_reply_fn *reply)
+{
+    struct rpc_connection *connection = session_connection (this);
+    struct client_call *call;
+
+    if (!connection) {
+        frame_fail (frame, ENOTCONN);
+        return NULL;
+    }
+    call = call_new (this, connection, reply);
+    rpc_connection_unref (connection);
+    call->frame = frame;
+    call_identify (call, procedure, times);
+    return call;
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+/* The answer may come, and free the call, before rpc_send returns. */
+void
+client_send_now (struct client_call *call)
+{
+    struct rpc_connection *connection = rpc_connection_ref (call->connection);
+
+    rpc_send (connection, &call->rpc);
+    rpc_connection_unref (connection);
+}
+
+void
+client_send (struct client_call *call)
+{
+    if (!call->claim.inode || claim_enter (call))
+        client_send_now (call);
+}
+
+/* On the loop's thread. */
+static void
+call_interrupted (struct loop_task *task)
+{
+    struct client_call *call =
+        (void *) ((char *) task - offsetof (struct client_call, interrupted));
+
+    if (call_is_first (call)) {
+        stack_off_interrupt (call->frame->root, &call->on_interrupt);
+        stack_taken (call->frame->root);
+        frame_fail (call->frame, EINTR);
+    }
+    client_drop (call);
+}
+
+/* Under the request's lock, so the frame is answered elsewhere. */
+static void
+call_interrupt (void *data)
+{
+    struct client_call *call = data;
+
+    rpc_call_ref (&call->rpc);
+    loop_post (&call->interrupted);
+}
+
+void
+client_send_interruptible (struct client_call *call, client_reply_fn *late)
+{
+    call->late = late;
+    call->rpc.patient = true;
+    call->interrupted.run = call_interrupted;
+    call->on_interrupt = (struct interrupt_watch){ .fn = call_interrupt, .data = call };
+    rpc_call_ref (&call->rpc);
+    stack_on_interrupt (call->frame->root, &call->on_interrupt);
+    client_send (call);
+    client_drop (call);
+}
+
+static bool
+call_end (struct rpc_call *rpc, int64_t asked, void *data)
+{
+    struct client_call *call = (struct client_call *) rpc;
+
+    if (call->late)
+        call_interrupt (call);
+    return false;
+}
+
+void
+client_end_waiting (xlator_t *this)
+{
+    struct rpc_connection *connection = session_connection (this);
+
+    if (connection)
+        rpc_each_call (connection, call_end, NULL);
+    rpc_connection_unref (connection);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+bool
+client_answer_failed (struct client_call *call, struct rpc_reply *reply, int32_t op_ret,
+                      int32_t op_errno)
+{
+    if (reply->error != 0)
+        frame_fail (call->frame, reply->error);
+    else if (reply->results.failed)
+        client_answer_is_whole (call, reply);
+    else if (op_ret < 0)
+        frame_fail (call->frame, wire_errno (op_errno));
+    else
+        return false;
+    return true;
+}
+
+bool
+client_answer_is_whole (struct client_call *call, struct rpc_reply *reply)
+{
+    if (!reply->results.failed)
+        return true;
+    rpc_hang_up (call->connection, "the server's answer to an operation is no answer");
+    frame_fail (call->frame, EIO);
+    return false;
+}
+
+bool
+client_answer_begin (struct client_call *call, struct rpc_reply *reply,
+                     client_answer_t *ret_answer)
+{
+    struct xdr_in *in = &reply->results;
+
+    *ret_answer = (client_answer_t){ 0 };
+    if (reply->error == 0) {
+        ret_answer->op_ret = xdr_get_i32 (in);
+        ret_answer->op_errno = xdr_get_i32 (in);
+        ret_answer->xdata = get_dict (in);
+    }
+    return !client_answer_failed (call, reply, ret_answer->op_ret, ret_answer->op_errno);
+}
+
+void
+client_answer_clear (client_answer_t *answer)
+{
+    g_clear_pointer (&answer->xdata, dict_unref);
+}

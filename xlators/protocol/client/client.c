@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The translator: options, beginning and end. */
+#include "client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum transport { TRANSPORT_TCP, TRANSPORT_UNIX };
+
+static const char *const transports[] = { "tcp", "unix", "socket", "tcp/client", NULL };
+
+static const struct xlator_option options[] = {
+    {
+        .key = { "transport-type" },
+        .type = OPTION_ENUM,
+        OPTION_FIELD (client_private_t, transport),
+        .values = transports,
+        .value = "tcp",
+        .help = "how the server is reached: tcp, or unix for a socket in the file system",
+    },
+    {
+        .key = { "remote-host" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (client_private_t, host),
+        .help = "the server's name or address",
+    },
+    {
+        .key = { "remote-port" },
+        .type = OPTION_INT,
+        OPTION_FIELD (client_private_t, port),
+        .value = "0",
+        .min = 0,
+        .max = 65535,
+        .help = "the brick's port; 0: ask the server's glusterd, port 24007, for it",
+    },
+    {
+        .key = { "transport.socket.connect-path", "connect-path" },
+        .type = OPTION_PATH,
+        OPTION_FIELD (client_private_t, path),
+        .help = "the socket of the server, with transport-type unix",
+    },
+    {
+        .key = { "remote-subvolume" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (client_private_t, subvolume),
+        .required = true,
+        .help = "the brick: the name of a volume in the server's volfile; glusterd names it by "
+                "the brick's directory",
+    },
+    {
+        .key = { "username" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (client_private_t, username),
+        .help = "for a server that asks for it (auth.login)",
+    },
+    {
+        .key = { "password" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (client_private_t, password),
+        .secret = true,
+        .help = "for a server that asks for it (auth.login)",
+    },
+    {
+        .key = { "volume-id" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (client_private_t, volume_id),
+        .help = "the identity of the volume; the server refuses if its brick is of another",
+    },
+    {
+        .key = { "frame-timeout", "rpc-timeout" },
+        .type = OPTION_TIME,
+        OPTION_FIELD (client_private_t, frame_timeout),
+        .value = "1800",
+        .min = 0,
+        .max = 86400,
+        .online = true,
+        .help = "an operation that the server does not answer within this time fails with "
+                "ETIMEDOUT, whether the server did it or not; 0: never",
+    },
+    {
+        .key = { "ping-timeout" },
+        .type = OPTION_TIME,
+        OPTION_FIELD (client_private_t, ping_timeout),
+        .value = "42",
+        .min = 0,
+        .max = 1013,
+        .online = true,
+        .help = "a server that says nothing for this time, while operations wait for it, is given "
+                "up, and connected to anew; 0: never",
+    },
+    {
+        .key = { "send-gids" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (client_private_t, send_gids),
+        .value = "on",
+        .online = true,
+        .help = "tells the server the caller's supplementary groups; off: the server looks them "
+                "up by itself (server.manage-gids)",
+    },
+    {
+        .key = { "strict-locks" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (client_private_t, strict_locks),
+        .value = "off",
+        .online = true,
+        .help = "on: a file with a record lock fails with EBADFD after the connection was lost, "
+                "since another client may have had the lock meanwhile; off: the lock is taken "
+                "again, and the file fails only if that fails",
+    },
+    {
+        .key = { "filter-O_DIRECT" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (client_private_t, filter_o_direct),
+        .value = "off",
+        .online = true,
+        .help = "opens files on the server without O_DIRECT",
+    },
+    {
+        .key = { "transport.address-family", "address-family" },
+        .type = OPTION_STRING,
+        .inert = true,
+        .help = "no effect: the address decides",
+    },
+    {
+        .key = { "transport.tcp-user-timeout" },
+        .type = OPTION_TIME,
+        .inert = true,
+        .help = "no effect: ping-timeout finds a server that is gone",
+    },
+    {
+        .key = { "transport.socket.keepalive-time" },
+        .type = OPTION_TIME,
+        .inert = true,
+        .help = "no effect: ping-timeout finds a server that is gone",
+    },
+    {
+        .key = { "transport.socket.keepalive-interval" },
+        .type = OPTION_TIME,
+        .inert = true,
+        .help = "no effect: ping-timeout finds a server that is gone",
+    },
+    {
+        .key = { "transport.socket.keepalive-count" },
+        .type = OPTION_INT,
+        .inert = true,
+        .help = "no effect: ping-timeout finds a server that is gone",
+    },
+    {
+        .key = { "transport.socket.own-thread" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = "no effect: one thread serves all connections",
+    },
+    {
+        .key = { "transport.socket.ssl-enabled" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (client_private_t, encrypted),
+        .value = "off",
+        .help = "must be off: connections are not encrypted",
+    },
+    {
+        .key = { "event-threads" },
+        .type = OPTION_INT,
+        .inert = true,
+        .help = "no effect: one thread serves all connections",
+    },
+    {
+        .key = { "tcp-window-size" },
+        .type = OPTION_SIZE,
+        .inert = true,
+        .help = "no effect: the system chooses the size",
+    },
+    {
+        .key = { "client-bind-insecure" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = "no effect: the system chooses the port",
+    },
+    {
+        .key = { "testing.old-protocol" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = "no effect: only version 400 of the protocol is spoken",
+    },
+    {},
+};
+
+/* --- init, fini ------------------------------------------------------------------------------- */
+
+static int
+client_check (xlator_t *this)
+{
+    const client_private_t *priv = this->private;
+
+    if (priv->transport == TRANSPORT_UNIX && !priv->path)
+        gf_log (this, GF_LOG_ERROR,
+                "transport-type unix needs 'option transport.socket.connect-path PATH'");
+    else if (priv->transport != TRANSPORT_UNIX && !priv->host)
+        gf_log (this, GF_LOG_ERROR, "there is no 'option remote-host HOST': which server has '%s'?",
+                priv->subvolume);
+    else if (priv->encrypted)
+        gf_log (this, GF_LOG_ERROR,
+                "option 'transport.socket.ssl-enabled' must be off, got 'on': Windlass does not "
+                "encrypt connections, and the volume demands it");
+    else
+        return 0;
+    return -EINVAL;
+}
+
+/* Names this client to the server: its process, and the volume in it. */
+static void
+client_name (xlator_t *this)
+{
+    client_private_t *priv = this->private;
+    char host[64] = "localhost";
+
+    (void) gethostname (host, sizeof host - 1);
+    snprintf (priv->process, sizeof priv->process,
+              "CTX_ID:%016" G_GINT64_MODIFIER "x-GRAPH_ID:0-PID:%d-HOST:%.40s-PC_NAME:%.24s",
+              random_next (&priv->random), getpid (), host, this->name);
+}
+
+static int
+client_init (xlator_t *this)
+{
+    client_private_t *priv = this->private;
+    int r = client_check (this);
+
+    if (r < 0)
+        return r;
+    if (priv->transport != TRANSPORT_UNIX)
+        g_clear_pointer (&priv->path, g_free);
+    pthread_mutex_init (&priv->random_lock, NULL);
+    priv->random.state = random_seed ();
+    client_name (this);
+    session_init (this);
+    work_use ();
+    priv->ready = true;
+    priv->looping = loop_use () == 0;
+    return priv->looping ? 0 : -EAGAIN;
+}
+
+static void
+client_fini (xlator_t *this)
+{
+    client_private_t *priv = this->private;
+
+    if (!priv->ready)
+        return;
+    if (priv->looping)
+        loop_leave ();
+    work_leave ();
+    session_fini (this);
+    pthread_mutex_destroy (&priv->random_lock);
+}
+
+static int
+client_reconfigure (xlator_t *this, const void *new_private)
+{
+    client_private_t *priv = this->private;
+    const client_private_t *options_now = new_private;
+
+    __atomic_store_n (&priv->frame_timeout, options_now->frame_timeout, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->ping_timeout, options_now->ping_timeout, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->send_gids, options_now->send_gids, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->strict_locks, options_now->strict_locks, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->filter_o_direct, options_now->filter_o_direct, __ATOMIC_RELAXED);
+    session_set_timeouts (this);
+    return 0;
+}
+
+/* All lowest translators get CHILD_UP before the first gets PARENT_UP, so that all bricks of a
+ * graph are connected to at the same time. The session passes CHILD_UP on when the brick is
+ * there. */
+static void
+client_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    if (event == XLATOR_CHILD_UP)
+        session_begin (this);
+    else if (event == XLATOR_PARENT_UP)
+        session_wait (this);
+    else if (event == XLATOR_ENDING)
+        client_end_waiting (this);
+    else if (event == XLATOR_PARENT_DOWN)
+        session_end (this);
+    else
+        xlator_pass_on (this, event, data);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "protocol/client",
+    .about = "connects to a brick of a GlusterFS volume, on this machine or another",
+    .children = { .min = 0, .max = 0 },
+    .remote = true,
+    .touches = TOUCHES_NOTHING,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (client_private_t),
+    .options = options,
+    .init = client_init,
+    .fini = client_fini,
+    .reconfigure = client_reconfigure,
+    .notify = client_notify,
+    .fops = {
+        .lookup = client_lookup, .stat = client_stat, .fstat = client_fstat,
+        .readlink = client_readlink, .mknod = client_mknod, .mkdir = client_mkdir,
+        .unlink = client_unlink, .rmdir = client_rmdir, .symlink = client_symlink,
+        .rename = client_rename, .link = client_link,
+        .truncate = client_truncate, .ftruncate = client_ftruncate,
+        .open = client_open, .create = client_create,
+        .readv = client_readv, .writev = client_writev, .statfs = client_statfs,
+        .flush = client_flush, .fsync = client_fsync,
+        .opendir = client_opendir, .fsyncdir = client_fsyncdir,
+        .readdir = client_readdir, .readdirp = client_readdirp,
+        .setxattr = client_setxattr, .getxattr = client_getxattr,
+        .removexattr = client_removexattr,
+        .fsetxattr = client_fsetxattr, .fgetxattr = client_fgetxattr,
+        .fremovexattr = client_fremovexattr,
+        .setattr = client_setattr, .fsetattr = client_fsetattr, .access = client_access,
+        .lk = client_lk, .flock = client_flock,
+        .fallocate = client_fallocate, .discard = client_discard, .zerofill = client_zerofill,
+        .seek = client_seek, .copy_file_range = client_copy_file_range,
+    },
+    .cbks = { .forget = client_forget, .release = client_release, .releasedir = client_release },
+    .dumpops = { .priv = client_dump, .waits_for = client_waits_for, .explain = client_explain },
+};

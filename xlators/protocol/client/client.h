@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * protocol/client: one brick of a GlusterFS volume, over the network.
+ *
+ *   an operation -> client_begin: a call with the caller's identity
+ *                   put_...:      its arguments
+ *                   client_send:  waits for conflicting operations (order.c), then goes out
+ *   a reply      -> client_answered -> the operation's own function: reads results, unwinds
+ *
+ * session.c keeps a connection: it connects, shakes hands, opens the files again that were open on
+ * the last connection (reopen.c), and only then lets operations through. While there is none,
+ * operations fail with ENOTCONN. A call belongs to the connection that was there when it began, so
+ * no number of an open file reaches a server that gave it to another.
+ *
+ * A server may do calls in another order than they came. Operations on the same bytes of a file, of
+ * which one writes, are therefore sent one after the other's answer: order.c.
+ *
+ * Everything that a server sends may be hostile: what cannot be an answer ends the connection, and
+ * the operation with EIO.
+ */
+#ifndef WINDLASS_PROTOCOL_CLIENT_H
+#define WINDLASS_PROTOCOL_CLIENT_H
+
+#include "rpc/connection.h"
+#include "rpc/loop.h"
+#include "wire.h"
+#include "xlator.h"
+
+struct client_call;
+
+/* An open file or directory of the server: the fd's context. */
+struct client_file {
+    int refs;          /* atomic: the fd, and calls with its number */
+    xlator_t *this;
+    inode_t *inode;    /* lent by the fd */
+    gfid_t gfid;
+    uint32_t flags;    /* for opening it again */
+    bool directory;
+    int64_t number;    /* on connection number `connection`; atomic */
+    unsigned connection; /* the loop's thread writes; session.lock for others */
+    bool lost;         /* could not be opened again; atomic */
+    GArray *locks;     /* of struct gf_flock: record locks taken through it; session.files_lock */
+    GList link, of_inode; /* in session.files and client_inode.files; session.files_lock */
+};
+
+/* The part of a file that an operation reads or writes. */
+struct client_claim {
+    struct client_call *call;
+    struct client_inode *inode;
+    off_t from, to; /* to: the first byte behind it */
+    bool writes, sent;
+    struct client_claim *next; /* client_inode.lock */
+};
+
+/* What is kept of an inode. */
+struct client_inode {
+    pthread_mutex_t lock; /* a leaf */
+    struct client_claim *claims, **last; /* in the order of their calls; lock */
+    GQueue files; /* of struct client_file: open through this client; session.files_lock */
+    bool locked; /* a record lock was asked for: a flush must tell the server; atomic */
+};
+
+/* Reads an answer, and answers the operation. */
+typedef void client_reply_fn (struct client_call *call, struct rpc_reply *reply);
+
+/* An operation under way. */
+struct client_call {
+    struct rpc_call rpc;
+    xlator_t *this;
+    call_frame_t *frame; /* NULL: no operation asked for it */
+    struct rpc_connection *connection;
+    client_reply_fn *reply;
+    struct client_claim claim; /* inode NULL: none */
+    inode_t *inode;       /* with a reference, or NULL: what reply needs */
+    fd_t *fd;             /* with a reference, or NULL */
+    uint32_t flags;       /* of an open */
+    struct gf_flock lock; /* of a lk */
+    int cmd;              /* of a lk */
+    char *name;           /* of an attribute */
+    struct client_file *file; /* with a reference, or NULL: the call has its number, or opens it
+                               * again */
+    struct iovec *payload;
+    struct iobref *payload_ref;
+    client_reply_fn *late;     /* reads a reply that came after an interrupt; NULL: the call can't
+                                * be interrupted */
+    struct interrupt_watch on_interrupt;
+    struct loop_task interrupted;
+    int answers; /* atomic: the first of reply and interrupt answers the frame */
+};
+
+enum session_state {
+    SESSION_DOWN,       /* no connection; a timer tries again */
+    SESSION_CONNECTING, /* up to the end of the handshake */
+    SESSION_REOPENING,  /* files are opened again */
+    SESSION_UP,
+};
+
+struct session {
+    pthread_mutex_t lock;   /* a leaf, but for the locks of a connection, the loop and timers */
+    pthread_cond_t changed; /* attempted, connection or again changed */
+    enum session_state state;          /* lock */
+    struct rpc_connection *connection; /* lock; NULL: SESSION_DOWN */
+    core_timer_t *again;    /* starts the next attempt; lock */
+    unsigned attempts;      /* that failed in a row; lock */
+    bool attempted;         /* the first attempt has ended; lock */
+    bool ending;            /* lock */
+    unsigned port;          /* of the brick, once the portmapper has told it; 0: ask it; lock */
+    bool moving;            /* from the portmapper to the brick; lock */
+    char *problem;          /* why there is no connection; lock */
+    int64_t since;          /* clock_now of the last change between up and down; lock */
+    uint64_t lost;          /* operations that ended with a connection, unconfirmed; atomic */
+    unsigned connections;   /* made so far: the number of the present one; lock */
+    unsigned reopening;     /* calls that open files again; the loop's thread */
+
+    pthread_mutex_t files_lock; /* a leaf */
+    GQueue files;               /* of struct client_file; files_lock */
+};
+
+typedef struct {
+    int transport;
+    char *host, *path, *subvolume, *username, *password, *volume_id;
+    int64_t port;
+    int64_t frame_timeout, ping_timeout; /* nanoseconds; atomic */
+    bool encrypted;
+    bool send_gids, strict_locks, filter_o_direct; /* atomic */
+    char process[128]; /* names this client to the server */
+    bool ready, looping; /* init has used core/work, and the loop */
+    struct session session;
+    pthread_mutex_t random_lock;
+    struct random_source random; /* random_lock */
+} client_private_t;
+
+/* --- call.c ----------------------------------------------------------------------------------- */
+
+/* In fd-ops.c: client_begin for an open file, with its gfid and number as the first arguments. */
+struct client_call *client_begin_fd (call_frame_t *frame, xlator_t *this, fd_t *fd,
+                                     enum procedure procedure, uint32_t times,
+                                     client_reply_fn *reply);
+
+/* The same with the anonymous number: the server opens the file for this call. */
+struct client_call *client_begin_gfid (call_frame_t *frame, xlator_t *this, fd_t *fd,
+                                       enum procedure procedure, uint32_t times,
+                                       client_reply_fn *reply);
+
+/* The same for an inode, without a number, or with that of one of its open files: a file without a
+ * name can be reached only so. fd_procedure is the procedure for open files. */
+struct client_call *client_begin_inode (call_frame_t *frame, xlator_t *this, const loc_t *loc,
+                                        enum procedure procedure, enum procedure fd_procedure,
+                                        uint32_t times, client_reply_fn *reply);
+
+/* Begins a call for frame's operation; the caller then puts the arguments. times: RPC_CHANGES_*.
+ * NULL: there is no connection, and the frame was answered with ENOTCONN. */
+struct client_call *client_begin (call_frame_t *frame, xlator_t *this, enum procedure procedure,
+                                  uint32_t times,
+                                  client_reply_fn *reply);
+
+/* The same for a call that no operation asked for, on a given connection: one of the program of
+ * files with an owner of locks, or of another program. */
+struct client_call *client_begin_own (xlator_t *this, struct rpc_connection *connection,
+                                      enum procedure procedure, const void *owner,
+                                      size_t owner_size, client_reply_fn *reply);
+struct client_call *client_begin_program (xlator_t *this, struct rpc_connection *connection,
+                                          uint32_t program, uint32_t version, uint32_t procedure,
+                                          client_reply_fn *reply);
+
+/* Sends a call, which is no longer the caller's. client_send_now is for calls that may not, or no
+ * longer, wait for others. */
+void client_send (struct client_call *call);
+void client_send_now (struct client_call *call);
+
+/* Sends a call whose frame is answered with EINTR if it is interrupted; then late reads the
+ * reply. */
+void client_send_interruptible (struct client_call *call, client_reply_fn *late);
+
+/* Answers calls that wait for a lock, as if they had been interrupted. */
+void client_end_waiting (xlator_t *this);
+
+/* Drops a call that was not sent. */
+void client_drop (struct client_call *call);
+
+/* What every answer begins with. */
+typedef struct client_answer {
+    int32_t op_ret, op_errno;
+    dict_t *xdata; /* with a reference, or NULL */
+} client_answer_t;
+
+/* Reads the beginning of an answer. Returns whether the operation succeeded; if it did not, its
+ * frame has been answered. */
+bool client_answer_begin (struct client_call *call, struct rpc_reply *reply,
+                          client_answer_t *ret_answer);
+
+/* Call this after the last result has been read. If the server's bytes were no answer, answers the
+ * frame with EIO, ends the connection, and returns false. */
+bool client_answer_is_whole (struct client_call *call, struct rpc_reply *reply);
+
+/* For an answer in another order: what client_answer_begin does after reading; true: it failed. */
+bool client_answer_failed (struct client_call *call, struct rpc_reply *reply, int32_t op_ret,
+                           int32_t op_errno);
+
+void client_answer_clear (client_answer_t *answer);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (client_answer_t, client_answer_clear)
+
+/* --- session.c, handshake.c, reopen.c --------------------------------------------------------- */
+
+void session_init (xlator_t *this);
+void session_fini (xlator_t *this);
+void session_begin (xlator_t *this); /* starts to connect */
+void session_wait (xlator_t *this);  /* waits until the first attempt has ended */
+void session_end (xlator_t *this);   /* ends the connection, and waits for its end */
+
+/* Returns the connection if operations may use it, with a reference; else NULL. */
+struct rpc_connection *session_connection (xlator_t *this);
+
+/* The same whether operations may use it or not; and only if it is the one on which the file was
+ * opened last. */
+struct rpc_connection *session_connection_now (xlator_t *this);
+struct rpc_connection *session_connection_of (const struct client_file *file);
+
+/* Notes the number that the server gave the file. On the loop's thread. */
+void session_number_file (struct client_file *file, int64_t number);
+void session_set_timeouts (xlator_t *this);
+
+/* For the handshake, on the loop's thread. The server's portmapper has told the brick's port; all
+ * is agreed; all files are open again. */
+void session_move (xlator_t *this, struct rpc_connection *connection, unsigned port);
+void session_agreed (xlator_t *this, struct rpc_connection *connection);
+void session_up (xlator_t *this);
+
+void handshake_begin (xlator_t *this, struct rpc_connection *connection, bool is_portmapper);
+void reopen_begin (xlator_t *this, struct rpc_connection *connection);
+
+/* --- files.c ---------------------------------------------------------------------------------- */
+
+/* The server has opened call->fd under a number. */
+void file_opened (struct client_call *call, const gfid_t *gfid, int64_t number);
+struct client_file *file_ref (struct client_file *file);
+void file_unref (struct client_file *file);
+
+/* Finds the number of an open file for an operation: WIRE_ANONYMOUS if the file could not be opened
+ * again, and the server can do the operation by its gfid. 0, or a positive errno. */
+int file_number (xlator_t *this, fd_t *fd, enum procedure procedure, int64_t *ret_number);
+
+/* Returns flags for the server. */
+uint32_t client_open_flags (xlator_t *this, uint32_t flags);
+
+void file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock);
+void file_forget_locks (xlator_t *this, inode_t *inode, uint64_t owner);
+void client_release (xlator_t *this, fd_t *fd);
+
+/* In lock-ops.c: a call that sets a lock, with its owner; the caller sends it. */
+struct client_call *client_lock_own (xlator_t *this, struct rpc_connection *connection,
+                                     const gfid_t *gfid, int64_t number,
+                                     const struct gf_flock *lock, client_reply_fn *reply);
+
+/* --- order.c ---------------------------------------------------------------------------------- */
+
+struct client_inode *client_inode_of (xlator_t *this, inode_t *inode);
+void client_forget (xlator_t *this, inode_t *inode);
+
+/* Returns the inode of an answer, with a reference: given if it is new or has the gfid, else the
+ * table's, or a new one. NULL: the server sent no identity. */
+inode_t *client_inode_of_iatt (inode_t *given, const struct iatt *buf);
+
+/* Has client_send wait for earlier operations on these bytes. size 0: up to the end of any file. */
+void client_claims (struct client_call *call, inode_t *inode, off_t offset, size_t size,
+                    bool writes);
+bool claim_enter (struct client_call *call); /* returns whether the call may be sent now */
+void claim_leave (struct client_call *call); /* sends calls that waited for this one */
+
+/* --- report.c --------------------------------------------------------------------------------- */
+
+void client_dump (xlator_t *this, GString *out);
+void client_waits_for (xlator_t *this, const call_frame_t *frame, GString *out);
+void client_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
+char *client_place (const client_private_t *priv); /* "server:/brick". g_free it */
+
+/* --- replies.c -------------------------------------------------------------------------------- */
+
+client_reply_fn client_access_reply, client_flush_reply, client_fsyncdir_reply,
+    client_setxattr_reply, client_fsetxattr_reply, client_removexattr_reply,
+    client_fremovexattr_reply, client_stat_reply, client_fstat_reply, client_unlink_reply,
+    client_rmdir_reply, client_truncate_reply, client_ftruncate_reply, client_setattr_reply,
+    client_fsetattr_reply, client_fsync_reply, client_fallocate_reply, client_discard_reply,
+    client_zerofill_reply, client_mknod_reply, client_mkdir_reply, client_symlink_reply,
+    client_link_reply, client_getxattr_reply, client_fgetxattr_reply;
+
+/* The answer to an operation that makes an object. */
+typedef struct made {
+    client_answer_t answer;
+    inode_t *inode; /* with a reference */
+    struct iatt buf, preparent, postparent;
+} made_t;
+
+void made_clear (made_t *made);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (made_t, made_clear)
+
+/* Finds the object's inode. Returns false, and answers the frame, if the server sent none. */
+bool made_identify (struct client_call *call, made_t *made);
+
+/* In xattr-ops.c: the dict for a caller that asked for an attribute, or for all names. With a
+ * reference; NULL: there is no such attribute, and the frame has been answered. */
+dict_t *attribute_of (struct client_call *call, dict_t *dict);
+dict_t *names_of (struct client_call *call, dict_t *dict);
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+lookup_fop client_lookup;
+stat_fop client_stat;
+readlink_fop client_readlink;
+truncate_fop client_truncate;
+access_fop client_access;
+statfs_fop client_statfs;
+setattr_fop client_setattr;
+mknod_fop client_mknod;
+mkdir_fop client_mkdir;
+unlink_fop client_unlink;
+rmdir_fop client_rmdir;
+symlink_fop client_symlink;
+rename_fop client_rename;
+link_fop client_link;
+create_fop client_create;
+open_fop client_open;
+opendir_fop client_opendir;
+fstat_fop client_fstat;
+flush_fop client_flush;
+fsync_fop client_fsync;
+fsyncdir_fop client_fsyncdir;
+ftruncate_fop client_ftruncate;
+fsetattr_fop client_fsetattr;
+readv_fop client_readv;
+writev_fop client_writev;
+fallocate_fop client_fallocate;
+discard_fop client_discard;
+zerofill_fop client_zerofill;
+seek_fop client_seek;
+copy_file_range_fop client_copy_file_range;
+readdir_fop client_readdir;
+readdirp_fop client_readdirp;
+setxattr_fop client_setxattr;
+getxattr_fop client_getxattr;
+removexattr_fop client_removexattr;
+fsetxattr_fop client_fsetxattr;
+fgetxattr_fop client_fgetxattr;
+fremovexattr_fop client_fremovexattr;
+lk_fop client_lk;
+flock_fop client_flock;
+
+#endif

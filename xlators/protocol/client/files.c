@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Open files of the server: their numbers, and the record locks taken through them. */
+#include "client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+uint32_t
+client_open_flags (xlator_t *this, uint32_t flags)
+{
+    const client_private_t *priv = this->private;
+
+    if (__atomic_load_n (&priv->filter_o_direct, __ATOMIC_RELAXED))
+        flags &= ~(uint32_t) O_DIRECT;
+    return wire_open_flags (flags);
+}
+
+void
+file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
+{
+    client_private_t *priv = call->this->private;
+    struct client_file *file = g_new0 (struct client_file, 1);
+    struct client_inode *kept = client_inode_of (call->this, call->fd->inode);
+
+    file->refs = 1;
+    file->this = call->this;
+    file->gfid = *gfid;
+    file->flags = call->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC);
+    session_number_file (file, number);
+    file->directory = call->flags & O_DIRECTORY;
+    file->inode = call->fd->inode;
+    file->link.data = file->of_inode.data = file;
+    pthread_mutex_lock (&priv->session.files_lock);
+    g_queue_push_tail_link (&priv->session.files, &file->link);
+    g_queue_push_tail_link (&kept->files, &file->of_inode);
+    pthread_mutex_unlock (&priv->session.files_lock);
+    fd_ctx_set (call->fd, call->this, file);
+}
+
+struct client_file *
+file_ref (struct client_file *file)
+{
+    __atomic_add_fetch (&file->refs, 1, __ATOMIC_RELAXED);
+    return file;
+}
+
+static void
+release_reply (struct client_call *call, struct rpc_reply *reply)
+{
+}
+
+static void
+file_close (const struct client_file *file)
+{
+    struct rpc_connection *connection = session_connection_of (file);
+    struct client_call *call;
+
+    if (connection) {
+        call = client_begin_own (file->this, connection,
+                                 file->directory ? WIRE_RELEASEDIR : WIRE_RELEASE, NULL, 0,
+                                 release_reply);
+        put_gfid (&call->rpc.out, &file->gfid);
+        xdr_put_u64 (&call->rpc.out, (uint64_t) file->number);
+        put_no_dict (&call->rpc.out);
+        client_send (call);
+    }
+    rpc_connection_unref (connection);
+}
+
+/* The server closes the file after the last operation that has its number. */
+void
+file_unref (struct client_file *file)
+{
+    if (!file || __atomic_sub_fetch (&file->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (!file->lost)
+        file_close (file);
+    g_clear_pointer (&file->locks, g_array_unref);
+    g_free (file);
+}
+
+void
+client_release (xlator_t *this, fd_t *fd)
+{
+    client_private_t *priv = this->private;
+    struct client_file *file = fd_ctx_get (fd, this);
+
+    if (!file)
+        return;
+    fd_ctx_set (fd, this, NULL);
+    pthread_mutex_lock (&priv->session.files_lock);
+    g_queue_unlink (&priv->session.files, &file->link);
+    g_queue_unlink (&client_inode_of (this, file->inode)->files, &file->of_inode);
+    pthread_mutex_unlock (&priv->session.files_lock);
+    file_unref (file);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static bool
+procedure_takes_gfid (enum procedure procedure)
+{
+    return procedure == WIRE_READ || procedure == WIRE_WRITE || procedure == WIRE_FSYNC
+        || procedure == WIRE_COPY_FILE_RANGE;
+}
+
+int
+file_number (xlator_t *this, fd_t *fd, enum procedure procedure, int64_t *ret_number)
+{
+    const struct client_file *file = fd_ctx_get (fd, this);
+
+    if (!file)
+        return EBADFD;
+    if (!__atomic_load_n (&file->lost, __ATOMIC_ACQUIRE))
+        *ret_number = __atomic_load_n (&file->number, __ATOMIC_ACQUIRE);
+    else if (procedure_takes_gfid (procedure) && !file->locks)
+        *ret_number = WIRE_ANONYMOUS;
+    else
+        return EBADFD;
+    return 0;
+}
+
+/* Returns an open file of an inode, with a reference, or NULL. */
+static struct client_file *
+file_of_inode (xlator_t *this, inode_t *inode)
+{
+    client_private_t *priv = this->private;
+    struct client_inode *kept = inode_ctx_get (inode, this);
+    struct client_file *file;
+
+    if (!kept)
+        return NULL;
+    pthread_mutex_lock (&priv->session.files_lock);
+    file = g_queue_peek_head (&kept->files);
+    if (file && !__atomic_load_n (&file->lost, __ATOMIC_ACQUIRE))
+        file_ref (file);
+    else
+        file = NULL;
+    pthread_mutex_unlock (&priv->session.files_lock);
+    return file;
+}
+
+struct client_call *
+client_begin_inode (call_frame_t *frame, xlator_t *this, const loc_t *loc,
+                    enum procedure procedure, enum procedure fd_procedure, uint32_t times,
+                    client_reply_fn *reply)
+{
+    struct client_file *file = loc->inode ? file_of_inode (this, loc->inode) : NULL;
+    struct client_call *call =
+        client_begin (frame, this, file ? fd_procedure : procedure, times, reply);
+
+    if (!call) {
+        file_unref (file);
+        return NULL;
+    }
+    call->file = file;
+    put_gfid (&call->rpc.out, loc_gfid (loc));
+    if (file)
+        xdr_put_u64 (&call->rpc.out,
+                     (uint64_t) __atomic_load_n (&file->number, __ATOMIC_ACQUIRE));
+    return call;
+}
+
+/* --- record locks ----------------------------------------------------------------------------- */
+
+static off_t
+lock_end (const struct gf_flock *lock)
+{
+    return lock->l_len > 0 ? lock->l_start + lock->l_len : INT64_MAX;
+}
+
+static void
+lock_add (GArray *locks, const struct gf_flock *like, off_t from, off_t to)
+{
+    struct gf_flock lock = *like;
+
+    if (from >= to)
+        return;
+    lock.l_start = from;
+    lock.l_len = to == INT64_MAX ? 0 : to - from;
+    g_array_append_val (locks, lock);
+}
+
+/* Takes a range out of the locks of its owner: what is left on both sides of it stays. */
+static void
+locks_cut (GArray *locks, const struct gf_flock *cut)
+{
+    for (guint i = locks->len; i-- > 0;) {
+        const struct gf_flock old = g_array_index (locks, struct gf_flock, i);
+
+        if (old.l_owner != cut->l_owner || lock_end (&old) <= cut->l_start
+            || lock_end (cut) <= old.l_start)
+            continue;
+        g_array_remove_index_fast (locks, i);
+        lock_add (locks, &old, old.l_start, cut->l_start);
+        lock_add (locks, &old, lock_end (cut), lock_end (&old));
+    }
+}
+
+/* Cuts the range out of the locks of all open files of the inode: a record lock belongs to the
+ * inode and its owner. */
+static void
+locks_cut_locked (client_private_t *priv, const inode_t *inode, const struct gf_flock *cut)
+{
+    for (GList *link = priv->session.files.head; link; link = link->next) {
+        struct client_file *file = link->data;
+
+        if (file->inode == inode && file->locks)
+            locks_cut (file->locks, cut);
+    }
+}
+
+void
+file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock)
+{
+    client_private_t *priv = this->private;
+    struct client_file *file = fd_ctx_get (fd, this);
+
+    pthread_mutex_lock (&priv->session.files_lock);
+    locks_cut_locked (priv, fd->inode, lock);
+    if (lock->l_type != F_UNLCK && !file->locks)
+        file->locks = g_array_new (FALSE, FALSE, sizeof (struct gf_flock));
+    if (lock->l_type != F_UNLCK)
+        g_array_append_val (file->locks, *lock);
+    pthread_mutex_unlock (&priv->session.files_lock);
+}
+
+void
+file_forget_locks (xlator_t *this, inode_t *inode, uint64_t owner)
+{
+    client_private_t *priv = this->private;
+    const struct gf_flock all = { .l_owner = owner };
+
+    pthread_mutex_lock (&priv->session.files_lock);
+    locks_cut_locked (priv, inode, &all);
+    pthread_mutex_unlock (&priv->session.files_lock);
+}

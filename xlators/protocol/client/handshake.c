@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The handshake, on the loop's thread:
+ *
+ *   DUMP         which programs does the server have?
+ *   PORTBYBRICK  of the portmapper alone: the brick's port; the session moves there
+ *   SETVOLUME    which brick, and as whom
+ */
+#include "client.h"
+
+#include "rpc/text-dict.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DUMP_DUMP = 1, HANDSHAKE_SETVOLUME = 1, PORTMAP_PORTBYBRICK = 1 };
+
+#define TEXT_MAX 4096
+
+/* Ends the connection with a reason that names what the server did not do. */
+static void G_GNUC_PRINTF (2, 3)
+refuse (struct client_call *call, const char *format, ...)
+{
+    g_autofree char *reason = NULL;
+    va_list values;
+
+    va_start (values, format);
+    reason = g_strdup_vprintf (format, values);
+    va_end (values);
+    rpc_hang_up (call->connection, reason);
+}
+
+/* Returns whether there is an answer to read; a lost connection needs no word here. */
+static bool
+is_answered (struct client_call *call, const struct rpc_reply *reply, const char *question)
+{
+    if (reply->error == ETIMEDOUT)
+        refuse (call, "the server did not answer %s", question);
+    else if (reply->error != 0 && reply->error != ENOTCONN)
+        refuse (call, "the server rejected %s; is it a GlusterFS server?", question);
+    return reply->error == 0;
+}
+
+/* --- SETVOLUME -------------------------------------------------------------------------------- */
+
+static const char *
+setvolume_hint (int error, const char *text)
+{
+    if (error == ENOENT)
+        return "; remote-subvolume must name a volume directly below the server's";
+    if (error == EACCES)
+        return "; the server allows a client by its address (auth.addr), or by username and "
+               "password (auth.login)";
+    return "";
+}
+
+static void
+setvolume_reply (struct client_call *call, struct rpc_reply *reply)
+{
+    const client_private_t *priv = call->this->private;
+    struct xdr_in *in = &reply->results;
+    g_autoptr (dict_t) dict = NULL;
+    const char *text, *child_up;
+    int32_t op_ret, op_errno;
+
+    if (!is_answered (call, reply, "SETVOLUME"))
+        return;
+    op_ret = xdr_get_i32 (in);
+    op_errno = xdr_get_i32 (in);
+    dict = text_dict_get (in);
+    text = dict_get_str (dict, "ERROR");
+    child_up = dict_get_str (dict, "child_up");
+    if (in->failed)
+        refuse (call, "the server's answer to SETVOLUME is no answer");
+    else if (op_ret < 0)
+        refuse (call, "the server refused '%s': %s (%s)%s", priv->subvolume,
+                text ? text : "no reason given", g_strerror (wire_errno (op_errno)),
+                setvolume_hint (op_errno, text));
+    else if (g_strcmp0 (child_up, "0") == 0)
+        refuse (call, "the brick's own storage is not up");
+    else
+        session_agreed (call->this, call->connection);
+}
+
+/* Names this connection. The server would give a client that comes back under the same name its old
+ * files and locks. */
+static char *
+connection_name (client_private_t *priv)
+{
+    unsigned number;
+
+    pthread_mutex_lock (&priv->session.lock);
+    number = priv->session.connections;
+    pthread_mutex_unlock (&priv->session.lock);
+    return g_strdup_printf ("%s-RECON_NO:-%u", priv->process, number - 1);
+}
+
+static void
+setvolume_send (struct client_call *dumped)
+{
+    xlator_t *this = dumped->this;
+    client_private_t *priv = this->private;
+    g_autoptr (dict_t) dict = dict_new ();
+    g_autofree char *process = connection_name (priv);
+    struct client_call *call = client_begin_program (this, dumped->connection, RPC_HANDSHAKE, 2,
+                                                     HANDSHAKE_SETVOLUME, setvolume_reply);
+
+    dict_set_str (dict, "remote-subvolume", priv->subvolume);
+    dict_set_str (dict, "process-uuid", process);
+    dict_set_str (dict, "process-name", "windlass");
+    dict_set_str (dict, "fops-version", G_STRINGIFY (1298437));
+    dict_set_str (dict, "client-version", "windlass");
+    dict_set_str (dict, "opversion", "100000");
+    dict_set_str (dict, "clnt-lk-version", "1");
+    if (priv->username)
+        dict_set_str (dict, "username", priv->username);
+    if (priv->password)
+        dict_set_str (dict, "password", priv->password);
+    if (priv->volume_id)
+        dict_set_str (dict, "volume-id", priv->volume_id);
+    text_dict_put (&call->rpc.out, dict);
+    client_send_now (call);
+}
+
+/* --- PORTBYBRICK ------------------------------------------------------------------------------ */
+
+static void
+portbybrick_reply (struct client_call *call, struct rpc_reply *reply)
+{
+    const client_private_t *priv = call->this->private;
+    struct xdr_in *in = &reply->results;
+    int32_t op_ret, port;
+
+    if (!is_answered (call, reply, "PORTBYBRICK"))
+        return;
+    op_ret = xdr_get_i32 (in);
+    xdr_get_i32 (in);
+    xdr_get_i32 (in);
+    port = xdr_get_i32 (in);
+    if (in->failed || (op_ret >= 0 && (port <= 0 || port > 65535)))
+        refuse (call, "the portmapper's answer is no answer");
+    else if (op_ret < 0)
+        refuse (call, "the portmapper knows no port of '%s': the brick does not run, or "
+                      "remote-subvolume is wrong",
+                priv->subvolume);
+    else
+        session_move (call->this, call->connection, (unsigned) port);
+}
+
+static void
+portbybrick_send (struct client_call *dumped)
+{
+    const client_private_t *priv = dumped->this->private;
+    struct client_call *call =
+        client_begin_program (dumped->this, dumped->connection, RPC_PORTMAP, 1,
+                              PORTMAP_PORTBYBRICK, portbybrick_reply);
+
+    xdr_put_string (&call->rpc.out, priv->subvolume);
+    client_send_now (call);
+}
+
+/* --- DUMP ------------------------------------------------------------------------------------- */
+
+/* Returns the versions that the server has of the two programs, the highest below or at the wanted
+ * one: 0 if it has none. */
+struct programs {
+    unsigned files, portmap;
+};
+
+static struct programs
+get_programs (struct xdr_in *in)
+{
+    struct programs found = { 0 };
+    uint64_t program, version;
+    size_t size;
+
+    while (xdr_get_u32 (in) != 0 && !in->failed) {
+        xdr_get_opaque (in, TEXT_MAX, &size);
+        program = xdr_get_u64 (in);
+        version = xdr_get_u64 (in);
+        if (program == RPC_FILES && version == WIRE_VERSION)
+            found.files = WIRE_VERSION;
+        if (program == RPC_PORTMAP && version == 1)
+            found.portmap = 1;
+    }
+    return found;
+}
+
+static void
+dump_reply (struct client_call *call, struct rpc_reply *reply)
+{
+    struct xdr_in *in = &reply->results;
+    struct programs programs;
+    int32_t op_ret;
+
+    if (!is_answered (call, reply, "DUMP"))
+        return;
+    xdr_get_u64 (in);
+    op_ret = xdr_get_i32 (in);
+    xdr_get_i32 (in);
+    programs = get_programs (in);
+    if (in->failed || op_ret < 0)
+        refuse (call, "the server's answer to DUMP is no answer");
+    else if (call->flags && programs.portmap)
+        portbybrick_send (call);
+    else if (programs.files)
+        setvolume_send (call);
+    else if (programs.portmap)
+        refuse (call, "this is a portmapper (glusterd), not a brick; leave out remote-port to ask "
+                      "it for the brick's port");
+    else
+        refuse (call, "the server has no program %u version %u: GlusterFS 4.1 or newer is needed",
+                RPC_FILES, WIRE_VERSION);
+}
+
+void
+handshake_begin (xlator_t *this, struct rpc_connection *connection, bool is_portmapper)
+{
+    struct client_call *call =
+        client_begin_program (this, connection, RPC_DUMP, 1, DUMP_DUMP, dump_reply);
+
+    call->flags = is_portmapper;
+    xdr_put_u64 (&call->rpc.out, 0xcaed);
+    client_send_now (call);
+}

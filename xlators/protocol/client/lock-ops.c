@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Record locks. The server keeps them for this connection, and drops them when it ends. flock(2) is
+ * a record lock on the whole file, as GlusterFS's clients have it. */
+#include "client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+enum { WIRE_GETLK, WIRE_SETLK, WIRE_SETLKW };
+
+static uint32_t
+wire_command (int cmd)
+{
+    return cmd == F_GETLK ? WIRE_GETLK : cmd == F_SETLKW ? WIRE_SETLKW : WIRE_SETLK;
+}
+
+/* The arguments after the file's number. */
+static void
+put_lock (struct client_call *call, int cmd, const struct gf_flock *lock)
+{
+    const uint64_t owner = GUINT64_TO_LE (lock->l_owner);
+    struct xdr_out *out = &call->rpc.out;
+
+    xdr_put_u32 (out, wire_command (cmd));
+    put_lock_type (out, lock);
+    put_flock (out, lock, &owner, sizeof owner);
+    put_no_dict (out);
+}
+
+/* --- locks of nobody -------------------------------------------------------------------------- */
+
+static void
+own_lock_reply (struct client_call *call, struct rpc_reply *reply)
+{
+}
+
+struct client_call *
+client_lock_own (xlator_t *this, struct rpc_connection *connection, const gfid_t *gfid,
+                 int64_t number, const struct gf_flock *lock, client_reply_fn *reply)
+{
+    const uint64_t owner = GUINT64_TO_LE (lock->l_owner);
+    struct client_call *call = client_begin_own (this, connection, WIRE_LK, &owner, sizeof owner,
+                                                 reply);
+
+    put_gfid (&call->rpc.out, gfid);
+    xdr_put_u64 (&call->rpc.out, (uint64_t) number);
+    put_lock (call, F_SETLK, lock);
+    return call;
+}
+
+/* The server granted a lock after its caller was interrupted. */
+static void
+lock_late (struct client_call *call, struct rpc_reply *reply)
+{
+    struct gf_flock lock = call->lock;
+    int64_t number;
+
+    if (reply->error != 0 || xdr_get_i32 (&reply->results) < 0
+        || file_number (call->this, call->fd, WIRE_LK, &number) != 0)
+        return;
+    lock.l_type = F_UNLCK;
+    client_send (client_lock_own (call->this, call->connection, &call->fd->inode->gfid, number,
+                                  &lock, own_lock_reply));
+}
+
+/* --- lk, flock -------------------------------------------------------------------------------- */
+
+/* Returns whether the lock was set or found; *ret_lock is the server's. */
+static bool
+lock_read (struct client_call *call, struct rpc_reply *reply, client_answer_t *answer,
+           struct gf_flock *ret_lock)
+{
+    if (!client_answer_begin (call, reply, answer))
+        return false;
+    get_flock (&reply->results, ret_lock);
+    if (!client_answer_is_whole (call, reply))
+        return false;
+    if (call->cmd != F_GETLK)
+        file_note_lock (call->this, call->fd, &call->lock);
+    return true;
+}
+
+static void
+lk_reply (struct client_call *call, struct rpc_reply *reply)
+{
+    g_auto (client_answer_t) answer;
+    struct gf_flock lock;
+
+    if (lock_read (call, reply, &answer, &lock))
+        STACK_UNWIND (lk, call->frame, 0, 0, call->cmd == F_GETLK ? &lock : &call->lock,
+                      answer.xdata);
+}
+
+static void
+flock_reply (struct client_call *call, struct rpc_reply *reply)
+{
+    g_auto (client_answer_t) answer;
+    struct gf_flock lock;
+
+    if (lock_read (call, reply, &answer, &lock))
+        STACK_UNWIND (flock, call->frame, 0, 0, answer.xdata);
+}
+
+static void
+lock_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, const struct gf_flock *lock,
+          client_reply_fn *reply)
+{
+    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_LK, 0, reply);
+
+    if (!call)
+        return;
+    call->fd = fd_ref (fd);
+    call->cmd = cmd;
+    call->lock = *lock;
+    call->lock.l_owner = frame->root->lk_owner;
+    put_lock (call, cmd, &call->lock);
+    __atomic_store_n (&client_inode_of (this, fd->inode)->locked, true, __ATOMIC_RELEASE);
+    if (cmd == F_SETLKW)
+        client_send_interruptible (call, lock_late);
+    else
+        client_send (call);
+}
+
+void
+client_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock,
+           dict_t *xdata)
+{
+    lock_ask (frame, this, fd, cmd, lock, lk_reply);
+}
+
+void
+client_flock (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t operation, dict_t *xdata)
+{
+    const struct gf_flock lock = { .l_type = operation & LOCK_UN   ? F_UNLCK
+                                           : operation & LOCK_EX ? F_WRLCK
+                                                                 : F_RDLCK,
+                                   .l_pid = frame->root->pid };
+
+    lock_ask (frame, this, fd, operation & (LOCK_NB | LOCK_UN) ? F_SETLK : F_SETLKW, &lock,
+              flock_reply);
+}

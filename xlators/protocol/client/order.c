@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The order of operations on the data of a file. A server works on many calls at a time, and may
+ * do a write after one that was sent later. So a call waits here while an earlier call on some of
+ * the same bytes has no answer, if one of the two writes.
+ *
+ *   claims:  [0,4K) writes, sent  [4K,8K) writes, sent  [0,8K) reads, waits  [4K,5K) writes, waits
+ */
+#include "client.h"
+
+#include <errno.h>
+
+/* --- what is kept of an inode ----------------------------------------------------------------- */
+
+static void *
+client_inode_new (xlator_t *this, inode_t *inode)
+{
+    struct client_inode *kept = g_new0 (struct client_inode, 1);
+
+    pthread_mutex_init (&kept->lock, NULL);
+    kept->last = &kept->claims;
+    g_queue_init (&kept->files);
+    return kept;
+}
+
+static void
+client_inode_free (void *data)
+{
+    struct client_inode *kept = data;
+
+    pthread_mutex_destroy (&kept->lock);
+    g_free (kept);
+}
+
+struct client_inode *
+client_inode_of (xlator_t *this, inode_t *inode)
+{
+    return inode_ctx_make (inode, this, client_inode_new, client_inode_free);
+}
+
+void
+client_forget (xlator_t *this, inode_t *inode)
+{
+    struct client_inode *kept = inode_ctx_get (inode, this);
+
+    if (kept)
+        client_inode_free (kept);
+}
+
+inode_t *
+client_inode_of_iatt (inode_t *given, const struct iatt *buf)
+{
+    inode_t *known;
+
+    if (gfid_is_null (&buf->ia_gfid) || buf->ia_type == IA_INVAL)
+        return NULL;
+    if (gfid_equal (&given->gfid, &buf->ia_gfid))
+        return inode_ref (given);
+    known = inode_find (given->table, &buf->ia_gfid);
+    if (known)
+        return known;
+    return gfid_is_null (&given->gfid) ? inode_ref (given) : inode_new (given->table);
+}
+
+/* --- claims ----------------------------------------------------------------------------------- */
+
+void
+client_claims (struct client_call *call, inode_t *inode, off_t offset, size_t size, bool writes)
+{
+    struct client_claim *claim = &call->claim;
+
+    if (!call->inode)
+        call->inode = inode_ref (inode); /* the claim's lock lives with the inode */
+    claim->inode = client_inode_of (call->this, inode);
+    claim->call = call;
+    claim->from = offset;
+    claim->to = size == 0 || offset > INT64_MAX - (off_t) size ? INT64_MAX
+                                                               : offset + (off_t) size;
+    claim->writes = writes;
+}
+
+static bool
+claims_conflict (const struct client_claim *a, const struct client_claim *b)
+{
+    return (a->writes || b->writes) && a->from < b->to && b->from < a->to;
+}
+
+static bool
+claim_must_wait_locked (const struct client_inode *kept, const struct client_claim *claim)
+{
+    for (const struct client_claim *at = kept->claims; at != claim; at = at->next)
+        if (claims_conflict (at, claim))
+            return true;
+    return false;
+}
+
+bool
+claim_enter (struct client_call *call)
+{
+    struct client_claim *claim = &call->claim;
+    struct client_inode *kept = claim->inode;
+    bool may_go;
+
+    pthread_mutex_lock (&kept->lock);
+    claim->next = NULL;
+    *kept->last = claim;
+    kept->last = &claim->next;
+    may_go = claim->sent = !claim_must_wait_locked (kept, claim);
+    pthread_mutex_unlock (&kept->lock);
+    return may_go;
+}
+
+static void
+claim_unlink_locked (struct client_inode *kept, struct client_claim *claim)
+{
+    struct client_claim **at = &kept->claims;
+
+    while (*at != claim)
+        at = &(*at)->next;
+    *at = claim->next;
+    if (!*at)
+        kept->last = at;
+}
+
+/* Returns a call that may be sent now and was not, or NULL. */
+static struct client_call *
+claim_next_locked (struct client_inode *kept)
+{
+    for (struct client_claim *at = kept->claims; at; at = at->next)
+        if (!at->sent && !claim_must_wait_locked (kept, at)) {
+            at->sent = true;
+            return at->call;
+        }
+    return NULL;
+}
+
+void
+claim_leave (struct client_call *call)
+{
+    struct client_inode *kept = call->claim.inode;
+    struct client_call *next;
+
+    pthread_mutex_lock (&kept->lock);
+    claim_unlink_locked (kept, &call->claim);
+    next = claim_next_locked (kept);
+    pthread_mutex_unlock (&kept->lock);
+    while (next) {
+        client_send_now (next);
+        pthread_mutex_lock (&kept->lock);
+        next = claim_next_locked (kept);
+        pthread_mutex_unlock (&kept->lock);
+    }
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The session with the brick: one connection after the other.
+ *
+ *   DOWN --connect--> CONNECTING --handshake--> REOPENING --all files open--> UP
+ *     ^------------------- the connection ends, from any state ----------------'
+ *
+ * The first attempt after an end is made at once, later ones after growing pauses.
+ */
+#include "client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PORTMAPPER 24007
+#define PAUSE_FIRST 100000000LL /* nanoseconds */
+#define PAUSE_MAX 3000000000LL  /* as GlusterFS's clients, which pause so from the start */
+
+static void session_connect_locked (xlator_t *this);
+
+/* --- events of a connection, on the loop's thread --------------------------------------------- */
+
+static void
+session_connected (void *data)
+{
+    xlator_t *this = data;
+    client_private_t *priv = this->private;
+    struct session *session = &priv->session;
+    struct rpc_connection *connection;
+    bool is_portmapper;
+
+    pthread_mutex_lock (&session->lock);
+    connection = session->connection;
+    is_portmapper = !priv->path && priv->port == 0 && session->port == 0;
+    pthread_mutex_unlock (&session->lock);
+    handshake_begin (this, connection, is_portmapper);
+}
+
+static void
+session_again (void *data)
+{
+    xlator_t *this = data;
+    struct session *session = &((client_private_t *) this->private)->session;
+
+    pthread_mutex_lock (&session->lock);
+    session->again = NULL;
+    if (!session->ending)
+        session_connect_locked (this);
+    pthread_cond_broadcast (&session->changed);
+    pthread_mutex_unlock (&session->lock);
+}
+
+static int64_t
+session_pause (unsigned attempts)
+{
+    return attempts <= 1 ? 0 : MIN (PAUSE_FIRST << MIN (attempts - 2, 10), PAUSE_MAX);
+}
+
+/* The first failure in a row is told, with its reason; later ones with the same reason are
+ * not. */
+static void
+session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
+{
+    g_autofree char *place = client_place (this->private);
+
+    if (was_up)
+        gf_log (this, GF_LOG_WARNING,
+                "lost the connection to brick %s: %s; operations fail with ENOTCONN until it is "
+                "back",
+                place, reason);
+    else
+        gf_log (this, news ? GF_LOG_ERROR : GF_LOG_DEBUG, "brick %s can't be used: %s", place,
+                reason);
+}
+
+struct ended {
+    bool was_up, moving, ending;
+    bool news; /* the reason is another than last time */
+};
+
+static struct ended
+session_leave (struct session *session, const char *reason)
+{
+    struct ended ended;
+
+    pthread_mutex_lock (&session->lock);
+    ended = (struct ended){ session->state == SESSION_UP, session->moving, session->ending,
+                            g_strcmp0 (session->problem, reason) != 0 };
+    session->state = SESSION_DOWN;
+    if (!ended.moving) {
+        session->port = 0;
+        session->attempts = ended.was_up ? 1 : session->attempts + 1;
+        g_free (session->problem);
+        session->problem = g_strdup (reason);
+    }
+    if (ended.was_up)
+        session->since = clock_now ();
+    pthread_mutex_unlock (&session->lock);
+    return ended;
+}
+
+/* The last step with this connection: the session may end from then on. */
+static void
+session_try_again (xlator_t *this, const struct ended *ended)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+    struct rpc_connection *connection;
+
+    pthread_mutex_lock (&session->lock);
+    connection = g_steal_pointer (&session->connection);
+    session->moving = false;
+    session->attempted |= !ended->moving;
+    if (!session->ending)
+        session->again = timer_after (ended->moving ? 0 : session_pause (session->attempts),
+                                      session_again, this);
+    pthread_cond_broadcast (&session->changed);
+    pthread_mutex_unlock (&session->lock);
+    rpc_connection_unref (connection);
+}
+
+static void
+session_closed (void *data, const char *reason)
+{
+    xlator_t *this = data;
+    const struct ended ended = session_leave (&((client_private_t *) this->private)->session,
+                                              reason);
+
+    if (!ended.moving && !ended.ending)
+        session_tell (this, ended.was_up, ended.news, reason);
+    if (ended.was_up && !ended.ending)
+        xlator_pass_on (this, XLATOR_CHILD_DOWN, NULL);
+    session_try_again (this, &ended);
+}
+
+/* Calls of the server: nothing is done with them yet. */
+static void
+session_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *arguments)
+{
+    xlator_t *this = data;
+
+    gf_log (this, GF_LOG_DEBUG, "the server called procedure %u of program %u", procedure, program);
+}
+
+static const struct rpc_events session_events = {
+    .connected = session_connected,
+    .closed = session_closed,
+    .called = session_called,
+};
+
+/* --- connecting ------------------------------------------------------------------------------- */
+
+static struct rpc_timeouts
+session_timeouts (const client_private_t *priv)
+{
+    return (struct rpc_timeouts){
+        .frame = __atomic_load_n (&priv->frame_timeout, __ATOMIC_RELAXED),
+        .ping = __atomic_load_n (&priv->ping_timeout, __ATOMIC_RELAXED),
+    };
+}
+
+static void
+session_connect_locked (xlator_t *this)
+{
+    client_private_t *priv = this->private;
+    struct session *session = &priv->session;
+    const struct rpc_timeouts timeouts = session_timeouts (priv);
+    const struct rpc_address address = {
+        .host = priv->host,
+        .port = priv->port ? (unsigned) priv->port : session->port ? session->port : PORTMAPPER,
+        .path = priv->path,
+    };
+
+    session->state = SESSION_CONNECTING;
+    session->connections++;
+    session->connection = rpc_connect (&address, &timeouts, &session_events, this);
+}
+
+void
+session_move (xlator_t *this, struct rpc_connection *connection, unsigned port)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+
+    pthread_mutex_lock (&session->lock);
+    session->port = port;
+    session->moving = true;
+    pthread_mutex_unlock (&session->lock);
+    rpc_hang_up (connection, "the portmapper has told the brick's port");
+}
+
+void
+session_agreed (xlator_t *this, struct rpc_connection *connection)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+
+    pthread_mutex_lock (&session->lock);
+    session->state = SESSION_REOPENING;
+    pthread_mutex_unlock (&session->lock);
+    reopen_begin (this, connection);
+}
+
+void
+session_up (xlator_t *this)
+{
+    client_private_t *priv = this->private;
+    struct session *session = &priv->session;
+    g_autofree char *place = client_place (priv);
+
+    gf_log (this, GF_LOG_INFO, "connected to brick %s", place);
+    pthread_mutex_lock (&session->lock);
+    session->state = SESSION_UP;
+    session->attempts = 0;
+    session->since = clock_now ();
+    g_clear_pointer (&session->problem, g_free);
+    pthread_mutex_unlock (&session->lock);
+    xlator_pass_on (this, XLATOR_CHILD_UP, NULL);
+    pthread_mutex_lock (&session->lock);
+    session->attempted = true; /* after the event: session_wait returns now */
+    pthread_cond_broadcast (&session->changed);
+    pthread_mutex_unlock (&session->lock);
+}
+
+/* --- use -------------------------------------------------------------------------------------- */
+
+struct rpc_connection *
+session_connection (xlator_t *this)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+    struct rpc_connection *connection = NULL;
+
+    pthread_mutex_lock (&session->lock);
+    if (session->state == SESSION_UP)
+        connection = rpc_connection_ref (session->connection);
+    pthread_mutex_unlock (&session->lock);
+    return connection;
+}
+
+struct rpc_connection *
+session_connection_now (xlator_t *this)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+    struct rpc_connection *connection = NULL;
+
+    pthread_mutex_lock (&session->lock);
+    if (session->connection)
+        connection = rpc_connection_ref (session->connection);
+    pthread_mutex_unlock (&session->lock);
+    return connection;
+}
+
+struct rpc_connection *
+session_connection_of (const struct client_file *file)
+{
+    struct session *session = &((client_private_t *) file->this->private)->session;
+    struct rpc_connection *connection = NULL;
+
+    pthread_mutex_lock (&session->lock);
+    if (session->connection && file->connection == session->connections)
+        connection = rpc_connection_ref (session->connection);
+    pthread_mutex_unlock (&session->lock);
+    return connection;
+}
+
+void
+session_number_file (struct client_file *file, int64_t number)
+{
+    struct session *session = &((client_private_t *) file->this->private)->session;
+
+    pthread_mutex_lock (&session->lock);
+    file->connection = session->connections;
+    __atomic_store_n (&file->number, number, __ATOMIC_RELEASE);
+    pthread_mutex_unlock (&session->lock);
+}
+
+void
+session_set_timeouts (xlator_t *this)
+{
+    client_private_t *priv = this->private;
+    const struct rpc_timeouts timeouts = session_timeouts (priv);
+
+    pthread_mutex_lock (&priv->session.lock);
+    if (priv->session.connection)
+        rpc_set_timeouts (priv->session.connection, &timeouts);
+    pthread_mutex_unlock (&priv->session.lock);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+void
+session_init (xlator_t *this)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+
+    pthread_mutex_init (&session->lock, NULL);
+    pthread_mutex_init (&session->files_lock, NULL);
+    thread_cond_init (&session->changed);
+    g_queue_init (&session->files);
+}
+
+void
+session_fini (xlator_t *this)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+
+    g_clear_pointer (&session->problem, g_free);
+    pthread_cond_destroy (&session->changed);
+    pthread_mutex_destroy (&session->files_lock);
+    pthread_mutex_destroy (&session->lock);
+}
+
+void
+session_begin (xlator_t *this)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+
+    pthread_mutex_lock (&session->lock);
+    session->since = clock_now ();
+    session_connect_locked (this);
+    pthread_mutex_unlock (&session->lock);
+}
+
+void
+session_wait (xlator_t *this)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+
+    pthread_mutex_lock (&session->lock);
+    while (!session->attempted)
+        thread_cond_wait (&session->changed, &session->lock);
+    pthread_mutex_unlock (&session->lock);
+}
+
+void
+session_end (xlator_t *this)
+{
+    struct session *session = &((client_private_t *) this->private)->session;
+
+    pthread_mutex_lock (&session->lock);
+    session->ending = true;
+    if (session->again && timer_cancel (session->again))
+        session->again = NULL;
+    if (session->connection)
+        rpc_hang_up (session->connection, "the mount ends");
+    while (session->connection || session->again)
+        thread_cond_wait (&session->changed, &session->lock);
+    pthread_mutex_unlock (&session->lock);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+void
+put_gfid (struct xdr_out *out, const gfid_t *gfid)
+{
+    xdr_put_fixed (out, gfid->b, sizeof gfid->b);
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+static void
+put_iatt (struct xdr_out *out, const struct iatt *iatt)
+{
+    put_gfid (out, &iatt->ia_gfid);
+    xdr_put_u64 (out, 0); /* which fields are valid: the server looks at the call's own flags */
+    xdr_put_u64 (out, iatt->ia_ino);
+    xdr_put_u64 (out, iatt->ia_dev);
+    xdr_put_u64 (out, iatt->ia_rdev);
+    xdr_put_u64 (out, iatt->ia_size);
+    xdr_put_u64 (out, iatt->ia_blocks);
+    xdr_put_u64 (out, 0);
+    xdr_put_u64 (out, 0);
+    xdr_put_u64 (out, (uint64_t) iatt->ia_atime);
+    xdr_put_u64 (out, (uint64_t) iatt->ia_mtime);
+    xdr_put_u64 (out, (uint64_t) iatt->ia_ctime);
+    xdr_put_u64 (out, 0);
+    xdr_put_u32 (out, iatt->ia_atime_nsec);
+    xdr_put_u32 (out, iatt->ia_mtime_nsec);
+    xdr_put_u32 (out, iatt->ia_ctime_nsec);
+    xdr_put_u32 (out, 0);
+    xdr_put_u32 (out, iatt->ia_nlink);
+    xdr_put_u32 (out, iatt->ia_uid);
+    xdr_put_u32 (out, iatt->ia_gid);
+    xdr_put_u32 (out, iatt->ia_blksize);
+    xdr_put_u32 (out, mode_of_iatt (iatt));
+}
+
+static uint64_t
+ino_of_gfid (const gfid_t *gfid)
+{
+    uint64_t wire;
+
+    memcpy (&wire, gfid->b + 8, sizeof wire);
+    return GUINT64_FROM_BE (wire);
+}
+
+/* The wire has the major number in the upper half, unlike dev_t. */
+static dev_t
+rdev_of_wire (uint64_t rdev)
+{
+    return makedev ((unsigned) (rdev >> 32), (unsigned) rdev);
+}
+
+static void
+get_times (struct xdr_in *in, struct iatt *iatt)
+{
+    iatt->ia_atime = (int64_t) xdr_get_u64 (in);
+    iatt->ia_mtime = (int64_t) xdr_get_u64 (in);
+    iatt->ia_ctime = (int64_t) xdr_get_u64 (in);
+    iatt->ia_btime = (int64_t) xdr_get_u64 (in);
+    iatt->ia_atime_nsec = xdr_get_u32 (in) % 1000000000;
+    iatt->ia_mtime_nsec = xdr_get_u32 (in) % 1000000000;
+    iatt->ia_ctime_nsec = xdr_get_u32 (in) % 1000000000;
+    iatt->ia_btime_nsec = xdr_get_u32 (in) % 1000000000;
+}
+
+void
+get_iatt (struct xdr_in *in, struct iatt *ret_iatt)
+{
+    struct iatt unused, *iatt = ret_iatt ? ret_iatt : &unused;
+    const void *gfid = xdr_get_fixed (in, sizeof iatt->ia_gfid);
+    uint32_t mode;
+
+    memset (iatt, 0, sizeof *iatt);
+    if (gfid)
+        memcpy (&iatt->ia_gfid, gfid, sizeof iatt->ia_gfid);
+    iatt->ia_ino = ino_of_gfid (&iatt->ia_gfid);
+    xdr_get_u64 (in); /* which fields are valid: all that we use */
+    xdr_get_u64 (in); /* the brick's inode number */
+    iatt->ia_dev = xdr_get_u64 (in);
+    iatt->ia_rdev = rdev_of_wire (xdr_get_u64 (in));
+    iatt->ia_size = xdr_get_u64 (in);
+    iatt->ia_blocks = xdr_get_u64 (in);
+    xdr_get_u64 (in);
+    xdr_get_u64 (in);
+    get_times (in, iatt);
+    iatt->ia_nlink = xdr_get_u32 (in);
+    iatt->ia_uid = xdr_get_u32 (in);
+    iatt->ia_gid = xdr_get_u32 (in);
+    iatt->ia_blksize = xdr_get_u32 (in);
+    mode = xdr_get_u32 (in);
+    iatt->ia_type = ia_type_of_mode (mode);
+    iatt->ia_prot = mode & 07777;
+}
+
+void
+get_statvfs (struct xdr_in *in, struct statvfs *ret_buf)
+{
+    memset (ret_buf, 0, sizeof *ret_buf);
+    ret_buf->f_bsize = xdr_get_u64 (in);
+    ret_buf->f_frsize = xdr_get_u64 (in);
+    ret_buf->f_blocks = xdr_get_u64 (in);
+    ret_buf->f_bfree = xdr_get_u64 (in);
+    ret_buf->f_bavail = xdr_get_u64 (in);
+    ret_buf->f_files = xdr_get_u64 (in);
+    ret_buf->f_ffree = xdr_get_u64 (in);
+    ret_buf->f_favail = xdr_get_u64 (in);
+    ret_buf->f_fsid = xdr_get_u64 (in);
+    ret_buf->f_flag = xdr_get_u64 (in);
+    ret_buf->f_namemax = xdr_get_u64 (in);
+}
+
+/* --- dicts ------------------------------------------------------------------------------------ */
+
+enum { DICT_STR_OLD = 1, DICT_INT, DICT_UINT, DICT_DOUBLE, DICT_STR, DICT_BYTES, DICT_GFID,
+       DICT_IATT, DICT_TIMES };
+
+#define IATT_SIZE_ON_WIRE 148
+#define TIMES_SIZE_ON_WIRE 36
+#define KEY_MAX 4096
+
+void
+put_no_dict (struct xdr_out *out)
+{
+    xdr_put_u32 (out, 0);
+    xdr_put_u32 (out, (uint32_t) -1);
+    xdr_put_u32 (out, 0);
+}
+
+/* The size that comes first must be exact: the server finds a payload by it. */
+void
+put_dict (struct xdr_out *out, const dict_t *dict)
+{
+    const size_t n = dict_count (dict), size_at = out->used;
+    const char *key;
+    const void *value;
+    size_t size;
+
+    if (!dict) {
+        put_no_dict (out);
+        return;
+    }
+    xdr_put_u32 (out, 0);
+    xdr_put_u32 (out, (uint32_t) n);
+    xdr_put_u32 (out, (uint32_t) n);
+    for (size_t i = 0; i < n; i++) {
+        dict_nth (dict, i, &key, &value, &size);
+        xdr_put_opaque (out, key, strlen (key) + 1);
+        xdr_put_u32 (out, DICT_BYTES);
+        xdr_put_opaque (out, value, size);
+    }
+    xdr_set_u32 (out, size_at, (uint32_t) (out->used - size_at - 12));
+}
+
+/* Returns the bytes of a value, which stay where they are; numbers go to *ret_number. */
+static const void *
+get_value (struct xdr_in *in, uint64_t *ret_number, size_t *ret_size)
+{
+    switch (xdr_get_u32 (in)) {
+    case DICT_INT:
+    case DICT_UINT:
+    case DICT_DOUBLE:
+        *ret_number = xdr_get_u64 (in);
+        *ret_size = sizeof *ret_number;
+        return ret_number;
+    case DICT_STR_OLD:
+    case DICT_STR:
+    case DICT_BYTES:
+        return xdr_get_opaque (in, WIRE_VALUE_MAX, ret_size);
+    case DICT_GFID:
+        return xdr_get_fixed (in, *ret_size = sizeof (gfid_t));
+    case DICT_IATT:
+        return xdr_get_fixed (in, *ret_size = IATT_SIZE_ON_WIRE);
+    case DICT_TIMES:
+        return xdr_get_fixed (in, *ret_size = TIMES_SIZE_ON_WIRE);
+    default:
+        in->failed = true;
+        return NULL;
+    }
+}
+
+static void
+get_pair (struct xdr_in *in, dict_t *dict)
+{
+    uint64_t number;
+    size_t key_size, size;
+    const char *key = xdr_get_opaque (in, KEY_MAX, &key_size);
+    const void *value = get_value (in, &number, &size);
+
+    if (in->failed)
+        return;
+    if (key_size == 0 || strnlen (key, key_size) != key_size - 1)
+        in->failed = true;
+    else
+        dict_set (dict, key, value, size);
+}
+
+dict_t *
+get_dict (struct xdr_in *in)
+{
+    dict_t *dict;
+    int32_t count;
+
+    xdr_get_u32 (in); /* bytes of the pairs */
+    count = xdr_get_i32 (in);
+    if ((uint32_t) MAX (count, 0) != xdr_get_u32 (in))
+        in->failed = true;
+    if (in->failed || count <= 0)
+        return NULL;
+    dict = dict_new ();
+    for (int32_t i = 0; i < count && !in->failed; i++)
+        get_pair (in, dict);
+    if (in->failed)
+        g_clear_pointer (&dict, dict_unref);
+    return dict;
+}
+
+/* --- locks, flags, errors --------------------------------------------------------------------- */
+
+enum { TYPE_READ, TYPE_WRITE, TYPE_NONE };
+
+void
+put_lock_type (struct xdr_out *out, const struct gf_flock *lock)
+{
+    xdr_put_u32 (out, lock->l_type == F_RDLCK   ? TYPE_READ
+                      : lock->l_type == F_WRLCK ? TYPE_WRITE
+                                                : TYPE_NONE);
+}
+
+void
+put_flock (struct xdr_out *out, const struct gf_flock *lock, const void *owner, size_t owner_size)
+{
+    put_lock_type (out, lock);
+    xdr_put_u32 (out, (uint32_t) lock->l_whence);
+    xdr_put_u64 (out, (uint64_t) lock->l_start);
+    xdr_put_u64 (out, (uint64_t) lock->l_len);
+    xdr_put_u32 (out, (uint32_t) lock->l_pid);
+    xdr_put_opaque (out, owner, owner_size);
+}
+
+void
+get_flock (struct xdr_in *in, struct gf_flock *ret_lock)
+{
+    const uint32_t type = xdr_get_u32 (in);
+    const void *owner;
+    size_t size;
+
+    *ret_lock = (struct gf_flock){ .l_type = type == TYPE_READ    ? F_RDLCK
+                                             : type == TYPE_WRITE ? F_WRLCK
+                                                                  : F_UNLCK };
+    ret_lock->l_whence = (short) xdr_get_u32 (in);
+    ret_lock->l_start = (off_t) xdr_get_u64 (in);
+    ret_lock->l_len = (off_t) xdr_get_u64 (in);
+    ret_lock->l_pid = (pid_t) xdr_get_u32 (in);
+    owner = xdr_get_opaque (in, 1024, &size);
+    if (owner)
+        memcpy (&ret_lock->l_owner, owner, MIN (size, sizeof ret_lock->l_owner));
+}
+
+/* The numbers of x86, which all processors have on the wire. */
+static const struct {
+    uint32_t ours, wire;
+} open_flags[] = {
+    { O_CREAT, 0100 },       { O_EXCL, 0200 },         { O_NOCTTY, 0400 },
+    { O_TRUNC, 01000 },      { O_APPEND, 02000 },      { O_NONBLOCK, 04000 },
+    { O_DSYNC, 010000 },     { O_DIRECT, 040000 },     { O_DIRECTORY, 0200000 },
+    { O_NOFOLLOW, 0400000 }, { O_NOATIME, 01000000 },
+};
+
+uint32_t
+wire_open_flags (uint32_t flags)
+{
+    uint32_t wire = flags & O_ACCMODE;
+
+    for (size_t i = 0; i < G_N_ELEMENTS (open_flags); i++)
+        if (flags & open_flags[i].ours)
+            wire |= open_flags[i].wire;
+    return wire;
+}
+
+int
+wire_errno (int32_t error)
+{
+    return error > 0 && error < 1024 ? error : EIO;
+}
+
+/* --- changes of attributes -------------------------------------------------------------------- */
+
+#define CHANGES_ON_WIRE                                                                            \
+    (IATT_MODE | IATT_UID | IATT_GID | IATT_ATIME | IATT_MTIME | IATT_CTIME)
+
+/* The server ignores "now", so the present time goes with the call. To a server an owner of -1 is a
+ * change, which it may refuse. */
+void
+put_changes (struct xdr_out *out, const struct iatt *iatt, uint32_t valid)
+{
+    struct iatt changes = *iatt;
+    struct timespec now;
+
+    if (iatt->ia_uid == (uint32_t) -1)
+        valid &= ~(uint32_t) IATT_UID;
+    if (iatt->ia_gid == (uint32_t) -1)
+        valid &= ~(uint32_t) IATT_GID;
+    clock_gettime (CLOCK_REALTIME, &now);
+    if (valid & IATT_ATIME_NOW) {
+        changes.ia_atime = now.tv_sec;
+        changes.ia_atime_nsec = (uint32_t) now.tv_nsec;
+        valid |= IATT_ATIME;
+    }
+    if (valid & IATT_MTIME_NOW) {
+        changes.ia_mtime = now.tv_sec;
+        changes.ia_mtime_nsec = (uint32_t) now.tv_nsec;
+        valid |= IATT_MTIME;
+    }
+    put_iatt (out, &changes);
+    xdr_put_u32 (out, valid & CHANGES_ON_WIRE);
+}

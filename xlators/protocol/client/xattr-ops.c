@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Extended attributes. */
+#include "client.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+dict_t *
+attribute_of (struct client_call *call, dict_t *dict)
+{
+    if (dict_has (dict, call->name))
+        return dict_ref (dict);
+    frame_fail (call->frame, ENODATA);
+    return NULL;
+}
+
+/* The server lists all attributes as root, with their values. As on a local file system, only root
+ * sees those in "trusted.". */
+dict_t *
+names_of (struct client_call *call, dict_t *dict)
+{
+    const bool is_root = call->frame->root->uid == 0;
+    dict_t *names = dict_new ();
+    const char *key;
+    const void *value;
+    size_t size;
+
+    for (size_t i = 0; i < dict_count (dict); i++) {
+        dict_nth (dict, i, &key, &value, &size);
+        if (strchr (key, '.') && (is_root || !g_str_has_prefix (key, "trusted.")))
+            dict_set (names, key, NULL, 0);
+    }
+    return names;
+}
+
+static void
+put_name (struct client_call *call, const char *name)
+{
+    call->name = g_strdup (name);
+    xdr_put_u32 (&call->rpc.out, name ? 1 : 0);
+    xdr_put_string (&call->rpc.out, name ? name : "");
+    put_no_dict (&call->rpc.out);
+}
+
+void
+client_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
+{
+    struct client_call *call = client_begin_inode (frame, this, loc, WIRE_GETXATTR,
+                                                   WIRE_FGETXATTR, 0, client_getxattr_reply);
+
+    if (!call)
+        return;
+    put_name (call, name);
+    client_send (call);
+}
+
+void
+client_fgetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *name, dict_t *xdata)
+{
+    struct client_call *call =
+        client_begin_fd (frame, this, fd, WIRE_FGETXATTR, 0, client_fgetxattr_reply);
+
+    if (!call)
+        return;
+    put_name (call, name);
+    client_send (call);
+}
+
+/* --- changing --------------------------------------------------------------------------------- */
+
+void
+client_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, uint32_t flags,
+                 dict_t *xdata)
+{
+    struct client_call *call =
+        client_begin_inode (frame, this, loc, WIRE_SETXATTR, WIRE_FSETXATTR, RPC_CHANGES_CTIME,
+                            client_setxattr_reply);
+
+    if (!call)
+        return;
+    xdr_put_u32 (&call->rpc.out, flags);
+    put_dict (&call->rpc.out, dict);
+    put_no_dict (&call->rpc.out);
+    client_send (call);
+}
+
+void
+client_fsetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *dict, uint32_t flags,
+                  dict_t *xdata)
+{
+    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_FSETXATTR, RPC_CHANGES_CTIME,
+                                                client_fsetxattr_reply);
+
+    if (!call)
+        return;
+    xdr_put_u32 (&call->rpc.out, flags);
+    put_dict (&call->rpc.out, dict);
+    put_no_dict (&call->rpc.out);
+    client_send (call);
+}
+
+void
+client_removexattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
+                    dict_t *xdata)
+{
+    struct client_call *call =
+        client_begin_inode (frame, this, loc, WIRE_REMOVEXATTR, WIRE_FREMOVEXATTR,
+                            RPC_CHANGES_CTIME, client_removexattr_reply);
+
+    if (!call)
+        return;
+    xdr_put_string (&call->rpc.out, name);
+    put_no_dict (&call->rpc.out);
+    client_send (call);
+}
+
+void
+client_fremovexattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *name,
+                     dict_t *xdata)
+{
+    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_FREMOVEXATTR,
+                                                RPC_CHANGES_CTIME, client_fremovexattr_reply);
+
+    if (!call)
+        return;
+    xdr_put_string (&call->rpc.out, name);
+    put_no_dict (&call->rpc.out);
+    client_send (call);
+}
