@@ -86,10 +86,11 @@ fuse_setlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fl
     call_frame_t *frame = request_begin (req, ino, FOP_lk);
     struct gf_flock lock = gf_flock_of (flock, fi->lock_owner);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
-    struct bridge *waits = sleep && lock.l_type != F_UNLCK ? bridge_of (req) : NULL;
+    struct bridge *waits;
 
     if (!fd)
         return;
+    waits = sleep && lock.l_type != F_UNLCK ? frame->this->private : NULL;
     frame->root->lk_owner = fi->lock_owner;
     if (waits && !lock_may_wait (waits))
         request_err (frame, -1, ENOLCK);
@@ -111,10 +112,11 @@ fuse_flock (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int opera
 {
     call_frame_t *frame = request_begin (req, ino, FOP_flock);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
-    struct bridge *waits = operation & (LOCK_NB | LOCK_UN) ? NULL : bridge_of (req);
+    struct bridge *waits;
 
     if (!fd)
         return;
+    waits = operation & (LOCK_NB | LOCK_UN) ? NULL : frame->this->private;
     frame->root->lk_owner = fi->lock_owner;
     if (waits && !lock_may_wait (waits))
         request_err (frame, -1, ENOLCK);
