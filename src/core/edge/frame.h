@@ -263,8 +263,8 @@ bool stack_interrupted (call_stack_t *root);
  * report. */
 #define LOOKS_AT_RUNNING_REQUESTS __attribute__ ((no_sanitize ("thread")))
 
-/* Calls fn for each request in use. Other threads may change the request meanwhile; for reports
- * only. */
+/* Calls fn for each request in use. Other threads may change the request meanwhile: fn compares and
+ * prints. All that a request did that is not in use any more has happened before. */
 void stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data);
 
 /* Records, for reports, that this thread works on the request from now on. If the thread still

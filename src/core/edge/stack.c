@@ -467,7 +467,7 @@ stack_keep (int by)
     __atomic_add_fetch (&pool.kept, by, __ATOMIC_ACQ_REL);
 }
 
-LOOKS_AT_RUNNING_REQUESTS void
+void
 stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data)
 {
     call_stack_t *root = __atomic_load_n (&pool.all, __ATOMIC_ACQUIRE);
