@@ -29,7 +29,8 @@ expect "an idle mount" "no request waits" "$("$WINDLASS" inflight "$MNT")"
 # Held back by a rule, for ever and for a time; a name that a terminal would act on.
 cat "$MNT/dir/file" >/dev/null 2>&1 &
 hung=$!
-said=$(inflight 'request [0-9]+: open of /dir/file, for [0-9.]+ s$')
+said=$(inflight 'waits for: a release: ')
+expect_match "what is asked for" '^request [0-9]+: open of /dir/file, for [0-9.]+ s$' "$said"
 expect_match "its process" "^    process:   cat \($hung\), uid 0$" "$said"
 expect_match "where it is" \
     "^    now at:    'fault-2' \(debug/fault\), asked for open by open_wind at .*src/fuse/ops/open.c:[0-9]+$" \
@@ -40,7 +41,7 @@ expect_match "what it waits for" \
 expect_match "its way" '^    way:       fuse -> fault-2$' "$said"
 cat "$MNT/dir/$name" >/dev/null 2>&1 &
 delayed=$!
-said=$(inflight 'open of /dir/new' | tail -n 5)
+said=$(inflight 'waits for: the end of a delay' | tail -n 5)
 expect_match "the name" 'open of /dir/new\\x0aline\\x1b\[2J, for' "$said"
 expect_match "what it waits for" \
     'waits for: the end of a delay, in 3[0-9]{3}\.[0-9]+ s, by the rule in line 2' "$said"

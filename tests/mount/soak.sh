@@ -8,5 +8,5 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command git sqlite3 gcc mkfs.ext4
-export BUILD_DIR
+export BUILD_DIR BUILD_NAME
 TMPDIR=$TEST_DIR "$SOURCE_DIR/tests/soak/run" --seconds 240 || fail "see above"

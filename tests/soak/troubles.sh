@@ -151,14 +151,15 @@ trouble_few_descriptors () {
 
 # The daemon alone, in a cgroup (version 1 or 2) that has less than it would like.
 trouble_little_memory () {
-    local group limit=memory.max
+    local group limit=memory.max size=64M
+    [ "${BUILD_NAME-release}" = release ] || size=512M # a sanitizer takes more
     [ -n "$disk_mounted" ] || return 0
     for group in /sys/fs/cgroup/memory /sys/fs/cgroup; do
         [ -w "$group/cgroup.procs" ] && [ "$(id -u)" = 0 ] && break
     done
     [ -e "$group/memory.limit_in_bytes" ] && limit=memory.limit_in_bytes
     mkdir "$group/windlass-soak.$$" 2>/dev/null || return 0
-    if [ -e "$group/windlass-soak.$$/$limit" ] && echo 64M >"$group/windlass-soak.$$/$limit"; then
+    if [ -e "$group/windlass-soak.$$/$limit" ] && echo $size >"$group/windlass-soak.$$/$limit"; then
         begin_trouble
         echo "$daemon" >"$group/windlass-soak.$$/cgroup.procs"
         sleep "$1"
@@ -167,7 +168,7 @@ trouble_little_memory () {
     ! [ -e "/proc/$daemon" ] || echo "$daemon" >"$group/cgroup.procs"
     rmdir "$group/windlass-soak.$$"
     [ -e "/proc/$daemon" ] || {
-        echo "the daemon did not get by with 64 MiB" >>"$failures"
+        echo "the daemon did not get by with $size" >>"$failures"
         mount_again || exit 1
     }
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The programs of the bench compile from today's sources: the bench compiles them itself, and runs
 # only when a developer asks for it.
+# builds: release only
 set -eu
 TEST_DIR=${TEST_DIR:-$(mktemp -d)}
 python3 - "$SOURCE_DIR" "$BUILD_DIR" "$TEST_DIR" <<'END'

@@ -89,7 +89,8 @@ processor_rotates () {
 
 processor_conforms () {
     umount "$TEST_DIR/mnt" || fail "the mount can't be ended"
-    $windlass conform --in-process rot.vol >conform.out 2>&1 ||
+    # The kit itself: the emulated windlass can't start another program for this processor.
+    $windlass-conform --in-process rot.vol >conform.out 2>&1 ||
         { tail -n 40 conform.out; fail "the kit fails"; }
     tail -n 1 conform.out
 }
