@@ -26,14 +26,20 @@ struct search {
 };
 
 static void
+forget_known_name (inode_t *parent, const char *name, void *data)
+{
+    const struct search *search = data;
+
+    if (!search->parent || search->parent == parent)
+        forget_name (search->bridge, parent, name);
+}
+
+static void
 forget_known (inode_t *inode, void *data)
 {
     const struct search *search = data;
-    g_autoptr (inode_t) parent = NULL;
-    g_autofree char *name = NULL;
 
-    if (inode_a_name (inode, &parent, &name) && (!search->parent || search->parent == parent))
-        forget_name (search->bridge, parent, name);
+    inode_each_name (inode, forget_known_name, data);
     if (search->inodes)
         forget_inode (search->bridge, inode, INVALIDATE_ALL);
 }

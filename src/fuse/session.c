@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Handles events from below. If storage is gone for good, ends the mount. An invalidation makes the kernel
- * drop cached state. */
+/* Handles events from below. If storage is gone for good, ends the mount. An invalidation makes the
+ * kernel drop cached state. */
 static void
 bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 {

@@ -173,6 +173,40 @@ inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name)
     return dentry != NULL;
 }
 
+struct known_name {
+    inode_t *parent;
+    char *name;
+};
+
+static void
+known_name_clear (void *data)
+{
+    struct known_name *known = data;
+
+    inode_unref (known->parent);
+    g_free (known->name);
+}
+
+void
+inode_each_name (inode_t *inode, void (*fn) (inode_t *parent, const char *name, void *data),
+                 void *data)
+{
+    g_autoptr (GArray) names = g_array_new (FALSE, FALSE, sizeof (struct known_name));
+
+    g_array_set_clear_func (names, known_name_clear);
+    pthread_mutex_lock (&inode->table->lock);
+    for (const struct dentry *dentry = inode->names; dentry; dentry = dentry->next) {
+        const struct known_name known = { inode_ref_locked (dentry->parent),
+                                          g_strdup (dentry->name) };
+        g_array_append_val (names, known);
+    }
+    pthread_mutex_unlock (&inode->table->lock);
+    for (guint i = 0; i < names->len; i++) {
+        const struct known_name *known = &g_array_index (names, struct known_name, i);
+        fn (known->parent, known->name, data);
+    }
+}
+
 static void
 path_prepend (GString *path, const char *name)
 {

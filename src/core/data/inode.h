@@ -104,6 +104,10 @@ inode_t *inode_find (struct itable *table, const gfid_t *gfid);
  * g_free the name. */
 bool inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name);
 
+/* Calls fn for each of the inode's names, with references held and no lock. */
+void inode_each_name (inode_t *inode, void (*fn) (inode_t *parent, const char *name, void *data),
+                      void *data);
+
 /* Returns the path of inode from the root of the mount, "/" for the root, or of name in inode.
  * "<gfid:...>" stands for an inode without a name. g_free it. */
 char *inode_path (inode_t *inode, const char *name);
