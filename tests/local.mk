@@ -244,8 +244,10 @@ dist_noinst_SCRIPTS += \
     %D%/mount/background.sh \
     %D%/mount/bench.sh \
     %D%/mount/brick.sh \
+    %D%/mount/brick-conform.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-refused.sh \
+    %D%/mount/brick-shared.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
     %D%/mount/cached-pages.sh \
@@ -411,6 +413,7 @@ dist_noinst_DATA += \
     %D%/mount/closed-directories.sh \
     %D%/mount/setuid-of-written.sh \
     %D%/mount/brick-lib.sh \
+    %D%/mount/brick.allow \
     %D%/mount/watch-lib.sh \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \

@@ -22,6 +22,7 @@ enum {
 
 struct program_options {
     char *volfile, *mountpoint;
+    char *backup_servers; /* "SERVER:SERVER...", of -o; already in volfile */
     char *volfile_again; /* its absolute path; NULL: can't be read a second time. Set by
                             options_resolve */
     char *log_file, *log_level, *pid_file, *volume_name;

@@ -56,6 +56,8 @@ program_word (struct program_options *options, const char *key, const char *valu
         { "pid-file", &options->pid_file },
         { "volume-name", &options->volume_name },
         { "confine", &options->confine_text },
+        { "backup-volfile-servers", &options->backup_servers },
+        { "backupvolfile-server", &options->backup_servers },
     };
 
     if (!value)

@@ -229,6 +229,28 @@ volfile_from_words (struct parsed *parsed, char **ret_error)
     return 0;
 }
 
+/* -o backup-volfile-servers=B:C makes A,B,C:/VOLUME of A:/VOLUME. */
+static int
+volfile_add_backups (struct program_options *options, char **ret_error)
+{
+    const char *name = options->volfile ? options->volfile : "no volfile",
+               *colon = strstr (name, ":/");
+    g_autofree char *more = g_strdup (options->backup_servers), *whole = NULL;
+
+    if (!more)
+        return 0;
+    if (!colon || !volfile_is_on_server (name)) {
+        *ret_error = g_strdup_printf (
+            "option 'backup-volfile-servers' is for SERVER:/VOLUME, got '%s'", name);
+        return -EINVAL;
+    }
+    whole = g_strdup_printf ("%.*s,%s%s", (int) (colon - name), name,
+                             g_strdelimit (more, ":", ','), colon);
+    g_free (options->volfile);
+    options->volfile = g_steal_pointer (&whole);
+    return 0;
+}
+
 /* Checks that the options are consistent. */
 static bool
 options_finish (struct parsed *parsed, char **argv, int *ret_status)
@@ -256,7 +278,8 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
                                  options->confine_text);
         return usage (error, ret_status);
     }
-    if (volfile_from_words (parsed, &error) < 0)
+    if (volfile_from_words (parsed, &error) < 0
+        || volfile_add_backups (options, &error) < 0)
         return usage (error, ret_status);
     if (!options->volfile) {
         g_autofree char *command = command_meant (argv);
@@ -330,6 +353,7 @@ void
 options_clear (struct program_options *options)
 {
     g_free (options->volfile);
+    g_free (options->backup_servers);
     g_free (options->volfile_again);
     g_free (options->mountpoint);
     g_free (options->log_file);

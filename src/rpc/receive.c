@@ -331,46 +331,51 @@ socket_read (struct rpc_connection *c, void *to, size_t size)
     return -1;
 }
 
-/* Both return as socket_read. */
-static ssize_t
+/* Both return 1 if the socket may have more bytes, 0 if it gave fewer than there was room for, or
+ * -1. */
+static int
 receive_large (struct rpc_connection *c)
 {
     struct receiver *in = &c->receiver;
-    const ssize_t n = socket_read (c, (uint8_t *) in->large->ptr + in->large_used,
-                                   in->large_size - in->large_used);
+    const size_t room = in->large_size - in->large_used;
+    const ssize_t n = socket_read (c, (uint8_t *) in->large->ptr + in->large_used, room);
 
     if (n <= 0)
-        return n;
+        return (int) n;
     in->large_used += (size_t) n;
-    return in->large_used == in->large_size && large_take (c) < 0 ? -1 : n;
+    if ((size_t) n < room)
+        return 0;
+    return large_take (c) < 0 ? -1 : 1;
 }
 
-static ssize_t
+static int
 receive_buffer (struct rpc_connection *c)
 {
     struct receiver *in = &c->receiver;
+    size_t room;
     ssize_t n;
     int r;
 
     if (!buffer_make_room (in))
         return refuse (c, "there is no memory for an answer");
-    n = socket_read (c, (uint8_t *) in->buffer->ptr + in->end, BUFFER - in->end);
+    room = BUFFER - in->end;
+    n = socket_read (c, (uint8_t *) in->buffer->ptr + in->end, room);
     if (n <= 0)
-        return n;
+        return (int) n;
     in->end += (size_t) n;
     while ((r = buffer_read (c)) > 0)
         continue;
-    return r < 0 ? r : n;
+    return r < 0 ? -1 : (size_t) n == room;
 }
 
 /* The connection may be freed with its end, so it is held meanwhile. */
 void
 connection_receive (struct rpc_connection *c)
 {
-    ssize_t n = 1;
+    int r = 1;
 
     rpc_connection_ref (c);
-    for (int round = 0; n > 0 && round < ROUNDS; round++)
-        n = c->receiver.large ? receive_large (c) : receive_buffer (c);
+    for (int round = 0; r > 0 && round < ROUNDS; round++)
+        r = c->receiver.large ? receive_large (c) : receive_buffer (c);
     rpc_connection_unref (c);
 }

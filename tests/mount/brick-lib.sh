@@ -101,6 +101,12 @@ brick_kill () {
     brick_end "$1" KILL
 }
 
+# All of its threads have stopped when this returns.
+brick_freeze () {
+    kill -STOP "${BRICK_PID[$1]}"
+    wait_until "! grep -L '^State:.*T' /proc/${BRICK_PID[$1]}/task/*/status | grep -q ."
+}
+
 # brick NAME: the brick's directory is $TEST_DIR/NAME.d.
 brick () {
     BRICK_PORT[$1]=$((49501 + ${#BRICK_PORT[@]}))

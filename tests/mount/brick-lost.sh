@@ -77,7 +77,7 @@ round () {
     brick_start one
     wait_until "stat '$MNT/file' >/dev/null 2>&1"
     echo >&"${PROGRAM[1]}"
-    holds 5 None "b'before after'" "['file', 'locked']" ENOENT "$1"
+    holds 5 None "b'before after'" "['file', 'locked']" ESTALE "$1"
     expect "the lock for others" "$2" "$(other_lock)"
     echo >&"${PROGRAM[1]}"
     wait "$PROGRAM_PID"
@@ -91,3 +91,17 @@ brick_volfile one strict-locks=on
 mount_volfile "$VOL"
 round EBADFD free
 unmount
+
+# A server that is gone without a word holds up neither the reports nor the end of the mount.
+: >"$LOG"
+mount_volfile "$VOL"
+brick_freeze one
+stat "$MNT/asked" >asked 2>&1 &
+asker=$!
+wait_until "'$WINDLASS' inflight '$MNT' | grep -q 'waits for: brick one of .*, last heard'"
+kill "$DAEMON"
+wait_until 20 "! is_running $DAEMON"
+wait "$asker"
+expect_match "what the caller got" 'not connected' "$(cat asked)"
+expect_no_match "the log" unanswered "$(cat "$LOG")"
+DAEMON=''

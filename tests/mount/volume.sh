@@ -63,9 +63,12 @@ expect "attributes" "$(cd stock && find . -printf '%P %i %y %m %n %U %G %s %T@\n
     "$(cd "$MNT" && find . -printf '%P %i %y %m %n %U %G %s %T@\n' | sort)"
 umount stock
 unmount
-WINDLASS=$WINDLASS "$BUILD_DIR/src/mount.windlass" $server:/home "$MNT" \
-    -o "log-file=$LOG,pid-file=$TEST_DIR/pid" || fail "mount.windlass failed"
+windlass_refused "'backup-volfile-servers' is for SERVER:/VOLUME, got '/tmp/none" -f /tmp/none.vol \
+    -o backup-volfile-servers=$server
+WINDLASS=$WINDLASS "$BUILD_DIR/src/mount.windlass" 127.1.1.2:/home "$MNT" \
+    -o "log-file=$LOG,pid-file=$TEST_DIR/pid,backup-volfile-servers=127.1.1.3:$server" ||
+    fail "mount.windlass failed"
 DAEMON=$(cat "$TEST_DIR/pid")
-expect "the source of the mount" "$server:/home" "$(findmnt -no SOURCE "$MNT")"
+expect "the source of the mount" 127.1.1.2:/home "$(findmnt -no SOURCE "$MNT")"
 expect_ok rm -r "$MNT/core"
 unmount

@@ -134,6 +134,13 @@ client_begin (call_frame_t *frame, xlator_t *this, enum procedure procedure, uin
     return call;
 }
 
+void
+client_put_subject (struct client_call *call, const gfid_t *gfid)
+{
+    call->by_gfid = true;
+    put_gfid (&call->rpc.out, gfid);
+}
+
 /* --- sending ---------------------------------------------------------------------------------- */
 
 /* The answer may come, and free the call, before rpc_send returns. */
@@ -221,6 +228,8 @@ client_answer_failed (struct client_call *call, struct rpc_reply *reply, int32_t
         frame_fail (call->frame, reply->error);
     else if (reply->results.failed)
         client_answer_is_whole (call, reply);
+    else if (op_ret < 0 && op_errno == ENOENT && call->by_gfid)
+        frame_fail (call->frame, ESTALE); /* the kernel then looks the path up again */
     else if (op_ret < 0)
         frame_fail (call->frame, wire_errno (op_errno));
     else

@@ -236,6 +236,7 @@ client_init (xlator_t *this)
     priv->random.state = random_seed ();
     client_name (this);
     session_init (this);
+    upcalls_init (this);
     work_use ();
     priv->ready = true;
     priv->looping = loop_use () == 0;
@@ -252,6 +253,7 @@ client_fini (xlator_t *this)
     if (priv->looping)
         loop_leave ();
     work_leave ();
+    upcalls_fini (this);
     session_fini (this);
     pthread_mutex_destroy (&priv->random_lock);
 }
@@ -267,8 +269,26 @@ client_reconfigure (xlator_t *this, const void *new_private)
     __atomic_store_n (&priv->send_gids, options_now->send_gids, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->strict_locks, options_now->strict_locks, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->filter_o_direct, options_now->filter_o_direct, __ATOMIC_RELAXED);
-    session_set_timeouts (this);
+    session_set_timeouts (this, 0);
     return 0;
+}
+
+#define PATIENCE_AT_THE_END 3000000000LL /* nanoseconds */
+
+/* A server that is gone without a word must not hold the end of the mount up for ping-timeout. */
+static void
+client_ending (xlator_t *this)
+{
+    session_set_timeouts (this, PATIENCE_AT_THE_END);
+    upcalls_end (this);
+    client_end_waiting (this);
+}
+
+static void
+client_down (xlator_t *this)
+{
+    session_end (this);
+    upcalls_wait (this);
 }
 
 /* All lowest translators get CHILD_UP before the first gets PARENT_UP, so that all bricks of a
@@ -282,9 +302,9 @@ client_notify (xlator_t *this, enum xlator_event event, void *data)
     else if (event == XLATOR_PARENT_UP)
         session_wait (this);
     else if (event == XLATOR_ENDING)
-        client_end_waiting (this);
+        client_ending (this);
     else if (event == XLATOR_PARENT_DOWN)
-        session_end (this);
+        client_down (this);
     else
         xlator_pass_on (this, event, data);
 }

@@ -70,6 +70,7 @@ struct client_call {
     call_frame_t *frame; /* NULL: no operation asked for it */
     struct rpc_connection *connection;
     client_reply_fn *reply;
+    bool by_gfid; /* the call names no name, only an inode: ENOENT means that it is gone */
     struct client_claim claim; /* inode NULL: none */
     inode_t *inode;       /* with a reference, or NULL: what reply needs */
     fd_t *fd;             /* with a reference, or NULL */
@@ -116,6 +117,19 @@ struct session {
     GQueue files;               /* of struct client_file; files_lock */
 };
 
+/* Changes by other clients: upcall.c. */
+struct upcalls {
+    xlator_t *this;
+    struct itable *table; /* of the graph: known from the first lookup on; atomic */
+    struct work_item work;
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t idle;  /* running is false */
+    GHashTable *pending;  /* gfid_t -> flags; lock */
+    bool any;             /* any inode may have changed; lock */
+    bool running;         /* a thread tells of them; lock */
+    bool quiet;           /* the mount ends; lock */
+};
+
 typedef struct {
     int transport;
     char *host, *path, *subvolume, *username, *password, *volume_id;
@@ -126,6 +140,7 @@ typedef struct {
     char process[128]; /* names this client to the server */
     bool ready, looping; /* init has used core/work, and the loop */
     struct session session;
+    struct upcalls upcalls;
     pthread_mutex_t random_lock;
     struct random_source random; /* random_lock */
 } client_private_t;
@@ -162,6 +177,9 @@ struct client_call *client_begin_own (xlator_t *this, struct rpc_connection *con
 struct client_call *client_begin_program (xlator_t *this, struct rpc_connection *connection,
                                           uint32_t program, uint32_t version, uint32_t procedure,
                                           client_reply_fn *reply);
+
+/* Puts the gfid of the one inode that the call is about, as its first argument. */
+void client_put_subject (struct client_call *call, const gfid_t *gfid);
 
 /* Sends a call, which is no longer the caller's. client_send_now is for calls that may not, or no
  * longer, wait for others. */
@@ -218,7 +236,9 @@ struct rpc_connection *session_connection_of (const struct client_file *file);
 
 /* Notes the number that the server gave the file. On the loop's thread. */
 void session_number_file (struct client_file *file, int64_t number);
-void session_set_timeouts (xlator_t *this);
+
+/* Takes over the options; ping_max limits ping-timeout, 0: no limit. */
+void session_set_timeouts (xlator_t *this, int64_t ping_max);
 
 /* For the handshake, on the loop's thread. The server's portmapper has told the brick's port; all
  * is agreed; all files are open again. */
@@ -252,13 +272,22 @@ struct client_call *client_lock_own (xlator_t *this, struct rpc_connection *conn
                                      const gfid_t *gfid, int64_t number,
                                      const struct gf_flock *lock, client_reply_fn *reply);
 
+/* --- upcall.c --- */
+
+void upcalls_init (xlator_t *this);
+void upcalls_fini (xlator_t *this);
+void upcalls_missed (xlator_t *this); /* there was no connection: any inode may have changed */
+void upcalls_end (xlator_t *this);    /* begins to tell of no more changes */
+void upcalls_wait (xlator_t *this);   /* until none is being told of */
+void upcall_heard (xlator_t *this, uint32_t program, uint32_t procedure, struct xdr_in *in);
+
 /* --- order.c ---------------------------------------------------------------------------------- */
 
 struct client_inode *client_inode_of (xlator_t *this, inode_t *inode);
 void client_forget (xlator_t *this, inode_t *inode);
 
 /* Returns the inode of an answer, with a reference: given if it is new or has the gfid, else the
- * table's, or a new one. NULL: the server sent no identity. */
+ * table's, or a new one. NULL: the server sent no identity, or one of an inode of another type. */
 inode_t *client_inode_of_iatt (inode_t *given, const struct iatt *buf);
 
 /* Has client_send wait for earlier operations on these bytes. size 0: up to the end of any file. */

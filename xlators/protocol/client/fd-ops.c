@@ -41,7 +41,7 @@ client_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd
         return;
     call->fd = fd_ref (fd);
     call->flags = flags;
-    put_gfid (&call->rpc.out, loc_gfid (loc));
+    client_put_subject (call, loc_gfid (loc));
     xdr_put_u32 (&call->rpc.out, client_open_flags (this, flags));
     put_no_dict (&call->rpc.out);
     if (flags & O_TRUNC)
@@ -67,7 +67,7 @@ client_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_
         return;
     call->fd = fd_ref (fd);
     call->flags = O_DIRECTORY;
-    put_gfid (&call->rpc.out, loc_gfid (loc));
+    client_put_subject (call, loc_gfid (loc));
     put_no_dict (&call->rpc.out);
     client_send (call);
 }
@@ -81,7 +81,7 @@ client_begin_gfid (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure
     struct client_call *call = client_begin (frame, this, procedure, times, reply);
 
     if (call) {
-        put_gfid (&call->rpc.out, &fd->inode->gfid);
+            client_put_subject (call, &fd->inode->gfid);
         xdr_put_u64 (&call->rpc.out, (uint64_t) WIRE_ANONYMOUS);
     }
     return call;
@@ -103,7 +103,7 @@ client_begin_fd (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure p
         frame_fail (frame, error);
         return NULL;
     }
-    put_gfid (&call->rpc.out, &fd->inode->gfid);
+    client_put_subject (call, &fd->inode->gfid);
     xdr_put_u64 (&call->rpc.out, (uint64_t) number);
     return call;
 }

@@ -156,7 +156,7 @@ client_begin_inode (call_frame_t *frame, xlator_t *this, const loc_t *loc,
         return NULL;
     }
     call->file = file;
-    put_gfid (&call->rpc.out, loc_gfid (loc));
+    client_put_subject (call, loc_gfid (loc));
     if (file)
         xdr_put_u64 (&call->rpc.out,
                      (uint64_t) __atomic_load_n (&file->number, __ATOMIC_ACQUIRE));

@@ -37,6 +37,7 @@ lookup_send (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *
     if (!call)
         return;
     call->inode = inode_ref (inode);
+    call->by_gfid = *name == '\0';
     put_gfid (&call->rpc.out, gfid);
     put_gfid (&call->rpc.out, parent);
     xdr_put_u32 (&call->rpc.out, 0);
@@ -67,7 +68,10 @@ void
 client_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     static const gfid_t none;
+    client_private_t *priv = this->private;
     inode_t *inode = loc->inode ? inode_ref (loc->inode) : inode_new (loc->parent->table);
+
+    __atomic_store_n (&priv->upcalls.table, inode->table, __ATOMIC_RELEASE);
 
     if (!loc->name || !loc->parent)
         lookup_send (frame, this, inode, loc_gfid (loc), &none, "");
@@ -116,7 +120,7 @@ client_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, d
 
     if (!call)
         return;
-    put_gfid (&call->rpc.out, loc_gfid (loc));
+    client_put_subject (call, loc_gfid (loc));
     xdr_put_u32 (&call->rpc.out, (uint32_t) MIN (size, PATH_MAX));
     put_no_dict (&call->rpc.out);
     client_send (call);
@@ -129,7 +133,7 @@ client_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, di
 
     if (!call)
         return;
-    put_gfid (&call->rpc.out, loc_gfid (loc));
+    client_put_subject (call, loc_gfid (loc));
     xdr_put_u32 (&call->rpc.out, (uint32_t) mask);
     put_no_dict (&call->rpc.out);
     client_send (call);
@@ -148,6 +152,7 @@ statfs_reply (struct client_call *call, struct rpc_reply *reply)
         STACK_UNWIND (statfs, call->frame, 0, 0, &buf, answer.xdata);
 }
 
+/* A brick is one file system, so the root stands for a file that has no name any more, too. */
 void
 client_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
@@ -155,7 +160,7 @@ client_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 
     if (!call)
         return;
-    put_gfid (&call->rpc.out, loc_gfid (loc));
+    client_put_subject (call, &gfid_root);
     put_no_dict (&call->rpc.out);
     client_send (call);
 }
@@ -170,7 +175,7 @@ client_truncate (call_frame_t *frame, xlator_t *this, loc_t *loc, off_t offset, 
 
     if (!call)
         return;
-    put_gfid (&call->rpc.out, loc_gfid (loc));
+    client_put_subject (call, loc_gfid (loc));
     xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
     put_no_dict (&call->rpc.out);
     client_claims (call, loc->inode, 0, 0, true);

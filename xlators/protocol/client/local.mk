@@ -19,6 +19,7 @@ xlators_protocol_client_so_SOURCES = \
     %D%/replies.c \
     %D%/report.c \
     %D%/session.c \
+    %D%/upcall.c \
     %D%/wire.c \
     %D%/wire.h \
     %D%/xattr-ops.c

@@ -50,16 +50,15 @@ client_forget (xlator_t *this, inode_t *inode)
 inode_t *
 client_inode_of_iatt (inode_t *given, const struct iatt *buf)
 {
-    inode_t *known;
+    g_autoptr (inode_t) known = NULL;
 
     if (gfid_is_null (&buf->ia_gfid) || buf->ia_type == IA_INVAL)
         return NULL;
-    if (gfid_equal (&given->gfid, &buf->ia_gfid))
-        return inode_ref (given);
-    known = inode_find (given->table, &buf->ia_gfid);
-    if (known)
-        return known;
-    return gfid_is_null (&given->gfid) ? inode_ref (given) : inode_new (given->table);
+    known = gfid_equal (&given->gfid, &buf->ia_gfid) ? inode_ref (given)
+                                                     : inode_find (given->table, &buf->ia_gfid);
+    if (!known)
+        return gfid_is_null (&given->gfid) ? inode_ref (given) : inode_new (given->table);
+    return known->ia_type == buf->ia_type ? g_steal_pointer (&known) : NULL;
 }
 
 /* --- claims ----------------------------------------------------------------------------------- */

@@ -132,13 +132,10 @@ session_closed (void *data, const char *reason)
     session_try_again (this, &ended);
 }
 
-/* Calls of the server: nothing is done with them yet. */
 static void
 session_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *arguments)
 {
-    xlator_t *this = data;
-
-    gf_log (this, GF_LOG_DEBUG, "the server called procedure %u of program %u", procedure, program);
+    upcall_heard (data, program, procedure, arguments);
 }
 
 static const struct rpc_events session_events = {
@@ -204,15 +201,19 @@ session_up (xlator_t *this)
     client_private_t *priv = this->private;
     struct session *session = &priv->session;
     g_autofree char *place = client_place (priv);
+    bool again;
 
     gf_log (this, GF_LOG_INFO, "connected to brick %s", place);
     pthread_mutex_lock (&session->lock);
+    again = session->attempted;
     session->state = SESSION_UP;
     session->attempts = 0;
     session->since = clock_now ();
     g_clear_pointer (&session->problem, g_free);
     pthread_mutex_unlock (&session->lock);
     xlator_pass_on (this, XLATOR_CHILD_UP, NULL);
+    if (again)
+        upcalls_missed (this);
     pthread_mutex_lock (&session->lock);
     session->attempted = true; /* after the event: session_wait returns now */
     pthread_cond_broadcast (&session->changed);
@@ -272,11 +273,13 @@ session_number_file (struct client_file *file, int64_t number)
 }
 
 void
-session_set_timeouts (xlator_t *this)
+session_set_timeouts (xlator_t *this, int64_t ping_max)
 {
     client_private_t *priv = this->private;
-    const struct rpc_timeouts timeouts = session_timeouts (priv);
+    struct rpc_timeouts timeouts = session_timeouts (priv);
 
+    if (ping_max > 0 && (timeouts.ping == 0 || timeouts.ping > ping_max))
+        timeouts.ping = ping_max;
     pthread_mutex_lock (&priv->session.lock);
     if (priv->session.connection)
         rpc_set_timeouts (priv->session.connection, &timeouts);

@@ -16,6 +16,19 @@ attribute_of (struct client_call *call, dict_t *dict)
     return NULL;
 }
 
+/* GlusterFS's own attributes, of which a server doesn't hide all. */
+static bool
+name_is_internal (const char *name)
+{
+    static const char *const prefixes[] = { "trusted.gfid", "trusted.pgfid.", "trusted.afr.",
+                                            "trusted.glusterfs." };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (prefixes); i++)
+        if (g_str_has_prefix (name, prefixes[i]))
+            return true;
+    return false;
+}
+
 /* The server lists all attributes as root, with their values. As on a local file system, only root
  * sees those in "trusted.". */
 dict_t *
@@ -29,7 +42,8 @@ names_of (struct client_call *call, dict_t *dict)
 
     for (size_t i = 0; i < dict_count (dict); i++) {
         dict_nth (dict, i, &key, &value, &size);
-        if (strchr (key, '.') && (is_root || !g_str_has_prefix (key, "trusted.")))
+        if (strchr (key, '.') && !name_is_internal (key)
+            && (is_root || !g_str_has_prefix (key, "trusted.")))
             dict_set (names, key, NULL, 0);
     }
     return names;
