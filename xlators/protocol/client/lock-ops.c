@@ -28,7 +28,7 @@ put_lock (struct client_call *call, int cmd, const struct gf_flock *lock)
     put_no_dict (out);
 }
 
-/* --- locks of nobody -------------------------------------------------------------------------- */
+/* --- locks without a caller -------------------------------------------------------------------- */
 
 static void
 own_lock_reply (struct client_call *call, struct rpc_reply *reply)
