@@ -25,8 +25,6 @@ static struct {
     bool ending;                     /* lock */
 } loop = { .users_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static __thread bool here;
-
 static void
 loop_wake (void)
 {
@@ -76,7 +74,6 @@ loop_run (void *unused)
     bool woken, go_on = true;
     int n;
 
-    here = true;
     thread_may_not_block = true;
     while (go_on) {
         thread_set_idle (true);
@@ -154,12 +151,6 @@ loop_leave (void)
         loop_close ();
     }
     pthread_mutex_unlock (&loop.users_lock);
-}
-
-bool
-loop_is_here (void)
-{
-    return here;
 }
 
 static int

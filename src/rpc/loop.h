@@ -22,9 +22,6 @@ struct loop_watch {
 int loop_use (void);
 void loop_leave (void);
 
-/* Returns whether this is the loop's thread. */
-bool loop_is_here (void);
-
 /* 0, or a negative errno. */
 int loop_add (struct loop_watch *watch, uint32_t events);
 void loop_change (struct loop_watch *watch, uint32_t events);

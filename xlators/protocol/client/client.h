@@ -108,8 +108,6 @@ struct session {
     unsigned port;          /* of the brick, once the portmapper has told it; 0: ask it; lock */
     bool moving;            /* from the portmapper to the brick; lock */
     char *problem;          /* why there is no connection; lock */
-    int64_t since;          /* clock_now of the last change between up and down; lock */
-    uint64_t lost;          /* operations that ended with a connection, unconfirmed; atomic */
     unsigned connections;   /* made so far: the number of the present one; lock */
     unsigned reopening;     /* calls that open files again; the loop's thread */
 

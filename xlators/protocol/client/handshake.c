@@ -45,7 +45,7 @@ is_answered (struct client_call *call, const struct rpc_reply *reply, const char
 /* --- SETVOLUME -------------------------------------------------------------------------------- */
 
 static const char *
-setvolume_hint (int error, const char *text)
+setvolume_hint (int error)
 {
     if (error == ENOENT)
         return "; remote-subvolume must name a volume directly below the server's";
@@ -76,7 +76,7 @@ setvolume_reply (struct client_call *call, struct rpc_reply *reply)
     else if (op_ret < 0)
         refuse (call, "the server refused '%s': %s (%s)%s", priv->subvolume,
                 text ? text : "no reason given", g_strerror (wire_errno (op_errno)),
-                setvolume_hint (op_errno, text));
+                setvolume_hint (op_errno));
     else if (g_strcmp0 (child_up, "0") == 0)
         refuse (call, "the brick's own storage is not up");
     else
@@ -162,10 +162,9 @@ portbybrick_send (struct client_call *dumped)
 
 /* --- DUMP ------------------------------------------------------------------------------------- */
 
-/* Returns the versions that the server has of the two programs, the highest below or at the wanted
- * one: 0 if it has none. */
+/* Whether the server has the programs, in the versions that are spoken here. */
 struct programs {
-    unsigned files, portmap;
+    bool files, portmap;
 };
 
 static struct programs
@@ -180,9 +179,9 @@ get_programs (struct xdr_in *in)
         program = xdr_get_u64 (in);
         version = xdr_get_u64 (in);
         if (program == RPC_FILES && version == WIRE_VERSION)
-            found.files = WIRE_VERSION;
+            found.files = true;
         if (program == RPC_PORTMAP && version == 1)
-            found.portmap = 1;
+            found.portmap = true;
     }
     return found;
 }

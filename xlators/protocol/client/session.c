@@ -93,8 +93,6 @@ session_leave (struct session *session, const char *reason)
         g_free (session->problem);
         session->problem = g_strdup (reason);
     }
-    if (ended.was_up)
-        session->since = clock_now ();
     pthread_mutex_unlock (&session->lock);
     return ended;
 }
@@ -208,7 +206,6 @@ session_up (xlator_t *this)
     again = session->attempted;
     session->state = SESSION_UP;
     session->attempts = 0;
-    session->since = clock_now ();
     g_clear_pointer (&session->problem, g_free);
     pthread_mutex_unlock (&session->lock);
     xlator_pass_on (this, XLATOR_CHILD_UP, NULL);
@@ -316,7 +313,6 @@ session_begin (xlator_t *this)
     struct session *session = &((client_private_t *) this->private)->session;
 
     pthread_mutex_lock (&session->lock);
-    session->since = clock_now ();
     session_connect_locked (this);
     pthread_mutex_unlock (&session->lock);
 }
