@@ -57,7 +57,9 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/stack.c \
     %D%/core/edge/stack.h \
     %D%/core/edge/stub.c \
+    %D%/core/edge/reply.c \
     %D%/core/edge/sync.c \
+    %D%/core/edge/fan-out.c \
     %D%/core/edge/translator.c \
     %D%/core/edge/watch.c \
     %D%/core/work/delayed.c \
@@ -159,7 +161,9 @@ pkgincludeedge_HEADERS = \
     %D%/core/edge/invalidate.h \
     %D%/core/edge/option.h \
     %D%/core/edge/stub.h \
+    %D%/core/edge/reply.h \
     %D%/core/edge/sync.h \
+    %D%/core/edge/fan-out.h \
     %D%/core/edge/translator.h \
     %D%/core/edge/watch.h
 pkgincludeworkdir = $(pkgincludedir)/core/work

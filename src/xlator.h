@@ -26,7 +26,8 @@
 #include "core/data/iobuf.h"
 #include "core/data/loc.h"
 
-/* Calls that continue later, or on another thread. */
+/* Calls of several steps, that continue later, or on another thread. */
+#include "core/edge/fan-out.h"
 #include "core/edge/stub.h"
 #include "core/edge/sync.h"
 #include "core/work/delayed.h"

@@ -137,6 +137,18 @@ static const struct value flocks[] = {
     { "EX", LOCK_EX | LOCK_NB, NULL }, { "SH", LOCK_SH | LOCK_NB, NULL }, { "UN", LOCK_UN, NULL },
     { "bad", 0, NULL }, END,
 };
+static const struct value domains[] = { { "dht.layout.heal", 0, "dht.layout.heal" }, END };
+static const struct value entries[] = { { "file", 0, "file" }, { "all", 0, NULL }, END };
+static const struct value inodelk_commands[] = {
+    { "SETLK", F_SETLK, NULL }, { "SETLKW", F_SETLKW, NULL }, { "bad", 9999, NULL }, END,
+};
+static const struct value entrylk_commands[] = {
+    { "LOCK_NB", ENTRYLK_LOCK_NB, NULL }, { "LOCK", ENTRYLK_LOCK, NULL },
+    { "UNLOCK", ENTRYLK_UNLOCK, NULL }, { "bad", 9999, NULL }, END,
+};
+static const struct value entrylk_types[] = {
+    { "write", ENTRYLK_WRLCK, NULL }, { "read", ENTRYLK_RDLCK, NULL }, END,
+};
 static const struct value whats[] = {
     { "DATA", SEEK_DATA, NULL }, { "HOLE", SEEK_HOLE, NULL }, { "bad", 77, NULL }, END,
 };
@@ -199,6 +211,10 @@ static const struct {
     { FOP_NONE, "linkpath", texts }, { FOP_NONE, "name", attribute_names },
     { FOP_NONE, "dict", attributes }, { FOP_NONE, "xdata", xdatas }, { FOP_NONE, "xflag", none },
     { FOP_NONE, "datasync", booleans }, { FOP_NONE, "mask", masks },
+    { FOP_inodelk, "cmd", inodelk_commands }, { FOP_finodelk, "cmd", inodelk_commands },
+    { FOP_entrylk, "cmd", entrylk_commands }, { FOP_fentrylk, "cmd", entrylk_commands },
+    { FOP_NONE, "type", entrylk_types }, { FOP_NONE, "volume", domains },
+    { FOP_NONE, "basename", entries },
     { FOP_lk, "cmd", lock_commands }, { FOP_NONE, "lock", locks },
     { FOP_NONE, "operation", flocks }, { FOP_NONE, "what", whats },
     { FOP_seek, "offset", seek_offsets }, { FOP_NONE, "valid", valids },

@@ -5,6 +5,7 @@
 #include <string.h>
 
 struct pair {
+    enum dict_type type;
     char *key;   /* stored after the value */
     size_t size;
     char value[];
@@ -47,24 +48,13 @@ dict_unref (dict_t *dict)
     g_free (dict);
 }
 
-dict_t *
-dict_copy (const dict_t *dict)
-{
-    dict_t *copy = dict_new ();
-
-    for (size_t i = 0; i < dict_count (dict); i++) {
-        const struct pair *pair = dict->pairs->pdata[i];
-        dict_set (copy, pair->key, pair->value, pair->size);
-    }
-    return copy;
-}
-
 static struct pair *
-pair_new (const char *key, const void *value, size_t size)
+pair_new (enum dict_type type, const char *key, const void *value, size_t size)
 {
     size_t key_size = strlen (key) + 1;
     struct pair *pair = g_malloc (sizeof *pair + size + 1 + key_size);
 
+    pair->type = type;
     pair->size = size;
     if (size)
         memcpy (pair->value, value, size);
@@ -84,10 +74,10 @@ dict_index (const dict_t *dict, const char *key)
     return -1;
 }
 
-void
-dict_set (dict_t *dict, const char *key, const void *value, size_t size)
+static void
+dict_set_typed (dict_t *dict, enum dict_type type, const char *key, const void *value, size_t size)
 {
-    struct pair *pair = pair_new (key, value, size);
+    struct pair *pair = pair_new (type, key, value, size);
     int i = dict_index (dict, key);
 
     if (i < 0) {
@@ -98,16 +88,34 @@ dict_set (dict_t *dict, const char *key, const void *value, size_t size)
     dict->pairs->pdata[i] = pair;
 }
 
+dict_t *
+dict_copy (const dict_t *dict)
+{
+    dict_t *copy = dict_new ();
+
+    for (size_t i = 0; i < dict_count (dict); i++) {
+        const struct pair *pair = dict->pairs->pdata[i];
+        dict_set_typed (copy, pair->type, pair->key, pair->value, pair->size);
+    }
+    return copy;
+}
+
+void
+dict_set (dict_t *dict, const char *key, const void *value, size_t size)
+{
+    dict_set_typed (dict, DICT_BYTES, key, value, size);
+}
+
 void
 dict_set_str (dict_t *dict, const char *key, const char *value)
 {
-    dict_set (dict, key, value, strlen (value));
+    dict_set_typed (dict, DICT_TEXT, key, value, strlen (value));
 }
 
 void
 dict_set_u64 (dict_t *dict, const char *key, uint64_t value)
 {
-    dict_set (dict, key, &value, sizeof value);
+    dict_set_typed (dict, DICT_NUMBER, key, &value, sizeof value);
 }
 
 const void *
@@ -171,4 +179,10 @@ dict_nth (const dict_t *dict, size_t i, const char **ret_key, const void **ret_v
     *ret_key = pair->key;
     *ret_value = pair->value;
     *ret_size = pair->size;
+}
+
+enum dict_type
+dict_nth_type (const dict_t *dict, size_t i)
+{
+    return ((const struct pair *) dict->pairs->pdata[i])->type;
 }

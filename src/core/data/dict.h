@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A small set of named values, in the order in which they were set: xdata, and extended attributes.
- * A value is a string of bytes; text and numbers are stored as bytes by convention. There is no
- * lock: the creator fills a dict before other code sees it, and code that was lent a dict must not
+ * A value is a string of bytes, and remembers whether it was set as bytes, as text or as a number:
+ * a server of GlusterFS wants to know. There is no lock: the creator fills a dict before other code sees it, and code that was lent a dict must not
  * change it (dict_copy it).
  */
 #ifndef WINDLASS_CORE_DATA_DICT_H
@@ -14,6 +14,8 @@
 #include <sys/types.h>
 
 typedef struct dict dict_t;
+
+enum dict_type { DICT_BYTES, DICT_TEXT, DICT_NUMBER };
 
 dict_t *dict_new (void);
 dict_t *dict_ref (dict_t *dict);   /* takes NULL */
@@ -42,5 +44,6 @@ size_t dict_count (const dict_t *dict); /* takes NULL */
 /* Returns the i-th pair, for i below dict_count. */
 void dict_nth (const dict_t *dict, size_t i, const char **ret_key, const void **ret_value,
                size_t *ret_size);
+enum dict_type dict_nth_type (const dict_t *dict, size_t i);
 
 #endif

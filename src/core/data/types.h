@@ -25,4 +25,16 @@ struct gf_flock {
     uint64_t l_owner;
 };
 
+/* Commands and types of entrylk, and what xattrop does with an array of numbers in an attribute
+ * (big-endian, as GlusterFS stores them): the values of GlusterFS 10.3. */
+enum { ENTRYLK_LOCK, ENTRYLK_UNLOCK, ENTRYLK_LOCK_NB };
+enum { ENTRYLK_RDLCK, ENTRYLK_WRLCK };
+enum {
+    XATTROP_ADD_ARRAY,   /* adds numbers of 32 bits */
+    XATTROP_ADD_ARRAY64,
+    XATTROP_OR_ARRAY,
+    XATTROP_AND_ARRAY,
+    XATTROP_GET_AND_SET, /* sets the value, and returns the old one */
+};
+
 #endif

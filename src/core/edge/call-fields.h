@@ -27,6 +27,8 @@
 #define SEE_IOBREF_iobref(to) (to)->iobref = iobref;
 #define SEE_NAME_name(to) (to)->name = name;
 #define SEE_NAME_linkpath(to) (to)->name = linkpath;
+#define SEE_NAME_volume(to)
+#define SEE_NAME_basename(to)
 #define SEE_FLAGS_flags(to) (to)->flags = flags;
 #define SEE_FLAGS_valid(to)
 #define SEE_FLAGS_cmd(to)
@@ -41,6 +43,7 @@
 #define SEE_INT_mask(to)
 #define SEE_INT_flags(to)
 #define SEE_INT_cmd(to)
+#define SEE_INT_type(to)
 #define SEE_MODE_mode(to)
 #define SEE_MODE_umask(to)
 #define SEE_DEV_rdev(to)

@@ -2,14 +2,11 @@
 #include "core/edge/sync.h"
 #include "core/time/clock.h"
 #include "core/table/fops-rows.h"
-#include "core/data/dict.h"
-#include "core/data/dirent.h"
-#include "core/data/iobuf.h"
-#include "core/data/loc.h"
 #include "core/edge/stack.h"
 #include "core/time/thread.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A call and its answer. The calling thread and the callback share it; the last of the two frees
@@ -85,14 +82,17 @@ waiter_free (struct waiter *waiter)
     g_free (waiter);
 }
 
-/* Records the answer, whose values are stored in reply, and wakes the caller. */
-static void
-waiter_answer (struct waiter *waiter, int op_ret, int op_errno)
+/* Records the answer, and wakes the caller. Returns whether the caller's memory took the reply. */
+static bool
+waiter_answer (struct waiter *waiter, int op_ret, int op_errno, const void *reply, size_t size)
 {
-    bool abandoned;
+    bool abandoned, taken;
 
     pthread_mutex_lock (&waiter->lock);
     abandoned = waiter->abandoned;
+    taken = !abandoned && waiter->reply;
+    if (taken)
+        memcpy (waiter->reply, reply, size);
     waiter->done = true;
     waiter->op_ret = op_ret;
     waiter->op_errno = op_errno;
@@ -100,6 +100,7 @@ waiter_answer (struct waiter *waiter, int op_ret, int op_errno)
     pthread_mutex_unlock (&waiter->lock);
     if (abandoned)
         waiter_free (waiter);
+    return taken;
 }
 
 static bool
@@ -138,8 +139,6 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
 
 #define DECLARE(kind, name) , C_##kind name
 #define NAME(kind, name) , name
-#define KEEP(kind, name) KEEP_##kind (reply, name)
-#define DROP(kind, name) DROP_##kind (reply, name)
 
 /* Expands the arguments of a fop before STACK_WIND counts them. */
 #define WIND(...) STACK_WIND (__VA_ARGS__)
@@ -150,17 +149,11 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
                                   int32_t op_errno FOP_RETS_##fop (DECLARE))                       \
     {                                                                                              \
         struct waiter *waiter = frame->root->maker.asked;                                          \
-        int r = 0;                                                                                 \
-        pthread_mutex_lock (&waiter->lock);                                                        \
-        struct fop##_reply *reply = waiter->abandoned ? NULL : waiter->reply;                      \
-        if (reply) {                                                                               \
-            reply->op_ret = op_ret;                                                                \
-            reply->op_errno = op_errno;                                                            \
-            FOP_RETS_##fop (KEEP)                                                                  \
-        }                                                                                          \
-        pthread_mutex_unlock (&waiter->lock);                                                      \
+        struct fop##_reply reply;                                                                  \
+        fop##_reply_keep (&reply, op_ret, op_errno FOP_RETS_##fop (NAME));                         \
         stack_done (frame->root);                                                                  \
-        waiter_answer (waiter, r < 0 ? -1 : op_ret, r < 0 ? -r : op_errno);                        \
+        if (!waiter_answer (waiter, reply.op_ret, reply.op_errno, &reply, sizeof reply))           \
+            fop##_reply_drop (&reply);                                                             \
     }                                                                                              \
                                                                                                    \
     int sync_##fop (struct client *client FOP_ARGS_##fop (DECLARE), struct fop##_reply *ret_reply) \
@@ -173,11 +166,5 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
         WIND (&root->frames[0], sync_##fop##_cbk, FIRST_CHILD (&client->xlator),                   \
               fop FOP_ARGS_##fop (NAME));                                                          \
         return client_wait (client, waiter, root);                                                 \
-    }                                                                                              \
-                                                                                                   \
-    void fop##_reply_drop (struct fop##_reply *reply)                                              \
-    {                                                                                              \
-        FOP_RETS_##fop (DROP)                                                                      \
-        *reply = (struct fop##_reply){ 0 };                                                        \
     }
 FOP_LIST (SYNC)

@@ -12,9 +12,7 @@
 #define WINDLASS_CORE_EDGE_SYNC_H
 
 #include "core/edge/frame.h"
-#include "core/data/iatt.h"
-
-#include <sys/statvfs.h>
+#include "core/edge/reply.h"
 
 /* The identity that requests have. Only one thread at a time may use a client. */
 struct client {
@@ -34,17 +32,6 @@ struct client {
 /* Returns a client of the translator top, with the ids of this process. */
 struct client *client_new (xlator_t *top);
 void client_free (struct client *client);
-
-/* struct lookup_reply { op_ret, op_errno, inode, buf, ... } */
-#define REPLY(name)                                                                                \
-    struct name##_reply {                                                                          \
-        int32_t op_ret, op_errno;
-#define RET(kind, name) K_##kind name;
-#define END(name)                                                                                  \
-    }                                                                                              \
-    ;                                                                                              \
-    void name##_reply_drop (struct name##_reply *reply);
-#include "fops.def"
 
 /* sync_lookup (client, loc, xdata, &reply) returns op_ret, or -errno. reply may be NULL; otherwise
  * drop it, also after a failure. */

@@ -55,6 +55,12 @@ static const int likely[FOP_MAX][ERRORS_MAX] = {
     [FOP_copy_file_range] = { EFBIG, EOPNOTSUPP, EXDEV, SPACE_ERRORS },
     [FOP_ioctl] = { ENOTTY, EACCES, EPERM, EIO },
     [FOP_poll] = { EINTR, ENOMEM },
+    [FOP_inodelk] = { EAGAIN, EINTR, ENOTCONN },
+    [FOP_finodelk] = { EAGAIN, EINTR, ENOTCONN },
+    [FOP_entrylk] = { EAGAIN, EINTR, ENOTCONN },
+    [FOP_fentrylk] = { EAGAIN, EINTR, ENOTCONN },
+    [FOP_xattrop] = { ENOTCONN, SPACE_ERRORS },
+    [FOP_fxattrop] = { ENOTCONN, SPACE_ERRORS },
 };
 
 int

@@ -118,8 +118,8 @@ get_statvfs (struct xdr_in *in, struct statvfs *ret_buf)
 
 /* --- dicts ------------------------------------------------------------------------------------ */
 
-enum { DICT_STR_OLD = 1, DICT_INT, DICT_UINT, DICT_DOUBLE, DICT_STR, DICT_BYTES, DICT_GFID,
-       DICT_IATT, DICT_TIMES };
+enum { WIRE_TEXT_OLD = 1, WIRE_INT, WIRE_UINT, WIRE_DOUBLE, WIRE_TEXT, WIRE_BYTES, WIRE_GFID,
+       WIRE_IATT, WIRE_TIMES };
 
 #define IATT_SIZE_ON_WIRE 148
 #define TIMES_SIZE_ON_WIRE 36
@@ -131,6 +131,28 @@ put_no_dict (struct xdr_out *out)
     xdr_put_u32 (out, 0);
     xdr_put_u32 (out, (uint32_t) -1);
     xdr_put_u32 (out, 0);
+}
+
+static void
+put_value (struct xdr_out *out, enum dict_type type, const void *value, size_t size)
+{
+    uint64_t number;
+
+    switch (type) {
+    case DICT_NUMBER:
+        memcpy (&number, value, sizeof number);
+        xdr_put_u32 (out, WIRE_UINT);
+        xdr_put_u64 (out, number);
+        break;
+    case DICT_TEXT: /* the size counts the NUL, which a dict keeps behind each value */
+        xdr_put_u32 (out, WIRE_TEXT);
+        xdr_put_opaque (out, value, size + 1);
+        break;
+    case DICT_BYTES:
+        xdr_put_u32 (out, WIRE_BYTES);
+        xdr_put_opaque (out, value, size);
+        break;
+    }
 }
 
 /* The size that comes first must be exact: the server finds a payload by it. */
@@ -152,53 +174,57 @@ put_dict (struct xdr_out *out, const dict_t *dict)
     for (size_t i = 0; i < n; i++) {
         dict_nth (dict, i, &key, &value, &size);
         xdr_put_opaque (out, key, strlen (key) + 1);
-        xdr_put_u32 (out, DICT_BYTES);
-        xdr_put_opaque (out, value, size);
+        put_value (out, dict_nth_type (dict, i), value, size);
     }
     xdr_set_u32 (out, size_at, (uint32_t) (out->used - size_at - 12));
 }
 
-/* Returns the bytes of a value, which stay where they are; numbers go to *ret_number. */
-static const void *
-get_value (struct xdr_in *in, uint64_t *ret_number, size_t *ret_size)
+/* Adds a value of a fixed or stated size, as it comes. Text comes with its NUL. */
+static void
+get_value (struct xdr_in *in, dict_t *dict, const char *key)
 {
+    const void *value = NULL;
+    size_t size = 0;
+
     switch (xdr_get_u32 (in)) {
-    case DICT_INT:
-    case DICT_UINT:
-    case DICT_DOUBLE:
-        *ret_number = xdr_get_u64 (in);
-        *ret_size = sizeof *ret_number;
-        return ret_number;
-    case DICT_STR_OLD:
-    case DICT_STR:
-    case DICT_BYTES:
-        return xdr_get_opaque (in, WIRE_VALUE_MAX, ret_size);
-    case DICT_GFID:
-        return xdr_get_fixed (in, *ret_size = sizeof (gfid_t));
-    case DICT_IATT:
-        return xdr_get_fixed (in, *ret_size = IATT_SIZE_ON_WIRE);
-    case DICT_TIMES:
-        return xdr_get_fixed (in, *ret_size = TIMES_SIZE_ON_WIRE);
-    default:
-        in->failed = true;
-        return NULL;
+    case WIRE_INT:
+    case WIRE_UINT:
+    case WIRE_DOUBLE:
+        dict_set_u64 (dict, key, xdr_get_u64 (in));
+        return;
+    case WIRE_TEXT_OLD:
+    case WIRE_TEXT:
+    case WIRE_BYTES:
+        value = xdr_get_opaque (in, WIRE_VALUE_MAX, &size);
+        break;
+    case WIRE_GFID:
+        value = xdr_get_fixed (in, size = sizeof (gfid_t));
+        break;
+    case WIRE_IATT:
+        value = xdr_get_fixed (in, size = IATT_SIZE_ON_WIRE);
+        break;
+    case WIRE_TIMES:
+        value = xdr_get_fixed (in, size = TIMES_SIZE_ON_WIRE);
+        break;
     }
+    if (value)
+        dict_set (dict, key, value, size);
+    else
+        in->failed = true;
 }
 
 static void
 get_pair (struct xdr_in *in, dict_t *dict)
 {
-    uint64_t number;
-    size_t key_size, size;
+    size_t key_size;
     const char *key = xdr_get_opaque (in, KEY_MAX, &key_size);
-    const void *value = get_value (in, &number, &size);
 
     if (in->failed)
         return;
     if (key_size == 0 || strnlen (key, key_size) != key_size - 1)
         in->failed = true;
     else
-        dict_set (dict, key, value, size);
+        get_value (in, dict, key);
 }
 
 dict_t *

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Work of several steps, each of which asks some children and waits for all their answers:
+ *
+ *   fan_begin (fan, made_everywhere);                    the next step
+ *   for (unsigned i = 0; i < priv->n; i++)
+ *       FAN_WIND (fan, i, priv->children[i], mkdir, loc, mode, umask, xdata);
+ *   fan_end (fan);                                       the last statement of this step
+ *
+ *   static void
+ *   made_everywhere (call_frame_t *frame)
+ *   {
+ *       if (fan->answers[0].op_ret < 0) ...              answers[i].mkdir.buf, .inode, ...
+ *
+ * The next step runs on the thread that brought the last answer, or inside fan_end if all came
+ * before. Answers live until the next fan_begin. Only one thread works on a step, so a step needs
+ * no lock.
+ *
+ * The calls are winds of one frame: the translator's own in a request, or the first frame of a
+ * request that the translator made. A fan-out lies in a local; local_drop calls fan_clear.
+ */
+#ifndef WINDLASS_CORE_EDGE_FAN_OUT_H
+#define WINDLASS_CORE_EDGE_FAN_OUT_H
+
+#include "core/edge/frame.h"
+#include "core/edge/reply.h"
+
+/* One child's answer. All replies begin with op_ret and op_errno. */
+struct fan_answer {
+    struct fan_out *fan;
+    enum fop op; /* FOP_NONE: the child was not asked in this step */
+    union {
+        struct {
+            int32_t op_ret, op_errno;
+        };
+#define FOP(name) struct name##_reply name;
+#include "fops.def"
+    };
+};
+
+struct fan_out {
+    call_frame_t *frame;
+    void (*next) (call_frame_t *frame);
+    unsigned waiting; /* answers to come, and 1 before fan_end; atomic */
+    unsigned n;
+    struct fan_answer *answers; /* n of them */
+};
+
+/* Prepares fan, which is all zeros, for winds of frame to at most n children. */
+void fan_init (struct fan_out *fan, call_frame_t *frame, unsigned n);
+
+/* Drops the answers and their memory; takes a fan-out that is all zeros. */
+void fan_clear (struct fan_out *fan);
+
+/* Drops the answers of the step before, and begins a step, after which next runs. */
+void fan_begin (struct fan_out *fan, void (*next) (call_frame_t *frame));
+void fan_end (struct fan_out *fan);
+
+/* Calls fop_ of child_, whose answer is fan_->answers[i_] in the next step. */
+#define FAN_WIND(fan_, i_, child_, fop_, ...)                                                      \
+    do {                                                                                           \
+        struct fan_out *const fanned_ = (fan_);                                                    \
+        STACK_WIND_AT (fanned_->frame, fanned_##fop_##_cbk, fan_ask (fanned_, i_, FOP_##fop_),        \
+                       CALL_SITE, child_, fop_, __VA_ARGS__);                                      \
+    } while (0)
+
+/* Returns how many of the children that were asked succeeded. */
+unsigned fan_successes (const struct fan_out *fan);
+
+/* Returns the answer of a child that succeeded, the first one; NULL: none did. */
+struct fan_answer *fan_success (const struct fan_out *fan);
+
+/* For FAN_WIND only. */
+struct fan_answer *fan_ask (struct fan_out *fan, unsigned i, enum fop op);
+#define FOP(name) name##_cbk fanned_##name##_cbk;
+#include "fops.def"
+
+#endif
