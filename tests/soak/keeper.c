@@ -193,12 +193,11 @@ keep_writing (int log, struct change c, long last, time_t until)
             doubtful[1] = c.op == RENAME ? c.other : -1;
         }
         c = draw (c.number + 1);
-        for (int i = 0; i < 2 && c.op != UNLINK; i++) {
-            if (doubtful[i] < 0)
-                continue;
+        if (doubtful[0] >= 0) {
             c.op = UNLINK;
-            c.file = doubtful[i];
-            doubtful[i] = -1;
+            c.file = doubtful[0];
+            doubtful[0] = doubtful[1];
+            doubtful[1] = -1;
         }
         note (log, line,
               snprintf (line, sizeof line, "B %lu %d %d %d %ld %ld\n", c.number, c.op, c.file,
@@ -281,7 +280,7 @@ replay_append (struct change *c, long result)
 
     if (result == 0)
         return;
-    if (f->size_min != f->size_max && result < 0) {
+    if (f->size_min != f->size_max) { /* the size to append to is unknown */
         f->known = false;
         return;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/data/dirent.h"
+#include "core/data/dict.h"
 #include "core/data/inode.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ dirent_new (const char *name, size_t len)
     memset (entry, 0, offsetof (gf_dirent_t, d_stat));
     entry->d_stat.ia_type = IA_INVAL;
     entry->inode = NULL;
+    entry->dict = NULL;
     entry->d_len = (uint32_t) len;
     memcpy (entry->d_name, name, len);
     entry->d_name[len] = '\0';
@@ -28,6 +30,7 @@ dirents_free (gf_dirent_t *entries)
     for (; entries; entries = next) {
         next = entries->next;
         inode_unref (entries->inode);
+        dict_unref (entries->dict);
         g_free (entries);
     }
 }
@@ -40,6 +43,7 @@ dirents_copy (const gf_dirent_t *entries)
     for (; entries; entries = entries->next) {
         *end = g_memdup2 (entries, sizeof *entries + entries->d_len + 1);
         inode_ref ((*end)->inode);
+        dict_ref ((*end)->dict);
         (*end)->next = NULL;
         end = &(*end)->next;
     }

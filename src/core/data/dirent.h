@@ -14,7 +14,8 @@ struct gf_dirent {
     uint32_t d_len;  /* of d_name, without its NUL */
     struct iatt d_stat; /* readdirp only; if ia_type is IA_INVAL, d_stat is unknown and inode is
                          * NULL */
-    inode_t *inode;     /* readdirp only; the entry owns a reference */
+    inode_t *inode;     /* readdirp only; the entry owns a reference, as of dict */
+    dict_t *dict;       /* attributes that xdata asked for, or NULL */
     char d_name[];
 };
 

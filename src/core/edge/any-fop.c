@@ -170,7 +170,7 @@ call_wind_at (const struct call *call, xlator_t *child, void *cookie, const stru
 void
 call_fail_at (const struct call *call, int op_errno, const struct call_site *site)
 {
-    frame_fail_at (call->frame, op_errno, site);
+    frame_fail_at (call->frame, op_errno, NULL, site);
 }
 
 struct call_stub *
@@ -256,7 +256,7 @@ answer_pass_at (const struct answer *answer, const struct call_site *site)
 void
 answer_fail_at (const struct answer *answer, int op_errno, const struct call_site *site)
 {
-    frame_fail_at (answer->frame, op_errno, site);
+    frame_fail_at (answer->frame, op_errno, NULL, site);
 }
 
 struct answer_stub *

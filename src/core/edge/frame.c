@@ -80,23 +80,24 @@ frame_push_again (call_frame_t *frame)
     return child;
 }
 
-/* The function that unwinds each operation as failed. */
-#define NOTHING(kind, name) , (C_##kind) 0
+/* The function that unwinds each operation as failed: all results but xdata are nothing. */
+#define NOTHING(kind, name) , (C_##kind) (strcmp (#name, "xdata") == 0 ? (uintptr_t) with : 0)
 #define FAIL(name)                                                                                 \
-    static void fail_##name (call_frame_t *frame, int op_errno, const struct call_site *site)      \
+    static void fail_##name (call_frame_t *frame, int op_errno, dict_t *with,                      \
+                             const struct call_site *site)                                         \
     {                                                                                              \
         STACK_UNWIND_AT (name, frame, site, -1, op_errno FOP_RETS_##name (NOTHING));               \
     }
 FOP_LIST (FAIL)
 
 void
-frame_fail_at (call_frame_t *frame, int op_errno, const struct call_site *site)
+frame_fail_at (call_frame_t *frame, int op_errno, dict_t *xdata, const struct call_site *site)
 {
 #define ENTRY(name) [FOP_##name] = fail_##name,
-    static void (*const fail[FOP_MAX]) (call_frame_t *, int,
+    static void (*const fail[FOP_MAX]) (call_frame_t *, int, dict_t *,
                                         const struct call_site *) = { FOP_LIST (ENTRY) };
 
-    fail[frame->op](frame, op_errno, site);
+    fail[frame->op](frame, op_errno, xdata, site);
 }
 
 /* Takes the place of the callback when the frame doesn't wait for the answer. A second answer is

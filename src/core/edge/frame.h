@@ -285,9 +285,13 @@ void stack_keep (int by); /* adds by, 1 or -1, to that count; for the code that 
  * the deepest first. g_free it. */
 char *stack_describe (const call_stack_t *root);
 
-/* Answers frame_ with -1 and op_errno_ (positive), for any operation. */
-#define frame_fail(frame_, op_errno_) frame_fail_at (frame_, op_errno_, CALL_SITE)
-void frame_fail_at (call_frame_t *frame, int op_errno, const struct call_site *site);
+/* Answers frame_ with -1 and op_errno_ (positive), for any operation; frame_fail_with: and with
+ * xdata_. */
+#define frame_fail(frame_, op_errno_) frame_fail_with (frame_, op_errno_, NULL)
+#define frame_fail_with(frame_, op_errno_, xdata_)                                                 \
+    frame_fail_at (frame_, op_errno_, xdata_, CALL_SITE)
+void frame_fail_at (call_frame_t *frame, int op_errno, dict_t *xdata,
+                    const struct call_site *site);
 
 /* --- locals --------------------------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@ call_free (struct rpc_call *rpc)
     iobref_unref (call->payload_ref);
     g_free (call->payload);
     g_free (call->name);
+    g_free (call->volume);
     g_free (call);
 }
 
@@ -222,16 +223,16 @@ client_end_waiting (xlator_t *this)
 
 bool
 client_answer_failed (struct client_call *call, struct rpc_reply *reply, int32_t op_ret,
-                      int32_t op_errno)
+                      int32_t op_errno, dict_t *xdata)
 {
     if (reply->error != 0)
         frame_fail (call->frame, reply->error);
     else if (reply->results.failed)
         client_answer_is_whole (call, reply);
     else if (op_ret < 0 && op_errno == ENOENT && call->by_gfid)
-        frame_fail (call->frame, ESTALE); /* the kernel then looks the path up again */
+        frame_fail_with (call->frame, ESTALE, xdata); /* the kernel then looks the path up again */
     else if (op_ret < 0)
-        frame_fail (call->frame, wire_errno (op_errno));
+        frame_fail_with (call->frame, wire_errno (op_errno), xdata);
     else
         return false;
     return true;
@@ -259,7 +260,8 @@ client_answer_begin (struct client_call *call, struct rpc_reply *reply,
         ret_answer->op_errno = xdr_get_i32 (in);
         ret_answer->xdata = get_dict (in);
     }
-    return !client_answer_failed (call, reply, ret_answer->op_ret, ret_answer->op_errno);
+    return !client_answer_failed (call, reply, ret_answer->op_ret, ret_answer->op_errno,
+                                  ret_answer->xdata);
 }
 
 void

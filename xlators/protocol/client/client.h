@@ -75,9 +75,10 @@ struct client_call {
     inode_t *inode;       /* with a reference, or NULL: what reply needs */
     fd_t *fd;             /* with a reference, or NULL */
     uint32_t flags;       /* of an open */
-    struct gf_flock lock; /* of a lk */
+    struct gf_flock lock; /* of a lk or an inodelk */
     int cmd;              /* of a lk */
-    char *name;           /* of an attribute */
+    char *name;           /* of an attribute, or of the entry of an entrylk */
+    char *volume;         /* of an inodelk or an entrylk */
     struct client_file *file; /* with a reference, or NULL: the call has its number, or opens it
                                * again */
     struct iovec *payload;
@@ -211,7 +212,7 @@ bool client_answer_is_whole (struct client_call *call, struct rpc_reply *reply);
 
 /* For an answer in another order: what client_answer_begin does after reading; true: it failed. */
 bool client_answer_failed (struct client_call *call, struct rpc_reply *reply, int32_t op_ret,
-                           int32_t op_errno);
+                           int32_t op_errno, dict_t *xdata);
 
 void client_answer_clear (client_answer_t *answer);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (client_answer_t, client_answer_clear)
@@ -265,7 +266,9 @@ void file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock);
 void file_forget_locks (xlator_t *this, inode_t *inode, uint64_t owner);
 void client_release (xlator_t *this, fd_t *fd);
 
-/* In lock-ops.c: a call that sets a lock, with its owner; the caller sends it. */
+/* In lock-ops.c: command, type and range of a lock; and a call that sets a lock, with its owner,
+ * which the caller sends. */
+void put_lock_arguments (struct client_call *call, int cmd, const struct gf_flock *lock);
 struct client_call *client_lock_own (xlator_t *this, struct rpc_connection *connection,
                                      const gfid_t *gfid, int64_t number,
                                      const struct gf_flock *lock, client_reply_fn *reply);
@@ -307,6 +310,8 @@ client_reply_fn client_access_reply, client_flush_reply, client_fsyncdir_reply,
     client_setxattr_reply, client_fsetxattr_reply, client_removexattr_reply,
     client_fremovexattr_reply, client_stat_reply, client_fstat_reply, client_unlink_reply,
     client_rmdir_reply, client_truncate_reply, client_ftruncate_reply, client_setattr_reply,
+    client_inodelk_reply, client_finodelk_reply, client_entrylk_reply, client_fentrylk_reply,
+    client_xattrop_reply, client_fxattrop_reply,
     client_fsetattr_reply, client_fsync_reply, client_fallocate_reply, client_discard_reply,
     client_zerofill_reply, client_mknod_reply, client_mkdir_reply, client_symlink_reply,
     client_link_reply, client_getxattr_reply, client_fgetxattr_reply;
@@ -371,5 +376,11 @@ fgetxattr_fop client_fgetxattr;
 fremovexattr_fop client_fremovexattr;
 lk_fop client_lk;
 flock_fop client_flock;
+inodelk_fop client_inodelk;
+finodelk_fop client_finodelk;
+entrylk_fop client_entrylk;
+fentrylk_fop client_fentrylk;
+xattrop_fop client_xattrop;
+fxattrop_fop client_fxattrop;
 
 #endif

@@ -40,7 +40,7 @@ readv_reply (struct client_call *call, struct rpc_reply *reply)
         op_ret = xdr_get_i32 (in);
         op_errno = xdr_get_i32 (in);
     }
-    if (client_answer_failed (call, reply, op_ret, op_errno))
+    if (client_answer_failed (call, reply, op_ret, op_errno, NULL))
         return;
     get_iatt (in, &buf);
     size = xdr_get_u32 (in);
@@ -66,7 +66,7 @@ client_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t 
     xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
     xdr_put_u32 (&call->rpc.out, (uint32_t) size);
     xdr_put_u32 (&call->rpc.out, client_open_flags (this, fd->flags));
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_claims (call, fd->inode, offset, size, false);
     client_send (call);
 }
@@ -113,7 +113,7 @@ client_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vect
     xdr_put_u32 (&call->rpc.out, (uint32_t) size);
     xdr_put_u32 (&call->rpc.out,
                  client_open_flags (this, appends ? fd->flags : fd->flags & ~(uint32_t) O_APPEND));
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_claims (call, fd->inode, appends ? 0 : offset, appends ? 0 : size, true);
     client_send (call);
 }
@@ -123,7 +123,8 @@ client_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vect
 /* keep_size: the first argument of fallocate; NULL: there is none. */
 static void
 space_change (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure procedure,
-              const uint32_t *keep_size, off_t offset, size_t len, client_reply_fn *reply)
+              const uint32_t *keep_size, off_t offset, size_t len, dict_t *xdata,
+              client_reply_fn *reply)
 {
     struct client_call *call =
         client_begin_fd (frame, this, fd, procedure, TIMES_OF_WRITE, reply);
@@ -134,7 +135,7 @@ space_change (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure proc
         xdr_put_u32 (&call->rpc.out, *keep_size);
     xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
     xdr_put_u64 (&call->rpc.out, len);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_claims (call, fd->inode, offset, len, true);
     client_send (call);
 }
@@ -149,7 +150,7 @@ client_fallocate (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t mode, o
     if (mode & ~FALLOC_FL_KEEP_SIZE)
         frame_fail (frame, EOPNOTSUPP);
     else
-        space_change (frame, this, fd, WIRE_FALLOCATE, &keep_size, offset, len,
+        space_change (frame, this, fd, WIRE_FALLOCATE, &keep_size, offset, len, xdata,
                       client_fallocate_reply);
 }
 
@@ -157,14 +158,16 @@ void
 client_discard (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, size_t len,
                 dict_t *xdata)
 {
-    space_change (frame, this, fd, WIRE_DISCARD, NULL, offset, len, client_discard_reply);
+    space_change (frame, this, fd, WIRE_DISCARD, NULL, offset, len, xdata,
+                  client_discard_reply);
 }
 
 void
 client_zerofill (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, size_t len,
                  dict_t *xdata)
 {
-    space_change (frame, this, fd, WIRE_ZEROFILL, NULL, offset, len, client_zerofill_reply);
+    space_change (frame, this, fd, WIRE_ZEROFILL, NULL, offset, len, xdata,
+                  client_zerofill_reply);
 }
 
 /* --- seek, copy_file_range -------------------------------------------------------------------- */
@@ -192,7 +195,7 @@ client_seek (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, int32_
         return;
     xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
     xdr_put_u32 (&call->rpc.out, what == SEEK_HOLE ? 1 : 0);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_claims (call, fd->inode, 0, 0, false);
     client_send (call);
 }
@@ -242,7 +245,7 @@ client_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t 
     xdr_put_u64 (&call->rpc.out, (uint64_t) off_out);
     xdr_put_u32 (&call->rpc.out, (uint32_t) MIN (len, 1u << 30));
     xdr_put_u32 (&call->rpc.out, flags);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_claims (call, fd_out->inode, off_out, len, true);
     client_send (call);
 }

@@ -52,7 +52,7 @@ get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, struct itable *tabl
     struct iatt buf;
 
     get_iatt (in, &buf);
-    dict_unref (get_dict (in));
+    entry->dict = get_dict (in);
     if (in->failed || name_is_dots (entry) || gfid_is_null (&buf.ia_gfid)
         || buf.ia_type == IA_INVAL)
         return;
@@ -101,7 +101,7 @@ REPLY_ENTRIES (readdirp, call->inode->table)
 
 static void
 entries_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure procedure, size_t size,
-             off_t offset, client_reply_fn *reply)
+             off_t offset, dict_t *xdata, client_reply_fn *reply)
 {
     struct client_call *call = client_begin_fd (frame, this, fd, procedure, 0, reply);
 
@@ -110,7 +110,7 @@ entries_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure proce
     call->inode = inode_ref (fd->inode);
     xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
     xdr_put_u32 (&call->rpc.out, (uint32_t) CLAMP (size, 4096, LIST_MAX));
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -118,12 +118,12 @@ void
 client_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                 dict_t *xdata)
 {
-    entries_ask (frame, this, fd, WIRE_READDIR, size, offset, readdir_reply);
+    entries_ask (frame, this, fd, WIRE_READDIR, size, offset, xdata, readdir_reply);
 }
 
 void
 client_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                  dict_t *xdata)
 {
-    entries_ask (frame, this, fd, WIRE_READDIRP, size, offset, readdirp_reply);
+    entries_ask (frame, this, fd, WIRE_READDIRP, size, offset, xdata, readdirp_reply);
 }

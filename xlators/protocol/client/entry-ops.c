@@ -29,14 +29,20 @@ gfid_new (client_private_t *priv)
     return gfid;
 }
 
+#define NEW_GFID_KEY "gfid-req"
+
+/* A translator above that makes the object on several bricks has chosen the gfid. */
 static void
-put_new_gfid (struct client_call *call)
+put_new_gfid (struct client_call *call, dict_t *xdata)
 {
     const gfid_t gfid = gfid_new (call->this->private);
-    g_autoptr (dict_t) dict = dict_new ();
+    g_autoptr (dict_t) dict = NULL;
 
-    dict_set (dict, "gfid-req", gfid.b, sizeof gfid.b);
-    put_dict (&call->rpc.out, dict);
+    if (!dict_has (xdata, NEW_GFID_KEY)) {
+        dict = dict_copy (xdata);
+        dict_set (dict, NEW_GFID_KEY, gfid.b, sizeof gfid.b);
+    }
+    put_dict (&call->rpc.out, dict ? dict : xdata);
 }
 
 /* --- mknod, mkdir, symlink, link -------------------------------------------------------------- */
@@ -68,7 +74,7 @@ client_mknod (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_
     xdr_put_u32 (&call->rpc.out, mode & ~umask);
     xdr_put_u32 (&call->rpc.out, 0);
     xdr_put_string (&call->rpc.out, loc->name);
-    put_new_gfid (call);
+    put_new_gfid (call, xdata);
     client_send (call);
 }
 
@@ -85,7 +91,7 @@ client_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode
     xdr_put_u32 (&call->rpc.out, mode & ~umask);
     xdr_put_u32 (&call->rpc.out, 0);
     xdr_put_string (&call->rpc.out, loc->name);
-    put_new_gfid (call);
+    put_new_gfid (call, xdata);
     client_send (call);
 }
 
@@ -102,7 +108,7 @@ client_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t
     xdr_put_string (&call->rpc.out, loc->name);
     xdr_put_u32 (&call->rpc.out, umask);
     xdr_put_string (&call->rpc.out, linkpath);
-    put_new_gfid (call);
+    put_new_gfid (call, xdata);
     client_send (call);
 }
 
@@ -117,7 +123,7 @@ client_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, 
     put_gfid (&call->rpc.out, loc_gfid (oldloc));
     put_gfid (&call->rpc.out, &newloc->parent->gfid);
     xdr_put_string (&call->rpc.out, newloc->name);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -138,7 +144,8 @@ create_reply (struct client_call *call, struct rpc_reply *reply)
     get_iatt (in, &made.postparent);
     if (!client_answer_is_whole (call, reply) || !made_identify (call, &made))
         return;
-    call->fd->inode = inode_ref (made.inode);
+    if (!call->fd->inode) /* else another brick has answered before */
+        call->fd->inode = inode_ref (made.inode);
     file_opened (call, &made.buf.ia_gfid, number);
     STACK_UNWIND (create, call->frame, 0, 0, call->fd, made.inode, &made.buf, &made.preparent,
                   &made.postparent, made.answer.xdata);
@@ -160,7 +167,7 @@ client_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, 
     xdr_put_u32 (&call->rpc.out, mode & ~umask);
     xdr_put_u32 (&call->rpc.out, 0);
     xdr_put_string (&call->rpc.out, loc->name);
-    put_new_gfid (call);
+    put_new_gfid (call, xdata);
     client_send (call);
 }
 
@@ -177,7 +184,7 @@ client_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, d
     put_gfid (&call->rpc.out, &loc->parent->gfid);
     xdr_put_string (&call->rpc.out, loc->name);
     xdr_put_u32 (&call->rpc.out, (uint32_t) xflag);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -192,7 +199,7 @@ client_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, di
     put_gfid (&call->rpc.out, &loc->parent->gfid);
     xdr_put_u32 (&call->rpc.out, (uint32_t) flags);
     xdr_put_string (&call->rpc.out, loc->name);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -235,6 +242,6 @@ client_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc
     put_gfid (&call->rpc.out, &newloc->parent->gfid);
     xdr_put_string (&call->rpc.out, oldloc->name);
     xdr_put_string (&call->rpc.out, newloc->name);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }

@@ -43,7 +43,7 @@ client_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd
     call->flags = flags;
     client_put_subject (call, loc_gfid (loc));
     xdr_put_u32 (&call->rpc.out, client_open_flags (this, flags));
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     if (flags & O_TRUNC)
         client_claims (call, loc->inode, 0, 0, true);
     client_send (call);
@@ -68,7 +68,7 @@ client_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_
     call->fd = fd_ref (fd);
     call->flags = O_DIRECTORY;
     client_put_subject (call, loc_gfid (loc));
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -115,7 +115,7 @@ client_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 
     if (!call)
         return;
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -129,7 +129,7 @@ client_ftruncate (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, d
     if (!call)
         return;
     xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_claims (call, fd->inode, 0, 0, true);
     client_send (call);
 }
@@ -149,7 +149,7 @@ client_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stb
     if (!call)
         return;
     put_changes (&call->rpc.out, stbuf, valid);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -171,7 +171,7 @@ client_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
     call = client_begin_fd (frame, this, fd, WIRE_FLUSH, 0, client_flush_reply);
     if (!call)
         return;
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -183,7 +183,7 @@ client_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, d
     if (!call)
         return;
     xdr_put_u32 (&call->rpc.out, datasync ? 1 : 0);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_claims (call, fd->inode, 0, 0, false);
     client_send (call);
 }
@@ -197,6 +197,6 @@ client_fsyncdir (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync
     if (!call)
         return;
     xdr_put_u32 (&call->rpc.out, datasync ? 1 : 0);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }

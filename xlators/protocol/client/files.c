@@ -103,6 +103,7 @@ static bool
 procedure_takes_gfid (enum procedure procedure)
 {
     return procedure == WIRE_READ || procedure == WIRE_WRITE || procedure == WIRE_FSYNC
+        || procedure == WIRE_FINODELK || procedure == WIRE_FXATTROP
         || procedure == WIRE_COPY_FILE_RANGE;
 }
 

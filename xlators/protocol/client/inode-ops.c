@@ -30,7 +30,7 @@ lookup_reply (struct client_call *call, struct rpc_reply *reply)
 
 static void
 lookup_send (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *gfid,
-             const gfid_t *parent, const char *name)
+             const gfid_t *parent, const char *name, dict_t *xdata)
 {
     struct client_call *call = client_begin (frame, this, WIRE_LOOKUP, 0, lookup_reply);
 
@@ -42,14 +42,14 @@ lookup_send (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *
     put_gfid (&call->rpc.out, parent);
     xdr_put_u32 (&call->rpc.out, 0);
     xdr_put_string (&call->rpc.out, name);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
 /* ".." is known only while the table knows a name of the directory: the server has no such
  * lookup. */
 static void
-lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory)
+lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory, dict_t *xdata)
 {
     static const gfid_t none;
     g_autoptr (inode_t) parent = NULL;
@@ -58,7 +58,7 @@ lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory)
     if (gfid_equal (&directory->gfid, &gfid_root))
         parent = inode_ref (directory);
     if (parent || inode_a_name (directory, &parent, &name))
-        lookup_send (frame, this, parent, &parent->gfid, &none, "");
+        lookup_send (frame, this, parent, &parent->gfid, &none, "", xdata);
     else
         frame_fail (frame, ESTALE);
 }
@@ -74,13 +74,13 @@ client_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     __atomic_store_n (&priv->upcalls.table, inode->table, __ATOMIC_RELEASE);
 
     if (!loc->name || !loc->parent)
-        lookup_send (frame, this, inode, loc_gfid (loc), &none, "");
+        lookup_send (frame, this, inode, loc_gfid (loc), &none, "", xdata);
     else if (strcmp (loc->name, ".") == 0)
-        lookup_send (frame, this, loc->parent, &loc->parent->gfid, &none, "");
+        lookup_send (frame, this, loc->parent, &loc->parent->gfid, &none, "", xdata);
     else if (strcmp (loc->name, "..") == 0)
-        lookup_above (frame, this, loc->parent);
+        lookup_above (frame, this, loc->parent, xdata);
     else
-        lookup_send (frame, this, inode, &none, &loc->parent->gfid, loc->name);
+        lookup_send (frame, this, inode, &none, &loc->parent->gfid, loc->name, xdata);
     inode_unref (inode);
 }
 
@@ -94,7 +94,7 @@ client_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 
     if (!call)
         return;
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -122,7 +122,7 @@ client_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, d
         return;
     client_put_subject (call, loc_gfid (loc));
     xdr_put_u32 (&call->rpc.out, (uint32_t) MIN (size, PATH_MAX));
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -135,7 +135,7 @@ client_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, di
         return;
     client_put_subject (call, loc_gfid (loc));
     xdr_put_u32 (&call->rpc.out, (uint32_t) mask);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -161,7 +161,7 @@ client_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     if (!call)
         return;
     client_put_subject (call, &gfid_root);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -177,7 +177,7 @@ client_truncate (call_frame_t *frame, xlator_t *this, loc_t *loc, off_t offset, 
         return;
     client_put_subject (call, loc_gfid (loc));
     xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_claims (call, loc->inode, 0, 0, true);
     client_send (call);
 }
@@ -197,6 +197,6 @@ client_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *st
     if (!call)
         return;
     put_changes (&call->rpc.out, stbuf, valid);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }

@@ -13,6 +13,7 @@ xlators_protocol_client_so_SOURCES = \
     %D%/files.c \
     %D%/handshake.c \
     %D%/inode-ops.c \
+    %D%/internal-locks.c \
     %D%/lock-ops.c \
     %D%/order.c \
     %D%/reopen.c \

@@ -15,9 +15,8 @@ wire_command (int cmd)
     return cmd == F_GETLK ? WIRE_GETLK : cmd == F_SETLKW ? WIRE_SETLKW : WIRE_SETLK;
 }
 
-/* The arguments after the file's number. */
-static void
-put_lock (struct client_call *call, int cmd, const struct gf_flock *lock)
+void
+put_lock_arguments (struct client_call *call, int cmd, const struct gf_flock *lock)
 {
     const uint64_t owner = GUINT64_TO_LE (lock->l_owner);
     struct xdr_out *out = &call->rpc.out;
@@ -25,7 +24,6 @@ put_lock (struct client_call *call, int cmd, const struct gf_flock *lock)
     xdr_put_u32 (out, wire_command (cmd));
     put_lock_type (out, lock);
     put_flock (out, lock, &owner, sizeof owner);
-    put_no_dict (out);
 }
 
 /* --- locks without a caller -------------------------------------------------------------------- */
@@ -45,7 +43,8 @@ client_lock_own (xlator_t *this, struct rpc_connection *connection, const gfid_t
 
     put_gfid (&call->rpc.out, gfid);
     xdr_put_u64 (&call->rpc.out, (uint64_t) number);
-    put_lock (call, F_SETLK, lock);
+    put_lock_arguments (call, F_SETLK, lock);
+    put_no_dict (&call->rpc.out);
     return call;
 }
 
@@ -104,7 +103,7 @@ flock_reply (struct client_call *call, struct rpc_reply *reply)
 
 static void
 lock_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, const struct gf_flock *lock,
-          client_reply_fn *reply)
+          dict_t *xdata, client_reply_fn *reply)
 {
     struct client_call *call = client_begin_fd (frame, this, fd, WIRE_LK, 0, reply);
 
@@ -114,7 +113,8 @@ lock_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, const struct g
     call->cmd = cmd;
     call->lock = *lock;
     call->lock.l_owner = frame->root->lk_owner;
-    put_lock (call, cmd, &call->lock);
+    put_lock_arguments (call, cmd, &call->lock);
+    put_dict (&call->rpc.out, xdata);
     __atomic_store_n (&client_inode_of (this, fd->inode)->locked, true, __ATOMIC_RELEASE);
     if (cmd == F_SETLKW)
         client_send_interruptible (call, lock_late);
@@ -126,7 +126,7 @@ void
 client_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock,
            dict_t *xdata)
 {
-    lock_ask (frame, this, fd, cmd, lock, lk_reply);
+    lock_ask (frame, this, fd, cmd, lock, xdata, lk_reply);
 }
 
 void
@@ -138,5 +138,5 @@ client_flock (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t operation, 
                                    .l_pid = frame->root->pid };
 
     lock_ask (frame, this, fd, operation & (LOCK_NB | LOCK_UN) ? F_SETLK : F_SETLKW, &lock,
-              flock_reply);
+              xdata, flock_reply);
 }

@@ -9,6 +9,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 /* --- what is kept of an inode ----------------------------------------------------------------- */
 
@@ -47,6 +48,14 @@ client_forget (xlator_t *this, inode_t *inode)
         client_inode_free (kept);
 }
 
+/* cluster/distribute's mark of a name whose object another brick has: a file with the object's gfid,
+ * whatever the object is. */
+static bool
+iatt_is_linkto (const struct iatt *buf)
+{
+    return buf->ia_type == IA_IFREG && buf->ia_prot == S_ISVTX && buf->ia_size == 0;
+}
+
 inode_t *
 client_inode_of_iatt (inode_t *given, const struct iatt *buf)
 {
@@ -58,7 +67,7 @@ client_inode_of_iatt (inode_t *given, const struct iatt *buf)
                                                      : inode_find (given->table, &buf->ia_gfid);
     if (!known)
         return gfid_is_null (&given->gfid) ? inode_ref (given) : inode_new (given->table);
-    return known->ia_type == buf->ia_type ? g_steal_pointer (&known) : NULL;
+    return known->ia_type == buf->ia_type || iatt_is_linkto (buf) ? g_steal_pointer (&known) : NULL;
 }
 
 /* --- claims ----------------------------------------------------------------------------------- */

@@ -23,6 +23,10 @@ REPLY_PLAIN (setxattr)
 REPLY_PLAIN (fsetxattr)
 REPLY_PLAIN (removexattr)
 REPLY_PLAIN (fremovexattr)
+REPLY_PLAIN (inodelk)
+REPLY_PLAIN (finodelk)
+REPLY_PLAIN (entrylk)
+REPLY_PLAIN (fentrylk)
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
@@ -119,7 +123,7 @@ REPLY_MADE (link)
 
 /* Returns the dict of the answer, with a reference; NULL: the frame has been answered. */
 static dict_t *
-attributes_read (struct client_call *call, struct rpc_reply *reply, client_answer_t *answer)
+dict_read (struct client_call *call, struct rpc_reply *reply, client_answer_t *answer)
 {
     g_autoptr (dict_t) dict = NULL;
 
@@ -128,18 +132,33 @@ attributes_read (struct client_call *call, struct rpc_reply *reply, client_answe
     dict = get_dict (&reply->results);
     if (!client_answer_is_whole (call, reply))
         return NULL;
+    if (!dict)
+        dict = dict_new ();
+    return g_steal_pointer (&dict);
+}
+
+/* The same for the attribute that the caller named, or for all names. */
+static dict_t *
+attributes_read (struct client_call *call, struct rpc_reply *reply, client_answer_t *answer)
+{
+    g_autoptr (dict_t) dict = dict_read (call, reply, answer);
+
+    if (!dict)
+        return NULL;
     return call->name ? attribute_of (call, dict) : names_of (call, dict);
 }
 
-#define REPLY_ATTRIBUTE(name_)                                                                     \
+#define REPLY_DICT(name_, read_)                                                                   \
     void client_##name_##_reply (struct client_call *call, struct rpc_reply *reply)                \
     {                                                                                              \
         g_auto (client_answer_t) answer;                                                           \
-        g_autoptr (dict_t) dict = attributes_read (call, reply, &answer);                          \
+        g_autoptr (dict_t) dict = read_ (call, reply, &answer);                                    \
                                                                                                    \
         if (dict)                                                                                  \
             STACK_UNWIND (name_, call->frame, 0, 0, dict, answer.xdata);                           \
     }
 
-REPLY_ATTRIBUTE (getxattr)
-REPLY_ATTRIBUTE (fgetxattr)
+REPLY_DICT (getxattr, attributes_read)
+REPLY_DICT (fgetxattr, attributes_read)
+REPLY_DICT (xattrop, dict_read)
+REPLY_DICT (fxattrop, dict_read)

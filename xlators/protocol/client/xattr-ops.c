@@ -30,16 +30,19 @@ name_is_internal (const char *name)
 }
 
 /* The server lists all attributes as root, with their values. As on a local file system, only root
- * sees those in "trusted.". */
+ * sees those in "trusted.". A part of the file system itself gets all, with their values. */
 dict_t *
 names_of (struct client_call *call, dict_t *dict)
 {
     const bool is_root = call->frame->root->uid == 0;
-    dict_t *names = dict_new ();
+    dict_t *names;
     const char *key;
     const void *value;
     size_t size;
 
+    if (call->frame->root->pid < 0)
+        return dict_ref (dict);
+    names = dict_new ();
     for (size_t i = 0; i < dict_count (dict); i++) {
         dict_nth (dict, i, &key, &value, &size);
         if (strchr (key, '.') && !name_is_internal (key)
@@ -50,12 +53,12 @@ names_of (struct client_call *call, dict_t *dict)
 }
 
 static void
-put_name (struct client_call *call, const char *name)
+put_name (struct client_call *call, const char *name, dict_t *xdata)
 {
     call->name = g_strdup (name);
     xdr_put_u32 (&call->rpc.out, name ? 1 : 0);
     xdr_put_string (&call->rpc.out, name ? name : "");
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
 }
 
 void
@@ -66,7 +69,7 @@ client_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *na
 
     if (!call)
         return;
-    put_name (call, name);
+    put_name (call, name, xdata);
     client_send (call);
 }
 
@@ -78,7 +81,7 @@ client_fgetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *nam
 
     if (!call)
         return;
-    put_name (call, name);
+    put_name (call, name, xdata);
     client_send (call);
 }
 
@@ -96,7 +99,7 @@ client_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, 
         return;
     xdr_put_u32 (&call->rpc.out, flags);
     put_dict (&call->rpc.out, dict);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -111,8 +114,37 @@ client_fsetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *dict, u
         return;
     xdr_put_u32 (&call->rpc.out, flags);
     put_dict (&call->rpc.out, dict);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
+}
+
+/* xattrop changes counters of the file system's own parts; they are no change to a user. */
+static void
+xattrop_ask (struct client_call *call, uint32_t flags, dict_t *dict, dict_t *xdata)
+{
+    if (!call)
+        return;
+    xdr_put_u32 (&call->rpc.out, flags);
+    put_dict (&call->rpc.out, dict);
+    put_dict (&call->rpc.out, xdata);
+    client_send (call);
+}
+
+void
+client_xattrop (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, dict_t *dict,
+                dict_t *xdata)
+{
+    xattrop_ask (client_begin_inode (frame, this, loc, WIRE_XATTROP, WIRE_FXATTROP, 0,
+                                     client_xattrop_reply),
+                 flags, dict, xdata);
+}
+
+void
+client_fxattrop (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t flags, dict_t *dict,
+                 dict_t *xdata)
+{
+    xattrop_ask (client_begin_fd (frame, this, fd, WIRE_FXATTROP, 0, client_fxattrop_reply), flags,
+                 dict, xdata);
 }
 
 void
@@ -126,7 +158,7 @@ client_removexattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char 
     if (!call)
         return;
     xdr_put_string (&call->rpc.out, name);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
 
@@ -140,6 +172,6 @@ client_fremovexattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *
     if (!call)
         return;
     xdr_put_string (&call->rpc.out, name);
-    put_no_dict (&call->rpc.out);
+    put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
