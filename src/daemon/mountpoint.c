@@ -47,12 +47,12 @@ unmount_stale (const char *path)
     return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EPERM;
 }
 
-/* The errors of a mount whose daemon was killed; a process that had accessed it before gets the
- * second. */
+/* The errors of a mount whose daemon was killed: the second for a process that had accessed it
+ * before, the third for a request that waited in the daemon's io_uring. */
 static bool
 says_gone (int error)
 {
-    return error == ENOTCONN || error == ECONNABORTED;
+    return error == ENOTCONN || error == ECONNABORTED || error == ECANCELED;
 }
 
 /* The real path of a folder. Its own attributes may be unavailable, because its daemon is gone. */

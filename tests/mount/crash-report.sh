@@ -14,7 +14,7 @@ report () {
 stack test/oops
 mount_volfile "$VOL"
 expect_ok mkdir "$MNT/fine"
-expect_error 'not connected|connection abort' mkdir "$MNT/oops"
+expect_error "$DAEMON_GONE" mkdir "$MNT/oops"
 said=$(report)
 expect_match "pending frames" '^frame : type\(1\) op\(MKDIR\) unique\([0-9]+\) at\(oops-1\)$' \
     "$said"

@@ -59,7 +59,7 @@ unmount
 rm -f "$LOG" pid
 mount_volfile "$VOL"
 expect_ok "$WINDLASS" trace start "$MNT"
-expect_error 'not connected|connection abort' mkdir "$MNT/oops"
+expect_error "$DAEMON_GONE" mkdir "$MNT/oops"
 wait_until "! is_running $DAEMON"
 said=$(sed -n '/^package-string/,/^---------$/p' "$LOG")
 expect_match "what crashed" 'oops\.so.*\[0x[0-9a-f]+\]' "$said"
