@@ -14,6 +14,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_control.c \
     %D%/unit/test_data.c \
     %D%/unit/test_any_fop.c \
+    %D%/unit/test_fan_out.c \
     %D%/unit/test_frame.c \
     %D%/unit/test_malloc_trim.c \
     %D%/unit/test_delayed.c \

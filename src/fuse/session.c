@@ -50,23 +50,13 @@ want (struct fuse_conn_info *conn, unsigned cap, bool on)
         conn->want &= ~cap;
 }
 
-static bool
-storage_is_remote (const struct graph *graph)
-{
-    bool found = false;
-
-    for (guint i = 0; i < graph->xlators->len && !found; i++)
-        found = ((xlator_t *) graph->xlators->pdata[i])->api->remote;
-    return found;
-}
-
 static void
 want_locks (struct bridge *bridge, struct fuse_conn_info *conn)
 {
     const enum choice choice = choice_of (bridge->settings.lock_forwarding);
 
     bridge->terms.locks = choice == CHOICE_ON
-                       || (choice == CHOICE_AUTO && storage_is_remote (bridge->graph));
+                       || (choice == CHOICE_AUTO && xlator_is_remote (bridge->graph->top));
     want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, bridge->terms.locks);
 }
 
@@ -78,7 +68,7 @@ want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_HANDLE_KILLPRIV, false);
     if (bridge->terms.idmapped)
         return;
-    if (storage_is_remote (bridge->graph)) {
+    if (xlator_is_remote (bridge->graph->top)) {
         want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false); /* the kernel truncates, and removes them */
         return;
     }

@@ -149,6 +149,16 @@ xlator_set_loglevel (xlator_t *xl, gf_loglevel_t level)
     route_upwards (xl);
 }
 
+bool
+xlator_is_remote (const xlator_t *xl)
+{
+    bool remote = xl->api->remote;
+
+    for (const xlator_list_t *child = xl->children; child && !remote; child = child->next)
+        remote = xlator_is_remote (child->xlator);
+    return remote;
+}
+
 xlator_t
 xlator_init (const char *name, const struct xlator_api *api, struct graph *graph, void *private)
 {

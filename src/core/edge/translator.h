@@ -254,6 +254,9 @@ void *inode_ctx_make (inode_t *inode, xlator_t *this,
 #define fd_ctx_get(fd_, this_) fd_ctx_get_at (fd_, (this_)->fd_slot)
 #define fd_ctx_set(fd_, this_, ctx_) fd_ctx_set_at (fd_, (this_)->fd_slot, ctx_)
 
+/* Returns whether a server has the files of xl or of a translator below: xlator_api.remote. */
+bool xlator_is_remote (const xlator_t *xl);
+
 /* Returns a translator outside a graph, without contexts of inodes and fds. name is lent for the
  * translator's life. If api is NULL the caller fills in type and api later. */
 xlator_t xlator_init (const char *name, const struct xlator_api *api, struct graph *graph,

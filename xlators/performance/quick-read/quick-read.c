@@ -204,7 +204,8 @@ look_below (xlator_t *this)
     const unsigned touches = touches_below (this);
 
     priv->opens_lie = touches & TOUCHES_OPENS;
-    priv->lookups_prove = !(touches & (TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS));
+    priv->lookups_prove = !(touches & (TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS))
+                       && !xlator_is_remote (this);
     if (!priv->asks_lookups || touches & TOUCHES_DATA || priv->max_size == 0 || priv->wanted)
         return;
     priv->wanted = dict_new ();

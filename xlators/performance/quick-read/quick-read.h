@@ -68,7 +68,8 @@ typedef struct {
     bool opens_lie;     /* TOUCHES_OPENS below: an answered open may still be refused. Constant
                            after PARENT_UP */
     bool lookups_prove; /* a caller that lookup gave content could have opened the file: no
-                           translator in between judges otherwise. Constant after PARENT_UP */
+                           translator in between judges otherwise, and storage reads as the caller,
+                           unlike a server. Constant after PARENT_UP */
 
     struct lru lru;
     struct change_clock clock;
