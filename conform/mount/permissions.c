@@ -12,7 +12,7 @@
 static void
 op_open (const char *path, int flags)
 {
-    const int fd = TELL_FD (path, open (path, flags | O_NONBLOCK));
+    const int fd = TELL_FD (path, open (path, flags | O_NONBLOCK, 0644));
 
     if (fd >= 0)
         close (fd);

@@ -38,10 +38,13 @@ struct xdr_in {
     bool failed;
 };
 
+/* bytes may be NULL if size is 0. */
 static inline struct xdr_in
 xdr_in_of (const void *bytes, size_t size)
 {
-    return (struct xdr_in){ bytes, (const uint8_t *) bytes + size, false };
+    const uint8_t *at = bytes ? bytes : "";
+
+    return (struct xdr_in){ at, at + size, false };
 }
 
 uint32_t xdr_get_u32 (struct xdr_in *in);

@@ -64,12 +64,20 @@ done < <(includes | sort -u)
 [ "$count" -gt 500 ] || { echo "only $count includes were found: the test doesn't see them";
     status=1; }
 
+# is_own FILE HEADER: the header lies in the folder of FILE's translator.
+is_own () {
+    local header folder
+    header=$(realpath -m --relative-to=. "$(dirname "$1")/$2")
+    folder=$(cut -d/ -f1-3 <<<"$1")
+    [[ $header == "$folder"/* && -e $header ]]
+}
+
 # A translator: xlator.h and the headers of its own folder; one that speaks to a server src/rpc too.
 while IFS=: read -r file line text; do
     name=${text#*\"}
     name=${name%%\"*}
     [ "$name" = xlator.h ] && continue
-    [[ $name != */* && -e $(dirname "$file")/$name ]] && continue
+    is_own "$file" "$name" && continue
     [[ $file == xlators/protocol/* && $name == rpc/* ]] && continue
     echo "$file:$line: a translator may include only xlator.h and its own headers (protocol/ also those of src/rpc), not $name"
     status=1

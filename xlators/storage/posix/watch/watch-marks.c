@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The marks, and the way from the file handle of an event to inodes. */
-#include "watch.h"
+#include "internal.h"
 
 #include <sys/vfs.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Bytes of open files: readv, writev, copy_file_range, and the questions seek and poll. */
-#include "posix.h"
+#include "../posix.h"
 
 #include <limits.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Operations on an inode that is not open: readlink, truncate, access, statfs. */
-#include "posix.h"
+#include "../posix.h"
 
 #include <limits.h>
 #include <sys/statvfs.h>

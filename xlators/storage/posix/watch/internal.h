@@ -33,10 +33,10 @@
  * - An inode that becomes known while it changes has its attributes read again: those read before
  *   it was watched may be older.
  */
-#ifndef STORAGE_POSIX_WATCH_H
-#define STORAGE_POSIX_WATCH_H
+#ifndef STORAGE_POSIX_WATCH_INTERNAL_H
+#define STORAGE_POSIX_WATCH_INTERNAL_H
 
-#include "posix.h"
+#include "../posix.h"
 
 #include <sys/fanotify.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Operations that make names: mknod, mkdir, symlink, link. */
-#include "posix.h"
+#include "../posix.h"
 
 #include <limits.h>
 

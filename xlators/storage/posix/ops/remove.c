@@ -2,7 +2,7 @@
 /* Operations that remove names: unlink, rmdir, rename. An inode may be in use when its last name
  * goes, as an open file or as a process's working directory. Then the descriptor of an open file
  * keeps it, or else its own descriptor, until it is forgotten. */
-#include "posix.h"
+#include "../posix.h"
 
 /* Returns true if pi has open files, none of which has a descriptor: then it needs its own when its
  * last name goes. */

@@ -4,7 +4,7 @@
  * The C library would change them in all threads, so these are the bare system calls. A thread that
  * serves the same caller again makes no such call.
  */
-#include "posix.h"
+#include "../posix.h"
 
 #include <grp.h>
 #include <linux/capability.h>

@@ -9,7 +9,7 @@
  * of an owner are read from the kernel's lists at that time, so they are current. A circle is
  * closed by the last wait in it, and waits are added one at a time.
  */
-#include "lock.h"
+#include "internal.h"
 
 void
 posix_wanted_init (struct posix_wanted *wanted)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Events of the kernel: the inode of an event, and the kind of change. Events of one read are
  * merged. */
-#include "watch.h"
+#include "internal.h"
 
 /* writing through a mapping is noticed when the mapped file is closed */
 #define CHANGES_DATA (FAN_MODIFY | FAN_CLOSE_WRITE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Open files and directories: open, create, tmpfile, opendir, flush, fsync, fsyncdir, release. */
-#include "posix.h"
+#include "../posix.h"
 
 #include <linux/magic.h>
 #include <sys/file.h>

@@ -4,7 +4,7 @@
  * waiting thread; its handler does nothing. A signal that comes just before the system call would
  * be lost. So a timer sends it repeatedly, from the interrupt until the thread has noticed it.
  */
-#include "posix.h"
+#include "../posix.h"
 
 #include <signal.h>
 #include <sys/syscall.h>

@@ -6,7 +6,7 @@
  *
  *   lock:   1: OFDLCK  ADVISORY  WRITE -1 fe:00:11469215 0 EOF
  */
-#include "lock.h"
+#include "internal.h"
 
 #include <sys/sysmacros.h>
 

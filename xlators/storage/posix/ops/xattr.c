@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Extended attributes, of all namespaces, POSIX ACLs among them. */
-#include "posix.h"
+#include "../posix.h"
 
 #include <linux/limits.h>
 #include <linux/xattr.h>

@@ -10,7 +10,7 @@
  * owner, by any descriptor, as POSIX requires. flock belongs to the open file: it is taken on the
  * file's own descriptor, which is opened on demand.
  */
-#include "lock.h"
+#include "internal.h"
 
 #include <sys/file.h>
 

@@ -5,7 +5,7 @@
  * the atime stays. If the atime would change, or if the file is leased or just changing, there is
  * no content, and the cache reads the file.
  */
-#include "posix.h"
+#include "../posix.h"
 
 #define CONTENT_MAX (1 << 20)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ioctl: a short list of file attribute commands, each with its argument sizes. Any other command
  * is refused: its meaning is not known. */
-#include "posix.h"
+#include "../posix.h"
 
 #include <linux/fs.h>
 #include <sys/ioctl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The option `watch`: selects a way to see other processes' changes; and the watch thread. */
-#include "watch.h"
+#include "internal.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The space of a file: ftruncate, fallocate, discard, zerofill. The four differ only in the system
  * call. */
-#include "posix.h"
+#include "../posix.h"
 
 #include <linux/falloc.h>
 

@@ -11,7 +11,7 @@
  *
  * which is unique by construction and costs nothing. A longer handle goes through SHA-256.
  */
-#include "posix.h"
+#include "../posix.h"
 
 #include <sys/random.h>
 #include <sys/xattr.h>

@@ -37,7 +37,7 @@
  *   process.
  * - A 4 KiB read or write without a descriptor takes 2.9 us longer.
  */
-#include "posix.h"
+#include "../posix.h"
 
 #include <sys/resource.h>
 

@@ -4,7 +4,7 @@
  * that is not permitted, it is opened by its names, from the next directory above that is open. If
  * the result is another object, the answer is ESTALE.
  */
-#include "posix.h"
+#include "../posix.h"
 
 #define HANDLE_ATTEMPTS 16
 #define HANDLE_PAUSE 100     /* microseconds between attempts that fail with ENOMEM */

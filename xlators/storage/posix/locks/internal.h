@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Owners of locks, for lock.c, holders.c and deadlock.c. */
-#ifndef STORAGE_POSIX_LOCK_H
-#define STORAGE_POSIX_LOCK_H
+#ifndef STORAGE_POSIX_LOCKS_INTERNAL_H
+#define STORAGE_POSIX_LOCKS_INTERNAL_H
 
-#include "posix.h"
+#include "../posix.h"
 
 /* A process or an open file description; the kernel does not tell the difference. */
 struct lock_owner {

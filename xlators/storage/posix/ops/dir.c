@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* readdir and readdirp: the kernel's own entries, read in large pieces, with the kernel's own
  * offsets. */
-#include "posix.h"
+#include "../posix.h"
 
 #include <dirent.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* stat, fstat, setattr, fsetattr, and the attributes before and after other operations. */
-#include "posix.h"
+#include "../posix.h"
 
 void
 posix_before (const call_frame_t *frame, xlator_t *this, unsigned wants, int fd, const gfid_t *gfid,

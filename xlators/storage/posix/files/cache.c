@@ -5,7 +5,7 @@
  *
  *   state  POSIX_CLOSED --insert--> 1 <--pin, unpin--> n ... 0 --evict--> POSIX_CLOSED
  */
-#include "posix.h"
+#include "../posix.h"
 
 void
 posix_cache_init (struct posix_cache *cache, unsigned limit)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* lookup: finds the object of a name. It is opened first, and all queries use that descriptor, so
  * that no race can mix two objects. */
-#include "posix.h"
+#include "../posix.h"
 
 static int
 lookup_adopt (xlator_t *this, int fd, struct itable *table, inode_t *given,

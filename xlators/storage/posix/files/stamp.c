@@ -5,7 +5,7 @@
  * which times an operation moves; each time that has moved is then set. The ctime can't be set, and
  * stays the system's.
  */
-#include "posix.h"
+#include "../posix.h"
 
 static const struct timespec leave = { .tv_nsec = UTIME_OMIT };
 
