@@ -191,10 +191,18 @@ set_up (struct program *program)
 }
 
 static void
-unmounted (void *data)
+mount_gone (void)
 {
     signals_post (EVENT_UNMOUNTED);
 }
+
+static void
+dump_asked (void)
+{
+    signals_post (SIGUSR1);
+}
+
+static const struct bridge_hooks bridge_hooks = { mount_gone, dump_asked };
 
 static void
 log_graph (const struct graph *graph)
@@ -253,7 +261,7 @@ start (struct program *program)
         return fail_logged (error);
     if (options->confine)
         confine_system_calls ();
-    r = bridge_start (program->bridge, unmounted, program);
+    r = bridge_start (program->bridge, &bridge_hooks);
     if (r < 0)
         return fail_to_start ("thread for requests", r);
     r = bridge_wait_ready (program->bridge);

@@ -38,8 +38,14 @@ void bridge_hide (struct bridge *bridge, struct graph *graph);
 /* Mounts. 0, or a negative errno and a message in *ret_error. */
 int bridge_mount (struct bridge *bridge, char **ret_error);
 
-/* Starts the threads that answer the kernel. One of them calls done when the mount is gone. */
-int bridge_start (struct bridge *bridge, void (*done) (void *data), void *data);
+/* What the program does for the bridge. Called on any thread; each only tells the main thread. */
+struct bridge_hooks {
+    void (*gone) (void);       /* the mount is gone, or has to go */
+    void (*dump_asked) (void); /* a server asks for a state dump */
+};
+
+/* Starts the threads that answer the kernel. hooks stay as long as the bridge. */
+int bridge_start (struct bridge *bridge, const struct bridge_hooks *hooks);
 
 /* Waits until the kernel's INIT was answered: from then on the mount works. */
 int bridge_wait_ready (struct bridge *bridge);

@@ -163,8 +163,7 @@ struct bridge {
     pthread_mutex_t fds_lock; /* a leaf */
     GHashTable *fds;          /* fds_lock; the fds that the kernel has open */
 
-    void (*done) (void *data); /* the first reader that finds the mount gone calls it */
-    void *done_data;
+    const struct bridge_hooks *hooks; /* set when the bridge starts */
     bool stopping;    /* atomic */
     bool stuck;       /* bridge_stop ended, but some work didn't */
     bool left;        /* bridge_stop ended, but the mount remains: no process for unmounting could

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Handles events from below. If storage is gone for good, ends the mount. An invalidation makes the
- * kernel drop cached state. */
+ * kernel drop cached state. Before the start there are neither. */
 static void
 bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -20,10 +20,14 @@ bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 
     if (event == XLATOR_INVALIDATE)
         bridge_invalidate (bridge, data);
-    if (event != XLATOR_GONE || !bridge->done)
+    if (!bridge->hooks)
+        return;
+    if (event == XLATOR_DUMP_ASKED)
+        bridge->hooks->dump_asked ();
+    if (event != XLATOR_GONE)
         return;
     gf_log (this, GF_LOG_WARNING, "what '%s' stands on is gone: unmounting it", bridge->mountpoint);
-    bridge->done (bridge->done_data);
+    bridge->hooks->gone ();
 }
 
 static const struct xlator_api bridge_api = {

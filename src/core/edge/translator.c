@@ -206,8 +206,8 @@ xlator_notify (xlator_t *xl, enum xlator_event event, void *data)
 void
 xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data)
 {
-    bool down = event != XLATOR_CHILD_UP && event != XLATOR_CHILD_DOWN && event != XLATOR_GONE
-             && event != XLATOR_INVALIDATE;
+    const bool down = event == XLATOR_PARENT_UP || event == XLATOR_ENDING
+                   || event == XLATOR_PARENT_DOWN;
 
     if (event == XLATOR_CHILD_UP || event == XLATOR_CHILD_DOWN)
         __atomic_store_n (&xl->up, event == XLATOR_CHILD_UP, __ATOMIC_RELAXED);

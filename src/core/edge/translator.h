@@ -61,6 +61,19 @@ enum xlator_event {
                         * must be one that no request waits for, since the kernel waits for requests
                         * about the inode; INVALIDATE_ATTRIBUTES alone may be sent from any
                         * thread */
+    XLATOR_LOCK_CONTENDED, /* upwards, data is a struct lock_contention: another client waits for a
+                            * lock that this one holds on a server. Sent on the thread that serves
+                            * connections, so a translator only notes it there */
+    XLATOR_DUMP_ASKED, /* upwards: a server asks for a state dump of this daemon */
+};
+
+/* A lock of inodelk, or of entrylk, that another client waits for. Lent for the call. */
+struct lock_contention {
+    gfid_t gfid;        /* of the inode, or of the directory */
+    const char *volume; /* as in the call that took the lock */
+    const char *name;   /* the name in the directory; NULL: the lock is on an inode, or on all
+                         * names */
+    bool of_entry;
 };
 
 typedef struct xlator_list {

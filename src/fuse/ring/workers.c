@@ -235,7 +235,7 @@ entry_is_gone (struct ring_worker *worker, const struct ring_entry *entry, int r
     gf_log (&ring->bridge->xlator, GF_LOG_ERROR,
             "the kernel refused %s through io_uring: %s; unmounting",
             entry->command == RING_REGISTER ? "requests" : "an answer", g_strerror (-r));
-    ring->bridge->done (ring->bridge->done_data);
+    ring->bridge->hooks->gone ();
 }
 
 /* Returns whether the worker may block: another worker waits, and the kernel has no entry of this
@@ -356,7 +356,7 @@ ring_run (struct reader *reader)
             gf_log (&bridge->xlator, GF_LOG_ERROR,
                     "can't wait for requests of processor %u: %s; unmounting",
                     worker->queue->number, g_strerror (-r));
-            bridge->done (bridge->done_data);
+            bridge->hooks->gone ();
             break;
         }
         worker_take (worker);

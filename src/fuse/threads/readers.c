@@ -352,7 +352,7 @@ mount_is_gone (struct bridge *bridge)
     pthread_cond_broadcast (&bridge->threads.needed);
     pthread_mutex_unlock (&bridge->lock);
     if (!known)
-        bridge->done (bridge->done_data);
+        bridge->hooks->gone ();
 }
 
 static void
@@ -411,15 +411,14 @@ wake_up (int signal_number)
 }
 
 int
-bridge_start (struct bridge *bridge, void (*done) (void *data), void *data)
+bridge_start (struct bridge *bridge, const struct bridge_hooks *hooks)
 {
     struct sigaction action = { .sa_handler = wake_up }; /* without SA_RESTART, so that the read
                                                           * ends */
     int r;
 
     sigaction (SIGNAL_WAKE, &action, NULL);
-    bridge->done = done;
-    bridge->done_data = data;
+    bridge->hooks = hooks;
     pthread_mutex_lock (&bridge->lock);
     r = reader_start_locked (bridge);
     for (unsigned i = 1; r == 0 && i < waiting_most (bridge); i++)

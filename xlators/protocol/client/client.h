@@ -127,6 +127,7 @@ struct upcalls {
     bool any;             /* any inode may have changed; lock */
     bool running;         /* a thread tells of them; lock */
     bool quiet;           /* the mount ends; lock */
+    int64_t dumped;       /* when the server last asked for a state dump; the loop's thread */
 };
 
 typedef struct {

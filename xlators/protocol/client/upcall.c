@@ -2,7 +2,8 @@
 /*
  * What the server tells by itself. With features/upcall in the brick's graph (the volume option
  * cache-invalidation) it says which inodes other clients have changed. All caches above drop them,
- * and the kernel.
+ * and the kernel. With features/locks it says which locks of this client others wait for. And it
+ * asks for state dumps.
  *
  * Requests wait for the loop's thread, and the kernel for requests, so a thread of core/work sends
  * the events. Meanwhile those of one inode become one; if there are too many, any inode counts as
@@ -10,9 +11,15 @@
  */
 #include "client.h"
 
+#include <limits.h>
 #include <string.h>
 
-enum { UPCALL_INVALIDATE = 5 };
+enum {
+    UPCALL_INVALIDATE = 5,
+    UPCALL_DUMP = 9,
+    UPCALL_INODELK = 10,
+    UPCALL_ENTRYLK = 11,
+};
 
 /* Flags of GlusterFS's upcall. */
 enum {
@@ -175,20 +182,14 @@ names_heard (struct upcalls *upcalls, struct xdr_in *in)
 }
 
 /* The server may tell of any gfid. One that the table doesn't know is ignored. */
-void
-upcall_heard (xlator_t *this, uint32_t program, uint32_t procedure, struct xdr_in *in)
+static void
+change_heard (xlator_t *this, struct xdr_in *in)
 {
     client_private_t *priv = this->private;
-    g_autofree char *text = NULL;
+    g_autofree char *text = xdr_get_string (in, GFID_TEXT_SIZE);
     uint32_t flags;
     gfid_t gfid;
 
-    if (program != RPC_CALLBACK || procedure != UPCALL_INVALIDATE) {
-        gf_log (this, GF_LOG_DEBUG, "the server called procedure %u of program %u; ignored",
-                procedure, program);
-        return;
-    }
-    text = xdr_get_string (in, GFID_TEXT_SIZE);
     xdr_get_u32 (in); /* the kind of event: a change */
     flags = xdr_get_u32 (in);
     if (in->failed || gfid_parse (text, &gfid) < 0)
@@ -197,6 +198,82 @@ upcall_heard (xlator_t *this, uint32_t program, uint32_t procedure, struct xdr_i
     upcalls_add (&priv->upcalls, &gfid, flags);
     if (flags & (UP_PARENT_TIMES | UP_RENAME))
         names_heard (&priv->upcalls, in);
+}
+
+/* gfid, lock, pid, domain */
+static void
+inodelk_heard (xlator_t *this, struct xdr_in *in)
+{
+    const void *gfid = xdr_get_fixed (in, sizeof (gfid_t));
+    struct lock_contention wanted = { 0 };
+    g_autofree char *volume = NULL;
+    struct gf_flock lock;
+
+    get_flock (in, &lock);
+    xdr_get_u32 (in);
+    volume = xdr_get_string (in, PATH_MAX);
+    if (in->failed)
+        return;
+    memcpy (&wanted.gfid, gfid, sizeof wanted.gfid);
+    wanted.volume = volume;
+    xlator_pass_on (this, XLATOR_LOCK_CONTENDED, &wanted);
+}
+
+/* gfid, type, pid, name, domain */
+static void
+entrylk_heard (xlator_t *this, struct xdr_in *in)
+{
+    const void *gfid = xdr_get_fixed (in, sizeof (gfid_t));
+    struct lock_contention wanted = { .of_entry = true };
+    g_autofree char *name = NULL, *volume = NULL;
+
+    xdr_get_u32 (in);
+    xdr_get_u32 (in);
+    name = xdr_get_string (in, WIRE_NAME_MAX);
+    volume = xdr_get_string (in, PATH_MAX);
+    if (in->failed)
+        return;
+    memcpy (&wanted.gfid, gfid, sizeof wanted.gfid);
+    wanted.name = *name ? name : NULL;
+    wanted.volume = volume;
+    xlator_pass_on (this, XLATOR_LOCK_CONTENDED, &wanted);
+}
+
+#define DUMP_PAUSE 10000000000LL /* nanoseconds: a server must not fill a disk with dumps */
+
+static void
+dump_heard (xlator_t *this)
+{
+    client_private_t *priv = this->private;
+    const int64_t now = clock_now ();
+
+    if (priv->upcalls.dumped && now - priv->upcalls.dumped < DUMP_PAUSE)
+        return;
+    priv->upcalls.dumped = now;
+    gf_log (this, GF_LOG_INFO, "the server asks for a state dump");
+    xlator_pass_on (this, XLATOR_DUMP_ASKED, NULL);
+}
+
+void
+upcall_heard (xlator_t *this, uint32_t program, uint32_t procedure, struct xdr_in *in)
+{
+    switch (program == RPC_CALLBACK ? procedure : 0) {
+    case UPCALL_INVALIDATE:
+        change_heard (this, in);
+        break;
+    case UPCALL_DUMP:
+        dump_heard (this);
+        break;
+    case UPCALL_INODELK:
+        inodelk_heard (this, in);
+        break;
+    case UPCALL_ENTRYLK:
+        entrylk_heard (this, in);
+        break;
+    default:
+        gf_log (this, GF_LOG_DEBUG, "the server called procedure %u of program %u; ignored",
+                procedure, program);
+    }
 }
 
 void
