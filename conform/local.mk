@@ -46,36 +46,36 @@ src_windlass_conform_SOURCES = \
     %D%/inprocess/world.c \
     %D%/keeper.c \
     %D%/main.c \
-    %D%/mount/acl.c \
     %D%/mount/act.c \
-    %D%/mount/attributes.c \
     %D%/mount/by-design.c \
-    %D%/mount/concurrent.c \
-    %D%/mount/data.c \
     %D%/mount/diff.c \
-    %D%/mount/directories.c \
-    %D%/mount/links.c \
-    %D%/mount/locks.c \
-    %D%/mount/mapped.c \
     %D%/mount/mount.c \
     %D%/mount/mount.h \
-    %D%/mount/offsets.c \
-    %D%/mount/path-calls.c \
-    %D%/mount/paths.c \
-    %D%/mount/paths.h \
-    %D%/mount/permissions.c \
-    %D%/mount/privileges.c \
-    %D%/mount/rename.c \
     %D%/mount/roles.c \
     %D%/mount/roles.h \
     %D%/mount/run.c \
-    %D%/mount/special.c \
     %D%/mount/stage.c \
-    %D%/mount/themes.c \
-    %D%/mount/themes.h \
-    %D%/mount/times.c \
-    %D%/mount/unlinked.c \
-    %D%/mount/xattrs.c \
+    %D%/mount/themes/acl.c \
+    %D%/mount/themes/attributes.c \
+    %D%/mount/themes/concurrent.c \
+    %D%/mount/themes/data.c \
+    %D%/mount/themes/directories.c \
+    %D%/mount/themes/links.c \
+    %D%/mount/themes/locks.c \
+    %D%/mount/themes/mapped.c \
+    %D%/mount/themes/offsets.c \
+    %D%/mount/themes/path-calls.c \
+    %D%/mount/themes/paths.c \
+    %D%/mount/themes/paths.h \
+    %D%/mount/themes/permissions.c \
+    %D%/mount/themes/privileges.c \
+    %D%/mount/themes/rename.c \
+    %D%/mount/themes/special.c \
+    %D%/mount/themes/themes.c \
+    %D%/mount/themes/themes.h \
+    %D%/mount/themes/times.c \
+    %D%/mount/themes/unlinked.c \
+    %D%/mount/themes/xattrs.c \
     %D%/report.c \
     %D%/scratch.c
 src_windlass_conform_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)

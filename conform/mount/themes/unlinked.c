@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Files that are open and have no name any more: every call on their descriptors. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <dirent.h>
 #include <sys/file.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Clearing of setuid, setgid and file capabilities, and inheritance from a setgid directory. */
 #include "conform/mount/roles.h"
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <sys/mman.h>
 #include <sys/sendfile.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fifos, sockets and devices work as such; and files are made by an open, or without a name. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <sys/socket.h>
 #include <sys/sysmacros.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Record locks, open file description locks and flock: conflicts, and when locks end. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reading and writing: positions, ends of file, appending, vectors, descriptors without the right,
  * copying. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <poll.h>
 #include <signal.h>

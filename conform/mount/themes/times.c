@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which call moves which time, by POSIX; and which times can be set. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <inttypes.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Mapped files: what a mapping shows and changes; the end of the file. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <setjmp.h>
 #include <signal.h>

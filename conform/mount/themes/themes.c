@@ -2,7 +2,7 @@
 /* The themes, in the order in which they run. */
 #include "conform/mount/mount.h"
 
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 const struct mount_theme mount_themes[] = {
     { "paths", paths_cases },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The calls that paths.c makes. None may block: the opened object may be a fifo. */
-#include "conform/mount/paths.h"
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/paths.h"
+#include "conform/mount/themes/themes.h"
 
 #include <dirent.h>
 #include <linux/fs.h>

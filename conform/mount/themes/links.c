@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Symbolic and hard links, and the limits of names and paths. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 static const unsigned target_sizes[] = { 0, 1, 59, 60, 61, 255, 256, 1000, 4094, 4095, 4096 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Each call that takes a path, with each class of path: the error in the kernel's order, or the
  * effect. */
-#include "conform/mount/paths.h"
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/paths.h"
+#include "conform/mount/themes/themes.h"
 
 /* Words in a path that are replaced by longer text. */
 #define NAME_255 "<255>"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* All pairs of object types, with each flag. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <linux/fs.h>
 

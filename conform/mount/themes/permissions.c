@@ -2,7 +2,7 @@
 /* Permission checks: mode bits for owner, group and others; the sticky bit; clearing of setuid and
  * setgid. */
 #include "conform/mount/roles.h"
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <sys/wait.h>
 #include <sys/xattr.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Offsets of 32 and of 64 bits, in each call that takes one; and holes. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <inttypes.h>
 #include <linux/falloc.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Several processes at once: guarantees hold at every moment. Each case runs a number of rounds,
  * not a length of time. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Modes, owners, umask, file flags, and the results of statx and statvfs. */
 #include "conform/mount/roles.h"
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <linux/fs.h>
 #include <sys/ioctl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* POSIX ACLs, in the kernel's form of extended attributes: acl(5), linux/posix_acl_xattr.h. */
 #include "conform/mount/roles.h"
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>

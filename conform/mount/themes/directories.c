@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reading directories: each name once, positions, changes meanwhile, types, links. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <dirent.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Extended attributes: names, values, sizes, name spaces, kinds of file. */
-#include "conform/mount/themes.h"
+#include "conform/mount/themes/themes.h"
 
 #include <sys/xattr.h>
 
