@@ -111,6 +111,7 @@ test_modules = \
     tests/xlators/test/grab.so \
     tests/xlators/test/instant.so \
     tests/xlators/test/leaf.so \
+    tests/xlators/test/locker.so \
     tests/xlators/test/meet.so \
     tests/xlators/test/needs.so \
     tests/xlators/test/never.so \
@@ -245,6 +246,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/background.sh \
     %D%/mount/bench.sh \
     %D%/mount/brick.sh \
+    %D%/mount/brick-calls.sh \
     %D%/mount/brick-conform.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-refused.sh \
@@ -409,6 +411,7 @@ dist_noinst_DATA += \
     %D%/mount/programs/many-open.py \
     %D%/mount/programs/random-locks.py \
     %D%/mount/programs/record-locks.py \
+    %D%/mount/programs/relay.py \
     %D%/mount/programs/openmetrics.py \
     %D%/mount/replay-lib.sh \
     %D%/mount/closed-directories.sh \

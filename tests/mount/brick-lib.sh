@@ -8,6 +8,7 @@
 #   brick_volfile one          # writes $VOL: protocol/client for it, a volume called `one`
 #   mount_volfile "$VOL"
 #
+# relay NAME puts relay.py between the clients and the brick; tell_client ORDER has it do something.
 # brick_stop, brick_kill and brick_start NAME end it and start it again, on the same port. What is
 # started is ended with the test.
 
@@ -132,6 +133,26 @@ EOF
         done
         echo end-volume
     } >"$VOL"
+}
+
+# Clients whose volfiles are written afterwards connect to the relay.
+relay () {
+    local relay=$SOURCE_DIR/tests/mount/programs/relay.py
+    coproc RELAY { exec python3 "$relay" 49500 "${BRICK_PORT[$1]}"; }
+    BRICK_PID[relay]=$RELAY_PID
+    BRICK_PORT[$1]=49500
+    tell_client_wait ready
+}
+
+tell_client_wait () {
+    local line
+    read -r -t 20 line <&"${RELAY[0]}" || fail "the relay does not answer"
+    expect "the relay's answer" "$1" "$line"
+}
+
+tell_client () {
+    echo "$*" >&"${RELAY[1]}"
+    tell_client_wait 'done'
 }
 
 # glusterd_begin ADDRESS: a glusterd with its bricks, all on this address of the loopback. What it

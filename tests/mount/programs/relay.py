@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Stands between a client and a brick: relay.py PORT BRICK-PORT
+
+Bytes pass both ways. Each line of the standard input is an order:
+
+    call PROCEDURE HEX   sends the client a call of the server (program 52743234), with arguments
+    raw HEX              sends the client these bytes
+    delay SECONDS        what the brick sends from now on reaches the client so much later
+
+An order is answered with a line."""
+import socket
+import struct
+import sys
+import threading
+import time
+
+CALLBACK = 52743234
+state = {"delay": 0.0, "client": None}
+
+
+def pass_on(source, target, slowly):
+    while data := source.recv(1 << 16):
+        if slowly:
+            time.sleep(state["delay"])
+        target.sendall(data)
+    target.shutdown(socket.SHUT_RDWR)
+
+
+def accept(listener, brick_port):
+    while True:
+        client, _ = listener.accept()
+        try:
+            brick = socket.create_connection(("127.0.0.1", brick_port))
+        except OSError:
+            client.close()
+            continue
+        state["client"] = client
+        for ends in (client, brick, False), (brick, client, True):
+            threading.Thread(target=try_pass_on, args=ends, daemon=True).start()
+
+
+def try_pass_on(*ends):
+    try:
+        pass_on(*ends)
+    except OSError:
+        pass
+
+
+def record(procedure, arguments):
+    body = struct.pack(">10I", 7, 0, 2, CALLBACK, 1, procedure, 0, 0, 0, 0) + arguments
+    return struct.pack(">I", 0x80000000 | len(body)) + body
+
+
+def obey(order, *words):
+    if order == "call":
+        state["client"].sendall(record(int(words[0]), bytes.fromhex("".join(words[1:]))))
+    elif order == "raw":
+        state["client"].sendall(bytes.fromhex("".join(words)))
+    elif order == "delay":
+        state["delay"] = float(words[0])
+    else:
+        sys.exit(f"relay: unknown order '{order}'")
+
+
+with socket.socket() as at:
+    at.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    at.bind(("127.0.0.1", int(sys.argv[1])))
+    at.listen()
+    threading.Thread(target=accept, args=(at, int(sys.argv[2])), daemon=True).start()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        obey(*line.split())
+        print("done", flush=True)
