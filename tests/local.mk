@@ -248,6 +248,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick.sh \
     %D%/mount/brick-calls.sh \
     %D%/mount/brick-conform.sh \
+    %D%/mount/brick-killed.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-refused.sh \
     %D%/mount/brick-shared.sh \

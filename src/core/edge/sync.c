@@ -16,7 +16,7 @@ struct waiter {
     pthread_cond_t answered;
     bool done, abandoned; /* lock */
     int op_ret, op_errno; /* lock */
-    void *reply;          /* the caller's memory; not touched once abandoned. lock */
+    void *reply;          /* the caller's memory, or NULL: constant. Not written once abandoned */
 };
 
 struct client *
@@ -149,8 +149,9 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
                                   int32_t op_errno FOP_RETS_##fop (DECLARE))                       \
     {                                                                                              \
         struct waiter *waiter = frame->root->maker.asked;                                          \
-        struct fop##_reply reply;                                                                  \
-        fop##_reply_keep (&reply, op_ret, op_errno FOP_RETS_##fop (NAME));                         \
+        struct fop##_reply reply = { .op_ret = op_ret, .op_errno = op_errno };                     \
+        if (waiter->reply)                                                                         \
+            fop##_reply_keep (&reply, op_ret, op_errno FOP_RETS_##fop (NAME));                     \
         stack_done (frame->root);                                                                  \
         if (!waiter_answer (waiter, reply.op_ret, reply.op_errno, &reply, sizeof reply))           \
             fop##_reply_drop (&reply);                                                             \
