@@ -81,4 +81,4 @@ src_windlass_conform_SOURCES = \
 src_windlass_conform_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 src_windlass_conform_CFLAGS = $(untraced_cflags)
 src_windlass_conform_LDADD = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) \
-    $(src_librpc_a_OBJECTS) $(GLIB_LIBS)
+    $(src_librpc_a_OBJECTS) $(OPENSSL_LIBS) $(GLIB_LIBS)

@@ -216,9 +216,16 @@ src_librpc_a_SOURCES = \
     %D%/rpc/loop.h \
     %D%/rpc/receive.c \
     %D%/rpc/send.c \
+    %D%/rpc/stream.c \
+    %D%/rpc/stream.h \
     %D%/rpc/text-dict.c \
     %D%/rpc/text-dict.h \
     %D%/rpc/timeouts.c \
+    %D%/rpc/tls-context.c \
+    %D%/rpc/tls-internal.h \
+    %D%/rpc/tls-reasons.c \
+    %D%/rpc/tls.c \
+    %D%/rpc/tls.h \
     %D%/rpc/volfile-server.c \
     %D%/rpc/volfile-server.h \
     %D%/rpc/xdr.c \
@@ -332,7 +339,7 @@ src_libhooks_a_CFLAGS = $(WINDLASS_CFLAGS) $(HOOK_CFLAGS)
 # All objects, not only what the program itself calls: translators use the rest. Programs of tests need the same.
 whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
 whole_objects += $(src_librpc_a_OBJECTS) $(src_libfunctions_a_OBJECTS) $(src_libhooks_a_OBJECTS)
-whole_libs = $(FUSE_LIBS) $(URING_LIBS) $(GLIB_LIBS)
+whole_libs = $(FUSE_LIBS) $(URING_LIBS) $(OPENSSL_LIBS) $(GLIB_LIBS)
 
 sbin_PROGRAMS += src/windlass
 src_windlass_SOURCES = \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Connects a socket, on a thread of core/work: looking a name up blocks. */
+/* Connects a socket, on a thread of core/work: looking a name up blocks, and so does the handshake
+ * of TLS. */
 #include "rpc/internal.h"
 
 #include <errno.h>
@@ -133,6 +134,17 @@ connect_reason (const struct rpc_connection *c, int r)
     return g_strdup_printf ("%s can't be reached: %s", place, g_strerror (-r));
 }
 
+/* 0, or -EPROTO with a reason. */
+static int
+stream_begin (struct rpc_connection *c, char **ret_reason)
+{
+    c->stream.fd = c->watch.fd;
+    if (!c->tls_context)
+        return 0;
+    c->stream.tls = tls_new (c->tls_context, c->watch.fd, c->host);
+    return tls_handshake (c->stream.tls, ret_reason) ? 0 : -EPROTO;
+}
+
 void
 connection_resolve (struct work_item *work)
 {
@@ -141,6 +153,8 @@ connection_resolve (struct work_item *work)
     g_autofree char *reason = NULL;
     int r = c->path ? connect_path (c) : connect_host (c, &reason);
 
+    if (r == 0)
+        r = stream_begin (c, &reason);
     if (r == 0) {
         loop_post (&c->begun);
         return;

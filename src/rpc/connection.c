@@ -16,6 +16,8 @@ connection_free (struct rpc_connection *c)
 {
     if (c->watch.fd >= 0)
         close (c->watch.fd);
+    tls_free (c->stream.tls);
+    tls_context_unref (c->tls_context);
     receiver_clear (&c->receiver);
     pthread_mutex_destroy (&c->lock);
     g_free (c->host);
@@ -72,6 +74,22 @@ connection_begin (struct loop_task *task)
 }
 
 static void
+connection_read_on (struct loop_task *task)
+{
+    struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, unread));
+
+    bool open;
+
+    c->reading_on = false;
+    pthread_mutex_lock (&c->lock);
+    open = c->state == RPC_OPEN;
+    pthread_mutex_unlock (&c->lock);
+    if (open)
+        connection_receive (c);
+    rpc_connection_unref (c);
+}
+
+static void
 connection_fail (struct loop_task *task)
 {
     struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, failed));
@@ -87,14 +105,17 @@ connection_new (const struct rpc_address *address, const struct rpc_timeouts *ti
 
     c->refs = 2; /* the caller, and the loop until the connection ends */
     c->watch = (struct loop_watch){ connection_ready, -1 };
+    c->stream.fd = -1;
     c->events = events;
     c->data = data;
     c->host = g_strdup (address->host);
     c->path = g_strdup (address->path);
     c->port = address->port;
+    c->tls_context = address->tls ? tls_context_ref (address->tls) : NULL;
     c->timeouts = *timeouts;
     c->begun.run = connection_begin;
     c->failed.run = connection_fail;
+    c->unread.run = connection_read_on;
     c->resolving.run = connection_resolve;
     pthread_mutex_init (&c->lock, NULL);
     queue_init (&c->unsent);
@@ -254,6 +275,17 @@ rpc_numbers_of (struct rpc_connection *c)
     numbers.heard = __atomic_load_n (&c->heard, __ATOMIC_RELAXED);
     numbers.round_trip = __atomic_load_n (&c->round_trip, __ATOMIC_RELAXED);
     return numbers;
+}
+
+char *
+rpc_encryption_of (struct rpc_connection *c)
+{
+    struct tls *tls;
+
+    pthread_mutex_lock (&c->lock);
+    tls = c->state == RPC_CONNECTING ? NULL : c->stream.tls;
+    pthread_mutex_unlock (&c->lock);
+    return tls ? tls_description (tls) : NULL;
 }
 
 void

@@ -17,6 +17,7 @@
 #define WINDLASS_RPC_CONNECTION_H
 
 #include "rpc/call.h"
+#include "rpc/tls.h"
 
 #include <glib.h>
 
@@ -30,6 +31,7 @@ struct rpc_address {
     const char *host; /* a name or an address; NULL: path */
     unsigned port;
     const char *path; /* of a UNIX socket */
+    struct tls_context *tls; /* NULL: not encrypted */
 };
 
 /* All on the loop's thread. */
@@ -70,6 +72,10 @@ struct rpc_numbers {
 };
 
 struct rpc_numbers rpc_numbers_of (struct rpc_connection *connection);
+
+/* Returns how the connection is encrypted, and the server's certificate; NULL: it is not. g_free
+ * it. */
+char *rpc_encryption_of (struct rpc_connection *connection);
 
 /* Calls see for each call that waits, under the connection's lock, until it returns true. asked:
  * clock_roughly when the call was sent. */

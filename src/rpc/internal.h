@@ -7,6 +7,7 @@
 #include "core/work/work.h"
 #include "rpc/connection.h"
 #include "rpc/loop.h"
+#include "rpc/stream.h"
 
 #include <pthread.h>
 
@@ -39,12 +40,16 @@ struct receiver {
 struct rpc_connection {
     int refs; /* atomic */
     struct loop_watch watch; /* fd: -1 until connected; constant from then on; lock */
+    struct stream stream;    /* the same socket; constant once the state is RPC_OPEN */
+    struct tls_context *tls_context; /* NULL: not encrypted */
     const struct rpc_events *events;
     void *data;
     char *host, *path; /* of the address */
     unsigned port;
     struct work_item resolving;
     struct loop_task begun, failed;
+    struct loop_task unread; /* the stream may have more bytes, of which epoll doesn't know */
+    bool reading_on;         /* unread is posted; the loop's thread */
     struct receiver receiver;
 
     pthread_mutex_t lock; /* a leaf, but for the locks of loop, timers and work */

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define BUFFER (32 << 10)
 #define ROUNDS 16 /* system calls for one connection, before another one has its turn */
@@ -272,6 +271,8 @@ buffer_read (struct rpc_connection *c)
 
     if (have < MARK)
         return 0;
+    if (stream_is_alert ((uint8_t *) in->buffer->ptr + in->begin, have))
+        return refuse (c, "%s", STREAM_WANTS_TLS);
     memcpy (&mark, (uint8_t *) in->buffer->ptr + in->begin, MARK);
     mark = GUINT32_FROM_BE (mark);
     size = mark & ~LAST_FRAGMENT;
@@ -311,23 +312,38 @@ buffer_make_room (struct receiver *in)
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
+/* Returns why the connection ends. g_free it. A server does not tell a client that it expects the
+ * other of plain and encrypted bytes, or another certificate: it closes the connection. */
+static char *
+end_reason (const struct rpc_connection *c, ssize_t n)
+{
+    if (n != 0 && n != -ECONNRESET)
+        return stream_reason (&c->stream, (int) n);
+    if (__atomic_load_n (&c->received, __ATOMIC_RELAXED) > 0)
+        return g_strdup ("the server has closed the connection");
+    if (c->stream.tls)
+        return g_strdup ("the server has closed the connection right after the TLS handshake; its "
+                         "log may tell why it refuses this client's certificate (ssl-own-cert)");
+    return g_strdup ("the server has closed the connection before it answered anything; does it "
+                     "demand TLS (option transport.socket.ssl-enabled on)?");
+}
+
 /* Returns the number of bytes, or 0 if there are none now. Negative: the connection has ended. */
 static ssize_t
 socket_read (struct rpc_connection *c, void *to, size_t size)
 {
-    ssize_t n;
+    const ssize_t n = stream_read (&c->stream, to, size);
+    g_autofree char *reason = NULL;
 
-    do
-        n = recv (c->watch.fd, to, size, MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
     if (n > 0) {
         __atomic_store_n (&c->heard, clock_now (), __ATOMIC_RELAXED);
         __atomic_add_fetch (&c->received, n, __ATOMIC_RELAXED);
         return n;
     }
-    if (n < 0 && errno == EAGAIN)
+    if (n == -EAGAIN)
         return 0;
-    connection_close (c, n == 0 ? "the server has closed the connection" : g_strerror (errno));
+    reason = end_reason (c, n);
+    connection_close (c, reason);
     return -1;
 }
 
@@ -368,6 +384,17 @@ receive_buffer (struct rpc_connection *c)
     return r < 0 ? -1 : (size_t) n == room;
 }
 
+/* OpenSSL keeps bytes that were received and not read yet. */
+static void
+receive_on (struct rpc_connection *c)
+{
+    if (!c->stream.tls || c->reading_on)
+        return;
+    c->reading_on = true;
+    rpc_connection_ref (c);
+    loop_post (&c->unread);
+}
+
 /* The connection may be freed with its end, so it is held meanwhile. */
 void
 connection_receive (struct rpc_connection *c)
@@ -377,5 +404,7 @@ connection_receive (struct rpc_connection *c)
     rpc_connection_ref (c);
     for (int round = 0; r > 0 && round < ROUNDS; round++)
         r = c->receiver.large ? receive_large (c) : receive_buffer (c);
+    if (r > 0)
+        receive_on (c);
     rpc_connection_unref (c);
 }

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #define LAST_FRAGMENT 0x80000000u
 #define PARTS 64   /* of one system call */
@@ -169,21 +168,17 @@ batch_return_locked (struct rpc_connection *c, struct batch *batch)
 static ssize_t
 batch_write (struct rpc_connection *c, struct batch *batch)
 {
-    const struct msghdr message = { .msg_iov = batch->parts, .msg_iovlen = (size_t) batch->used };
-    ssize_t n;
+    const ssize_t n = stream_write (&c->stream, batch->parts, batch->used);
 
-    do
-        n = sendmsg (c->watch.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
     if (n < 0)
-        return -errno;
+        return n;
     __atomic_add_fetch (&c->sent, n, __ATOMIC_RELAXED);
     batch_advance (batch, (size_t) n);
     return n;
 }
 
-/* Waits for room in the socket. An error other than that is reported by the socket to the loop's
- * thread as well, which then ends the connection. */
+/* Waits for room in the socket. That the server has closed the connection is reported by the socket
+ * to the loop's thread as well, which may find the reason in what is left to read. */
 static void
 sending_end_locked (struct rpc_connection *c, ssize_t r)
 {
@@ -197,6 +192,7 @@ sending_end_locked (struct rpc_connection *c, ssize_t r)
 void
 connection_flush (struct rpc_connection *c)
 {
+    g_autofree char *reason = NULL;
     struct batch batch;
     ssize_t r = 0;
 
@@ -217,6 +213,8 @@ connection_flush (struct rpc_connection *c)
     sending_end_locked (c, r);
     pthread_mutex_unlock (&c->lock);
     calls_unref (batch.calls.first);
-    if (r < 0 && r != -EAGAIN)
-        rpc_hang_up (c, g_strerror ((int) -r));
+    if (r >= 0 || r == -EAGAIN || r == -EPIPE || r == -ECONNRESET)
+        return;
+    reason = stream_reason (&c->stream, (int) r);
+    rpc_hang_up (c, reason);
 }

@@ -6,6 +6,7 @@
 #include "rpc/volfile-server.h"
 
 #include "rpc/call.h"
+#include "rpc/stream.h"
 #include "rpc/text-dict.h"
 
 #include <errno.h>
@@ -81,31 +82,32 @@ connect_server (const char *server, char **ret_error)
 }
 
 static int
-send_all (int fd, const uint8_t *bytes, size_t size)
+send_all (const struct stream *stream, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
-        const ssize_t n = send (fd, bytes, size, MSG_NOSIGNAL);
+        const struct iovec part = { (void *) bytes, size };
+        const ssize_t n = stream_write (stream, &part, 1);
 
-        if (n < 0 && errno != EINTR)
-            return errno == EAGAIN ? -ETIMEDOUT : -errno;
-        bytes += MAX (n, 0);
-        size -= (size_t) MAX (n, 0);
+        if (n < 0)
+            return n == -EAGAIN ? -ETIMEDOUT : (int) n;
+        bytes += n;
+        size -= (size_t) n;
     }
     return 0;
 }
 
 static int
-receive_all (int fd, uint8_t *bytes, size_t size)
+receive_all (const struct stream *stream, uint8_t *bytes, size_t size)
 {
     while (size > 0) {
-        const ssize_t n = recv (fd, bytes, size, 0);
+        const ssize_t n = stream_read (stream, bytes, size);
 
         if (n == 0)
             return -ECONNRESET;
-        if (n < 0 && errno != EINTR)
-            return errno == EAGAIN ? -ETIMEDOUT : -errno;
-        bytes += MAX (n, 0);
-        size -= (size_t) MAX (n, 0);
+        if (n < 0)
+            return n == -EAGAIN ? -ETIMEDOUT : (int) n;
+        bytes += n;
+        size -= (size_t) n;
     }
     return 0;
 }
@@ -114,7 +116,7 @@ receive_all (int fd, uint8_t *bytes, size_t size)
 
 /* glusterd refuses a client that doesn't say which versions of the volfile it understands. */
 static int
-ask (int fd, const char *volume)
+ask (const struct stream *stream, const char *volume)
 {
     struct rpc_call call = { 0 };
     g_autoptr (dict_t) dict = dict_new ();
@@ -128,14 +130,14 @@ ask (int fd, const char *volume)
     text_dict_put (&call.out, dict);
     xdr_set_u32 (&call.out, 0, LAST_FRAGMENT | (uint32_t) (call.out.used - 4));
     xdr_set_u32 (&call.out, 4, XID);
-    r = send_all (fd, call.out.bytes, call.out.used);
+    r = send_all (stream, call.out.bytes, call.out.used);
     xdr_out_clear (&call.out);
     return r;
 }
 
-/* Receives the fragments of a record. */
+/* Receives the fragments of a record. -EPROTONOSUPPORT: the server demands TLS. */
 static int
-receive_record (int fd, GByteArray *record)
+receive_record (const struct stream *stream, GByteArray *record)
 {
     uint32_t mark = 0;
     int r = 0;
@@ -143,14 +145,16 @@ receive_record (int fd, GByteArray *record)
     while (r == 0 && !(mark & LAST_FRAGMENT)) {
         const guint before = record->len;
 
-        r = receive_all (fd, (uint8_t *) &mark, sizeof mark);
+        r = receive_all (stream, (uint8_t *) &mark, sizeof mark);
+        if (r == 0 && !stream->tls && stream_is_alert (&mark, sizeof mark))
+            r = -EPROTONOSUPPORT;
         mark = GUINT32_FROM_BE (mark);
         if (r == 0 && before + (mark & ~LAST_FRAGMENT) > RECORD_MAX)
             r = -EPROTO;
         if (r < 0)
             return r;
         g_byte_array_set_size (record, before + (mark & ~LAST_FRAGMENT));
-        r = receive_all (fd, record->data + before, record->len - before);
+        r = receive_all (stream, record->data + before, record->len - before);
     }
     return r;
 }
@@ -178,24 +182,80 @@ read_answer (const GByteArray *record, const char *server, const char *volume, c
 }
 
 static char *
-fetch_from (const char *server, const char *volume, char **ret_error)
+reason_of (const struct stream *stream, const char *server, int r)
+{
+    g_autofree char *reason = stream_reason (stream, r);
+
+    if (r == -EPROTONOSUPPORT || (r == -ECONNRESET && !stream->tls))
+        return g_strdup_printf ("%s, port %d, has closed the connection; if it demands TLS, it has "
+                                "a file %s, and that must be here, too",
+                                server, VOLFILE_SERVER_PORT, TLS_SECURE_ACCESS);
+    if (r == -EPROTO && !stream->tls)
+        return g_strdup_printf ("%s did not answer as a glusterd does", server);
+    return g_strdup_printf ("%s did not answer: %s", server, reason);
+}
+
+/* Shakes hands, if tls is not NULL. */
+static bool
+stream_begin (struct stream *stream, struct tls_context *tls, const char *server,
+              char **ret_error)
+{
+    g_autofree char *reason = NULL;
+
+    if (!tls)
+        return true;
+    stream->tls = tls_new (tls, stream->fd, server);
+    if (tls_handshake (stream->tls, &reason))
+        return true;
+    *ret_error = g_strdup_printf ("no TLS with %s, port %d, as %s demands: %s", server,
+                                  VOLFILE_SERVER_PORT, TLS_SECURE_ACCESS, reason);
+    return false;
+}
+
+static char *
+fetch_by (const struct stream *stream, const char *server, const char *volume, char **ret_error)
 {
     g_autoptr (GByteArray) record = g_byte_array_new ();
-    const int fd = connect_server (server, ret_error);
-    int r;
+    int r = ask (stream, volume);
 
-    if (fd < 0)
-        return NULL;
-    r = ask (fd, volume);
     if (r == 0)
-        r = receive_record (fd, record);
-    close (fd);
+        r = receive_record (stream, record);
     if (r == 0)
         return read_answer (record, server, volume, ret_error);
-    *ret_error = r == -EPROTO
-                   ? g_strdup_printf ("%s did not answer as a glusterd does", server)
-                   : g_strdup_printf ("%s did not answer: %s", server, g_strerror (-r));
+    *ret_error = reason_of (stream, server, r);
     return NULL;
+}
+
+static char *
+fetch_from (const char *server, struct tls_context *tls, const char *volume, char **ret_error)
+{
+    struct stream stream = { .fd = connect_server (server, ret_error) };
+    char *spec = NULL;
+
+    if (stream.fd < 0)
+        return NULL;
+    if (stream_begin (&stream, tls, server, ret_error))
+        spec = fetch_by (&stream, server, volume, ret_error);
+    tls_free (stream.tls);
+    close (stream.fd);
+    return spec;
+}
+
+/* Returns false, with an error, if there must be TLS and cannot. */
+static bool
+glusterd_tls (struct tls_context **ret_tls, char **ret_error)
+{
+    struct tls_settings settings = { 0 };
+    g_autofree char *why = NULL;
+
+    *ret_tls = NULL;
+    if (!tls_for_glusterd (&settings.depth))
+        return true;
+    *ret_tls = tls_context_new (&settings, &why);
+    if (!*ret_tls)
+        *ret_error = g_strdup_printf ("no TLS with glusterd, as the file %s demands: %s",
+                                      TLS_SECURE_ACCESS, why);
+    return *ret_tls != NULL;
 }
 
 char *
@@ -205,15 +265,19 @@ volfile_fetch (const char *text, char **ret_error)
     g_autofree char *list = g_strndup (text, (size_t) (colon - text));
     g_auto (GStrv) servers = g_strsplit (list, ",", -1);
     g_autoptr (GString) reasons = g_string_new (NULL);
+    struct tls_context *tls;
     char *spec = NULL;
 
+    if (!glusterd_tls (&tls, ret_error))
+        return NULL;
     for (char **server = servers; *server && !spec; server++) {
         g_autofree char *reason = NULL;
 
-        spec = fetch_from (*server, volume, &reason);
+        spec = fetch_from (*server, tls, volume, &reason);
         if (reason)
             g_string_append_printf (reasons, "%s%s", reasons->len ? "; " : "", reason);
     }
+    tls_context_unref (tls);
     if (!spec)
         *ret_error = g_strdup_printf ("the volfile of '%s' can't be fetched: %s", volume,
                                       reasons->str);

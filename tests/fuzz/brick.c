@@ -236,7 +236,7 @@ connect_anew (void)
         g_error ("no sockets");
     world.server = ends[1];
     world.connection = connection_new (&nowhere, &none, &events, NULL);
-    world.connection->watch.fd = ends[0];
+    world.connection->watch.fd = world.connection->stream.fd = ends[0];
     world.connection->state = RPC_OPEN;
     world.connection->ticking = true; /* no timer */
     world.private.session.connection = world.connection;

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What all TLS connections with the same settings share: the files, read once. Each message names
+ * the file, its option, and what to do.
+ */
+#include "config.h"
+#include "rpc/tls.h"
+
+#include <glib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- secure-access ---------------------------------------------------------------------------- */
+
+#define SECURE_DEPTH "option transport.socket.ssl-cert-depth"
+
+bool
+tls_for_glusterd (int64_t *ret_depth)
+{
+    g_autofree char *text = NULL;
+    g_auto (GStrv) lines = NULL;
+
+    *ret_depth = 0;
+    if (access (TLS_SECURE_ACCESS, F_OK) < 0)
+        return false;
+    *ret_depth = TLS_DEPTH;
+    if (!g_file_get_contents (TLS_SECURE_ACCESS, &text, NULL, NULL))
+        return true;
+    lines = g_strsplit (text, "\n", -1);
+    for (char **line = lines; *line; line++)
+        if (g_str_has_prefix (*line, SECURE_DEPTH))
+            *ret_depth = g_ascii_strtoll (*line + strlen (SECURE_DEPTH), NULL, 10);
+    if (*ret_depth <= 0)
+        *ret_depth = TLS_DEPTH;
+    return true;
+}
+
+#ifdef HAVE_OPENSSL
+
+#include "core/base/log.h"
+#include "rpc/tls-internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include <sys/stat.h>
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Functions that read a file return 0, or -1 with a sentence in *ret_error. */
+
+static int G_GNUC_PRINTF (2, 3)
+refuse (char **ret_error, const char *format, ...)
+{
+    va_list values;
+
+    va_start (values, format);
+    *ret_error = g_strdup_vprintf (format, values);
+    va_end (values);
+    return -1;
+}
+
+static const char *
+unreadable_hint (int error)
+{
+    if (error == ENOENT)
+        return "; a client of a server with TLS needs a certificate, its key, and the certificates "
+               "of the CAs that it trusts";
+    if (error == EACCES)
+        return "; the user of the daemon must be able to read it";
+    return "";
+}
+
+/* what: "the certificate"; option: "ssl-own-cert". */
+static int
+file_check (const char *what, const char *file, const char *option, char **ret_error)
+{
+    const int fd = open (file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat stat;
+    int r = fd < 0 || fstat (fd, &stat) < 0 ? errno : 0;
+
+    if (fd >= 0)
+        close (fd);
+    if (r != 0)
+        return refuse (ret_error, "%s '%s' (%s) can't be read: %s%s", what, file, option,
+                       g_strerror (r), unreadable_hint (r));
+    if (!S_ISREG (stat.st_mode))
+        return refuse (ret_error, "%s '%s' (%s) must be a file of the form PEM, and is no file",
+                       what, file, option);
+    return 0;
+}
+
+/* A passphrase cannot be asked for. */
+static int
+passphrase_none (char *to, int size, int writing, void *ret_asked)
+{
+    *(bool *) ret_asked = true;
+    return -1;
+}
+
+static int
+certificate_check_time (const X509 *certificate, const char *file, char **ret_error)
+{
+    g_autofree char *from = tls_certificate_time (X509_get0_notBefore (certificate)),
+                    *until = tls_certificate_time (X509_get0_notAfter (certificate));
+
+    if (X509_cmp_current_time (X509_get0_notAfter (certificate)) < 0)
+        return refuse (ret_error,
+                       "the certificate '%s' (ssl-own-cert) has expired, on %s; it must be renewed",
+                       file, until);
+    if (X509_cmp_current_time (X509_get0_notBefore (certificate)) > 0)
+        return refuse (ret_error,
+                       "the certificate '%s' (ssl-own-cert) is not valid before %s; is this "
+                       "machine's clock right?",
+                       file, from);
+    return 0;
+}
+
+static int
+certificate_read (SSL_CTX *ssl, const char *file, char **ret_error)
+{
+    g_autofree char *why = NULL;
+
+    if (file_check ("the certificate", file, "ssl-own-cert", ret_error) < 0)
+        return -1;
+    if (SSL_CTX_use_certificate_chain_file (ssl, file) == 1)
+        return certificate_check_time (SSL_CTX_get0_certificate (ssl), file, ret_error);
+    why = tls_reason_of_library ();
+    return refuse (ret_error,
+                   "the certificate '%s' (ssl-own-cert) can't be used: %s; it must be a "
+                   "certificate of the form PEM, with those of its CAs behind it",
+                   file, why);
+}
+
+/* A key that others can read works, but is no secret. */
+static void
+key_warn (const char *file)
+{
+    struct stat stat_of;
+
+    if (stat (file, &stat_of) == 0 && stat_of.st_mode & (S_IROTH | S_IWOTH))
+        gf_log (NULL, GF_LOG_WARNING,
+                "any user can read the private key '%s' (ssl-private-key), and so act as this "
+                "client: 'chmod 600 %s'",
+                file, file);
+}
+
+static int
+key_read (SSL_CTX *ssl, const char *file, const char *certificate, char **ret_error)
+{
+    g_autofree char *why = NULL;
+    bool passphrase = false;
+
+    if (file_check ("the private key", file, "ssl-private-key", ret_error) < 0)
+        return -1;
+    key_warn (file);
+    SSL_CTX_set_default_passwd_cb (ssl, passphrase_none);
+    SSL_CTX_set_default_passwd_cb_userdata (ssl, &passphrase);
+    if (SSL_CTX_use_PrivateKey_file (ssl, file, SSL_FILETYPE_PEM) == 1)
+        return 0;
+    if (ERR_GET_LIB (ERR_peek_error ()) == ERR_LIB_X509)
+        return refuse (ret_error,
+                       "the private key '%s' (ssl-private-key) does not belong to the certificate "
+                       "'%s' (ssl-own-cert)",
+                       file, certificate);
+    if (passphrase)
+        return refuse (ret_error,
+                       "the private key '%s' (ssl-private-key) is protected by a passphrase, which "
+                       "a daemon can't ask for; 'openssl pkey -in %s' writes it without",
+                       file, file);
+    why = tls_reason_of_library ();
+    return refuse (ret_error,
+                   "the private key '%s' (ssl-private-key) can't be used: %s; it must be a key of "
+                   "the form PEM",
+                   file, why);
+}
+
+static int
+ca_list_read (SSL_CTX *ssl, const char *file, char **ret_error)
+{
+    g_autofree char *why = NULL;
+
+    if (file_check ("the list of trusted CAs", file, "ssl-ca-list", ret_error) < 0)
+        return -1;
+    if (SSL_CTX_load_verify_locations (ssl, file, NULL) == 1)
+        return 0;
+    why = tls_reason_of_library ();
+    return refuse (ret_error,
+                   "the list of trusted CAs '%s' (ssl-ca-list) can't be used: %s; it must have "
+                   "certificates of the form PEM, one after the other",
+                   file, why);
+}
+
+/* --- revoked certificates --------------------------------------------------------------------- */
+
+/* GlusterFS's clients look at no list. Here a list is obeyed, but a CA may have none. */
+static int
+verified (int ok, X509_STORE_CTX *store)
+{
+    if (!ok && X509_STORE_CTX_get_error (store) == X509_V_ERR_UNABLE_TO_GET_CRL) {
+        X509_STORE_CTX_set_error (store, X509_V_OK);
+        return 1;
+    }
+    return ok;
+}
+
+static int
+crl_path_use (SSL_CTX *ssl, const char *folder, char **ret_error)
+{
+    if (!folder || !*folder || g_ascii_strcasecmp (folder, "NULL") == 0)
+        return 0;
+    if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
+        return refuse (ret_error,
+                       "there is no directory '%s' (ssl-crl-path); it must have revocation lists, "
+                       "with the names that 'openssl rehash %s' makes",
+                       folder, folder);
+    if (SSL_CTX_load_verify_locations (ssl, NULL, folder) != 1)
+        return refuse (ret_error, "the directory '%s' (ssl-crl-path) can't be used", folder);
+    X509_VERIFY_PARAM_set_flags (SSL_CTX_get0_param (ssl),
+                                 X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+    return 0;
+}
+
+/* --- the context ------------------------------------------------------------------------------ */
+
+/* Any purpose: GlusterFS uses the same certificate as server and as client. */
+static void
+rules_set (SSL_CTX *ssl, int depth)
+{
+    SSL_CTX_set_min_proto_version (ssl, TLS1_2_VERSION);
+    SSL_CTX_set_options (ssl, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_mode (ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_session_cache_mode (ssl, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_read_ahead (ssl, 1);
+    SSL_CTX_set_verify (ssl, SSL_VERIFY_PEER, verified);
+    SSL_CTX_set_verify_depth (ssl, depth);
+    SSL_CTX_set_purpose (ssl, X509_PURPOSE_ANY);
+}
+
+static int
+algorithms_set (SSL_CTX *ssl, const char *ciphers, const char *curves, char **ret_error)
+{
+    if (SSL_CTX_set_cipher_list (ssl, ciphers) != 1)
+        return refuse (ret_error,
+                       "OpenSSL has no cipher of the list '%s' (ssl-cipher-list); 'openssl "
+                       "ciphers' prints all",
+                       ciphers);
+    if (SSL_CTX_set1_groups_list (ssl, curves) != 1)
+        return refuse (ret_error,
+                       "OpenSSL has no curve, or not all, of '%s' (ssl-ec-curve); 'openssl ecparam "
+                       "-list_curves' prints the names",
+                       curves);
+    return 0;
+}
+
+static int
+context_fill (struct tls_context *context, const struct tls_settings *from, char **ret_error)
+{
+    const char *key = from->key ? from->key : TLS_KEY;
+    SSL_CTX *ssl = context->ssl;
+
+    rules_set (ssl, context->depth);
+    if (algorithms_set (ssl, from->ciphers ? from->ciphers : TLS_CIPHERS,
+                        from->curves ? from->curves : TLS_CURVES, ret_error) < 0
+        || certificate_read (ssl, context->certificate, ret_error) < 0
+        || key_read (ssl, key, context->certificate, ret_error) < 0
+        || ca_list_read (ssl, context->ca_list, ret_error) < 0)
+        return -1;
+    return crl_path_use (ssl, from->crl_path, ret_error);
+}
+
+struct tls_context *
+tls_context_new (const struct tls_settings *from, char **ret_error)
+{
+    struct tls_context *context = g_new0 (struct tls_context, 1);
+
+    ERR_clear_error ();
+    context->refs = 1;
+    context->certificate = g_strdup (from->certificate ? from->certificate : TLS_CERTIFICATE);
+    context->ca_list = g_strdup (from->ca_list ? from->ca_list : TLS_CA_LIST);
+    context->depth = (int) from->depth;
+    context->check_name = from->check_name;
+    context->ssl = SSL_CTX_new (TLS_client_method ());
+    if (!context->ssl)
+        *ret_error = tls_reason_of_library ();
+    else if (context_fill (context, from, ret_error) == 0)
+        return context;
+    tls_context_unref (context);
+    return NULL;
+}
+
+struct tls_context *
+tls_context_ref (struct tls_context *context)
+{
+    __atomic_add_fetch (&context->refs, 1, __ATOMIC_RELAXED);
+    return context;
+}
+
+void
+tls_context_unref (struct tls_context *context)
+{
+    if (!context || __atomic_sub_fetch (&context->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    SSL_CTX_free (context->ssl);
+    g_free (context->certificate);
+    g_free (context->ca_list);
+    g_free (context);
+}
+
+#endif

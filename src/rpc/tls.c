@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A connection's TLS. OpenSSL reads and writes the socket by itself, a record at a time, without
+ * waiting. It allows one thread at a time in a connection, hence the lock.
+ */
+#include "config.h"
+#include "rpc/tls.h"
+
+#ifdef HAVE_OPENSSL
+
+#include "core/time/clock.h"
+#include "rpc/tls-internal.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define PATIENCE 10000000000LL /* nanoseconds for the handshake */
+#define SMALL 4096 /* a part up to this size is copied rather than sent as a record of its own */
+
+/* --- the socket, as OpenSSL sees it ----------------------------------------------------------- */
+
+/* OpenSSL's own kind of socket raises SIGPIPE, and sends each record in packets of its own. */
+static int
+socket_write (BIO *bio, const char *bytes, int size)
+{
+    struct tls *tls = BIO_get_data (bio);
+    ssize_t n;
+
+    do
+        n = send (tls->fd, bytes, (size_t) size, MSG_NOSIGNAL | (tls->more ? MSG_MORE : 0));
+    while (n < 0 && errno == EINTR);
+    BIO_clear_retry_flags (bio);
+    if (n < 0 && errno == EAGAIN)
+        BIO_set_retry_write (bio);
+    else if (n < 0)
+        tls->error = errno;
+    return (int) n;
+}
+
+static int
+socket_read (BIO *bio, char *to, int size)
+{
+    struct tls *tls = BIO_get_data (bio);
+    ssize_t n;
+
+    do
+        n = recv (tls->fd, to, (size_t) size, 0);
+    while (n < 0 && errno == EINTR);
+    BIO_clear_retry_flags (bio);
+    if (n < 0 && errno == EAGAIN)
+        BIO_set_retry_read (bio);
+    else if (n < 0)
+        tls->error = errno;
+    else if (n == 0)
+        tls->ended = true;
+    return (int) n;
+}
+
+static long
+socket_control (BIO *bio, int command, long number, void *pointer)
+{
+    return command == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *
+socket_method (void)
+{
+    static BIO_METHOD *method;
+
+    if (g_once_init_enter (&method)) {
+        BIO_METHOD *made = BIO_meth_new (BIO_get_new_index () | BIO_TYPE_SOURCE_SINK, "socket");
+
+        BIO_meth_set_write (made, socket_write);
+        BIO_meth_set_read (made, socket_read);
+        BIO_meth_set_ctrl (made, socket_control);
+        g_once_init_leave (&method, made);
+    }
+    return method;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void
+check_name (struct tls *tls)
+{
+    X509_VERIFY_PARAM *param = SSL_get0_param (tls->ssl);
+
+    if (tls->context->check_name && tls->host
+        && X509_VERIFY_PARAM_set1_ip_asc (param, tls->host) != 1)
+        X509_VERIFY_PARAM_set1_host (param, tls->host, 0);
+}
+
+struct tls *
+tls_new (struct tls_context *context, int fd, const char *host)
+{
+    struct tls *tls = g_new0 (struct tls, 1);
+    BIO *bio = BIO_new (socket_method ());
+
+    tls->context = tls_context_ref (context);
+    tls->fd = fd;
+    tls->host = g_strdup (host);
+    pthread_mutex_init (&tls->lock, NULL);
+    tls->ssl = SSL_new (context->ssl);
+    if (!tls->ssl || !bio)
+        g_error ("there is no memory for a TLS connection");
+    BIO_set_data (bio, tls);
+    BIO_set_init (bio, 1);
+    SSL_set_bio (tls->ssl, bio, bio);
+    check_name (tls);
+    return tls;
+}
+
+void
+tls_free (struct tls *tls)
+{
+    if (!tls)
+        return;
+    SSL_free (tls->ssl);
+    pthread_mutex_destroy (&tls->lock);
+    tls_context_unref (tls->context);
+    g_free (tls->host);
+    g_free (tls->problem);
+    g_free (tls);
+}
+
+/* --- handshake -------------------------------------------------------------------------------- */
+
+/* Returns 1 if the handshake can go on, 0 if the time is over, -1 if it failed. */
+static int
+handshake_wait (struct tls *tls, int r, int64_t until)
+{
+    const int wants = SSL_get_error (tls->ssl, r);
+    struct pollfd pollfd = { .fd = tls->fd };
+    int64_t left;
+
+    if (wants != SSL_ERROR_WANT_READ && wants != SSL_ERROR_WANT_WRITE)
+        return -1;
+    left = until - clock_now ();
+    if (left <= 0)
+        return 0;
+    pollfd.events = wants == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+    return poll (&pollfd, 1, (int) (left / 1000000) + 1) < 0 && errno != EINTR ? -1 : 1;
+}
+
+bool
+tls_handshake (struct tls *tls, char **ret_reason)
+{
+    const int64_t until = clock_now () + PATIENCE;
+    int r, go_on;
+
+    do {
+        ERR_clear_error ();
+        r = SSL_connect (tls->ssl);
+        go_on = r == 1 ? 1 : handshake_wait (tls, r, until);
+    } while (r != 1 && go_on > 0);
+    if (r == 1)
+        return true;
+    *ret_reason = tls_reason_of_handshake (tls, go_on == 0);
+    return false;
+}
+
+/* --- bytes ------------------------------------------------------------------------------------ */
+
+/* What a call that moved no bytes returns. No server needs to read a message of the handshake
+ * before it takes more bytes: none may change keys by renegotiation. */
+static ssize_t
+failed_locked (struct tls *tls, int r, bool reads)
+{
+    const int wants = SSL_get_error (tls->ssl, r);
+
+    if (wants == SSL_ERROR_WANT_WRITE || (wants == SSL_ERROR_WANT_READ && reads))
+        return -EAGAIN;
+    if (wants == SSL_ERROR_ZERO_RETURN || (tls->ended && reads))
+        return 0;
+    if (tls->error)
+        return -tls->error;
+    if (!tls->problem)
+        tls->problem = tls_reason_of_stream (tls);
+    return -EPROTO;
+}
+
+/* An error of a write, such as ECONNRESET, must not hide the alert that is there to be read. */
+static void
+operation_begin_locked (struct tls *tls)
+{
+    ERR_clear_error ();
+    tls->error = 0;
+}
+
+static ssize_t
+read_record (struct tls *tls, void *to, size_t size)
+{
+    ssize_t n;
+
+    pthread_mutex_lock (&tls->lock);
+    operation_begin_locked (tls);
+    n = SSL_read (tls->ssl, to, (int) MIN (size, TLS_RECORD));
+    if (n <= 0)
+        n = failed_locked (tls, (int) n, true);
+    pthread_mutex_unlock (&tls->lock);
+    return n;
+}
+
+/* Like a socket, gives fewer bytes than there is room for only if no more are there. */
+ssize_t
+tls_read (struct tls *tls, void *to, size_t size)
+{
+    size_t done = 0;
+    ssize_t n;
+
+    do {
+        n = read_record (tls, (uint8_t *) to + done, size - done);
+        done += (size_t) MAX (n, 0);
+    } while (n > 0 && done < size);
+    return done > 0 ? (ssize_t) done : n;
+}
+
+static ssize_t
+write_record (struct tls *tls, const void *bytes, size_t size, bool more)
+{
+    ssize_t n;
+
+    pthread_mutex_lock (&tls->lock);
+    operation_begin_locked (tls);
+    tls->more = more || size > TLS_RECORD;
+    n = SSL_write (tls->ssl, bytes, (int) MIN (size, INT_MAX));
+    tls->more = false;
+    if (n <= 0)
+        n = failed_locked (tls, (int) n, false);
+    pthread_mutex_unlock (&tls->lock);
+    return n;
+}
+
+/* The next bytes to write. Small parts that follow each other are copied together, for a record
+ * costs more than the copy; a large one is encrypted where it is. The same parts make the same
+ * pieces, as a record that the socket did not take whole demands. Returns how many parts. */
+static int
+gather (struct tls *tls, const struct iovec *parts, int n, struct iovec *ret_piece)
+{
+    size_t size = 0;
+    int used = 0;
+
+    for (; used < n && parts[used].iov_len <= MIN (SMALL, TLS_RECORD - size); used++) {
+        memcpy (tls->gathered + size, parts[used].iov_base, parts[used].iov_len);
+        size += parts[used].iov_len;
+    }
+    *ret_piece = used > 1 ? (struct iovec){ tls->gathered, size } : parts[0];
+    return MAX (used, 1);
+}
+
+ssize_t
+tls_write (struct tls *tls, const struct iovec *parts, int n)
+{
+    ssize_t done = 0, r = 1;
+    struct iovec piece;
+
+    for (int used; n > 0 && r > 0; parts += used, n -= used) {
+        used = gather (tls, parts, n, &piece);
+        while (r > 0 && piece.iov_len > 0) {
+            r = write_record (tls, piece.iov_base, piece.iov_len, used < n);
+            done += MAX (r, 0);
+            piece.iov_base = (uint8_t *) piece.iov_base + MAX (r, 0);
+            piece.iov_len -= (size_t) MAX (r, 0);
+        }
+    }
+    return done > 0 ? done : r;
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+char *
+tls_problem (struct tls *tls)
+{
+    char *problem;
+
+    pthread_mutex_lock (&tls->lock);
+    problem = g_strdup (tls->problem ? tls->problem : "TLS failed");
+    pthread_mutex_unlock (&tls->lock);
+    return problem;
+}
+
+char *
+tls_description (struct tls *tls)
+{
+    g_autofree char *name = NULL, *end = NULL;
+    char *text = NULL;
+    X509 *certificate;
+
+    pthread_mutex_lock (&tls->lock);
+    certificate = SSL_get_peer_certificate (tls->ssl);
+    if (certificate) {
+        name = tls_certificate_name (certificate);
+        end = tls_certificate_time (X509_get0_notAfter (certificate));
+        text = g_strdup_printf ("%s, %s, the server's certificate is of '%s', valid until %s",
+                                SSL_get_version (tls->ssl), SSL_get_cipher_name (tls->ssl), name,
+                                end);
+    }
+    X509_free (certificate);
+    pthread_mutex_unlock (&tls->lock);
+    return text;
+}
+
+#else
+
+#include <errno.h>
+#include <glib.h>
+
+struct tls_context *
+tls_context_new (const struct tls_settings *settings, char **ret_error)
+{
+    *ret_error = g_strdup ("this windlass was built without OpenSSL, and can't encrypt "
+                           "connections; install OpenSSL's development files (libssl-dev, "
+                           "openssl-devel), and run configure and make again");
+    return NULL;
+}
+
+struct tls_context *
+tls_context_ref (struct tls_context *context)
+{
+    return context;
+}
+
+void
+tls_context_unref (struct tls_context *context)
+{
+}
+
+struct tls *
+tls_new (struct tls_context *context, int fd, const char *host)
+{
+    return NULL;
+}
+
+void
+tls_free (struct tls *tls)
+{
+}
+
+bool
+tls_handshake (struct tls *tls, char **ret_reason)
+{
+    return false;
+}
+
+ssize_t
+tls_read (struct tls *tls, void *to, size_t size)
+{
+    return -ENOSYS;
+}
+
+ssize_t
+tls_write (struct tls *tls, const struct iovec *parts, int n)
+{
+    return -ENOSYS;
+}
+
+char *
+tls_problem (struct tls *tls)
+{
+    return NULL;
+}
+
+char *
+tls_description (struct tls *tls)
+{
+    return NULL;
+}
+
+#endif
