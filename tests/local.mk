@@ -252,6 +252,9 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-refused.sh \
     %D%/mount/brick-shared.sh \
+    %D%/mount/brick-tls.sh \
+    %D%/mount/brick-tls-files.sh \
+    %D%/mount/brick-tls-refused.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
     %D%/mount/cached-pages.sh \
@@ -418,6 +421,7 @@ dist_noinst_DATA += \
     %D%/mount/closed-directories.sh \
     %D%/mount/setuid-of-written.sh \
     %D%/mount/brick-lib.sh \
+    %D%/mount/tls-lib.sh \
     %D%/mount/brick.allow \
     %D%/mount/watch-lib.sh \
     %D%/mount/replay.py \

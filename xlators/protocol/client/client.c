@@ -158,7 +158,75 @@ static const struct xlator_option options[] = {
         .type = OPTION_BOOL,
         OPTION_FIELD (client_private_t, encrypted),
         .value = "off",
-        .help = "must be off: connections are not encrypted",
+        .help = "encrypts the connection to the brick by TLS, and verifies the server's "
+                "certificate; ignored with transport-type unix",
+    },
+    {
+        .key = { "transport.socket.ssl-own-cert", "ssl-own-cert" },
+        .type = OPTION_PATH,
+        OPTION_FIELD (client_private_t, tls_certificate),
+        .value = TLS_CERTIFICATE,
+        .help = "the certificate that this client shows, of the form PEM, with those of its CAs "
+                "behind it",
+    },
+    {
+        .key = { "transport.socket.ssl-private-key", "ssl-private-key" },
+        .type = OPTION_PATH,
+        OPTION_FIELD (client_private_t, tls_key),
+        .value = TLS_KEY,
+        .help = "the private key of ssl-own-cert, without a passphrase",
+    },
+    {
+        .key = { "transport.socket.ssl-ca-list", "ssl-ca-list" },
+        .type = OPTION_PATH,
+        OPTION_FIELD (client_private_t, tls_ca_list),
+        .value = TLS_CA_LIST,
+        .help = "certificates of the CAs that are trusted: one must have signed the server's",
+    },
+    {
+        .key = { "transport.socket.ssl-crl-path", "ssl-crl-path" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (client_private_t, tls_crl_path),
+        .help = "a directory with revocation lists, named by 'openssl rehash'; a server whose "
+                "certificate one of them names is refused; NULL: none",
+    },
+    {
+        .key = { "transport.socket.ssl-cert-depth", "ssl-cert-depth" },
+        .type = OPTION_INT,
+        OPTION_FIELD (client_private_t, tls_depth),
+        .value = G_STRINGIFY (TLS_DEPTH),
+        .min = 0,
+        .max = 100,
+        .help = "how many CAs may be between the server's certificate and one of ssl-ca-list",
+    },
+    {
+        .key = { "transport.socket.ssl-cipher-list", "ssl-cipher-list" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (client_private_t, tls_ciphers),
+        .value = TLS_CIPHERS,
+        .help = "ciphers for TLS 1.2, as 'openssl ciphers' takes them",
+    },
+    {
+        .key = { "transport.socket.ssl-ec-curve", "ssl-ec-curve" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (client_private_t, tls_curves),
+        .value = TLS_CURVES,
+        .help = "curves for the exchange of keys, the preferred one first",
+    },
+    {
+        .key = { "transport.socket.ssl-dh-param", "ssl-dh-param" },
+        .type = OPTION_STRING,
+        .inert = true,
+        .help = "no effect: the server chooses these parameters",
+    },
+    {
+        .key = { "ssl-check-name" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (client_private_t, tls_check_name),
+        .value = "off",
+        .help = "on: the server's certificate must be made out to remote-host; off: to any name, "
+                "as in GlusterFS, so every holder of a certificate of a trusted CA can pose as the "
+                "server",
     },
     {
         .key = { "event-threads" },
@@ -200,13 +268,46 @@ client_check (xlator_t *this)
     else if (priv->transport != TRANSPORT_UNIX && !priv->host)
         gf_log (this, GF_LOG_ERROR, "there is no 'option remote-host HOST': which server has '%s'?",
                 priv->subvolume);
-    else if (priv->encrypted)
-        gf_log (this, GF_LOG_ERROR,
-                "option 'transport.socket.ssl-enabled' must be off, got 'on': Windlass does not "
-                "encrypt connections, and the volume demands it");
     else
         return 0;
     return -EINVAL;
+}
+
+/* Reads the files of TLS. As in GlusterFS, glusterd, which is asked for the brick's port, demands
+ * TLS or not for itself, and its depth holds for bricks as well. */
+static int
+client_init_tls (xlator_t *this)
+{
+    client_private_t *priv = this->private;
+    int64_t depth;
+    const bool glusterd = tls_for_glusterd (&depth) && priv->port == 0;
+    const struct tls_settings settings = {
+        .certificate = priv->tls_certificate,
+        .key = priv->tls_key,
+        .ca_list = priv->tls_ca_list,
+        .crl_path = priv->tls_crl_path,
+        .ciphers = priv->tls_ciphers,
+        .curves = priv->tls_curves,
+        .depth = MAX (depth, priv->tls_depth),
+        .check_name = priv->tls_check_name,
+    };
+    g_autofree char *error = NULL;
+
+    if (priv->transport == TRANSPORT_UNIX || !(priv->encrypted || glusterd))
+        return 0;
+    priv->tls = tls_context_new (&settings, &error);
+    if (!priv->tls) {
+        gf_log (this, GF_LOG_ERROR, "no TLS, as %s demands: %s",
+                priv->encrypted ? "'option transport.socket.ssl-enabled on'"
+                                : "the file " TLS_SECURE_ACCESS,
+                error);
+        return -EINVAL;
+    }
+    if (glusterd)
+        priv->tls_of_glusterd = tls_context_ref (priv->tls);
+    if (!priv->encrypted)
+        g_clear_pointer (&priv->tls, tls_context_unref);
+    return 0;
 }
 
 /* Names this client to the server: its process, and the volume in it. */
@@ -228,6 +329,8 @@ client_init (xlator_t *this)
     client_private_t *priv = this->private;
     int r = client_check (this);
 
+    if (r == 0)
+        r = client_init_tls (this);
     if (r < 0)
         return r;
     if (priv->transport != TRANSPORT_UNIX)
@@ -248,6 +351,8 @@ client_fini (xlator_t *this)
 {
     client_private_t *priv = this->private;
 
+    tls_context_unref (priv->tls);
+    tls_context_unref (priv->tls_of_glusterd);
     if (!priv->ready)
         return;
     if (priv->looping)

@@ -135,7 +135,11 @@ typedef struct {
     char *host, *path, *subvolume, *username, *password, *volume_id;
     int64_t port;
     int64_t frame_timeout, ping_timeout; /* nanoseconds; atomic */
-    bool encrypted;
+    bool encrypted, tls_check_name;
+    char *tls_certificate, *tls_key, *tls_ca_list, *tls_crl_path, *tls_ciphers, *tls_curves;
+    int64_t tls_depth;
+    struct tls_context *tls, *tls_of_glusterd; /* of connections to the brick, and to glusterd;
+                                                * NULL: not encrypted */
     bool send_gids, strict_locks, filter_o_direct; /* atomic */
     char process[128]; /* names this client to the server */
     bool ready, looping; /* init has used core/work, and the loop */

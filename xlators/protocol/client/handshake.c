@@ -50,8 +50,8 @@ setvolume_hint (int error)
     if (error == ENOENT)
         return "; remote-subvolume must name a volume directly below the server's";
     if (error == EACCES)
-        return "; the server allows a client by its address (auth.addr), or by username and "
-               "password (auth.login)";
+        return "; the server allows a client by its address (auth.addr), by username and password "
+               "(auth.login), or by the name in its certificate (auth.ssl-allow)";
     return "";
 }
 

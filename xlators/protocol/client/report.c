@@ -27,7 +27,9 @@ static void
 dump_numbers (struct rpc_connection *connection, GString *out)
 {
     const struct rpc_numbers numbers = rpc_numbers_of (connection);
+    g_autofree char *encryption = rpc_encryption_of (connection);
 
+    g_string_append_printf (out, "encryption=%s\n", encryption ? encryption : "none");
     g_string_append_printf (out, "calls_under_way=%u\ncalls_waiting=%u\n", numbers.asked,
                             numbers.waiting);
     g_string_append_printf (out,

@@ -159,10 +159,12 @@ session_connect_locked (xlator_t *this)
     client_private_t *priv = this->private;
     struct session *session = &priv->session;
     const struct rpc_timeouts timeouts = session_timeouts (priv);
+    const unsigned port = priv->port ? (unsigned) priv->port : session->port;
     const struct rpc_address address = {
         .host = priv->host,
-        .port = priv->port ? (unsigned) priv->port : session->port ? session->port : PORTMAPPER,
+        .port = port ? port : PORTMAPPER,
         .path = priv->path,
+        .tls = port || priv->path ? priv->tls : priv->tls_of_glusterd,
     };
 
     session->state = SESSION_CONNECTING;

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A server and a client that do not trust each other, or of which one speaks no TLS: no mount, and a
+# sentence that says why.
+# timeout: 120
+. "$(dirname "$0")/tls-lib.sh"
+
+ca one
+ca other
+ca below one
+certificate server one
+certificate client one
+certificate old one -1
+certificate foreign other
+certificate deep below
+cat below.pem >>deep.pem
+certificate named one 30 'subjectAltName=DNS:brick.test,IP:127.0.0.1'
+
+# Servers' certificates.
+tls_brick old old one
+tls_volfile old client one
+refused "the server's certificate, of 'old', has expired, on [-0-9]* .*; it must be renewed"
+tls_brick foreign foreign one
+tls_volfile foreign client one
+refused "the server's certificate, of 'foreign', is signed by no CA in '.*one\.pem' \(ssl-ca-list\)"
+tls_brick deep deep one
+tls_volfile deep client one transport.socket.ssl-cert-depth=0
+refused "between the server's certificate, of 'deep', .* more CAs than ssl-cert-depth, 0, allows"
+tls_volfile deep client one
+mount_volfile "$VOL"
+unmount
+
+# Names, on demand.
+tls_brick named named one
+tls_volfile named client one ssl-check-name=on
+mount_volfile "$VOL"
+unmount
+tls_brick b server one
+tls_volfile b client one ssl-check-name=on
+refused "the server's certificate is of 'server', and not of '127\.0\.0\.1' \(remote-host\)"
+
+# Revoked certificates. A CA without a list is fine.
+mkdir lists
+tls_volfile b client one "transport.socket.ssl-crl-path=$TEST_DIR/lists"
+mount_volfile "$VOL"
+unmount
+printf '[ca]\ndefault_ca=it\n[it]\ndatabase=%s\ncrlnumber=%s\ndefault_md=sha256\n' \
+    "$TEST_DIR/index" "$TEST_DIR/number" >ca.cnf
+touch index
+echo 01 >number
+openssl_do ca -config ca.cnf -cert one.pem -keyfile one.key -revoke server.pem
+openssl_do ca -config ca.cnf -cert one.pem -keyfile one.key -gencrl -crldays 30 -out lists/one.pem
+openssl_do rehash lists
+refused "the server's certificate, of 'server', has been revoked"
+
+# The server refuses the client.
+tls_volfile b foreign one
+refused "the server refused this client's certificate '.*foreign\.pem' .*: its CA is unknown there"
+
+# One side without TLS.
+brick_volfile b
+refused 'demand TLS.*ssl-enabled on'
+BRICK_OPTIONS=()
+brick plain
+tls_volfile plain client one
+refused 'the server closed the connection during the TLS handshake; is TLS on there \(server\.ssl\)'
+
+# The reason is told while the mount lasts, too.
+tls_brick later server one
+tls_volfile later client one
+mount_volfile "$VOL"
+brick_stop later
+cp old.pem server.pem
+cp old.key server.key
+brick_start later
+wait_until "grep -q \"brick later .* can't be used: the server's certificate, of 'old', has\" $LOG"
+expect_match "the state" "problem = the server's certificate, of 'old', has expired" \
+    "$(cat "$MNT/.meta/graphs/active/later/private")"
+expect_error 'not connected' ls "$MNT/none"
+unmount
