@@ -35,6 +35,9 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_volfile.c \
     %D%/unit/test_watch.c \
     %D%/unit/test_work.c \
+    %D%/unit/test_xdr.c \
+    %D%/unit/tls_server.c \
+    %D%/unit/tls_server.h \
     src/daemon/signals.c \
     xlators/debug/fault/parse.c \
     xlators/debug/fault/rules.c \
@@ -384,6 +387,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh \
     %D%/mount/volume.sh \
+    %D%/mount/volume-tls.sh \
     %D%/mount/utime.sh \
     %D%/mount/write-behind-durable.sh \
     %D%/mount/write-behind-full.sh \

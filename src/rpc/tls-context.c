@@ -62,6 +62,22 @@ refuse (char **ret_error, const char *format, ...)
     return -1;
 }
 
+/* Returns the file of an option, or its default. GlusterFS looks in the folder of the OpenSSL that it
+ * was built with, which is not the same in all distributions; its documentation says /etc/ssl. */
+static char *
+file_of (const char *file, const char *name)
+{
+    g_autofree char *here = g_build_filename (X509_get_default_cert_area (), name, NULL),
+                    *documented = g_build_filename ("/etc/ssl", name, NULL);
+
+    if (file)
+        return g_strdup (file);
+    return !g_file_test (here, G_FILE_TEST_EXISTS)
+                && g_file_test (documented, G_FILE_TEST_EXISTS)
+             ? g_steal_pointer (&documented)
+             : g_steal_pointer (&here);
+}
+
 static const char *
 unreadable_hint (int error)
 {
@@ -258,7 +274,7 @@ algorithms_set (SSL_CTX *ssl, const char *ciphers, const char *curves, char **re
 static int
 context_fill (struct tls_context *context, const struct tls_settings *from, char **ret_error)
 {
-    const char *key = from->key ? from->key : TLS_KEY;
+    g_autofree char *key = file_of (from->key, "glusterfs.key");
     SSL_CTX *ssl = context->ssl;
 
     rules_set (ssl, context->depth);
@@ -278,8 +294,8 @@ tls_context_new (const struct tls_settings *from, char **ret_error)
 
     ERR_clear_error ();
     context->refs = 1;
-    context->certificate = g_strdup (from->certificate ? from->certificate : TLS_CERTIFICATE);
-    context->ca_list = g_strdup (from->ca_list ? from->ca_list : TLS_CA_LIST);
+    context->certificate = file_of (from->certificate, "glusterfs.pem");
+    context->ca_list = file_of (from->ca_list, "glusterfs.ca");
     context->depth = (int) from->depth;
     context->check_name = from->check_name;
     context->ssl = SSL_CTX_new (TLS_client_method ());

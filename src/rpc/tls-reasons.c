@@ -142,7 +142,7 @@ reason_of_certificate (const struct tls *tls, X509 *certificate, long error)
 static char *
 reason_of_verification (const struct tls *tls, long error)
 {
-    X509 *certificate = SSL_get_peer_certificate (tls->ssl);
+    X509 *certificate = SSL_get1_peer_certificate (tls->ssl);
     STACK_OF (X509) *chain = SSL_get_peer_cert_chain (tls->ssl);
     char *reason;
 

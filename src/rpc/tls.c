@@ -291,7 +291,7 @@ tls_description (struct tls *tls)
     X509 *certificate;
 
     pthread_mutex_lock (&tls->lock);
-    certificate = SSL_get_peer_certificate (tls->ssl);
+    certificate = SSL_get1_peer_certificate (tls->ssl);
     if (certificate) {
         name = tls_certificate_name (certificate);
         end = tls_certificate_time (X509_get0_notAfter (certificate));

@@ -18,9 +18,6 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#define TLS_CERTIFICATE "/etc/ssl/glusterfs.pem"
-#define TLS_KEY "/etc/ssl/glusterfs.key"
-#define TLS_CA_LIST "/etc/ssl/glusterfs.ca"
 #define TLS_CIPHERS "EECDH:EDH:HIGH:!3DES:!RC4:!DES:!MD5:!aNULL:!eNULL"
 #define TLS_CURVES "prime256v1:X25519:secp384r1:secp521r1"
 #define TLS_DEPTH 1
@@ -29,7 +26,8 @@
 #define TLS_SECURE_ACCESS "/var/lib/glusterd/secure-access"
 
 struct tls_settings {
-    const char *certificate, *key, *ca_list; /* PEM files; NULL: TLS_CERTIFICATE, ... */
+    /* PEM files. NULL: glusterfs.pem, .key and .ca in OpenSSL's folder, or else in /etc/ssl. */
+    const char *certificate, *key, *ca_list;
     const char *crl_path; /* a directory of revocation lists; NULL, "" or "NULL": none */
     const char *ciphers;  /* of TLS 1.2; NULL: TLS_CIPHERS */
     const char *curves;   /* NULL: TLS_CURVES */

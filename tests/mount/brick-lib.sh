@@ -155,14 +155,16 @@ tell_client () {
     tell_client_wait 'done'
 }
 
-# glusterd_begin ADDRESS: a glusterd with its bricks, all on this address of the loopback. What it
-# keeps outside of the test's folder is hidden from the system.
+# glusterd_begin ADDRESS [FILE]: a glusterd with its bricks, all on this address of the loopback.
+# What it keeps outside of the test's folder is hidden from the system. FILE: an empty file that it
+# finds.
 glusterd_begin () {
     local folder
     for folder in /var/run/gluster /var/lib/glusterd /var/log/glusterfs; do
         mkdir -p "$folder" && mount -t tmpfs tests "$folder" || fail "could not hide $folder"
     done
     mkdir -p /var/log/glusterfs/bricks "$TEST_DIR/glusterd-run"
+    [ $# = 1 ] || touch "$2"
     cat >"$TEST_DIR/glusterd.vol" <<EOF
 volume management
     type mgmt/glusterd

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Files of a client with TLS that can't be used: no mount, and a sentence that says which, and what is
-# wrong with it.
+# Files of a client with TLS that can't be used: no mount, and a sentence that says which, and what
+# is wrong with it.
 . "$(dirname "$0")/tls-lib.sh"
 
 ca one
@@ -11,7 +11,7 @@ certificate old one -1
 
 BRICK_PORT[b]=5000
 tls_volfile b none one
-refused "the certificate '.*none\.pem' \(ssl-own-cert\) can't be read: No such file.*certificate, its"
+refused "the certificate '.*none\.pem' \(ssl-own-cert\) can't be read: No such file.*a certificate"
 tls_volfile b client none
 refused "the list of trusted CAs '.*none\.pem' \(ssl-ca-list\) can't be read"
 tls_volfile b old one

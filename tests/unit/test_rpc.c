@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Connections to servers: values on the wire, and answers as a server of the test's own sends
- * them. */
+/* Connections to servers, plain and with TLS: calls, and answers as a server of the test's own
+ * sends them. */
+#include "config.h"
+
 #include "../program.h"
 #include "core/work/work.h"
 #include "rpc/connection.h"
 #include "rpc/loop.h"
-#include "rpc/text-dict.h"
+#include "tls_server.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,105 +16,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* --- values ----------------------------------------------------------------------------------- */
-
-START_TEST (values_come_back)
-{
-    struct xdr_out out;
-    struct xdr_in in;
-    size_t size;
-    g_autofree char *text = NULL;
-
-    xdr_out_init (&out);
-    xdr_put_u32 (&out, 0x01020304);
-    xdr_put_u64 (&out, 0x0102030405060708);
-    xdr_put_opaque (&out, "abcde", 5);
-    xdr_put_string (&out, "text");
-    for (unsigned i = 0; i < 1000; i++)
-        xdr_put_u32 (&out, i);
-    ck_assert_mem_eq (out.bytes, "\1\2\3\4", 4);
-    ck_assert_uint_eq (out.used, 4 + 8 + 12 + 8 + 4000);
-    in = xdr_in_of (out.bytes, out.used);
-    ck_assert_uint_eq (xdr_get_u32 (&in), 0x01020304);
-    ck_assert_uint_eq (xdr_get_u64 (&in), 0x0102030405060708);
-    ck_assert_mem_eq (xdr_get_opaque (&in, 5, &size), "abcde", 5);
-    text = xdr_get_string (&in, 100);
-    ck_assert_str_eq (text, "text");
-    for (unsigned i = 0; i < 1000; i++)
-        ck_assert_uint_eq (xdr_get_u32 (&in), i);
-    ck_assert (!in.failed && xdr_left (&in) == 0);
-    xdr_out_clear (&out);
-}
-END_TEST
-
-START_TEST (a_length_that_lies_fails)
-{
-    const uint8_t bytes[] = { 0xff, 0xff, 0xff, 0xfd, 1, 2, 3, 4 };
-    struct xdr_in in = xdr_in_of (bytes, sizeof bytes);
-    size_t size = 1;
-
-    ck_assert_ptr_null (xdr_get_opaque (&in, SIZE_MAX, &size));
-    ck_assert (in.failed);
-    ck_assert_uint_eq (size, 0);
-    ck_assert_uint_eq (xdr_get_u32 (&in), 0);
-}
-END_TEST
-
-START_TEST (texts_come_back)
-{
-    g_autoptr (dict_t) dict = dict_new (), again = NULL;
-    struct xdr_out out;
-    struct xdr_in in;
-
-    dict_set_str (dict, "remote-subvolume", "brick");
-    dict_set_str (dict, "empty", "");
-    xdr_out_init (&out);
-    text_dict_put (&out, dict);
-    in = xdr_in_of (out.bytes, out.used);
-    again = text_dict_get (&in);
-    ck_assert_uint_eq (dict_count (again), 2);
-    ck_assert_str_eq (dict_get_str (again, "remote-subvolume"), "brick");
-    ck_assert_str_eq (dict_get_str (again, "empty"), "");
-    for (size_t size = 8; size < out.used; size += 4) {
-        g_autoptr (dict_t) part = NULL;
-
-        in = xdr_in_of (out.bytes, size);
-        part = text_dict_get (&in);
-        ck_assert (in.failed && !part);
-    }
-    xdr_out_clear (&out);
-}
-END_TEST
-
-/* RFC 5531 limits credentials to 400 bytes: groups are left out, never the owner of locks. */
-START_TEST (credentials_have_the_groups_that_fit)
-{
-    gid_t groups[200] = { 0 };
-    const struct rpc_credentials caller = { .groups = groups,
-                                            .ngroups = 200,
-                                            .owner = "12345678",
-                                            .owner_size = 8 };
-    struct rpc_call call = { 0 };
-    struct xdr_in in;
-    size_t size;
-
-    rpc_call_begin (&call, RPC_FILES, 400, 1, &caller);
-    in = xdr_in_of (call.out.bytes + 32, call.out.used - 32);
-    xdr_get_opaque (&in, 400, &size);
-    ck_assert (!in.failed);
-    ck_assert_uint_le (size, 400);
-    ck_assert_uint_gt (size, 390);
-    ck_assert_mem_eq (in.at - 8, "12345678", 8);
-    xdr_out_clear (&call.out);
-}
-END_TEST
-
 /* --- a server --------------------------------------------------------------------------------- */
 
 #define RESULTS 8 /* of the calls below: two numbers; then a payload */
 
 struct server {
     int listener, link;
+    bool tls;
     void (*serve) (struct server *server);
     pthread_t thread;
 };
@@ -125,6 +35,7 @@ struct question {
     int error;           /* lock */
     uint32_t numbers[2]; /* lock */
     GBytes *payload;     /* lock; NULL: none */
+    bool freed;          /* no thread uses it any more; state.lock */
 };
 
 static struct {
@@ -165,19 +76,22 @@ server_run (void *data)
     struct server *server = data;
 
     server->link = accept (server->listener, NULL, NULL);
+    if (server->tls)
+        server->link = tls_server_accept (server->link);
     server->serve (server);
     close (server->link);
     return NULL;
 }
 
+/* mode: the test's number, 1 with TLS. */
 static struct rpc_connection *
-server_connect (struct server *server, void (*serve) (struct server *))
+server_connect (struct server *server, void (*serve) (struct server *), int mode)
 {
     static unsigned number;
     g_autofree char *path =
         g_strdup_printf ("%s/rpc-%d-%u", g_get_tmp_dir (), getpid (), number++);
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    const struct rpc_address to = { .path = path };
+    const struct rpc_address to = { .path = path, .tls = mode ? tls_server_client () : NULL };
     const struct rpc_timeouts none = { 0 };
     struct rpc_connection *connection;
 
@@ -187,6 +101,7 @@ server_connect (struct server *server, void (*serve) (struct server *))
     ck_assert_int_eq (bind (server->listener, (struct sockaddr *) &address, sizeof address), 0);
     ck_assert_int_eq (listen (server->listener, 1), 0);
     server->serve = serve;
+    server->tls = mode;
     pthread_create (&server->thread, NULL, server_run, server);
     work_use ();
     ck_assert_int_eq (loop_use (), 0);
@@ -196,6 +111,7 @@ server_connect (struct server *server, void (*serve) (struct server *))
         g_cond_wait (&state.changed, &state.lock);
     g_mutex_unlock (&state.lock);
     unlink (path);
+    tls_context_unref (to.tls);
     return connection;
 }
 
@@ -285,6 +201,10 @@ question_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 static void
 question_free (struct rpc_call *rpc)
 {
+    g_mutex_lock (&state.lock);
+    ((struct question *) rpc)->freed = true;
+    g_cond_broadcast (&state.changed);
+    g_mutex_unlock (&state.lock);
 }
 
 static size_t
@@ -294,13 +214,19 @@ question_results_size (const void *results, size_t size)
 }
 
 static void
-ask (struct rpc_connection *connection, struct question *question)
+question_begin (struct question *question)
 {
     memset (question, 0, sizeof *question);
     rpc_call_begin (&question->rpc, 1, 1, 1, NULL);
     question->rpc.answered = question_answered;
     question->rpc.free = question_free;
     question->rpc.results_size = question_results_size;
+}
+
+static void
+ask (struct rpc_connection *connection, struct question *question)
+{
+    question_begin (question);
     rpc_send (connection, &question->rpc);
 }
 
@@ -340,7 +266,7 @@ serve_sizes (struct server *server)
 START_TEST (payloads_of_any_size_come_whole)
 {
     struct server server;
-    struct rpc_connection *connection = server_connect (&server, serve_sizes);
+    struct rpc_connection *connection = server_connect (&server, serve_sizes, _i);
     struct question question;
 
     for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++) {
@@ -369,7 +295,7 @@ serve_together (struct server *server)
 START_TEST (answers_in_one_piece_find_their_calls)
 {
     struct server server;
-    struct rpc_connection *connection = server_connect (&server, serve_together);
+    struct rpc_connection *connection = server_connect (&server, serve_together, _i);
     struct question questions[MANY];
 
     for (size_t i = 0; i < MANY; i++)
@@ -392,7 +318,7 @@ serve_bytes (struct server *server)
 START_TEST (an_answer_may_come_byte_by_byte)
 {
     struct server server;
-    struct rpc_connection *connection = server_connect (&server, serve_bytes);
+    struct rpc_connection *connection = server_connect (&server, serve_bytes, _i);
     struct question question;
 
     ask (connection, &question);
@@ -418,7 +344,7 @@ serve_fragments (struct server *server)
 START_TEST (an_answer_may_come_in_fragments)
 {
     struct server server;
-    struct rpc_connection *connection = server_connect (&server, serve_fragments);
+    struct rpc_connection *connection = server_connect (&server, serve_fragments, _i);
     struct question question;
 
     ask (connection, &question);
@@ -443,7 +369,7 @@ serve_too_much (struct server *server)
 START_TEST (answers_to_no_question_are_dropped)
 {
     struct server server;
-    struct rpc_connection *connection = server_connect (&server, serve_too_much);
+    struct rpc_connection *connection = server_connect (&server, serve_too_much, _i);
     struct question question, other;
 
     ask (connection, &question);
@@ -466,7 +392,7 @@ serve_half (struct server *server)
 START_TEST (half_an_answer_is_none)
 {
     struct server server;
-    struct rpc_connection *connection = server_connect (&server, serve_half);
+    struct rpc_connection *connection = server_connect (&server, serve_half, _i);
     struct question question;
     g_autofree char *reason = NULL;
 
@@ -491,7 +417,7 @@ serve_window (struct server *server)
 START_TEST (calls_beyond_the_window_wait_their_turn)
 {
     struct server server;
-    struct rpc_connection *connection = server_connect (&server, serve_window);
+    struct rpc_connection *connection = server_connect (&server, serve_window, _i);
     g_autofree struct question *questions = g_new (struct question, 2 * RPC_WINDOW);
 
     for (unsigned i = 0; i < 2 * RPC_WINDOW; i++) {
@@ -504,23 +430,122 @@ START_TEST (calls_beyond_the_window_wait_their_turn)
 }
 END_TEST
 
+/* --- calls with a payload --------------------------------------------------------------------- */
+
+#define SENDERS 4
+#define CALLS 12
+
+static void
+bytes_fill (uint8_t *bytes, size_t size, uint32_t seed)
+{
+    for (size_t at = 0; at < size; at++)
+        bytes[at] = (uint8_t) (seed * 31 + at * 7 + at / 253);
+}
+
+/* Reads a call of any size: it has its seed, and bytes that follow from it. Returns its number. */
+static uint32_t
+server_read_payload (struct server *server, size_t *ret_size)
+{
+    g_autofree uint8_t *bytes = NULL, *wanted = NULL;
+    uint32_t mark, xid, seed;
+    size_t size;
+
+    ck_assert_int_eq (recv (server->link, &mark, 4, MSG_WAITALL), 4);
+    size = GUINT32_FROM_BE (mark) & 0x7fffffff;
+    bytes = g_malloc (size);
+    wanted = g_malloc (size);
+    ck_assert_int_eq (recv (server->link, bytes, size, MSG_WAITALL), (ssize_t) size);
+    memcpy (&xid, bytes, 4);
+    memcpy (&seed, bytes + 40, 4);
+    *ret_size = size - 44;
+    bytes_fill (wanted, *ret_size, GUINT32_FROM_BE (seed));
+    ck_assert_int_eq (memcmp (bytes + 44, wanted, *ret_size), 0);
+    return GUINT32_FROM_BE (xid);
+}
+
+static void
+serve_payloads (struct server *server)
+{
+    size_t size;
+
+    for (int i = 0; i < SENDERS * CALLS; i++) {
+        const uint32_t xid = server_read_payload (server, &size);
+        g_autoptr (GByteArray) record = answer_of (xid, size);
+
+        server_write (server, record->data, record->len);
+    }
+}
+
+struct sender {
+    pthread_t thread;
+    struct rpc_connection *connection;
+    uint32_t number;
+};
+
+/* Sends a call in two parts of payload, and waits for the answer, whose payload is as large. */
+static void
+send_payload (struct sender *sender, uint32_t seed, size_t size)
+{
+    g_autofree uint8_t *bytes = g_malloc (size + 1);
+    const size_t first = size / 3;
+    const struct iovec payload[] = { { bytes, first }, { bytes + first, size - first } };
+    struct question question = { 0 };
+
+    bytes_fill (bytes, size, seed);
+    question_begin (&question);
+    xdr_put_u32 (&question.rpc.out, seed);
+    question.rpc.payload = payload;
+    question.rpc.payload_parts = 2;
+    question.rpc.weight = size;
+    rpc_send (sender->connection, &question.rpc);
+    expect_answer (&question, size);
+    g_mutex_lock (&state.lock);
+    while (!question.freed)
+        g_cond_wait (&state.changed, &state.lock);
+    g_mutex_unlock (&state.lock);
+}
+
+static void *
+sender_run (void *data)
+{
+    static const size_t payloads[CALLS] = { 0,     1,     100,    4096,    4097,    16384,
+                                            16385, 50000, 300000, 1 << 20, 1000003, 12 };
+    struct sender *sender = data;
+
+    for (uint32_t i = 0; i < CALLS; i++)
+        send_payload (sender, sender->number * CALLS + i, payloads[(i + sender->number) % CALLS]);
+    return NULL;
+}
+
+START_TEST (payloads_of_many_threads_go_whole)
+{
+    struct server server;
+    struct rpc_connection *connection = server_connect (&server, serve_payloads, _i);
+    struct sender senders[SENDERS];
+
+    for (uint32_t i = 0; i < SENDERS; i++) {
+        senders[i] = (struct sender){ .connection = connection, .number = i };
+        pthread_create (&senders[i].thread, NULL, sender_run, &senders[i]);
+    }
+    for (uint32_t i = 0; i < SENDERS; i++)
+        pthread_join (senders[i].thread, NULL);
+    g_free (server_end (&server, connection));
+}
+END_TEST
+
 TEST_PROGRAM (test_rpc)
 {
     Suite *suite = suite_create ("rpc");
-    TCase *values = tcase_create ("values"), *answers = tcase_create ("answers");
+    TCase *answers = tcase_create ("answers");
 
-    tcase_add_test (values, values_come_back);
-    tcase_add_test (values, a_length_that_lies_fails);
-    tcase_add_test (values, texts_come_back);
-    tcase_add_test (values, credentials_have_the_groups_that_fit);
-    suite_add_tcase (suite, values);
-    tcase_add_test (answers, payloads_of_any_size_come_whole);
-    tcase_add_test (answers, answers_in_one_piece_find_their_calls);
-    tcase_add_test (answers, an_answer_may_come_byte_by_byte);
-    tcase_add_test (answers, an_answer_may_come_in_fragments);
-    tcase_add_test (answers, answers_to_no_question_are_dropped);
-    tcase_add_test (answers, half_an_answer_is_none);
-    tcase_add_test (answers, calls_beyond_the_window_wait_their_turn);
+    tcase_add_loop_test (answers, payloads_of_any_size_come_whole, 0, TLS_MODES);
+    tcase_add_loop_test (answers, answers_in_one_piece_find_their_calls, 0, TLS_MODES);
+    tcase_add_loop_test (answers, an_answer_may_come_byte_by_byte, 0, TLS_MODES);
+    tcase_add_loop_test (answers, an_answer_may_come_in_fragments, 0, TLS_MODES);
+    tcase_add_loop_test (answers, answers_to_no_question_are_dropped, 0, TLS_MODES);
+    tcase_add_loop_test (answers, half_an_answer_is_none, 0, TLS_MODES);
+    tcase_add_loop_test (answers, payloads_of_many_threads_go_whole, 0, TLS_MODES);
+    tcase_add_loop_test (answers, calls_beyond_the_window_wait_their_turn, 0, TLS_MODES);
     tcase_set_timeout (answers, 60);
     suite_add_tcase (suite, answers);
     return suite_run (suite);

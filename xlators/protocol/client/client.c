@@ -165,23 +165,23 @@ static const struct xlator_option options[] = {
         .key = { "transport.socket.ssl-own-cert", "ssl-own-cert" },
         .type = OPTION_PATH,
         OPTION_FIELD (client_private_t, tls_certificate),
-        .value = TLS_CERTIFICATE,
         .help = "the certificate that this client shows, of the form PEM, with those of its CAs "
-                "behind it",
+                "behind it; if not set, glusterfs.pem in OpenSSL's folder ('openssl version -d'), "
+                "or else in /etc/ssl",
     },
     {
         .key = { "transport.socket.ssl-private-key", "ssl-private-key" },
         .type = OPTION_PATH,
         OPTION_FIELD (client_private_t, tls_key),
-        .value = TLS_KEY,
-        .help = "the private key of ssl-own-cert, without a passphrase",
+        .help = "the private key of ssl-own-cert, without a passphrase; if not set, "
+                "glusterfs.key in the same folders",
     },
     {
         .key = { "transport.socket.ssl-ca-list", "ssl-ca-list" },
         .type = OPTION_PATH,
         OPTION_FIELD (client_private_t, tls_ca_list),
-        .value = TLS_CA_LIST,
-        .help = "certificates of the CAs that are trusted: one must have signed the server's",
+        .help = "certificates of the CAs that are trusted: one must have signed the server's; if "
+                "not set, glusterfs.ca in the same folders",
     },
     {
         .key = { "transport.socket.ssl-crl-path", "ssl-crl-path" },

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* TLS for a server of a test: a thread that encrypts what goes over another socket. */
+#ifndef WINDLASS_TESTS_TLS_SERVER_H
+#define WINDLASS_TESTS_TLS_SERVER_H
+
+#include "rpc/tls.h"
+
+#ifdef HAVE_OPENSSL
+#define TLS_MODES 2 /* plain, and with TLS */
+#else
+#define TLS_MODES 1
+#endif
+
+/* A context of a client that trusts the server below. The test fails if there can be none. */
+struct tls_context *tls_server_client (void);
+
+/* Accepts a connection of TLS on fd, which becomes this thread's. Returns a socket that has the
+ * plain bytes in both directions, in small pieces. */
+int tls_server_accept (int fd);
+
+#endif
