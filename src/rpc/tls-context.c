@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What all TLS connections with the same settings share: the files, read once. Each message names
- * the file, its option, and what to do.
+ * What all TLS connections with the same settings share: the files, which are read again only when
+ * they have changed. Each message names the file, its option, and what to do.
  */
 #include "config.h"
 #include "rpc/tls.h"
@@ -62,8 +62,9 @@ refuse (char **ret_error, const char *format, ...)
     return -1;
 }
 
-/* Returns the file of an option, or its default. GlusterFS looks in the folder of the OpenSSL that it
- * was built with, which is not the same in all distributions; its documentation says /etc/ssl. */
+/* Returns the file of an option, or its default. GlusterFS looks in the folder of the OpenSSL that
+ * it was built with, which is not the same in all distributions; its documentation says
+ * /etc/ssl. */
 static char *
 file_of (const char *file, const char *name)
 {
@@ -272,19 +273,57 @@ algorithms_set (SSL_CTX *ssl, const char *ciphers, const char *curves, char **re
 }
 
 static int
-context_fill (struct tls_context *context, const struct tls_settings *from, char **ret_error)
+files_read (SSL_CTX *ssl, const struct tls_context *from, char **ret_error)
 {
-    g_autofree char *key = file_of (from->key, "glusterfs.key");
-    SSL_CTX *ssl = context->ssl;
-
-    rules_set (ssl, context->depth);
-    if (algorithms_set (ssl, from->ciphers ? from->ciphers : TLS_CIPHERS,
-                        from->curves ? from->curves : TLS_CURVES, ret_error) < 0
-        || certificate_read (ssl, context->certificate, ret_error) < 0
-        || key_read (ssl, key, context->certificate, ret_error) < 0
-        || ca_list_read (ssl, context->ca_list, ret_error) < 0)
+    rules_set (ssl, from->depth);
+    if (algorithms_set (ssl, from->ciphers, from->curves, ret_error) < 0
+        || certificate_read (ssl, from->certificate, ret_error) < 0
+        || key_read (ssl, from->key, from->certificate, ret_error) < 0
+        || ca_list_read (ssl, from->ca_list, ret_error) < 0)
         return -1;
     return crl_path_use (ssl, from->crl_path, ret_error);
+}
+
+/* NULL, with a sentence. */
+static SSL_CTX *
+context_read (const struct tls_context *from, char **ret_error)
+{
+    SSL_CTX *ssl;
+
+    ERR_clear_error ();
+    ssl = SSL_CTX_new (TLS_client_method ());
+    if (!ssl) {
+        *ret_error = tls_reason_of_library ();
+        return NULL;
+    }
+    if (files_read (ssl, from, ret_error) == 0)
+        return ssl;
+    SSL_CTX_free (ssl);
+    return NULL;
+}
+
+static void
+stamp_add (GString *stamp, const char *file)
+{
+    struct stat now;
+
+    if (stat (file, &now) < 0)
+        memset (&now, 0, sizeof now);
+    g_string_append_printf (stamp, "%ju %jd.%09ld %jd ", (uintmax_t) now.st_ino,
+                            (intmax_t) now.st_mtim.tv_sec, now.st_mtim.tv_nsec,
+                            (intmax_t) now.st_size);
+}
+
+/* Returns a text that is another one when one of the files has changed. g_free it. */
+static char *
+files_stamp (const struct tls_context *context)
+{
+    GString *stamp = g_string_new (NULL);
+
+    stamp_add (stamp, context->certificate);
+    stamp_add (stamp, context->key);
+    stamp_add (stamp, context->ca_list);
+    return g_string_free (stamp, FALSE);
 }
 
 struct tls_context *
@@ -292,19 +331,56 @@ tls_context_new (const struct tls_settings *from, char **ret_error)
 {
     struct tls_context *context = g_new0 (struct tls_context, 1);
 
-    ERR_clear_error ();
+    pthread_mutex_init (&context->lock, NULL);
     context->refs = 1;
     context->certificate = file_of (from->certificate, "glusterfs.pem");
+    context->key = file_of (from->key, "glusterfs.key");
     context->ca_list = file_of (from->ca_list, "glusterfs.ca");
+    context->crl_path = g_strdup (from->crl_path);
+    context->ciphers = g_strdup (from->ciphers ? from->ciphers : TLS_CIPHERS);
+    context->curves = g_strdup (from->curves ? from->curves : TLS_CURVES);
     context->depth = (int) from->depth;
     context->check_name = from->check_name;
-    context->ssl = SSL_CTX_new (TLS_client_method ());
+    context->stamp = files_stamp (context);
+    context->ssl = context_read (context, ret_error);
     if (!context->ssl)
-        *ret_error = tls_reason_of_library ();
-    else if (context_fill (context, from, ret_error) == 0)
-        return context;
-    tls_context_unref (context);
-    return NULL;
+        g_clear_pointer (&context, tls_context_unref);
+    return context;
+}
+
+/* Certificates expire, and are renewed, while a mount lasts. */
+static void
+context_renew_locked (struct tls_context *context)
+{
+    g_autofree char *stamp = files_stamp (context), *error = NULL;
+    SSL_CTX *ssl;
+
+    if (strcmp (stamp, context->stamp) == 0)
+        return;
+    g_free (context->stamp);
+    context->stamp = g_steal_pointer (&stamp);
+    ssl = context_read (context, &error);
+    if (!ssl) {
+        gf_log (NULL, GF_LOG_WARNING,
+                "the files of TLS have changed, and those that were read before stay in use: %s",
+                error);
+        return;
+    }
+    SSL_CTX_free (context->ssl);
+    context->ssl = ssl;
+}
+
+SSL_CTX *
+tls_context_now (struct tls_context *context)
+{
+    SSL_CTX *ssl;
+
+    pthread_mutex_lock (&context->lock);
+    context_renew_locked (context);
+    ssl = context->ssl;
+    SSL_CTX_up_ref (ssl);
+    pthread_mutex_unlock (&context->lock);
+    return ssl;
 }
 
 struct tls_context *
@@ -320,8 +396,14 @@ tls_context_unref (struct tls_context *context)
     if (!context || __atomic_sub_fetch (&context->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     SSL_CTX_free (context->ssl);
+    pthread_mutex_destroy (&context->lock);
     g_free (context->certificate);
+    g_free (context->key);
     g_free (context->ca_list);
+    g_free (context->crl_path);
+    g_free (context->ciphers);
+    g_free (context->curves);
+    g_free (context->stamp);
     g_free (context);
 }
 

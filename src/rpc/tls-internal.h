@@ -13,11 +13,16 @@
 
 struct tls_context {
     int refs; /* atomic */
-    SSL_CTX *ssl;
-    char *certificate, *ca_list; /* for messages */
+    char *certificate, *key, *ca_list, *crl_path, *ciphers, *curves;
     int depth;
     bool check_name;
+    pthread_mutex_t lock; /* a leaf */
+    SSL_CTX *ssl;         /* lock */
+    char *stamp;          /* of the files that were read last: file_stamp; lock */
 };
+
+/* Returns what the files say now, with a reference: reads them if they have changed. */
+SSL_CTX *tls_context_now (struct tls_context *context);
 
 struct tls {
     struct tls_context *context;

@@ -99,12 +99,14 @@ tls_new (struct tls_context *context, int fd, const char *host)
 {
     struct tls *tls = g_new0 (struct tls, 1);
     BIO *bio = BIO_new (socket_method ());
+    SSL_CTX *ssl = tls_context_now (context);
 
     tls->context = tls_context_ref (context);
     tls->fd = fd;
     tls->host = g_strdup (host);
     pthread_mutex_init (&tls->lock, NULL);
-    tls->ssl = SSL_new (context->ssl);
+    tls->ssl = SSL_new (ssl);
+    SSL_CTX_free (ssl);
     if (!tls->ssl || !bio)
         g_error ("there is no memory for a TLS connection");
     BIO_set_data (bio, tls);

@@ -48,7 +48,8 @@ bool tls_for_glusterd (int64_t *ret_depth);
 
 struct tls;
 
-/* For a connected socket, which stays the caller's. host: for check_name. */
+/* For a connected socket, which stays the caller's. host: for check_name. Reads files that have
+ * changed. */
 struct tls *tls_new (struct tls_context *context, int fd, const char *host);
 void tls_free (struct tls *tls); /* takes NULL */
 

@@ -22,7 +22,7 @@ volume_refused () {
     expect_error '' mountpoint -q "$MNT"
 }
 
-volume_refused "no TLS with glusterd, as .*secure-access demands: the certificate '$folder/glusterfs\.pem'"
+volume_refused "no TLS with glusterd, as .*secure-access demands: .*'$folder/glusterfs\.pem'"
 brick_end glusterd TERM
 cp both.pem "$folder/glusterfs.pem"
 cp both.key "$folder/glusterfs.key"
