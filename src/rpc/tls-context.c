@@ -44,7 +44,6 @@ tls_for_glusterd (int64_t *ret_depth)
 #include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
-
 #include <sys/stat.h>
 
 /* --- files ------------------------------------------------------------------------------------ */
