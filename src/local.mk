@@ -58,6 +58,7 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/stack.h \
     %D%/core/edge/stub.c \
     %D%/core/edge/reply.c \
+    %D%/core/edge/server.c \
     %D%/core/edge/sync.c \
     %D%/core/edge/fan-out.c \
     %D%/core/edge/translator.c \
@@ -162,6 +163,7 @@ pkgincludeedge_HEADERS = \
     %D%/core/edge/option.h \
     %D%/core/edge/stub.h \
     %D%/core/edge/reply.h \
+    %D%/core/edge/server.h \
     %D%/core/edge/sync.h \
     %D%/core/edge/fan-out.h \
     %D%/core/edge/translator.h \
@@ -363,6 +365,7 @@ src_windlass_SOURCES = \
     %D%/cli/stats.c \
     %D%/cli/tell.c \
     %D%/cli/timeline.c \
+    %D%/cli/top-bricks.c \
     %D%/cli/top-screen.c \
     %D%/cli/top.c \
     %D%/cli/top.h \

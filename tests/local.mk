@@ -254,6 +254,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-refused.sh \
+    %D%/mount/brick-reports.sh \
     %D%/mount/brick-shared.sh \
     %D%/mount/brick-tls.sh \
     %D%/mount/brick-tls-files.sh \

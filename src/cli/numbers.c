@@ -41,6 +41,17 @@ busy_free (gpointer data)
     g_free (busy);
 }
 
+static void
+server_free (gpointer data)
+{
+    struct seen_server *server = data;
+
+    histogram_clear (&server->round_trips);
+    g_free (server->name);
+    g_free (server->state);
+    g_free (server);
+}
+
 void
 numbers_seen_free (struct seen *seen)
 {
@@ -49,6 +60,7 @@ numbers_seen_free (struct seen *seen)
     g_free (seen->measuring);
     g_hash_table_unref (seen->values);
     g_ptr_array_unref (seen->xlators);
+    g_ptr_array_unref (seen->servers);
     g_ptr_array_unref (seen->paths);
     g_ptr_array_unref (seen->processes);
     g_free (seen);
@@ -174,6 +186,28 @@ read_busy (GPtrArray *rows, const char *line)
     g_ptr_array_add (rows, busy);
 }
 
+/* server XLATOR STATE FOR OUTSTANDING CALLS SENT RECEIVED NAME */
+static struct seen_server *
+read_server (struct seen *seen, const char *line)
+{
+    g_auto (GStrv) words = g_strsplit (line, " ", 9);
+    struct seen_server *server;
+
+    if (g_strv_length (words) != 9)
+        return NULL;
+    server = g_new0 (struct seen_server, 1);
+    server->xlator = (unsigned) MIN (number_of (words[1]), G_MAXINT);
+    server->state = g_strdup (words[2]);
+    server->since = (int64_t) MIN (number_of (words[3]), G_MAXINT64);
+    server->outstanding = (unsigned) MIN (number_of (words[4]), G_MAXINT);
+    server->calls = number_of (words[5]);
+    server->sent = number_of (words[6]);
+    server->received = number_of (words[7]);
+    server->name = g_strcompress (words[8]);
+    g_ptr_array_add (seen->servers, server);
+    return server;
+}
+
 static void
 read_value (struct seen *seen, const char *line)
 {
@@ -189,10 +223,12 @@ numbers_seen_parse (const char *text)
     struct seen *seen = g_new0 (struct seen, 1);
     g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
     struct seen_fop *fop = NULL;
+    struct seen_server *server = NULL;
 
     seen->measuring = g_strdup ("off");
     seen->values = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
     seen->xlators = g_ptr_array_new_with_free_func (xlator_free);
+    seen->servers = g_ptr_array_new_with_free_func (server_free);
     seen->paths = g_ptr_array_new_with_free_func (busy_free);
     seen->processes = g_ptr_array_new_with_free_func (busy_free);
     for (char **line = lines; *line; line++) {
@@ -215,6 +251,10 @@ numbers_seen_parse (const char *text)
             read_histogram (&fop->own, *line);
         else if (fop && g_str_has_prefix (*line, "below "))
             read_histogram (&fop->below, *line);
+        else if (g_str_has_prefix (*line, "server "))
+            server = read_server (seen, *line);
+        else if (server && g_str_has_prefix (*line, "round_trips "))
+            read_histogram (&server->round_trips, *line);
         else if (g_str_has_prefix (*line, "path "))
             read_busy (seen->paths, *line);
         else if (g_str_has_prefix (*line, "process "))

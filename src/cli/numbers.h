@@ -22,6 +22,15 @@ struct seen_xlator {
     GPtrArray *fops;  /* struct seen_fop */
 };
 
+/* A server of a translator; like struct server_report. */
+struct seen_server {
+    char *name, *state;
+    int64_t since; /* nanoseconds that it has been up, or has not */
+    unsigned xlator, outstanding;
+    uint64_t calls, sent, received;
+    struct histogram round_trips;
+};
+
 /* A file or a process; like struct busy_row. */
 struct seen_busy {
     char *name;
@@ -33,6 +42,7 @@ struct seen {
     int64_t clock;
     GHashTable *values;                   /* strings by name */
     GPtrArray *xlators;                   /* struct seen_xlator */
+    GPtrArray *servers;                   /* struct seen_server */
     GPtrArray *paths, *processes;         /* struct seen_busy */
 };
 

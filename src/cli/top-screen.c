@@ -125,7 +125,8 @@ draw (const struct screen *screen)
     put (2, heading->str, A_REVERSE);
     draw_rows (screen, 3);
     put (LINES - 1,
-         "t translators  f operations  p paths  o processes  s sort  + - interval  q end", A_DIM);
+         "t translators  f operations  p paths  o processes  b bricks  s sort  + - interval  q end",
+         A_DIM);
     refresh ();
 }
 
@@ -146,6 +147,9 @@ take_key (struct top *top, int key)
         break;
     case 'o': case '4':
         top->view = TOP_PROCESSES;
+        break;
+    case 'b': case '5':
+        top->view = TOP_BRICKS;
         break;
     case '\t':
         top->view = (top->view + 1) % TOP_VIEWS;

@@ -25,7 +25,8 @@
 #define BATCH_ROWS 20
 #define NAME_WIDTH 28
 
-const char *const top_view_names[TOP_VIEWS] = { "translator", "fop", "path", "process" };
+const char *const top_view_names[TOP_VIEWS] = { "translator", "fop", "path", "process",
+                                                "brick" };
 const char *const top_sort_names[TOP_SORTS] = { "calls", "errors", "mean", "p99", "share", "name" };
 
 static volatile sig_atomic_t over;
@@ -74,12 +75,12 @@ row_free (gpointer data)
     struct top_row *row = data;
 
     g_free (row->name);
+    g_free (row->state);
     g_free (row);
 }
 
-/* Control characters become '?'. */
-static char *
-clean (const char *name)
+char *
+top_clean (const char *name)
 {
     g_autofree char *valid = g_utf8_make_valid (name, -1);
     GString *out = g_string_new (NULL);
@@ -130,7 +131,7 @@ add_row (GPtrArray *rows, const char *name, struct difference *difference, uint6
 
     if (difference->count) {
         row = g_new0 (struct top_row, 1);
-        row->name = clean (name);
+        row->name = top_clean (name);
         row->calls = (double) difference->count / seconds;
         row->errors = (double) difference->failed / seconds;
         row->mean = difference->sum / difference->count;
@@ -305,6 +306,8 @@ top_rows (const struct top *top, enum top_view view)
         add_translators (top, rows);
     else if (view == TOP_FOPS)
         add_fops (top, rows);
+    else if (view == TOP_BRICKS)
+        bricks_add (top, rows);
     else
         add_busy (top, view, rows);
     for (guint i = 0; i < rows->len; i++)
@@ -322,7 +325,7 @@ top_title (const struct top *top, GString *out)
 {
     const char *in_flight = g_hash_table_lookup (top->now->values, "requests_in_flight");
     const char *waiting = g_hash_table_lookup (top->now->values, "requests_waiting");
-    g_autofree char *mountpoint = clean (top->mountpoint);
+    g_autofree char *mountpoint = top_clean (top->mountpoint);
 
     g_string_append_printf (
         out, "windlass top: %s, %.1f s, %s requests in flight, %s wait for their turn%s",
@@ -335,6 +338,10 @@ top_heading (enum top_view view, GString *out)
 {
     const bool busy = view == TOP_PATHS || view == TOP_PROCESSES;
 
+    if (view == TOP_BRICKS) {
+        bricks_heading (out);
+        return;
+    }
     g_string_append_printf (out, "%-*s %9s %9s %8s %8s %8s  %s", NAME_WIDTH, top_view_names[view],
                             "calls/s", "errors/s", "mean", busy ? "bytes/s" : "p50",
                             busy ? "longest" : "p99",
@@ -342,8 +349,8 @@ top_heading (enum top_view view, GString *out)
 }
 
 /* Cut on the left: the end of a path matters more. */
-static void
-append_name (GString *out, const char *name)
+void
+top_append_name (GString *out, const char *name)
 {
     const long length = g_utf8_strlen (name, -1);
 
@@ -360,7 +367,11 @@ top_line (const struct top_row *row, enum top_view view, GString *out)
     const bool busy = view == TOP_PATHS || view == TOP_PROCESSES;
     char texts[3][16];
 
-    append_name (out, row->name);
+    if (view == TOP_BRICKS) {
+        bricks_line (row, out);
+        return;
+    }
+    top_append_name (out, row->name);
     g_string_append_printf (out, " %9.1f %9.1f %8s ", row->calls, row->errors,
                             duration_text (row->mean, texts[0]));
     if (busy && row->bytes >= 1e6)
@@ -399,7 +410,7 @@ print_all (const struct top *top)
     top_title (top, title);
     puts (title->str);
     for (enum top_view view = 0; view < TOP_VIEWS; view++)
-        if (!top->one_view || view == top->view)
+        if (top->one_view ? view == top->view : view != TOP_BRICKS || top->now->servers->len > 0)
             print_view (top, view);
     fflush (stdout);
 }
@@ -494,7 +505,7 @@ cli_top (const struct cli_command *command, int argc, char **argv)
     const GOptionEntry more[] = {
         { "batch", 'b', 0, G_OPTION_ARG_NONE, &batch,
           "print tables; the default if the output is not a terminal", NULL },
-        { "by", 0, 0, G_OPTION_ARG_STRING, &by, "translator, fop, path or process", "VIEW" },
+        { "by", 0, 0, G_OPTION_ARG_STRING, &by, "translator, fop, path, process or brick", "VIEW" },
         { "sort", 0, 0, G_OPTION_ARG_STRING, &sort, "calls, errors, mean, p99, share or name",
           "COLUMN" },
         { "count", 'n', 0, G_OPTION_ARG_INT64, &rounds, "batch: the number of tables", "N" },

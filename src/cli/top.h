@@ -5,7 +5,7 @@
 
 #include "cli/numbers.h"
 
-enum top_view { TOP_TRANSLATORS, TOP_FOPS, TOP_PATHS, TOP_PROCESSES, TOP_VIEWS };
+enum top_view { TOP_TRANSLATORS, TOP_FOPS, TOP_PATHS, TOP_PROCESSES, TOP_BRICKS, TOP_VIEWS };
 enum top_sort { SORT_CALLS, SORT_ERRORS, SORT_MEAN, SORT_P99, SORT_SHARE, SORT_NAME, TOP_SORTS };
 
 /* A row: changes between two refreshes. */
@@ -16,6 +16,10 @@ struct top_row {
                                     is the maximum since top began */
     double share;                /* of the time of all rows, 0 to 1: of translators' own time, else
                                     of the whole */
+    /* Of a brick alone. */
+    char *state;                 /* "down since 12:01:30" */
+    double sent, received;       /* bytes per second */
+    unsigned outstanding;        /* calls without an answer */
 };
 
 struct top {
@@ -41,6 +45,17 @@ GPtrArray *top_rows (const struct top *top, enum top_view view);
 
 /* Seconds between the last two refreshes. */
 double top_seconds (const struct top *top);
+
+/* In top-bricks.c: adds a row for each brick; and the same as below for their table. */
+void bricks_add (const struct top *top, GPtrArray *rows);
+void bricks_heading (GString *out);
+void bricks_line (const struct top_row *row, GString *out);
+
+/* Appends a name, cut or filled to the width of the first column. */
+void top_append_name (GString *out, const char *name);
+
+/* Replaces control characters by '?'. g_free the result. */
+char *top_clean (const char *name);
 
 /* One line of the table, and its heading. */
 void top_heading (enum top_view view, GString *out);

@@ -55,6 +55,11 @@ append_step (GString *out, const struct failure_step *step)
                                 error_name (step->op_errno));
     append_site (out, step->site);
     g_string_append_c (out, '\n');
+    if (!step->why)
+        return;
+    g_string_append (out, "    reason:    ");
+    line_append (out, step->why, 1024);
+    g_string_append_c (out, '\n');
 }
 
 static void
@@ -111,6 +116,8 @@ append_json_step (GString *out, const struct failure_step *step)
     g_string_append_printf (out,
                             ", \"line\": %d, \"function\": ", step->site ? step->site->line : 0);
     json_append_string (out, step->site ? step->site->function : NULL);
+    g_string_append (out, ", \"reason\": ");
+    json_append_string (out, step->why);
     g_string_append_c (out, '}');
 }
 

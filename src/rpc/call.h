@@ -81,7 +81,8 @@ struct rpc_call {
     int refs;             /* atomic: the waiting slot, and the thread that sends */
     uint32_t xid;
     size_t sent;          /* bytes of the record that were sent; the sending thread's */
-    int64_t since;        /* clock_roughly of rpc_send */
+    int64_t since;        /* clock_now of rpc_send */
+    int64_t asked;        /* clock_now when it got a slot and so could be sent; 0: it waits */
     struct rpc_call *next;
 };
 

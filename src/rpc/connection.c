@@ -268,12 +268,11 @@ rpc_numbers_of (struct rpc_connection *c)
     struct rpc_numbers numbers;
 
     pthread_mutex_lock (&c->lock);
-    numbers = (struct rpc_numbers){ .asked = c->asked, .waiting = c->n_waiting };
+    numbers = (struct rpc_numbers){ .asked = c->asked, .waiting = c->n_waiting, .calls = c->calls };
     pthread_mutex_unlock (&c->lock);
     numbers.sent = __atomic_load_n (&c->sent, __ATOMIC_RELAXED);
     numbers.received = __atomic_load_n (&c->received, __ATOMIC_RELAXED);
     numbers.heard = __atomic_load_n (&c->heard, __ATOMIC_RELAXED);
-    numbers.round_trip = __atomic_load_n (&c->round_trip, __ATOMIC_RELAXED);
     return numbers;
 }
 
@@ -295,8 +294,8 @@ rpc_each_call (struct rpc_connection *c, rpc_see *see, void *data)
 
     pthread_mutex_lock (&c->lock);
     for (unsigned slot = 0; slot < RPC_WINDOW && !found; slot++)
-        found = c->slots[slot] && see (c->slots[slot], c->slots[slot]->since, data);
+        found = c->slots[slot] && see (c->slots[slot], data);
     for (struct rpc_call *call = c->waiting.first; call && !found; call = call->next)
-        found = see (call, call->since, data);
+        found = see (call, data);
     pthread_mutex_unlock (&c->lock);
 }

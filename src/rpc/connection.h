@@ -66,9 +66,9 @@ void rpc_set_timeouts (struct rpc_connection *connection, const struct rpc_timeo
 /* State for reports. */
 struct rpc_numbers {
     unsigned asked, waiting;     /* calls that the server has, and that wait for a slot */
+    uint64_t calls;              /* that got a slot */
     uint64_t sent, received;     /* bytes */
     int64_t heard;               /* clock_now when bytes last came; 0: never */
-    int64_t round_trip;          /* nanoseconds, smoothed; 0: unknown */
 };
 
 struct rpc_numbers rpc_numbers_of (struct rpc_connection *connection);
@@ -77,9 +77,8 @@ struct rpc_numbers rpc_numbers_of (struct rpc_connection *connection);
  * it. */
 char *rpc_encryption_of (struct rpc_connection *connection);
 
-/* Calls see for each call that waits, under the connection's lock, until it returns true. asked:
- * clock_roughly when the call was sent. */
-typedef bool rpc_see (struct rpc_call *call, int64_t asked, void *data);
+/* Calls see for each call without an answer, under the connection's lock, until it returns true. */
+typedef bool rpc_see (struct rpc_call *call, void *data);
 void rpc_each_call (struct rpc_connection *connection, rpc_see *see, void *data);
 
 #endif

@@ -63,6 +63,7 @@ struct rpc_connection {
     unsigned asked;                    /* occupied slots; lock */
     size_t asked_bytes;                /* their weight; lock */
     int64_t asked_since;               /* when asked was last 0; lock */
+    uint64_t calls;                    /* that got a slot; lock */
     struct call_queue unsent;          /* calls in slots that a thread must write; lock */
     struct call_queue waiting;         /* calls without a slot; lock */
     unsigned n_waiting;                /* lock */
@@ -70,7 +71,6 @@ struct rpc_connection {
     bool blocked;                      /* the socket is full; lock */
     bool ticking;                      /* a timer looks at the timeouts; lock */
     int64_t heard;                     /* clock_now; atomic */
-    int64_t round_trip;                /* the loop's thread writes; atomic */
     uint64_t sent, received;           /* atomic */
 };
 
@@ -116,7 +116,7 @@ queue_take (struct call_queue *queue)
 void connection_resolve (struct work_item *work);
 
 /* send.c */
-bool call_admit_locked (struct rpc_connection *c, struct rpc_call *call, bool ping);
+bool call_admit_locked (struct rpc_connection *c, struct rpc_call *call, bool ping, int64_t now);
 void connection_admit (struct rpc_connection *c); /* sends calls that waited for a slot */
 void connection_flush (struct rpc_connection *c); /* writes what is unsent, unless a thread does */
 

@@ -48,16 +48,6 @@ refuse (struct rpc_connection *c, const char *format, ...)
     return -1;
 }
 
-static void
-round_trip_note (struct rpc_connection *c, const struct rpc_call *call)
-{
-    const int64_t took = clock_now () - call->since,
-                  before = __atomic_load_n (&c->round_trip, __ATOMIC_RELAXED);
-
-    __atomic_store_n (&c->round_trip, before ? before + (took - before) / 8 : took,
-                      __ATOMIC_RELAXED);
-}
-
 static int
 record_is_answer (struct rpc_connection *c, uint32_t xid, struct rpc_reply *reply)
 {
@@ -65,7 +55,6 @@ record_is_answer (struct rpc_connection *c, uint32_t xid, struct rpc_reply *repl
 
     if (!call)
         return 0; /* of a call that was given up: its time was over */
-    round_trip_note (c, call);
     reply->error = rpc_reply_header (&reply->results);
     call->answered (call, reply);
     rpc_call_unref (call);

@@ -32,9 +32,10 @@ call_number_locked (struct rpc_connection *c, struct rpc_call *call, unsigned sl
     xdr_set_u32 (&call->out, 4, call->xid);
 }
 
-/* Gives a call a slot and queues it for sending. Returns false if the window is full. */
+/* Gives a call a slot and queues it for sending: now is clock_now. Returns false if the window is
+ * full. */
 bool
-call_admit_locked (struct rpc_connection *c, struct rpc_call *call, bool ping)
+call_admit_locked (struct rpc_connection *c, struct rpc_call *call, bool ping, int64_t now)
 {
     unsigned slot = SLOT_OF_PING;
 
@@ -43,9 +44,11 @@ call_admit_locked (struct rpc_connection *c, struct rpc_call *call, bool ping)
     if (!ping)
         slot = c->spare[--c->spares];
     call_number_locked (c, call, slot);
+    call->asked = now;
     c->slots[slot] = call;
+    c->calls++;
     if (c->asked++ == 0)
-        c->asked_since = call->since;
+        c->asked_since = call->asked;
     c->asked_bytes += call->weight;
     queue_add (&c->unsent, rpc_call_ref (call));
     connection_tick_locked (c);
@@ -60,7 +63,7 @@ connection_admit (struct rpc_connection *c)
     pthread_mutex_lock (&c->lock);
     while (c->waiting.first && c->state == RPC_OPEN
            && !window_is_full_locked (c, c->waiting.first)) {
-        call_admit_locked (c, queue_take (&c->waiting), false);
+        call_admit_locked (c, queue_take (&c->waiting), false, clock_now ());
         c->n_waiting--;
         admitted = true;
     }
@@ -77,7 +80,7 @@ rpc_send (struct rpc_connection *c, struct rpc_call *call)
     call->since = clock_now ();
     pthread_mutex_lock (&c->lock);
     open = c->state == RPC_OPEN && !c->reason;
-    if (open && (c->waiting.first || !call_admit_locked (c, call, false))) {
+    if (open && (c->waiting.first || !call_admit_locked (c, call, false, call->since))) {
         queue_add (&c->waiting, call);
         c->n_waiting++;
     }

@@ -31,7 +31,7 @@ ping_send_locked (struct rpc_connection *c)
     call->answered = ping_answered;
     call->free = ping_free;
     call->since = clock_now ();
-    if (call_admit_locked (c, call, true))
+    if (call_admit_locked (c, call, true, call->since))
         return true;
     rpc_call_unref (call);
     return false;

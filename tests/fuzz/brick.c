@@ -355,6 +355,7 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
     world.brick.ready = true;
     world.private.subvolume = (char *) "brick";
     world.private.host = (char *) "nowhere";
+    world.private.brick = (char *) "nowhere:brick";
     pthread_mutex_init (&world.private.random_lock, NULL);
     session_init (&world.brick);
     upcalls_init (&world.brick);

@@ -41,7 +41,7 @@ tell_client call 9
 wait_until "grep -q \"state dumped to\" '$LOG'"
 tell_client call 9
 dump=$(sed -n "s/.*state dumped to '\(.*\)'.*/\1/p" "$LOG")
-expect_match "the dump" 'brick=one of 127.0.0.1' "$(cat "$dump")"
+expect_match "the dump" 'brick=127.0.0.1:one' "$(cat "$dump")"
 
 # Calls that are none: unknown, empty, cut, too long, texts with a NUL.
 flock="00000001 00000000 0000000000000000 0000000000000000 00000007 00000000"

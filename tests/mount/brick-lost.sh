@@ -98,7 +98,8 @@ mount_volfile "$VOL"
 brick_freeze one
 stat "$MNT/asked" >asked 2>&1 &
 asker=$!
-wait_until "'$WINDLASS' inflight '$MNT' | grep -q 'waits for: brick one of .*, last heard'"
+wait_until "'$WINDLASS' inflight '$MNT' |
+    grep -q 'waits for: brick 127.0.0.1:one, [0-9]* s, last heard [0-9]* s ago'"
 kill "$DAEMON"
 wait_until 20 "! is_running $DAEMON"
 wait "$asker"

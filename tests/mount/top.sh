@@ -79,7 +79,7 @@ fi
 
 # What is wrong.
 expect_error "is not a mount point" top "$BACK"
-expect_error "must be one of translator, fop, path, process, got 'proces'; did you mean 'process'" \
+expect_error "must be one of translator, fop, path, process, brick, got 'proces'; did you mean 'process'" \
     top "$MNT" --by proces
 expect_error "0.1 to 45" top "$MNT" --interval 0
 expect_error "1 or more" top "$MNT" --count 0

@@ -76,6 +76,8 @@ struct lock_contention {
     bool of_entry;
 };
 
+struct server_report;
+
 typedef struct xlator_list {
     xlator_t *xlator;
     struct xlator_list *next;
@@ -106,6 +108,13 @@ struct xlator_dumpops {
      * held back, and by which option. inode is NULL if it isn't known. The function makes no
      * request about the file, since the file may be the one that hangs. */
     void (*explain) (xlator_t *this, const char *path, inode_t *inode, GString *out);
+    /* Appends why a call of this failed, as a phrase such as "server:/brick answered EIO to WRITE";
+     * appends nothing if its errno says it all. frame was answered, and its local is still
+     * valid. */
+    void (*why_failed) (xlator_t *this, const call_frame_t *frame, GString *out);
+    /* For a translator that asks a server: core/edge/server.h. The report is empty, and its
+     * receiver clears it. */
+    void (*server) (xlator_t *this, struct server_report *report);
     /* For translators that create requests. Finds the path, from the root of the mount, of the file
      * that a running request is about; root is a request of this, or one that a translator below
      * made for it. Returns false if the path isn't known. may_wait is false during a crash: the

@@ -61,6 +61,20 @@ is_answered (const call_frame_t *frame)
     return __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE) >= FRAME_COMPLETE;
 }
 
+/* Returns what the translator that failed first says about it, or NULL. */
+static char *
+why_failed (const call_frame_t *frame, int below)
+{
+    xlator_t *xl = frame->this;
+    g_autoptr (GString) why = NULL;
+
+    if (below || !frame->failed || !xl->api || !xl->ready || !xl->api->dumpops.why_failed)
+        return NULL;
+    why = g_string_new (NULL);
+    xl->api->dumpops.why_failed (xl, frame, why);
+    return why->len > 0 ? g_strdup (why->str) : NULL;
+}
+
 static void
 add_step (struct failure *failure, const call_frame_t *frame, int op_errno,
           const struct call_site *site, int below)
@@ -75,7 +89,8 @@ add_step (struct failure *failure, const call_frame_t *frame, int op_errno,
                                .op = frame->op,
                                .site = site,
                                .op_errno = op_errno,
-                               .below = below };
+                               .below = below,
+                               .why = why_failed (frame, below) };
 }
 
 static int add_below (struct failure *failure, const call_frame_t *frame);
@@ -124,6 +139,7 @@ failure_free (struct failure *failure)
     for (unsigned i = 0; i < failure->n; i++) {
         g_free (failure->steps[i].translator);
         g_free (failure->steps[i].type);
+        g_free (failure->steps[i].why);
     }
     g_free (failure->process);
     g_free (failure->path);

@@ -33,6 +33,7 @@ struct failure_step {
     int op_errno;                 /* its answer; 0: success */
     int below;                    /* the error that the translator got from below; 0: it failed
                                    * first */
+    char *why;                    /* the translator's own word: dumpops.why_failed; or NULL */
 };
 
 struct failure {

@@ -4,6 +4,7 @@
 #include "trace/metrics/numbers.h"
 
 #include "core/base/json.h"
+#include "core/edge/server.h"
 
 #define NUMBER "%" G_GUINT64_FORMAT
 
@@ -53,7 +54,30 @@ add_fop (enum fop op, const struct numbers *numbers, GString *out)
 }
 
 static void
-add_xlator (const xlator_t *xl, GString *out)
+add_server (xlator_t *xl, GString *out)
+{
+    struct server_report report;
+
+    if (!xlator_server (xl, &report))
+        return;
+    g_string_append (out, ",\"server\":{\"name\":");
+    json_append_string (out, report.name);
+    g_string_append_printf (out,
+                            ",\"state\":\"%s\",\"for\":%" G_GINT64_FORMAT ",\"problem\":",
+                            server_state_name (report.state), report.since);
+    json_append_string (out, report.problem);
+    g_string_append_printf (out,
+                            ",\"outstanding\":%u,\"waiting\":%u,\"calls\":" NUMBER
+                            ",\"sent_bytes\":" NUMBER ",\"received_bytes\":" NUMBER,
+                            report.outstanding, report.waiting, report.calls, report.sent,
+                            report.received);
+    add_histogram ("round_trips", &report.round_trips, out);
+    g_string_append_c (out, '}');
+    server_report_clear (&report);
+}
+
+static void
+add_xlator (xlator_t *xl, GString *out)
 {
     const char *comma = "";
 
@@ -61,6 +85,7 @@ add_xlator (const xlator_t *xl, GString *out)
     json_append_string (out, xl->name);
     g_string_append (out, ",\"type\":");
     json_append_string (out, xl->type);
+    add_server (xl, out);
     g_string_append (out, ",\"fops\":{");
     for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++) {
         struct numbers numbers = { 0 };

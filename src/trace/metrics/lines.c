@@ -10,10 +10,13 @@
  *   fop XLATOR FOP COUNT FAILED SUM OWN BELOW         of that translator; sums in nanoseconds
  *   error XLATOR FOP ERRNO COUNT
  *   whole|own|below SUM MIN MAX LOW:COUNT ...         of the last fop
+ *   server XLATOR STATE FOR OUTSTANDING CALLS SENT RECEIVED NAME     FOR: nanoseconds
+ *   round_trips SUM MIN MAX LOW:COUNT ...             of the last server
  */
 #include "trace/metrics/metrics.h"
 #include "trace/metrics/numbers.h"
 
+#include "core/edge/server.h"
 #include "core/time/clock.h"
 
 #define NUMBER "%" G_GUINT64_FORMAT
@@ -67,6 +70,23 @@ add_fop (const xlator_t *xl, enum fop op, bool histograms, GString *out)
     numbers_clear (&numbers);
 }
 
+static void
+add_server (xlator_t *xl, GString *out)
+{
+    struct server_report report;
+    g_autofree char *name = NULL;
+
+    if (!xlator_server (xl, &report))
+        return;
+    name = g_strescape (report.name, NULL);
+    g_string_append_printf (
+        out, "server %d %s %" G_GINT64_FORMAT " %u " NUMBER " " NUMBER " " NUMBER " %s\n",
+        xl->number, server_state_name (report.state), report.since, report.outstanding,
+        report.calls, report.sent, report.received, name);
+    add_histogram ("round_trips", &report.round_trips, out);
+    server_report_clear (&report);
+}
+
 void
 metrics_lines (const struct metrics_of *of, bool histograms, GString *out)
 {
@@ -81,6 +101,8 @@ metrics_lines (const struct metrics_of *of, bool histograms, GString *out)
         g_string_append_printf (out, "value %s " NUMBER "\n", value->name, value->value);
     for (guint i = 0; i < of->xlators->len; i++)
         add_xlator (of->xlators->pdata[i], out);
+    for (guint i = 0; i < of->xlators->len; i++)
+        add_server (of->xlators->pdata[i], out);
     for (guint i = 0; i < of->xlators->len; i++)
         for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++)
             add_fop (of->xlators->pdata[i], op, histograms, out);

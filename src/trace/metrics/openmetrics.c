@@ -3,6 +3,8 @@
 #include "trace/metrics/metrics.h"
 #include "trace/metrics/numbers.h"
 
+#include "core/edge/server.h"
+
 #include <string.h>
 
 /* Histograms have a bucket for each power of two from 1 us to 34 s. Those of numbers.c are finer,
@@ -117,27 +119,33 @@ add_errors (const struct family *family, const struct numbers *numbers, const ch
 }
 
 static void
-add_histogram (const struct family *family, const struct numbers *numbers, const char *labels,
-               GString *out)
+add_buckets (const char *name, const struct histogram *histogram, const char *labels, GString *out)
 {
-    const struct histogram *histogram = (const void *) ((const char *) numbers + family->histogram);
     const uint64_t count = histogram_count (histogram);
 
-    if (!count)
-        return;
     for (int power = FIRST_POWER; power <= LAST_POWER; power++) {
-        g_string_append_printf (out, "windlass_%s_bucket{%s,le=\"", family->name, labels);
+        g_string_append_printf (out, "windlass_%s_bucket{%s,le=\"", name, labels);
         add_seconds (out, (uint64_t) 1 << power);
         g_string_append_printf (out, "\"} %" G_GUINT64_FORMAT "\n",
                                 histogram_count_to (histogram, ((uint64_t) 1 << power) - 1));
     }
-    g_string_append_printf (out, "windlass_%s_bucket{%s,le=\"+Inf\"} %" G_GUINT64_FORMAT "\n",
-                            family->name, labels, count);
-    g_string_append_printf (out, "windlass_%s_count{%s} %" G_GUINT64_FORMAT "\n", family->name,
+    g_string_append_printf (out, "windlass_%s_bucket{%s,le=\"+Inf\"} %" G_GUINT64_FORMAT "\n", name,
                             labels, count);
-    g_string_append_printf (out, "windlass_%s_sum{%s} ", family->name, labels);
+    g_string_append_printf (out, "windlass_%s_count{%s} %" G_GUINT64_FORMAT "\n", name, labels,
+                            count);
+    g_string_append_printf (out, "windlass_%s_sum{%s} ", name, labels);
     add_seconds (out, histogram_sum (histogram));
     g_string_append_c (out, '\n');
+}
+
+static void
+add_histogram (const struct family *family, const struct numbers *numbers, const char *labels,
+               GString *out)
+{
+    const struct histogram *histogram = (const void *) ((const char *) numbers + family->histogram);
+
+    if (histogram_count (histogram))
+        add_buckets (family->name, histogram, labels, out);
 }
 
 static const struct family families[] = {
@@ -186,6 +194,129 @@ rows_of (GPtrArray *xlators)
     return rows;
 }
 
+/* --- of servers ------------------------------------------------------------------------------- */
+
+/* A server, and the labels of its samples: translator="c1",server="host:/brick" */
+struct server {
+    struct server_report report;
+    char *labels;
+};
+
+static void
+server_free (gpointer data)
+{
+    struct server *server = data;
+
+    server_report_clear (&server->report);
+    g_free (server->labels);
+    g_free (server);
+}
+
+static char *
+server_labels (const xlator_t *xl, const char *name)
+{
+    GString *out = g_string_new ("translator=\"");
+
+    add_escaped (out, xl->name);
+    g_string_append (out, "\",server=\"");
+    add_escaped (out, name);
+    g_string_append_c (out, '"');
+    return g_string_free (out, FALSE);
+}
+
+static GPtrArray *
+servers_of (GPtrArray *xlators)
+{
+    GPtrArray *servers = g_ptr_array_new_with_free_func (server_free);
+
+    for (guint i = 0; i < xlators->len; i++) {
+        struct server *server = g_new0 (struct server, 1);
+
+        if (xlator_server (xlators->pdata[i], &server->report)) {
+            server->labels = server_labels (xlators->pdata[i], server->report.name);
+            g_ptr_array_add (servers, server);
+        } else {
+            server_free (server);
+        }
+    }
+    return servers;
+}
+
+static uint64_t
+up_of (const struct server_report *report)
+{
+    return report->state == SERVER_UP;
+}
+
+static uint64_t
+outstanding_of (const struct server_report *report)
+{
+    return report->outstanding;
+}
+
+static uint64_t
+calls_of (const struct server_report *report)
+{
+    return report->calls;
+}
+
+static uint64_t
+sent_of (const struct server_report *report)
+{
+    return report->sent;
+}
+
+static uint64_t
+received_of (const struct server_report *report)
+{
+    return report->received;
+}
+
+static const struct server_family {
+    const char *name, *type, *unit, *help;
+    uint64_t (*value) (const struct server_report *report);
+} server_families[] = {
+    { "server_up", "gauge", NULL, "1 while the connection to the server can be used", up_of },
+    { "server_calls_outstanding", "gauge", NULL, "calls that the server has not answered",
+      outstanding_of },
+    { "server_calls", "counter", NULL, "calls that were sent to the server", calls_of },
+    { "server_sent_bytes", "counter", "bytes", "bytes that were sent to the server", sent_of },
+    { "server_received_bytes", "counter", "bytes", "bytes that came from the server",
+      received_of },
+};
+
+static void
+add_server_family (const struct server_family *family, const GPtrArray *servers, GString *out)
+{
+    add_family (out, family->name, family->type, family->unit, family->help);
+    for (guint i = 0; i < servers->len; i++) {
+        const struct server *server = servers->pdata[i];
+
+        g_string_append_printf (out, "windlass_%s%s{%s} %" G_GUINT64_FORMAT "\n", family->name,
+                                strcmp (family->type, "counter") == 0 ? "_total" : "",
+                                server->labels, family->value (&server->report));
+    }
+}
+
+/* Counted whether measuring is on or not. */
+static void
+add_servers (GPtrArray *xlators, GString *out)
+{
+    g_autoptr (GPtrArray) servers = servers_of (xlators);
+
+    if (servers->len == 0)
+        return;
+    for (size_t i = 0; i < G_N_ELEMENTS (server_families); i++)
+        add_server_family (&server_families[i], servers, out);
+    add_family (out, "server_round_trip_seconds", "histogram", "seconds",
+                "from a call to the server's answer, without calls that wait for a lock");
+    for (guint i = 0; i < servers->len; i++) {
+        const struct server *server = servers->pdata[i];
+
+        add_buckets ("server_round_trip_seconds", &server->report.round_trips, server->labels, out);
+    }
+}
+
 void
 metrics_openmetrics (const struct metrics_of *of, GString *out)
 {
@@ -200,5 +331,6 @@ metrics_openmetrics (const struct metrics_of *of, GString *out)
             families[i].add (&families[i], &row->numbers, row->labels, out);
         }
     }
+    add_servers (of->xlators, out);
     g_string_append (out, "# EOF\n");
 }

@@ -44,9 +44,11 @@ client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
     if (call->claim.inode)
         claim_leave (call);
     if (call->late && !call_is_first (call)) {
+        client_note_call (call, NULL, reply->error);
         call->late (call, reply);
         return;
     }
+    client_note_call (call, call->frame, reply->error);
     if (call->late)
         stack_off_interrupt (call->frame->root, &call->on_interrupt);
     if (call->frame)
@@ -88,6 +90,7 @@ client_begin_own (xlator_t *this, struct rpc_connection *connection, enum proced
                                           .owner = owner,
                                           .owner_size = owner_size };
 
+    call->procedure = procedure;
     rpc_call_begin (&call->rpc, RPC_FILES, WIRE_VERSION, procedure, &self);
     return call;
 }
@@ -131,6 +134,7 @@ client_begin (call_frame_t *frame, xlator_t *this, enum procedure procedure, uin
     call = call_new (this, connection, reply);
     rpc_connection_unref (connection);
     call->frame = frame;
+    call->procedure = procedure;
     call_identify (call, procedure, times);
     return call;
 }
@@ -200,7 +204,7 @@ client_send_interruptible (struct client_call *call, client_reply_fn *late)
 }
 
 static bool
-call_end (struct rpc_call *rpc, int64_t asked, void *data)
+call_end (struct rpc_call *rpc, void *data)
 {
     struct client_call *call = (struct client_call *) rpc;
 
@@ -225,6 +229,8 @@ bool
 client_answer_failed (struct client_call *call, struct rpc_reply *reply, int32_t op_ret,
                       int32_t op_errno, dict_t *xdata)
 {
+    if (reply->error != 0 || (op_ret < 0 && !reply->results.failed))
+        client_note_failure (call, reply, op_errno);
     if (reply->error != 0)
         frame_fail (call->frame, reply->error);
     else if (reply->results.failed)
@@ -244,6 +250,7 @@ client_answer_is_whole (struct client_call *call, struct rpc_reply *reply)
     if (!reply->results.failed)
         return true;
     rpc_hang_up (call->connection, "the server's answer to an operation is no answer");
+    client_note_failure (call, reply, 0);
     frame_fail (call->frame, EIO);
     return false;
 }

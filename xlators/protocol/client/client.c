@@ -338,6 +338,9 @@ client_init (xlator_t *this)
     pthread_mutex_init (&priv->random_lock, NULL);
     priv->random.state = random_seed ();
     client_name (this);
+    priv->brick = client_brick (priv);
+    pthread_mutex_init (&priv->held_lock, NULL);
+    g_queue_init (&priv->held);
     session_init (this);
     upcalls_init (this);
     work_use ();
@@ -360,6 +363,9 @@ client_fini (xlator_t *this)
     work_leave ();
     upcalls_fini (this);
     session_fini (this);
+    histogram_clear (&priv->round_trips);
+    g_free (priv->brick);
+    pthread_mutex_destroy (&priv->held_lock);
     pthread_mutex_destroy (&priv->random_lock);
 }
 
@@ -452,5 +458,9 @@ const struct xlator_api xlator_api = {
         .seek = client_seek, .copy_file_range = client_copy_file_range,
     },
     .cbks = { .forget = client_forget, .release = client_release, .releasedir = client_release },
-    .dumpops = { .priv = client_dump, .waits_for = client_waits_for, .explain = client_explain },
+    .dumpops = { .priv = client_dump,
+                 .waits_for = client_waits_for,
+                 .explain = client_explain,
+                 .why_failed = client_why_failed,
+                 .server = client_server },
 };

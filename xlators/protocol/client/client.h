@@ -54,7 +54,7 @@ struct client_claim {
 
 /* What is kept of an inode. */
 struct client_inode {
-    pthread_mutex_t lock; /* a leaf */
+    pthread_mutex_t lock; /* a leaf, but for held_lock */
     struct client_claim *claims, **last; /* in the order of their calls; lock */
     GQueue files; /* of struct client_file: open through this client; session.files_lock */
     bool locked; /* a record lock was asked for: a flush must tell the server; atomic */
@@ -70,8 +70,11 @@ struct client_call {
     call_frame_t *frame; /* NULL: no operation asked for it */
     struct rpc_connection *connection;
     client_reply_fn *reply;
+    enum procedure procedure; /* 0: of another program */
     bool by_gfid; /* the call names no name, only an inode: ENOENT means that it is gone */
     struct client_claim claim; /* inode NULL: none */
+    GList held;           /* in client_private_t.held while it waits for a claim; held_lock */
+    int64_t held_since;   /* clock_now; held_lock */
     inode_t *inode;       /* with a reference, or NULL: what reply needs */
     fd_t *fd;             /* with a reference, or NULL */
     uint32_t flags;       /* of an open */
@@ -108,6 +111,8 @@ struct session {
     bool ending;            /* lock */
     unsigned port;          /* of the brick, once the portmapper has told it; 0: ask it; lock */
     bool moving;            /* from the portmapper to the brick; lock */
+    int64_t since;          /* clock_now when operations could last begin, or no longer; lock */
+    struct rpc_numbers past; /* counters of connections that have ended; lock */
     char *problem;          /* why there is no connection; lock */
     unsigned connections;   /* made so far: the number of the present one; lock */
     unsigned reopening;     /* calls that open files again; the loop's thread */
@@ -142,6 +147,10 @@ typedef struct {
                                                 * NULL: not encrypted */
     bool send_gids, strict_locks, filter_o_direct; /* atomic */
     char process[128]; /* names this client to the server */
+    char *brick;       /* names the brick to users: "server:/brick" */
+    struct histogram round_trips; /* the loop's thread adds */
+    pthread_mutex_t held_lock;    /* a leaf */
+    GQueue held; /* of struct client_call: they wait for others on the same bytes; held_lock */
     bool ready, looping; /* init has used core/work, and the loop */
     struct session session;
     struct upcalls upcalls;
@@ -307,7 +316,17 @@ void claim_leave (struct client_call *call); /* sends calls that waited for this
 void client_dump (xlator_t *this, GString *out);
 void client_waits_for (xlator_t *this, const call_frame_t *frame, GString *out);
 void client_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
-char *client_place (const client_private_t *priv); /* "server:/brick". g_free it */
+void client_server (xlator_t *this, struct server_report *report);
+void client_why_failed (xlator_t *this, const call_frame_t *frame, GString *out);
+char *client_brick (const client_private_t *priv); /* "server:/brick". g_free it */
+
+/* For client_why_failed: notes what an answer without success was, before its frame fails. */
+void client_note_failure (struct client_call *call, const struct rpc_reply *reply,
+                          int32_t op_errno);
+
+/* The call was answered: counts it, and tells of it. frame: for which it was made, and which waits
+ * for it; or NULL. */
+void client_note_call (struct client_call *call, const call_frame_t *frame, int error);
 
 /* --- replies.c -------------------------------------------------------------------------------- */
 

@@ -102,6 +102,29 @@ claim_must_wait_locked (const struct client_inode *kept, const struct client_cla
     return false;
 }
 
+/* For reports: what a call that waits here waits for. */
+static void
+call_hold (struct client_call *call)
+{
+    client_private_t *priv = call->this->private;
+
+    call->held.data = call;
+    pthread_mutex_lock (&priv->held_lock);
+    call->held_since = clock_now ();
+    g_queue_push_tail_link (&priv->held, &call->held);
+    pthread_mutex_unlock (&priv->held_lock);
+}
+
+static void
+call_let_go (struct client_call *call)
+{
+    client_private_t *priv = call->this->private;
+
+    pthread_mutex_lock (&priv->held_lock);
+    g_queue_unlink (&priv->held, &call->held);
+    pthread_mutex_unlock (&priv->held_lock);
+}
+
 bool
 claim_enter (struct client_call *call)
 {
@@ -114,6 +137,8 @@ claim_enter (struct client_call *call)
     *kept->last = claim;
     kept->last = &claim->next;
     may_go = claim->sent = !claim_must_wait_locked (kept, claim);
+    if (!may_go)
+        call_hold (call);
     pthread_mutex_unlock (&kept->lock);
     return may_go;
 }
@@ -137,6 +162,7 @@ claim_next_locked (struct client_inode *kept)
     for (struct client_claim *at = kept->claims; at; at = at->next)
         if (!at->sent && !claim_must_wait_locked (kept, at)) {
             at->sent = true;
+            call_let_go (at->call);
             return at->call;
         }
     return NULL;

@@ -1,118 +1,270 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What users see of the connection. */
+/* What users see of the brick, and of calls to it. */
 #include "client.h"
 
+#include <errno.h>
 #include <string.h>
 
-char *
-client_place (const client_private_t *priv)
+/* For users: whole seconds since a time of clock_now. */
+static int
+seconds_since (int64_t then)
 {
-    if (priv->path)
-        return g_strdup_printf ("%s of %s", priv->subvolume, priv->path);
-    if (priv->port)
-        return g_strdup_printf ("%s of %s, port %u", priv->subvolume, priv->host,
-                                (unsigned) priv->port);
-    return g_strdup_printf ("%s of %s", priv->subvolume, priv->host);
+    return (int) ((clock_now () - then) / 1000000000);
 }
 
-static const char *
-state_text (enum session_state state)
+char *
+client_brick (const client_private_t *priv)
 {
-    static const char *const texts[] = { "down", "connecting", "opening files again", "up" };
+    return g_strdup_printf ("%s:%s", priv->path ? priv->path : priv->host, priv->subvolume);
+}
 
-    return texts[state];
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* While attempts fail the session connects, and is down, in turn: that is down. */
+static enum server_state
+state_locked (const struct session *session)
+{
+    if (session->state == SESSION_UP)
+        return SERVER_UP;
+    return session->connection && session->attempts <= 1 ? SERVER_CONNECTING : SERVER_DOWN;
 }
 
 static void
-dump_numbers (struct rpc_connection *connection, GString *out)
+add_connection (struct server_report *report, struct rpc_connection *connection)
 {
     const struct rpc_numbers numbers = rpc_numbers_of (connection);
-    g_autofree char *encryption = rpc_encryption_of (connection);
 
-    g_string_append_printf (out, "encryption=%s\n", encryption ? encryption : "none");
-    g_string_append_printf (out, "calls_under_way=%u\ncalls_waiting=%u\n", numbers.asked,
-                            numbers.waiting);
-    g_string_append_printf (out,
-                            "bytes_sent=%" G_GUINT64_FORMAT "\nbytes_received=%" G_GUINT64_FORMAT
-                            "\n",
-                            numbers.sent, numbers.received);
-    g_string_append_printf (out, "round_trip_us=%" G_GINT64_FORMAT "\n",
-                            numbers.round_trip / 1000);
+    report->outstanding = numbers.asked;
+    report->waiting = numbers.waiting;
+    report->calls += numbers.calls;
+    report->sent += numbers.sent;
+    report->received += numbers.received;
     if (numbers.heard)
-        g_string_append_printf (out, "last_heard_s=%.1f\n", (clock_now () - numbers.heard) / 1e9);
+        report->silent = clock_now () - numbers.heard;
+}
+
+void
+client_server (xlator_t *this, struct server_report *report)
+{
+    client_private_t *priv = this->private;
+    struct session *session = &priv->session;
+
+    report->name = g_strdup (priv->brick);
+    pthread_mutex_lock (&session->lock);
+    report->state = state_locked (session);
+    report->problem = g_strdup (session->problem);
+    report->since = clock_now () - session->since;
+    report->calls = session->past.calls;
+    report->sent = session->past.sent;
+    report->received = session->past.received;
+    if (session->connection)
+        add_connection (report, session->connection);
+    pthread_mutex_unlock (&session->lock);
+    histogram_merge (&report->round_trips, &priv->round_trips);
 }
 
 void
 client_dump (xlator_t *this, GString *out)
 {
-    client_private_t *priv = this->private;
-    struct session *session = &priv->session;
+    struct session *session = &((client_private_t *) this->private)->session;
     struct rpc_connection *connection = session_connection_now (this);
-    g_autofree char *place = client_place (priv);
+    g_autofree char *encryption = connection ? rpc_encryption_of (connection) : NULL;
+    struct server_report report;
 
-    g_string_append_printf (out, "brick=%s\n", place);
-    pthread_mutex_lock (&session->lock);
-    g_string_append_printf (out, "state=%s\n", state_text (session->state));
-    if (session->problem)
-        g_string_append_printf (out, "problem=%s\n", session->problem);
-    pthread_mutex_unlock (&session->lock);
+    rpc_connection_unref (connection);
+    if (xlator_server (this, &report)) {
+        server_report_dump (&report, out);
+        server_report_clear (&report);
+    }
+    g_string_append_printf (out, "encryption=%s\n", encryption ? encryption : "none");
     pthread_mutex_lock (&session->files_lock);
     g_string_append_printf (out, "open_files=%u\n", session->files.length);
     pthread_mutex_unlock (&session->files_lock);
-    if (connection)
-        dump_numbers (connection, out);
-    rpc_connection_unref (connection);
 }
+
+/* --- what an operation waits for -------------------------------------------------------------- */
 
 struct waiting {
     const call_frame_t *frame;
-    int64_t asked; /* 0: not found */
+    bool found, patient;
+    int64_t since, asked; /* of the call; asked 0: it has not been sent */
 };
 
 static bool
-waiting_see (struct rpc_call *rpc, int64_t asked, void *data)
+waiting_see (struct rpc_call *rpc, void *data)
 {
     struct waiting *waiting = data;
 
     if (((struct client_call *) rpc)->frame != waiting->frame)
         return false;
-    waiting->asked = asked;
+    waiting->found = true;
+    waiting->patient = rpc->patient;
+    waiting->since = rpc->since;
+    waiting->asked = rpc->asked;
     return true;
+}
+
+static void
+append_heard (const struct rpc_numbers *numbers, GString *out)
+{
+    if (numbers->heard)
+        g_string_append_printf (out, ", last heard %d s ago", seconds_since (numbers->heard));
+    else
+        g_string_append (out, ", nothing heard yet");
+}
+
+static void
+append_waiting (const client_private_t *priv, const struct waiting *waiting,
+                const struct rpc_numbers *numbers, GString *out)
+{
+    g_string_append_printf (out, "%sbrick %s, %d s", waiting->patient ? "a lock of " : "",
+                            priv->brick, seconds_since (waiting->since));
+    append_heard (numbers, out);
+    if (!waiting->asked)
+        g_string_append_printf (out, "; not sent yet, since %u calls have no answer",
+                                numbers->asked);
+}
+
+/* Calls that the brick has, or will get as soon as others are answered. */
+static void
+append_sent (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    struct rpc_connection *connection = session_connection_now (this);
+    struct waiting waiting = { .frame = frame };
+    struct rpc_numbers numbers;
+
+    if (!connection)
+        return;
+    rpc_each_call (connection, waiting_see, &waiting);
+    numbers = rpc_numbers_of (connection);
+    rpc_connection_unref (connection);
+    if (waiting.found)
+        append_waiting (this->private, &waiting, &numbers, out);
+}
+
+/* Calls that wait for an earlier one: order.c. */
+static void
+append_held (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    client_private_t *priv = this->private;
+    int64_t since = 0;
+
+    pthread_mutex_lock (&priv->held_lock);
+    for (const GList *at = priv->held.head; at && !since; at = at->next)
+        if (((struct client_call *) at->data)->frame == frame)
+            since = ((struct client_call *) at->data)->held_since;
+    pthread_mutex_unlock (&priv->held_lock);
+    if (since)
+        g_string_append_printf (
+            out, "an earlier operation on the same bytes, which waits for brick %s, %d s",
+            priv->brick, seconds_since (since));
 }
 
 void
 client_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {
-    client_private_t *priv = this->private;
-    struct rpc_connection *connection = session_connection_now (this);
-    struct waiting waiting = { .frame = frame };
-    g_autofree char *place = client_place (priv);
-    int64_t heard;
+    const gsize before = out->len;
 
-    if (!connection)
-        return;
-    rpc_each_call (connection, waiting_see, &waiting);
-    heard = rpc_numbers_of (connection).heard;
-    rpc_connection_unref (connection);
-    if (waiting.asked)
-        g_string_append_printf (out, "brick %s, asked %.1f s ago, last heard %.1f s ago", place,
-                                (clock_now () - waiting.asked) / 1e9,
-                                (clock_now () - heard) / 1e9);
+    append_sent (this, frame, out);
+    if (out->len == before)
+        append_held (this, frame, out);
+}
+
+/* --- why an operation failed ------------------------------------------------------------------ */
+
+/* The local of a frame that failed. */
+struct client_failure {
+    enum procedure procedure;
+    int error;   /* of rpc_reply; 0: the server answered with op_errno */
+    int op_errno;
+    bool no_answer; /* the server's bytes were none */
+};
+
+void
+client_note_failure (struct client_call *call, const struct rpc_reply *reply, int32_t op_errno)
+{
+    struct client_failure *failure = frame_local_new (call->frame, sizeof *failure);
+
+    *failure = (struct client_failure){ .procedure = call->procedure,
+                                        .error = reply->error,
+                                        .op_errno = op_errno,
+                                        .no_answer = reply->results.failed };
+}
+
+static void
+append_error (const client_private_t *priv, const struct client_failure *failure, GString *out)
+{
+    const char *name = wire_procedure_name (failure->procedure);
+
+    if (failure->no_answer)
+        g_string_append_printf (out, "what %s sent is no answer to %s", priv->brick, name);
+    else if (failure->error == ETIMEDOUT)
+        g_string_append_printf (out, "%s did not answer %s within frame-timeout", priv->brick,
+                                name);
+    else if (failure->error == ENOTCONN)
+        g_string_append_printf (out,
+                                "the connection to %s ended before it answered %s, which it may "
+                                "have done or not",
+                                priv->brick, name);
+    else if (failure->error != 0)
+        g_string_append_printf (out, "%s refused the call of %s", priv->brick, name);
+    else if (error_is_known (failure->op_errno))
+        g_string_append_printf (out, "%s answered %s to %s", priv->brick,
+                                error_name (failure->op_errno), name);
+    else
+        g_string_append_printf (out, "%s answered %s with the number %d, which is no error",
+                                priv->brick, name, failure->op_errno);
+}
+
+void
+client_why_failed (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    const client_private_t *priv = this->private;
+
+    if (frame->local)
+        append_error (priv, frame->local, out);
+    else if (frame->op_errno == ENOTCONN)
+        g_string_append_printf (out, "there was no connection to %s, so it was not asked",
+                                priv->brick);
+    else
+        g_string_append_printf (out, "no answer of %s, but this translator's own", priv->brick);
+}
+
+/* --- one call --------------------------------------------------------------------------------- */
+
+/* The time that a lock takes is not the server's. */
+void
+client_note_call (struct client_call *call, const call_frame_t *frame, int error)
+{
+    client_private_t *priv = call->this->private;
+    const int64_t took = call->rpc.asked ? clock_now () - call->rpc.asked : 0;
+
+    if (!call->rpc.asked)
+        return; /* it was never sent */
+    if (error == 0 && !call->rpc.patient)
+        histogram_add_alone (&priv->round_trips, (uint64_t) took);
+    if (__atomic_load_n (&server_call_hook, __ATOMIC_RELAXED))
+        server_call_note (&(struct server_call){ .xl = call->this,
+                                                 .frame = frame,
+                                                 .name = wire_procedure_name (call->procedure),
+                                                 .took = took,
+                                                 .error = error });
 }
 
 void
 client_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
-    client_private_t *priv = this->private;
-    struct session *session = &priv->session;
-    g_autofree char *place = client_place (priv);
+    struct server_report report;
 
-    pthread_mutex_lock (&session->lock);
-    if (session->state == SESSION_UP)
-        g_string_append_printf (out, "is on brick %s (remote-host, remote-subvolume)\n", place);
+    if (!xlator_server (this, &report))
+        return;
+    if (report.state == SERVER_UP)
+        g_string_append_printf (out, "is on brick %s (remote-host, remote-subvolume)\n",
+                                report.name);
     else
-        g_string_append_printf (out, "is on brick %s, which can't be used now: %s\n", place,
-                                session->problem ? session->problem
-                                                 : state_text (session->state));
-    pthread_mutex_unlock (&session->lock);
+        g_string_append_printf (out, "is on brick %s, which can't be used for %d s: %s\n",
+                                report.name, (int) (report.since / 1000000000),
+                                report.problem ? report.problem
+                                               : server_state_name (report.state));
+    server_report_clear (&report);
 }

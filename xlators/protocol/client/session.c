@@ -61,7 +61,7 @@ session_pause (unsigned attempts)
 static void
 session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
 {
-    g_autofree char *place = client_place (this->private);
+    const char *place = ((client_private_t *) this->private)->brick;
 
     if (was_up)
         gf_log (this, GF_LOG_WARNING,
@@ -87,6 +87,8 @@ session_leave (struct session *session, const char *reason)
     ended = (struct ended){ session->state == SESSION_UP, session->moving, session->ending,
                             g_strcmp0 (session->problem, reason) != 0 };
     session->state = SESSION_DOWN;
+    if (ended.was_up)
+        session->since = clock_now ();
     if (!ended.moving) {
         session->port = 0;
         session->attempts = ended.was_up ? 1 : session->attempts + 1;
@@ -97,6 +99,16 @@ session_leave (struct session *session, const char *reason)
     return ended;
 }
 
+static void
+session_sum_locked (struct session *session)
+{
+    const struct rpc_numbers ended = rpc_numbers_of (session->connection);
+
+    session->past.calls += ended.calls;
+    session->past.sent += ended.sent;
+    session->past.received += ended.received;
+}
+
 /* The last step with this connection: the session may end from then on. */
 static void
 session_try_again (xlator_t *this, const struct ended *ended)
@@ -105,6 +117,7 @@ session_try_again (xlator_t *this, const struct ended *ended)
     struct rpc_connection *connection;
 
     pthread_mutex_lock (&session->lock);
+    session_sum_locked (session);
     connection = g_steal_pointer (&session->connection);
     session->moving = false;
     session->attempted |= !ended->moving;
@@ -200,13 +213,13 @@ session_up (xlator_t *this)
 {
     client_private_t *priv = this->private;
     struct session *session = &priv->session;
-    g_autofree char *place = client_place (priv);
     bool again;
 
-    gf_log (this, GF_LOG_INFO, "connected to brick %s", place);
+    gf_log (this, GF_LOG_INFO, "connected to brick %s", priv->brick);
     pthread_mutex_lock (&session->lock);
     again = session->attempted;
     session->state = SESSION_UP;
+    session->since = clock_now ();
     session->attempts = 0;
     g_clear_pointer (&session->problem, g_free);
     pthread_mutex_unlock (&session->lock);
@@ -295,6 +308,7 @@ session_init (xlator_t *this)
     pthread_mutex_init (&session->lock, NULL);
     pthread_mutex_init (&session->files_lock, NULL);
     thread_cond_init (&session->changed);
+    session->since = clock_now ();
     g_queue_init (&session->files);
 }
 

@@ -289,6 +289,26 @@ get_flock (struct xdr_in *in, struct gf_flock *ret_lock)
         memcpy (&ret_lock->l_owner, owner, MIN (size, sizeof ret_lock->l_owner));
 }
 
+const char *
+wire_procedure_name (enum procedure procedure)
+{
+#define NAME(name_) [WIRE_##name_] = #name_
+    static const char *const names[] = {
+        NAME (STAT), NAME (READLINK), NAME (MKNOD), NAME (MKDIR), NAME (UNLINK), NAME (RMDIR),
+        NAME (SYMLINK), NAME (RENAME), NAME (LINK), NAME (TRUNCATE), NAME (OPEN), NAME (READ),
+        NAME (WRITE), NAME (STATFS), NAME (FLUSH), NAME (FSYNC), NAME (SETXATTR),
+        NAME (GETXATTR), NAME (REMOVEXATTR), NAME (OPENDIR), NAME (FSYNCDIR), NAME (ACCESS),
+        NAME (CREATE), NAME (FTRUNCATE), NAME (FSTAT), NAME (LK), NAME (LOOKUP), NAME (READDIR),
+        NAME (INODELK), NAME (FINODELK), NAME (ENTRYLK), NAME (FENTRYLK), NAME (XATTROP),
+        NAME (FXATTROP), NAME (FGETXATTR), NAME (FSETXATTR), NAME (SETATTR), NAME (FSETATTR),
+        NAME (READDIRP), NAME (RELEASE), NAME (RELEASEDIR), NAME (FREMOVEXATTR), NAME (FALLOCATE),
+        NAME (DISCARD), NAME (ZEROFILL), NAME (SEEK), NAME (COPY_FILE_RANGE),
+    };
+#undef NAME
+
+    return procedure < G_N_ELEMENTS (names) && names[procedure] ? names[procedure] : "?";
+}
+
 /* The numbers of x86, which all processors have on the wire. */
 static const struct {
     uint32_t ours, wire;

@@ -61,6 +61,8 @@ enum procedure {
     WIRE_COPY_FILE_RANGE = 56,
 };
 
+const char *wire_procedure_name (enum procedure procedure); /* "WRITE" */
+
 /* The number of no open file: the server opens the file by its gfid for the call. */
 #define WIRE_ANONYMOUS (-2)
 

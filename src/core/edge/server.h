@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What reports show of a server that a lowest translator asks, such as a brick: dumpops.server, for
+ * windlass top, stats, .meta and state dumps; and the calls to it, for windlass timeline and
+ * probes.
+ */
+#ifndef WINDLASS_CORE_EDGE_SERVER_H
+#define WINDLASS_CORE_EDGE_SERVER_H
+
+#include "core/base/histogram.h"
+#include "core/edge/frame.h"
+
+enum server_state { SERVER_DOWN, SERVER_CONNECTING, SERVER_UP };
+
+/* Counters are those of all connections since the start. */
+struct server_report {
+    char *name;             /* "server:/brick" */
+    enum server_state state;
+    char *problem;          /* the reason why it is not up; NULL: none is known */
+    int64_t since;          /* nanoseconds that it has been up, or has not */
+    int64_t silent;         /* nanoseconds since it last sent something; -1: never on this
+                             * connection */
+    unsigned outstanding;   /* calls without an answer */
+    unsigned waiting;       /* calls that are not sent yet, since too many are outstanding */
+    uint64_t calls;         /* that were sent */
+    uint64_t sent, received; /* bytes */
+    struct histogram round_trips; /* nanoseconds from a call to its answer, without locks */
+};
+
+/* Returns false if xl has no server. Clear the report afterwards. */
+bool xlator_server (xlator_t *xl, struct server_report *ret_report);
+void server_report_clear (struct server_report *report);
+
+/* "up", "connecting", "down" */
+const char *server_state_name (enum server_state state);
+
+/* Appends lines of "key=value", for dumpops.priv. */
+void server_report_dump (const struct server_report *report, GString *out);
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* A call that was answered. */
+struct server_call {
+    xlator_t *xl;
+    const call_frame_t *frame; /* for which it was made, not answered yet; NULL: for none */
+    const char *name;          /* "WRITE"; constant */
+    int64_t took;              /* nanoseconds, up to now */
+    int error;                 /* a positive errno of the server, or of the connection; 0: none */
+};
+
+/* Tells the recorders of timelines of a call, before its frame is answered. */
+void server_call_note (const struct server_call *call);
+
+/* Called for each call while it is set; NULL: no call. Atomic. */
+extern void (*server_call_hook) (const struct server_call *call);
+
+#endif
