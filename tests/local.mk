@@ -259,6 +259,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-tls.sh \
     %D%/mount/brick-tls-files.sh \
     %D%/mount/brick-tls-refused.sh \
+    %D%/mount/brick-timeline.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
     %D%/mount/cached-pages.sh \

@@ -12,7 +12,8 @@ grep -q 'Provider: windlass' <<<"$notes" || skip "needs a build with <sys/sdt.h>
 # --- in the program -------------------------------------------------------------------------------
 
 fops=$(sed -n 's/^FOP (\(.*\))$/\1/p' "$SOURCE_DIR/src/fops.def")
-wanted=$(for fop in $fops; do echo "${fop}_end"; echo "${fop}_start"; done; echo unwind; echo wind)
+wanted=$(for fop in $fops; do echo "${fop}_end"; echo "${fop}_start"; done; echo unwind; echo wind
+    echo server_reply; echo server_send)
 expect "the probes" "$(sort <<<"$wanted")" "$(sed -n 's/^ *Name: //p' <<<"$notes" | sort)"
 for place in $(sed -n 's/^ *Location: 0x0*\([0-9a-f]*\),.*/\1/p' <<<"$notes" |
     sort -R --random-source=/dev/zero | head -n 8); do
@@ -20,7 +21,8 @@ for place in $(sed -n 's/^ *Location: 0x0*\([0-9a-f]*\),.*/\1/p' <<<"$notes" |
         "$(objdump -d --start-address="0x$place" --stop-address=$((0x$place + 1)) "$program")"
 done
 # The semaphores of a pair are side by side, at a multiple of 4.
-awk '/Name:/ { name = $2 } /Semaphore:/ { print name, $NF }' <<<"$notes" | while read -r name at; do
+awk '/Name:/ { name = $2 } /Semaphore:/ && name !~ /^server_/ { print name, $NF }' <<<"$notes" |
+    while read -r name at; do
     case $name in
         wind | *_start) [ $((at % 4)) = 0 ] ;;
         *) [ $((at % 4)) = 2 ] ;;

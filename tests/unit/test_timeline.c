@@ -447,6 +447,41 @@ START_TEST (records_in_any_order_are_one_request)
 }
 END_TEST
 
+/* A call to a server is below the span of its frame; a call for an unknown frame is dropped. */
+START_TEST (call_to_a_server_is_below_its_frame)
+{
+    struct ring_record call = { .ticks = 25,
+                                .request = 7,
+                                .kind = RING_CALL,
+                                .call = { &frames[2], &volumes[2], "WRITE", 15, 5 } };
+    struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal),
+                                                 note_whole, no_path, NULL);
+    const struct ring_record records[] = { wind (1, 8), wind (2, 10), unwind (2, 10, 30),
+                                           unwind (1, 8, 40) };
+    const struct timeline_request *request;
+
+    wholes = g_ptr_array_new_with_free_func ((GDestroyNotify) timeline_request_free);
+    assembler_take (assembler, &call);
+    call.call.frame = &frames[3];
+    assembler_take (assembler, &call);
+    for (guint i = 0; i < G_N_ELEMENTS (records); i++)
+        assembler_take (assembler, &records[i]);
+    assembler_round (assembler);
+    assembler_round (assembler);
+    ck_assert_uint_eq (wholes->len, 1);
+    request = wholes->pdata[0];
+    ck_assert_uint_eq (request->n_spans, 3);
+    ck_assert_str_eq (request->spans[2].call, "WRITE");
+    ck_assert_uint_eq (request->spans[2].parent, 1);
+    ck_assert_uint_eq (request->spans[2].begin, 15);
+    ck_assert_uint_eq (request->spans[2].end, 25);
+    ck_assert_int_eq (request->spans[2].op_errno, 5);
+    ck_assert (!request->broken);
+    assembler_free (assembler);
+    g_ptr_array_unref (wholes);
+}
+END_TEST
+
 /* If any record is lost, the request is still delivered in the end, and is consistent. */
 START_TEST (lost_records_leave_a_balanced_request)
 {
@@ -493,6 +528,7 @@ TEST_PROGRAM (test_timeline)
     tcase_add_test (real, thousand_starts_under_load);
     suite_add_tcase (suite, real);
     tcase_add_loop_test (made, records_in_any_order_are_one_request, 0, 30);
+    tcase_add_test (made, call_to_a_server_is_below_its_frame);
     tcase_add_loop_test (made, lost_records_leave_a_balanced_request, 0, 6);
     suite_add_tcase (suite, made);
     return suite_run (suite);

@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include "core/edge/server.h"
+
+#ifdef HAVE_SYS_SDT_H
+#include <sys/sdt.h>
+#else
+#define STAP_PROBE4(...)
+#define STAP_PROBE6(...)
+#endif
 
 void (*server_call_hook) (const struct server_call *call);
 
 void
-server_call_note (const struct server_call *call)
+server_call_sent (const struct server_call *call)
+{
+    STAP_PROBE4 (windlass, server_send, call->request, call->xl->name, call->server, call->name);
+}
+
+void
+server_call_answered (const struct server_call *call)
 {
     void (*hook) (const struct server_call *call) =
         __atomic_load_n (&server_call_hook, __ATOMIC_ACQUIRE);
 
+    STAP_PROBE6 (windlass, server_reply, call->request, call->xl->name, call->server, call->name,
+                 call->took, call->error);
     if (hook)
         hook (call);
 }

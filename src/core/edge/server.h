@@ -39,19 +39,23 @@ void server_report_dump (const struct server_report *report, GString *out);
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* A call that was answered. */
 struct server_call {
     xlator_t *xl;
-    const call_frame_t *frame; /* for which it was made, not answered yet; NULL: for none */
+    const char *server;        /* "server:/brick" */
     const char *name;          /* "WRITE"; constant */
-    int64_t took;              /* nanoseconds, up to now */
-    int error;                 /* a positive errno of the server, or of the connection; 0: none */
+    uint64_t request;          /* root->unique of the request for which it is made; 0: of none */
+    const call_frame_t *frame; /* for which it is made, not answered yet; NULL: for none */
+    /* Of an answer. */
+    int64_t took;              /* nanoseconds from the call */
+    int error;                 /* a positive errno if there was no answer: ENOTCONN ...; 0: none */
 };
 
-/* Tells the recorders of timelines of a call, before its frame is answered. */
-void server_call_note (const struct server_call *call);
+/* Tell a tracer of a call that is about to be sent; and a tracer, and a recording of a timeline, of
+ * its answer, before the frame is answered. */
+void server_call_sent (const struct server_call *call);
+void server_call_answered (const struct server_call *call);
 
-/* Called for each call while it is set; NULL: no call. Atomic. */
+/* Called for each answer while it is set; NULL: no call. Atomic. */
 extern void (*server_call_hook) (const struct server_call *call);
 
 #endif

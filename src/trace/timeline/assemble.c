@@ -185,6 +185,26 @@ take_unwind (struct building *b, const struct ring_record *record)
         b->orphans++;
 }
 
+/* A call came and went within the span of its frame. */
+static void
+take_call (struct building *b, const struct ring_record *record)
+{
+    const struct piece piece = { .parent = record->call.frame,
+                                 .wound = true,
+                                 .answered = true,
+                                 .span = { .begin = record->call.begin,
+                                           .end = record->ticks,
+                                           .caller = record->call.xl,
+                                           .callee = record->call.xl,
+                                           .call = record->call.name,
+                                           .op_ret = record->call.error ? -1 : 0,
+                                           .op_errno = record->call.error,
+                                           .thread = record->thread,
+                                           .end_thread = record->thread } };
+
+    g_array_append_val (b->spans, piece);
+}
+
 /* The first wind of a request has its description. */
 static void
 take_about (struct building *b, const struct ring_record *record)
@@ -213,7 +233,9 @@ take_name (struct building *b, const struct ring_record *record)
 void
 assembler_take (struct assembler *assembler, const struct ring_record *record)
 {
-    const uint64_t begin = record->kind == RING_UNWIND ? record->unwind.begin : record->ticks;
+    const uint64_t begin = record->kind == RING_UNWIND ? record->unwind.begin
+                         : record->kind == RING_CALL   ? record->call.begin
+                                                       : record->ticks;
     struct building *b;
 
     if (begin < assembler->begin)
@@ -225,6 +247,7 @@ assembler_take (struct assembler *assembler, const struct ring_record *record)
     case RING_NAME: take_name (b, record); break;
     case RING_WIND: take_wind (b, record); break;
     case RING_UNWIND: take_unwind (b, record); break;
+    case RING_CALL: take_call (b, record); break;
     default: break;
     }
     if (b->open == 0 && !b->idle && b->spans->len > 0) {
@@ -315,16 +338,26 @@ drop_orphans (struct building *b)
         }
 }
 
+/* Calls for frames that were wound before the recording began. */
+static void
+drop_strays (struct building *b)
+{
+    for (guint i = b->spans->len; i-- > 0;)
+        if (piece_at (b, i)->span.call && parent_of (b, i) == SPAN_NONE)
+            g_array_remove_index (b->spans, i);
+}
+
 static struct timeline_request *
 building_whole (struct assembler *assembler, struct building *b, uint64_t end, bool running)
 {
     struct timeline_request *request;
 
     drop_orphans (b);
-    if (b->spans->len == 0)
-        return NULL;
     close_pieces (b, end, running);
     g_array_sort (b->spans, by_begin);
+    drop_strays (b);
+    if (b->spans->len == 0)
+        return NULL;
     request = g_malloc0 (sizeof *request + b->spans->len * sizeof (struct span));
     *request = b->head;
     request->n_spans = b->spans->len;

@@ -13,14 +13,15 @@ enum span_state {
     SPAN_LOST, /* its answer is not among the records */
 };
 
-/* From a wind to its answer. Within a request parents come before children, and earlier spans
- * before later ones. */
+/* From a wind to its answer, or from a call to a server to its answer. Within a request parents come
+ * before children, and earlier spans before later ones. */
 struct span {
     uint64_t begin, end; /* ticks */
     const xlator_t *caller, *callee;
+    const char *call;    /* a call to the callee's server, such as "WRITE"; NULL: a wind */
     uint32_t parent;     /* index; SPAN_NONE: the maker of the request wound it, or the parent is
                             not known */
-    uint32_t lane;       /* a track of the drawing: recording.c */
+    uint32_t lane;       /* a track of the drawing: recording.c; of a call, one of its server's */
     int32_t op_ret, op_errno;
     uint16_t thread, end_thread; /* the threads that wound and that answered */
     uint8_t op, state, tail;

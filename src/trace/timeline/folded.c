@@ -18,15 +18,22 @@ append_name (GString *out, const char *name)
 }
 
 static void
-append_span (const struct span *span, GString *out)
+append_span (const struct recording *recording, const struct span *span, GString *out)
 {
+    g_autoptr (GString) call = g_string_new (NULL);
+
     g_string_append_c (out, ';');
+    if (span->call) {
+        recording_span_name (recording, span, call);
+        append_name (out, call->str);
+        return;
+    }
     append_name (out, span->callee->name);
     g_string_append_printf (out, ":%s", fop_name (span->op));
 }
 
 static char *
-stack_of (const struct timeline_request *request, uint32_t i)
+stack_of (const struct recording *recording, const struct timeline_request *request, uint32_t i)
 {
     GString *out = g_string_new (NULL);
     g_autoptr (GArray) way = g_array_new (FALSE, FALSE, sizeof (uint32_t));
@@ -37,7 +44,7 @@ stack_of (const struct timeline_request *request, uint32_t i)
     for (; i != SPAN_NONE; i = request->spans[i].parent)
         g_array_append_val (way, i);
     for (guint k = way->len; k-- > 0;)
-        append_span (&request->spans[g_array_index (way, uint32_t, k)], out);
+        append_span (recording, &request->spans[g_array_index (way, uint32_t, k)], out);
     return g_string_free (out, FALSE);
 }
 
@@ -80,11 +87,11 @@ recording_fold_request (const struct recording *recording, guint i, GHashTable *
     const uint64_t own = own_ticks (request, SPAN_NONE, request->begin, request->end);
 
     if (ticks_to_ns (own) > 0)
-        add (stacks, stack_of (request, SPAN_NONE), ticks_to_ns (own));
+        add (stacks, stack_of (recording, request, SPAN_NONE), ticks_to_ns (own));
     for (uint32_t k = 0; k < request->n_spans; k++) {
         const struct span *span = &request->spans[k];
 
-        add (stacks, stack_of (request, k),
+        add (stacks, stack_of (recording, request, k),
              ticks_to_ns (own_ticks (request, k, span->begin, span->end)));
     }
 }

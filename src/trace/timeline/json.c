@@ -3,7 +3,8 @@
  * The Trace Event format of chrome://tracing, which Perfetto reads as well. A track is a lane
  * (recording.c), not a thread. So a request is in one piece, on whichever threads it ran, and there
  * are as many tracks as concurrent requests. All are "X" events, which include their end. "s" and
- * "f" lead from a cause to its background work, and to spans that run beside their siblings.
+ * "f" lead from a cause to its background work, and to spans that run beside their siblings. A
+ * server is a process of its own, and its tracks are the calls that it had at the same time.
  */
 #include "trace/timeline/recording.h"
 
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define PID 1
+#define PID_OF_SERVER(i_) (PID + 1 + (i_))
 #define NAMED_LANES 4096 /* further lanes have a number */
 
 static void
@@ -32,18 +34,26 @@ append_text (GString *out, const char *key, const char *text)
 
 /* Up to the arguments: {"ph":"X","pid":1,...,"args":{"request":17 */
 static void
-open_slice (const struct recording *recording, const struct timeline_request *request,
-            uint32_t lane, uint64_t begin, uint64_t end, const char *name, const char *category,
-            GString *out)
+open_slice_of (const struct recording *recording, const struct timeline_request *request,
+               unsigned pid, uint32_t lane, uint64_t begin, uint64_t end, const char *name,
+               const char *category, GString *out)
 {
     const uint64_t from = recording_ns (recording, begin), to = recording_ns (recording, end);
 
-    g_string_append_printf (out, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%u", PID, lane + 1);
+    g_string_append_printf (out, ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u", pid, lane + 1);
     append_us (out, "ts", from);
     append_us (out, "dur", to - from);
     append_text (out, "name", name);
     append_text (out, "cat", category);
     g_string_append_printf (out, ",\"args\":{\"request\":%" G_GUINT64_FORMAT, request->unique);
+}
+
+static void
+open_slice (const struct recording *recording, const struct timeline_request *request,
+            uint32_t lane, uint64_t begin, uint64_t end, const char *name, const char *category,
+            GString *out)
+{
+    open_slice_of (recording, request, PID, lane, begin, end, name, category, out);
 }
 
 /* phase: "s", or "f", which refers to the slice around it. */
@@ -72,6 +82,24 @@ append_thread_name (uint32_t lane, GString *out)
                             PID, lane + 1, lane + 1);
 }
 
+static void
+append_server_name (const struct recording *recording, guint server, GString *out)
+{
+    const struct recording_server *named = recording->servers->pdata[server];
+
+    g_string_append_printf (out,
+                            ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":0,\"ts\":0,"
+                            "\"name\":\"process_name\",\"args\":{\"name\":",
+                            PID_OF_SERVER (server));
+    json_append_string (out, named->name);
+    g_string_append (out, "}}");
+    for (unsigned lane = 0; lane < MIN (named->n_lanes, NAMED_LANES); lane++)
+        g_string_append_printf (out,
+                                ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"ts\":0,"
+                                "\"name\":\"thread_name\",\"args\":{\"name\":\"calls %u\"}}",
+                                PID_OF_SERVER (server), lane + 1, lane + 1);
+}
+
 void
 recording_json_begin (const struct recording *recording, GString *out)
 {
@@ -96,6 +124,8 @@ recording_json_begin (const struct recording *recording, GString *out)
                             PID);
     for (uint32_t lane = 0; lane < MIN (recording->n_lanes, NAMED_LANES); lane++)
         append_thread_name (lane, out);
+    for (guint i = 0; i < recording->servers->len; i++)
+        append_server_name (recording, i, out);
 }
 
 void
@@ -137,9 +167,24 @@ append_answer (const struct span *span, GString *out)
                                               : "its answer was lost");
         return;
     }
-    g_string_append_printf (out, ",\"op_ret\":%d", span->op_ret);
+    if (!span->call)
+        g_string_append_printf (out, ",\"op_ret\":%d", span->op_ret);
     if (span->op_ret < 0)
         append_text (out, "op_errno", error_name (span->op_errno));
+}
+
+static void
+append_call (const struct recording *recording, const struct timeline_request *request,
+             const struct span *span, GString *out)
+{
+    g_autoptr (GString) name = g_string_new (NULL);
+
+    recording_span_name (recording, span, name);
+    open_slice_of (recording, request, PID_OF_SERVER (recording_server_of (recording, span)),
+                   span->lane, span->begin, span->end, name->str, "server", out);
+    append_text (out, "from", span->caller->name);
+    append_answer (span, out);
+    g_string_append (out, "}}");
 }
 
 static void
@@ -200,6 +245,9 @@ recording_json_request (const struct recording *recording, guint i, GString *out
     request_path (request, path);
     append_whole (recording, request, path->str, out);
     for (uint32_t k = 0; k < request->n_spans; k++)
-        append_span (recording, request, k, out);
+        if (request->spans[k].call)
+            append_call (recording, request, &request->spans[k], out);
+        else
+            append_span (recording, request, k, out);
     append_cause (recording, request, out);
 }

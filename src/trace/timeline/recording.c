@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "trace/timeline/recording.h"
 
+#include "core/edge/server.h"
 #include "core/time/ticks.h"
+
+static void
+server_free (gpointer data)
+{
+    struct recording_server *server = data;
+
+    g_free (server->name);
+    g_free (server);
+}
 
 struct recording *
 recording_new (const struct timeline_settings *settings, uint64_t begin)
@@ -14,6 +24,7 @@ recording_new (const struct timeline_settings *settings, uint64_t begin)
     recording->begin = begin;
     clock_gettime (CLOCK_REALTIME, &recording->when);
     recording->requests = g_ptr_array_new_with_free_func ((GDestroyNotify) timeline_request_free);
+    recording->servers = g_ptr_array_new_with_free_func (server_free);
     g_queue_init (&recording->kept);
     return recording;
 }
@@ -25,6 +36,7 @@ recording_free (struct recording *recording)
         return;
     g_queue_clear_full (&recording->kept, (GDestroyNotify) timeline_request_free);
     g_ptr_array_unref (recording->requests);
+    g_ptr_array_unref (recording->servers);
     g_clear_pointer (&recording->because, g_hash_table_unref);
     g_clear_pointer (&recording->causes, g_hash_table_unref);
     g_clear_pointer (&recording->settings.volumes, g_ptr_array_unref);
@@ -175,7 +187,7 @@ static bool
 runs_beside (const struct timeline_request *request, uint32_t i)
 {
     for (uint32_t k = i; k-- > 0;)
-        if (request->spans[k].parent == request->spans[i].parent
+        if (!request->spans[k].call && request->spans[k].parent == request->spans[i].parent
             && request->spans[k].end > request->spans[i].begin)
             return true;
     return false;
@@ -194,7 +206,7 @@ add_users (struct timeline_request *request, GArray *users)
         struct span *span = &request->spans[i];
 
         span->lane = UINT32_MAX; /* the parent's lane */
-        if (i == 0 || request->n_spans > SIBLINGS_MAX || !runs_beside (request, i))
+        if (i == 0 || span->call || request->n_spans > SIBLINGS_MAX || !runs_beside (request, i))
             continue;
         user = (struct lane_user){ span->begin, span->end, &span->lane };
         g_array_append_val (users, user);
@@ -243,19 +255,29 @@ lane_take (GSequence *lanes, struct lane_user *user)
     *user->lane = lane->number;
 }
 
+/* Gives each user a lane; returns how many lanes there are. */
+static unsigned
+lanes_give (GArray *users)
+{
+    GSequence *lanes = g_sequence_new (g_free);
+    unsigned n;
+
+    g_array_sort (users, users_by_begin);
+    for (guint i = 0; i < users->len; i++)
+        lane_take (lanes, &g_array_index (users, struct lane_user, i));
+    n = (unsigned) g_sequence_get_length (lanes);
+    g_sequence_free (lanes);
+    return n;
+}
+
 static void
 share_lanes (struct recording *recording)
 {
     g_autoptr (GArray) users = g_array_new (FALSE, FALSE, sizeof (struct lane_user));
-    GSequence *lanes = g_sequence_new (g_free);
 
     for (guint i = 0; i < recording->requests->len; i++)
         add_users (recording->requests->pdata[i], users);
-    g_array_sort (users, users_by_begin);
-    for (guint i = 0; i < users->len; i++)
-        lane_take (lanes, &g_array_index (users, struct lane_user, i));
-    recording->n_lanes = g_sequence_get_length (lanes);
-    g_sequence_free (lanes);
+    recording->n_lanes = lanes_give (users);
     for (guint i = 0; i < recording->requests->len; i++) {
         struct timeline_request *request = recording->requests->pdata[i];
 
@@ -265,6 +287,67 @@ share_lanes (struct recording *recording)
                                            ? request->lane
                                            : request->spans[request->spans[k].parent].lane;
     }
+}
+
+/* --- servers --------------------------------------------------------------------------------- */
+
+/* The calls of a server have lanes of their own. */
+static void
+share_server_lanes (struct recording *recording, guint server)
+{
+    g_autoptr (GArray) users = g_array_new (FALSE, FALSE, sizeof (struct lane_user));
+
+    for (guint i = 0; i < recording->requests->len; i++) {
+        struct timeline_request *request = recording->requests->pdata[i];
+
+        for (uint32_t k = 0; k < request->n_spans; k++) {
+            struct span *span = &request->spans[k];
+            const struct lane_user user = { span->begin, span->end, &span->lane };
+
+            if (span->call && recording_server_of (recording, span) == server)
+                g_array_append_val (users, user);
+        }
+    }
+    ((struct recording_server *) recording->servers->pdata[server])->n_lanes = lanes_give (users);
+}
+
+static void
+note_servers (struct recording *recording, GPtrArray *xlators)
+{
+    for (guint i = 0; i < xlators->len; i++) {
+        struct server_report report;
+        struct recording_server *server;
+
+        if (!xlator_server (xlators->pdata[i], &report))
+            continue;
+        server = g_new0 (struct recording_server, 1);
+        server->xl = xlators->pdata[i];
+        server->name = g_strdup (report.name);
+        server_report_clear (&report);
+        g_ptr_array_add (recording->servers, server);
+    }
+}
+
+guint
+recording_server_of (const struct recording *recording, const struct span *call)
+{
+    for (guint i = 0; i < recording->servers->len; i++)
+        if (((struct recording_server *) recording->servers->pdata[i])->xl == call->callee)
+            return i;
+    return 0;
+}
+
+void
+recording_span_name (const struct recording *recording, const struct span *span, GString *out)
+{
+    const struct recording_server *server;
+
+    if (!span->call) {
+        g_string_append_printf (out, "%s: %s", span->callee->name, fop_name (span->op));
+        return;
+    }
+    server = recording->servers->pdata[recording_server_of (recording, span)];
+    g_string_append_printf (out, "%s %s", span->call, server->name);
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
@@ -312,7 +395,7 @@ note_causes (struct recording *recording)
 }
 
 void
-recording_finish (struct recording *recording, uint64_t end)
+recording_finish (struct recording *recording, uint64_t end, GPtrArray *xlators)
 {
     struct timeline_request *request;
 
@@ -323,6 +406,9 @@ recording_finish (struct recording *recording, uint64_t end)
     recording->counts.kept = recording->requests->len;
     note_causes (recording);
     share_lanes (recording);
+    note_servers (recording, xlators);
+    for (guint i = 0; i < recording->servers->len; i++)
+        share_server_lanes (recording, i);
 }
 
 const struct timeline_request *

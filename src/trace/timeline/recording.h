@@ -6,6 +6,13 @@
 #include "trace/timeline/assemble.h"
 #include "trace/timeline/timeline.h"
 
+/* A server of a translator, and the tracks of its calls. */
+struct recording_server {
+    const xlator_t *xl;
+    char *name; /* "server:/brick" */
+    unsigned n_lanes;
+};
+
 struct recording {
     struct timeline_settings settings; /* has its own copy of volumes */
     struct timeline_counts counts;
@@ -18,7 +25,8 @@ struct recording {
                              caused */
     GHashTable *causes;   /* finished: the causes that are in the recording, by &unique */
     struct timespec when; /* its start, time of day */
-    unsigned n_lanes;     /* finished */
+    unsigned n_lanes;     /* finished: without those of servers */
+    GPtrArray *servers;   /* of struct recording_server; complete when finished */
 };
 
 struct recording *recording_new (const struct timeline_settings *settings, uint64_t begin);
@@ -27,8 +35,8 @@ void recording_free (struct recording *recording); /* takes NULL */
 /* Adds a complete request. Takes ownership. */
 void recording_add (struct recording *recording, struct timeline_request *request);
 
-/* No more requests come: sorts them. */
-void recording_finish (struct recording *recording, uint64_t end);
+/* No more requests come: sorts them. xlators: of the graph. */
+void recording_finish (struct recording *recording, uint64_t end, GPtrArray *xlators);
 
 /* The background requests that it caused, and the request that caused it; NULL if not recorded. */
 const GPtrArray *
@@ -38,6 +46,12 @@ recording_cause (const struct recording *recording, const struct timeline_reques
 
 /* Appends "/a/b", "<gfid:...>" if the path is not known, or nothing if the request has no file. */
 void request_path (const struct timeline_request *request, GString *out);
+
+/* Returns the index in recording->servers of the server that a call went to. */
+guint recording_server_of (const struct recording *recording, const struct span *call);
+
+/* Appends the name of a span: "brick-1: writev", or of a call "WRITE server:/brick". */
+void recording_span_name (const struct recording *recording, const struct span *span, GString *out);
 
 /* Nanoseconds since the recording began. */
 uint64_t recording_ns (const struct recording *recording, uint64_t ticks);

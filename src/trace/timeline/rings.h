@@ -13,7 +13,7 @@
 
 #include <semaphore.h>
 
-enum ring_kind { RING_ABOUT, RING_NAME, RING_WIND, RING_UNWIND };
+enum ring_kind { RING_ABOUT, RING_NAME, RING_WIND, RING_UNWIND, RING_CALL };
 
 #define RING_NAME_BYTES 40
 
@@ -46,6 +46,13 @@ struct ring_record {
             uint64_t begin; /* ticks of the frame's wind */
             int32_t op_ret, op_errno;
         } unwind;
+        struct { /* a server has answered a call */
+            const call_frame_t *frame; /* for which it was made */
+            const xlator_t *xl;
+            const char *name; /* constant */
+            uint64_t begin;   /* ticks */
+            int32_t error;    /* 0: none */
+        } call;
     };
 };
 

@@ -65,6 +65,8 @@ append_answer (const struct span *span, GString *out)
         g_string_append (out, ": not answered when the recording ended");
     else if (span->state == SPAN_LOST)
         g_string_append (out, ": its answer was lost");
+    else if (span->call && span->op_ret == 0)
+        return; /* the result is the translator's */
     else if (span->op_ret < 0)
         g_string_append_printf (out, " = %d %s", span->op_ret, error_name (span->op_errno));
     else
@@ -83,8 +85,12 @@ append_spans (const struct recording *recording, const struct timeline_request *
 
         depths[i] = above ? depths[span->parent] + 1 : 1;
         append_line (recording, request, span->begin, span->end, indent + INDENT * depths[i], out);
-        g_string_append_printf (out, "%s: %s", span->callee->name, fop_name (span->op));
+        recording_span_name (recording, span, out);
         append_answer (span, out);
+        if (span->call) {
+            g_string_append_c (out, '\n');
+            continue;
+        }
         if (span->thread != (above ? above->thread : request->spans[0].thread))
             g_string_append_printf (out, " (on %s)", ring_thread_name (span->thread));
         if (span->end_thread != span->thread)

@@ -2,6 +2,7 @@
 #include "trace/timeline/recording.h"
 
 #include "core/data/loc.h"
+#include "core/edge/server.h"
 #include "core/time/thread.h"
 #include "core/edge/watch.h"
 
@@ -129,6 +130,23 @@ timeline_unwind (const struct watch_event *event)
         ring_put (&record, 1);
 }
 
+static void
+timeline_call (const struct server_call *call)
+{
+    const uint64_t now = ticks_now ();
+    struct ring_record record = { .ticks = now, .kind = RING_CALL };
+
+    if (!call->frame || !__atomic_load_n (&timeline.writes, __ATOMIC_RELAXED))
+        return;
+    record.request = call->request;
+    record.call.frame = call->frame;
+    record.call.xl = call->xl;
+    record.call.name = call->name;
+    record.call.begin = now - ticks_of_ns ((uint64_t) call->took);
+    record.call.error = call->error;
+    ring_put (&record, 1);
+}
+
 static const struct watcher timeline_watcher = {
     .name = "timeline", .wants_call = true, .wind = timeline_wind, .unwind = timeline_unwind
 };
@@ -225,7 +243,7 @@ last_round (void)
     rings_drain (UINT64_MAX, take_record, NULL);
     assembler_finish (timeline.assembler, timeline.running.ticks, &timeline.running);
     timeline.recording->counts.lost = rings_lost ();
-    recording_finish (timeline.recording, ticks_now ());
+    recording_finish (timeline.recording, ticks_now (), timeline.xlators);
 }
 
 static void *
@@ -285,6 +303,7 @@ timeline_start (GPtrArray *xlators, struct itable *itable, const struct timeline
     timeline.on = true;
     __atomic_store_n (&timeline.writes, true, __ATOMIC_RELEASE);
     watch_set (xlators, &timeline_watcher, true);
+    __atomic_store_n (&server_call_hook, timeline_call, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -292,6 +311,7 @@ static void
 tell_to_end (void)
 {
     timeline.running = look_what_runs ();
+    __atomic_store_n (&server_call_hook, NULL, __ATOMIC_RELEASE);
     watch_set (timeline.xlators, &timeline_watcher, false);
     __atomic_store_n (&timeline.writes, false, __ATOMIC_RELEASE);
     __atomic_store_n (&timeline.ending, true, __ATOMIC_RELEASE);

@@ -44,11 +44,11 @@ client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
     if (call->claim.inode)
         claim_leave (call);
     if (call->late && !call_is_first (call)) {
-        client_note_call (call, NULL, reply->error);
+        client_note_answer (call, NULL, reply->error);
         call->late (call, reply);
         return;
     }
-    client_note_call (call, call->frame, reply->error);
+    client_note_answer (call, call->frame, reply->error);
     if (call->late)
         stack_off_interrupt (call->frame->root, &call->on_interrupt);
     if (call->frame)
@@ -135,6 +135,7 @@ client_begin (call_frame_t *frame, xlator_t *this, enum procedure procedure, uin
     rpc_connection_unref (connection);
     call->frame = frame;
     call->procedure = procedure;
+    call->request = frame->root->unique;
     call_identify (call, procedure, times);
     return call;
 }
@@ -154,6 +155,7 @@ client_send_now (struct client_call *call)
 {
     struct rpc_connection *connection = rpc_connection_ref (call->connection);
 
+    client_note_sent (call);
     rpc_send (connection, &call->rpc);
     rpc_connection_unref (connection);
 }

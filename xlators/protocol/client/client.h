@@ -71,6 +71,7 @@ struct client_call {
     struct rpc_connection *connection;
     client_reply_fn *reply;
     enum procedure procedure; /* 0: of another program */
+    uint64_t request;     /* root->unique of the frame; 0: none */
     bool by_gfid; /* the call names no name, only an inode: ENOENT means that it is gone */
     struct client_claim claim; /* inode NULL: none */
     GList held;           /* in client_private_t.held while it waits for a claim; held_lock */
@@ -326,7 +327,8 @@ void client_note_failure (struct client_call *call, const struct rpc_reply *repl
 
 /* The call was answered: counts it, and tells of it. frame: for which it was made, and which waits
  * for it; or NULL. */
-void client_note_call (struct client_call *call, const call_frame_t *frame, int error);
+void client_note_answer (struct client_call *call, const call_frame_t *frame, int error);
+void client_note_sent (struct client_call *call); /* before it is sent */
 
 /* --- replies.c -------------------------------------------------------------------------------- */
 

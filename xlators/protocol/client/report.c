@@ -33,7 +33,6 @@ static void
 add_connection (struct server_report *report, struct rpc_connection *connection)
 {
     const struct rpc_numbers numbers = rpc_numbers_of (connection);
-
     report->outstanding = numbers.asked;
     report->waiting = numbers.waiting;
     report->calls += numbers.calls;
@@ -232,23 +231,38 @@ client_why_failed (xlator_t *this, const call_frame_t *frame, GString *out)
 
 /* --- one call --------------------------------------------------------------------------------- */
 
+static struct server_call
+server_call_of (const struct client_call *call)
+{
+    return (struct server_call){ .xl = call->this,
+                                 .server = ((client_private_t *) call->this->private)->brick,
+                                 .name = wire_procedure_name (call->procedure),
+                                 .request = call->request };
+}
+
+void
+client_note_sent (struct client_call *call)
+{
+    const struct server_call sent = server_call_of (call);
+
+    server_call_sent (&sent);
+}
+
 /* The time that a lock takes is not the server's. */
 void
-client_note_call (struct client_call *call, const call_frame_t *frame, int error)
+client_note_answer (struct client_call *call, const call_frame_t *frame, int error)
 {
     client_private_t *priv = call->this->private;
-    const int64_t took = call->rpc.asked ? clock_now () - call->rpc.asked : 0;
+    struct server_call answered = server_call_of (call);
 
     if (!call->rpc.asked)
         return; /* it was never sent */
+    answered.frame = frame;
+    answered.took = clock_now () - call->rpc.asked;
+    answered.error = error;
     if (error == 0 && !call->rpc.patient)
-        histogram_add_alone (&priv->round_trips, (uint64_t) took);
-    if (__atomic_load_n (&server_call_hook, __ATOMIC_RELAXED))
-        server_call_note (&(struct server_call){ .xl = call->this,
-                                                 .frame = frame,
-                                                 .name = wire_procedure_name (call->procedure),
-                                                 .took = took,
-                                                 .error = error });
+        histogram_add_alone (&priv->round_trips, (uint64_t) answered.took);
+    server_call_answered (&answered);
 }
 
 void
