@@ -164,6 +164,7 @@ check-local: check-programs
 
 EXTRA_DIST += \
     %D%/bench/aims.py \
+    %D%/bench/bricks.py \
     %D%/bench/edge.c \
     %D%/bench/edge.py \
     %D%/bench/figures.py \

@@ -6,8 +6,9 @@ import statistics
 import figures
 import report
 import sections
-from peers import (AS_HP, BARE, EXCLUSIVE, GLUSTERFS, GLUSTERFS_STACK, HP_NO_CACHE, HP_SEES, PASS,
-                   PASS_URING, ROT13, STACK, STACK_WITHOUT, URING, WINDLASS)
+from peers import (AS_HP, BARE, BRICK, EXCLUSIVE, GLUSTERFS, GLUSTERFS_BRICK, GLUSTERFS_STACK,
+                   GLUSTERFS_VOLUME, HP_NO_CACHE, HP_SEES, PASS, PASS_URING, ROT13, STACK,
+                   STACK_WITHOUT, URING, VOLUME, WINDLASS)
 
 DATA = ["write 1M", "read 1M cold", "read 1M again", "random read 4K", "write 4K"]
 DIRECT = ["read 4K x1", "read 4K x4", "write 4K x1", "write 4K x4", "read 128K", "write 128K"]
@@ -80,6 +81,15 @@ AIMS = [
         [(URING, "hp-uring"), (PASS_URING, "hp-uring")], 1),
     Aim("names: the same, as little promised", NAMES, [(AS_HP, "hp-uring")], 1),
     Aim("names: GlusterFS", NAMES, [(WINDLASS, GLUSTERFS)], 2, 5),
+    Aim("names on a brick: GlusterFS's client", NAMES,
+        [(VOLUME, GLUSTERFS_VOLUME), (BRICK, GLUSTERFS_BRICK),
+         (BRICK + "-0", GLUSTERFS_BRICK + "-0")], 1.5, 2),
+    Aim("data on a brick: GlusterFS's client", ["write 1M", "read 1M cold"],
+        [(VOLUME, GLUSTERFS_VOLUME), (BRICK, GLUSTERFS_BRICK)], 1.3),
+    Aim("data on a brick: the daemon's CPU time", ["write 1M", "read 1M cold"],
+        [(VOLUME, GLUSTERFS_VOLUME), (BRICK, GLUSTERFS_BRICK)], 1 / 0.7, ratio=daemon_ratio),
+    Aim("work on a brick: GlusterFS's client", ["untar", "git status", "ls -lU"],
+        [(VOLUME, GLUSTERFS_VOLUME)], 1.5),
     Aim("the client's stack: GlusterFS with the same volfile", None, [(STACK, GLUSTERFS_STACK)], 1,
         2),
 ]

@@ -4,8 +4,8 @@ can be made of a file, of several that are put together, or of two that are comp
 
     machines  [what machine.state says]                       one for each run
     peers     [name]
-    compared  {title: {row: {peer: {rates, daemon, client}}}} a figure for each round: operations a
-                                                              second, CPU in us an operation
+    compared  {title: {row: {peer: {rates, daemon, client, server}}}} a figure for each round:
+                                       operations a second, CPU in us an operation; server: a brick
     resident  {section: {peer: [[KiB, KiB at the peak]]}}
     others    {title: [nanoseconds of CPU that others used, that passed]}
     curves    {chart: {x, y, lines: {name: {x: [y]}}}}
@@ -21,12 +21,16 @@ class Cell:
     """One row of one peer over all rounds."""
 
     def __init__(self, dictionary=None):
-        self.dictionary = dictionary or {"rates": [], "daemon": [], "client": []}
+        self.dictionary = {"rates": [], "daemon": [], "client": []}
+        if dictionary is not None:
+            self.dictionary = dictionary
 
-    def add(self, operations, nanoseconds, client, daemon):
+    def add(self, operations, nanoseconds, client, daemon, server=0):
         self.dictionary["rates"].append(operations * 1e9 / nanoseconds)
         self.dictionary["client"].append(client / operations / 1000)
         self.dictionary["daemon"].append(daemon / operations / 1000)
+        if server:
+            self.dictionary.setdefault("server", []).append(server / operations / 1000)
 
     def rates(self):
         return self.dictionary["rates"]
@@ -42,6 +46,11 @@ class Cell:
         """Microseconds an operation, of the daemon and of the client."""
         return (statistics.median(self.dictionary["daemon"]),
                 statistics.median(self.dictionary["client"]))
+
+    def server_cpu(self):
+        """The same of a brick, or None."""
+        servers = self.dictionary.get("server")
+        return statistics.median(servers) if servers else None
 
 
 def empty():
@@ -107,7 +116,7 @@ def add(figures, more):
             for peer, dictionary in peers.items():
                 mine = cell(figures, title, row, peer).dictionary
                 for key, values in dictionary.items():
-                    mine[key] += values
+                    mine.setdefault(key, []).extend(values)
     for section, peers in more["resident"].items():
         for peer, values in peers.items():
             figures["resident"].setdefault(section, {}).setdefault(peer, []).extend(values)

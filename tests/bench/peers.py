@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 
+import bricks
 import machine
 
 WINDLASS = "windlass"
@@ -21,6 +22,10 @@ EXCLUSIVE = "windlass-exclusive"
 STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"
 STACK_WITHOUT = STACK + "-without-io-threads"
 GLUSTERFS = "glusterfs"
+# Clients of a brick of GlusterFS, with the same volfiles: protocol/client alone, and with all that
+# glusterd puts above it. -0: the kernel asks again for each name and each attribute.
+BRICK, GLUSTERFS_BRICK = "windlass+brick", "glusterfs+brick"
+VOLUME, GLUSTERFS_VOLUME = "windlass+volume", "glusterfs+volume"
 HP_SEES = "hp-nopass"  # all reads and writes come to it
 HP_NO_CACHE = HP_SEES + "-nocache"  # and the kernel keeps nothing
 
@@ -91,6 +96,21 @@ def glusterfs_stack_command(peer):
             for word in glusterfs_command(peer)]
 
 
+def client_volfile(peer, above):
+    with open(peer.path("x.vol"), "w", encoding="ascii") as file:
+        file.write(bricks.client_volfile(peer.start_brick(), above))
+    return peer.path("x.vol")
+
+
+def client_of(program, above):
+    """How `program` is mounted over a brick, with these translators above protocol/client."""
+    def command(peer):
+        return [peer.bench.windlass if program == WINDLASS else program, "-N", "-f",
+                client_volfile(peer, above), "-l", peer.path("log"), *peer.options, peer.mnt]
+
+    return command
+
+
 def hp_command(peer):
     return [peer.bench.example("passthrough_hp"), "--foreground", *peer.options, peer.back,
             peer.mnt]
@@ -108,7 +128,19 @@ def fast(passthrough, uring):
 # What a peer needs: options that this build of the program may not have yet, FUSE over io_uring, a
 # program.
 NEEDS_FAST, NEEDS_URING, NEEDS_HP = "fast", "uring", "hp"
-NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS = "ll", "bindfs", "glusterfs"
+NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS, NEEDS_BRICK = "ll", "bindfs", "glusterfs", "brick"
+
+ASK_AGAIN = ["--attribute-timeout=0", "--entry-timeout=0"]
+
+
+def brick_peers(ours, theirs, above):
+    windlass, stock = client_of(WINDLASS, above), client_of(GLUSTERFS, above)
+    needs, fast_needs = (NEEDS_BRICK,), (NEEDS_BRICK, NEEDS_FAST)
+    return [(ours, windlass, [], needs), (theirs, stock, [], needs),
+            (ours + "-0", windlass, ASK_AGAIN, needs), (theirs + "-0", stock, ASK_AGAIN, needs),
+            (ours + "-classic", windlass, fast("off", "off"), fast_needs),
+            (ours + "-classic-0", windlass, fast("off", "off") + ASK_AGAIN, fast_needs)]
+
 
 EXCLUSIVE_WB = ["--exclusive", "--kernel-writeback-cache=on"]
 
@@ -146,6 +178,8 @@ PEERS = [
      (NEEDS_BINDFS,)),
     (GLUSTERFS, glusterfs_command, [], (NEEDS_GLUSTERFS,)),
     (GLUSTERFS_STACK, glusterfs_stack_command, [], (NEEDS_GLUSTERFS,)),
+    *brick_peers(BRICK, GLUSTERFS_BRICK, []),
+    *brick_peers(VOLUME, GLUSTERFS_VOLUME, bricks.VOLUME),
     ("hp", hp_command, [], (NEEDS_HP,)),
     ("hp-uring", hp_command, ["-o", "io_uring"], (NEEDS_HP, NEEDS_URING)),
     (HP_SEES, hp_command, ["--nopassthrough"], (NEEDS_HP,)),
@@ -162,6 +196,10 @@ PEERS = [
 QUICK = [BARE, WINDLASS, CLASSIC, STACK, "bindfs-mt", GLUSTERFS, "hp-uring", "ll"]
 
 
+def cpu_of(pid):
+    return time.clock_gettime_ns((~pid << 3) | 2)  # clock_getcpuclockid(3)
+
+
 class Peer:
     """One of them, with a directory of its own below the bench's."""
 
@@ -170,7 +208,8 @@ class Peer:
         self.top = os.path.join(bench.dir, name)
         self.back = back or self.path("back")
         self.mnt = self.path("mnt") if command else self.back
-        self.daemon = None
+        self.daemon = self.brick = None
+        self.pinned = False
         os.makedirs(self.back, exist_ok=True)
         os.makedirs(self.top, exist_ok=True)
         os.makedirs(self.mnt, exist_ok=True)
@@ -179,13 +218,28 @@ class Peer:
         """The same one, over another directory, which several may have at a time."""
         return Peer(self.bench, self.name, self.command, self.options, back)
 
+    @property
+    def behind(self):
+        """Where the files of a section are made and removed, which is not measured. A brick has to
+        see each of them itself."""
+        return self.mnt if self.brick else self.back
+
     def path(self, name):
         return os.path.join(self.top, name)
+
+    def start_brick(self):
+        """Returns the port of a brick over the peer's directory, which ends with the mount."""
+        self.brick = bricks.Brick(self.bench, self.back, self.path("brick"), self.pinned)
+        if not self.brick.wait():
+            raise Unusable("its brick doesn't listen: "
+                           + machine.text_of(self.path("brick.log"))[-300:])
+        return self.brick.port
 
     def start(self, pinned):
         """Mounts it, with nothing known to kernel or daemon."""
         if not self.command:
             return
+        self.pinned = pinned
         # The daemon gets a session of its own, as daemons have. The kernel divides the processor
         # among sessions; within one session it would give several threads that wait in turn more
         # than their caller.
@@ -206,6 +260,12 @@ class Peer:
         os.listdir(self.mnt)  # waits until it answers
 
     def stop(self):
+        self.unmount()
+        if self.brick:
+            self.brick.stop()
+            self.brick = None
+
+    def unmount(self):
         if not self.daemon:
             return
         if os.path.ismount(self.mnt):
@@ -236,7 +296,11 @@ class Peer:
         """Nanoseconds of CPU that the daemon has used."""
         if not self.daemon:
             return 0
-        return time.clock_gettime_ns((~self.daemon.pid << 3) | 2)  # clock_getcpuclockid(3)
+        return cpu_of(self.daemon.pid)
+
+    def server_cpu(self):
+        """The same of its brick."""
+        return cpu_of(self.brick.process.pid) if self.brick else 0
 
     def memory(self):
         """KiB of the daemon: resident, at the peak, and written by itself alone."""
@@ -283,7 +347,10 @@ def lacking(bench, needs, options):
                                                                   for option in missing)
     if NEEDS_URING in needs and machine.text_of(machine.URING) != "Y":
         return f"FUSE over io_uring is off: as root, echo Y >{machine.URING}"
-    for need, program in ((NEEDS_BINDFS, "bindfs"), (NEEDS_GLUSTERFS, "glusterfs")):
+    if NEEDS_BRICK in needs and os.geteuid() != 0:
+        return "a brick needs root"
+    for need, program in ((NEEDS_BINDFS, "bindfs"), (NEEDS_GLUSTERFS, "glusterfs"),
+                          (NEEDS_BRICK, "glusterfs"), (NEEDS_BRICK, "glusterfsd")):
         if need in needs and not shutil.which(program):
             return f"{program} isn't installed"
     for need, program in ((NEEDS_HP, "passthrough_hp"), (NEEDS_LL, "passthrough_ll")):

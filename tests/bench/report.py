@@ -61,7 +61,8 @@ def against_text(cells, peer):
 
 def cpu_text(cells, peer):
     daemon, client = cells[peer].cpu()
-    return f"{daemon:.1f} + {client:.1f}"
+    server = cells[peer].server_cpu()
+    return f"{daemon:.1f} + {client:.1f}" + (f" + {server:.1f}" if server is not None else "")
 
 
 def print_rates(title, rows, peers):
@@ -78,8 +79,8 @@ def print_compared(title, rows, peers, noise):
     if WINDLASS in peers and others:
         print_cells(f"{title}: {WINDLASS} as times each other; over 1 it is faster", rows, others,
                     against_text)
-    print_cells(f"{title}: microseconds of CPU for an operation, daemon + client", rows, peers,
-                cpu_text)
+    print_cells(f"{title}: microseconds of CPU for an operation, daemon + client (+ brick)", rows,
+                peers, cpu_text)
     print(f"\n{title}: others used {100 * noise[0] / max(noise[1], 1):.0f} % of a CPU meanwhile")
 
 

@@ -44,8 +44,8 @@ def meta(peer, run, sizes):
 
 
 def remove_folders(peer):
-    for name in os.listdir(peer.back):
-        path = os.path.join(peer.back, name)
+    for name in os.listdir(peer.behind):
+        path = os.path.join(peer.behind, name)
         if name.startswith("d") and os.path.isdir(path):
             shutil.rmtree(path)
 
@@ -54,8 +54,8 @@ def readdir(peer, run, sizes):
     """The directory stays for the next round, and is made behind the mount, since making it is not
     measured."""
     if not os.path.isdir(os.path.join(peer.back, "list")):
-        os.mkdir(os.path.join(peer.back, "list"))
-        run.bench.load("create", os.path.join(peer.back, "list"), sizes.listed, 0, sizes.listed)
+        os.mkdir(os.path.join(peer.behind, "list"))
+        run.bench.load("create", os.path.join(peer.behind, "list"), sizes.listed, 0, sizes.listed)
         run.cold()
     yield "ls -U", run("list", 1, folder="list")
     run.cold()
@@ -83,13 +83,13 @@ def direct(peer, run, sizes):
     there is no disk to wait for, so this measures the way there. The file is made behind the mount,
     and as large as the blocks of one row reach."""
     large, mebibyte = 128 << 10, 1 << 20
-    run.bench.load("write", peer.back, sizes.direct * 4096 // mebibyte, mebibyte)
+    run.bench.load("write", peer.behind, sizes.direct * 4096 // mebibyte, mebibyte)
     for name, work in (("read", "direct-random-read"), ("write", "direct-random-write")):
         for clients in (1, 4):
             yield f"{name} 4K x{clients}", run(work, sizes.direct, 4096, clients=clients)
     yield "read 128K", run("direct-read", sizes.direct // 32, large)
     yield "write 128K", run("direct-write", sizes.direct // 32, large)
-    os.unlink(os.path.join(peer.back, "data"))
+    os.unlink(os.path.join(peer.behind, "data"))
 
 
 # --- what people do -----------------------------------------------------------------------------

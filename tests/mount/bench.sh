@@ -41,6 +41,15 @@ expect "rounds of both" 2 "$(python3 -c 'import json, sys
 row = json.load (open (sys.argv[1]))["compared"]["data, all CPUs"]["write 1M"]
 print (len (row["windlass"]["rates"]))' "$TEST_DIR/both.json")"
 
+if command -v glusterfsd >/dev/null && command -v glusterfs >/dev/null; then
+    bench --quick --peers windlass+volume,glusterfs+volume --only data
+    for peer in windlass glusterfs; do
+        expect_match "CPU of daemon, client and brick" \
+            "^$peer\+volume +[0-9.]+ \+ [0-9.]+ \+ [0-9.]+ " \
+            "$(sed -n '/^data, one CPU: microseconds/,$p' "$TEST_DIR/said")"
+    done
+fi
+
 out=$("$SOURCE_DIR/tests/bench/run" --only nothing 2>&1)
 expect "status where there is no such section" 2 $?
 expect_match "a section that there isn't" \
