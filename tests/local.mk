@@ -254,6 +254,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-conform.sh \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-lost.sh \
+    %D%/mount/brick-quick-read.sh \
     %D%/mount/brick-refused.sh \
     %D%/mount/brick-reports.sh \
     %D%/mount/brick-shared.sh \

@@ -135,6 +135,7 @@ readers_clear_locked (struct qr_inode *qri)
 {
     for (unsigned i = 0; i < QR_READERS; i++)
         g_clear_pointer (&qri->readers[i], g_free);
+    qri->all_read = false;
 }
 
 void
@@ -330,6 +331,21 @@ is_reader_locked (const struct qr_inode *qri, const struct stack_caller *caller)
     return false;
 }
 
+static bool
+is_of_content_locked (xlator_t *this, const struct qr_inode *qri, const struct qr_stamp *asked)
+{
+    return qri->content && is_unchanged (this, qri, asked->asked) && asked->at >= qri->stamp.at;
+}
+
+void
+qr_all_may_read (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked)
+{
+    pthread_mutex_lock (&qri->lock);
+    if (is_of_content_locked (this, qri, asked))
+        qri->all_read = true;
+    pthread_mutex_unlock (&qri->lock);
+}
+
 void
 qr_reader_add (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked,
                struct stack_caller *caller)
@@ -337,8 +353,7 @@ qr_reader_add (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *aske
     struct stack_caller *last = caller;
 
     pthread_mutex_lock (&qri->lock);
-    if (qri->content && is_unchanged (this, qri, asked->asked) && asked->at >= qri->stamp.at
-        && !is_reader_locked (qri, caller)) {
+    if (is_of_content_locked (this, qri, asked) && !is_reader_locked (qri, caller)) {
         last = qri->readers[QR_READERS - 1];
         memmove (qri->readers + 1, qri->readers, (QR_READERS - 1) * sizeof qri->readers[0]);
         qri->readers[0] = caller;
@@ -360,7 +375,7 @@ qr_reader_known (xlator_t *this, struct qr_inode *qri, const struct stack_caller
     bool known;
 
     pthread_mutex_lock (&qri->lock);
-    known = may_serve_locked (this, qri) && is_reader_locked (qri, caller);
+    known = may_serve_locked (this, qri) && (qri->all_read || is_reader_locked (qri, caller));
     pthread_mutex_unlock (&qri->lock);
     return known;
 }

@@ -4,6 +4,13 @@
  */
 #include "quick-read.h"
 
+/* Whether storage is asked for content with each lookup; indexes in ask_values. */
+enum { ASK_AUTO, ASK_ON, ASK_OFF = 6 };
+
+static const char *const ask_values[] = { "auto", "on",  "yes", "true",  "enable",
+                                          "1",    "off", "no",  "false", "disable",
+                                          "0",    NULL };
+
 static const struct xlator_option qr_options[] = {
     {
         .key = { "max-file-size" },
@@ -36,11 +43,13 @@ static const struct xlator_option qr_options[] = {
     },
     {
         .key = { "content-with-lookup" },
-        .type = OPTION_BOOL,
+        .type = OPTION_ENUM,
         OPTION_FIELD (qr_private_t, asks_lookups),
-        .value = "off",
+        .value = "auto",
+        .values = ask_values,
         .help = "the lookup of a small file also brings its content, in one call in place of "
-                "three; worth it if a call to storage takes longer than reading the file",
+                "three; worth it if a call to storage takes longer than reading the file; auto: "
+                "only from a server",
     },
     {
         .key = { "priority" },
@@ -195,6 +204,14 @@ touches_below (const xlator_t *this)
     return touches;
 }
 
+static bool
+asks_lookups (const xlator_t *this)
+{
+    const int asks = qr_priv (this)->asks_lookups;
+
+    return asks == ASK_AUTO ? xlator_is_remote (this) : asks < ASK_OFF;
+}
+
 /* Content comes with lookup as storage has it. So it is never requested if a translator in between
  * changes data. */
 static void
@@ -206,10 +223,13 @@ look_below (xlator_t *this)
     priv->opens_lie = touches & TOUCHES_OPENS;
     priv->lookups_prove = !(touches & (TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS))
                        && !xlator_is_remote (this);
-    if (!priv->asks_lookups || touches & TOUCHES_DATA || priv->max_size == 0 || priv->wanted)
+    priv->modes_prove = xlator_is_remote (this);
+    if (!asks_lookups (this) || touches & TOUCHES_DATA || priv->max_size == 0 || priv->wanted)
         return;
     priv->wanted = dict_new ();
     dict_set_u64 (priv->wanted, QR_CONTENT_KEY, priv->max_size);
+    if (priv->modes_prove)
+        dict_set_u64 (priv->wanted, QR_ACL_KEY, 0);
 }
 
 static void

@@ -25,14 +25,17 @@
  *
  * - A read that brings the whole file is kept. With content-with-lookup, content also comes with
  *   lookup (xdata glusterfs.content), read by storage as the caller, without changing atime; not
- *   if a translator below has TOUCHES_DATA, since storage's bytes aren't the file's then. This is
- *   off by default (GlusterFS always does it): over a local directory it makes a lookup twice as
- *   expensive, and keeps the content of all files that are only looked up.
+ *   if a translator below has TOUCHES_DATA, since storage's bytes aren't the file's then. By
+ *   default only a server is asked (GlusterFS always asks): over a local directory it makes a
+ *   lookup twice as expensive, and keeps the content of all files that are only looked up.
  * - Which caller may be served is a question of its own: an answered open proves nothing above
  *   open-behind. The fd's slot keeps the opener until a read through it has come back; then the
  *   opener is one of the inode's readers, as long as its ctime stays. A lookup that brought content
  *   proves as much, unless a translator below may judge otherwise than storage: TOUCHES_METADATA,
- *   TOUCHES_NAMES or TOUCHES_ERRORS, as system/posix-acl has.
+ *   TOUCHES_NAMES or TOUCHES_ERRORS, as system/posix-acl has. A server reads the file with its own
+ *   rights, so its content proves nothing, but the mode beside it may: if all may read the file, and
+ *   it has no ACL, every caller may be served. A mode that refuses one class, even root's, doesn't
+ *   count, since a server may take the caller for another user.
  * - Content whose ctime was younger than 0.1 s (iatt_is_settled) is served for a second at most,
  *   whatever attributes come: another change in the same tick has the same attributes.
  * - Content of more than 4 KiB is lent from where it is kept. Smaller content is copied, since a
@@ -50,6 +53,8 @@
 
 /* In lookup's xdata: the maximum number of bytes wanted; in its answer's xdata: the bytes. */
 #define QR_CONTENT_KEY "glusterfs.content"
+/* Requested with the content of a server: an answer without it is of a file without an ACL. */
+#define QR_ACL_KEY "system.posix_acl_access"
 #define QR_READERS 4
 /* smaller content is kept without a buffer of its own, which would be larger, and copied for each
  * reader */
@@ -60,7 +65,7 @@ typedef struct {
     uint64_t max_size;  /* constant */
     uint64_t cache_size;
     int64_t timeout;    /* seconds; atomic */
-    bool asks_lookups;  /* constant */
+    int asks_lookups;   /* index in ask_values: auto, on, or off; constant */
     char *priority;
     struct priorities *priorities; /* constant; NULL: none */
 
@@ -70,6 +75,7 @@ typedef struct {
     bool lookups_prove; /* a caller that lookup gave content could have opened the file: no
                            translator in between judges otherwise, and storage reads as the caller,
                            unlike a server. Constant after PARENT_UP */
+    bool modes_prove;   /* content comes from a server. Constant after PARENT_UP */
 
     struct lru lru;
     struct change_clock clock;
@@ -109,6 +115,7 @@ struct qr_inode {
     int64_t checked;            /* lock; clock_now when storage last confirmed stamp */
     struct change_view view;    /* lock; changes of the file */
     struct stack_caller *readers[QR_READERS]; /* lock; the most recent first; NULL: free */
+    bool all_read;              /* lock; any caller may read it */
 };
 
 /* Kept with a request until its answer; unused fields are NULL. */
@@ -122,6 +129,7 @@ struct qr_local {
     bool may_read;         /* open: the caller is known to be permitted */
     bool asked;            /* lookup: this translator requested content */
     bool given;            /* lookup: a translator above requested content too */
+    bool acl_given;        /* lookup: a translator above requested the ACL */
     bool begun;            /* an open with O_TRUNC */
 };
 
@@ -166,6 +174,7 @@ void qr_validate (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *a
  * ownership of caller. */
 void qr_reader_add (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked,
                     struct stack_caller *caller);
+void qr_all_may_read (xlator_t *this, struct qr_inode *qri, const struct qr_stamp *asked);
 bool qr_reader_known (xlator_t *this, struct qr_inode *qri, const struct stack_caller *caller);
 
 /* Returns true if there is content that attributes can validate, so that it need not be requested.

@@ -56,6 +56,8 @@ ask (xlator_t *this, dict_t *xdata)
         return dict_ref (priv->wanted);
     both = dict_copy (xdata);
     dict_set_u64 (both, QR_CONTENT_KEY, priv->max_size);
+    if (priv->modes_prove)
+        dict_set_u64 (both, QR_ACL_KEY, 0);
     return both;
 }
 
@@ -66,6 +68,7 @@ qr_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     g_autoptr (dict_t) asked = NULL;
 
     local->given = dict_has (xdata, QR_CONTENT_KEY);
+    local->acl_given = dict_has (xdata, QR_ACL_KEY);
     local->asked = wants_content (this, loc, local);
     if (local->asked) {
         QR_COUNT (this, lookups);
@@ -74,6 +77,14 @@ qr_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     if (local->asked && !local->given)
         asked = ask (this, xdata);
     STACK_WIND (frame, qr_lookup_cbk, FIRST_CHILD (this), lookup, loc, asked ? asked : xdata);
+}
+
+static bool
+all_may_read (const struct iatt *buf, const dict_t *xdata)
+{
+    const mode_t all = S_IRUSR | S_IRGRP | S_IROTH;
+
+    return (buf->ia_prot & all) == all && !dict_has (xdata, QR_ACL_KEY);
 }
 
 static void
@@ -94,18 +105,21 @@ take (xlator_t *this, struct qr_local *local, inode_t *inode, const struct iatt 
              1);
     if (local->caller && qr_has_content (qri))
         qr_reader_add (this, qri, &local->stamp, g_steal_pointer (&local->caller));
+    if (qr_priv (this)->modes_prove && !local->given && all_may_read (buf, xdata))
+        qr_all_may_read (this, qri, &local->stamp);
 }
 
-/* Returns xdata without the content that no translator above requested. */
+/* Returns xdata without what no translator above requested. */
 static dict_t *
-without_content (dict_t *xdata)
+without_mine (dict_t *xdata, const struct qr_local *local)
 {
-    dict_t *less;
+    dict_t *less = dict_copy (xdata);
 
-    if (dict_count (xdata) == 1)
-        return NULL;
-    less = dict_copy (xdata);
     dict_del (less, QR_CONTENT_KEY);
+    if (!local->acl_given)
+        dict_del (less, QR_ACL_KEY);
+    if (dict_count (less) == 0)
+        g_clear_pointer (&less, dict_unref);
     return less;
 }
 
@@ -115,8 +129,8 @@ qr_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 {
     struct qr_local *local = frame->local;
     const bool mine = op_ret >= 0 && local->asked && !local->given
-                   && dict_has (xdata, QR_CONTENT_KEY);
-    dict_t *less = mine ? without_content (xdata) : NULL;
+                   && (dict_has (xdata, QR_CONTENT_KEY) || dict_has (xdata, QR_ACL_KEY));
+    dict_t *less = mine ? without_mine (xdata, local) : NULL;
 
     if (op_ret >= 0 && local->asked)
         take (this, local, inode, buf, xdata);
