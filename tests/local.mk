@@ -18,6 +18,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_frame.c \
     %D%/unit/test_malloc_trim.c \
     %D%/unit/test_delayed.c \
+    %D%/unit/test_distribute.c \
     %D%/unit/test_histogram.c \
     %D%/unit/test_inode.c \
     %D%/unit/test_lru.c \
@@ -39,6 +40,8 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/tls_server.c \
     %D%/unit/tls_server.h \
     src/daemon/signals.c \
+    xlators/cluster/distribute/hash.c \
+    xlators/cluster/distribute/layout.c \
     xlators/debug/fault/parse.c \
     xlators/debug/fault/rules.c \
     xlators/debug/trace/history.c \
@@ -149,6 +152,7 @@ include tests/fuzz/local.mk
 # What tests/run needs for each kind of test: script, program and replay or fuzz.
 programs: src/mount.windlass
 programs: $(sbin_PROGRAMS) $(pkglibexec_PROGRAMS) $(xlatordebugexec_PROGRAMS) $(xlatorencryptionexec_PROGRAMS)
+programs: $(xlatorclusterexec_PROGRAMS)
 programs: $(xlatorfeaturesexec_PROGRAMS) $(xlatormetaexec_PROGRAMS)
 programs: $(xlatorperformanceexec_PROGRAMS) $(xlatorprotocolexec_PROGRAMS) $(xlatorstorageexec_PROGRAMS)
 programs: $(xlatorsystemexec_PROGRAMS)
@@ -279,6 +283,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/device-nodes.sh \
     %D%/mount/directory-vanishes.sh \
     %D%/mount/disk-full.sh \
+    %D%/mount/distribute-down.sh \
+    %D%/mount/distribute-shared.sh \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
     %D%/mount/function-graph-filters.sh \
@@ -431,6 +437,8 @@ dist_noinst_DATA += \
     %D%/mount/brick-lib.sh \
     %D%/mount/tls-lib.sh \
     %D%/mount/brick.allow \
+    %D%/mount/distribute-bricks.py \
+    %D%/mount/distribute.py \
     %D%/mount/watch-lib.sh \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \

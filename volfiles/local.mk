@@ -7,6 +7,7 @@ dist_volfiles_DATA = \
     %D%/client-stack.vol \
     %D%/client.vol \
     %D%/delay-gen.vol \
+    %D%/distribute.vol \
     %D%/error-gen.vol \
     %D%/fault.vol \
     %D%/full-stack.vol \

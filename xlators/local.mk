@@ -20,6 +20,7 @@ xlatorfeaturesexec_PROGRAMS =
 xlatorperformanceexecdir = $(pkglibdir)/xlator/performance
 xlatorperformanceexec_PROGRAMS =
 
+include %D%/cluster/distribute/local.mk
 include %D%/debug/delay-gen/local.mk
 include %D%/debug/error-gen/local.mk
 include %D%/debug/fault/local.mk

@@ -15,10 +15,6 @@ struct foreign {
 };
 
 static const struct foreign foreigners[] = {
-    { "cluster/distribute",
-      "new directories get no layout until a client of GlusterFS looks them up, and files that a "
-      "rebalance left as pointers to another brick look empty",
-      "files lie on several bricks, and it finds them" },
     { "cluster/replicate", NULL, "writes would reach one copy of a file only" },
     { "cluster/disperse", NULL, "each brick has only a part of every file" },
     { "features/shard", NULL, "large files are stored in pieces" },

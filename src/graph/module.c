@@ -22,7 +22,7 @@
 /* Names that GlusterFS installs as links to another module. */
 static const char *const aliases[][2] = {
     { "meta", "meta/meta" }, /* the only one without a category */
-    { "cluster/replicate", "cluster/afr" }, { "cluster/distribute", "cluster/dht" },
+    { "cluster/replicate", "cluster/afr" }, { "cluster/dht", "cluster/distribute" },
     { "cluster/disperse", "cluster/ec" }, { "features/access-control", "system/posix-acl" },
     { "features/posix-locks", "features/locks" },
     { "performance/stat-prefetch", "performance/md-cache" },

@@ -191,3 +191,32 @@ gluster_do () {
     gluster --glusterd-sock="$TEST_DIR/glusterd.socket" --mode=script \
         --log-file="$TEST_DIR/glusterd-log/cli.log" "$@"
 }
+
+# distribute_volfile FILE NAME...: writes a volfile of cluster/distribute, called `all`, over these
+# bricks; Windlass and stock clients take it. DISTRIBUTE_OPTIONS has lines for it.
+DISTRIBUTE_OPTIONS=()
+distribute_volfile () {
+    local file=$1 name line
+    shift
+    {
+        for name in "$@"; do
+            cat <<EOF_BRICK
+volume c-$name
+    type protocol/client
+    option transport-type tcp
+    option transport.address-family inet
+    option remote-host 127.0.0.1
+    option remote-port ${BRICK_PORT[$name]}
+    option remote-subvolume $name
+end-volume
+EOF_BRICK
+        done
+        printf 'volume all\n    type cluster/distribute\n'
+        for line in "${DISTRIBUTE_OPTIONS[@]}"; do
+            echo "    $line"
+        done
+        printf '    subvolumes'
+        printf ' c-%s' "$@"
+        printf '\nend-volume\n'
+    } >"$file"
+}

@@ -24,7 +24,6 @@ windlass_refused "knows no volume 'none', or it is not started" $server:/none
 windlass_refused "there is no address of 'none.invalid'" none.invalid:/home
 
 out=$("$WINDLASS" check $server:/home 2>&1) || fail "check failed: $out"
-expect_match "what check says" "cluster/distribute' is not in Windlass; without it new" "$out"
 expect_match "what check says" "^$server:/home: ok, [0-9]* volumes, top 'home'" "$out"
 
 # mount_volume WORD...: by any of the ways to name it

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is known of an inode, and what follows from it. */
+#include "distribute.h"
+
+#include <string.h>
+
+struct context {
+    pthread_mutex_t lock; /* a leaf; guards all */
+    int cached, target, mds;
+    struct layout *layout;
+    int64_t mtime, ctime; /* of a directory: the latest that was seen */
+    uint32_t mtime_nsec, ctime_nsec;
+};
+
+static void *
+context_new (xlator_t *this, inode_t *inode)
+{
+    struct context *context = g_new0 (struct context, 1);
+
+    pthread_mutex_init (&context->lock, NULL);
+    context->cached = context->target = context->mds = NO_CHILD;
+    return context;
+}
+
+static void
+context_free (void *made)
+{
+    struct context *context = made;
+
+    layout_unref (context->layout);
+    pthread_mutex_destroy (&context->lock);
+    g_free (context);
+}
+
+static struct context *
+context_of (xlator_t *this, inode_t *inode)
+{
+    return inode_ctx_make (inode, this, context_new, context_free);
+}
+
+void
+dht_forget (xlator_t *this, inode_t *inode)
+{
+    struct context *context = inode_ctx_get (inode, this);
+
+    if (context)
+        context_free (context);
+}
+
+/* --- fields ----------------------------------------------------------------------------------- */
+
+static int
+int_get (xlator_t *this, inode_t *inode, size_t offset)
+{
+    struct context *context = inode_ctx_get (inode, this);
+    int value;
+
+    if (!context)
+        return NO_CHILD;
+    pthread_mutex_lock (&context->lock);
+    value = *(const int *) ((const char *) context + offset);
+    pthread_mutex_unlock (&context->lock);
+    return value;
+}
+
+static void
+int_set (xlator_t *this, inode_t *inode, size_t offset, int value)
+{
+    struct context *context = context_of (this, inode);
+
+    pthread_mutex_lock (&context->lock);
+    *(int *) ((char *) context + offset) = value;
+    pthread_mutex_unlock (&context->lock);
+}
+
+int
+inode_cached (xlator_t *this, inode_t *inode)
+{
+    return int_get (this, inode, offsetof (struct context, cached));
+}
+
+void
+inode_set_cached (xlator_t *this, inode_t *inode, int child)
+{
+    int_set (this, inode, offsetof (struct context, cached), child);
+}
+
+int
+inode_target (xlator_t *this, inode_t *inode)
+{
+    return int_get (this, inode, offsetof (struct context, target));
+}
+
+void
+inode_set_target (xlator_t *this, inode_t *inode, int child)
+{
+    int_set (this, inode, offsetof (struct context, target), child);
+}
+
+int
+inode_mds (xlator_t *this, inode_t *inode)
+{
+    return int_get (this, inode, offsetof (struct context, mds));
+}
+
+struct layout *
+inode_layout (xlator_t *this, inode_t *inode)
+{
+    struct context *context = inode_ctx_get (inode, this);
+    struct layout *layout;
+
+    if (!context)
+        return NULL;
+    pthread_mutex_lock (&context->lock);
+    layout = layout_ref (context->layout);
+    pthread_mutex_unlock (&context->lock);
+    return layout;
+}
+
+void
+inode_set_layout (xlator_t *this, inode_t *inode, struct layout *layout, int mds)
+{
+    struct context *context = context_of (this, inode);
+    struct layout *before;
+
+    pthread_mutex_lock (&context->lock);
+    before = context->layout;
+    context->layout = layout_ref (layout);
+    context->mds = mds;
+    pthread_mutex_unlock (&context->lock);
+    layout_unref (before);
+}
+
+int
+name_hashed (xlator_t *this, inode_t *parent, const char *name)
+{
+    const dht_private_t *priv = this->private;
+    struct layout *layout = inode_layout (this, parent);
+    int child = layout ? layout_search (layout, hash_name (&priv->rules, name)) : NO_CHILD;
+
+    layout_unref (layout);
+    return child;
+}
+
+int
+name_unhashed (xlator_t *this, loc_t *loc)
+{
+    struct layout *layout = inode_layout (this, loc->parent);
+    struct layout_faults faults = { 0 };
+
+    if (layout)
+        layout_check (layout, &faults);
+    layout_unref (layout);
+    if (faults.down > 0)
+        return ENOTCONN;
+    gf_log (this, GF_LOG_ERROR, "no subvolume has the hash of '%s': the layout of its directory "
+            "(gfid %s) has a hole", loc_path (loc), GFID_OF (loc->parent));
+    return EIO;
+}
+
+/* --- attributes of directories ---------------------------------------------------------------- */
+
+static bool
+is_later (int64_t s, uint32_t ns, int64_t than, uint32_t than_ns)
+{
+    return s > than || (s == than && ns > than_ns);
+}
+
+static void
+take_later (int64_t *to, uint32_t *to_ns, int64_t from, uint32_t from_ns)
+{
+    if (is_later (from, from_ns, *to, *to_ns)) {
+        *to = from;
+        *to_ns = from_ns;
+    }
+}
+
+void
+iatt_merge (struct iatt *to, const struct iatt *from)
+{
+    if (from->ia_type == IA_INVAL)
+        return;
+    if (to->ia_type == IA_INVAL) {
+        *to = *from;
+        return;
+    }
+    to->ia_nlink = MAX (to->ia_nlink, from->ia_nlink);
+    take_later (&to->ia_atime, &to->ia_atime_nsec, from->ia_atime, from->ia_atime_nsec);
+    take_later (&to->ia_mtime, &to->ia_mtime_nsec, from->ia_mtime, from->ia_mtime_nsec);
+    take_later (&to->ia_ctime, &to->ia_ctime_nsec, from->ia_ctime, from->ia_ctime_nsec);
+}
+
+/* The sizes that GlusterFS shows for any directory: those of subvolumes differ. */
+static void
+size_fix (struct iatt *buf)
+{
+    buf->ia_size = 4096;
+    buf->ia_blocks = 8;
+}
+
+static void
+times_keep (xlator_t *this, inode_t *inode, struct iatt *buf, bool all)
+{
+    struct context *context = context_of (this, inode);
+
+    pthread_mutex_lock (&context->lock);
+    if (!all) {
+        take_later (&buf->ia_mtime, &buf->ia_mtime_nsec, context->mtime, context->mtime_nsec);
+        take_later (&buf->ia_ctime, &buf->ia_ctime_nsec, context->ctime, context->ctime_nsec);
+    }
+    context->mtime = buf->ia_mtime;
+    context->mtime_nsec = buf->ia_mtime_nsec;
+    context->ctime = buf->ia_ctime;
+    context->ctime_nsec = buf->ia_ctime_nsec;
+    pthread_mutex_unlock (&context->lock);
+}
+
+void
+directory_attributes (xlator_t *this, inode_t *inode, struct iatt *buf)
+{
+    size_fix (buf);
+    times_keep (this, inode, buf, true);
+}
+
+struct iatt *
+directory_attributes_of_one (xlator_t *this, inode_t *inode, struct iatt *buf)
+{
+    if (!buf || buf->ia_type != IA_IFDIR)
+        return NULL;
+    size_fix (buf);
+    times_keep (this, inode, buf, false);
+    return buf;
+}

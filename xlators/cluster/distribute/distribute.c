@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The translator: options, beginning and end, events. */
+#include "distribute.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const unhashed_values[] = { "off", "on", "auto", "no", "yes", "disable", "enable",
+                                               "0", "1", NULL };
+
+#define NO_REBALANCE "no effect: Windlass does no rebalance"
+
+static const struct xlator_option options[] = {
+    {
+        .key = { "lookup-optimize" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (dht_private_t, lookup_optimize),
+        .value = "on",
+        .online = true,
+        .help = "on: a name that its hashed subvolume doesn't have does not exist, if the layout of "
+                "its directory is as old as the volume's last rebalance; off: lookup-unhashed "
+                "decides",
+    },
+    {
+        .key = { "lookup-unhashed" },
+        .type = OPTION_ENUM,
+        OPTION_FIELD (dht_private_t, lookup_unhashed),
+        .values = unhashed_values,
+        .value = "on",
+        .online = true,
+        .help = "whether all subvolumes are asked for a name that its hashed subvolume doesn't "
+                "have; without effect while lookup-optimize is on",
+    },
+    {
+        .key = { "min-free-disk" },
+        .type = OPTION_PERCENT_OR_SIZE,
+        OPTION_FIELD (dht_private_t, min_free_disk),
+        .value = "10%",
+        .online = true,
+        .help = "a subvolume with less free space gets no new files; another one gets them, and "
+                "the hashed one a linkto",
+    },
+    {
+        .key = { "min-free-inodes" },
+        .type = OPTION_PERCENT,
+        OPTION_FIELD (dht_private_t, min_free_inodes),
+        .value = "5%",
+        .online = true,
+        .help = "the same for free inodes, of all that the subvolume can have",
+    },
+    {
+        .key = { "weighted-rebalance" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (dht_private_t, weighted),
+        .value = "on",
+        .online = true,
+        .help = "new directories give larger subvolumes more of the hashes",
+    },
+    {
+        .key = { "directory-layout-spread" },
+        .type = OPTION_INT,
+        OPTION_FIELD (dht_private_t, spread),
+        .min = 0,
+        .max = 65536,
+        .value = "0",
+        .help = "how many subvolumes get hashes of a new directory; 0: all",
+    },
+    {
+        .key = { "randomize-hash-range-by-gfid" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (dht_private_t, by_gfid),
+        .value = "off",
+        .help = "the gfid of a new directory chooses the subvolume of its first range, and not its "
+                "path",
+    },
+    {
+        .key = { "decommissioned-bricks" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (dht_private_t, decommissioned),
+        .help = "subvolumes that leave the volume: they get no new files, and no hashes of new "
+                "directories; names with commas between them",
+    },
+    {
+        .key = { "assert-no-child-down" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (dht_private_t, assert_no_child_down),
+        .value = "off",
+        .online = true,
+        .help = "ends the mount if a subvolume is lost",
+    },
+    {
+        .key = { "rsync-hash-regex" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (dht_private_t, rsync_regex),
+        .value = HASH_RSYNC_DEFAULT,
+        .help = "an extended regular expression of temporary names; the hash is that of its first "
+                "group; none: no such names",
+    },
+    {
+        .key = { "extra-hash-regex" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (dht_private_t, extra_regex),
+        .value = "none",
+        .help = "another one, which is tried first",
+    },
+    {
+        .key = { "xattr-name" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (dht_private_t, layout_key),
+        .value = "trusted.glusterfs.dht",
+        .help = "the extended attribute that has a directory's range; all clients of a volume must "
+                "have the same",
+    },
+    {
+        .key = { "commit-hash" },
+        .type = OPTION_INT,
+        OPTION_FIELD (dht_private_t, forced_commit),
+        .min = 0,
+        .max = 4294967295.0,
+        .value = "0",
+        .help = "the commit hash of the volume; 0: its root directory has it",
+    },
+    {
+        .key = { "use-readdirp" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = "no effect: attributes tell linktos from files, so they are always asked for",
+    },
+    {
+        .key = { "readdir-optimize" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = "no effect: directories are left out here, not on the servers",
+    },
+    {
+        .key = { "unhashed-sticky-bit" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = "no effect, as in GlusterFS 10",
+    },
+    {
+        .key = { "rebalance-cmd" },
+        .type = OPTION_INT,
+        .inert = true,
+        .help = NO_REBALANCE,
+    },
+    {
+        .key = { "node-uuid" },
+        .type = OPTION_STRING,
+        .inert = true,
+        .help = NO_REBALANCE,
+    },
+    {
+        .key = { "rebalance-stats" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = NO_REBALANCE,
+    },
+    {
+        .key = { "rebalance-filter" },
+        .type = OPTION_STRING,
+        .inert = true,
+        .help = NO_REBALANCE,
+    },
+    {
+        .key = { "rebal-throttle" },
+        .type = OPTION_STRING,
+        .inert = true,
+        .help = NO_REBALANCE,
+    },
+    {
+        .key = { "lock-migration" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = NO_REBALANCE,
+    },
+    {
+        .key = { "force-migration" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = NO_REBALANCE,
+    },
+    {
+        .key = { "ensure-durability" },
+        .type = OPTION_BOOL,
+        .inert = true,
+        .help = NO_REBALANCE,
+    },
+    {
+        .key = { "local-volume-name" },
+        .type = OPTION_STRING,
+        .inert = true,
+        .help = "no effect: for cluster/nufa",
+    },
+    {
+        .key = { "pattern.switch.case" },
+        .type = OPTION_STRING,
+        .inert = true,
+        .help = "no effect: for cluster/switch",
+    },
+    {},
+};
+
+/* --- init, fini ------------------------------------------------------------------------------- */
+
+static enum lookup_unhashed
+unhashed_of (int value)
+{
+    return value == UNHASHED_AUTO ? UNHASHED_AUTO : value < UNHASHED_AUTO ? value : value % 2 == 0;
+}
+
+static int
+by_name (gconstpointer a, gconstpointer b, gpointer data)
+{
+    const dht_private_t *priv = data;
+
+    return strcmp (priv->children[*(const unsigned *) a]->name,
+                   priv->children[*(const unsigned *) b]->name);
+}
+
+static void
+children_find (xlator_t *this)
+{
+    dht_private_t *priv = this->private;
+    unsigned i = 0;
+
+    for (const xlator_list_t *child = this->children; child; child = child->next)
+        priv->n++;
+    priv->children = g_new (xlator_t *, priv->n);
+    priv->by_name = g_new (unsigned, priv->n);
+    priv->leaving = g_new0 (bool, priv->n);
+    for (const xlator_list_t *child = this->children; child; child = child->next, i++) {
+        priv->children[i] = child->xlator;
+        priv->by_name[i] = i;
+    }
+    g_qsort_with_data (priv->by_name, (gint) priv->n, sizeof priv->by_name[0], by_name, priv);
+}
+
+static int
+child_mark_leaving (xlator_t *this, const char *name)
+{
+    dht_private_t *priv = this->private;
+
+    for (unsigned i = 0; i < priv->n; i++)
+        if (strcmp (priv->children[i]->name, name) == 0) {
+            priv->leaving[i] = true;
+            return 0;
+        }
+    gf_log (this, GF_LOG_ERROR,
+            "option 'decommissioned-bricks' must have names of subvolumes, got '%s'", name);
+    return -EINVAL;
+}
+
+static int
+children_mark_leaving (xlator_t *this)
+{
+    const dht_private_t *priv = this->private;
+    g_auto (GStrv) names = g_strsplit_set (priv->decommissioned ? priv->decommissioned : "", ", ",
+                                           -1);
+    int r = 0;
+
+    for (char **name = names; *name && r == 0; name++)
+        if (**name)
+            r = child_mark_leaving (this, *name);
+    return r;
+}
+
+static int
+dht_init (xlator_t *this)
+{
+    dht_private_t *priv = this->private;
+    char reason[200] = "";
+
+    pthread_mutex_init (&priv->random_lock, NULL);
+    priv->random.state = random_seed ();
+    priv->lookup_unhashed = (int) unhashed_of (priv->lookup_unhashed);
+    priv->linkto_key = g_strconcat (priv->layout_key, ".linkto", NULL);
+    priv->mds_key = g_strconcat (priv->layout_key, ".mds", NULL);
+    priv->commit_key = g_strconcat (priv->layout_key, ".commithash", NULL);
+    priv->commit = (uint32_t) priv->forced_commit;
+    children_find (this);
+    space_init (this);
+    if (hash_rules_set (&priv->rules, priv->rsync_regex, priv->extra_regex, reason, sizeof reason)
+        < 0) {
+        gf_log (this, GF_LOG_ERROR, "options 'rsync-hash-regex' and 'extra-hash-regex' must be "
+                "extended regular expressions, or none: %s", reason);
+        return -EINVAL;
+    }
+    return children_mark_leaving (this);
+}
+
+static void
+dht_fini (xlator_t *this)
+{
+    dht_private_t *priv = this->private;
+
+    space_fini (priv);
+    hash_rules_clear (&priv->rules);
+    g_free (priv->linkto_key);
+    g_free (priv->mds_key);
+    g_free (priv->commit_key);
+    g_free (priv->children);
+    g_free (priv->by_name);
+    g_free (priv->leaving);
+    if (priv->n > 0)
+        pthread_mutex_destroy (&priv->random_lock);
+}
+
+static int
+dht_reconfigure (xlator_t *this, const void *new_private)
+{
+    dht_private_t *priv = this->private;
+    const dht_private_t *now = new_private;
+
+    __atomic_store_n (&priv->lookup_optimize, now->lookup_optimize, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->lookup_unhashed, (int) unhashed_of (now->lookup_unhashed),
+                      __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->weighted, now->weighted, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->assert_no_child_down, now->assert_no_child_down, __ATOMIC_RELAXED);
+    pthread_mutex_lock (&priv->space.lock);
+    priv->space.min_free_disk = now->min_free_disk;
+    priv->space.min_free_inodes = now->min_free_inodes;
+    pthread_mutex_unlock (&priv->space.lock);
+    return 0;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* One subvolume that is there is enough, as in GlusterFS: what others have fails with ENOTCONN. */
+static void
+dht_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    dht_private_t *priv = this->private;
+
+    if (event == XLATOR_CHILD_DOWN
+        && __atomic_load_n (&priv->assert_no_child_down, __ATOMIC_RELAXED)) {
+        gf_log (this, GF_LOG_ERROR, "a subvolume is down: the mount ends (assert-no-child-down)");
+        kill (getpid (), SIGTERM);
+    }
+    if (event == XLATOR_CHILD_DOWN && child_first_up (priv) != NO_CHILD)
+        return;
+    xlator_pass_on (this, event, data);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "cluster/distribute",
+    .about = "spreads files over subvolumes by the hash of their names, as GlusterFS does",
+    .children = { .min = 1, .max = -1 },
+    .touches = TOUCHES_NAMES | TOUCHES_METADATA,
+    .wants = WANTS_INODE | WANTS_FD | WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES,
+    .priv_size = sizeof (dht_private_t),
+    .options = options,
+    .init = dht_init,
+    .fini = dht_fini,
+    .reconfigure = dht_reconfigure,
+    .notify = dht_notify,
+    .local_drop = op_drop,
+    .fops = {
+        .lookup = dht_lookup, .create = dht_create, .mknod = dht_mknod, .symlink = dht_symlink,
+        .tmpfile = dht_tmpfile, .mkdir = dht_mkdir, .unlink = dht_unlink, .rmdir = dht_rmdir,
+        .link = dht_link, .rename = dht_rename, .statfs = dht_statfs,
+        .stat = dht_stat, .fstat = dht_fstat, .setattr = dht_setattr, .fsetattr = dht_fsetattr,
+        .setxattr = dht_setxattr, .fsetxattr = dht_fsetxattr,
+        .removexattr = dht_removexattr, .fremovexattr = dht_fremovexattr,
+        .getxattr = dht_getxattr, .opendir = dht_opendir, .fsyncdir = dht_fsyncdir,
+        .readdir = dht_readdir, .readdirp = dht_readdirp,
+    },
+    .every = file_every,
+    .every_cbk = file_every_cbk,
+    .cbks = { .forget = dht_forget, .release = dht_release, .releasedir = dht_release },
+    .dumpops = { .priv = dht_dump, .inodectx = dht_dump_inode, .explain = dht_explain },
+};

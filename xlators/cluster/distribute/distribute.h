@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * cluster/distribute: the files of a volume spread over several subvolumes, as GlusterFS has it.
+ *
+ *   /             on all subvolumes, and so is every directory
+ *   /dir          each has a range of hashes of it: layout.h
+ *   /dir/file     on the subvolume whose range has the hash of "file"
+ *   /dir/other    elsewhere, since it was renamed or the ranges changed: the subvolume of its hash
+ *                 has a linkto, an empty file with the name of the subvolume that has the data
+ *
+ * The subvolume of a name's hash is called hashed, the one that has the data cached. An inode's
+ * context has the cached subvolume of a file, or the layout of a directory.
+ *
+ * An operation that takes several steps is a struct op, the local of the caller's frame. Some steps
+ * are asked as the caller, others as distribute itself, with a request of its own (op_own): locks,
+ * linktos and layouts. Each step is a fan-out (core/edge/fan-out.h), also if it asks one subvolume.
+ * Other clients and a rebalance work on the same files at the same time, so changes of names take
+ * the locks that GlusterFS's clients take, in the same order: locks.c.
+ *
+ * All that a subvolume says may be hostile: names of subvolumes, layouts, attributes are checked.
+ */
+#ifndef WINDLASS_DISTRIBUTE_H
+#define WINDLASS_DISTRIBUTE_H
+
+#include "hash.h"
+#include "layout.h"
+#include "xlator.h"
+
+#include <errno.h>
+
+enum lookup_unhashed { UNHASHED_OFF, UNHASHED_ON, UNHASHED_AUTO };
+
+/* What the last statfs of a subvolume said. */
+struct room {
+    bool known;
+    double free, free_percent, free_inodes; /* bytes; percent */
+    uint32_t chunks; /* its size, in MB */
+};
+
+struct space {
+    pthread_mutex_t lock;  /* a leaf */
+    int64_t asked;         /* when, by clock_now; lock */
+    struct room *rooms;    /* one for each subvolume; lock */
+    bool *told;            /* a message says that it is full; lock */
+    struct option_share min_free_disk; /* lock */
+    double min_free_inodes;            /* lock */
+};
+
+typedef struct {
+    /* options */
+    int lookup_unhashed;  /* atomic */
+    bool lookup_optimize, assert_no_child_down, weighted, by_gfid; /* atomic */
+    struct option_share min_free_disk;
+    double min_free_inodes;
+    int64_t spread, forced_commit;
+    char *decommissioned, *rsync_regex, *extra_regex, *layout_key;
+    /* since init */
+    unsigned n;
+    xlator_t **children;
+    unsigned *by_name;    /* the subvolumes in the order of their names */
+    bool *leaving;        /* decommissioned: gets no new files */
+    char *linkto_key, *mds_key, *commit_key;
+    struct hash_rules rules;
+    uint32_t commit;      /* the volume's commit hash; atomic */
+    struct space space;
+    pthread_mutex_t random_lock;
+    struct random_source random; /* random_lock */
+} dht_private_t;
+
+/* --- context.c: what is known of an inode ----------------------------------------------------- */
+
+#define NO_CHILD (-1)
+
+/* The subvolume that has a file's data, or NO_CHILD. */
+int inode_cached (xlator_t *this, inode_t *inode);
+void inode_set_cached (xlator_t *this, inode_t *inode, int child);
+
+/* The subvolume to which a rebalance copies the file now, or NO_CHILD. */
+int inode_target (xlator_t *this, inode_t *inode);
+void inode_set_target (xlator_t *this, inode_t *inode, int child);
+
+/* The layout of a directory, with a reference, or NULL; and the subvolume whose attributes count
+ * if they differ. */
+struct layout *inode_layout (xlator_t *this, inode_t *inode);
+void inode_set_layout (xlator_t *this, inode_t *inode, struct layout *layout, int mds);
+int inode_mds (xlator_t *this, inode_t *inode);
+
+/* The subvolume of a name's hash, or NO_CHILD. */
+int name_hashed (xlator_t *this, inode_t *parent, const char *name);
+
+/* Why a name has none: ENOTCONN, or EIO and a message. */
+int name_unhashed (xlator_t *this, loc_t *loc);
+
+/* Attributes of a directory from all subvolumes, and from a single one: with sizes as GlusterFS
+ * shows them, and times that never go back. buf may be NULL. */
+void directory_attributes (xlator_t *this, inode_t *inode, struct iatt *buf);
+struct iatt *directory_attributes_of_one (xlator_t *this, inode_t *inode, struct iatt *buf);
+
+/* Adds one subvolume's attributes of a directory. */
+void iatt_merge (struct iatt *to, const struct iatt *from);
+
+void dht_forget (xlator_t *this, inode_t *inode);
+
+/* --- op.c: operations of several steps -------------------------------------------------------- */
+
+/* The making of a linkto, as part of an operation. */
+struct linkto {
+    unsigned on, to;
+    loc_t *loc;             /* of the operation */
+    gfid_t gfid;
+    struct iatt like;
+    bool retried;
+    void (*next) (call_frame_t *own);
+};
+
+struct op {
+    xlator_t *this;
+    dht_private_t *priv;
+    call_frame_t *frame;    /* the caller's */
+    call_frame_t *own;      /* the first of a request as distribute itself; NULL: none */
+    struct fan_out fan, own_fan;
+    GArray *locks;          /* of struct lock: locks.c */
+    void (*next) (call_frame_t *frame); /* after locks were taken or dropped */
+    void (*answer) (struct op *op);     /* unwinds, once all is released */
+    void (*clear) (struct op *op);      /* frees what the operation's own struct has; may be NULL */
+    int op_errno;
+    unsigned tries;
+    struct linkto linkto;
+    loc_t loc, newloc;
+    dict_t *xdata;          /* the caller's, or NULL */
+};
+
+#define OP_OF(frame_) ((void *) (frame_)->local)
+
+/* Begins an operation of a struct that begins with struct op. loc, newloc and xdata may be NULL. */
+void *op_new (call_frame_t *frame, xlator_t *this, size_t size, const loc_t *loc,
+              const loc_t *newloc, dict_t *xdata);
+
+/* The frame of distribute's own request for this operation. */
+call_frame_t *op_own (struct op *op);
+
+/* Releases the locks, ends the own request, and answers. op_fail answers with an errno. */
+void op_end (struct op *op, void (*answer) (struct op *op));
+void op_fail (struct op *op, int op_errno);
+
+void op_drop (xlator_t *this, void *local);
+
+/* A step: STEP, any number of ASK, STEP_END. As the caller, or with OWN as distribute itself. The
+ * answer of the i-th is OP's fan.answers[i] or own_fan.answers[i]. */
+#define ASK(op_, i_, fop_, ...)                                                                    \
+    FAN_WIND (&(op_)->fan, i_, (op_)->priv->children[i_], fop_, __VA_ARGS__)
+#define OWN(op_, i_, fop_, ...)                                                                    \
+    FAN_WIND (&(op_)->own_fan, i_, (op_)->priv->children[i_], fop_, __VA_ARGS__)
+
+void step_begin (struct op *op, void (*next) (call_frame_t *frame));
+void own_begin (struct op *op, void (*next) (call_frame_t *frame));
+#define step_end(op_) fan_end (&(op_)->fan)
+#define own_end(op_) fan_end (&(op_)->own_fan)
+
+/* A step that asks one subvolume. */
+#define ASK_ONE(op_, next_, i_, fop_, ...)                                                         \
+    do {                                                                                           \
+        step_begin (op_, next_);                                                                   \
+        ASK (op_, i_, fop_, __VA_ARGS__);                                                          \
+        step_end (op_);                                                                            \
+    } while (0)
+#define OWN_ONE(op_, next_, i_, fop_, ...)                                                         \
+    do {                                                                                           \
+        own_begin (op_, next_);                                                                    \
+        OWN (op_, i_, fop_, __VA_ARGS__);                                                          \
+        own_end (op_);                                                                             \
+    } while (0)
+
+/* The whole lookup of this translator, as a step of an operation: what the caller knew may have
+ * changed. Its answer is own_fan.answers[SELF (op)].lookup. */
+#define SELF(op_) ((op_)->priv->n)
+void own_lookup (struct op *op, loc_t *loc, void (*next) (call_frame_t *frame));
+
+/* Whether the attributes are those of a linkto, of which one subvolume also told the xattr; the
+ * subvolume that it names, or NO_CHILD. */
+bool iatt_may_be_linkto (const struct iatt *buf);
+int linkto_target (xlator_t *this, const struct iatt *buf, dict_t *xdata, bool *ret_is_linkto);
+
+bool child_is_up (const dht_private_t *priv, unsigned i);
+int child_first_up (const dht_private_t *priv);
+gfid_t gfid_new (dht_private_t *priv);
+bool is_missing (int op_errno); /* ENOENT, ESTALE */
+
+/* The text of a gfid for messages: of an inode. */
+#define GFID_OF(inode_) gfid_text (&(inode_)->gfid, (char[GFID_TEXT_SIZE]){ 0 })
+
+/* --- locks.c ---------------------------------------------------------------------------------- */
+
+/* locks_add notes a lock; locks_take takes all that are not held yet, one after the other, and
+ * fails the operation if one can't be had. own, the frame of the own request, is given to next. */
+void lock_layout (struct op *op, unsigned child, inode_t *directory, bool to_write);
+void lock_entry (struct op *op, unsigned child, inode_t *directory, const char *name);
+void lock_data (struct op *op, unsigned child, inode_t *inode, bool may_be_gone);
+void locks_take (struct op *op, void (*next) (call_frame_t *own));
+void locks_drop (struct op *op, void (*next) (call_frame_t *own));
+void locks_clear (struct op *op);
+
+/* What protects a name: its directory's layout, and the name itself. */
+void lock_name (struct op *op, unsigned child, const loc_t *loc);
+
+/* --- linkto.c --------------------------------------------------------------------------------- */
+
+/* Makes a linkto for loc, with gfid, on subvolume `on`, which names subvolume `to`, and gives it
+ * the owner of `like`. next finds 0 or an errno in op->op_errno. */
+void linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+                  const struct iatt *like, void (*next) (call_frame_t *own));
+
+/* xdata for the removal of a file if it is a linkto, and for the steps of another operation. */
+dict_t *xdata_only_linkto (void);
+dict_t *xdata_internal (void);
+
+/* For a lookup of this translator by an operation that has locks: healing would wait for them. */
+dict_t *xdata_without_healing (void);
+
+/* What a subvolume is asked to tell with a lookup. */
+dict_t *xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode);
+
+/* --- lookup.c, lookup-directory.c, heal.c ----------------------------------------------------- */
+
+struct lookup {
+    struct op op;
+    dict_t *wanted;     /* what subvolumes are asked for */
+    inode_t *inode;     /* of the answer, as are the next three */
+    struct iatt buf, postparent;
+    dict_t *found;
+    int asked;          /* the subvolume that had the file before, or NO_CHILD */
+    int hashed;         /* or NO_CHILD */
+    int linked;         /* the subvolume that a linkto on `hashed` names, or NO_CHILD */
+    bool has_linkto;    /* `hashed` has one */
+    bool absent;        /* `hashed` has nothing of the name */
+    gfid_t linkto_gfid;
+    bool by_name;       /* the caller asks for a name; else for an inode */
+    bool heals;         /* what is wrong */
+    int down;           /* errno of a subvolume that could not say whether it has the name; or 0 */
+    /* of a directory */
+    struct layout *layout;
+    struct layout_faults faults;
+    struct iatt *bufs;  /* of each subvolume; ia_type 0: it has none */
+    dict_t **dicts;
+    int mds;            /* the subvolume that says it is, or NO_CHILD */
+    int source;         /* the subvolume whose attributes count */
+    bool xattrs_differ; /* it says so */
+    bool *made;         /* subvolumes that lacked the directory */
+};
+
+lookup_fop dht_lookup;
+void lookup_all (struct lookup *lookup);      /* asks all subvolumes */
+void lookup_answer (struct op *op);
+void lookup_directory (struct lookup *lookup); /* with all their answers */
+void heal_directory (struct lookup *lookup);
+
+/* Takes over the answers of a step that asked all. false: the copies contradict each other. */
+bool directory_gather (struct lookup *lookup, struct fan_out *fan);
+bool directory_ails (const struct lookup *lookup);
+
+/* Returns the layout of a new directory on the subvolumes whose state is RANGE_UNSET. */
+void layout_assign (xlator_t *this, struct layout *layout, loc_t *loc, const gfid_t *gfid,
+                    uint32_t commit);
+dict_t *layout_value (xlator_t *this, const struct layout *layout, unsigned i);
+
+/* --- empty.c ---------------------------------------------------------------------------------- */
+
+/* An operation that needs an empty directory. */
+struct emptying {
+    struct op op;
+    void (*next) (struct op *op);
+    fd_t *fd;           /* of the directory, on all subvolumes */
+    unsigned child;     /* that is listed now */
+    GPtrArray *linktos; /* of all that were listed */
+    guint removed;      /* of them */
+};
+
+/* Fails with ENOTEMPTY, or continues with next. */
+void empty_directory (struct emptying *empty, inode_t *directory, void (*next) (struct op *op));
+void emptying_clear (struct emptying *empty);
+
+/* --- space.c ---------------------------------------------------------------------------------- */
+
+void space_init (xlator_t *this);
+void space_fini (dht_private_t *priv);
+void space_refresh (struct op *op); /* asks the subvolumes, if the answers are old */
+bool space_is_short (xlator_t *this, unsigned child);
+int space_best (xlator_t *this, unsigned child); /* where a new file goes whose hash is of child */
+uint32_t space_chunks (xlator_t *this, unsigned child);
+statfs_fop dht_statfs;
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+create_fop dht_create;
+mknod_fop dht_mknod;
+symlink_fop dht_symlink;
+tmpfile_fop dht_tmpfile;
+mkdir_fop dht_mkdir;
+unlink_fop dht_unlink;
+rmdir_fop dht_rmdir;
+link_fop dht_link;
+rename_fop dht_rename;
+void rename_directory (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
+                       dict_t *xdata);
+
+/* For both kinds of rename: looks both names up, as a step, before or after the locks were taken;
+ * and the locks of the names, in order.
+ * The answers are own_fan.answers[SELF (op)] and [SELF (op) + 1]. */
+void rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own));
+void rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed);
+
+stat_fop dht_stat;
+fstat_fop dht_fstat;
+setattr_fop dht_setattr;
+fsetattr_fop dht_fsetattr;
+setxattr_fop dht_setxattr;
+fsetxattr_fop dht_fsetxattr;
+removexattr_fop dht_removexattr;
+fremovexattr_fop dht_fremovexattr;
+getxattr_fop dht_getxattr;
+opendir_fop dht_opendir;
+fsyncdir_fop dht_fsyncdir;
+readdir_fop dht_readdir;
+readdirp_fop dht_readdirp;
+
+/* --- fds.c ------------------------------------------------------------------------------------ */
+
+/* On which subvolumes an fd is open. */
+bool fd_is_open_on (xlator_t *this, fd_t *fd, int child);
+void fd_set_open_on (xlator_t *this, fd_t *fd, int child);
+
+/* Keeps a place in a directory under a number, and returns it. */
+uint64_t fd_keep_place (xlator_t *this, fd_t *fd, unsigned child, uint64_t offset);
+bool fd_kept_place (xlator_t *this, fd_t *fd, uint64_t number, unsigned *ret_child,
+                    uint64_t *ret_offset);
+
+void dht_release (xlator_t *this, fd_t *fd);
+
+/* --- files.c, rebalance.c --------------------------------------------------------------------- */
+
+/* An operation on a file, on one subvolume. */
+struct file_op {
+    struct op op;
+    struct call_stub *call;     /* for another attempt */
+    struct answer_stub *answer; /* of the first subvolume, while the second does the same */
+    inode_t *inode;             /* with a reference, as is fd */
+    fd_t *fd;                   /* or NULL */
+    int child;                  /* that was asked */
+    bool chosen;                /* child, for the next attempt */
+    bool both;                  /* this is the second subvolume */
+};
+
+every_fop file_every;
+every_cbk file_every_cbk;
+
+/* The subvolume that is asked about an inode: a file's, or one of a directory's. */
+int inode_home (xlator_t *this, inode_t *inode);
+
+/* In rebalance.c. The file may have moved: looks it up, and asks again; if it has not, the operation
+ * fails with op_errno, or gets its answer. */
+void file_find (struct file_op *file, int op_errno);
+
+/* Makes the call on child, after it has opened the file there, if the operation is on an open
+ * file. */
+void file_go (struct file_op *file, int child);
+
+/* A rebalance copies the file: the operation is done on the copy, too, and then answered. */
+void file_do_both (struct file_op *file);
+
+/* Its marks in attributes. */
+bool iatt_is_moving (const struct iatt *buf);
+void marks_strip (struct iatt *buf);
+
+/* --- report.c --------------------------------------------------------------------------------- */
+
+void dht_dump (xlator_t *this, GString *out);
+void dht_dump_inode (xlator_t *this, inode_t *inode, GString *out);
+void dht_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
+
+/* The answer to getxattr of "dht.file.hashed-subvol.NAME"; NULL: another name. */
+dict_t *virtual_xattr (xlator_t *this, inode_t *directory, const char *name);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Operations on files: each goes to the subvolume that has the file. Its answer tells whether a
+ * rebalance moves the file:
+ *
+ *   sticky and setgid   it is being copied: changes are done on the copy, too
+ *   01000, or no file   it has moved: it is looked up, and the operation done again
+ *
+ * What rebalance.c does then needs the arguments again, so a stub keeps them.
+ */
+#include "distribute.h"
+
+#include <fcntl.h>
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+int
+inode_home (xlator_t *this, inode_t *inode)
+{
+    const dht_private_t *priv = this->private;
+    int home;
+
+    if (inode->ia_type != IA_IFDIR)
+        return inode_cached (this, inode);
+    home = inode_mds (this, inode);
+    return home != NO_CHILD && child_is_up (priv, (unsigned) home) ? home : child_first_up (priv);
+}
+
+static void
+file_clear (struct op *op)
+{
+    struct file_op *file = (struct file_op *) op;
+
+    inode_unref (file->inode);
+    fd_unref (file->fd);
+}
+
+static struct file_op *
+file_new (const struct call *call)
+{
+    struct file_op *file = op_new (call->frame, call->this, sizeof *file, NULL, NULL, NULL);
+
+    file->op.clear = file_clear;
+    file->inode = inode_ref (call->fd ? call->fd->inode : call->loc->inode);
+    file->fd = call->op == FOP_open ? NULL : fd_ref (call->fd);
+    return file;
+}
+
+/* Two files on different subvolumes: the caller then copies by itself. */
+static bool
+call_spans (const struct call *call, const struct file_op *file)
+{
+    return call->fd_out && inode_cached (call->this, call->fd_out->inode) != file->child;
+}
+
+void
+file_every (const struct call *call)
+{
+    struct file_op *file = call->frame->local ? OP_OF (call->frame) : file_new (call);
+    dht_private_t *priv = call->this->private;
+
+    if (!file->chosen)
+        file->child = inode_home (call->this, file->inode);
+    file->chosen = false;
+    file->call = call_keep (call);
+    if (!file->call) {
+        call_fail (call, ENOMEM);
+    } else if (file->child == NO_CHILD) {
+        file_find (file, ENOTCONN);
+    } else if (call_spans (call, file)) {
+        call_stub_destroy (g_steal_pointer (&file->call));
+        call_fail (call, EXDEV);
+    } else if (file->fd && file->inode->ia_type != IA_IFDIR && fd_ctx_get (file->fd, call->this)
+               && !fd_is_open_on (call->this, file->fd, file->child)) {
+        file_go (file, file->child); /* it moved since it was opened */
+    } else {
+        call_wind (call, priv->children[file->child], NULL);
+    }
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* What a rebalance must not lose: changes of data, and of attributes that it has copied. */
+static bool
+op_is_for_both (enum fop op)
+{
+    return opset_has (OPS_CHANGE_DATA, op)
+        ? op != FOP_open && op != FOP_create
+        : op == FOP_fsync || op == FOP_setattr || op == FOP_fsetattr;
+}
+
+static const struct iatt *
+answer_attributes (const struct answer *answer)
+{
+    return answer->post ? answer->post : answer->buf;
+}
+
+/* Errors of a subvolume that no longer has the file, or the open file. */
+static bool
+error_may_be_of_move (const struct answer *answer)
+{
+    return answer->op_ret < 0
+        && (is_missing (answer->op_errno) || answer->op_errno == EBADF
+            || answer->op_errno == EBADFD);
+}
+
+static void
+answer_strip (const struct answer *answer)
+{
+    if (answer->buf)
+        marks_strip (answer->buf);
+    if (answer->pre)
+        marks_strip (answer->pre);
+    if (answer->post)
+        marks_strip (answer->post);
+}
+
+static void
+file_pass (struct file_op *file, const struct answer *answer)
+{
+    call_stub_destroy (g_steal_pointer (&file->call));
+    if (answer->op == FOP_open && answer->op_ret >= 0)
+        fd_set_open_on (answer->this, answer->fd, file->child);
+    if (inode_target (answer->this, file->inode) != NO_CHILD)
+        answer_strip (answer);
+    answer_pass (answer);
+}
+
+/* Sets the answer aside until the copy has the change, too. */
+static void
+file_change_both (struct file_op *file, const struct answer *answer)
+{
+    file->answer = answer_keep (answer);
+    if (file->answer)
+        file_do_both (file);
+    else
+        answer_fail (answer, ENOMEM);
+}
+
+/* The answer of the copy: the caller gets the first one's, if both did it. */
+static void
+file_both_answered (struct file_op *file, const struct answer *answer)
+{
+    struct answer_stub *first = g_steal_pointer (&file->answer);
+
+    call_stub_destroy (g_steal_pointer (&file->call));
+    if (answer->op_ret >= 0 || is_missing (answer->op_errno)) {
+        answer_resume (first);
+        return;
+    }
+    gf_log (answer->this, GF_LOG_ERROR, "gfid %s, which a rebalance copies: %s on the copy on %s: %s",
+            GFID_OF (file->inode), fop_name (answer->op),
+            file->op.priv->children[file->child]->name, g_strerror (answer->op_errno));
+    answer_stub_destroy (first);
+    answer_fail (answer, answer->op_errno);
+}
+
+void
+file_every_cbk (const struct answer *answer)
+{
+    struct file_op *file = OP_OF (answer->frame);
+    const struct iatt *buf = answer->op_ret < 0 ? NULL : answer_attributes (answer);
+    const bool is_regular = file->inode->ia_type == IA_IFREG;
+
+    if (file->both) {
+        file_both_answered (file, answer);
+    } else if (is_regular && file->op.tries < 2
+               && (error_may_be_of_move (answer) || (buf && iatt_may_be_linkto (buf)))) {
+        file->answer = answer_keep (answer);
+        file_find (file, answer->op_ret < 0 ? answer->op_errno : 0);
+    } else if (is_regular && buf && iatt_is_moving (buf) && op_is_for_both (answer->op)) {
+        file_change_both (file, answer);
+    } else {
+        file_pass (file, answer);
+    }
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Listing of a directory: one subvolume after the other. Linktos are left out, and each directory
+ * but on its hashed subvolume, so that each name comes once.
+ *
+ * An entry's offset tells its subvolume and its offset there. As long as the latter is small it is
+ * offset * n + subvolume, which holds for any opened directory. Large ones, hashes of ext4 for
+ * instance, are kept with the fd, and the entry's offset is 2^62 plus their number.
+ */
+#include "distribute.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#define KEPT ((uint64_t) 1 << 62)
+
+struct place {
+    unsigned child;
+    uint64_t offset;
+};
+
+struct listing {
+    struct op op;
+    bool with_attributes; /* readdirp */
+    fd_t *fd;
+    size_t size;
+    struct place at;
+    dict_t *wanted;
+    struct layout *layout;
+    gf_dirent_t *entries, **end;
+    int n;
+};
+
+static void
+listing_clear (struct op *op)
+{
+    struct listing *listing = (struct listing *) op;
+
+    fd_unref (listing->fd);
+    dict_unref (listing->wanted);
+    layout_unref (listing->layout);
+    dirents_free (listing->entries);
+}
+
+/* --- offsets ---------------------------------------------------------------------------------- */
+
+static uint64_t
+offset_of_place (struct listing *listing, struct place place)
+{
+    const dht_private_t *priv = listing->op.priv;
+
+    if (place.offset < KEPT / priv->n)
+        return place.offset * priv->n + place.child;
+    return KEPT | fd_keep_place (listing->op.this, listing->fd, place.child, place.offset);
+}
+
+static bool
+place_of_offset (struct listing *listing, uint64_t offset, struct place *ret_place)
+{
+    const dht_private_t *priv = listing->op.priv;
+
+    if (!(offset & KEPT)) {
+        *ret_place = (struct place){ (unsigned) (offset % priv->n), offset / priv->n };
+        return true;
+    }
+    return fd_kept_place (listing->op.this, listing->fd, offset & ~KEPT, &ret_place->child,
+                          &ret_place->offset);
+}
+
+/* --- which entries ---------------------------------------------------------------------------- */
+
+static bool
+name_is_dots (const char *name)
+{
+    return strcmp (name, ".") == 0 || strcmp (name, "..") == 0;
+}
+
+/* The subvolume that lists a directory's name: the hashed one, or the first if that is down. */
+static bool
+lists_directory (const struct listing *listing, unsigned child, const char *name)
+{
+    const struct op *op = &listing->op;
+    const int hashed = listing->layout
+        ? layout_search (listing->layout, hash_name (&op->priv->rules, name))
+        : NO_CHILD;
+    const bool there = hashed != NO_CHILD && fd_is_open_on (op->this, listing->fd, hashed)
+                    && child_is_up (op->priv, (unsigned) hashed);
+
+    if (there)
+        return (int) child == hashed;
+    for (unsigned i = 0; i < child; i++)
+        if (fd_is_open_on (op->this, listing->fd, (int) i))
+            return false;
+    return true;
+}
+
+static bool
+lists (const struct listing *listing, const gf_dirent_t *entry)
+{
+    const dht_private_t *priv = listing->op.priv;
+    const unsigned child = listing->at.child;
+
+    if (name_is_dots (entry->d_name)) {
+        for (unsigned i = 0; i < child; i++)
+            if (fd_is_open_on (listing->op.this, listing->fd, (int) i))
+                return false;
+        return true;
+    }
+    if (entry->d_stat.ia_type == IA_IFDIR || entry->d_type == DT_DIR)
+        return lists_directory (listing, child, entry->d_name);
+    return !iatt_may_be_linkto (&entry->d_stat) || !dict_has (entry->dict, priv->linkto_key);
+}
+
+/* The caller gets no inode of a directory: it looks the directory up, which finds its layout. */
+static void
+entry_add (struct listing *listing, const gf_dirent_t *from)
+{
+    struct op *op = &listing->op;
+    const struct place place = { listing->at.child, (uint64_t) from->d_off };
+    gf_dirent_t *entry = g_memdup2 (from, sizeof *from + from->d_len + 1);
+
+    entry->next = NULL;
+    entry->d_off = (off_t) offset_of_place (listing, place);
+    inode_ref (entry->inode);
+    dict_ref (entry->dict);
+    if (!listing->with_attributes || entry->d_stat.ia_type == IA_IFDIR) {
+        entry->d_stat.ia_type = IA_INVAL;
+        inode_unref (entry->inode);
+        entry->inode = NULL;
+    } else if (entry->inode) {
+        inode_set_cached (op->this, entry->inode, (int) listing->at.child);
+        if (iatt_is_moving (&entry->d_stat) && dict_has (entry->dict, op->priv->linkto_key))
+            marks_strip (&entry->d_stat);
+    }
+    *listing->end = entry;
+    listing->end = &entry->next;
+    listing->n++;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static void listing_ask (struct listing *listing);
+
+static void
+listing_answer (struct op *op)
+{
+    struct listing *listing = (struct listing *) op;
+
+    if (listing->with_attributes)
+        STACK_UNWIND (readdirp, op->frame, listing->n, 0, listing->entries, NULL);
+    else
+        STACK_UNWIND (readdir, op->frame, listing->n, 0, listing->entries, NULL);
+}
+
+/* Continues until there is at least one entry: none means the end. */
+static void
+listing_answered (call_frame_t *frame)
+{
+    struct listing *listing = OP_OF (frame);
+    struct op *op = &listing->op;
+    const struct readdirp_reply *reply = &op->fan.answers[listing->at.child].readdirp;
+    uint64_t last = listing->at.offset;
+
+    if (reply->op_ret < 0) {
+        op_fail (op, reply->op_errno);
+        return;
+    }
+    for (const gf_dirent_t *entry = reply->entries; entry; entry = entry->next) {
+        last = (uint64_t) entry->d_off;
+        if (lists (listing, entry))
+            entry_add (listing, entry);
+    }
+    if (reply->op_ret == 0)
+        listing->at = (struct place){ listing->at.child + 1, 0 };
+    else
+        listing->at.offset = last;
+    if (listing->n > 0)
+        op_end (op, listing_answer);
+    else
+        listing_ask (listing);
+}
+
+static void
+listing_ask (struct listing *listing)
+{
+    struct op *op = &listing->op;
+
+    while (listing->at.child < op->priv->n
+           && !fd_is_open_on (op->this, listing->fd, (int) listing->at.child))
+        listing->at = (struct place){ listing->at.child + 1, 0 };
+    if (listing->at.child >= op->priv->n)
+        op_end (op, listing_answer);
+    else
+        ASK_ONE (op, listing_answered, listing->at.child, readdirp, listing->fd, listing->size,
+                 (off_t) listing->at.offset, listing->wanted);
+}
+
+static void
+listing_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+               bool with_attributes, dict_t *xdata)
+{
+    struct listing *listing = op_new (frame, this, sizeof *listing, NULL, NULL, xdata);
+
+    listing->op.clear = listing_clear;
+    listing->with_attributes = with_attributes;
+    listing->fd = fd_ref (fd);
+    listing->size = size;
+    listing->end = &listing->entries;
+    listing->layout = inode_layout (this, fd->inode);
+    listing->wanted = dict_copy (xdata);
+    dict_set_u64 (listing->wanted, listing->op.priv->linkto_key, 256);
+    if (place_of_offset (listing, (uint64_t) offset, &listing->at))
+        listing_ask (listing);
+    else
+        op_fail (&listing->op, EINVAL);
+}
+
+void
+dht_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             dict_t *xdata)
+{
+    listing_begin (frame, this, fd, size, offset, false, xdata);
+}
+
+void
+dht_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+              dict_t *xdata)
+{
+    listing_begin (frame, this, fd, size, offset, true, xdata);
+}
+
+/* --- opendir ---------------------------------------------------------------------------------- */
+
+struct opening {
+    struct op op;
+    fd_t *fd;
+};
+
+static void
+opening_clear (struct op *op)
+{
+    fd_unref (((struct opening *) op)->fd);
+}
+
+/* A subvolume that is down lists nothing; any other error is the caller's. */
+static void
+opening_answered (call_frame_t *frame)
+{
+    struct opening *opening = OP_OF (frame);
+    struct op *op = &opening->op;
+    unsigned n = 0;
+    int error = 0;
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct fan_answer *answer = &op->fan.answers[i];
+
+        if (answer->op_ret >= 0) {
+            fd_set_open_on (op->this, opening->fd, (int) i);
+            n++;
+        } else if (error == 0 || error == ENOTCONN || is_missing (error)) {
+            error = answer->op_errno;
+        }
+    }
+    if (n > 0 && (error == 0 || error == ENOTCONN || is_missing (error)))
+        STACK_UNWIND (opendir, frame, 0, 0, opening->fd, NULL);
+    else
+        op_fail (op, error);
+}
+
+void
+dht_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
+{
+    struct opening *opening = op_new (frame, this, sizeof *opening, loc, NULL, xdata);
+    struct op *op = &opening->op;
+
+    op->clear = opening_clear;
+    opening->fd = fd_ref (fd);
+    step_begin (op, opening_answered);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        ASK (op, i, opendir, &op->loc, fd, xdata);
+    step_end (op);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The locks that clients of a volume, and a rebalance, take around changes of names. They are those
+ * of GlusterFS's distribute, with its names:
+ *
+ *   dht.layout.heal   on a directory: read by changes of its names, written by changes of its layout
+ *   dht.entry.sync    on a name in a directory
+ *   dht.file.migrate  on a file: held while it is copied to another subvolume, or renamed
+ *
+ * The first two are taken on the hashed subvolume, the third on the cached one. All operations take
+ * theirs in the same order, or two would wait for each other: first the files', by the name of the
+ * subvolume and then by gfid; then those of names, in the order that rename.c has.
+ */
+#include "distribute.h"
+
+#include <fcntl.h>
+
+struct lock {
+    unsigned child;
+    const char *domain;
+    inode_t *inode;   /* with a reference */
+    char *name;       /* of an entry, or NULL */
+    short type;       /* F_RDLCK, F_WRLCK */
+    bool may_be_gone; /* the inode: then there is nothing to protect */
+    bool taken;       /* held, or not needed */
+    bool held;
+};
+
+static void
+lock_add (struct op *op, struct lock lock, inode_t *inode)
+{
+    lock.inode = inode_ref (inode);
+    if (!op->locks)
+        op->locks = g_array_new (FALSE, FALSE, sizeof (struct lock));
+    g_array_append_val (op->locks, lock);
+}
+
+void
+lock_layout (struct op *op, unsigned child, inode_t *directory, bool to_write)
+{
+    lock_add (op,
+              (struct lock){ .child = child,
+                             .domain = "dht.layout.heal",
+                             .type = to_write ? F_WRLCK : F_RDLCK },
+              directory);
+}
+
+void
+lock_entry (struct op *op, unsigned child, inode_t *directory, const char *name)
+{
+    lock_add (op,
+              (struct lock){ .child = child,
+                             .domain = "dht.entry.sync",
+                             .name = g_strdup (name),
+                             .type = F_WRLCK },
+              directory);
+}
+
+void
+lock_data (struct op *op, unsigned child, inode_t *inode, bool may_be_gone)
+{
+    lock_add (op,
+              (struct lock){ .child = child,
+                             .domain = "dht.file.migrate",
+                             .type = F_WRLCK,
+                             .may_be_gone = may_be_gone },
+              inode);
+}
+
+void
+lock_name (struct op *op, unsigned child, const loc_t *loc)
+{
+    lock_layout (op, child, loc->parent, false);
+    lock_entry (op, child, loc->parent, loc->name);
+}
+
+static struct lock *
+lock_at (struct op *op, guint i)
+{
+    return op->locks && i < op->locks->len ? &g_array_index (op->locks, struct lock, i) : NULL;
+}
+
+void
+locks_clear (struct op *op)
+{
+    struct lock *lock;
+
+    for (guint i = 0; (lock = lock_at (op, i)); i++) {
+        inode_unref (lock->inode);
+        g_free (lock->name);
+    }
+    g_clear_pointer (&op->locks, g_array_unref);
+}
+
+/* Locks or unlocks; the answer is own_fan.answers[slot]. */
+static void
+lock_ask (struct op *op, const struct lock *lock, unsigned slot, bool unlock)
+{
+    xlator_t *child = op->priv->children[lock->child];
+    loc_t loc = { .inode = lock->inode };
+    struct gf_flock range = { .l_type = unlock ? F_UNLCK : lock->type,
+                              .l_owner = op->own->root->lk_owner };
+
+    if (lock->name)
+        FAN_WIND (&op->own_fan, slot, child, entrylk, lock->domain, &loc, lock->name,
+                  unlock ? ENTRYLK_UNLOCK : ENTRYLK_LOCK, ENTRYLK_WRLCK, NULL);
+    else
+        FAN_WIND (&op->own_fan, slot, child, inodelk, lock->domain, &loc,
+                  unlock ? F_SETLK : F_SETLKW, &range, NULL);
+    loc_wipe_path (&loc);
+}
+
+/* --- taking ----------------------------------------------------------------------------------- */
+
+static struct lock *
+lock_to_take (struct op *op)
+{
+    struct lock *lock;
+
+    for (guint i = 0; (lock = lock_at (op, i)); i++)
+        if (!lock->taken)
+            return lock;
+    return NULL;
+}
+
+static void lock_taken (call_frame_t *own);
+
+static void
+lock_take (struct op *op)
+{
+    const struct lock *lock = lock_to_take (op);
+
+    if (!lock) {
+        op->next (op->own);
+        return;
+    }
+    own_begin (op, lock_taken);
+    lock_ask (op, lock, 0, false);
+    own_end (op);
+}
+
+/* A subvolume without locks (ENOSYS) has no other clients that could take them. */
+static void
+lock_taken (call_frame_t *own)
+{
+    struct op *op = OP_OF (own);
+    struct lock *lock = lock_to_take (op);
+    const struct fan_answer *answer = &op->own_fan.answers[0];
+    const int error = answer->op_ret < 0 ? answer->op_errno : 0;
+
+    lock->taken = error == 0 || error == ENOSYS || (lock->may_be_gone && is_missing (error));
+    lock->held = error == 0;
+    if (lock->taken) {
+        lock_take (op);
+        return;
+    }
+    gf_log (op->this, GF_LOG_DEBUG, "no lock %s on %s of gfid %s: %s", lock->domain,
+            op->priv->children[lock->child]->name, GFID_OF (lock->inode), g_strerror (error));
+    op_fail (op, error);
+}
+
+void
+locks_take (struct op *op, void (*next) (call_frame_t *own))
+{
+    op_own (op);
+    op->next = next;
+    lock_take (op);
+}
+
+/* --- dropping --------------------------------------------------------------------------------- */
+
+/* A lock that can't be dropped ends with the connection. */
+static void
+locks_dropped (call_frame_t *own)
+{
+    struct op *op = OP_OF (own);
+
+    locks_clear (op);
+    op->next (own);
+}
+
+void
+locks_drop (struct op *op, void (*next) (call_frame_t *own))
+{
+    const struct lock *lock;
+
+    op->next = next;
+    own_begin (op, locks_dropped);
+    for (guint i = 0; (lock = lock_at (op, i)); i++)
+        if (lock->held)
+            lock_ask (op, lock, i, true);
+    own_end (op);
+}

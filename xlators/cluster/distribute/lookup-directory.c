@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A directory, as all subvolumes have it. */
+#include "distribute.h"
+
+#include <string.h>
+
+/* --- taking over answers ---------------------------------------------------------------------- */
+
+static void
+gather_begin (struct lookup *lookup)
+{
+    const unsigned n = lookup->op.priv->n;
+
+    if (!lookup->bufs) {
+        lookup->bufs = g_new (struct iatt, n);
+        lookup->dicts = g_new0 (dict_t *, n);
+        lookup->made = g_new0 (bool, n);
+    }
+    memset (lookup->bufs, 0, n * sizeof *lookup->bufs);
+    for (unsigned i = 0; i < n; i++)
+        g_clear_pointer (&lookup->dicts[i], dict_unref);
+    layout_unref (lookup->layout);
+    lookup->layout = layout_new (n);
+    lookup->mds = NO_CHILD;
+    lookup->xattrs_differ = false;
+}
+
+/* The subvolume that has this attribute decides about a directory's attributes. Its value is not 0
+ * while others may lack a change. */
+static void
+gather_mds (struct lookup *lookup, unsigned i, dict_t *xdata)
+{
+    size_t size;
+    const uint8_t *value = dict_get (xdata, lookup->op.priv->mds_key, &size);
+
+    if (!value || size != 4)
+        return;
+    lookup->mds = (int) i;
+    lookup->xattrs_differ = value[0] | value[1] | value[2] | value[3];
+}
+
+static void
+gather_commit (dht_private_t *priv, dict_t *xdata)
+{
+    size_t size;
+    const uint8_t *value = dict_get (xdata, priv->commit_key, &size);
+
+    if (value && size == 4 && priv->forced_commit == 0)
+        __atomic_store_n (&priv->commit,
+                          (uint32_t) value[0] << 24 | (uint32_t) value[1] << 16
+                              | (uint32_t) value[2] << 8 | value[3],
+                          __ATOMIC_RELAXED);
+}
+
+static void
+gather_one (struct lookup *lookup, unsigned i, const struct lookup_reply *reply)
+{
+    dht_private_t *priv = lookup->op.priv;
+    const void *range;
+    size_t size = 0;
+
+    if (reply->op_ret < 0) {
+        layout_fail (lookup->layout, i,
+                     is_missing (reply->op_errno)      ? RANGE_MISSING
+                     : reply->op_errno == ENOTCONN ? RANGE_DOWN
+                                                       : RANGE_UNKNOWN);
+        return;
+    }
+    if (reply->buf.ia_type != IA_IFDIR) {
+        layout_fail (lookup->layout, i, RANGE_UNKNOWN);
+        return;
+    }
+    lookup->bufs[i] = reply->buf;
+    lookup->dicts[i] = dict_ref (reply->xdata);
+    range = dict_get (reply->xdata, priv->layout_key, &size);
+    layout_read (lookup->layout, i, range, size);
+    gather_mds (lookup, i, reply->xdata);
+    if (gfid_equal (&reply->buf.ia_gfid, &gfid_root))
+        gather_commit (priv, reply->xdata);
+    iatt_merge (&lookup->postparent, &reply->postparent);
+}
+
+/* Chooses the subvolume whose attributes count: the one that says so. For the root, which none
+ * does, the one that changed last. */
+static int
+gather_source (const struct lookup *lookup)
+{
+    const struct iatt *bufs = lookup->bufs;
+    int source = NO_CHILD;
+
+    if (lookup->mds != NO_CHILD)
+        return lookup->mds;
+    if (lookup->hashed != NO_CHILD && bufs[lookup->hashed].ia_type == IA_IFDIR)
+        return lookup->hashed;
+    for (unsigned i = 0; i < lookup->op.priv->n; i++)
+        if (bufs[i].ia_type == IA_IFDIR
+            && (source == NO_CHILD || bufs[i].ia_ctime > bufs[source].ia_ctime))
+            source = (int) i;
+    return source;
+}
+
+static bool
+gather_has_one_gfid (const struct lookup *lookup)
+{
+    const struct op *op = &lookup->op;
+    g_autoptr (GString) copies = g_string_new (NULL);
+    const gfid_t *first = &lookup->bufs[lookup->source].ia_gfid;
+    bool same = true;
+    char gfid[GFID_TEXT_SIZE];
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        if (lookup->bufs[i].ia_type != IA_IFDIR)
+            continue;
+        same &= gfid_equal (&lookup->bufs[i].ia_gfid, first);
+        g_string_append_printf (copies, "%s%s on %s", copies->len ? ", " : "",
+                                gfid_text (&lookup->bufs[i].ia_gfid, gfid),
+                                op->priv->children[i]->name);
+    }
+    if (!same)
+        gf_log (op->this, GF_LOG_ERROR,
+                "the directory '%s' must have one gfid on all subvolumes, got %s; remove the wrong "
+                "ones on the bricks",
+                loc_path ((loc_t *) &op->loc), copies->str);
+    return same;
+}
+
+bool
+directory_gather (struct lookup *lookup, struct fan_out *fan)
+{
+    struct op *op = &lookup->op;
+
+    gather_begin (lookup);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        gather_one (lookup, i, &fan->answers[i].lookup);
+    lookup->source = gather_source (lookup);
+    if (lookup->source == NO_CHILD) {
+        op->op_errno = ENOENT;
+        return false;
+    }
+    op->op_errno = EIO;
+    if (!gather_has_one_gfid (lookup))
+        return false;
+    layout_seal (lookup->layout);
+    layout_check (lookup->layout, &lookup->faults);
+    if (!lookup->inode)
+        lookup->inode = inode_ref (fan->answers[lookup->source].lookup.inode);
+    return true;
+}
+
+/* --- does it need healing? -------------------------------------------------------------------- */
+
+static bool
+attributes_differ (const struct lookup *lookup)
+{
+    const struct iatt *source = &lookup->bufs[lookup->source];
+
+    for (unsigned i = 0; i < lookup->op.priv->n; i++) {
+        const struct iatt *buf = &lookup->bufs[i];
+
+        if (buf->ia_type == IA_IFDIR
+            && (buf->ia_uid != source->ia_uid || buf->ia_gid != source->ia_gid
+                || buf->ia_prot != source->ia_prot))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing is healed while a subvolume is down: what it has can't be known. */
+bool
+directory_ails (const struct lookup *lookup)
+{
+    const struct layout_faults *faults = &lookup->faults;
+    const bool is_root = gfid_equal (&lookup->bufs[lookup->source].ia_gfid, &gfid_root);
+
+    if (!lookup->heals || faults->down || faults->unknown || (!lookup->by_name && !is_root))
+        return false;
+    return faults->missing || faults->unset || faults->holes || faults->overlaps
+        || lookup->xattrs_differ || attributes_differ (lookup)
+        || (lookup->mds == NO_CHILD && !is_root && lookup->op.priv->n > 1);
+}
+
+void
+lookup_directory (struct lookup *lookup)
+{
+    struct op *op = &lookup->op;
+
+    if (!directory_gather (lookup, &op->fan)) {
+        op_fail (op, op->op_errno);
+        return;
+    }
+    lookup->found = dict_ref (lookup->dicts[lookup->source]);
+    lookup->buf = lookup->bufs[lookup->source];
+    for (unsigned i = 0; i < op->priv->n; i++)
+        iatt_merge (&lookup->buf, &lookup->bufs[i]);
+    directory_attributes (op->this, lookup->inode, &lookup->buf);
+    inode_set_layout (op->this, lookup->inode, lookup->layout, lookup->source);
+    if (directory_ails (lookup))
+        heal_directory (lookup);
+    else
+        op_end (op, lookup_answer);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Operations of several steps: their beginning and end, and what several of them need. */
+#include "distribute.h"
+
+#include <string.h>
+
+/* Process number of a client's own operations: servers don't take root's rights from it, and count
+ * it as no user's. */
+#define OWN_PID (-4)
+
+#define OWN_SLOTS 8 /* for more locks than subvolumes */
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+void *
+op_new (call_frame_t *frame, xlator_t *this, size_t size, const loc_t *loc, const loc_t *newloc,
+        dict_t *xdata)
+{
+    struct op *op = frame_local_new (frame, size);
+
+    op->this = this;
+    op->priv = this->private;
+    op->frame = frame;
+    op->xdata = dict_ref (xdata);
+    if (loc)
+        loc_copy (&op->loc, loc);
+    if (newloc)
+        loc_copy (&op->newloc, newloc);
+    return op;
+}
+
+/* Locks belong to the request, so its address names their owner, as in GlusterFS. */
+call_frame_t *
+op_own (struct op *op)
+{
+    call_stack_t *root;
+
+    if (op->own)
+        return op->own;
+    root = stack_new_like (op->this, op->frame);
+    root->uid = 0;
+    root->gid = 0;
+    root->pid = OWN_PID;
+    root->ngroups = 0;
+    root->lk_owner = (uint64_t) (uintptr_t) root;
+    op->own = &root->frames[0];
+    op->own->local = op;
+    fan_init (&op->own_fan, op->own, 2 * op->priv->n + OWN_SLOTS);
+    return op->own;
+}
+
+void
+step_begin (struct op *op, void (*next) (call_frame_t *frame))
+{
+    if (!op->fan.answers)
+        fan_init (&op->fan, op->frame, op->priv->n);
+    fan_begin (&op->fan, next);
+}
+
+void
+own_begin (struct op *op, void (*next) (call_frame_t *frame))
+{
+    op_own (op);
+    fan_begin (&op->own_fan, next);
+}
+
+static void
+op_released (call_frame_t *own)
+{
+    struct op *op = OP_OF (own);
+
+    if (op->own) {
+        op->own = NULL;
+        stack_done (own->root);
+    }
+    op->answer (op);
+}
+
+void
+op_end (struct op *op, void (*answer) (struct op *op))
+{
+    op->answer = answer;
+    if (op->own)
+        locks_drop (op, op_released);
+    else
+        answer (op);
+}
+
+static void
+op_answer_failure (struct op *op)
+{
+    frame_fail (op->frame, op->op_errno);
+}
+
+void
+op_fail (struct op *op, int op_errno)
+{
+    op->op_errno = op_errno > 0 ? op_errno : EIO;
+    op_end (op, op_answer_failure);
+}
+
+void
+op_drop (xlator_t *this, void *local)
+{
+    struct op *op = local;
+
+    if (op->clear)
+        op->clear (op);
+    fan_clear (&op->fan);
+    fan_clear (&op->own_fan);
+    locks_clear (op);
+    loc_wipe (&op->loc);
+    loc_wipe (&op->newloc);
+    dict_unref (op->xdata);
+}
+
+void
+own_lookup (struct op *op, loc_t *loc, void (*next) (call_frame_t *frame))
+{
+    own_begin (op, next);
+    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, loc, NULL);
+    own_end (op);
+}
+
+/* --- linktos ---------------------------------------------------------------------------------- */
+
+bool
+iatt_may_be_linkto (const struct iatt *buf)
+{
+    return buf->ia_type == IA_IFREG && buf->ia_prot == S_ISVTX;
+}
+
+int
+linkto_target (xlator_t *this, const struct iatt *buf, dict_t *xdata, bool *ret_is_linkto)
+{
+    const dht_private_t *priv = this->private;
+    size_t size = 0;
+    const char *name = dict_get (xdata, priv->linkto_key, &size);
+
+    *ret_is_linkto = iatt_may_be_linkto (buf) && name;
+    if (!*ret_is_linkto)
+        return NO_CHILD;
+    size = strnlen (name, size);
+    for (unsigned i = 0; i < priv->n; i++)
+        if (strlen (priv->children[i]->name) == size
+            && memcmp (priv->children[i]->name, name, size) == 0)
+            return (int) i;
+    return NO_CHILD;
+}
+
+/* --- subvolumes ------------------------------------------------------------------------------- */
+
+bool
+child_is_up (const dht_private_t *priv, unsigned i)
+{
+    return __atomic_load_n (&priv->children[i]->up, __ATOMIC_RELAXED);
+}
+
+int
+child_first_up (const dht_private_t *priv)
+{
+    for (unsigned i = 0; i < priv->n; i++)
+        if (child_is_up (priv, i))
+            return (int) i;
+    return NO_CHILD;
+}
+
+bool
+is_missing (int op_errno)
+{
+    return op_errno == ENOENT || op_errno == ESTALE;
+}
+
+/* A random gfid: a version 4 UUID (RFC 9562). */
+gfid_t
+gfid_new (dht_private_t *priv)
+{
+    uint64_t numbers[2];
+    gfid_t gfid;
+
+    pthread_mutex_lock (&priv->random_lock);
+    numbers[0] = random_next (&priv->random);
+    numbers[1] = random_next (&priv->random);
+    pthread_mutex_unlock (&priv->random_lock);
+    memcpy (gfid.b, numbers, sizeof gfid.b);
+    gfid.b[6] = (gfid.b[6] & 0x0f) | 0x40;
+    gfid.b[8] = (gfid.b[8] & 0x3f) | 0x80;
+    return gfid;
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * rename of a file. C has the data; Hs and Hd are the hashed subvolumes of the old and of the new
+ * name; Cd has the data of a file that the new name stood for. The file stays on C:
+ *
+ *   C = Cd            unlink the linkto of the new name on Hd; rename on C; make its linkto on Hd
+ *   C = Hd            rename on C
+ *   else              make a linkto of the old name on Hd, if Hs is another; link the new name on C;
+ *                     rename the linkto on Hd, which is the moment of the change
+ *   then remove       the old name on C, its linkto on Hs, the replaced data on Cd
+ *
+ * Until the change, the old name leads to the file; after it, the new one; both do in between. Locks
+ * keep other clients' renames and a rebalance away: of the data of both files, and of both names.
+ */
+#include "distribute.h"
+
+#include <string.h>
+
+#define TRIES 5
+
+struct renaming {
+    struct op op;
+    unsigned cached, hashed, new_hashed;
+    int new_cached;     /* or NO_CHILD */
+    gfid_t new_gfid;    /* of the file there */
+    unsigned where;     /* the subvolume of the rename */
+    bool linkto_made, linked;
+    struct iatt buf, old_pre, old_post, new_pre, new_post;
+    dict_t *xdata;
+};
+
+static void
+renaming_clear (struct op *op)
+{
+    dict_unref (((struct renaming *) op)->xdata);
+}
+
+/* --- for both kinds of rename ----------------------------------------------------------------- */
+
+void
+rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own))
+{
+    g_autoptr (dict_t) xdata = locked ? xdata_without_healing () : NULL;
+    g_autoptr (inode_t) any = inode_new (op->newloc.parent->table);
+    loc_t fresh = { .inode = any, .parent = op->newloc.parent, .name = op->newloc.name };
+
+    own_begin (op, next);
+    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &op->loc, xdata);
+    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &fresh, xdata);
+    own_end (op);
+    loc_wipe_path (&fresh);
+}
+
+static int
+names_compare (const loc_t *a, const loc_t *b)
+{
+    const int by_parent = memcmp (&a->parent->gfid, &b->parent->gfid, sizeof (gfid_t));
+
+    return by_parent ? by_parent : strcmp (a->name, b->name);
+}
+
+/* By the hashed subvolume's name, and on one subvolume by the directory and the name. */
+void
+rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed)
+{
+    const int order = hashed == new_hashed ? names_compare (&op->loc, &op->newloc)
+                                           : strcmp (op->priv->children[hashed]->name,
+                                                     op->priv->children[new_hashed]->name);
+
+    if (order <= 0)
+        lock_name (op, hashed, &op->loc);
+    lock_name (op, new_hashed, &op->newloc);
+    if (order > 0)
+        lock_name (op, hashed, &op->loc);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+static void
+renaming_answer (struct op *op)
+{
+    struct renaming *renaming = (struct renaming *) op;
+    inode_t *old = op->loc.parent, *new = op->newloc.parent;
+    xlator_t *this = op->this;
+
+    STACK_UNWIND (rename, op->frame, 0, 0, &renaming->buf,
+                  directory_attributes_of_one (this, old, &renaming->old_pre),
+                  directory_attributes_of_one (this, old, &renaming->old_post),
+                  directory_attributes_of_one (this, new, &renaming->new_pre),
+                  directory_attributes_of_one (this, new, &renaming->new_post), renaming->xdata);
+}
+
+static void
+renaming_seen (call_frame_t *own)
+{
+    struct renaming *renaming = OP_OF (own);
+    const struct stat_reply *reply = &renaming->op.own_fan.answers[renaming->cached].stat;
+
+    if (reply->op_ret >= 0)
+        renaming->buf = reply->buf;
+    op_end (&renaming->op, renaming_answer);
+}
+
+/* The answer has the attributes of the file, not of a linkto. */
+static void
+renaming_see (struct renaming *renaming)
+{
+    struct op *op = &renaming->op;
+
+    OWN_ONE (op, renaming_seen, renaming->cached, stat, &op->loc, NULL);
+}
+
+/* --- what remains ----------------------------------------------------------------------------- */
+
+static void
+renaming_cleaned (call_frame_t *own)
+{
+    struct renaming *renaming = OP_OF (own);
+    struct op *op = &renaming->op;
+
+    for (unsigned i = 0; i < 2 * op->priv->n; i++) {
+        const struct fan_answer *answer = &op->own_fan.answers[i];
+
+        if (answer->op != FOP_NONE && answer->op_ret < 0 && !is_missing (answer->op_errno))
+            gf_log (op->this, GF_LOG_WARNING, "'%s' was renamed; an old copy of a name remains on "
+                    "%s: %s", loc_path (&op->loc), op->priv->children[i % op->priv->n]->name,
+                    g_strerror (answer->op_errno));
+    }
+    renaming_see (renaming);
+}
+
+/* The old name's answers are in the first n slots, the new name's in the next n. */
+static void
+renaming_clean (call_frame_t *own)
+{
+    struct renaming *renaming = OP_OF (own);
+    struct op *op = &renaming->op;
+    const unsigned n = op->priv->n, cached = renaming->cached, hashed = renaming->hashed;
+    const int new_cached = renaming->new_cached;
+    g_autoptr (dict_t) internal = xdata_internal (), only = xdata_only_linkto ();
+
+    own_begin (op, renaming_cleaned);
+    if (cached != renaming->where)
+        OWN (op, cached, unlink, &op->loc, 0, internal);
+    if (hashed != renaming->where && hashed != cached)
+        OWN (op, hashed, unlink, &op->loc, 0, only);
+    if (new_cached != NO_CHILD && new_cached != (int) renaming->new_hashed
+        && new_cached != (int) cached)
+        FAN_WIND (&op->own_fan, n + (unsigned) new_cached, op->priv->children[new_cached], unlink,
+                  &op->newloc, 0, internal);
+    own_end (op);
+}
+
+static void
+renaming_led (call_frame_t *own)
+{
+    struct op *op = OP_OF (own);
+
+    if (op->op_errno != 0)
+        gf_log (op->this, GF_LOG_WARNING, "'%s' has no linkto on its hashed subvolume: %s",
+                loc_path (&op->newloc), g_strerror (op->op_errno));
+    renaming_clean (own);
+}
+
+/* --- undoing ---------------------------------------------------------------------------------- */
+
+static void
+renaming_undone (call_frame_t *own)
+{
+    struct op *op = OP_OF (own);
+
+    op_fail (op, op->op_errno);
+}
+
+/* The new name on C is a second name of the same file, so it may go. If the answer was lost, both
+ * names stay: one of them leads to the file. */
+static void
+renaming_undo (struct renaming *renaming, int op_errno)
+{
+    struct op *op = &renaming->op;
+    g_autoptr (dict_t) internal = xdata_internal (), only = xdata_only_linkto ();
+
+    op->op_errno = op_errno;
+    if (op_errno == ENOTCONN || op_errno == ETIMEDOUT) {
+        op_fail (op, op_errno);
+        return;
+    }
+    own_begin (op, renaming_undone);
+    if (renaming->linkto_made)
+        OWN (op, renaming->new_hashed, unlink, &op->loc, 0, only);
+    if (renaming->linked)
+        OWN (op, renaming->cached, unlink, &op->newloc, 0, internal);
+    own_end (op);
+}
+
+/* --- renaming --------------------------------------------------------------------------------- */
+
+static void
+renaming_renamed (call_frame_t *frame)
+{
+    struct renaming *renaming = OP_OF (frame);
+    struct op *op = &renaming->op;
+    const struct rename_reply *reply = &op->fan.answers[renaming->where].rename;
+
+    if (reply->op_ret < 0) {
+        renaming_undo (renaming, reply->op_errno);
+        return;
+    }
+    renaming->buf = reply->buf;
+    renaming->old_pre = reply->preoldparent;
+    renaming->old_post = reply->postoldparent;
+    renaming->new_pre = reply->prenewparent;
+    renaming->new_post = reply->postnewparent;
+    renaming->xdata = dict_ref (reply->xdata);
+    if (renaming->where == renaming->cached && renaming->new_hashed != renaming->where)
+        linkto_make (op, renaming->new_hashed, renaming->cached, &op->newloc,
+                     &op->loc.inode->gfid, &renaming->buf, renaming_led);
+    else
+        renaming_clean (op_own (op));
+}
+
+static void
+renaming_rename (struct renaming *renaming)
+{
+    struct op *op = &renaming->op;
+
+    ASK_ONE (op, renaming_renamed, renaming->where, rename, &op->loc, &op->newloc, 0, op->xdata);
+}
+
+static void
+renaming_linked (call_frame_t *frame)
+{
+    struct renaming *renaming = OP_OF (frame);
+    const struct link_reply *reply = &renaming->op.fan.answers[renaming->cached].link;
+
+    renaming->linked = reply->op_ret >= 0;
+    if (renaming->linked)
+        renaming_rename (renaming);
+    else
+        renaming_undo (renaming, reply->op_errno);
+}
+
+/* A stale linkto of the new name on C is replaced. */
+static void
+renaming_link (struct renaming *renaming)
+{
+    struct op *op = &renaming->op;
+    g_autoptr (dict_t) xdata = xdata_internal ();
+
+    dict_set_str (xdata, "force-replace", "yes");
+    ASK_ONE (op, renaming_linked, renaming->cached, link, &op->loc, &op->newloc, xdata);
+}
+
+static void
+renaming_prepared (call_frame_t *own)
+{
+    struct renaming *renaming = OP_OF (own);
+
+    if (renaming->op.op_errno != 0) {
+        op_fail (&renaming->op, renaming->op.op_errno);
+        return;
+    }
+    renaming->linkto_made = true;
+    renaming_link (renaming);
+}
+
+static void
+renaming_unlinked (call_frame_t *own)
+{
+    struct renaming *renaming = OP_OF (own);
+    const struct fan_answer *answer = &renaming->op.own_fan.answers[renaming->new_hashed];
+
+    if (answer->op_ret < 0 && !is_missing (answer->op_errno))
+        op_fail (&renaming->op, answer->op_errno);
+    else
+        renaming_rename (renaming);
+}
+
+static void
+renaming_do (struct renaming *renaming)
+{
+    struct op *op = &renaming->op;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+    const unsigned cached = renaming->cached, new_hashed = renaming->new_hashed;
+    const bool in_place = renaming->new_cached == (int) cached;
+
+    renaming->where = in_place ? cached : new_hashed;
+    if (in_place && new_hashed != cached)
+        OWN_ONE (op, renaming_unlinked, new_hashed, unlink, &op->newloc, 0, only);
+    else if (in_place || new_hashed == cached)
+        renaming_rename (renaming);
+    else if (new_hashed == renaming->hashed)
+        renaming_link (renaming);
+    else
+        linkto_make (op, new_hashed, cached, &op->loc, &op->loc.inode->gfid, &renaming->buf,
+                     renaming_prepared);
+}
+
+/* --- looking and locking ---------------------------------------------------------------------- */
+
+static void renaming_begin (call_frame_t *own);
+
+/* Takes over what the lookups found. Returns an errno, or 0. */
+static int
+renaming_find (struct renaming *renaming)
+{
+    struct op *op = &renaming->op;
+    const struct lookup_reply *old = &op->own_fan.answers[SELF (op)].lookup,
+                              *new = &op->own_fan.answers[SELF (op) + 1].lookup;
+    int hashed, new_hashed, cached;
+
+    if (old->op_ret < 0)
+        return old->op_errno;
+    if (!gfid_equal (&old->buf.ia_gfid, &op->loc.inode->gfid))
+        return ESTALE;
+    if (new->op_ret < 0 && !is_missing (new->op_errno))
+        return new->op_errno;
+    if (new->op_ret >= 0 && new->buf.ia_type == IA_IFDIR)
+        return EISDIR;
+    cached = inode_cached (op->this, op->loc.inode);
+    hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
+    new_hashed = name_hashed (op->this, op->newloc.parent, op->newloc.name);
+    if (cached == NO_CHILD || hashed == NO_CHILD || new_hashed == NO_CHILD)
+        return EIO;
+    renaming->buf = old->buf;
+    renaming->cached = (unsigned) cached;
+    renaming->hashed = (unsigned) hashed;
+    renaming->new_hashed = (unsigned) new_hashed;
+    renaming->new_cached = new->op_ret < 0 ? NO_CHILD : inode_cached (op->this, new->inode);
+    renaming->new_gfid = new->op_ret < 0 ? (gfid_t){ 0 } : new->buf.ia_gfid;
+    return 0;
+}
+
+/* Under the locks: has anything changed since they were chosen? Then all begins anew. */
+static void
+renaming_looked_again (call_frame_t *own)
+{
+    struct renaming *renaming = OP_OF (own);
+    struct op *op = &renaming->op;
+    const struct renaming before = *renaming;
+    const int error = renaming_find (renaming);
+    const bool same = before.cached == renaming->cached && before.hashed == renaming->hashed
+                   && before.new_hashed == renaming->new_hashed
+                   && before.new_cached == renaming->new_cached
+                   && gfid_equal (&before.new_gfid, &renaming->new_gfid);
+
+    if (error)
+        op_fail (op, error);
+    else if (same)
+        renaming_do (renaming);
+    else if (op->tries++ < TRIES)
+        locks_drop (op, renaming_begin);
+    else
+        op_fail (op, EBUSY);
+}
+
+static void
+renaming_locked (call_frame_t *own)
+{
+    rename_look (OP_OF (own), true, renaming_looked_again);
+}
+
+static bool
+data_lock_is_first (const struct op *op, unsigned a, const gfid_t *gfid_a, unsigned b,
+                    const gfid_t *gfid_b)
+{
+    const int order = strcmp (op->priv->children[a]->name, op->priv->children[b]->name);
+
+    return order < 0 || (order == 0 && memcmp (gfid_a, gfid_b, sizeof *gfid_a) < 0);
+}
+
+static void
+renaming_lock_data (struct renaming *renaming, inode_t *replaced)
+{
+    struct op *op = &renaming->op;
+    const int new_cached = renaming->new_cached;
+    const bool after = new_cached != NO_CHILD
+                    && data_lock_is_first (op, (unsigned) new_cached, &renaming->new_gfid,
+                                           renaming->cached, &op->loc.inode->gfid);
+
+    if (!after)
+        lock_data (op, renaming->cached, op->loc.inode, false);
+    if (new_cached != NO_CHILD)
+        lock_data (op, (unsigned) new_cached, replaced, true);
+    if (after)
+        lock_data (op, renaming->cached, op->loc.inode, false);
+}
+
+/* The replaced file's inode may be new to the table; locks need its gfid. */
+static inode_t *
+renaming_replaced (struct op *op)
+{
+    struct lookup_reply *new = &op->own_fan.answers[SELF (op) + 1].lookup;
+
+    return new->op_ret < 0
+        ? NULL
+        : inode_link (new->inode, op->newloc.parent, op->newloc.name, &new->buf);
+}
+
+static void
+renaming_looked (call_frame_t *own)
+{
+    struct renaming *renaming = OP_OF (own);
+    struct op *op = &renaming->op;
+    const int error = renaming_find (renaming);
+    g_autoptr (inode_t) replaced = NULL;
+
+    if (error) {
+        op_fail (op, error);
+        return;
+    }
+    if (gfid_equal (&renaming->new_gfid, &op->loc.inode->gfid)) {
+        op_end (op, renaming_answer); /* two names of one file: nothing is to be done */
+        return;
+    }
+    replaced = renaming_replaced (op);
+    renaming_lock_data (renaming, replaced);
+    rename_lock_names (op, renaming->hashed, renaming->new_hashed);
+    locks_take (op, renaming_locked);
+}
+
+static void
+renaming_begin (call_frame_t *own)
+{
+    rename_look (OP_OF (own), false, renaming_looked);
+}
+
+void
+dht_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
+            dict_t *xdata)
+{
+    struct renaming *renaming;
+
+    if (flags != 0 || !oldloc->inode) {
+        frame_fail (frame, flags != 0 ? EINVAL : ESTALE);
+        return;
+    }
+    if (oldloc->inode->ia_type == IA_IFDIR) {
+        rename_directory (frame, this, oldloc, newloc, xdata);
+        return;
+    }
+    renaming = op_new (frame, this, sizeof *renaming, oldloc, newloc, xdata);
+    renaming->op.clear = renaming_clear;
+    renaming_begin (op_own (&renaming->op));
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The room of subvolumes: where a new file goes if its hashed subvolume is full, how large the
+ * ranges of a new directory are, and the sum for statfs. */
+#include "distribute.h"
+
+#include <string.h>
+#include <sys/statvfs.h>
+
+#define ASK_AGAIN (10 * 1000000000LL) /* nanoseconds */
+#define CHUNK (1 << 20)               /* bytes */
+
+void
+space_init (xlator_t *this)
+{
+    dht_private_t *priv = this->private;
+    struct space *space = &priv->space;
+
+    pthread_mutex_init (&space->lock, NULL);
+    space->rooms = g_new0 (struct room, priv->n);
+    space->told = g_new0 (bool, priv->n);
+    space->min_free_disk = priv->min_free_disk;
+    space->min_free_inodes = priv->min_free_inodes;
+}
+
+void
+space_fini (dht_private_t *priv)
+{
+    if (!priv->space.rooms)
+        return;
+    pthread_mutex_destroy (&priv->space.lock);
+    g_free (priv->space.rooms);
+    g_free (priv->space.told);
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static double
+percent (uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double) part / (double) whole : 100.0;
+}
+
+static struct room
+room_of (const struct statvfs *buf)
+{
+    const double size = (double) buf->f_blocks * (double) buf->f_frsize;
+
+    return (struct room){
+        .known = true,
+        .free = (double) buf->f_bavail * (double) buf->f_frsize,
+        .free_percent = percent (buf->f_bavail, buf->f_blocks),
+        .free_inodes = percent (buf->f_ffree, buf->f_files),
+        .chunks = (uint32_t) MIN (size / CHUNK + 1, (double) UINT32_MAX),
+    };
+}
+
+static void
+space_told (call_frame_t *frame)
+{
+    struct op *op = OP_OF (frame);
+    struct space *space = &op->priv->space;
+
+    pthread_mutex_lock (&space->lock);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (op->fan.answers[i].op_ret >= 0)
+            space->rooms[i] = room_of (&op->fan.answers[i].statfs.buf);
+    pthread_mutex_unlock (&space->lock);
+    stack_done (frame->root);
+}
+
+/* Asks in a request of its own, which nothing waits for. */
+void
+space_refresh (struct op *cause)
+{
+    struct space *space = &cause->priv->space;
+    const int64_t now = clock_now ();
+    call_frame_t *frame;
+    struct op *op;
+    loc_t root;
+    bool ask;
+
+    pthread_mutex_lock (&space->lock);
+    ask = space->asked == 0 || now - space->asked > ASK_AGAIN;
+    if (ask)
+        space->asked = now;
+    pthread_mutex_unlock (&space->lock);
+    if (!ask)
+        return;
+    frame = &stack_new_like (cause->this, cause->frame)->frames[0];
+    root = (loc_t){ .inode = itable_root (cause->loc.parent->table) };
+    op = op_new (frame, cause->this, sizeof *op, &root, NULL, NULL);
+    step_begin (op, space_told);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        ASK (op, i, statfs, &op->loc, NULL);
+    step_end (op);
+}
+
+/* --- deciding --------------------------------------------------------------------------------- */
+
+static bool
+room_is_short_locked (const struct space *space, unsigned child)
+{
+    const struct room *room = &space->rooms[child];
+    const struct option_share *least = &space->min_free_disk;
+
+    return room->known
+        && ((least->percent ? room->free_percent : room->free) < least->amount
+            || room->free_inodes < space->min_free_inodes);
+}
+
+bool
+space_is_short (xlator_t *this, unsigned child)
+{
+    dht_private_t *priv = this->private;
+    struct space *space = &priv->space;
+    bool is_short, tell;
+
+    pthread_mutex_lock (&space->lock);
+    is_short = room_is_short_locked (space, child);
+    tell = is_short && !space->told[child];
+    space->told[child] = is_short;
+    pthread_mutex_unlock (&space->lock);
+    if (tell)
+        gf_log (this, GF_LOG_WARNING,
+                "subvolume %s has less free space than min-free-disk, or fewer free inodes than "
+                "min-free-inodes: new files go to others",
+                priv->children[child]->name);
+    return is_short;
+}
+
+/* Returns whether a has more room than b. */
+static bool
+room_is_larger (const struct space *space, const struct room *a, const struct room *b)
+{
+    return space->min_free_disk.percent ? a->free_percent > b->free_percent : a->free > b->free;
+}
+
+/* With no subvolume that has enough, the hashed one. */
+int
+space_best (xlator_t *this, unsigned child)
+{
+    dht_private_t *priv = this->private;
+    struct space *space = &priv->space;
+    int best = NO_CHILD;
+
+    if (!priv->leaving[child] && !space_is_short (this, child))
+        return (int) child;
+    pthread_mutex_lock (&space->lock);
+    for (unsigned i = 0; i < priv->n; i++)
+        if (!priv->leaving[i] && child_is_up (priv, i) && !room_is_short_locked (space, i)
+            && (best == NO_CHILD || room_is_larger (space, &space->rooms[i], &space->rooms[best])))
+            best = (int) i;
+    pthread_mutex_unlock (&space->lock);
+    return best == NO_CHILD ? (int) child : best;
+}
+
+uint32_t
+space_chunks (xlator_t *this, unsigned child)
+{
+    dht_private_t *priv = this->private;
+    uint32_t chunks;
+
+    pthread_mutex_lock (&priv->space.lock);
+    chunks = priv->space.rooms[child].chunks;
+    pthread_mutex_unlock (&priv->space.lock);
+    return chunks;
+}
+
+/* --- statfs ----------------------------------------------------------------------------------- */
+
+/* Adds another subvolume, whose blocks may have another size. */
+static void
+statvfs_add (struct statvfs *to, const struct statvfs *from)
+{
+    const double factor = to->f_frsize ? (double) from->f_frsize / (double) to->f_frsize : 1;
+
+    to->f_blocks += (fsblkcnt_t) ((double) from->f_blocks * factor);
+    to->f_bfree += (fsblkcnt_t) ((double) from->f_bfree * factor);
+    to->f_bavail += (fsblkcnt_t) ((double) from->f_bavail * factor);
+    to->f_files += from->f_files;
+    to->f_ffree += from->f_ffree;
+    to->f_favail += from->f_favail;
+    to->f_namemax = MIN (to->f_namemax, from->f_namemax);
+}
+
+static void
+statfs_answered (call_frame_t *frame)
+{
+    struct op *op = OP_OF (frame);
+    struct fan_answer *first = fan_success (&op->fan);
+    struct statvfs sum;
+
+    if (!first) {
+        op_fail (op, op->fan.answers[0].op_errno);
+        return;
+    }
+    sum = first->statfs.buf;
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (&op->fan.answers[i] != first && op->fan.answers[i].op_ret >= 0)
+            statvfs_add (&sum, &op->fan.answers[i].statfs.buf);
+    STACK_UNWIND (statfs, frame, 0, 0, &sum, first->statfs.xdata);
+}
+
+void
+dht_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    struct op *op = op_new (frame, this, sizeof *op, loc, NULL, xdata);
+
+    step_begin (op, statfs_answered);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        ASK (op, i, statfs, &op->loc, xdata);
+    step_end (op);
+}
