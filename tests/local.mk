@@ -283,7 +283,9 @@ dist_noinst_SCRIPTS += \
     %D%/mount/device-nodes.sh \
     %D%/mount/directory-vanishes.sh \
     %D%/mount/disk-full.sh \
+    %D%/mount/distribute-conform.sh \
     %D%/mount/distribute-down.sh \
+    %D%/mount/distribute-rebalance.sh \
     %D%/mount/distribute-shared.sh \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
@@ -438,6 +440,7 @@ dist_noinst_DATA += \
     %D%/mount/tls-lib.sh \
     %D%/mount/brick.allow \
     %D%/mount/distribute-bricks.py \
+    %D%/mount/distribute-load.py \
     %D%/mount/distribute.py \
     %D%/mount/watch-lib.sh \
     %D%/mount/replay.py \

@@ -8,6 +8,7 @@ struct context {
     pthread_mutex_t lock; /* a leaf; guards all */
     int cached, target, mds;
     struct layout *layout;
+    int64_t read; /* when the layout was read, or found to be the same: by clock_now */
     int64_t mtime, ctime; /* of a directory: the latest that was seen */
     uint32_t mtime_nsec, ctime_nsec;
 };
@@ -126,20 +127,56 @@ inode_set_layout (xlator_t *this, inode_t *inode, struct layout *layout, int mds
     pthread_mutex_lock (&context->lock);
     before = context->layout;
     context->layout = layout_ref (layout);
+    context->read = clock_now ();
     context->mds = mds;
     pthread_mutex_unlock (&context->lock);
     layout_unref (before);
+}
+
+/* A rebalance changes a layout first, and then moves files, which takes longer than this. */
+#define FRESH 10000000 /* nanoseconds */
+
+bool
+layout_is_fresh (xlator_t *this, inode_t *inode)
+{
+    struct context *context = context_of (this, inode);
+    bool is_fresh;
+
+    pthread_mutex_lock (&context->lock);
+    is_fresh = context->layout && clock_now () - context->read < FRESH;
+    pthread_mutex_unlock (&context->lock);
+    return is_fresh;
+}
+
+bool
+layout_is_still (xlator_t *this, inode_t *inode, unsigned child, const struct lookup_reply *reply)
+{
+    const dht_private_t *priv = this->private;
+    struct context *context = context_of (this, inode);
+    uint8_t known[LAYOUT_DISK_SIZE];
+    size_t size = 0;
+    const void *now = reply->op_ret < 0 ? NULL : dict_get (reply->xdata, priv->layout_key, &size);
+    bool is_still;
+
+    pthread_mutex_lock (&context->lock);
+    if (context->layout)
+        layout_write (context->layout, child, known);
+    is_still = context->layout && now && size == sizeof known && memcmp (now, known, size) == 0;
+    if (is_still)
+        context->read = clock_now ();
+    pthread_mutex_unlock (&context->lock);
+    return is_still;
 }
 
 int
 name_hashed (xlator_t *this, inode_t *parent, const char *name)
 {
     const dht_private_t *priv = this->private;
-    struct layout *layout = inode_layout (this, parent);
+    struct layout *layout = priv->n == 1 ? NULL : inode_layout (this, parent);
     int child = layout ? layout_search (layout, hash_name (&priv->rules, name)) : NO_CHILD;
 
     layout_unref (layout);
-    return child;
+    return priv->n == 1 ? 0 : child;
 }
 
 int

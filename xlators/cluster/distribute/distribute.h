@@ -85,6 +85,12 @@ struct layout *inode_layout (xlator_t *this, inode_t *inode);
 void inode_set_layout (xlator_t *this, inode_t *inode, struct layout *layout, int mds);
 int inode_mds (xlator_t *this, inode_t *inode);
 
+/* Was the layout read only just now? Else layout_is_still takes a lookup of the directory on one
+ * subvolume, and tells whether its range is the known one. */
+bool layout_is_fresh (xlator_t *this, inode_t *inode);
+bool layout_is_still (xlator_t *this, inode_t *inode, unsigned child,
+                      const struct lookup_reply *reply);
+
 /* The subvolume of a name's hash, or NO_CHILD. */
 int name_hashed (xlator_t *this, inode_t *parent, const char *name);
 
@@ -236,6 +242,7 @@ struct lookup {
     gfid_t linkto_gfid;
     bool by_name;       /* the caller asks for a name; else for an inode */
     bool heals;         /* what is wrong */
+    bool sure;          /* the layout of its directory has been checked */
     int down;           /* errno of a subvolume that could not say whether it has the name; or 0 */
     /* of a directory */
     struct layout *layout;
@@ -308,6 +315,11 @@ void rename_directory (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t
  * The answers are own_fan.answers[SELF (op)] and [SELF (op) + 1]. */
 void rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own));
 void rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed);
+
+/* Do the directories have the layouts by which the locks were chosen? After rename_look under the
+ * locks. */
+bool rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed);
+void rename_refresh (struct op *op, void (*next) (call_frame_t *own));
 
 stat_fop dht_stat;
 fstat_fop dht_fstat;

@@ -241,6 +241,14 @@ heal_ranges_write (struct lookup *lookup, bool all)
     own_end (op);
 }
 
+/* Bricks that were added since the volfile was read have ranges that this client can't see. To
+ * divide the hashes anew would hide their files from all clients. */
+static bool
+range_is_elsewhere (const struct layout_faults *faults)
+{
+    return faults->holes > 0 && faults->unset == 0 && faults->overlaps == 0 && faults->used > 0;
+}
+
 static void
 heal_ranges_looked (call_frame_t *own)
 {
@@ -253,6 +261,14 @@ heal_ranges_looked (call_frame_t *own)
         return;
     }
     if (faults->down || faults->unknown || faults->missing) {
+        locks_drop (op, heal_attributes);
+        return;
+    }
+    if (range_is_elsewhere (faults)) {
+        gf_log (op->this, GF_LOG_WARNING, "directory '%s' (gfid %s): all subvolumes have a range of "
+                "hashes, but %u ranges are of none: bricks were added since the volfile was read; "
+                "mount again",
+                loc_path (&op->loc), GFID_OF (lookup->inode), faults->holes);
         locks_drop (op, heal_attributes);
         return;
     }

@@ -169,6 +169,7 @@ layout_check (const struct layout *layout, struct layout_faults *ret_faults)
         if (range_is_used (range))
             used[n++] = range;
     }
+    faults.used = n;
     count_gaps (used, n, &faults);
     *ret_faults = faults;
 }

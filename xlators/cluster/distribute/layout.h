@@ -48,6 +48,7 @@ struct layout {
 /* What is wrong with a layout. */
 struct layout_faults {
     unsigned holes, overlaps;                /* of the ranges that are set */
+    unsigned used;                           /* subvolumes that have hashes */
     unsigned missing, unset, down, unknown;  /* subvolumes in these states */
 };
 

@@ -151,21 +151,32 @@ linking_looked (call_frame_t *own)
         linking_begin (linking);
 }
 
-/* A rebalance may have moved the file since the caller looked. */
+/* A rebalance may have moved the file, or changed the layout, since the caller looked. */
 static void
 linking_look (struct linking *linking)
 {
-    loc_t loc = { .inode = linking->op.loc.inode };
+    struct op *op = &linking->op;
+    loc_t loc = { .inode = op->loc.inode }, parent = { .inode = op->newloc.parent };
 
-    own_lookup (&linking->op, &loc, linking_looked);
+    own_begin (op, linking_looked);
+    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &loc, NULL);
+    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &parent, NULL);
+    own_end (op);
     loc_wipe_path (&loc);
+    loc_wipe_path (&parent);
 }
 
 void
 dht_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, dict_t *xdata)
 {
-    struct linking *linking = op_new (frame, this, sizeof *linking, oldloc, newloc, xdata);
+    const dht_private_t *priv = this->private;
+    struct linking *linking;
 
+    if (priv->n == 1) {
+        STACK_WIND_TAIL (frame, priv->children[0], link, oldloc, newloc, xdata);
+        return;
+    }
+    linking = op_new (frame, this, sizeof *linking, oldloc, newloc, xdata);
     linking->op.clear = linking_clear;
     linking_look (linking);
 }

@@ -80,7 +80,8 @@ linkto_removed (call_frame_t *own)
     linkto_ask (OP_OF (own));
 }
 
-/* The name was there already. If it is the same linkto, all is well; if it is another, it goes. */
+/* The name was there already. If it is the same linkto, all is well; if it is another, it goes,
+ * unless it names a subvolume that this client doesn't know. */
 static void
 linkto_looked (call_frame_t *own)
 {
@@ -98,7 +99,7 @@ linkto_looked (call_frame_t *own)
         linkto_done (op, 0);
         return;
     }
-    if (!is_linkto || linkto->retried) {
+    if (!is_linkto || linkto->retried || target == NO_CHILD) {
         linkto_done (op, EEXIST);
         return;
     }

@@ -165,18 +165,19 @@ attributes_differ (const struct lookup *lookup)
     return false;
 }
 
-/* Nothing is healed while a subvolume is down: what it has can't be known. */
+/* Nothing is healed while a subvolume is down: what it has can't be known. A single subvolume has all
+ * hashes anyway. */
 bool
 directory_ails (const struct lookup *lookup)
 {
     const struct layout_faults *faults = &lookup->faults;
     const bool is_root = gfid_equal (&lookup->bufs[lookup->source].ia_gfid, &gfid_root);
 
-    if (!lookup->heals || faults->down || faults->unknown || (!lookup->by_name && !is_root))
+    if (lookup->op.priv->n == 1 || !lookup->heals || faults->down || faults->unknown || (!lookup->by_name && !is_root))
         return false;
     return faults->missing || faults->unset || faults->holes || faults->overlaps
         || lookup->xattrs_differ || attributes_differ (lookup)
-        || (lookup->mds == NO_CHILD && !is_root && lookup->op.priv->n > 1);
+        || (lookup->mds == NO_CHILD && !is_root);
 }
 
 void

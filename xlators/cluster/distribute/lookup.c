@@ -146,10 +146,35 @@ lookup_found (struct lookup *lookup, int cached, const struct lookup_reply *repl
 
 /* --- a linkto without a file ------------------------------------------------------------------ */
 
+static void lookup_fresh (struct lookup *lookup);
+
+#define AGAIN 3
+
+static void
+lookup_again (call_frame_t *own)
+{
+    struct lookup *lookup = OP_OF (own);
+
+    lookup->op.tries++;
+    lookup_fresh (lookup);
+}
+
+/* The server refuses (EBUSY) if a rebalance has made the linkto the file meanwhile. */
 static void
 lookup_unlinked (call_frame_t *own)
 {
-    op_fail (OP_OF (own), ENOENT);
+    struct lookup *lookup = OP_OF (own);
+    struct op *op = &lookup->op;
+    const struct fan_answer *answer = &op->own_fan.answers[lookup->hashed];
+
+    if (answer->op_ret < 0 && !is_missing (answer->op_errno) && op->tries < AGAIN) {
+        locks_drop (op, lookup_again);
+        return;
+    }
+    if (answer->op_ret >= 0)
+        gf_log (op->this, GF_LOG_INFO, "'%s' on %s was a linkto without a file; removed",
+                loc_path (&op->loc), op->priv->children[lookup->hashed]->name);
+    op_fail (op, ENOENT);
 }
 
 /* Under the lock of the name: no client of ours makes the file now. */
@@ -167,13 +192,11 @@ lookup_checked (call_frame_t *own)
             op_fail (op, reply->op_errno);
             return;
         }
-        if (reply->op_ret >= 0 && (int) i != lookup->hashed) {
-            op_fail (op, ESTALE); /* the caller then looks the name up again */
+        if (reply_is_file (op->this, reply)) {
+            locks_drop (op, lookup_again);
             return;
         }
     }
-    gf_log (op->this, GF_LOG_INFO, "'%s' on %s is a linkto without a file; removed",
-            loc_path (&op->loc), op->priv->children[lookup->hashed]->name);
     OWN_ONE (op, lookup_unlinked, (unsigned) lookup->hashed, unlink, &op->loc, 0, xdata);
 }
 
@@ -191,21 +214,42 @@ lookup_check (call_frame_t *own)
     loc_wipe_path (&loc);
 }
 
-/* If the hashed subvolume says that there is nothing, that is so even if others are down, as in
- * GlusterFS: a file of theirs would have a linkto. */
+static bool
+lookup_linkto_is_foreign (struct lookup *lookup)
+{
+    struct op *op = &lookup->op;
+
+    if (!lookup->has_linkto || lookup->linked != NO_CHILD)
+        return false;
+    gf_log (op->this, GF_LOG_ERROR, "the linkto '%s' on %s must name a subvolume of this volume: "
+            "bricks were added or renamed since the volfile was read; mount again",
+            loc_path (&op->loc), op->priv->children[lookup->hashed]->name);
+    return true;
+}
+
+/* A rebalance that ends with this file makes the linkto the file, and removes the old one: between
+ * two answers the file was on neither subvolume. If the hashed subvolume says that there is nothing,
+ * that is so even if others are down, as in GlusterFS: a file of theirs would have a linkto. */
 static void
 lookup_lost (struct lookup *lookup)
 {
     struct op *op = &lookup->op;
+    const bool was_there = lookup->has_linkto || lookup->asked != NO_CHILD;
 
-    if (lookup->down || !lookup->heals || !lookup->by_name || !lookup->has_linkto) {
-        op_fail (op, lookup->down && !lookup->absent ? lookup->down
-                     : lookup->by_name               ? ENOENT
-                                                     : ESTALE);
-        return;
+    if (lookup_linkto_is_foreign (lookup))
+        op_fail (op, EIO);
+    else if (lookup->down && !lookup->absent)
+        op_fail (op, lookup->down);
+    else if (!lookup->by_name)
+        op_fail (op, ESTALE);
+    else if (was_there && op->tries < AGAIN)
+        lookup_again (op_own (op));
+    else if (!lookup->has_linkto || !lookup->heals)
+        op_fail (op, ENOENT);
+    else {
+        lock_name (op, (unsigned) lookup->hashed, &op->loc);
+        locks_take (op, lookup_check);
     }
-    lock_name (op, (unsigned) lookup->hashed, &op->loc);
-    locks_take (op, lookup_check);
 }
 
 /* --- asking all ------------------------------------------------------------------------------- */
@@ -335,7 +379,7 @@ lookup_linked_answered (call_frame_t *frame)
 }
 
 /* Files that are not on their hashed subvolume have a linkto there if the layout is as old as the
- * volume's last rebalance. */
+ * volume's last rebalance. A file that was known a moment ago is looked for everywhere. */
 static bool
 lookup_trusts_absence (const struct lookup *lookup)
 {
@@ -346,13 +390,71 @@ lookup_trusts_absence (const struct lookup *lookup)
 
     if (priv->n == 1)
         return true;
+    if (lookup->asked != NO_CHILD)
+        return false;
     if (!__atomic_load_n (&priv->lookup_optimize, __ATOMIC_RELAXED))
         return __atomic_load_n (&priv->lookup_unhashed, __ATOMIC_RELAXED) == UNHASHED_OFF;
     layout = inode_layout (op->this, op->loc.parent);
-    trusts = layout && layout->commit != LAYOUT_UNSURE
+    trusts = layout && layout->commit != LAYOUT_UNSURE && layout_is_whole (layout)
           && layout->commit == __atomic_load_n (&priv->commit, __ATOMIC_RELAXED);
     layout_unref (layout);
     return trusts;
+}
+
+static void
+lookup_refreshed (call_frame_t *own)
+{
+    struct lookup *lookup = OP_OF (own);
+    struct op *op = &lookup->op;
+
+    lookup->hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
+    lookup_fresh (lookup);
+}
+
+static void
+lookup_layout_answered (call_frame_t *own)
+{
+    struct lookup *lookup = OP_OF (own);
+    struct op *op = &lookup->op;
+    const struct lookup_reply *reply = &op->own_fan.answers[lookup->hashed].lookup;
+    loc_t parent = { .inode = op->loc.parent };
+
+    if (layout_is_still (op->this, op->loc.parent, (unsigned) lookup->hashed, reply)) {
+        op_fail (op, ENOENT);
+        return;
+    }
+    own_lookup (op, &parent, lookup_refreshed);
+    loc_wipe_path (&parent);
+}
+
+/* The layout that this client knows must still be the one that the subvolume has: a rebalance may
+ * have given the hash to another one. */
+static void
+lookup_absent (struct lookup *lookup)
+{
+    struct op *op = &lookup->op;
+    loc_t parent = { .inode = op->loc.parent };
+
+    if (op->priv->n == 1 || lookup->sure || !lookup->heals
+        || layout_is_fresh (op->this, op->loc.parent)) {
+        op_fail (op, ENOENT);
+        return;
+    }
+    lookup->sure = true;
+    OWN_ONE (op, lookup_layout_answered, (unsigned) lookup->hashed, lookup, &parent,
+             lookup->wanted);
+    loc_wipe_path (&parent);
+}
+
+static void
+lookup_hashed_failed (struct lookup *lookup, int op_errno)
+{
+    if (is_missing (op_errno) && lookup_trusts_absence (lookup))
+        lookup_absent (lookup);
+    else if (is_missing (op_errno) || op_errno == ENOTCONN || op_errno == ENODATA)
+        lookup_all (lookup);
+    else
+        op_fail (&lookup->op, op_errno);
 }
 
 static void
@@ -363,13 +465,7 @@ lookup_hashed_answered (call_frame_t *frame)
     const struct lookup_reply *reply = &op->fan.answers[lookup->hashed].lookup;
 
     if (reply->op_ret < 0) {
-        if (is_missing (reply->op_errno) && lookup_trusts_absence (lookup))
-            op_fail (op, ENOENT);
-        else if (is_missing (reply->op_errno) || reply->op_errno == ENOTCONN
-                 || reply->op_errno == ENODATA)
-            lookup_all (lookup);
-        else
-            op_fail (op, reply->op_errno);
+        lookup_hashed_failed (lookup, reply->op_errno);
         return;
     }
     if (reply_is_file (op->this, reply)) {

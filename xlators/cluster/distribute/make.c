@@ -230,6 +230,15 @@ making_linked (call_frame_t *own)
         op_fail (&making->op, making->op.op_errno);
 }
 
+/* A create is refused by the server if the layout has changed; the others are not. */
+static bool
+making_needs_layout (const struct making *making)
+{
+    return making->hashed == NO_CHILD
+        || (making->what != FOP_create && making->op.priv->n > 1
+            && !layout_is_fresh (making->op.this, making->op.loc.parent));
+}
+
 static void
 making_begin (struct making *making)
 {
@@ -238,7 +247,7 @@ making_begin (struct making *making)
     loc_t parent = { .inode = op->loc.parent };
 
     making->hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
-    if (making->hashed == NO_CHILD && op->tries++ < TRIES) {
+    if (making_needs_layout (making) && op->tries++ < TRIES) {
         own_lookup (op, &parent, making_refreshed);
         return;
     }
@@ -301,10 +310,27 @@ dht_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t *l
     making_begin (making);
 }
 
+static void
+making_tmpfile_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                    int32_t op_errno, fd_t *fd, inode_t *inode, struct iatt *buf, dict_t *xdata)
+{
+    if (op_ret >= 0) {
+        inode_set_cached (this, inode, 0);
+        fd_set_open_on (this, fd, 0);
+    }
+    STACK_UNWIND (tmpfile, frame, op_ret, op_errno, fd, inode, buf, xdata);
+}
+
 /* A file without a name has no hash; servers have none anyway. */
 void
 dht_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
              mode_t umask, fd_t *fd, dict_t *xdata)
 {
-    frame_fail (frame, EOPNOTSUPP);
+    const dht_private_t *priv = this->private;
+
+    if (priv->n == 1)
+        STACK_WIND (frame, making_tmpfile_cbk, priv->children[0], tmpfile, loc, flags, mode, umask, fd,
+                    xdata);
+    else
+        frame_fail (frame, EOPNOTSUPP);
 }

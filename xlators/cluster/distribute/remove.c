@@ -110,9 +110,15 @@ removal_look (struct removal *removal)
 void
 dht_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dict_t *xdata)
 {
-    struct removal *removal = op_new (frame, this, sizeof *removal, loc, NULL, xdata);
+    const dht_private_t *priv = this->private;
     const int cached = loc->inode ? inode_cached (this, loc->inode) : NO_CHILD;
+    struct removal *removal;
 
+    if (priv->n == 1) {
+        STACK_WIND_TAIL (frame, priv->children[0], unlink, loc, xflag, xdata);
+        return;
+    }
+    removal = op_new (frame, this, sizeof *removal, loc, NULL, xdata);
     removal->op.clear = removal_clear;
     removal->xflag = xflag;
     if (cached == NO_CHILD)

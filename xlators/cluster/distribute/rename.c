@@ -5,7 +5,7 @@
  *
  *   C = Cd            unlink the linkto of the new name on Hd; rename on C; make its linkto on Hd
  *   C = Hd            rename on C
- *   else              make a linkto of the old name on Hd, if Hs is another; link the new name on C;
+ *   else              make a linkto of the old name on Hd, if it has none; link the new name on C;
  *                     rename the linkto on Hd, which is the moment of the change
  *   then remove       the old name on C, its linkto on Hs, the replaced data on Cd
  *
@@ -37,6 +37,48 @@ renaming_clear (struct op *op)
 
 /* --- for both kinds of rename ----------------------------------------------------------------- */
 
+static void
+ask_layout (struct op *op, unsigned slot, inode_t *parent, const char *name)
+{
+    const int hashed = name_hashed (op->this, parent, name);
+    g_autoptr (dict_t) wanted = xdata_lookup (op->priv, NULL, NULL);
+    loc_t loc = { .inode = parent };
+
+    if (hashed != NO_CHILD)
+        FAN_WIND (&op->own_fan, slot, op->priv->children[hashed], lookup, &loc, wanted);
+    loc_wipe_path (&loc);
+}
+
+static bool
+layout_answered_is_still (struct op *op, unsigned slot, const loc_t *loc, unsigned hashed)
+{
+    const struct fan_answer *answer = &op->own_fan.answers[slot];
+
+    return answer->op != FOP_NONE
+        && layout_is_still (op->this, loc->parent, hashed, &answer->lookup);
+}
+
+bool
+rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed)
+{
+    return layout_answered_is_still (op, SELF (op) + 2, &op->loc, hashed)
+        && layout_answered_is_still (op, SELF (op) + 3, &op->newloc, new_hashed);
+}
+
+/* Looks the directories of both names up, with their layouts. */
+void
+rename_refresh (struct op *op, void (*next) (call_frame_t *own))
+{
+    loc_t old = { .inode = op->loc.parent }, new = { .inode = op->newloc.parent };
+
+    own_begin (op, next);
+    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &old, NULL);
+    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &new, NULL);
+    own_end (op);
+    loc_wipe_path (&old);
+    loc_wipe_path (&new);
+}
+
 void
 rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own))
 {
@@ -47,6 +89,10 @@ rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own))
     own_begin (op, next);
     FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &op->loc, xdata);
     FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &fresh, xdata);
+    if (locked) {
+        ask_layout (op, SELF (op) + 2, op->loc.parent, op->loc.name);
+        ask_layout (op, SELF (op) + 3, op->newloc.parent, op->newloc.name);
+    }
     own_end (op);
     loc_wipe_path (&fresh);
 }
@@ -260,7 +306,7 @@ renaming_prepared (call_frame_t *own)
         op_fail (&renaming->op, renaming->op.op_errno);
         return;
     }
-    renaming->linkto_made = true;
+    renaming->linkto_made = renaming->hashed != renaming->new_hashed;
     renaming_link (renaming);
 }
 
@@ -289,9 +335,7 @@ renaming_do (struct renaming *renaming)
         OWN_ONE (op, renaming_unlinked, new_hashed, unlink, &op->newloc, 0, only);
     else if (in_place || new_hashed == cached)
         renaming_rename (renaming);
-    else if (new_hashed == renaming->hashed)
-        renaming_link (renaming);
-    else
+    else /* also where the old name has its linkto, which may be missing after a rebalance */
         linkto_make (op, new_hashed, cached, &op->loc, &op->loc.inode->gfid, &renaming->buf,
                      renaming_prepared);
 }
@@ -299,6 +343,12 @@ renaming_do (struct renaming *renaming)
 /* --- looking and locking ---------------------------------------------------------------------- */
 
 static void renaming_begin (call_frame_t *own);
+
+static void
+renaming_refresh (call_frame_t *own)
+{
+    rename_refresh (OP_OF (own), renaming_begin);
+}
 
 /* Takes over what the lookups found. Returns an errno, or 0. */
 static int
@@ -342,14 +392,15 @@ renaming_looked_again (call_frame_t *own)
     const bool same = before.cached == renaming->cached && before.hashed == renaming->hashed
                    && before.new_hashed == renaming->new_hashed
                    && before.new_cached == renaming->new_cached
-                   && gfid_equal (&before.new_gfid, &renaming->new_gfid);
+                   && gfid_equal (&before.new_gfid, &renaming->new_gfid)
+                   && rename_layouts_are_still (op, renaming->hashed, renaming->new_hashed);
 
     if (error)
         op_fail (op, error);
     else if (same)
         renaming_do (renaming);
     else if (op->tries++ < TRIES)
-        locks_drop (op, renaming_begin);
+        locks_drop (op, renaming_refresh);
     else
         op_fail (op, EBUSY);
 }
@@ -429,8 +480,13 @@ void
 dht_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
             dict_t *xdata)
 {
+    const dht_private_t *priv = this->private;
     struct renaming *renaming;
 
+    if (priv->n == 1) {
+        STACK_WIND_TAIL (frame, priv->children[0], rename, oldloc, newloc, flags, xdata);
+        return;
+    }
     if (flags != 0 || !oldloc->inode) {
         frame_fail (frame, flags != 0 ? EINVAL : ESTALE);
         return;

@@ -145,10 +145,17 @@ rmdir_looked (call_frame_t *own)
 void
 dht_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dict_t *xdata)
 {
-    struct rmdir *rmdir = op_new (frame, this, sizeof *rmdir, loc, NULL, xdata);
-    struct op *op = &rmdir->emptying.op;
+    struct rmdir *rmdir;
+    struct op *op;
+    const dht_private_t *priv = this->private;
     const int hashed = name_hashed (this, loc->parent, loc->name);
 
+    if (priv->n == 1) {
+        STACK_WIND_TAIL (frame, priv->children[0], rmdir, loc, flags, xdata);
+        return;
+    }
+    rmdir = op_new (frame, this, sizeof *rmdir, loc, NULL, xdata);
+    op = &rmdir->emptying.op;
     op->clear = rmdir_clear;
     rmdir->flags = flags;
     rmdir->hashed = (unsigned) MAX (hashed, 0);
