@@ -5,6 +5,7 @@
 man_MANS = \
     man/man5/volfile.5 \
     man/man7/cluster-distribute.7 \
+    man/man7/cluster-replicate.7 \
     man/man7/debug-delay-gen.7 \
     man/man7/debug-error-gen.7 \
     man/man7/debug-fault.7 \
@@ -34,6 +35,7 @@ man_MANS = \
     man/man8/windlass.8
 man_sources = \
     %D%/cluster-distribute.7.in \
+    %D%/cluster-replicate.7.in \
     %D%/debug-delay-gen.7.in \
     %D%/debug-error-gen.7.in \
     %D%/debug-fault.7.in \

@@ -354,6 +354,7 @@ src_windlass_SOURCES = \
     %D%/cli/explain.c \
     %D%/cli/fault.c \
     %D%/cli/graph.c \
+    %D%/cli/heal.c \
     %D%/cli/help.c \
     %D%/cli/inflight.c \
     %D%/cli/man.c \

@@ -25,6 +25,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_numbers.c \
     %D%/unit/test_option.c \
     %D%/unit/test_place.c \
+    %D%/unit/test_replicate.c \
     %D%/unit/test_rules.c \
     %D%/unit/test_rpc.c \
     %D%/unit/test_scheduler.c \
@@ -42,6 +43,8 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     src/daemon/signals.c \
     xlators/cluster/distribute/hash.c \
     xlators/cluster/distribute/layout.c \
+    xlators/cluster/replicate/changelog.c \
+    xlators/cluster/replicate/sources.c \
     xlators/debug/fault/parse.c \
     xlators/debug/fault/rules.c \
     xlators/debug/trace/history.c \
@@ -259,6 +262,9 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-quick-read.sh \
+    %D%/mount/replicate-lib.sh \
+    %D%/mount/replicate-lost.sh \
+    %D%/mount/replicate.sh \
     %D%/mount/brick-refused.sh \
     %D%/mount/brick-reports.sh \
     %D%/mount/brick-shared.sh \

@@ -22,6 +22,7 @@ dist_volfiles_DATA = \
     %D%/posix-acl.vol \
     %D%/power-cut.vol \
     %D%/read-ahead.vol \
+    %D%/replicate.vol \
     %D%/quick-read.vol \
     %D%/readdir-ahead.vol \
     %D%/rot-13.vol \

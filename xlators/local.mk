@@ -13,6 +13,8 @@ module_link = $(WINDLASS_LDFLAGS) $(SANITIZERS) -shared \
 EXTRA_DIST += %D%/module.map
 
 # A category with several translators has its folder here.
+xlatorclusterexecdir = $(pkglibdir)/xlator/cluster
+xlatorclusterexec_PROGRAMS =
 xlatordebugexecdir = $(pkglibdir)/xlator/debug
 xlatordebugexec_PROGRAMS =
 xlatorfeaturesexecdir = $(pkglibdir)/xlator/features
@@ -21,6 +23,7 @@ xlatorperformanceexecdir = $(pkglibdir)/xlator/performance
 xlatorperformanceexec_PROGRAMS =
 
 include %D%/cluster/distribute/local.mk
+include %D%/cluster/replicate/local.mk
 include %D%/debug/delay-gen/local.mk
 include %D%/debug/error-gen/local.mk
 include %D%/debug/fault/local.mk

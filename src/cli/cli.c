@@ -20,6 +20,8 @@ const struct cli_command cli_commands[] = {
       "make operations of a mount fail, by rules", cli_fault },
     { "graph", "FILE|MOUNTPOINT",
       "print the graph of a volfile or a mount, as text or as a picture", cli_draw },
+    { "heal", "MOUNTPOINT PATH|PATH",
+      "bring the copies of a file or directory up to date (cluster/replicate)", cli_heal },
     { "help", "[TYPE]", "list the translators, or describe a translator and its options",
       cli_help },
     { "inflight", "MOUNTPOINT [--older TIME] [--json]",

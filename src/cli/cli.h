@@ -73,11 +73,12 @@ int cli_help (const struct cli_command *command, int argc, char **argv);
 
 int cli_trace (const struct cli_command *command, int argc, char **argv);
 
-/* inflight.c, tell.c, fault.c */
+/* inflight.c, tell.c, fault.c, heal.c */
 
 int cli_errors (const struct cli_command *command, int argc, char **argv);
 int cli_explain (const struct cli_command *command, int argc, char **argv);
 int cli_fault (const struct cli_command *command, int argc, char **argv);
+int cli_heal (const struct cli_command *command, int argc, char **argv);
 int cli_inflight (const struct cli_command *command, int argc, char **argv);
 int cli_power_cut (const struct cli_command *command, int argc, char **argv);
 int cli_tell (const struct cli_command *command, int argc, char **argv);

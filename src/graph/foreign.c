@@ -15,7 +15,6 @@ struct foreign {
 };
 
 static const struct foreign foreigners[] = {
-    { "cluster/replicate", NULL, "writes would reach one copy of a file only" },
     { "cluster/disperse", NULL, "each brick has only a part of every file" },
     { "features/shard", NULL, "large files are stored in pieces" },
     { "features/cloudsync", NULL, "the data of some files is elsewhere" },

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass heal: has the copies of a file or directory brought up to date now. Each
+ * cluster/replicate of the mount heals what it has of the path; the daemon does the work, and this
+ * program asks how far it is.
+ */
+#include "cli/cli.h"
+#include "control/control.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAUSE 200000 /* microseconds between questions */
+#define HEALER ": type cluster/replicate"
+
+/* Sends a command to a volume. Returns the answer (freed with g_free), or NULL after a message. */
+static char *
+ask (const struct cli_command *command, const char *mountpoint, const char *volume,
+     const char *what, const char *input)
+{
+    g_autoptr (GBytes) bytes = input ? g_bytes_new (input, strlen (input)) : NULL;
+    GString *answer = g_string_new (NULL);
+    g_autofree char *error = NULL;
+
+    if (control_call (mountpoint, volume, what, bytes, answer, &error) == 0)
+        return g_string_free (answer, FALSE);
+    g_string_free (answer, TRUE);
+    fprintf (stderr, "windlass %s: %s%s", command->name, volume ? volume : "", volume ? ": " : "");
+    cli_print_safely (stderr, error);
+    return NULL;
+}
+
+/* Returns the names of volumes that can heal; NULL after a message. */
+static GPtrArray *
+find_healers (const struct cli_command *command, const char *mountpoint)
+{
+    g_autofree char *all = ask (command, mountpoint, NULL, "commands", NULL);
+    g_auto (GStrv) lines = NULL;
+    GPtrArray *names;
+
+    if (!all)
+        return NULL;
+    names = g_ptr_array_new_with_free_func (g_free);
+    lines = g_strsplit (all, "\n", 0);
+    for (char **line = lines; *line; line++)
+        if (g_str_has_suffix (*line, HEALER))
+            g_ptr_array_add (names, g_strndup (*line, strlen (*line) - strlen (HEALER)));
+    return names;
+}
+
+static void
+show_progress (const char *volume, const char *answer)
+{
+    unsigned long long done, total;
+
+    if (isatty (STDERR_FILENO)
+        && sscanf (answer, "running %llu %llu", &done, &total) == 2 && total > 0)
+        fprintf (stderr, "\r%s: %llu of %llu MB ", volume, done >> 20, total >> 20);
+}
+
+/* Waits until a heal has ended, and prints its report. */
+static int
+follow (const struct cli_command *command, const char *mountpoint, const char *volume,
+        const char *number)
+{
+    g_autofree char *answer = ask (command, mountpoint, volume, "heal-progress", number);
+    const char *report;
+
+    while (answer && g_str_has_prefix (answer, "running")) {
+        show_progress (volume, answer);
+        usleep (PAUSE);
+        g_free (answer);
+        answer = ask (command, mountpoint, volume, "heal-progress", number);
+    }
+    if (!answer)
+        return CLI_FAILED;
+    report = strchr (answer, '\n');
+    cli_print_safely (stdout, report ? report + 1 : "");
+    return g_str_has_prefix (answer, "finished") ? CLI_OK : CLI_FAILED;
+}
+
+static int
+heal_on (const struct cli_command *command, const char *mountpoint, const char *volume,
+         const char *path)
+{
+    g_autofree char *number = ask (command, mountpoint, volume, "heal", path);
+
+    return number ? follow (command, mountpoint, volume, g_strchomp (number)) : CLI_FAILED;
+}
+
+int
+cli_heal (const struct cli_command *command, int argc, char **argv)
+{
+    g_autofree char *error = NULL, *mountpoint = NULL, *rest = NULL, *path = NULL;
+    g_autoptr (GPtrArray) healers = NULL;
+    int status = CLI_OK;
+
+    if (!cli_parse (command, &argc, argv, NULL, NULL))
+        return CLI_USAGE;
+    if (argc != 2 && argc != 3)
+        return cli_usage (command, "a mount point and a path in it are wanted");
+    mountpoint = mount_around (argv[1], &rest, &error);
+    if (!mountpoint) {
+        fprintf (stderr, "windlass %s: ", command->name);
+        cli_print_safely (stderr, error);
+        return CLI_FAILED;
+    }
+    path = g_canonicalize_filename (argc == 3 ? argv[2] + strspn (argv[2], "/")
+                                              : rest + strspn (rest, "/"), "/");
+    healers = find_healers (command, mountpoint);
+    if (healers && healers->len == 0)
+        fprintf (stderr, "windlass %s: '%s' has no volume of type cluster/replicate, so there are "
+                         "no copies to heal\n",
+                 command->name, mountpoint);
+    if (!healers || healers->len == 0)
+        return CLI_FAILED;
+    for (guint i = 0; i < healers->len; i++)
+        status = MAX (status, heal_on (command, mountpoint, healers->pdata[i], path));
+    return status;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Marks: what a copy of an object says of the other copies. A brick keeps with each object
+ *
+ *   trusted.afr.dirty          a change is under way, or was cut off
+ *   trusted.afr.<copy's name>  that copy has missed changes: it is accused
+ *
+ * each with three numbers: of changes of data, of metadata (attributes), and of entries (the names
+ * in a directory). The marks are in the format of GlusterFS, whose self-heal daemon reads them.
+ *
+ * Pure functions; what a brick sent may be any bytes.
+ */
+#ifndef WINDLASS_CLUSTER_REPLICATE_CHANGELOG_H
+#define WINDLASS_CLUSTER_REPLICATE_CHANGELOG_H
+
+#include "xlator.h"
+
+#define COPIES_MAX 16
+
+/* A set of copies: bit i is the i-th child. */
+typedef uint32_t copies_t;
+
+#define COPY(i_) ((copies_t) 1 << (i_))
+
+static inline copies_t
+copies_all (unsigned n)
+{
+    return (copies_t) ((1u << n) - 1);
+}
+
+static inline unsigned
+copies_count (copies_t copies)
+{
+    return (unsigned) __builtin_popcount (copies);
+}
+
+/* Returns the first copy of a set; -1: it is empty. */
+static inline int
+copies_first (copies_t copies)
+{
+    return copies ? __builtin_ctz (copies) : -1;
+}
+
+enum mark_kind { MARK_DATA, MARK_METADATA, MARK_ENTRY, MARK_KINDS };
+
+#define MARK_SIZE 12 /* bytes: three numbers, big-endian */
+
+struct mark {
+    int32_t count[MARK_KINDS];
+};
+
+/* Reads a mark. A value of another size cannot be trusted: it counts as a mark of all changes. */
+struct mark mark_read (const void *value, size_t size);
+void mark_set (dict_t *dict, const char *key, const struct mark *mark);
+bool mark_is_clear (const struct mark *mark);
+
+/* What a child said of its copy of an object. */
+struct copy {
+    bool there; /* it has one */
+    struct iatt iatt;
+    struct mark dirty, accuses[COPIES_MAX];
+    bool locked; /* a client has locked its data: sizes may be on the move */
+};
+
+/* The names of marks in a replicated volume. */
+struct mark_names {
+    unsigned n;
+    const char *dirty, *const *pending; /* n of them */
+};
+
+/* Reads the marks in a dict, which may be NULL. */
+void copy_read_marks (struct copy *ret_copy, const struct mark_names *names, const dict_t *dict);
+
+/* Returns the copies that a copy which is there accuses. */
+copies_t copies_accused (const struct copy *copies, unsigned n, enum mark_kind change);
+
+/* Appends who accuses whom, as lines for a user. */
+void copies_print (const struct copy *copies, unsigned n, const char *const *names, GString *out);
+
+#endif

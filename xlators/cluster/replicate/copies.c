@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is known of the copies of an inode. */
+#include "replicate.h"
+
+#include <unistd.h>
+
+static void *
+inode_context_new (xlator_t *this, inode_t *inode)
+{
+    struct replicate_inode *kept = g_new0 (struct replicate_inode, 1);
+
+    pthread_mutex_init (&kept->lock, NULL);
+    g_queue_init (&kept->waiting);
+    return kept;
+}
+
+static void
+inode_context_free (void *data)
+{
+    struct replicate_inode *kept = data;
+
+    pthread_mutex_destroy (&kept->lock);
+    g_free (kept->copies);
+    g_free (kept);
+}
+
+struct replicate_inode *
+inode_of (xlator_t *this, inode_t *inode)
+{
+    return inode_ctx_make (inode, this, inode_context_new, inode_context_free);
+}
+
+void
+replicate_forget (xlator_t *this, inode_t *inode)
+{
+    struct replicate_inode *kept = inode_ctx_get (inode, this);
+
+    if (kept)
+        inode_context_free (kept);
+}
+
+/* --- what is learnt --------------------------------------------------------------------------- */
+
+static bool
+copies_are_clear (const struct copy *copies, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (!mark_is_clear (&copies[i].dirty))
+            return false;
+        for (unsigned j = 0; j < n; j++)
+            if (!mark_is_clear (&copies[i].accuses[j]))
+                return false;
+    }
+    return true;
+}
+
+/* All copies accuse each other: a policy may say which to read. */
+static bool
+readable_favor (const replicate_t *priv, const struct copy *copies, struct readable *readable)
+{
+    const int policy = __atomic_load_n (&priv->favorite, __ATOMIC_RELAXED);
+    const copies_t among = priv->arbiter < 0 ? readable->found
+                                             : readable->found & ~COPY (priv->arbiter);
+    int best;
+
+    if (policy == FAVORITE_NONE || !among || (readable->data && readable->metadata)
+        || copies[copies_first (among)].iatt.ia_type == IA_IFDIR)
+        return false;
+    best = copies_favorite (copies, priv->n, among, (enum favorite) policy);
+    if (best < 0)
+        return false;
+    if (!readable->data)
+        readable->data = COPY (best);
+    if (!readable->metadata)
+        readable->metadata = COPY (best);
+    return true;
+}
+
+void
+inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, unsigned generation)
+{
+    replicate_t *priv = this->private;
+    struct replicate_inode *kept = inode_of (this, inode);
+    struct readable readable = copies_judge (copies, priv->n, priv->arbiter);
+    const bool favored = readable_favor (priv, copies, &readable);
+    struct copy *noted = NULL;
+
+    if (!copies_are_clear (copies, priv->n))
+        noted = g_memdup2 (copies, priv->n * sizeof *copies);
+    pthread_mutex_lock (&kept->lock);
+    kept->generation = generation;
+    kept->readable = readable;
+    kept->favored = favored;
+    g_free (kept->copies);
+    kept->copies = noted;
+    pthread_mutex_unlock (&kept->lock);
+}
+
+bool
+inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable)
+{
+    struct replicate_inode *kept = inode_of (this, inode);
+    bool fresh;
+
+    pthread_mutex_lock (&kept->lock);
+    fresh = kept->generation == children_generation (this->private);
+    *ret_readable = kept->readable;
+    pthread_mutex_unlock (&kept->lock);
+    return fresh;
+}
+
+void
+inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind change, copies_t failed)
+{
+    struct replicate_inode *kept = inode_of (this, inode);
+
+    pthread_mutex_lock (&kept->lock);
+    if (change == MARK_METADATA)
+        kept->readable.metadata &= ~failed;
+    else
+        kept->readable.data &= ~failed;
+    pthread_mutex_unlock (&kept->lock);
+}
+
+void
+inode_made (xlator_t *this, inode_t *inode, copies_t copies, unsigned generation)
+{
+    const replicate_t *priv = this->private;
+    struct replicate_inode *kept = inode_of (this, inode);
+    const copies_t with_data = priv->arbiter < 0 ? copies : copies & ~COPY (priv->arbiter);
+
+    pthread_mutex_lock (&kept->lock);
+    if (kept->generation == 0) {
+        kept->generation = generation;
+        kept->readable = (struct readable){ copies, with_data, with_data };
+    }
+    pthread_mutex_unlock (&kept->lock);
+}
+
+void
+inode_stale (xlator_t *this, inode_t *inode)
+{
+    struct replicate_inode *kept = inode_of (this, inode);
+
+    pthread_mutex_lock (&kept->lock);
+    kept->generation = 0;
+    pthread_mutex_unlock (&kept->lock);
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+static int
+preferred_copy (const replicate_t *priv)
+{
+    const int named = child_of_name (priv, priv->read_name);
+
+    if (named >= 0)
+        return named;
+    if (priv->read_index >= 0 && priv->read_index < (int64_t) priv->n)
+        return (int) priv->read_index;
+    return __atomic_load_n (&priv->choose_local, __ATOMIC_RELAXED)
+               ? copies_first (priv->arbiter < 0 ? priv->near : priv->near & ~COPY (priv->arbiter))
+               : -1;
+}
+
+int
+choose_copy (replicate_t *priv, copies_t readable, const inode_t *inode)
+{
+    struct read_choice choice = {
+        .n = priv->n,
+        .preferred = preferred_copy (priv),
+        .mode = (enum read_hash) __atomic_load_n (&priv->read_mode, __ATOMIC_RELAXED),
+        .client = (uint32_t) getpid () * 2654435761u,
+    };
+
+    for (unsigned i = 0; choice.mode >= READ_LEAST_PENDING && i < priv->n; i++) {
+        choice.pending[i] = __atomic_load_n (&priv->pending_reads[i], __ATOMIC_RELAXED);
+        choice.latency[i] = __atomic_load_n (&priv->latency[i], __ATOMIC_RELAXED);
+    }
+    return copies_choose (&choice, readable, &inode->gfid, inode->ia_type);
+}

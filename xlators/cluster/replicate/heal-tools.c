@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What all healing needs: locks, the state of all copies, marks. */
+#include "heal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* --- locks ------------------------------------------------------------------------------------ */
+
+static int
+lock_one (struct heal *heal, const struct heal_lock *lock, unsigned child, bool unlock, bool wait)
+{
+    g_autofree char *volume = lock->only_healers
+                                  ? g_strdup_printf ("%s:self-heal", heal->this->name)
+                                  : g_strdup (heal->this->name);
+    struct gf_flock range = { .l_type = unlock ? F_UNLCK : F_WRLCK,
+                              .l_start = lock->from,
+                              .l_len = lock->len };
+    loc_t loc = { .inode = lock->inode };
+    int r;
+
+    if (lock->entry)
+        r = sync_entrylk (heal->children[child], volume, &loc, lock->name,
+                          unlock ? ENTRYLK_UNLOCK
+                          : wait ? ENTRYLK_LOCK
+                                 : ENTRYLK_LOCK_NB,
+                          ENTRYLK_WRLCK, NULL, NULL);
+    else
+        r = sync_inodelk (heal->children[child], volume, &loc, wait ? F_SETLKW : F_SETLK, &range,
+                          NULL, NULL);
+    loc_wipe_path (&loc);
+    return r;
+}
+
+void
+heal_unlock (struct heal *heal, struct heal_lock *lock)
+{
+    const replicate_t *priv = heal->this->private;
+
+    for (unsigned i = 0; i < priv->n; i++)
+        if (lock->held & COPY (i))
+            lock_one (heal, lock, i, true, false);
+    lock->held = 0;
+}
+
+int
+heal_lock (struct heal *heal, struct heal_lock *lock, bool wait)
+{
+    const replicate_t *priv = heal->this->private;
+    int r = 0;
+
+    lock->held = 0;
+    for (unsigned i = 0; r >= 0 && i < priv->n; i++) {
+        r = lock_one (heal, lock, i, false, wait);
+        if (r >= 0)
+            lock->held |= COPY (i);
+    }
+    if (r < 0)
+        heal_unlock (heal, lock);
+    return r < 0 ? r : 0;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+int
+heal_look (struct heal *heal, inode_t *inode)
+{
+    const replicate_t *priv = heal->this->private;
+    g_autoptr (dict_t) asked = marks_asked (heal->this, NULL);
+    loc_t loc = { .inode = inode };
+    int r = 0;
+
+    for (unsigned i = 0; i < priv->n; i++) {
+        struct lookup_reply reply = { 0 };
+        const int error = sync_lookup (heal->children[i], &loc, asked, &reply);
+
+        copy_read (priv, &reply, &heal->copies[i]);
+        heal->copies[i].locked = false;
+        if (error < 0) {
+            heal_tell (heal, "%s: the copy on %s can't be looked at: %s", loc_path (&loc),
+                       priv->names[i], g_strerror (-error));
+            r = error;
+        } else if (!gfid_equal (&reply.buf.ia_gfid, &inode->gfid)) {
+            r = -ESTALE;
+        }
+        lookup_reply_drop (&reply);
+    }
+    loc_wipe_path (&loc);
+    return r;
+}
+
+static const char *
+kind_name (enum mark_kind kind)
+{
+    return kind == MARK_DATA ? "data" : kind == MARK_METADATA ? "attributes" : "entries";
+}
+
+static int
+favorite_of (struct heal *heal, inode_t *inode, enum mark_kind kind)
+{
+    const replicate_t *priv = heal->this->private;
+    const copies_t among = priv->arbiter < 0 ? copies_all (priv->n)
+                                             : copies_all (priv->n) & ~COPY (priv->arbiter);
+    const int policy = __atomic_load_n (&priv->favorite, __ATOMIC_RELAXED);
+
+    return kind == MARK_ENTRY || inode->ia_type == IA_IFDIR
+               ? -1
+               : copies_favorite (heal->copies, priv->n, among, (enum favorite) policy);
+}
+
+static void
+tell_split_brain (struct heal *heal, inode_t *inode, enum mark_kind kind)
+{
+    const replicate_t *priv = heal->this->private;
+    g_autofree char *path = inode_path (inode, NULL);
+    g_autoptr (GString) who = g_string_new (NULL);
+
+    copies_print (heal->copies, priv->n, priv->names, who);
+    g_strchomp (who->str);
+    heal_tell (heal,
+               "%s: split brain of %s: every copy is accused by another; option "
+               "favorite-child-policy decides which one is taken for good\n%s",
+               path, kind_name (kind), who->str);
+}
+
+int
+heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
+             struct direction *ret_direction)
+{
+    replicate_t *priv = heal->this->private;
+    copies_t sources;
+    int favorite;
+
+    *ret_direction = copies_direction (heal->copies, priv->n, kind, priv->arbiter);
+    if (ret_direction->split_brain) {
+        favorite = favorite_of (heal, inode, kind);
+        if (favorite < 0) {
+            tell_split_brain (heal, inode, kind);
+            return -EIO;
+        }
+        ret_direction->sources = COPY (favorite);
+        ret_direction->sinks = copies_all (priv->n) & ~COPY (favorite);
+    }
+    if (!ret_direction->sinks)
+        return -1;
+    sources = ret_direction->sources;
+    if (priv->arbiter >= 0 && sources & ~COPY (priv->arbiter))
+        sources &= ~COPY (priv->arbiter);
+    return choose_copy (priv, sources, inode);
+}
+
+/* --- marks ------------------------------------------------------------------------------------ */
+
+/* Returns the change that takes back what a copy says, with a reference; NULL: it says nothing. */
+static dict_t *
+marks_back (const struct heal *heal, const struct copy *copy, bool directory, enum mark_kind kind,
+            copies_t unhealed)
+{
+    const replicate_t *priv = heal->this->private;
+    dict_t *marks = dict_new ();
+    struct mark back = { 0 };
+
+    for (unsigned i = 0; i < priv->n; i++) {
+        back = (struct mark){ 0 };
+        back.count[kind] = -copy->accuses[i].count[kind];
+        if (directory && kind == MARK_ENTRY)
+            back.count[MARK_DATA] = -copy->accuses[i].count[MARK_DATA];
+        if (!(unhealed & COPY (i)) && !mark_is_clear (&back))
+            mark_set (marks, priv->pending[i], &back);
+    }
+    back = (struct mark){ 0 };
+    back.count[kind] = -copy->dirty.count[kind];
+    if (!unhealed && !mark_is_clear (&back))
+        mark_set (marks, priv->dirty_name, &back);
+    if (dict_count (marks) == 0)
+        g_clear_pointer (&marks, dict_unref);
+    return marks;
+}
+
+int
+heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, copies_t unhealed)
+{
+    const replicate_t *priv = heal->this->private;
+    g_autoptr (dict_t) purge = dict_new ();
+    loc_t loc = { .inode = inode };
+    int r = 0;
+
+    dict_set_u64 (purge, "glusterfs.xattrop-purge-index", 1);
+    for (unsigned i = 0; i < priv->n; i++) {
+        g_autoptr (dict_t) marks = marks_back (heal, &heal->copies[i],
+                                               inode->ia_type == IA_IFDIR, kind, unhealed);
+        int error = 0;
+
+        if (marks)
+            error = sync_xattrop (heal->children[i], &loc, XATTROP_ADD_ARRAY, marks,
+                                  kind == MARK_ENTRY ? purge : NULL, NULL);
+        if (error < 0) {
+            heal_tell (heal, "%s: marks on %s can't be cleared: %s", loc_path (&loc),
+                       priv->names[i], g_strerror (-error));
+            r = error;
+        }
+    }
+    loc_wipe_path (&loc);
+    return r;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The objects that are being healed, and the commands of `windlass heal`. */
+#include "heal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SELF_HEAL_PID (-6) /* who GlusterFS's bricks take for a healer */
+#define REPORT_KEPT 60000000000ll /* nanoseconds, for a caller that comes to ask */
+#define REPORTS_MAX 64
+
+struct heals {
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t idle;  /* running is 0 */
+    GQueue all;           /* of struct heal: running, and finished ones that are asked for; lock */
+    unsigned running, background; /* lock */
+    unsigned last;        /* number; lock */
+    bool ending;          /* atomic; set under the lock */
+};
+
+static struct heals *
+heals_of (const xlator_t *this)
+{
+    return ((replicate_t *) this->private)->heals;
+}
+
+void
+heals_init (xlator_t *this)
+{
+    struct heals *heals = g_new0 (struct heals, 1);
+
+    pthread_mutex_init (&heals->lock, NULL);
+    thread_cond_init (&heals->idle);
+    g_queue_init (&heals->all);
+    ((replicate_t *) this->private)->heals = heals;
+    work_use ();
+}
+
+/* --- one heal --------------------------------------------------------------------------------- */
+
+static struct client *
+heal_client (xlator_t *xl, uint64_t owner)
+{
+    struct client *client = client_new (xl);
+
+    client->uid = 0;
+    client->gid = 0;
+    client->pid = SELF_HEAL_PID;
+    client->lk_owner = owner;
+    client->checked = true;
+    return client;
+}
+
+static struct heal *
+heal_new (xlator_t *this, unsigned what)
+{
+    replicate_t *priv = this->private;
+    const uint64_t owner = owner_new (priv);
+    struct heal *heal = g_new0 (struct heal, 1);
+
+    heal->this = this;
+    heal->what = what;
+    heal->self = heal_client (this, owner);
+    for (unsigned i = 0; i < priv->n; i++)
+        heal->children[i] = heal_client (priv->children[i], owner);
+    heal->report = g_string_new (NULL);
+    g_queue_init (&heal->objects);
+    return heal;
+}
+
+static void
+heal_free (struct heal *heal)
+{
+    const replicate_t *priv = heal->this->private;
+    inode_t *inode;
+
+    while ((inode = g_queue_pop_head (&heal->objects)))
+        inode_unref (inode);
+    client_free (heal->self);
+    for (unsigned i = 0; i < priv->n; i++)
+        client_free (heal->children[i]);
+    g_string_free (heal->report, TRUE);
+    g_free (heal->path);
+    g_free (heal);
+}
+
+void
+heal_tell (struct heal *heal, const char *format, ...)
+{
+    struct heals *heals = heals_of (heal->this);
+    g_autofree char *line = NULL;
+    va_list args;
+
+    va_start (args, format);
+    line = g_strdup_vprintf (format, args);
+    va_end (args);
+    gf_log (heal->this, GF_LOG_INFO, "heal: %s", line);
+    pthread_mutex_lock (&heals->lock);
+    g_string_append_printf (heal->report, "%s\n", line);
+    pthread_mutex_unlock (&heals->lock);
+}
+
+void
+heal_progress (struct heal *heal, uint64_t done, uint64_t total)
+{
+    struct heals *heals = heals_of (heal->this);
+
+    pthread_mutex_lock (&heals->lock);
+    heal->done = done;
+    heal->total = total;
+    pthread_mutex_unlock (&heals->lock);
+}
+
+bool
+heal_must_stop (const struct heal *heal)
+{
+    return __atomic_load_n (&heals_of (heal->this)->ending, __ATOMIC_ACQUIRE);
+}
+
+/* --- finding the object ----------------------------------------------------------------------- */
+
+/* Returns the inode of a name, with a reference, or NULL. */
+static inode_t *
+heal_find_name (struct heal *heal, inode_t *parent, const char *name, int *ret_error)
+{
+    loc_t loc = { .name = name, .parent = parent, .inode = inode_new (parent->table) };
+    struct lookup_reply reply = { 0 };
+    inode_t *found = NULL;
+
+    *ret_error = sync_lookup (heal->self, &loc, NULL, &reply);
+    if (*ret_error >= 0)
+        found = inode_link (reply.inode, parent, name, &reply.buf);
+    lookup_reply_drop (&reply);
+    inode_unref (loc.inode);
+    loc_wipe_path (&loc);
+    return found;
+}
+
+static inode_t *
+heal_find (struct heal *heal)
+{
+    replicate_t *priv = heal->this->private;
+    struct itable *table = __atomic_load_n (&priv->table, __ATOMIC_ACQUIRE);
+    g_auto (GStrv) names = g_strsplit (heal->path, "/", 0);
+    inode_t *inode = table ? inode_ref (itable_root (table)) : NULL;
+    int error = 0;
+
+    for (char **name = names; inode && *name; name++) {
+        inode_t *parent = inode;
+
+        if (**name == '\0')
+            continue;
+        inode = heal_find_name (heal, parent, *name, &error);
+        inode_unref (parent);
+    }
+    if (!inode)
+        heal_tell (heal, "%s: %s", heal->path, error ? g_strerror (-error) : "not known yet");
+    return inode;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static int
+heal_object (struct heal *heal, inode_t *inode)
+{
+    int metadata = 0, data = 0;
+
+    if (heal->what & HEAL_METADATA)
+        metadata = heal_metadata (heal, inode);
+    if (inode->ia_type == IA_IFREG && heal->what & HEAL_DATA)
+        data = heal_data (heal, inode);
+    if (inode->ia_type == IA_IFDIR && heal->what & HEAL_ENTRIES)
+        data = heal_entries (heal, inode);
+    inode_stale (heal->this, inode);
+    return metadata < 0 ? metadata : data < 0 ? data : metadata + data;
+}
+
+static void
+heal_end (struct heal *heal, bool failed)
+{
+    struct heals *heals = heals_of (heal->this);
+    const bool forget = heal->background;
+
+    pthread_mutex_lock (&heals->lock);
+    heal->finished = true;
+    heal->failed = failed;
+    heal->finished_at = clock_now ();
+    heals->running--;
+    if (forget) {
+        heals->background--;
+        g_queue_remove (&heals->all, heal);
+    }
+    thread_cond_broadcast (&heals->idle);
+    pthread_mutex_unlock (&heals->lock);
+    if (forget)
+        heal_free (heal);
+}
+
+static void
+heal_run (struct work_item *work)
+{
+    struct heal *heal = (struct heal *) ((char *) work - offsetof (struct heal, work));
+    unsigned healed = 0;
+    bool failed = false;
+    inode_t *inode;
+
+    if (heal->path) {
+        inode = heal_find (heal);
+        failed = !inode;
+        if (inode)
+            g_queue_push_tail (&heal->objects, inode);
+    }
+    while ((inode = g_queue_pop_head (&heal->objects))) {
+        const int r = heal_must_stop (heal) ? -EINTR : heal_object (heal, inode);
+
+        failed |= r < 0;
+        healed += r > 0;
+        inode_unref (inode);
+    }
+    if (!failed && healed == 0)
+        heal_tell (heal, "nothing to heal");
+    heal_end (heal, failed);
+}
+
+/* Reports that no caller came for are dropped. */
+static void
+heals_tidy_locked (struct heals *heals)
+{
+    for (GList *at = heals->all.head, *next; at; at = next) {
+        struct heal *heal = at->data;
+
+        next = at->next;
+        if (heal->finished
+            && (clock_now () - heal->finished_at > REPORT_KEPT
+                || heals->all.length > REPORTS_MAX)) {
+            g_queue_delete_link (&heals->all, at);
+            heal_free (heal);
+        }
+    }
+}
+
+/* Returns the number of the heal; 0: the mount ends. */
+static unsigned
+heal_begin (struct heal *heal)
+{
+    struct heals *heals = heals_of (heal->this);
+    unsigned number = 0;
+
+    pthread_mutex_lock (&heals->lock);
+    heals_tidy_locked (heals);
+    if (!heals->ending) {
+        number = heal->number = ++heals->last;
+        heals->running++;
+        heals->background += heal->background;
+        g_queue_push_tail (&heals->all, heal);
+    }
+    pthread_mutex_unlock (&heals->lock);
+    heal->work.run = heal_run;
+    if (number)
+        work_put (&heal->work);
+    else
+        heal_free (heal);
+    return number;
+}
+
+void
+heal_later (xlator_t *this, inode_t *inode, unsigned what)
+{
+    replicate_t *priv = this->private;
+    struct heals *heals = priv->heals;
+    struct heal *heal;
+    bool full;
+
+    pthread_mutex_lock (&heals->lock);
+    full = heals->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&heals->lock);
+    if (full || children_up (priv) != copies_all (priv->n))
+        return;
+    heal = heal_new (this, what);
+    heal->background = true;
+    g_queue_push_tail (&heal->objects, inode_ref (inode));
+    heal_begin (heal);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void
+heals_end (xlator_t *this)
+{
+    struct heals *heals = heals_of (this);
+
+    pthread_mutex_lock (&heals->lock);
+    __atomic_store_n (&heals->ending, true, __ATOMIC_RELEASE);
+    pthread_mutex_unlock (&heals->lock);
+}
+
+void
+heals_wait (xlator_t *this)
+{
+    struct heals *heals = heals_of (this);
+
+    heals_end (this);
+    pthread_mutex_lock (&heals->lock);
+    while (heals->running > 0)
+        thread_cond_wait (&heals->idle, &heals->lock);
+    pthread_mutex_unlock (&heals->lock);
+}
+
+void
+heals_fini (xlator_t *this)
+{
+    replicate_t *priv = this->private;
+    struct heals *heals = g_steal_pointer (&priv->heals);
+    struct heal *heal;
+
+    if (!heals)
+        return;
+    work_leave ();
+    while ((heal = g_queue_pop_head (&heals->all)))
+        heal_free (heal);
+    pthread_cond_destroy (&heals->idle);
+    pthread_mutex_destroy (&heals->lock);
+    g_free (heals);
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static char *
+input_text (GBytes *input)
+{
+    gsize size;
+    const char *bytes = g_bytes_get_data (input, &size);
+
+    return g_strndup (bytes ? bytes : "", size);
+}
+
+static int
+heal_command (xlator_t *this, GBytes *input, GString *answer)
+{
+    const replicate_t *priv = this->private;
+    const copies_t gone = copies_all (priv->n) & ~children_up (priv);
+    g_autofree char *missing = copies_text (priv, gone);
+    struct heal *heal;
+    unsigned number;
+
+    if (gone) {
+        g_string_append_printf (answer, "healing needs all copies, and %s: %s", missing,
+                                copies_count (gone) == 1 ? "is not there" : "are not there");
+        return -ENOTCONN;
+    }
+    heal = heal_new (this, HEAL_ALL);
+    heal->path = input_text (input);
+    number = heal_begin (heal);
+    if (number)
+        g_string_append_printf (answer, "%u\n", number);
+    else
+        g_string_append (answer, "the mount ends");
+    return number ? 0 : -ESHUTDOWN;
+}
+
+/* Tells "running DONE TOTAL", or "finished", or "failed", then the report, and forgets a heal that
+ * has finished. */
+static int
+heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
+{
+    struct heals *heals = heals_of (this);
+    g_autofree char *text = input_text (input);
+    const unsigned long number = strtoul (text, NULL, 10);
+    struct heal *over = NULL;
+    int r = -ENOENT;
+
+    pthread_mutex_lock (&heals->lock);
+    for (GList *at = heals->all.head; at && r < 0; at = at->next) {
+        struct heal *heal = at->data;
+
+        if (heal->number != number || heal->background)
+            continue;
+        r = 0;
+        if (heal->finished)
+            g_string_append_printf (answer, "%s\n%s", heal->failed ? "failed" : "finished",
+                                    heal->report->str);
+        else
+            g_string_append_printf (answer, "running %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
+                                    heal->done, heal->total);
+        over = heal->finished ? heal : NULL;
+    }
+    if (over)
+        g_queue_remove (&heals->all, over);
+    pthread_mutex_unlock (&heals->lock);
+    if (over)
+        heal_free (over);
+    if (r < 0)
+        g_string_append_printf (answer, "there is no heal with the number '%s'", text);
+    return r;
+}
+
+const struct xlator_command heal_commands[] = {
+    { "heal", "begin to heal the file or directory at a path, and print a number for heal-progress",
+      heal_command },
+    { "heal-progress", "print how far a heal is, and what it did when it has ended",
+      heal_progress_command },
+    { NULL, NULL, NULL },
+};

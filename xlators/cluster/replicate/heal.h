@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Healing: brings copies that missed changes up to date, and clears the marks. One object at a time,
+ * on a thread of core/work that waits for each answer. It takes the locks that GlusterFS's
+ * self-heal daemon takes: two healers do not meet, and writers wait only for the piece that is being
+ * healed.
+ *
+ *   heal.c           the objects to heal, the command, progress
+ *   heal-tools.c     locks, marks, looking at all copies
+ *   heal-metadata.c, heal-data.c, heal-entries.c
+ */
+#ifndef WINDLASS_CLUSTER_REPLICATE_HEAL_H
+#define WINDLASS_CLUSTER_REPLICATE_HEAL_H
+
+#include "replicate.h"
+
+struct heal {
+    struct work_item work;
+    xlator_t *this;
+    unsigned number;
+    unsigned what;                       /* HEAL_* */
+    char *path;                          /* from the root of the mount; NULL: inode is known */
+    GQueue objects;                      /* of inode_t, with references: still to heal */
+    struct client *self;                 /* makes requests to this translator */
+    struct client *children[COPIES_MAX]; /* and to each child */
+    struct copy copies[COPIES_MAX];      /* what they said last */
+    bool background;                     /* nobody asks for the report */
+
+    /* heals.lock */
+    GString *report;
+    uint64_t done, total; /* bytes of the present file */
+    bool finished, failed;
+    int64_t finished_at;
+};
+
+/* Adds a line to the report. */
+void heal_tell (struct heal *heal, const char *format, ...) G_GNUC_PRINTF (2, 3);
+void heal_progress (struct heal *heal, uint64_t done, uint64_t total);
+bool heal_must_stop (const struct heal *heal); /* the mount ends */
+
+/* --- heal-tools.c ----------------------------------------------------------------------------- */
+
+/* What to lock. */
+struct heal_lock {
+    inode_t *inode;
+    bool entry;
+    const char *name; /* of an entry; NULL: all names */
+    off_t from, len;  /* else */
+    bool only_healers; /* in the healers' own kind of locks */
+    copies_t held;
+};
+
+/* Locks all copies. 0; -EAGAIN without wait if another client has one; -ENOTCONN if a copy is not
+ * there. After a failure nothing is locked. */
+int heal_lock (struct heal *heal, struct heal_lock *lock, bool wait);
+void heal_unlock (struct heal *heal, struct heal_lock *lock);
+
+/* Looks at all copies of an inode: heal->copies. 0, or -ENOTCONN if a copy is not there. */
+int heal_look (struct heal *heal, inode_t *inode);
+
+/* Decides from where to heal what heal->copies say. Returns the source; -1: nothing is to be done;
+ * -EIO: split brain, reported. */
+int heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
+                 struct direction *ret_direction);
+
+/* Takes back the marks in heal->copies against all copies but those of `unhealed`. */
+int heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, copies_t unhealed);
+
+/* Each returns 1 if it healed something, 0 if there was nothing to heal, or a negative errno, which
+ * it has reported. */
+int heal_metadata (struct heal *heal, inode_t *inode);
+int heal_data (struct heal *heal, inode_t *inode);
+int heal_entries (struct heal *heal, inode_t *inode);
+
+#endif

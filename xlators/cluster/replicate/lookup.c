@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Lookup asks all copies at once. A name is what the good copies of its directory say: a copy that
+ * missed a removal still has it. Copies that differ in gfid or type are no copies: EIO.
+ */
+#include "replicate.h"
+
+#include <errno.h>
+
+#define CREATION_ASKED "glusterfs.parent-entrylk" /* whether the name is locked: being made */
+
+struct lookup {
+    struct local head;
+    xlator_t *this;
+    call_frame_t *frame;
+    struct fan_out fan;
+    call_stub_t *stub;
+    inode_t *parent; /* with a reference, or NULL */
+    char *name;
+    unsigned generation;
+    copies_t children;
+    copies_t trusted; /* copies of the directory that know its names */
+};
+
+static void
+lookup_drop (void *local)
+{
+    struct lookup *lookup = local;
+
+    if (lookup->stub)
+        call_stub_destroy (lookup->stub);
+    fan_clear (&lookup->fan);
+    inode_unref (lookup->parent);
+    g_free (lookup->name);
+}
+
+static const struct lookup_reply *
+lookup_reply_of (const struct lookup *lookup, unsigned i)
+{
+    return &lookup->fan.answers[i].lookup;
+}
+
+static copies_t
+lookup_successes (const struct lookup *lookup)
+{
+    copies_t found = 0;
+
+    for (unsigned i = 0; i < lookup->fan.n; i++)
+        if (lookup->children & COPY (i) && lookup_reply_of (lookup, i)->op_ret >= 0)
+            found |= COPY (i);
+    return found;
+}
+
+static copies_t
+lookup_missing (const struct lookup *lookup)
+{
+    copies_t missing = 0;
+
+    for (unsigned i = 0; i < lookup->fan.n; i++)
+        if (lookup->children & COPY (i) && lookup_reply_of (lookup, i)->op_ret < 0
+            && lookup_reply_of (lookup, i)->op_errno == ENOENT)
+            missing |= COPY (i);
+    return missing;
+}
+
+/* Returns whether a name that some copies lack is one that is being made, or that good copies have
+ * removed. */
+static bool
+lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
+{
+    uint64_t locks;
+
+    if (!missing || !lookup->name)
+        return false;
+    if (lookup->trusted & missing && !(lookup->trusted & found))
+        return true;
+    for (unsigned i = 0; i < lookup->fan.n; i++)
+        if (lookup->children & COPY (i)
+            && dict_get_u64 (lookup_reply_of (lookup, i)->xdata, CREATION_ASKED, &locks)
+            && locks > 0)
+            return true;
+    return false;
+}
+
+static bool
+replies_differ (const struct lookup_reply *a, const struct lookup_reply *b)
+{
+    return !gfid_equal (&a->buf.ia_gfid, &b->buf.ia_gfid) || a->buf.ia_type != b->buf.ia_type;
+}
+
+/* Returns the copies that are not of the same object as copy `best`. */
+static copies_t
+lookup_strangers (const struct lookup *lookup, copies_t found, int best)
+{
+    copies_t strangers = 0;
+
+    for (unsigned i = 0; i < lookup->fan.n; i++)
+        if (found & COPY (i)
+            && replies_differ (lookup_reply_of (lookup, i),
+                               lookup_reply_of (lookup, (unsigned) best)))
+            strangers |= COPY (i);
+    return strangers;
+}
+
+static void
+lookup_tell_mismatch (const struct lookup *lookup, copies_t strangers, int best)
+{
+    const replicate_t *priv = lookup->this->private;
+    const struct iatt *a = &lookup_reply_of (lookup, (unsigned) best)->buf;
+    const struct iatt *b = &lookup_reply_of (lookup, (unsigned) copies_first (strangers))->buf;
+    g_autofree char *path = lookup->parent ? inode_path (lookup->parent, lookup->name)
+                                           : g_strdup ("an inode");
+    g_autofree char *others = copies_text (priv, strangers);
+    char good[GFID_TEXT_SIZE], bad[GFID_TEXT_SIZE];
+
+    gf_log (lookup->this, GF_LOG_ERROR,
+            "'%s' is another object on %s (gfid %s, type %d) than on %s (gfid %s, type %d): "
+            "rename one of them on its brick, or heal the directory",
+            path, others, gfid_text (&b->ia_gfid, bad), b->ia_type, priv->names[best],
+            gfid_text (&a->ia_gfid, good), a->ia_type);
+}
+
+static void
+lookup_learn (const struct lookup *lookup, copies_t copies, inode_t *inode)
+{
+    const replicate_t *priv = lookup->this->private;
+    struct copy all[COPIES_MAX];
+
+    for (unsigned i = 0; i < priv->n; i++) {
+        all[i] = (struct copy){ 0 };
+        if (copies & COPY (i))
+            copy_read (priv, lookup_reply_of (lookup, i), &all[i]);
+    }
+    inode_learn (lookup->this, inode, all, lookup->generation);
+}
+
+static void
+lookup_heal (const struct lookup *lookup, inode_t *inode, const struct readable *readable)
+{
+    replicate_t *priv = lookup->this->private;
+    unsigned what = 0;
+
+    if (__atomic_load_n (&priv->heals_metadata, __ATOMIC_RELAXED)
+        && readable->metadata != readable->found)
+        what |= HEAL_METADATA;
+    if (__atomic_load_n (&priv->heals_entries, __ATOMIC_RELAXED) && inode->ia_type == IA_IFDIR
+        && readable->data != readable->found)
+        what |= HEAL_ENTRIES;
+    if (what)
+        heal_later (lookup->this, inode, what);
+}
+
+/* The answer is that of a copy with good attributes; in a split brain any copy's, so that the file
+ * can be seen, and healed. */
+static void
+lookup_answer (struct lookup *lookup, copies_t found, int best)
+{
+    replicate_t *priv = lookup->this->private;
+    inode_t *inode = lookup_reply_of (lookup, (unsigned) best)->inode;
+    const struct lookup_reply *reply;
+    struct readable readable;
+
+    lookup_learn (lookup, found, inode);
+    inode_is_fresh (lookup->this, inode, &readable);
+    readable.found = found;
+    if (readable.data & readable.metadata & found)
+        best = choose_copy (priv, readable.data & readable.metadata & found, inode);
+    else if (readable.data & found)
+        best = choose_copy (priv, readable.data & found, inode);
+    reply = lookup_reply_of (lookup, (unsigned) best);
+    lookup_heal (lookup, inode, &readable);
+    STACK_UNWIND (lookup, lookup->frame, 0, 0, reply->inode, (struct iatt *) &reply->buf,
+                  reply->xdata,
+                  reply->postparent.ia_type == IA_IFDIR ? (struct iatt *) &reply->postparent
+                                                        : NULL);
+}
+
+static void
+lookup_done (call_frame_t *frame)
+{
+    struct lookup *lookup = frame->local;
+    const replicate_t *priv = lookup->this->private;
+    copies_t found = lookup_successes (lookup);
+    const copies_t missing = lookup_missing (lookup), trusted = found & lookup->trusted;
+    const int best = copies_first (trusted ? trusted : found);
+    copies_t strangers;
+
+    if (!found) {
+        frame_fail_with (frame, fan_error (&lookup->fan), NULL);
+        return;
+    }
+    if (lookup_says_no (lookup, found, missing)) {
+        frame_fail (frame, ENOENT);
+        return;
+    }
+    strangers = lookup_strangers (lookup, found, best);
+    if (strangers)
+        lookup_tell_mismatch (lookup, strangers, best);
+    found &= ~strangers;
+    if (strangers && (!trusted || strangers & trusted))
+        frame_fail (frame, EIO);
+    else if (!children_quorum (priv, found | missing | strangers))
+        frame_fail (frame, ENOTCONN);
+    else
+        lookup_answer (lookup, found, best);
+}
+
+static void
+lookup_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    struct lookup *lookup = frame->local;
+    replicate_t *priv = this->private;
+    dict_t *asked = marks_asked (this, xdata);
+
+    if (lookup->name)
+        dict_set_u64 (asked, CREATION_ASKED, 1);
+    lookup->generation = children_generation (priv);
+    lookup->children = children_up (priv);
+    fan_begin (&lookup->fan, lookup_done);
+    for (unsigned i = 0; i < priv->n; i++)
+        if (lookup->children & COPY (i))
+            FAN_WIND (&lookup->fan, i, priv->children[i], lookup, loc, asked);
+    dict_unref (asked);
+    fan_end (&lookup->fan);
+}
+
+static void
+lookup_parent_known (void *data, int error)
+{
+    struct lookup *lookup = data;
+    struct readable readable;
+
+    inode_is_fresh (lookup->this, lookup->parent, &readable);
+    lookup->trusted = error ? 0 : readable.data;
+    call_resume (g_steal_pointer (&lookup->stub));
+}
+
+static struct lookup *
+lookup_new (call_frame_t *frame, xlator_t *this, const loc_t *loc)
+{
+    struct lookup *lookup = frame_local_new (frame, sizeof *lookup);
+
+    lookup->head.drop = lookup_drop;
+    lookup->this = this;
+    lookup->frame = frame;
+    fan_init (&lookup->fan, frame, ((replicate_t *) this->private)->n);
+    if (loc->name && loc->parent) {
+        lookup->parent = inode_ref (loc->parent);
+        lookup->name = g_strdup (loc->name);
+    }
+    return lookup;
+}
+
+void
+replicate_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    replicate_t *priv = this->private;
+    struct lookup *lookup;
+    struct readable readable = { 0 };
+
+    __atomic_store_n (&priv->table, (loc->inode ? loc->inode : loc->parent)->table,
+                      __ATOMIC_RELEASE);
+    if (!children_quorum (priv, children_up (priv))) {
+        frame_fail (frame, ENOTCONN);
+        return;
+    }
+    lookup = lookup_new (frame, this, loc);
+    if (!lookup->parent || inode_is_fresh (this, lookup->parent, &readable)) {
+        lookup->trusted = readable.data;
+        lookup_wind (frame, this, loc, xdata);
+        return;
+    }
+    lookup->stub = fop_lookup_stub (frame, lookup_wind, loc, xdata);
+    if (lookup->stub)
+        inode_refresh (this, lookup->parent, lookup_parent_known, lookup);
+    else
+        frame_fail (frame, ENOMEM);
+}

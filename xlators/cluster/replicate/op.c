@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A changing operation: what is checked before its transaction, and what comes of its answers. */
+#include "replicate.h"
+
+#include <errno.h>
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static void
+op_drop (void *local)
+{
+    struct op *op = local;
+
+    if (op->stub)
+        call_stub_destroy (op->stub);
+    fan_clear (&op->fan);
+    for (int i = 0; i < 2; i++) {
+        inode_unref (op->subject[i]);
+        g_free ((char *) op->entry[i]);
+    }
+    for (unsigned i = 0; i < op->n_locks; i++) {
+        inode_unref (op->locks[i].inode);
+        g_free (op->locks[i].name);
+    }
+    fd_unref (op->fd);
+}
+
+struct op *
+op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind change, inode_t *inode,
+        void (*answer) (struct op *op))
+{
+    struct op *op = frame_local_new (frame, sizeof *op);
+
+    op->head.drop = op_drop;
+    op->this = this;
+    op->frame = frame;
+    op->fop = fop;
+    op->change = change;
+    op->answer = answer;
+    op->subject[0] = inode_ref (inode);
+    op->to = INT64_MAX;
+    fan_init (&op->fan, frame, ((replicate_t *) this->private)->n);
+    return op;
+}
+
+void
+op_lock (struct op *op, inode_t *inode, bool entry, const char *name)
+{
+    g_assert (op->n_locks < LOCKS_MAX);
+    op->locks[op->n_locks++] = (struct lockee){ inode_ref (inode), entry, g_strdup (name), 0 };
+}
+
+/* --- before the transaction ------------------------------------------------------------------- */
+
+static void op_check (struct op *op);
+
+static void
+op_refreshed (void *data, int error)
+{
+    struct op *op = data;
+
+    if (error) {
+        op_fail (op, error);
+        return;
+    }
+    op->checked++;
+    op_check (op);
+}
+
+static void
+op_opened (void *data)
+{
+    struct op *op = data;
+
+    if (op->change == MARK_DATA)
+        hold_begin (op);
+    else
+        txn_begin (txn_new (op->this, op));
+}
+
+/* Returns whether a good copy of each subject is there: a change that reaches only copies that
+ * others accuse would make a split brain. */
+static int
+op_copies_error (struct op *op)
+{
+    const copies_t up = children_up (op->this->private);
+    struct readable readable;
+
+    for (int i = 0; i < 2 && op->subject[i]; i++) {
+        copies_t good;
+
+        inode_is_fresh (op->this, op->subject[i], &readable);
+        good = op->change == MARK_METADATA ? readable.metadata : readable.data;
+        if (i == 0)
+            op->readable = readable;
+        if (!good && readable.found)
+            return EIO;
+        if (!(good & up))
+            return ENOTCONN;
+    }
+    return 0;
+}
+
+static void
+op_check (struct op *op)
+{
+    struct readable readable;
+    int error;
+
+    for (; op->checked < 2 && op->subject[op->checked]; op->checked++)
+        if (!inode_is_fresh (op->this, op->subject[op->checked], &readable)) {
+            inode_refresh (op->this, op->subject[op->checked], op_refreshed, op);
+            return;
+        }
+    error = op_copies_error (op);
+    if (error)
+        op_fail (op, error);
+    else if (op->fd)
+        fd_prepare (op->this, op->fd, op_opened, op);
+    else
+        op_opened (op);
+}
+
+void
+op_begin (struct op *op, call_stub_t *stub)
+{
+    replicate_t *priv = op->this->private;
+
+    op->stub = stub;
+    op->generation = children_generation (priv);
+    if (!stub)
+        op_fail (op, ENOMEM);
+    else if (!children_quorum (priv, children_up (priv)))
+        op_fail (op, ENOTCONN);
+    else
+        op_check (op);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static void
+op_finish (struct op *op)
+{
+    if (op->change == MARK_DATA)
+        hold_op_done (op);
+    else
+        txn_op_done (op->txn, op);
+}
+
+/* A copy on which the file could not be opened misses the change. */
+void
+op_run (struct op *op, copies_t children)
+{
+    replicate_t *priv = op->this->private;
+    const copies_t opened = op->fd ? fd_opened (op->this, op->fd) : children;
+
+    op->children = children & opened;
+    op->failed = children & ~opened;
+    if (children_quorum (priv, op->children)) {
+        call_resume (g_steal_pointer (&op->stub));
+        return;
+    }
+    op->failed = 0;
+    op->op_ret = -1;
+    op->op_errno = ENOTCONN;
+    op_finish (op);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Returns how much an error says: that of a child which is gone says nothing of the object. */
+static int
+error_weight (int error)
+{
+    switch (error) {
+    case 0:
+        return 0;
+    case ENOTCONN:
+    case ETIMEDOUT:
+        return 1;
+    case EBADFD:
+    case EBADF:
+        return 2;
+    case EIO:
+        return 3;
+    case ESTALE:
+        return 4;
+    case ENOENT:
+        return 5;
+    default:
+        return 6;
+    }
+}
+
+int
+fan_error (const struct fan_out *fan)
+{
+    int error = ENOTCONN;
+
+    for (unsigned i = 0; i < fan->n; i++) {
+        const struct fan_answer *at = &fan->answers[i];
+
+        if (at->op != FOP_NONE && at->op_ret < 0
+            && error_weight (at->op_errno) > error_weight (error))
+            error = at->op_errno;
+    }
+    return error;
+}
+
+/* Returns whether all children that were asked refused for the same reason: nothing changed. */
+static bool
+op_is_refused (const struct op *op)
+{
+    int error = 0;
+
+    for (unsigned i = 0; i < op->fan.n; i++) {
+        const struct fan_answer *at = &op->fan.answers[i];
+
+        if (!(op->children & COPY (i)))
+            continue;
+        if (at->op_ret >= 0 || at->op_errno == ENOTCONN || at->op_errno == ETIMEDOUT
+            || (error && at->op_errno != error))
+            return false;
+        error = at->op_errno;
+    }
+    return true;
+}
+
+static const struct iatt *
+made_iatt (const struct op *op, unsigned i)
+{
+    const struct fan_answer *at = &op->fan.answers[i];
+
+    switch (op->fop) {
+    case FOP_create:
+        return &at->create.buf;
+    case FOP_mknod:
+        return &at->mknod.buf;
+    case FOP_mkdir:
+        return &at->mkdir.buf;
+    default:
+        return &at->symlink.buf;
+    }
+}
+
+static inode_t *
+made_inode (const struct op *op, unsigned i)
+{
+    const struct fan_answer *at = &op->fan.answers[i];
+
+    switch (op->fop) {
+    case FOP_create:
+        return at->create.inode;
+    case FOP_mknod:
+        return at->mknod.inode;
+    case FOP_mkdir:
+        return at->mkdir.inode;
+    default:
+        return at->symlink.inode;
+    }
+}
+
+/* A copy that did less than the others has failed: one that wrote fewer bytes, or opened a file
+ * that the others did not have. The arbiter gets one byte of a write. */
+static void
+op_compare (struct op *op)
+{
+    const replicate_t *priv = op->this->private;
+    int32_t most = 0;
+
+    for (unsigned i = 0; i < op->fan.n; i++)
+        if (op->succeeded & COPY (i) && (int) i != priv->arbiter)
+            most = MAX (most, op->fan.answers[i].op_ret);
+    for (unsigned i = 0; i < op->fan.n; i++) {
+        if (!(op->succeeded & COPY (i)))
+            continue;
+        if ((op->fop == FOP_writev && (int) i != priv->arbiter
+             && op->fan.answers[i].op_ret < most)
+            || (op->makes
+                && !gfid_equal (&made_iatt (op, i)->ia_gfid,
+                                &made_iatt (op, (unsigned) op->best)->ia_gfid))) {
+            op->succeeded &= ~COPY (i);
+            op->failed |= COPY (i);
+        }
+    }
+    op->op_ret = op->fan.answers[op->best].op_ret;
+}
+
+static copies_t
+op_good (const struct op *op)
+{
+    return op->change == MARK_METADATA ? op->readable.metadata : op->readable.data;
+}
+
+static void
+op_collect (struct op *op)
+{
+    for (unsigned i = 0; i < op->fan.n; i++) {
+        if (!(op->children & COPY (i)))
+            continue;
+        if (op->fan.answers[i].op_ret >= 0)
+            op->succeeded |= COPY (i);
+        else
+            op->failed |= COPY (i);
+    }
+}
+
+/* Judges the answers: succeeded, failed, best, op_ret and op_errno. */
+static void
+op_judge (struct op *op)
+{
+    replicate_t *priv = op->this->private;
+    copies_t good;
+
+    op->op_ret = -1;
+    if (op_is_refused (op)) {
+        op->failed = 0;
+        op->op_errno = fan_error (&op->fan);
+        return;
+    }
+    op_collect (op);
+    good = op->succeeded & op_good (op);
+    if (good)
+        op->best = choose_copy (priv, good, op->subject[0]);
+    else
+        op->best = copies_first (op->succeeded);
+    if (op->succeeded)
+        op_compare (op);
+    if (!good || !children_quorum (priv, op->succeeded)) {
+        op->op_ret = -1;
+        op->op_errno = op->failed ? fan_error (&op->fan) : EIO;
+    }
+}
+
+static void
+op_note (struct op *op)
+{
+    replicate_t *priv = op->this->private;
+
+    for (int i = 0; i < 2 && op->subject[i] && op->failed; i++)
+        inode_spoil (op->this, op->subject[i], op->change, op->failed);
+    if (op->failed)
+        __atomic_add_fetch (&priv->numbers.accusations, 1, __ATOMIC_RELAXED);
+    if (op->makes && op->op_ret >= 0)
+        inode_made (op->this, made_inode (op, (unsigned) op->best), op->succeeded,
+                    op->generation);
+}
+
+/* Marks name the object by its gfid, so the table must know it. */
+static void
+op_note_made (struct op *op)
+{
+    const replicate_t *priv = op->this->private;
+    const struct iatt *iatt;
+
+    if (!op->makes || op->op_ret < 0 || op->succeeded == copies_all (priv->n))
+        return;
+    iatt = made_iatt (op, (unsigned) op->best);
+    op->txn->made = inode_link (made_inode (op, (unsigned) op->best), NULL, NULL, iatt);
+    op->txn->made_type = iatt->ia_type;
+    op->txn->made_on = op->succeeded;
+}
+
+void
+op_done (call_frame_t *frame)
+{
+    struct op *op = frame->local;
+
+    op_judge (op);
+    op_note (op);
+    op_note_made (op);
+    op_finish (op);
+}
+
+void
+op_fail (struct op *op, int error)
+{
+    op->op_ret = -1;
+    op->op_errno = error;
+    op_answer (op);
+}
+
+void
+op_answer (struct op *op)
+{
+    if (op->op_ret >= 0)
+        op->answer (op);
+    else
+        frame_fail (op->frame, op->op_errno > 0 ? op->op_errno : EIO);
+}

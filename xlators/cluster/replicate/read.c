@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Operations that read. Each goes to one good copy, and if that fails to the next: never to one
+ * that another accuses. The call is kept meanwhile, and resumed for each copy.
+ */
+#include "replicate.h"
+
+#include <errno.h>
+
+struct read {
+    struct local head;
+    xlator_t *this;
+    call_frame_t *frame;
+    call_stub_t *stub; /* of the same call, to ask the next copy; NULL: none */
+    inode_t *inode;    /* with a reference */
+    fd_t *fd;          /* with a reference, or NULL */
+    copies_t tried;
+    bool refreshed, opened;
+    int error;         /* of the last copy, or of the refresh */
+    int64_t begin;
+};
+
+static void
+read_drop (void *local)
+{
+    struct read *read = local;
+
+    if (read->stub)
+        call_stub_destroy (read->stub);
+    inode_unref (read->inode);
+    fd_unref (read->fd);
+}
+
+static struct read *
+read_new (const struct call *call)
+{
+    struct read *read = frame_local_new (call->frame, sizeof *read);
+
+    read->head.drop = read_drop;
+    read->this = call->this;
+    read->frame = call->frame;
+    read->inode = inode_ref (call->fd ? call->fd->inode : call->loc->inode);
+    read->fd = fd_ref (call->fd);
+    return read;
+}
+
+static bool
+is_directory_read (enum fop op)
+{
+    return op == FOP_readdir || op == FOP_readdirp;
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+/* Attributes come from a copy whose data are good too: sizes and times are of the data. */
+static copies_t
+read_candidates (const struct read *read, const struct call *call,
+                 const struct readable *readable)
+{
+    copies_t good = readable->data & readable->metadata;
+
+    if (call->op == FOP_access || call->op == FOP_getxattr || call->op == FOP_fgetxattr)
+        good = readable->metadata;
+    else if (!good || is_directory_read (call->op))
+        good = readable->data;
+    if (read->fd)
+        good &= fd_opened (read->this, read->fd);
+    return good & children_up (read->this->private) & ~read->tried;
+}
+
+/* An offset in a directory means something to the copy that gave it, and to no other. */
+static int
+read_choose (const struct read *read, const struct call *call, copies_t candidates)
+{
+    struct replicate_fd *opened = read->fd ? fd_of (read->this, read->fd) : NULL;
+    int child;
+
+    if (!is_directory_read (call->op) || !opened)
+        return choose_copy (read->this->private, candidates, read->inode);
+    if (call->offset != 0) {
+        child = __atomic_load_n (&opened->reader, __ATOMIC_ACQUIRE);
+        return child >= 0 && candidates & COPY (child) ? child : -1;
+    }
+    child = choose_copy (read->this->private, candidates, read->inode);
+    __atomic_store_n (&opened->reader, child, __ATOMIC_RELEASE);
+    return child;
+}
+
+/* --- preparing -------------------------------------------------------------------------------- */
+
+static void
+read_resume (void *data)
+{
+    struct read *read = data;
+
+    call_resume (g_steal_pointer (&read->stub));
+}
+
+static void
+read_refreshed (void *data, int error)
+{
+    struct read *read = data;
+
+    read->refreshed = true;
+    read->error = error;
+    read_resume (data);
+}
+
+/* Keeps the call, and prepares what it needs. Returns whether it did not have to. */
+static bool
+read_is_prepared (struct read *read, const struct call *call, bool fresh)
+{
+    const bool open = read->fd && !read->opened
+        && children_up (read->this->private) & ~fd_opened (read->this, read->fd);
+
+    if ((fresh || read->refreshed) && !open)
+        return true;
+    read->stub = call_keep (call);
+    if (!read->stub) {
+        call_fail (call, ENOMEM);
+    } else if (!fresh && !read->refreshed) {
+        inode_refresh (read->this, read->inode, read_refreshed, read);
+    } else {
+        read->opened = true;
+        fd_prepare (read->this, read->fd, read_resume, read);
+    }
+    return false;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static int
+read_error (const struct read *read, const struct readable *readable)
+{
+    if (readable->found && (!readable->data || !readable->metadata))
+        return EIO;
+    return read->error ? read->error : ENOTCONN;
+}
+
+static void
+read_ask (struct read *read, const struct call *call, int child)
+{
+    replicate_t *priv = read->this->private;
+
+    read->tried |= COPY (child);
+    read->begin = clock_now ();
+    read->stub = call_keep (call);
+    __atomic_add_fetch (&priv->pending_reads[child], 1, __ATOMIC_RELAXED);
+    call_wind (call, priv->children[child], GINT_TO_POINTER (child));
+}
+
+void
+read_every (const struct call *call)
+{
+    replicate_t *priv = call->this->private;
+    struct read *read = call->frame->local;
+    struct readable readable;
+    copies_t candidates;
+    bool fresh;
+    int child;
+
+    if (!read)
+        read = read_new (call);
+    if (!children_quorum (priv, children_up (priv))) {
+        call_fail (call, ENOTCONN);
+        return;
+    }
+    fresh = inode_is_fresh (call->this, read->inode, &readable);
+    if (!read_is_prepared (read, call, fresh))
+        return;
+    candidates = read_candidates (read, call, &readable);
+    child = candidates ? read_choose (read, call, candidates) : -1;
+    if (child >= 0)
+        read_ask (read, call, child);
+    else
+        call_fail (call, read_error (read, &readable));
+}
+
+/* Returns whether an error says something of the copy, not of the object. */
+static bool
+error_is_of_copy (int error)
+{
+    return error == ENOTCONN || error == EIO || error == ESTALE || error == ENOENT
+        || error == EBADFD || error == EBADF || error == ETIMEDOUT;
+}
+
+static void
+read_measure (replicate_t *priv, int child, int64_t took)
+{
+    const uint64_t before = __atomic_load_n (&priv->latency[child], __ATOMIC_RELAXED);
+
+    __atomic_sub_fetch (&priv->pending_reads[child], 1, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->latency[child], before - before / 8 + (uint64_t) took / 8,
+                      __ATOMIC_RELAXED);
+}
+
+void
+read_every_cbk (const struct answer *answer)
+{
+    replicate_t *priv = answer->this->private;
+    struct read *read = answer->frame->local;
+    const int child = GPOINTER_TO_INT (answer->cookie);
+
+    read_measure (priv, child, clock_now () - read->begin);
+    if (answer->op_ret < 0 && error_is_of_copy (answer->op_errno) && read->stub) {
+        __atomic_add_fetch (&priv->numbers.failovers, 1, __ATOMIC_RELAXED);
+        read->error = answer->op_errno;
+        read_resume (read);
+        return;
+    }
+    if (answer->op == FOP_readdirp && answer->op_ret > 0)
+        entries_check (answer->this, child, answer->entries);
+    answer_pass (answer);
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+/* An entry without an inode is looked up, on all copies, before it is used. */
+void
+entries_check (xlator_t *this, int child, gf_dirent_t *entries)
+{
+    for (gf_dirent_t *at = entries; at; at = at->next) {
+        struct readable readable;
+
+        if (!at->inode || at->d_stat.ia_type == IA_INVAL)
+            continue;
+        if (inode_ctx_get (at->inode, this) && inode_is_fresh (this, at->inode, &readable)
+            && readable.data & readable.metadata & COPY (child))
+            continue;
+        g_clear_pointer (&at->inode, inode_unref);
+        at->d_stat.ia_type = IA_INVAL;
+    }
+}
+
+/* --- statfs ----------------------------------------------------------------------------------- */
+
+struct statfs_all {
+    struct local head;
+    struct fan_out fan;
+};
+
+static void
+statfs_drop (void *local)
+{
+    fan_clear (&((struct statfs_all *) local)->fan);
+}
+
+/* What fits into the volume is what fits into the smallest copy. */
+static void
+statfs_done (call_frame_t *frame)
+{
+    struct statfs_all *all = frame->local;
+    const struct fan_answer *least = NULL;
+
+    for (unsigned i = 0; i < all->fan.n; i++) {
+        const struct fan_answer *at = &all->fan.answers[i];
+
+        if (at->op == FOP_NONE || at->op_ret < 0)
+            continue;
+        if (!least
+            || (__uint128_t) at->statfs.buf.f_bavail * at->statfs.buf.f_frsize
+                   < (__uint128_t) least->statfs.buf.f_bavail * least->statfs.buf.f_frsize)
+            least = at;
+    }
+    if (least)
+        STACK_UNWIND (statfs, frame, 0, 0, (struct statvfs *) &least->statfs.buf,
+                      least->statfs.xdata);
+    else
+        frame_fail (frame, fan_error (&all->fan));
+}
+
+void
+replicate_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    replicate_t *priv = this->private;
+    copies_t up = children_up (priv);
+    struct statfs_all *all;
+
+    if (!children_quorum (priv, up)) {
+        frame_fail (frame, ENOTCONN);
+        return;
+    }
+    if (priv->arbiter >= 0 && up & ~COPY (priv->arbiter))
+        up &= ~COPY (priv->arbiter);
+    all = frame_local_new (frame, sizeof *all);
+    all->head.drop = statfs_drop;
+    fan_init (&all->fan, frame, priv->n);
+    fan_begin (&all->fan, statfs_done);
+    for (unsigned i = 0; i < priv->n; i++)
+        if (up & COPY (i))
+            FAN_WIND (&all->fan, i, priv->children[i], statfs, loc, xdata);
+    fan_end (&all->fan);
+}

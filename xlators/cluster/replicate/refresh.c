@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Looks at all copies of an inode anew. */
+#include "replicate.h"
+
+#include <errno.h>
+
+#define LOCKS_ASKED "glusterfs.inodelk-dom-count"
+#define LOCKS_TOLD "glusterfs.inodelk-count"
+
+dict_t *
+marks_asked (xlator_t *this, dict_t *xdata)
+{
+    const replicate_t *priv = this->private;
+    dict_t *dict = xdata ? dict_copy (xdata) : dict_new ();
+
+    for (unsigned i = 0; i < priv->n; i++)
+        dict_set_u64 (dict, priv->pending[i], MARK_SIZE);
+    dict_set_u64 (dict, priv->dirty_name, MARK_SIZE);
+    dict_set_str (dict, LOCKS_ASKED, this->name);
+    return dict;
+}
+
+void
+copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct copy *ret_copy)
+{
+    uint64_t locks;
+
+    *ret_copy = (struct copy){ .there = reply->op_ret >= 0 };
+    if (!ret_copy->there)
+        return;
+    ret_copy->iatt = reply->buf;
+    ret_copy->locked = dict_get_u64 (reply->xdata, LOCKS_TOLD, &locks) && locks > 0;
+    copy_read_marks (ret_copy, &priv->marks, reply->xdata);
+}
+
+struct refresh {
+    struct local head;
+    xlator_t *this;
+    call_frame_t *frame;
+    struct fan_out fan;
+    loc_t loc;
+    unsigned generation;
+    void (*done) (void *data, int error);
+    void *data;
+};
+
+static void
+refresh_drop (void *local)
+{
+    struct refresh *refresh = local;
+
+    fan_clear (&refresh->fan);
+    loc_wipe (&refresh->loc);
+}
+
+/* The copies of one object have one gfid and one type; another brick may say anything. */
+static int
+refresh_read (struct refresh *refresh, struct copy *copies)
+{
+    const replicate_t *priv = refresh->this->private;
+    const inode_t *inode = refresh->loc.inode;
+    bool any = false;
+
+    for (unsigned i = 0; i < priv->n; i++) {
+        const struct lookup_reply *reply = &refresh->fan.answers[i].lookup;
+
+        copies[i] = (struct copy){ 0 };
+        if (refresh->fan.answers[i].op == FOP_NONE)
+            continue;
+        copy_read (priv, reply, &copies[i]);
+        if (copies[i].there
+            && (!gfid_equal (&reply->buf.ia_gfid, &inode->gfid)
+                || reply->buf.ia_type != inode->ia_type))
+            copies[i].there = false;
+        any |= copies[i].there;
+    }
+    return any ? 0 : fan_error (&refresh->fan);
+}
+
+static void
+refreshed (call_frame_t *frame)
+{
+    struct refresh *refresh = frame->local;
+    xlator_t *this = refresh->this;
+    void (*done) (void *data, int error) = refresh->done;
+    void *data = refresh->data;
+    struct copy copies[COPIES_MAX];
+    const int error = refresh_read (refresh, copies);
+
+    if (error == 0)
+        inode_learn (this, refresh->loc.inode, copies, refresh->generation);
+    request_done (this, frame);
+    done (data, error);
+}
+
+static void
+refresh_wind (struct refresh *refresh)
+{
+    replicate_t *priv = refresh->this->private;
+    const copies_t up = children_up (priv);
+    dict_t *xdata = marks_asked (refresh->this, NULL);
+
+    fan_begin (&refresh->fan, refreshed);
+    for (unsigned i = 0; i < priv->n; i++)
+        if (up & COPY (i))
+            FAN_WIND (&refresh->fan, i, priv->children[i], lookup, &refresh->loc, xdata);
+    dict_unref (xdata);
+    fan_end (&refresh->fan);
+}
+
+void
+inode_refresh (xlator_t *this, inode_t *inode, void (*done) (void *data, int error), void *data)
+{
+    replicate_t *priv = this->private;
+    call_frame_t *frame = request_new (this, NULL);
+    struct refresh *refresh = frame_local_new (frame, sizeof *refresh);
+
+    __atomic_add_fetch (&priv->numbers.refreshes, 1, __ATOMIC_RELAXED);
+    refresh->head.drop = refresh_drop;
+    refresh->this = this;
+    refresh->frame = frame;
+    refresh->generation = children_generation (priv);
+    refresh->done = done;
+    refresh->data = data;
+    refresh->loc.inode = inode_ref (inode);
+    fan_init (&refresh->fan, frame, priv->n);
+    refresh_wind (refresh);
+}

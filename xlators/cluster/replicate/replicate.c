@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The translator: options, beginning and end. */
+#include "replicate.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const quorum_types[] = { "none", "auto", "fixed", NULL };
+static const char *const favorites[] = { "none", "size", "ctime", "mtime", "majority", NULL };
+
+static const struct xlator_option options[] = {
+    {
+        .key = { "afr-pending-xattr" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (replicate_t, pending_names),
+        .help = "the names of the copies in marks on the bricks, one for each subvolume, separated "
+                "by commas; unset: the subvolumes' names",
+    },
+    {
+        .key = { "afr-dirty-xattr" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (replicate_t, dirty_name),
+        .value = "trusted.afr.dirty",
+        .help = "the attribute that marks a change under way",
+    },
+    {
+        .key = { "quorum-type" },
+        .type = OPTION_ENUM,
+        OPTION_FIELD (replicate_t, quorum_type),
+        .values = quorum_types,
+        .value = "none",
+        .online = true,
+        .help = "how many copies must be there: one (none), more than half (auto; exactly half is "
+                "enough if the first subvolume is among them), or quorum-count (fixed)",
+    },
+    {
+        .key = { "quorum-count" },
+        .type = OPTION_INT,
+        OPTION_FIELD (replicate_t, quorum_count),
+        .value = "0",
+        .min = 0,
+        .max = COPIES_MAX,
+        .online = true,
+        .help = "how many copies must be there, with quorum-type fixed",
+    },
+    {
+        .key = { "favorite-child-policy" },
+        .type = OPTION_ENUM,
+        OPTION_FIELD (replicate_t, favorite),
+        .values = favorites,
+        .value = "none",
+        .online = true,
+        .help = "which copy of a file is taken for the good one in a split brain: none (EIO), the "
+                "largest (size), the one changed last (ctime, mtime), or that of which most are "
+                "equal in size and mtime (majority)",
+    },
+    {
+        .key = { "arbiter-count" },
+        .type = OPTION_INT,
+        OPTION_FIELD (replicate_t, arbiters),
+        .value = "0",
+        .min = 0,
+        .max = 1,
+        .help = "1: the last of three subvolumes has names and attributes but no data",
+    },
+    {
+        .key = { "read-subvolume" },
+        .type = OPTION_XLATOR,
+        OPTION_FIELD (replicate_t, read_name),
+        .help = "the subvolume to read from, while its copy is good",
+    },
+    {
+        .key = { "read-subvolume-index" },
+        .type = OPTION_INT,
+        OPTION_FIELD (replicate_t, read_index),
+        .value = "-1",
+        .min = -1,
+        .max = COPIES_MAX - 1,
+        .help = "the same by its number, 0 for the first; -1: unset",
+    },
+    {
+        .key = { "choose-local" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (replicate_t, choose_local),
+        .value = "on",
+        .online = true,
+        .help = "reads from a brick of this machine, while its copy is good",
+    },
+    {
+        .key = { "read-hash-mode" },
+        .type = OPTION_INT,
+        OPTION_FIELD (replicate_t, read_mode),
+        .value = "1",
+        .min = 0,
+        .max = 5,
+        .online = true,
+        .help = "which copy is read otherwise: the first (0), by the file's gfid (1), by the gfid "
+                "and the client (2), the one with the fewest reads under way (3), the one that "
+                "answers fastest (4), 3 and 4 together (5)",
+    },
+    {
+        .key = { "eager-lock" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (replicate_t, eager),
+        .value = "on",
+        .online = true,
+        .help = "keeps a file locked and marked between writes; off: each group of writes locks "
+                "and marks it anew",
+    },
+    {
+        .key = { "post-op-delay-secs" },
+        .type = OPTION_INT,
+        OPTION_FIELD (replicate_t, post_op_delay),
+        .value = "1",
+        .min = 0,
+        .max = 3600,
+        .online = true,
+        .help = "how long a file stays locked and marked after its last write, in seconds",
+    },
+    {
+        .key = { "ensure-durability" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (replicate_t, durable),
+        .value = "on",
+        .online = true,
+        .help = "brings data to the bricks' disks before the mark of a change is cleared; off: a "
+                "power failure of a brick may leave copies that differ without a mark",
+    },
+    {
+        .key = { "granular-entry-heal" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (replicate_t, granular),
+        .value = "off",
+        .online = true,
+        .help = "tells bricks which names of a directory changed, so that healing looks at no "
+                "others",
+    },
+    {
+        .key = { "optimistic-change-log" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (replicate_t, optimistic),
+        .value = "on",
+        .help = "changes of attributes and names are marked before only if a copy is missing",
+    },
+    {
+        .key = { "metadata-self-heal" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (replicate_t, heals_metadata),
+        .value = "off",
+        .online = true,
+        .help = "heals the attributes of what is looked up",
+    },
+    {
+        .key = { "entry-self-heal" },
+        .type = OPTION_BOOL,
+        OPTION_FIELD (replicate_t, heals_entries),
+        .value = "off",
+        .online = true,
+        .help = "heals the names in a directory that is looked up",
+    },
+    {
+        .key = { "background-self-heal-count" },
+        .type = OPTION_INT,
+        OPTION_FIELD (replicate_t, heals_max),
+        .value = "8",
+        .min = 0,
+        .max = 256,
+        .online = true,
+        .help = "how many objects are healed at a time after lookups",
+    },
+    {
+        .key = { "data-self-heal-window-size" },
+        .type = OPTION_INT,
+        OPTION_FIELD (replicate_t, heal_window),
+        .value = "8",
+        .min = 1,
+        .max = 1024,
+        .online = true,
+        .help = "healing reads and writes pieces of this many times 128KB, each under a lock",
+    },
+#define INERT_BOOL(name_, why_)                                                                    \
+    {                                                                                              \
+        .key = { name_ }, .type = OPTION_BOOL, .inert = true, .help = "no effect: " why_           \
+    }
+#define INERT_TEXT(name_, why_)                                                                    \
+    {                                                                                              \
+        .key = { name_ }, .type = OPTION_STRING, .inert = true, .help = "no effect: " why_         \
+    }
+    INERT_TEXT ("data-self-heal", "data are healed by `windlass heal` and GlusterFS's daemon"),
+    INERT_TEXT ("data-self-heal-algorithm", "healing compares each piece and writes what differs"),
+    INERT_BOOL ("self-heal-daemon", "GlusterFS's daemon heals; this is a client"),
+    INERT_BOOL ("iam-self-heal-daemon", "this is a client"),
+    INERT_BOOL ("iam-nfs-daemon", "this is a client"),
+    INERT_BOOL ("data-change-log", "changes of data are always marked"),
+    INERT_BOOL ("metadata-change-log", "changes of attributes are always marked"),
+    INERT_BOOL ("entry-change-log", "changes of names are always marked"),
+    INERT_BOOL ("pre-op-compat", "the mark before a change is a request of its own"),
+    INERT_BOOL ("inodelk-trace", "a debugger and the log show locks"),
+    INERT_BOOL ("entrylk-trace", "a debugger and the log show locks"),
+    INERT_BOOL ("quorum-reads", "reads need a quorum too, as in GlusterFS 10"),
+    INERT_BOOL ("consistent-metadata", "attributes come from a good copy"),
+    INERT_BOOL ("consistent-io", "quorum decides"),
+    INERT_BOOL ("full-lock", "a write locks all of a file"),
+    INERT_TEXT ("locking-scheme", "names are locked one by one"),
+    INERT_BOOL ("use-compound-fops", "GlusterFS 10 has none either"),
+    INERT_BOOL ("use-anonymous-inode", "healing removes names that good copies lack"),
+    INERT_BOOL ("metadata-splitbrain-forced-heal", "favorite-child-policy decides"),
+    INERT_BOOL ("halo-enabled", "all bricks count"),
+    INERT_TEXT ("halo-shd-max-latency", "all bricks count"),
+    INERT_TEXT ("halo-nfsd-max-latency", "all bricks count"),
+    INERT_TEXT ("halo-max-latency", "all bricks count"),
+    INERT_TEXT ("halo-max-replicas", "all bricks count"),
+    INERT_TEXT ("halo-min-replicas", "all bricks count"),
+    INERT_TEXT ("heal-wait-queue-length", "what cannot be healed at once is left to the daemon"),
+    INERT_TEXT ("heal-timeout", "it is of GlusterFS's daemon"),
+    INERT_TEXT ("shd-max-threads", "it is of GlusterFS's daemon"),
+    INERT_TEXT ("shd-wait-qlength", "it is of GlusterFS's daemon"),
+    INERT_TEXT ("self-heal-readdir-size", "directories are read in pieces of 64KB"),
+    INERT_TEXT ("node-uuid", "it is of GlusterFS's daemon"),
+    INERT_TEXT ("volume-id", "the bricks check it"),
+    {
+        .key = { "thin-arbiter" },
+        .type = OPTION_STRING,
+        OPTION_FIELD (replicate_t, local_name),
+        .help = "must be unset: Windlass has no thin arbiter",
+    },
+    {},
+};
+
+/* --- init, fini ------------------------------------------------------------------------------- */
+
+void
+replicate_local_drop (xlator_t *this, void *local)
+{
+    struct local *head = local;
+
+    if (head->drop)
+        head->drop (local);
+}
+
+static int
+replicate_check (xlator_t *this)
+{
+    const replicate_t *priv = this->private;
+
+    if (priv->local_name && *priv->local_name)
+        gf_log (this, GF_LOG_ERROR,
+                "option 'thin-arbiter' must be unset, got '%s': Windlass would not ask it before a "
+                "change that reaches one copy",
+                priv->local_name);
+    else if (priv->read_name && child_of_name (priv, priv->read_name) < 0)
+        gf_log (this, GF_LOG_ERROR, "option 'read-subvolume' must name a subvolume of '%s', got "
+                                    "'%s'",
+                this->name, priv->read_name);
+    else if (priv->arbiter >= 0 && priv->n != 3)
+        gf_log (this, GF_LOG_ERROR,
+                "option 'arbiter-count' must be 0 unless there are 3 subvolumes, got 1 with %u",
+                priv->n);
+    else
+        return 0;
+    return -EINVAL;
+}
+
+static int
+replicate_init (xlator_t *this)
+{
+    replicate_t *priv = this->private;
+    int r = children_init (this);
+
+    pthread_mutex_init (&priv->random_lock, NULL);
+    priv->random.state = random_seed ();
+    heals_init (this);
+    return r < 0 ? r : replicate_check (this);
+}
+
+static void
+replicate_fini (xlator_t *this)
+{
+    replicate_t *priv = this->private;
+
+    heals_fini (this);
+    pthread_mutex_destroy (&priv->random_lock);
+    children_fini (this);
+}
+
+#define TAKE(field_) __atomic_store_n (&priv->field_, new->field_, __ATOMIC_RELAXED)
+
+static int
+replicate_reconfigure (xlator_t *this, const void *new_private)
+{
+    replicate_t *priv = this->private;
+    const replicate_t *new = new_private;
+
+    TAKE (quorum_type);
+    TAKE (quorum_count);
+    TAKE (favorite);
+    TAKE (choose_local);
+    TAKE (read_mode);
+    TAKE (eager);
+    TAKE (post_op_delay);
+    TAKE (durable);
+    TAKE (granular);
+    TAKE (heals_metadata);
+    TAKE (heals_entries);
+    TAKE (heals_max);
+    TAKE (heal_window);
+    return 0;
+}
+
+/* --- operations that do not apply ------------------------------------------------------------- */
+
+/* A file without a name could not be healed. */
+static void
+replicate_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+                   mode_t umask, fd_t *fd, dict_t *xdata)
+{
+    frame_fail (frame, EOPNOTSUPP);
+}
+
+static void
+replicate_ioctl (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t cmd, GBytes *in,
+                 size_t out_size, dict_t *xdata)
+{
+    frame_fail (frame, ENOTTY);
+}
+
+static void
+replicate_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict_t *xdata)
+{
+    frame_fail (frame, ENOSYS);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "cluster/replicate",
+    .about = "keeps a copy of everything in each of its subvolumes, as GlusterFS does",
+    .children = { .min = 2, .max = COPIES_MAX },
+    .remote = true,
+    .touches = TOUCHES_DATA | TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (replicate_t),
+    .options = options,
+    .init = replicate_init,
+    .fini = replicate_fini,
+    .reconfigure = replicate_reconfigure,
+    .notify = children_notify,
+    .local_drop = replicate_local_drop,
+    .fops = {
+        .lookup = replicate_lookup, .statfs = replicate_statfs,
+        .open = replicate_open, .opendir = replicate_opendir, .flush = replicate_flush,
+        .fsyncdir = replicate_fsyncdir, .create = replicate_create, .mknod = replicate_mknod,
+        .mkdir = replicate_mkdir, .symlink = replicate_symlink, .link = replicate_link,
+        .unlink = replicate_unlink, .rmdir = replicate_rmdir, .rename = replicate_rename,
+        .writev = replicate_writev, .truncate = replicate_truncate,
+        .ftruncate = replicate_ftruncate, .fallocate = replicate_fallocate,
+        .discard = replicate_discard, .zerofill = replicate_zerofill, .fsync = replicate_fsync,
+        .copy_file_range = replicate_copy_file_range,
+        .setattr = replicate_setattr, .fsetattr = replicate_fsetattr,
+        .setxattr = replicate_setxattr, .fsetxattr = replicate_fsetxattr,
+        .removexattr = replicate_removexattr, .fremovexattr = replicate_fremovexattr,
+        .xattrop = replicate_xattrop, .fxattrop = replicate_fxattrop,
+        .lk = replicate_lk, .flock = replicate_flock, .inodelk = replicate_inodelk,
+        .finodelk = replicate_finodelk, .entrylk = replicate_entrylk,
+        .fentrylk = replicate_fentrylk,
+        .tmpfile = replicate_tmpfile, .ioctl = replicate_ioctl, .poll = replicate_poll,
+    },
+    .every = read_every,
+    .every_ops = READS,
+    .every_cbk = read_every_cbk,
+    .cbks = { .forget = replicate_forget, .release = replicate_release,
+              .releasedir = replicate_release },
+    .dumpops = { .priv = replicate_dump, .inodectx = replicate_dump_inode,
+                 .fdctx = replicate_dump_fd, .explain = replicate_explain },
+    .passthrough = { .why = "sends each write to several bricks" },
+    .commands = heal_commands,
+};

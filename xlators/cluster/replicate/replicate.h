@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * cluster/replicate: every child has a copy of everything.
+ *
+ *   a reading operation -> read.c: one good copy, and the next one if that fails
+ *   a changing one      -> op.c:   checks, then a transaction (transaction.c):
+ *
+ *     lock    all copies (lock.c), against other clients and healers
+ *     pre-op  mark the copies "dirty"
+ *     wind    the operation to all copies that are there
+ *     post-op make the data durable, mark the copies that failed, clear "dirty"
+ *     unlock
+ *
+ * The order is what makes it safe. A mark "dirty" is on the disk of a brick before the change, and
+ * is cleared only after the change is on its disk, and after the mark against a copy that missed
+ * it. So whenever this client dies, a copy that differs is accused by another, or dirty.
+ *
+ * Changes of the data of one file share a transaction (hold.c): while it is held, further writes
+ * need only the wind. Metadata and entries skip pre-op and post-op while all copies are there, as
+ * GlusterFS does.
+ *
+ * What is known of the copies of an inode is its context (copies.c): which may be read. It is known
+ * anew (refresh.c) whenever a child comes or goes: the generation.
+ *
+ * Locks: replicate_inode.lock may be held while timers.lock is taken; all others are leaves.
+ */
+#ifndef WINDLASS_CLUSTER_REPLICATE_REPLICATE_H
+#define WINDLASS_CLUSTER_REPLICATE_REPLICATE_H
+
+#include "sources.h"
+#include "xlator.h"
+
+struct txn;
+
+typedef struct {
+    /* Options. Online ones are atomic. */
+    char *pending_names, *dirty_name, *read_name, *local_name;
+    int quorum_type, favorite, read_mode, heal_algorithm;
+    int64_t quorum_count, read_index, arbiters, post_op_delay, heal_window, heals_max;
+    bool eager, durable, granular, optimistic, choose_local, heals_metadata, heals_entries;
+    char *heals_data;
+
+    /* Constant after init. */
+    unsigned n;
+    xlator_t *children[COPIES_MAX];
+    const char *names[COPIES_MAX];
+    char *pending[COPIES_MAX]; /* names of marks */
+    struct mark_names marks;
+    int arbiter;               /* -1: none */
+    copies_t near;             /* children on this machine */
+
+    copies_t up;         /* atomic */
+    unsigned generation; /* changes with up; never 0; atomic */
+    uint64_t owners;     /* made so far: owners of locks; atomic */
+    uint64_t pending_reads[COPIES_MAX], latency[COPIES_MAX]; /* atomic */
+    struct {
+        uint64_t transactions, holds, joined, accusations, refreshes, failovers; /* atomic */
+    } numbers;
+
+    pthread_mutex_t lock;  /* a leaf */
+    pthread_cond_t idle;   /* requests is 0 */
+    unsigned requests;     /* of our own, that have not ended; lock */
+    bool ending;           /* holds nothing any more; atomic */
+    GQueue holds;          /* of struct txn; lock */
+    struct heals *heals;   /* heal.c */
+    struct itable *table;  /* of the graph: known from the first lookup on; atomic */
+    pthread_mutex_t random_lock;
+    struct random_source random; /* random_lock */
+} replicate_t;
+
+/* What the locals of this translator begin with. */
+struct local {
+    void (*drop) (void *local);
+};
+
+void replicate_local_drop (xlator_t *this, void *local);
+
+/* --- children.c ------------------------------------------------------------------------------- */
+
+int children_init (xlator_t *this);
+void children_fini (xlator_t *this);
+void children_notify (xlator_t *this, enum xlator_event event, void *data);
+copies_t children_up (const replicate_t *priv);
+unsigned children_generation (const replicate_t *priv);
+bool children_quorum (const replicate_t *priv, copies_t copies);
+int child_of_name (const replicate_t *priv, const char *name); /* -1: none */
+
+/* A request of our own, which the end of the mount waits for. Its frame acts as root. */
+call_frame_t *request_new (xlator_t *this, const call_frame_t *like);
+void request_done (xlator_t *this, call_frame_t *frame);
+
+/* Returns a new owner of locks. */
+uint64_t owner_new (replicate_t *priv);
+
+/* --- copies.c --------------------------------------------------------------------------------- */
+
+/* The context of an inode. */
+struct replicate_inode {
+    pthread_mutex_t lock; /* see above */
+    unsigned generation;      /* in which the copies were looked at; 0: never; lock */
+    struct readable readable; /* lock */
+    bool favored;             /* readable is the choice of favorite-child-policy; lock */
+    struct copy *copies;      /* what they said if one accuses or is dirty, else NULL; lock */
+
+    /* hold.c */
+    struct txn *hold;  /* lock */
+    GQueue waiting;    /* of struct op, that want a hold; lock */
+    bool pumping, pump_again; /* lock */
+};
+
+struct replicate_inode *inode_of (xlator_t *this, inode_t *inode);
+void replicate_forget (xlator_t *this, inode_t *inode);
+
+/* Stores what all reachable copies said in a generation. */
+void inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, unsigned generation);
+
+/* Returns whether the context is of the present generation; and what may be read of it. */
+bool inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable);
+
+/* These copies failed: they may not be read until all are looked at again. */
+void inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind change, copies_t failed);
+
+/* A new object: these copies have it. */
+void inode_made (xlator_t *this, inode_t *inode, copies_t copies, unsigned generation);
+
+/* The next use looks at the copies again. */
+void inode_stale (xlator_t *this, inode_t *inode);
+
+/* Returns the copy to read from, of a set; -1: the set is empty. */
+int choose_copy (replicate_t *priv, copies_t readable, const inode_t *inode);
+
+/* --- refresh.c -------------------------------------------------------------------------------- */
+
+/* Adds the names of marks to a new dict, made from xdata, which may be NULL. */
+dict_t *marks_asked (xlator_t *this, dict_t *xdata);
+
+/* Reads an answer to a lookup. */
+void copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct copy *ret_copy);
+
+/* Looks at all copies; then calls done, with 0 or a positive errno. */
+void inode_refresh (xlator_t *this, inode_t *inode, void (*done) (void *data, int error),
+                    void *data);
+
+/* --- open.c ----------------------------------------------------------------------------------- */
+
+struct replicate_fd {
+    pthread_mutex_t lock;  /* a leaf */
+    copies_t opened;       /* lock */
+    uint32_t flags;
+    bool directory, opening; /* lock: opening */
+    int64_t tried;         /* when it was last opened again; lock */
+    GQueue waiting;        /* of struct fd_wait: until opening is false; lock */
+    int reader;            /* of a directory: the copy that offsets are of; -1: none; atomic */
+};
+
+struct replicate_fd *fd_of (xlator_t *this, fd_t *fd); /* NULL: not opened here */
+copies_t fd_opened (xlator_t *this, fd_t *fd);
+void fd_was_opened (xlator_t *this, fd_t *fd, uint32_t flags, bool directory, copies_t on);
+
+/* Opens the file on the children that came after it was opened; then calls done. */
+void fd_prepare (xlator_t *this, fd_t *fd, void (*done) (void *data), void *data);
+open_fop replicate_open;
+opendir_fop replicate_opendir;
+flush_fop replicate_flush;
+fsyncdir_fop replicate_fsyncdir;
+void replicate_release (xlator_t *this, fd_t *fd);
+
+/* --- lookup.c, read.c, readdir.c -------------------------------------------------------------- */
+
+lookup_fop replicate_lookup;
+every_fop read_every;
+every_cbk read_every_cbk;
+#define READS                                                                                      \
+    (OPSET_OF (FOP_stat) | OPSET_OF (FOP_fstat) | OPSET_OF (FOP_readlink) | OPSET_OF (FOP_access)  \
+     | OPSET_OF (FOP_readv) | OPSET_OF (FOP_seek) | OPSET_OF (FOP_getxattr)                        \
+     | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_readdir) | OPSET_OF (FOP_readdirp))
+statfs_fop replicate_statfs;
+
+/* Leaves out the inodes of entries whose copy is not known to be good. */
+void entries_check (xlator_t *this, int child, gf_dirent_t *entries);
+
+/* --- op.c ------------------------------------------------------------------------------------- */
+
+#define LOCKS_MAX 3
+
+/* Something to lock on all copies: an inode, or with `entry` a name in it; name NULL: all names. */
+struct lockee {
+    inode_t *inode; /* with a reference */
+    bool entry;
+    char *name;
+    copies_t locked;
+};
+
+/* A changing operation: the local of the caller's frame. */
+struct op {
+    struct local head;
+    xlator_t *this;
+    call_frame_t *frame;
+    enum fop fop;
+    enum mark_kind change;
+    call_stub_t *stub;                /* winds to children */
+    void (*answer) (struct op *op);   /* answers after success, from op->best */
+    inode_t *subject[2];              /* what is marked: the file, or the directories; with
+                                       * references */
+    const char *entry[2];             /* names that change in these directories; in own memory */
+    fd_t *fd;                         /* with a reference, or NULL */
+    struct lockee locks[LOCKS_MAX];
+    unsigned n_locks;
+    off_t from, to;                   /* of data: the bytes that it may change */
+    uint32_t flags;                   /* of a create */
+    bool makes;                       /* an object: its inode is in the answers */
+    unsigned generation;              /* of children, at the start */
+    copies_t children;                /* asked */
+
+    struct fan_out fan;
+    copies_t succeeded, failed;
+    int op_ret, op_errno;
+    int best;                         /* the child whose answer is returned */
+    struct readable readable;         /* of subject[0] */
+    unsigned checked;                 /* subjects that are fresh */
+    struct txn *txn;
+};
+
+/* Returns frame's operation as the local of frame. inode is what is marked. */
+struct op *op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind change,
+                   inode_t *inode, void (*answer) (struct op *op));
+void op_lock (struct op *op, inode_t *inode, bool entry, const char *name);
+
+/* Takes a stub that winds with OP_WIND; NULL: there was no memory. The last step of a fop. */
+void op_begin (struct op *op, call_stub_t *stub);
+
+/* Winds the operation of frame to all its children. */
+#define OP_WIND(frame_, fop_, ...)                                                                 \
+    do {                                                                                           \
+        struct op *const op_ = (frame_)->local;                                                    \
+        replicate_t *const priv_ = op_->this->private;                                             \
+        fan_begin (&op_->fan, op_done);                                                            \
+        for (unsigned at_ = 0; at_ < priv_->n; at_++)                                              \
+            if (op_->children & COPY (at_))                                                        \
+                FAN_WIND (&op_->fan, at_, priv_->children[at_], fop_, __VA_ARGS__);                \
+        fan_end (&op_->fan);                                                                       \
+    } while (0)
+
+void op_run (struct op *op, copies_t children);
+void op_done (call_frame_t *frame); /* all children have answered */
+void op_answer (struct op *op);     /* the last step */
+void op_fail (struct op *op, int error);
+
+/* The answer to return, of the operation's own type. */
+#define OP_REPLY(op_, fop_) (&(op_)->fan.answers[(op_)->best].fop_)
+
+/* Returns the first error of the answers that says most. */
+int fan_error (const struct fan_out *fan);
+
+/* --- transaction.c ---------------------------------------------------------------------------- */
+
+enum hold_state { HOLD_LOCKING, HOLD_HELD, HOLD_ENDING };
+
+struct txn {
+    struct local head;
+    xlator_t *this;
+    call_frame_t *frame; /* of a request of its own */
+    struct fan_out fan;
+    enum mark_kind change;
+    inode_t *subject[2]; /* with references */
+    char *entry[2];
+    fd_t *fd;            /* with a reference, or NULL */
+    loc_t locs[2];       /* of the subjects; they borrow them */
+    struct lockee locks[LOCKS_MAX];
+    unsigned n_locks;
+
+    copies_t children;   /* that were up at the start */
+    copies_t locked;     /* on which all is locked */
+    copies_t failed;     /* of those; a hold: replicate_inode.lock */
+    bool dirtied;        /* the pre-op has marked them */
+    bool changed;        /* an operation has changed something */
+    bool unmarkable;     /* the change has no quorum: it stays dirty, and accuses no copy */
+    int error;           /* of the locks, or of the post-op */
+    void (*next) (struct txn *txn);
+    unsigned at;         /* of locks taken one by one */
+    struct op *op;       /* of metadata, entries */
+
+    /* A new object, to be marked on the copies that have it. */
+    inode_t *made;       /* with a reference, or NULL */
+    ia_type_t made_type;
+    copies_t made_on;
+
+    /* hold.c; under the lock of the inode's context */
+    enum hold_state state;
+    GQueue running, unanswered; /* of struct op */
+    bool release, unstable, patient;
+    core_timer_t *timer;
+    unsigned generation; /* of children, at the start; constant */
+    int refs;            /* the hold, and its timer; atomic */
+    GList link;          /* in priv->holds; priv->lock */
+};
+
+struct txn *txn_new (xlator_t *this, struct op *op);
+void txn_free (struct txn *txn);
+
+/* Locks and marks; then calls hold_ready for data, or runs the operation. */
+void txn_begin (struct txn *txn);
+
+/* Post-op and unlock. */
+void txn_end (struct txn *txn);
+
+/* The operation of a transaction of its own has run. */
+void txn_op_done (struct txn *txn, struct op *op);
+
+/* --- lock.c ----------------------------------------------------------------------------------- */
+
+/* Locks all copies; then next, with txn->locked. */
+void txn_lock (struct txn *txn, void (*next) (struct txn *txn));
+void txn_unlock (struct txn *txn, void (*next) (struct txn *txn));
+
+/* --- hold.c ----------------------------------------------------------------------------------- */
+
+/* An operation on data: it joins the hold, or waits for one. */
+void hold_begin (struct op *op);
+void hold_op_done (struct op *op);
+void hold_ready (struct txn *txn);              /* locked and marked */
+void hold_give_up (struct txn *txn, GQueue *ret_ops); /* not locked: its operations are to fail */
+void hold_ended (struct txn *txn);
+
+/* Ends the hold of an inode, or all of them, once nothing runs in it. */
+void hold_release (xlator_t *this, inode_t *inode);
+void hold_wanted (xlator_t *this, const struct lock_contention *wanted);
+void holds_release (xlator_t *this);
+void holds_wait (xlator_t *this); /* until no request of our own is there */
+
+/* --- changing operations ---------------------------------------------------------------------- */
+
+/* data.c */
+writev_fop replicate_writev;
+truncate_fop replicate_truncate;
+ftruncate_fop replicate_ftruncate;
+fallocate_fop replicate_fallocate;
+discard_fop replicate_discard;
+zerofill_fop replicate_zerofill;
+fsync_fop replicate_fsync;
+copy_file_range_fop replicate_copy_file_range;
+
+/* Truncates a file that was opened with O_TRUNC, then answers the open. */
+void open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd);
+
+/* metadata.c */
+setattr_fop replicate_setattr;
+fsetattr_fop replicate_fsetattr;
+setxattr_fop replicate_setxattr;
+fsetxattr_fop replicate_fsetxattr;
+removexattr_fop replicate_removexattr;
+fremovexattr_fop replicate_fremovexattr;
+xattrop_fop replicate_xattrop;
+fxattrop_fop replicate_fxattrop;
+
+/* entry.c */
+create_fop replicate_create;
+mknod_fop replicate_mknod;
+mkdir_fop replicate_mkdir;
+symlink_fop replicate_symlink;
+link_fop replicate_link;
+unlink_fop replicate_unlink;
+rmdir_fop replicate_rmdir;
+rename_fop replicate_rename;
+
+/* locks.c: locks of callers */
+lk_fop replicate_lk;
+flock_fop replicate_flock;
+inodelk_fop replicate_inodelk;
+finodelk_fop replicate_finodelk;
+entrylk_fop replicate_entrylk;
+fentrylk_fop replicate_fentrylk;
+
+/* --- report.c --------------------------------------------------------------------------------- */
+
+void replicate_dump (xlator_t *this, GString *out);
+void replicate_dump_inode (xlator_t *this, inode_t *inode, GString *out);
+void replicate_dump_fd (xlator_t *this, fd_t *fd, GString *out);
+void replicate_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
+char *copies_text (const replicate_t *priv, copies_t copies); /* "one, two". g_free it */
+
+/* --- heal.c ----------------------------------------------------------------------------------- */
+
+enum { HEAL_DATA = 1 << MARK_DATA, HEAL_METADATA = 1 << MARK_METADATA,
+       HEAL_ENTRIES = 1 << MARK_ENTRY, HEAL_ALL = 7 };
+
+void heals_init (xlator_t *this);
+void heals_fini (xlator_t *this);
+void heals_end (xlator_t *this); /* begins no more, and cuts short what runs */
+void heals_wait (xlator_t *this);
+extern const struct xlator_command heal_commands[];
+
+/* Heals in the background, if not too many are being healed. */
+void heal_later (xlator_t *this, inode_t *inode, unsigned what);
+
+#endif

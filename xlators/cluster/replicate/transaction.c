@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A transaction: locks, marks before, the operations, marks after. The steps run one after the
+ * other, each on all copies:
+ *
+ *   txn_begin -> lock.c -> pre-op -> hold_ready, or op_run -> ... -> txn_end -> marks on a new
+ *   object -> fsync -> post-op -> answers -> unlock -> end
+ */
+#include "replicate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define NAME_CHANGES "glusterfs.xattrop-entry-create" /* to heal this name is enough */
+#define NAME_IS_CLEAN "glusterfs.xattrop-entry-delete"
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static void
+txn_drop (void *local)
+{
+    struct txn *txn = local;
+
+    fan_clear (&txn->fan);
+    for (int i = 0; i < 2; i++) {
+        loc_wipe_path (&txn->locs[i]);
+        inode_unref (txn->subject[i]);
+        g_free (txn->entry[i]);
+    }
+    for (unsigned i = 0; i < txn->n_locks; i++) {
+        inode_unref (txn->locks[i].inode);
+        g_free (txn->locks[i].name);
+    }
+    fd_unref (txn->fd);
+    inode_unref (txn->made);
+}
+
+/* The locks of a transaction of its own move to it from the operation. */
+static void
+txn_take_locks (struct txn *txn, struct op *op)
+{
+    if (op->change == MARK_DATA) {
+        txn->locks[txn->n_locks++] = (struct lockee){ .inode = inode_ref (op->subject[0]) };
+        return;
+    }
+    memcpy (txn->locks, op->locks, sizeof txn->locks);
+    txn->n_locks = op->n_locks;
+    op->n_locks = 0;
+    op->txn = txn;
+    txn->op = op;
+}
+
+struct txn *
+txn_new (xlator_t *this, struct op *op)
+{
+    replicate_t *priv = this->private;
+    call_frame_t *frame = request_new (this, op->frame);
+    struct txn *txn = frame_local_new (frame, sizeof *txn);
+
+    __atomic_add_fetch (&priv->numbers.transactions, 1, __ATOMIC_RELAXED);
+    frame->root->lk_owner = owner_new (priv);
+    txn->head.drop = txn_drop;
+    txn->this = this;
+    txn->frame = frame;
+    txn->change = op->change;
+    txn->refs = 1;
+    txn->link.data = txn;
+    txn->generation = children_generation (priv);
+    txn->children = children_up (priv);
+    txn->fd = fd_ref (op->fd);
+    for (int i = 0; i < 2; i++) {
+        txn->subject[i] = inode_ref (op->subject[i]);
+        txn->locs[i].inode = op->subject[i];
+        txn->entry[i] = g_strdup (op->entry[i]);
+    }
+    txn_take_locks (txn, op);
+    fan_init (&txn->fan, frame, priv->n * LOCKS_MAX);
+    return txn;
+}
+
+void
+txn_free (struct txn *txn)
+{
+    request_done (txn->this, txn->frame);
+}
+
+static void
+txn_gone (struct txn *txn)
+{
+    if (txn->change == MARK_DATA)
+        hold_ended (txn);
+    else
+        txn_free (txn);
+}
+
+static copies_t
+txn_good (const struct txn *txn)
+{
+    return txn->locked & ~txn->failed;
+}
+
+/* --- marks ------------------------------------------------------------------------------------ */
+
+/* Which of a directory's names change, so that the healer looks at no others. */
+static dict_t *
+name_told (const struct txn *txn, const char *key, int subject)
+{
+    const replicate_t *priv = txn->this->private;
+    dict_t *xdata;
+
+    if (!key || !txn->entry[subject] || txn->change != MARK_ENTRY
+        || !__atomic_load_n (&priv->granular, __ATOMIC_RELAXED))
+        return NULL;
+    xdata = dict_new ();
+    dict_set_str (xdata, key, txn->entry[subject]);
+    return xdata;
+}
+
+/* Adds to the marks of the subjects, on some copies. The answers of subject s are those from s * n
+ * on. */
+static void
+marks_wind (struct txn *txn, copies_t on, dict_t *marks, const char *key,
+            void (*next) (call_frame_t *frame))
+{
+    replicate_t *priv = txn->this->private;
+
+    fan_begin (&txn->fan, next);
+    for (int s = 0; s < 2 && txn->subject[s]; s++) {
+        dict_t *xdata = name_told (txn, key, s);
+
+        for (unsigned i = 0; i < priv->n; i++)
+            if (on & COPY (i))
+                FAN_WIND (&txn->fan, (unsigned) s * priv->n + i, priv->children[i], xattrop,
+                          &txn->locs[s], XATTROP_ADD_ARRAY, marks, xdata);
+        dict_unref (xdata);
+    }
+    fan_end (&txn->fan);
+}
+
+/* Returns the copies on which marks_wind failed. */
+static copies_t
+marks_failed (const struct txn *txn, int *ret_error)
+{
+    const replicate_t *priv = txn->this->private;
+    copies_t failed = 0;
+
+    for (unsigned i = 0; i < 2 * priv->n; i++) {
+        const struct fan_answer *answer = &txn->fan.answers[i];
+
+        if (answer->op == FOP_xattrop && answer->op_ret < 0) {
+            failed |= COPY (i % priv->n);
+            *ret_error = answer->op_errno;
+        }
+    }
+    return failed;
+}
+
+/* --- pre-op ----------------------------------------------------------------------------------- */
+
+static void
+txn_failed (struct txn *txn, int error)
+{
+    struct op *op = g_steal_pointer (&txn->op);
+    GQueue ops = G_QUEUE_INIT;
+
+    if (txn->change == MARK_DATA)
+        hold_give_up (txn, &ops);
+    else
+        g_queue_push_tail (&ops, op);
+    txn_unlock (txn, txn_gone);
+    while ((op = g_queue_pop_head (&ops)))
+        op_fail (op, error);
+}
+
+static void
+txn_run (struct txn *txn)
+{
+    if (txn->change == MARK_DATA)
+        hold_ready (txn);
+    else
+        op_run (txn->op, txn_good (txn));
+}
+
+/* With an arbiter the marks tell whether a copy with data is good: if only the arbiter is, a change
+ * now would make it the only witness against all data. */
+static bool
+arbiter_is_alone (const struct txn *txn)
+{
+    const replicate_t *priv = txn->this->private;
+    copies_t good = txn_good (txn);
+
+    if (priv->arbiter < 0)
+        return false;
+    for (unsigned i = 0; i < priv->n; i++) {
+        struct copy copy = { 0 };
+
+        if (!(txn_good (txn) & COPY (i)))
+            continue;
+        copy.there = true;
+        copy_read_marks (&copy, &priv->marks, txn->fan.answers[i].xattrop.dict);
+        for (unsigned j = 0; j < priv->n; j++)
+            if (copy.accuses[j].count[txn->change] != 0)
+                good &= ~COPY (j);
+    }
+    return good == COPY (priv->arbiter);
+}
+
+static void
+pre_op_done (call_frame_t *frame)
+{
+    struct txn *txn = frame->local;
+
+    txn->failed |= marks_failed (txn, &txn->error);
+    if (!children_quorum (txn->this->private, txn_good (txn)) || arbiter_is_alone (txn))
+        txn_failed (txn, txn->error ? txn->error : ENOTCONN);
+    else
+        txn_run (txn);
+}
+
+/* Zeros ask for the present values. */
+static void
+pre_op (struct txn *txn)
+{
+    const replicate_t *priv = txn->this->private;
+    const struct mark none = { 0 };
+    struct mark dirty = { 0 };
+    dict_t *marks = dict_new ();
+
+    dirty.count[txn->change] = 1;
+    mark_set (marks, priv->dirty_name, &dirty);
+    for (unsigned i = 0; priv->arbiter >= 0 && i < priv->n; i++)
+        mark_set (marks, priv->pending[i], &none);
+    txn->dirtied = true;
+    marks_wind (txn, txn->locked, marks, NAME_CHANGES, pre_op_done);
+    dict_unref (marks);
+}
+
+static void
+txn_locked (struct txn *txn)
+{
+    const replicate_t *priv = txn->this->private;
+    const bool whole = txn->locked == copies_all (priv->n);
+
+    if (!children_quorum (priv, txn->locked))
+        txn_failed (txn, txn->error ? txn->error : ENOTCONN);
+    else if (txn->change == MARK_DATA || !whole || !priv->optimistic)
+        pre_op (txn);
+    else
+        txn_run (txn);
+}
+
+void
+txn_begin (struct txn *txn)
+{
+    txn_lock (txn, txn_locked);
+}
+
+/* --- post-op ---------------------------------------------------------------------------------- */
+
+/* The answers that waited for the marks go out last: the transaction may be gone by then. */
+static void
+txn_marked (struct txn *txn)
+{
+    GQueue ops = txn->unanswered;
+    const int error = txn->error;
+    struct op *op;
+
+    g_queue_init (&txn->unanswered);
+    if (txn->op)
+        g_queue_push_tail (&ops, g_steal_pointer (&txn->op));
+    txn_unlock (txn, txn_gone);
+    while ((op = g_queue_pop_head (&ops))) {
+        if (error && op->op_ret >= 0)
+            op_fail (op, error);
+        else
+            op_answer (op);
+    }
+}
+
+static void
+post_op_done (call_frame_t *frame)
+{
+    struct txn *txn = frame->local;
+    int error = 0;
+    const copies_t failed = marks_failed (txn, &error);
+
+    txn->error = 0;
+    if (failed && !children_quorum (txn->this->private, txn_good (txn) & ~failed))
+        txn->error = error;
+    if (failed)
+        gf_log (txn->this, GF_LOG_WARNING, "marks could not be changed on a copy: %s",
+                error_name (error));
+    txn_marked (txn);
+}
+
+/* Fills in the marks after the change. Returns whether there are any, and the name's key. */
+static bool
+post_op_marks (struct txn *txn, dict_t *marks, const char **ret_key)
+{
+    const replicate_t *priv = txn->this->private;
+    const copies_t all = copies_all (priv->n), good = txn_good (txn), bad = all & ~good;
+    const bool accuse = txn->changed && bad && !txn->unmarkable && children_quorum (priv, good);
+    struct mark one = { 0 }, back = { 0 };
+
+    one.count[txn->change] = 1;
+    back.count[txn->change] = -1;
+    *ret_key = accuse && txn->failed              ? NAME_CHANGES
+               : !txn->failed && !bad && txn->changed ? NAME_IS_CLEAN
+                                                      : NULL;
+    if (txn->changed && bad && !accuse) {
+        if (!txn->dirtied)
+            mark_set (marks, priv->dirty_name, &one);
+        return !txn->dirtied;
+    }
+    for (unsigned i = 0; accuse && i < priv->n; i++)
+        if (bad & COPY (i))
+            mark_set (marks, priv->pending[i], &one);
+    if (txn->dirtied && (accuse || !txn->failed))
+        mark_set (marks, priv->dirty_name, &back);
+    return dict_count (marks) > 0;
+}
+
+static void
+post_op (struct txn *txn)
+{
+    g_autoptr (dict_t) marks = dict_new ();
+    const char *key;
+
+    txn->error = 0;
+    if (txn_good (txn) && post_op_marks (txn, marks, &key))
+        marks_wind (txn, txn_good (txn), marks, key, post_op_done);
+    else
+        txn_marked (txn);
+}
+
+static void
+synced (call_frame_t *frame)
+{
+    struct txn *txn = frame->local;
+    const replicate_t *priv = txn->this->private;
+
+    for (unsigned i = 0; i < priv->n; i++)
+        if (txn->fan.answers[i].op == FOP_fsync && txn->fan.answers[i].op_ret < 0) {
+            gf_log (txn->this, GF_LOG_WARNING, "fsync failed on %s: %s", priv->names[i],
+                    error_name (txn->fan.answers[i].op_errno));
+            txn->failed |= COPY (i);
+        }
+    if (txn->failed)
+        inode_spoil (txn->this, txn->subject[0], txn->change, txn->failed);
+    post_op (txn);
+}
+
+/* "dirty" may go only once the change is on the disks: a write that was only in the memory of a
+ * brick would be lost with it, and no mark would say so. */
+static void
+sync_data (struct txn *txn)
+{
+    replicate_t *priv = txn->this->private;
+    const copies_t on = txn->fd ? txn_good (txn) & fd_opened (txn->this, txn->fd) : 0;
+
+    if (!on || !txn->unstable || !__atomic_load_n (&priv->durable, __ATOMIC_RELAXED)) {
+        post_op (txn);
+        return;
+    }
+    fan_begin (&txn->fan, synced);
+    for (unsigned i = 0; i < priv->n; i++)
+        if (on & COPY (i))
+            FAN_WIND (&txn->fan, i, priv->children[i], fsync, txn->fd, 1, NULL);
+    fan_end (&txn->fan);
+}
+
+/* --- a new object ----------------------------------------------------------------------------- */
+
+static void
+new_marked (call_frame_t *frame)
+{
+    sync_data (frame->local);
+}
+
+/* The copies that lack a new object get all of it from the others. "data" of a directory says that
+ * no list of its names is kept. */
+static void
+mark_new (struct txn *txn)
+{
+    replicate_t *priv = txn->this->private;
+    const bool directory = txn->made_type == IA_IFDIR;
+    const struct mark all = { { txn->made_type == IA_IFREG || (directory && priv->granular), 1,
+                                directory } };
+    loc_t loc = { .inode = txn->made };
+    dict_t *marks = dict_new ();
+
+    for (unsigned i = 0; i < priv->n; i++)
+        if (!(txn->made_on & COPY (i)))
+            mark_set (marks, priv->pending[i], &all);
+    fan_begin (&txn->fan, new_marked);
+    for (unsigned i = 0; i < priv->n; i++)
+        if (txn->made_on & COPY (i))
+            FAN_WIND (&txn->fan, i, priv->children[i], xattrop, &loc, XATTROP_ADD_ARRAY, marks,
+                      NULL);
+    loc_wipe_path (&loc);
+    dict_unref (marks);
+    fan_end (&txn->fan);
+}
+
+void
+txn_end (struct txn *txn)
+{
+    if (txn->made && txn->made_type != IA_IFLNK)
+        mark_new (txn);
+    else
+        sync_data (txn);
+}
+
+/* Without a failure the answer need not wait for marks, unless a copy was not there: then they are
+ * what tells of the change. */
+void
+txn_op_done (struct txn *txn, struct op *op)
+{
+    const replicate_t *priv = txn->this->private;
+
+    txn->failed |= op->failed;
+    txn->changed = op->succeeded != 0;
+    txn->unmarkable = op->succeeded && op->op_ret < 0;
+    if (txn->failed || (txn->changed && txn->locked != copies_all (priv->n))) {
+        txn_end (txn);
+        return;
+    }
+    txn->op = NULL;
+    txn_end (txn);
+    op_answer (op);
+}
