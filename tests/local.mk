@@ -262,8 +262,12 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-quick-read.sh \
+    %D%/mount/replicate-healer.sh \
     %D%/mount/replicate-lib.sh \
+    %D%/mount/replicate-listing.sh \
     %D%/mount/replicate-lost.sh \
+    %D%/mount/replicate-shared.sh \
+    %D%/mount/replicate-split-brain.sh \
     %D%/mount/replicate.sh \
     %D%/mount/brick-refused.sh \
     %D%/mount/brick-reports.sh \

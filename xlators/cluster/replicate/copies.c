@@ -2,6 +2,7 @@
 /* What is known of the copies of an inode. */
 #include "replicate.h"
 
+#include <string.h>
 #include <unistd.h>
 
 static void *
@@ -76,8 +77,31 @@ readable_favor (const replicate_t *priv, const struct copy *copies, struct reada
     return true;
 }
 
+struct look
+look_begin (replicate_t *priv)
+{
+    return (struct look){ children_generation (priv),
+                          __atomic_add_fetch (&priv->looks, 1, __ATOMIC_ACQ_REL) };
+}
+
+/* Copies that were looked at before marks were on them say too little. */
+static void
+learn_locked (struct replicate_inode *kept, const struct readable *readable, bool favored,
+              const struct look *look, struct copy **noted)
+{
+    if (look->at <= kept->marked_at)
+        return;
+    kept->generation = look->generation;
+    kept->readable = *readable;
+    kept->readable.data &= ~(kept->spoilt[MARK_DATA] | kept->spoilt[MARK_ENTRY]);
+    kept->readable.metadata &= ~kept->spoilt[MARK_METADATA];
+    kept->favored = favored;
+    g_free (kept->copies);
+    kept->copies = g_steal_pointer (noted);
+}
+
 void
-inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, unsigned generation)
+inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, const struct look *look)
 {
     replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_of (this, inode);
@@ -88,12 +112,9 @@ inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, unsigned
     if (!copies_are_clear (copies, priv->n))
         noted = g_memdup2 (copies, priv->n * sizeof *copies);
     pthread_mutex_lock (&kept->lock);
-    kept->generation = generation;
-    kept->readable = readable;
-    kept->favored = favored;
-    g_free (kept->copies);
-    kept->copies = noted;
+    learn_locked (kept, &readable, favored, look, &noted);
     pthread_mutex_unlock (&kept->lock);
+    g_free (noted);
 }
 
 bool
@@ -110,15 +131,33 @@ inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable)
 }
 
 void
-inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind change, copies_t failed)
+inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind kind, copies_t missing, bool *spoilt)
 {
     struct replicate_inode *kept = inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
-    if (change == MARK_METADATA)
-        kept->readable.metadata &= ~failed;
+    kept->unmarked += !*spoilt;
+    *spoilt = true;
+    kept->spoilt[kind] |= missing;
+    if (kind == MARK_METADATA)
+        kept->readable.metadata &= ~missing;
     else
-        kept->readable.data &= ~failed;
+        kept->readable.data &= ~missing;
+    pthread_mutex_unlock (&kept->lock);
+}
+
+void
+inode_marked (xlator_t *this, inode_t *inode, bool *spoilt)
+{
+    replicate_t *priv = this->private;
+    struct replicate_inode *kept = inode_of (this, inode);
+
+    pthread_mutex_lock (&kept->lock);
+    if (*spoilt && --kept->unmarked == 0) {
+        memset (kept->spoilt, 0, sizeof kept->spoilt);
+        kept->marked_at = __atomic_load_n (&priv->looks, __ATOMIC_ACQUIRE);
+    }
+    *spoilt = false;
     pthread_mutex_unlock (&kept->lock);
 }
 

@@ -22,6 +22,7 @@ xlators_cluster_replicate_so_SOURCES = \
     %D%/op.c \
     %D%/open.c \
     %D%/read.c \
+    %D%/readdir.c \
     %D%/refresh.c \
     %D%/replicate.c \
     %D%/replicate.h \

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#define ATTEMPTS 4
 #define CREATION_ASKED "glusterfs.parent-entrylk" /* whether the name is locked: being made */
 
 struct lookup {
@@ -14,10 +15,11 @@ struct lookup {
     xlator_t *this;
     call_frame_t *frame;
     struct fan_out fan;
-    call_stub_t *stub;
-    inode_t *parent; /* with a reference, or NULL */
-    char *name;
-    unsigned generation;
+    loc_t loc;
+    dict_t *xdata;   /* with a reference, or NULL */
+    inode_t *parent; /* of a name; lent by loc; NULL: there is no name */
+    unsigned attempts;
+    struct look look;
     copies_t children;
     copies_t trusted; /* copies of the directory that know its names */
 };
@@ -27,11 +29,9 @@ lookup_drop (void *local)
 {
     struct lookup *lookup = local;
 
-    if (lookup->stub)
-        call_stub_destroy (lookup->stub);
     fan_clear (&lookup->fan);
-    inode_unref (lookup->parent);
-    g_free (lookup->name);
+    loc_wipe (&lookup->loc);
+    dict_unref (lookup->xdata);
 }
 
 static const struct lookup_reply *
@@ -51,6 +51,13 @@ lookup_successes (const struct lookup *lookup)
     return found;
 }
 
+/* A brick says ENODATA of an object that another client is making: it has no gfid yet. */
+static bool
+error_is_absence (int error)
+{
+    return error == ENOENT || error == ENODATA;
+}
+
 static copies_t
 lookup_missing (const struct lookup *lookup)
 {
@@ -58,7 +65,7 @@ lookup_missing (const struct lookup *lookup)
 
     for (unsigned i = 0; i < lookup->fan.n; i++)
         if (lookup->children & COPY (i) && lookup_reply_of (lookup, i)->op_ret < 0
-            && lookup_reply_of (lookup, i)->op_errno == ENOENT)
+            && error_is_absence (lookup_reply_of (lookup, i)->op_errno))
             missing |= COPY (i);
     return missing;
 }
@@ -70,7 +77,7 @@ lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
 {
     uint64_t locks;
 
-    if (!missing || !lookup->name)
+    if (!missing || !lookup->parent)
         return false;
     if (lookup->trusted & missing && !(lookup->trusted & found))
         return true;
@@ -108,7 +115,7 @@ lookup_tell_mismatch (const struct lookup *lookup, copies_t strangers, int best)
     const replicate_t *priv = lookup->this->private;
     const struct iatt *a = &lookup_reply_of (lookup, (unsigned) best)->buf;
     const struct iatt *b = &lookup_reply_of (lookup, (unsigned) copies_first (strangers))->buf;
-    g_autofree char *path = lookup->parent ? inode_path (lookup->parent, lookup->name)
+    g_autofree char *path = lookup->parent ? inode_path (lookup->parent, lookup->loc.name)
                                            : g_strdup ("an inode");
     g_autofree char *others = copies_text (priv, strangers);
     char good[GFID_TEXT_SIZE], bad[GFID_TEXT_SIZE];
@@ -131,7 +138,7 @@ lookup_learn (const struct lookup *lookup, copies_t copies, inode_t *inode)
         if (copies & COPY (i))
             copy_read (priv, lookup_reply_of (lookup, i), &all[i]);
     }
-    inode_learn (lookup->this, inode, all, lookup->generation);
+    inode_learn (lookup->this, inode, all, &lookup->look);
 }
 
 static void
@@ -175,18 +182,47 @@ lookup_answer (struct lookup *lookup, copies_t found, int best)
                                                         : NULL);
 }
 
+/* That there is no such name is believed if enough copies say so. */
+static int
+lookup_error (const struct lookup *lookup, copies_t missing)
+{
+    const int error = fan_error (&lookup->fan);
+
+    if (!error_is_absence (error))
+        return error;
+    return children_quorum (lookup->this->private, missing) ? ENOENT : ENOTCONN;
+}
+
+static void lookup_wind (struct lookup *lookup);
+
+/* Copies that differ may do so only because a name changed while they were asked. */
+static void
+lookup_differs (struct lookup *lookup, copies_t found, copies_t strangers, int best)
+{
+    const copies_t trusted = found & lookup->trusted;
+
+    if (++lookup->attempts < ATTEMPTS) {
+        lookup_wind (lookup);
+        return;
+    }
+    lookup_tell_mismatch (lookup, strangers, best);
+    if (!trusted || strangers & trusted)
+        frame_fail (lookup->frame, EIO);
+    else
+        lookup_answer (lookup, found & ~strangers, best);
+}
+
 static void
 lookup_done (call_frame_t *frame)
 {
     struct lookup *lookup = frame->local;
-    const replicate_t *priv = lookup->this->private;
-    copies_t found = lookup_successes (lookup);
-    const copies_t missing = lookup_missing (lookup), trusted = found & lookup->trusted;
+    const copies_t found = lookup_successes (lookup), missing = lookup_missing (lookup);
+    const copies_t trusted = found & lookup->trusted;
     const int best = copies_first (trusted ? trusted : found);
     copies_t strangers;
 
     if (!found) {
-        frame_fail_with (frame, fan_error (&lookup->fan), NULL);
+        frame_fail (frame, lookup_error (lookup, missing));
         return;
     }
     if (lookup_says_no (lookup, found, missing)) {
@@ -194,32 +230,28 @@ lookup_done (call_frame_t *frame)
         return;
     }
     strangers = lookup_strangers (lookup, found, best);
-    if (strangers)
-        lookup_tell_mismatch (lookup, strangers, best);
-    found &= ~strangers;
-    if (strangers && (!trusted || strangers & trusted))
-        frame_fail (frame, EIO);
-    else if (!children_quorum (priv, found | missing | strangers))
+    if (!children_quorum (lookup->this->private, found | missing))
         frame_fail (frame, ENOTCONN);
+    else if (strangers)
+        lookup_differs (lookup, found, strangers, best);
     else
         lookup_answer (lookup, found, best);
 }
 
 static void
-lookup_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+lookup_wind (struct lookup *lookup)
 {
-    struct lookup *lookup = frame->local;
-    replicate_t *priv = this->private;
-    dict_t *asked = marks_asked (this, xdata);
+    replicate_t *priv = lookup->this->private;
+    dict_t *asked = marks_asked (lookup->this, lookup->xdata);
 
-    if (lookup->name)
+    if (lookup->parent)
         dict_set_u64 (asked, CREATION_ASKED, 1);
-    lookup->generation = children_generation (priv);
+    lookup->look = look_begin (priv);
     lookup->children = children_up (priv);
     fan_begin (&lookup->fan, lookup_done);
     for (unsigned i = 0; i < priv->n; i++)
         if (lookup->children & COPY (i))
-            FAN_WIND (&lookup->fan, i, priv->children[i], lookup, loc, asked);
+            FAN_WIND (&lookup->fan, i, priv->children[i], lookup, &lookup->loc, asked);
     dict_unref (asked);
     fan_end (&lookup->fan);
 }
@@ -232,11 +264,11 @@ lookup_parent_known (void *data, int error)
 
     inode_is_fresh (lookup->this, lookup->parent, &readable);
     lookup->trusted = error ? 0 : readable.data;
-    call_resume (g_steal_pointer (&lookup->stub));
+    lookup_wind (lookup);
 }
 
 static struct lookup *
-lookup_new (call_frame_t *frame, xlator_t *this, const loc_t *loc)
+lookup_new (call_frame_t *frame, xlator_t *this, const loc_t *loc, dict_t *xdata)
 {
     struct lookup *lookup = frame_local_new (frame, sizeof *lookup);
 
@@ -244,10 +276,9 @@ lookup_new (call_frame_t *frame, xlator_t *this, const loc_t *loc)
     lookup->this = this;
     lookup->frame = frame;
     fan_init (&lookup->fan, frame, ((replicate_t *) this->private)->n);
-    if (loc->name && loc->parent) {
-        lookup->parent = inode_ref (loc->parent);
-        lookup->name = g_strdup (loc->name);
-    }
+    loc_copy (&lookup->loc, loc);
+    lookup->xdata = dict_ref (xdata);
+    lookup->parent = loc->name ? lookup->loc.parent : NULL;
     return lookup;
 }
 
@@ -264,15 +295,11 @@ replicate_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata
         frame_fail (frame, ENOTCONN);
         return;
     }
-    lookup = lookup_new (frame, this, loc);
-    if (!lookup->parent || inode_is_fresh (this, lookup->parent, &readable)) {
-        lookup->trusted = readable.data;
-        lookup_wind (frame, this, loc, xdata);
+    lookup = lookup_new (frame, this, loc, xdata);
+    if (lookup->parent && !inode_is_fresh (this, lookup->parent, &readable)) {
+        inode_refresh (this, lookup->parent, lookup_parent_known, lookup);
         return;
     }
-    lookup->stub = fop_lookup_stub (frame, lookup_wind, loc, xdata);
-    if (lookup->stub)
-        inode_refresh (this, lookup->parent, lookup_parent_known, lookup);
-    else
-        frame_fail (frame, ENOMEM);
+    lookup->trusted = readable.data;
+    lookup_wind (lookup);
 }

@@ -16,7 +16,7 @@ op_drop (void *local)
     fan_clear (&op->fan);
     for (int i = 0; i < 2; i++) {
         inode_unref (op->subject[i]);
-        g_free ((char *) op->entry[i]);
+        g_free (op->entry[i]);
     }
     for (unsigned i = 0; i < op->n_locks; i++) {
         inode_unref (op->locks[i].inode);
@@ -338,7 +338,7 @@ op_note (struct op *op)
     replicate_t *priv = op->this->private;
 
     for (int i = 0; i < 2 && op->subject[i] && op->failed; i++)
-        inode_spoil (op->this, op->subject[i], op->change, op->failed);
+        inode_spoil (op->this, op->subject[i], op->change, op->failed, &op->txn->spoilt[i]);
     if (op->failed)
         __atomic_add_fetch (&priv->numbers.accusations, 1, __ATOMIC_RELAXED);
     if (op->makes && op->op_ret >= 0)

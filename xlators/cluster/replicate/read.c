@@ -44,12 +44,6 @@ read_new (const struct call *call)
     return read;
 }
 
-static bool
-is_directory_read (enum fop op)
-{
-    return op == FOP_readdir || op == FOP_readdirp;
-}
-
 /* --- choosing --------------------------------------------------------------------------------- */
 
 /* Attributes come from a copy whose data are good too: sizes and times are of the data. */
@@ -61,29 +55,11 @@ read_candidates (const struct read *read, const struct call *call,
 
     if (call->op == FOP_access || call->op == FOP_getxattr || call->op == FOP_fgetxattr)
         good = readable->metadata;
-    else if (!good || is_directory_read (call->op))
+    else if (!good)
         good = readable->data;
     if (read->fd)
         good &= fd_opened (read->this, read->fd);
     return good & children_up (read->this->private) & ~read->tried;
-}
-
-/* An offset in a directory means something to the copy that gave it, and to no other. */
-static int
-read_choose (const struct read *read, const struct call *call, copies_t candidates)
-{
-    struct replicate_fd *opened = read->fd ? fd_of (read->this, read->fd) : NULL;
-    int child;
-
-    if (!is_directory_read (call->op) || !opened)
-        return choose_copy (read->this->private, candidates, read->inode);
-    if (call->offset != 0) {
-        child = __atomic_load_n (&opened->reader, __ATOMIC_ACQUIRE);
-        return child >= 0 && candidates & COPY (child) ? child : -1;
-    }
-    child = choose_copy (read->this->private, candidates, read->inode);
-    __atomic_store_n (&opened->reader, child, __ATOMIC_RELEASE);
-    return child;
 }
 
 /* --- preparing -------------------------------------------------------------------------------- */
@@ -169,15 +145,14 @@ read_every (const struct call *call)
     if (!read_is_prepared (read, call, fresh))
         return;
     candidates = read_candidates (read, call, &readable);
-    child = candidates ? read_choose (read, call, candidates) : -1;
+    child = candidates ? choose_copy (priv, candidates, read->inode) : -1;
     if (child >= 0)
         read_ask (read, call, child);
     else
         call_fail (call, read_error (read, &readable));
 }
 
-/* Returns whether an error says something of the copy, not of the object. */
-static bool
+bool
 error_is_of_copy (int error)
 {
     return error == ENOTCONN || error == EIO || error == ESTALE || error == ENOENT
@@ -208,28 +183,7 @@ read_every_cbk (const struct answer *answer)
         read_resume (read);
         return;
     }
-    if (answer->op == FOP_readdirp && answer->op_ret > 0)
-        entries_check (answer->this, child, answer->entries);
     answer_pass (answer);
-}
-
-/* --- entries ---------------------------------------------------------------------------------- */
-
-/* An entry without an inode is looked up, on all copies, before it is used. */
-void
-entries_check (xlator_t *this, int child, gf_dirent_t *entries)
-{
-    for (gf_dirent_t *at = entries; at; at = at->next) {
-        struct readable readable;
-
-        if (!at->inode || at->d_stat.ia_type == IA_INVAL)
-            continue;
-        if (inode_ctx_get (at->inode, this) && inode_is_fresh (this, at->inode, &readable)
-            && readable.data & readable.metadata & COPY (child))
-            continue;
-        g_clear_pointer (&at->inode, inode_unref);
-        at->d_stat.ia_type = IA_INVAL;
-    }
 }
 
 /* --- statfs ----------------------------------------------------------------------------------- */

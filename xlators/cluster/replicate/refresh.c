@@ -39,7 +39,7 @@ struct refresh {
     call_frame_t *frame;
     struct fan_out fan;
     loc_t loc;
-    unsigned generation;
+    struct look look;
     void (*done) (void *data, int error);
     void *data;
 };
@@ -88,7 +88,7 @@ refreshed (call_frame_t *frame)
     const int error = refresh_read (refresh, copies);
 
     if (error == 0)
-        inode_learn (this, refresh->loc.inode, copies, refresh->generation);
+        inode_learn (this, refresh->loc.inode, copies, &refresh->look);
     request_done (this, frame);
     done (data, error);
 }
@@ -119,7 +119,7 @@ inode_refresh (xlator_t *this, inode_t *inode, void (*done) (void *data, int err
     refresh->head.drop = refresh_drop;
     refresh->this = this;
     refresh->frame = frame;
-    refresh->generation = children_generation (priv);
+    refresh->look = look_begin (priv);
     refresh->done = done;
     refresh->data = data;
     refresh->loc.inode = inode_ref (inode);

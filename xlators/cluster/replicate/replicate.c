@@ -221,7 +221,7 @@ static const struct xlator_option options[] = {
     {
         .key = { "thin-arbiter" },
         .type = OPTION_STRING,
-        OPTION_FIELD (replicate_t, local_name),
+        OPTION_FIELD (replicate_t, thin_arbiter),
         .help = "must be unset: Windlass has no thin arbiter",
     },
     {},
@@ -243,11 +243,11 @@ replicate_check (xlator_t *this)
 {
     const replicate_t *priv = this->private;
 
-    if (priv->local_name && *priv->local_name)
+    if (priv->thin_arbiter && *priv->thin_arbiter)
         gf_log (this, GF_LOG_ERROR,
                 "option 'thin-arbiter' must be unset, got '%s': Windlass would not ask it before a "
                 "change that reaches one copy",
-                priv->local_name);
+                priv->thin_arbiter);
     else if (priv->read_name && child_of_name (priv, priv->read_name) < 0)
         gf_log (this, GF_LOG_ERROR, "option 'read-subvolume' must name a subvolume of '%s', got "
                                     "'%s'",
@@ -347,6 +347,7 @@ const struct xlator_api xlator_api = {
     .local_drop = replicate_local_drop,
     .fops = {
         .lookup = replicate_lookup, .statfs = replicate_statfs,
+        .readdir = replicate_readdir, .readdirp = replicate_readdirp,
         .open = replicate_open, .opendir = replicate_opendir, .flush = replicate_flush,
         .fsyncdir = replicate_fsyncdir, .create = replicate_create, .mknod = replicate_mknod,
         .mkdir = replicate_mkdir, .symlink = replicate_symlink, .link = replicate_link,

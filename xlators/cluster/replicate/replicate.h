@@ -34,11 +34,10 @@ struct txn;
 
 typedef struct {
     /* Options. Online ones are atomic. */
-    char *pending_names, *dirty_name, *read_name, *local_name;
-    int quorum_type, favorite, read_mode, heal_algorithm;
+    char *pending_names, *dirty_name, *read_name, *thin_arbiter;
+    int quorum_type, favorite, read_mode;
     int64_t quorum_count, read_index, arbiters, post_op_delay, heal_window, heals_max;
     bool eager, durable, granular, optimistic, choose_local, heals_metadata, heals_entries;
-    char *heals_data;
 
     /* Constant after init. */
     unsigned n;
@@ -52,9 +51,10 @@ typedef struct {
     copies_t up;         /* atomic */
     unsigned generation; /* changes with up; never 0; atomic */
     uint64_t owners;     /* made so far: owners of locks; atomic */
+    uint64_t looks;      /* at copies, begun so far; atomic */
     uint64_t pending_reads[COPIES_MAX], latency[COPIES_MAX]; /* atomic */
     struct {
-        uint64_t transactions, holds, joined, accusations, refreshes, failovers; /* atomic */
+        uint64_t transactions, holds, accusations, refreshes, failovers; /* atomic */
     } numbers;
 
     pthread_mutex_t lock;  /* a leaf */
@@ -102,6 +102,12 @@ struct replicate_inode {
     bool favored;             /* readable is the choice of favorite-child-policy; lock */
     struct copy *copies;      /* what they said if one accuses or is dirty, else NULL; lock */
 
+    /* Copies that miss a change whose marks are not on the bricks yet: what is looked up meanwhile
+     * does not tell. */
+    copies_t spoilt[MARK_KINDS]; /* lock */
+    unsigned unmarked;           /* transactions that spoilt some; lock */
+    uint64_t marked_at;          /* by priv->looks, when the last of them had marked; lock */
+
     /* hold.c */
     struct txn *hold;  /* lock */
     GQueue waiting;    /* of struct op, that want a hold; lock */
@@ -111,14 +117,26 @@ struct replicate_inode {
 struct replicate_inode *inode_of (xlator_t *this, inode_t *inode);
 void replicate_forget (xlator_t *this, inode_t *inode);
 
-/* Stores what all reachable copies said in a generation. */
-void inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, unsigned generation);
+/* When the copies are looked at. */
+struct look {
+    unsigned generation;
+    uint64_t at; /* by priv->looks */
+};
+
+struct look look_begin (replicate_t *priv);
+
+/* Stores what all reachable copies said. */
+void inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies,
+                  const struct look *look);
 
 /* Returns whether the context is of the present generation; and what may be read of it. */
 bool inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable);
 
-/* These copies failed: they may not be read until all are looked at again. */
-void inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind change, copies_t failed);
+/* These copies miss a change: they may not be read. *spoilt, of the transaction, is set until
+ * inode_marked, when marks tell of it. */
+void inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind kind, copies_t missing,
+                  bool *spoilt);
+void inode_marked (xlator_t *this, inode_t *inode, bool *spoilt);
 
 /* A new object: these copies have it. */
 void inode_made (xlator_t *this, inode_t *inode, copies_t copies, unsigned generation);
@@ -150,7 +168,12 @@ struct replicate_fd {
     bool directory, opening; /* lock: opening */
     int64_t tried;         /* when it was last opened again; lock */
     GQueue waiting;        /* of struct fd_wait: until opening is false; lock */
-    int reader;            /* of a directory: the copy that offsets are of; -1: none; atomic */
+
+    /* readdir.c: a directory */
+    int reader;            /* the copy that offsets are of; -1: none; lock */
+    bool switched;         /* since the beginning: what `names` has was listed before; lock */
+    GHashTable *names;     /* hashes of names that were listed; lock */
+    GArray *last;          /* of struct listed: the last answer; lock */
 };
 
 struct replicate_fd *fd_of (xlator_t *this, fd_t *fd); /* NULL: not opened here */
@@ -173,11 +196,13 @@ every_cbk read_every_cbk;
 #define READS                                                                                      \
     (OPSET_OF (FOP_stat) | OPSET_OF (FOP_fstat) | OPSET_OF (FOP_readlink) | OPSET_OF (FOP_access)  \
      | OPSET_OF (FOP_readv) | OPSET_OF (FOP_seek) | OPSET_OF (FOP_getxattr)                        \
-     | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_readdir) | OPSET_OF (FOP_readdirp))
+     | OPSET_OF (FOP_fgetxattr))
 statfs_fop replicate_statfs;
+readdir_fop replicate_readdir;
+readdirp_fop replicate_readdirp;
 
-/* Leaves out the inodes of entries whose copy is not known to be good. */
-void entries_check (xlator_t *this, int child, gf_dirent_t *entries);
+/* Returns whether an error says something of the copy, not of the object. */
+bool error_is_of_copy (int error);
 
 /* --- op.c ------------------------------------------------------------------------------------- */
 
@@ -202,7 +227,7 @@ struct op {
     void (*answer) (struct op *op);   /* answers after success, from op->best */
     inode_t *subject[2];              /* what is marked: the file, or the directories; with
                                        * references */
-    const char *entry[2];             /* names that change in these directories; in own memory */
+    char *entry[2];                   /* names that change in these directories */
     fd_t *fd;                         /* with a reference, or NULL */
     struct lockee locks[LOCKS_MAX];
     unsigned n_locks;
@@ -274,6 +299,7 @@ struct txn {
     copies_t failed;     /* of those; a hold: replicate_inode.lock */
     bool dirtied;        /* the pre-op has marked them */
     bool changed;        /* an operation has changed something */
+    bool spoilt[2];      /* of the subjects: inode_spoil; the lock of the inode's context */
     bool unmarkable;     /* the change has no quorum: it stays dirty, and accuses no copy */
     int error;           /* of the locks, or of the post-op */
     void (*next) (struct txn *txn);

@@ -94,6 +94,21 @@ txn_gone (struct txn *txn)
         txn_free (txn);
 }
 
+static void
+txn_spoil (struct txn *txn, copies_t missing)
+{
+    for (int i = 0; i < 2 && txn->subject[i]; i++)
+        inode_spoil (txn->this, txn->subject[i], txn->change, missing, &txn->spoilt[i]);
+}
+
+static void
+txn_unspoil (struct txn *txn)
+{
+    for (int i = 0; i < 2 && txn->subject[i]; i++)
+        if (txn->spoilt[i])
+            inode_marked (txn->this, txn->subject[i], &txn->spoilt[i]);
+}
+
 static copies_t
 txn_good (const struct txn *txn)
 {
@@ -164,6 +179,7 @@ txn_failed (struct txn *txn, int error)
     struct op *op = g_steal_pointer (&txn->op);
     GQueue ops = G_QUEUE_INIT;
 
+    txn_unspoil (txn);
     if (txn->change == MARK_DATA)
         hold_give_up (txn, &ops);
     else
@@ -242,9 +258,13 @@ txn_locked (struct txn *txn)
     const replicate_t *priv = txn->this->private;
     const bool whole = txn->locked == copies_all (priv->n);
 
-    if (!children_quorum (priv, txn->locked))
+    if (!children_quorum (priv, txn->locked)) {
         txn_failed (txn, txn->error ? txn->error : ENOTCONN);
-    else if (txn->change == MARK_DATA || !whole || !priv->optimistic)
+        return;
+    }
+    if (!whole)
+        txn_spoil (txn, copies_all (priv->n) & ~txn->locked);
+    if (txn->change == MARK_DATA || !whole || !priv->optimistic)
         pre_op (txn);
     else
         txn_run (txn);
@@ -267,6 +287,7 @@ txn_marked (struct txn *txn)
     struct op *op;
 
     g_queue_init (&txn->unanswered);
+    txn_unspoil (txn);
     if (txn->op)
         g_queue_push_tail (&ops, g_steal_pointer (&txn->op));
     txn_unlock (txn, txn_gone);
@@ -347,7 +368,7 @@ synced (call_frame_t *frame)
             txn->failed |= COPY (i);
         }
     if (txn->failed)
-        inode_spoil (txn->this, txn->subject[0], txn->change, txn->failed);
+        txn_spoil (txn, txn->failed);
     post_op (txn);
 }
 

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A client of GlusterFS and this one on the same copies at once, each with random operations: both
+# see the same files, the copies are equal, and no mark is left.
+# timeout: 300
+# longer
+. "$(dirname "$0")/replicate-lib.sh"
+need_command glusterfs
+
+bricks_begin
+replicate_volfile
+cp "$VOL" stock.vol
+mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
+mkdir stock
+glusterfs -f stock.vol --attribute-timeout=0 --entry-timeout=0 -l "$TEST_DIR/stock.log" \
+    "$TEST_DIR/stock"
+wait_until "mountpoint -q stock"
+
+cat >shared.py <<'EOF2'
+import errno, os, random, sys
+root, n, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+r = random.Random(seed)
+# What another client's change may make of an operation.
+meant = {errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR, errno.ESTALE}
+def name():
+    return f"{root}/{r.choice(['', 'a/', 'b/'])}{r.choice('pqrstu')}"
+def write():
+    with open(name(), "r+b" if r.random() < .5 else "wb") as file:
+        file.seek(r.randrange(20000))
+        file.write(os.urandom(r.randrange(1, 9000)))
+        if r.random() < .2: os.fsync(file.fileno())
+def append():
+    with open(name(), "ab") as file:
+        file.write(b"line\n" * r.randrange(1, 50))
+todo = [write, write, append, lambda: os.rename(name(), name()), lambda: os.unlink(name()),
+        lambda: os.mkdir(f"{root}/{r.choice('ab')}"), lambda: os.link(name(), name()),
+        lambda: os.chmod(name(), r.choice([0o600, 0o644])), lambda: os.truncate(name(), 5000),
+        lambda: os.setxattr(name(), "user.x", os.urandom(5)), lambda: os.stat(name()),
+        lambda: open(name(), "rb").read(), lambda: os.listdir(f"{root}/a"),
+        lambda: os.symlink("a", name())]
+done = 0
+for i in range(n):
+    try:
+        r.choice(todo)()
+        done += 1
+    except OSError as error:
+        if error.errno not in meant:
+            raise
+print(done)
+EOF2
+
+seed=${SEED:-$RANDOM}
+amount=400
+[ -z "${TEST_LONG-}" ] || amount=3000
+echo "seed $seed"
+for round in 1 2; do
+    python3 shared.py "$MNT" $amount $((seed + round)) >ours.out 2>ours.err &
+    ours=$!
+    python3 shared.py "$TEST_DIR/stock" $amount $((seed + 100 + round)) >stock.out 2>stock.err ||
+        fail "the stock client, seed $seed: $(tail -n 1 stock.err)"
+    wait $ours || fail "this client, seed $seed: $(tail -n 1 ours.err)"
+    [ "$(cat ours.out)" -gt $((amount / 10)) ] || fail "only $(cat ours.out) operations succeeded"
+    end=$((SECONDS + 20))
+    until no_marks; do
+        [ $SECONDS -lt $end ] || fail "seed $seed: marks are left: $(marks)"
+        sleep 0.1
+    done
+    expect_equal_copies "with seed $seed"
+    expect "what both clients see" "$(cd stock && find . | sort | xargs stat -c '%n %F %a %s')" \
+        "$(cd "$MNT" && find . | sort | xargs stat -c '%n %F %a %s')"
+done
+umount stock
+unmount

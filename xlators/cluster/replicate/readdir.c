@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Listing a directory. An offset means something to the copy that gave it and to no other, so a
+ * listing stays with one copy. If that is lost, another one is read from its beginning, without the
+ * names that were listed before: no caller sees it.
+ */
+#include "replicate.h"
+
+#include <errno.h>
+
+#define NAMES_MAX (1 << 20) /* listed names that are remembered: those beyond may come twice */
+
+struct listing {
+    struct local head;
+    xlator_t *this;
+    call_frame_t *frame;
+    bool with_attributes;
+    fd_t *fd;       /* with a reference */
+    dict_t *xdata;  /* with a reference, or NULL */
+    size_t size;
+    off_t offset;
+    int child;
+    copies_t tried;
+    int error;
+    gf_dirent_t *entries; /* of the answer */
+};
+
+static void
+listing_drop (void *local)
+{
+    struct listing *listing = local;
+
+    dirents_free (listing->entries);
+    fd_unref (listing->fd);
+    dict_unref (listing->xdata);
+}
+
+/* --- names that were listed ------------------------------------------------------------------- */
+
+static guint64
+name_hash (const char *name)
+{
+    guint64 hash = 14695981039346656037u;
+
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char) *name) * 1099511628211u;
+    return hash;
+}
+
+struct listed {
+    guint64 hash;
+    off_t next; /* the offset behind it */
+};
+
+/* The caller may have taken a part of the last answer only: it goes on behind that. */
+static void
+names_take (struct replicate_fd *opened, off_t offset)
+{
+    guint taken = 0;
+
+    pthread_mutex_lock (&opened->lock);
+    for (guint i = 0; opened->last && i < opened->last->len; i++)
+        if (g_array_index (opened->last, struct listed, i).next == offset)
+            taken = i + 1;
+    for (guint i = 0; i < taken && g_hash_table_size (opened->names) < NAMES_MAX; i++)
+        g_hash_table_add (opened->names,
+                          g_memdup2 (&g_array_index (opened->last, struct listed, i).hash,
+                                     sizeof (guint64)));
+    if (opened->last)
+        g_array_set_size (opened->last, 0);
+    pthread_mutex_unlock (&opened->lock);
+}
+
+static bool
+name_is_new_locked (struct replicate_fd *opened, const gf_dirent_t *entry)
+{
+    const struct listed listed = { name_hash (entry->d_name), entry->d_off };
+
+    if (opened->switched && g_hash_table_contains (opened->names, &listed.hash))
+        return false;
+    g_array_append_val (opened->last, listed);
+    return true;
+}
+
+/* Takes out what was listed before. Returns how many entries are left. */
+static int
+entries_filter (struct listing *listing, struct replicate_fd *opened)
+{
+    int left = 0;
+
+    pthread_mutex_lock (&opened->lock);
+    for (gf_dirent_t **at = &listing->entries; *at;) {
+        gf_dirent_t *entry = *at;
+
+        if (name_is_new_locked (opened, entry)) {
+            at = &entry->next;
+            left++;
+        } else {
+            *at = entry->next;
+            entry->next = NULL;
+            dirents_free (entry);
+        }
+    }
+    pthread_mutex_unlock (&opened->lock);
+    return left;
+}
+
+/* An entry without an inode is looked up, on all copies, before it is used. */
+static void
+entries_check (xlator_t *this, int child, gf_dirent_t *entries)
+{
+    for (gf_dirent_t *at = entries; at; at = at->next) {
+        struct readable readable;
+
+        if (!at->inode || at->d_stat.ia_type == IA_INVAL)
+            continue;
+        if (inode_ctx_get (at->inode, this) && inode_is_fresh (this, at->inode, &readable)
+            && readable.data & readable.metadata & COPY (child))
+            continue;
+        g_clear_pointer (&at->inode, inode_unref);
+        at->d_stat.ia_type = IA_INVAL;
+    }
+}
+
+/* --- asking a copy ---------------------------------------------------------------------------- */
+
+static readdir_cbk listing_readdir_cbk;
+static readdirp_cbk listing_readdirp_cbk;
+
+static void
+listing_wind (struct listing *listing)
+{
+    replicate_t *priv = listing->this->private;
+    xlator_t *child = priv->children[listing->child];
+
+    if (listing->with_attributes)
+        STACK_WIND (listing->frame, listing_readdirp_cbk, child, readdirp, listing->fd,
+                    listing->size, listing->offset, listing->xdata);
+    else
+        STACK_WIND (listing->frame, listing_readdir_cbk, child, readdir, listing->fd,
+                    listing->size, listing->offset, listing->xdata);
+}
+
+static copies_t
+listing_candidates (const struct listing *listing)
+{
+    struct readable readable;
+
+    inode_is_fresh (listing->this, listing->fd->inode, &readable);
+    return readable.data & fd_opened (listing->this, listing->fd)
+         & children_up (listing->this->private) & ~listing->tried;
+}
+
+static void
+reader_choose_locked (struct listing *listing, struct replicate_fd *opened, copies_t candidates)
+{
+    replicate_t *priv = listing->this->private;
+    const bool begins = listing->offset == 0 && !listing->tried;
+
+    if (!begins && opened->reader >= 0 && candidates & COPY (opened->reader))
+        return;
+    opened->reader = choose_copy (priv, candidates, listing->fd->inode);
+    opened->switched = !begins;
+    listing->offset = 0;
+    if (begins && opened->names)
+        g_hash_table_remove_all (opened->names);
+    if (!opened->names) {
+        opened->names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+        opened->last = g_array_new (FALSE, FALSE, sizeof (struct listed));
+    }
+}
+
+static void
+listing_ask (void *data)
+{
+    struct listing *listing = data;
+    struct replicate_fd *opened = fd_of (listing->this, listing->fd);
+    const copies_t candidates = opened ? listing_candidates (listing) : 0;
+
+    if (!candidates) {
+        frame_fail (listing->frame, listing->error ? listing->error : ENOTCONN);
+        return;
+    }
+    pthread_mutex_lock (&opened->lock);
+    reader_choose_locked (listing, opened, candidates);
+    listing->child = opened->reader;
+    pthread_mutex_unlock (&opened->lock);
+    listing_wind (listing);
+}
+
+static void
+listing_answer (struct listing *listing, int32_t n, dict_t *xdata)
+{
+    if (listing->with_attributes)
+        STACK_UNWIND (readdirp, listing->frame, n, 0, listing->entries, xdata);
+    else
+        STACK_UNWIND (readdir, listing->frame, n, 0, listing->entries, xdata);
+}
+
+/* If all was listed before, the next piece is read: no entries would mean the end. */
+static void
+listing_answered (struct listing *listing, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
+                  dict_t *xdata)
+{
+    replicate_t *priv = listing->this->private;
+    int left;
+
+    if (op_ret < 0 && error_is_of_copy (op_errno)) {
+        __atomic_add_fetch (&priv->numbers.failovers, 1, __ATOMIC_RELAXED);
+        listing->tried |= COPY (listing->child);
+        listing->error = op_errno;
+        listing_ask (listing);
+        return;
+    }
+    if (op_ret < 0) {
+        frame_fail (listing->frame, op_errno);
+        return;
+    }
+    for (const gf_dirent_t *at = entries; at; at = at->next)
+        listing->offset = at->d_off;
+    listing->entries = dirents_copy (entries);
+    left = entries_filter (listing, fd_of (listing->this, listing->fd));
+    if (left == 0 && op_ret > 0) {
+        listing_wind (listing);
+        return;
+    }
+    if (listing->with_attributes)
+        entries_check (listing->this, listing->child, listing->entries);
+    listing_answer (listing, left, xdata);
+}
+
+static void
+listing_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                     int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
+{
+    listing_answered (frame->local, op_ret, op_errno, entries, xdata);
+}
+
+static void
+listing_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
+{
+    listing_answered (frame->local, op_ret, op_errno, entries, xdata);
+}
+
+/* --- the operations --------------------------------------------------------------------------- */
+
+static void
+listing_refreshed (void *data, int error)
+{
+    struct listing *listing = data;
+
+    listing->error = error;
+    fd_prepare (listing->this, listing->fd, listing_ask, listing);
+}
+
+static void
+listing_begin (call_frame_t *frame, xlator_t *this, bool with_attributes, fd_t *fd, size_t size,
+               off_t offset, dict_t *xdata)
+{
+    struct listing *listing = frame_local_new (frame, sizeof *listing);
+    struct readable readable;
+
+    listing->head.drop = listing_drop;
+    listing->this = this;
+    listing->frame = frame;
+    listing->with_attributes = with_attributes;
+    listing->fd = fd_ref (fd);
+    listing->xdata = dict_ref (xdata);
+    listing->size = size;
+    listing->offset = offset;
+    if (offset != 0 && fd_of (this, fd))
+        names_take (fd_of (this, fd), offset);
+    if (!children_quorum (this->private, children_up (this->private)))
+        frame_fail (frame, ENOTCONN);
+    else if (!inode_is_fresh (this, fd->inode, &readable))
+        inode_refresh (this, fd->inode, listing_refreshed, listing);
+    else if (!readable.data && readable.found)
+        frame_fail (frame, EIO);
+    else
+        fd_prepare (this, fd, listing_ask, listing);
+}
+
+void
+replicate_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+                   dict_t *xdata)
+{
+    listing_begin (frame, this, false, fd, size, offset, xdata);
+}
+
+void
+replicate_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+                    dict_t *xdata)
+{
+    listing_begin (frame, this, true, fd, size, offset, xdata);
+}
