@@ -262,6 +262,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-quick-read.sh \
+    %D%/mount/replicate-conform.sh \
     %D%/mount/replicate-healer.sh \
     %D%/mount/replicate-lib.sh \
     %D%/mount/replicate-listing.sh \

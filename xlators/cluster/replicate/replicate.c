@@ -336,7 +336,7 @@ const struct xlator_api xlator_api = {
     .about = "keeps a copy of everything in each of its subvolumes, as GlusterFS does",
     .children = { .min = 2, .max = COPIES_MAX },
     .remote = true,
-    .touches = TOUCHES_DATA | TOUCHES_METADATA | TOUCHES_NAMES | TOUCHES_ERRORS,
+    .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (replicate_t),
     .options = options,
