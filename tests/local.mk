@@ -262,10 +262,12 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-quick-read.sh \
+    %D%/mount/replicate-arbiter.sh \
     %D%/mount/replicate-conform.sh \
     %D%/mount/replicate-healer.sh \
     %D%/mount/replicate-lib.sh \
     %D%/mount/replicate-listing.sh \
+    %D%/mount/replicate-lookup-heals.sh \
     %D%/mount/replicate-lost.sh \
     %D%/mount/replicate-shared.sh \
     %D%/mount/replicate-split-brain.sh \

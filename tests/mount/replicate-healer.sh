@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A volume of glusterd with three copies: what this client changes while a brick is down is healed by
-# GlusterFS's own daemon, from the bricks' index. The volume is mounted by its name.
+# A volume of glusterd with three copies: what this client changes while a brick is down is healed
+# by GlusterFS's own daemon, from the bricks' index. The volume is mounted by its name.
 # timeout: 300
 . "$(dirname "$0")/replicate-lib.sh"
 need_command glusterd gluster

@@ -54,13 +54,13 @@ copy_read_marks (struct copy *ret_copy, const struct mark_names *names, const di
 }
 
 copies_t
-copies_accused (const struct copy *copies, unsigned n, enum mark_kind change)
+copies_accused (const struct copy *copies, unsigned n, enum mark_kind kind)
 {
     copies_t accused = 0;
 
     for (unsigned i = 0; i < n; i++)
         for (unsigned j = 0; copies[i].there && j < n; j++)
-            if (copies[i].accuses[j].count[change] != 0)
+            if (copies[i].accuses[j].count[kind] != 0)
                 accused |= COPY (j);
     return accused;
 }

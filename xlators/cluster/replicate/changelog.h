@@ -72,9 +72,9 @@ struct mark_names {
 void copy_read_marks (struct copy *ret_copy, const struct mark_names *names, const dict_t *dict);
 
 /* Returns the copies that a copy which is there accuses. */
-copies_t copies_accused (const struct copy *copies, unsigned n, enum mark_kind change);
+copies_t copies_accused (const struct copy *copies, unsigned n, enum mark_kind kind);
 
-/* Appends who accuses whom, as lines for a user. */
+/* Appends which copy accuses which, as lines for a user. */
 void copies_print (const struct copy *copies, unsigned n, const char *const *names, GString *out);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Heals the names in a directory. What the source has is made on the sinks, with marks that say that
- * data and attributes are missing, and what it has not is removed there. If every copy is accused,
- * none is believed that lacks a name: nothing is removed. Objects that were made are healed next.
+ * Heals the names in a directory. What the source has is made on the sinks, with marks that say
+ * that data and attributes are missing, and what it has not is removed there. If every copy is
+ * accused, none is believed that lacks a name: nothing is removed. Objects that were made are
+ * healed next.
  */
 #include "heal.h"
 

@@ -114,14 +114,14 @@ tell_split_brain (struct heal *heal, inode_t *inode, enum mark_kind kind)
 {
     const replicate_t *priv = heal->this->private;
     g_autofree char *path = inode_path (inode, NULL);
-    g_autoptr (GString) who = g_string_new (NULL);
+    g_autoptr (GString) marks = g_string_new (NULL);
 
-    copies_print (heal->copies, priv->n, priv->names, who);
-    g_strchomp (who->str);
+    copies_print (heal->copies, priv->n, priv->names, marks);
+    g_strchomp (marks->str);
     heal_tell (heal,
                "%s: split brain of %s: every copy is accused by another; option "
                "favorite-child-policy decides which one is taken for good\n%s",
-               path, kind_name (kind), who->str);
+               path, kind_name (kind), marks->str);
 }
 
 int

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SELF_HEAL_PID (-6) /* who GlusterFS's bricks take for a healer */
+#define SELF_HEAL_PID (-6) /* of healers, for bricks of GlusterFS */
 #define REPORT_KEPT 60000000000ll /* nanoseconds, for a caller that comes to ask */
 #define REPORTS_MAX 64
 
@@ -216,6 +216,7 @@ heal_run (struct work_item *work)
 
         failed |= r < 0;
         healed += r > 0;
+        heal->what = HEAL_ALL; /* what was made in a directory lacks all */
         inode_unref (inode);
     }
     if (!failed && healed == 0)

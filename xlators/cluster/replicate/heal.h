@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Healing: brings copies that missed changes up to date, and clears the marks. One object at a time,
- * on a thread of core/work that waits for each answer. It takes the locks that GlusterFS's
- * self-heal daemon takes: two healers do not meet, and writers wait only for the piece that is being
- * healed.
+ * Healing: brings copies that missed changes up to date, and clears the marks. It heals one object
+ * at a time, on a thread of core/work that waits for each answer. It takes the locks that
+ * GlusterFS's self-heal daemon takes: two healers do not meet, and writers wait only for the piece
+ * that is being healed.
  *
  *   heal.c           the objects to heal, the command, progress
  *   heal-tools.c     locks, marks, looking at all copies
@@ -24,7 +24,7 @@ struct heal {
     struct client *self;                 /* makes requests to this translator */
     struct client *children[COPIES_MAX]; /* and to each child */
     struct copy copies[COPIES_MAX];      /* what they said last */
-    bool background;                     /* nobody asks for the report */
+    bool background;                     /* begun by a lookup: no report is asked for */
 
     /* heals.lock */
     GString *report;

@@ -5,9 +5,9 @@
  *
  *   locking --> held: operations run side by side, unless they touch the same bytes
  *                 |
- *                 +--> ending: when nothing runs, and either nothing came for post-op-delay-secs,
- *                      or another client wants the file, an operation failed on a copy, a child came
- *                      or went, the file is flushed, or the mount ends
+ *                 +--> ending: when nothing runs, and either nothing came for
+ *                      post-op-delay-secs, or another client wants the file, an operation failed
+ *                      on a copy, a child came or went, the file is flushed, or the mount ends
  *
  * Operations wait in replicate_inode.waiting, in their order, until they may run; those that come
  * while a hold ends wait for the next one. Only one thread at a time decides the next step (pump).

@@ -26,7 +26,7 @@ op_drop (void *local)
 }
 
 struct op *
-op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind change, inode_t *inode,
+op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind kind, inode_t *inode,
         void (*answer) (struct op *op))
 {
     struct op *op = frame_local_new (frame, sizeof *op);
@@ -35,7 +35,7 @@ op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind change
     op->this = this;
     op->frame = frame;
     op->fop = fop;
-    op->change = change;
+    op->kind = kind;
     op->answer = answer;
     op->subject[0] = inode_ref (inode);
     op->to = INT64_MAX;
@@ -72,7 +72,7 @@ op_opened (void *data)
 {
     struct op *op = data;
 
-    if (op->change == MARK_DATA)
+    if (op->kind == MARK_DATA)
         hold_begin (op);
     else
         txn_begin (txn_new (op->this, op));
@@ -90,7 +90,7 @@ op_copies_error (struct op *op)
         copies_t good;
 
         inode_is_fresh (op->this, op->subject[i], &readable);
-        good = op->change == MARK_METADATA ? readable.metadata : readable.data;
+        good = op->kind == MARK_METADATA ? readable.metadata : readable.data;
         if (i == 0)
             op->readable = readable;
         if (!good && readable.found)
@@ -141,7 +141,7 @@ op_begin (struct op *op, call_stub_t *stub)
 static void
 op_finish (struct op *op)
 {
-    if (op->change == MARK_DATA)
+    if (op->kind == MARK_DATA)
         hold_op_done (op);
     else
         txn_op_done (op->txn, op);
@@ -289,7 +289,7 @@ op_compare (struct op *op)
 static copies_t
 op_good (const struct op *op)
 {
-    return op->change == MARK_METADATA ? op->readable.metadata : op->readable.data;
+    return op->kind == MARK_METADATA ? op->readable.metadata : op->readable.data;
 }
 
 static void
@@ -338,7 +338,7 @@ op_note (struct op *op)
     replicate_t *priv = op->this->private;
 
     for (int i = 0; i < 2 && op->subject[i] && op->failed; i++)
-        inode_spoil (op->this, op->subject[i], op->change, op->failed, &op->txn->spoilt[i]);
+        inode_spoil (op->this, op->subject[i], op->kind, op->failed, &op->txn->spoilt[i]);
     if (op->failed)
         __atomic_add_fetch (&priv->numbers.accusations, 1, __ATOMIC_RELAXED);
     if (op->makes && op->op_ret >= 0)

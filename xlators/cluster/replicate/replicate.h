@@ -222,7 +222,7 @@ struct op {
     xlator_t *this;
     call_frame_t *frame;
     enum fop fop;
-    enum mark_kind change;
+    enum mark_kind kind;
     call_stub_t *stub;                /* winds to children */
     void (*answer) (struct op *op);   /* answers after success, from op->best */
     inode_t *subject[2];              /* what is marked: the file, or the directories; with
@@ -247,7 +247,7 @@ struct op {
 };
 
 /* Returns frame's operation as the local of frame. inode is what is marked. */
-struct op *op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind change,
+struct op *op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind kind,
                    inode_t *inode, void (*answer) (struct op *op));
 void op_lock (struct op *op, inode_t *inode, bool entry, const char *name);
 
@@ -286,7 +286,7 @@ struct txn {
     xlator_t *this;
     call_frame_t *frame; /* of a request of its own */
     struct fan_out fan;
-    enum mark_kind change;
+    enum mark_kind kind;
     inode_t *subject[2]; /* with references */
     char *entry[2];
     fd_t *fd;            /* with a reference, or NULL */

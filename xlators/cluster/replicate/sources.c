@@ -190,52 +190,52 @@ copies_choose (const struct read_choice *choice, copies_t readable, const gfid_t
 
 /* Returns the copies that accuse themselves: they say that they are not to be believed. */
 static copies_t
-copies_confessed (const struct copy *copies, unsigned n, enum mark_kind change)
+copies_confessed (const struct copy *copies, unsigned n, enum mark_kind kind)
 {
     copies_t confessed = 0;
 
     for (unsigned i = 0; i < n; i++)
-        if (copies[i].accuses[i].count[change] != 0)
+        if (copies[i].accuses[i].count[kind] != 0)
             confessed |= COPY (i);
     return confessed;
 }
 
 static copies_t
 keep_best (const struct copy *copies, unsigned n, copies_t sources,
-           uint64_t (*value) (const struct copy *copy, enum mark_kind change), enum mark_kind change)
+           uint64_t (*value) (const struct copy *copy, enum mark_kind kind), enum mark_kind kind)
 {
     uint64_t best = 0;
     copies_t kept = 0;
 
     for (unsigned i = 0; i < n; i++)
         if (sources & COPY (i))
-            best = MAX (best, value (&copies[i], change));
+            best = MAX (best, value (&copies[i], kind));
     for (unsigned i = 0; i < n; i++)
-        if (sources & COPY (i) && value (&copies[i], change) == best)
+        if (sources & COPY (i) && value (&copies[i], kind) == best)
             kept |= COPY (i);
     return kept;
 }
 
 static uint64_t
-size_value (const struct copy *copy, enum mark_kind change)
+size_value (const struct copy *copy, enum mark_kind kind)
 {
     return copy->iatt.ia_size;
 }
 
 static uint64_t
-dirty_value (const struct copy *copy, enum mark_kind change)
+dirty_value (const struct copy *copy, enum mark_kind kind)
 {
-    return (uint64_t) MAX (copy->dirty.count[change], 0);
+    return (uint64_t) MAX (copy->dirty.count[kind], 0);
 }
 
 static uint64_t
-ctime_value (const struct copy *copy, enum mark_kind change)
+ctime_value (const struct copy *copy, enum mark_kind kind)
 {
     return (uint64_t) MAX (copy->iatt.ia_ctime, 0);
 }
 
 static bool
-sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum mark_kind change,
+sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum mark_kind kind,
                   int arbiter)
 {
     int first = -1;
@@ -243,9 +243,9 @@ sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum 
     for (unsigned i = 0; i < n; i++) {
         if (!(sources & COPY (i)))
             continue;
-        if (copies[i].dirty.count[change] != 0)
+        if (copies[i].dirty.count[kind] != 0)
             return true;
-        if (change != MARK_DATA || (int) i == arbiter)
+        if (kind != MARK_DATA || (int) i == arbiter)
             continue;
         if (first >= 0 && copies[i].iatt.ia_size != copies[first].iatt.ia_size)
             return true;
@@ -256,28 +256,28 @@ sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum 
 
 /* One of several sources whose changes were cut off, the rest are sinks. */
 static copies_t
-one_source (const struct copy *copies, unsigned n, copies_t sources, enum mark_kind change,
+one_source (const struct copy *copies, unsigned n, copies_t sources, enum mark_kind kind,
             int arbiter)
 {
     const copies_t with_data = arbiter < 0 ? sources : sources & ~COPY (arbiter);
 
-    if (change == MARK_DATA && with_data)
-        sources = keep_best (copies, n, with_data, size_value, change);
-    sources = keep_best (copies, n, sources, dirty_value, change);
-    sources = keep_best (copies, n, sources, ctime_value, change);
+    if (kind == MARK_DATA && with_data)
+        sources = keep_best (copies, n, with_data, size_value, kind);
+    sources = keep_best (copies, n, sources, dirty_value, kind);
+    sources = keep_best (copies, n, sources, ctime_value, kind);
     return COPY (copies_first (sources));
 }
 
 struct direction
-copies_direction (const struct copy *copies, unsigned n, enum mark_kind change, int arbiter)
+copies_direction (const struct copy *copies, unsigned n, enum mark_kind kind, int arbiter)
 {
-    const copies_t all = copies_all (n), confessed = copies_confessed (copies, n, change);
+    const copies_t all = copies_all (n), confessed = copies_confessed (copies, n, kind);
     struct direction direction = { 0 };
     copies_t accused = 0;
 
     for (unsigned i = 0; i < n; i++)
         for (unsigned j = 0; !(confessed & COPY (i)) && j < n; j++)
-            if (copies[i].accuses[j].count[change] != 0)
+            if (copies[i].accuses[j].count[kind] != 0)
                 accused |= COPY (j);
     direction.sources = all & ~accused;
     direction.sinks = accused | (confessed && direction.sources & ~confessed ? confessed : 0);
@@ -285,9 +285,9 @@ copies_direction (const struct copy *copies, unsigned n, enum mark_kind change, 
     if (!direction.sources) {
         direction.split_brain = true;
         direction.sinks = all;
-    } else if (change != MARK_ENTRY
-               && sources_disagree (copies, n, direction.sources, change, arbiter)) {
-        direction.sources = one_source (copies, n, direction.sources, change, arbiter);
+    } else if (kind != MARK_ENTRY
+               && sources_disagree (copies, n, direction.sources, kind, arbiter)) {
+        direction.sources = one_source (copies, n, direction.sources, kind, arbiter);
         direction.sinks = all & ~direction.sources;
     }
     return direction;

@@ -62,7 +62,7 @@ struct direction {
 
 /* Judges all n copies, which must all be there. A mark "dirty" without accusation is decided by
  * size, by the number of changes a copy has seen, and by time. */
-struct direction copies_direction (const struct copy *copies, unsigned n, enum mark_kind change,
+struct direction copies_direction (const struct copy *copies, unsigned n, enum mark_kind kind,
                                    int arbiter);
 
 #endif

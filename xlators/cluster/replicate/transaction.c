@@ -40,7 +40,7 @@ txn_drop (void *local)
 static void
 txn_take_locks (struct txn *txn, struct op *op)
 {
-    if (op->change == MARK_DATA) {
+    if (op->kind == MARK_DATA) {
         txn->locks[txn->n_locks++] = (struct lockee){ .inode = inode_ref (op->subject[0]) };
         return;
     }
@@ -63,7 +63,7 @@ txn_new (xlator_t *this, struct op *op)
     txn->head.drop = txn_drop;
     txn->this = this;
     txn->frame = frame;
-    txn->change = op->change;
+    txn->kind = op->kind;
     txn->refs = 1;
     txn->link.data = txn;
     txn->generation = children_generation (priv);
@@ -88,7 +88,7 @@ txn_free (struct txn *txn)
 static void
 txn_gone (struct txn *txn)
 {
-    if (txn->change == MARK_DATA)
+    if (txn->kind == MARK_DATA)
         hold_ended (txn);
     else
         txn_free (txn);
@@ -98,7 +98,7 @@ static void
 txn_spoil (struct txn *txn, copies_t missing)
 {
     for (int i = 0; i < 2 && txn->subject[i]; i++)
-        inode_spoil (txn->this, txn->subject[i], txn->change, missing, &txn->spoilt[i]);
+        inode_spoil (txn->this, txn->subject[i], txn->kind, missing, &txn->spoilt[i]);
 }
 
 static void
@@ -124,7 +124,7 @@ name_told (const struct txn *txn, const char *key, int subject)
     const replicate_t *priv = txn->this->private;
     dict_t *xdata;
 
-    if (!key || !txn->entry[subject] || txn->change != MARK_ENTRY
+    if (!key || !txn->entry[subject] || txn->kind != MARK_ENTRY
         || !__atomic_load_n (&priv->granular, __ATOMIC_RELAXED))
         return NULL;
     xdata = dict_new ();
@@ -180,7 +180,7 @@ txn_failed (struct txn *txn, int error)
     GQueue ops = G_QUEUE_INIT;
 
     txn_unspoil (txn);
-    if (txn->change == MARK_DATA)
+    if (txn->kind == MARK_DATA)
         hold_give_up (txn, &ops);
     else
         g_queue_push_tail (&ops, op);
@@ -192,7 +192,7 @@ txn_failed (struct txn *txn, int error)
 static void
 txn_run (struct txn *txn)
 {
-    if (txn->change == MARK_DATA)
+    if (txn->kind == MARK_DATA)
         hold_ready (txn);
     else
         op_run (txn->op, txn_good (txn));
@@ -216,7 +216,7 @@ arbiter_is_alone (const struct txn *txn)
         copy.there = true;
         copy_read_marks (&copy, &priv->marks, txn->fan.answers[i].xattrop.dict);
         for (unsigned j = 0; j < priv->n; j++)
-            if (copy.accuses[j].count[txn->change] != 0)
+            if (copy.accuses[j].count[txn->kind] != 0)
                 good &= ~COPY (j);
     }
     return good == COPY (priv->arbiter);
@@ -243,7 +243,7 @@ pre_op (struct txn *txn)
     struct mark dirty = { 0 };
     dict_t *marks = dict_new ();
 
-    dirty.count[txn->change] = 1;
+    dirty.count[txn->kind] = 1;
     mark_set (marks, priv->dirty_name, &dirty);
     for (unsigned i = 0; priv->arbiter >= 0 && i < priv->n; i++)
         mark_set (marks, priv->pending[i], &none);
@@ -264,7 +264,7 @@ txn_locked (struct txn *txn)
     }
     if (!whole)
         txn_spoil (txn, copies_all (priv->n) & ~txn->locked);
-    if (txn->change == MARK_DATA || !whole || !priv->optimistic)
+    if (txn->kind == MARK_DATA || !whole || !priv->optimistic)
         pre_op (txn);
     else
         txn_run (txn);
@@ -324,8 +324,8 @@ post_op_marks (struct txn *txn, dict_t *marks, const char **ret_key)
     const bool accuse = txn->changed && bad && !txn->unmarkable && children_quorum (priv, good);
     struct mark one = { 0 }, back = { 0 };
 
-    one.count[txn->change] = 1;
-    back.count[txn->change] = -1;
+    one.count[txn->kind] = 1;
+    back.count[txn->kind] = -1;
     *ret_key = accuse && txn->failed              ? NAME_CHANGES
                : !txn->failed && !bad && txn->changed ? NAME_IS_CLEAN
                                                       : NULL;
