@@ -230,6 +230,8 @@ src_librpc_a_SOURCES = \
     %D%/rpc/tls.h \
     %D%/rpc/volfile-server.c \
     %D%/rpc/volfile-server.h \
+    %D%/rpc/volfile-watch.c \
+    %D%/rpc/volfile-watch.h \
     %D%/rpc/xdr.c \
     %D%/rpc/xdr.h
 
@@ -379,6 +381,7 @@ src_windlass_SOURCES = \
     %D%/daemon/daemon.h \
     %D%/daemon/errors.c \
     %D%/daemon/explain.c \
+    %D%/daemon/follow.c \
     %D%/daemon/inflight.c \
     %D%/daemon/mount-options.c \
     %D%/daemon/mountpoint.c \

@@ -282,8 +282,9 @@ serve_control (struct program *program)
     g_autofree char *error = NULL;
 
     program->running = (struct running){ program->graph, program->bridge, &program->options,
-                                         program->mountpoint, 0 };
+                                         program->mountpoint, NULL, 0 };
     running_measure (&program->running);
+    follow_begin (&program->running);
     program->control = control_serve (program->graph, program->mountpoint, running_commands,
                                       &program->running, &error);
     if (!program->control)
@@ -311,6 +312,9 @@ run (struct program *program)
         case SIGUSR2:
             running_dump_metrics (&program->running);
             break;
+        case EVENT_VOLFILE:
+            follow_take (&program->running);
+            break;
         case EVENT_UNMOUNTED:
             gf_log (NULL, GF_LOG_INFO, "'%s' was unmounted, shutting down", program->mountpoint);
             return;
@@ -327,6 +331,7 @@ stop (struct program *program)
     bool left;
 
     control_stop (program->control);
+    follow_end (&program->running);
     if (program->bridge)
         bridge_stop (program->bridge);
     left = program->bridge && bridge_is_left (program->bridge);

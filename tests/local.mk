@@ -412,6 +412,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/valgrind.sh \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh \
+    %D%/mount/volume-follows.sh \
     %D%/mount/volume.sh \
     %D%/mount/volume-tls.sh \
     %D%/mount/utime.sh \

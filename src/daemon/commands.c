@@ -33,6 +33,8 @@ reload_check (const struct running *running, GString *answer)
 
     if (!options->volfile_again)
         return refuse_reload (options, answer);
+    if (options->volfile_on_server)
+        return 0;
     if (g_str_has_prefix (options->volfile_again, inside))
         g_string_append_printf (answer,
                                 "the volfile '%s' can't be read again: the mount is over it\n",
@@ -47,19 +49,48 @@ reload_check (const struct running *running, GString *answer)
     return -EINVAL;
 }
 
-int
-running_reload (const struct running *running, GString *answer)
+static struct volfile *
+reload_read (const struct running *running, GString *answer)
 {
-    const struct graph_settings settings = options_of_graph (running->options);
-    g_auto (GStrv) lines = NULL;
-    int r = reload_check (running, answer);
+    g_autofree char *error = NULL;
+    struct volfile *volfile = volfile_read (running->options->volfile_again, &error);
 
-    if (r == 0)
-        r = graph_reload (running->graph, running->options->volfile_again, &settings, answer);
-    lines = g_strsplit (answer->str, "\n", -1);
+    if (!volfile)
+        g_string_append_printf (answer, "%s\nnothing was changed\n", error);
+    return volfile;
+}
+
+static void
+log_answer (int r, const GString *answer)
+{
+    g_auto (GStrv) lines = g_strsplit (answer->str, "\n", -1);
+
     for (char **line = lines; *line; line++)
         if (**line)
             gf_log (NULL, r < 0 ? GF_LOG_WARNING : GF_LOG_INFO, "reload: %s", *line);
+}
+
+int
+running_reload_as (const struct running *running, struct volfile *volfile, GString *answer)
+{
+    const struct graph_settings settings = options_of_graph (running->options);
+    int r = graph_reload (running->graph, volfile, &settings, answer);
+
+    log_answer (r, answer);
+    return r;
+}
+
+int
+running_reload (const struct running *running, GString *answer)
+{
+    struct volfile *volfile;
+    int r = reload_check (running, answer);
+
+    volfile = r == 0 ? reload_read (running, answer) : NULL;
+    if (volfile)
+        return running_reload_as (running, volfile, answer);
+    r = r < 0 ? r : -EIO;
+    log_answer (r, answer);
     return r;
 }
 

@@ -24,7 +24,7 @@ struct program_options {
     char *volfile, *mountpoint;
     char *backup_servers; /* "SERVER:SERVER...", of -o; already in volfile */
     char *volfile_again; /* its absolute path; NULL: can't be read a second time. Set by
-                            options_resolve */
+                            options_resolve, as volfile_on_server */
     char *log_file, *log_level, *pid_file, *volume_name;
     char *confine_text; /* the value of the option, auto or off; NULL: auto */
     char **xlator_options, **xlator_dirs;
@@ -34,6 +34,7 @@ struct program_options {
     int64_t inode_limit;
     gboolean no_daemon, debug;
     bool confine; /* drop privileges that a mount does not need */
+    bool volfile_on_server; /* volfile_again is "SERVER:/VOLUME" */
 };
 
 /* Returns false if the program should end with *ret_status. */
@@ -69,6 +70,7 @@ struct running {
     struct bridge *bridge;
     const struct program_options *options;
     const char *mountpoint; /* real path */
+    struct volfile_watch *watch; /* of a volfile on a server, or NULL; follow.c */
     unsigned lease;         /* timer that stops measuring if windlass top does not renew it, or 0;
                                stats.c */
 };
@@ -89,8 +91,16 @@ int command_explain (void *data, GBytes *input, GString *answer);
 int command_inflight (void *data, GBytes *input, GString *answer);
 void inflight_append (GString *out, int64_t older, bool json);
 
-/* Reads the volfile again with graph_reload, and also logs its answer. */
+/* Reads the volfile again with graph_reload, and also logs its answer; or takes a volfile that was
+ * read. */
 int running_reload (const struct running *running, GString *answer);
+int running_reload_as (const struct running *running, struct volfile *volfile, GString *answer);
+
+/* --- follow.c: a volfile on a server --- */
+void follow_begin (struct running *running); /* posts EVENT_VOLFILE when it has changed */
+void follow_take (const struct running *running);
+void follow_end (struct running *running);
+
 /* timeline.c: start, stop and clear; and the recording, in pieces. */
 int running_timeline (void *data, GBytes *input, GString *answer);
 int running_timeline_cat (void *data, GBytes *input, GString *answer);
@@ -159,8 +169,9 @@ void confine_system_calls (void);
 
 /* --- signals.c --- */
 
-/* The main thread waits for a signal's number, or for this. */
+/* The main thread waits for a signal's number, or for one of these. */
 #define EVENT_UNMOUNTED 255
+#define EVENT_VOLFILE 254
 
 int signals_init (void);
 void signals_catch_end (void); /* SIGTERM and SIGINT: call when an orderly end becomes necessary */

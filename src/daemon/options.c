@@ -408,7 +408,8 @@ options_resolve (struct program_options *options)
 
     make_absolute (options->xlator_dirs);
     resolve_environment ();
-    if (volfile_is_on_server (options->volfile))
+    options->volfile_on_server = volfile_is_on_server (options->volfile);
+    if (options->volfile_on_server)
         options->volfile_again = g_strdup (options->volfile);
     else if (!passing && g_file_test (path, G_FILE_TEST_IS_REGULAR))
         options->volfile_again = g_steal_pointer (&path);

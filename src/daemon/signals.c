@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 /* In the order of priority. A signal that comes again before it is handled counts once. */
-static const int events[] = { SIGTERM, SIGINT, EVENT_UNMOUNTED, SIGHUP, SIGUSR1, SIGUSR2 };
+static const int events[] = { SIGTERM, SIGINT, EVENT_UNMOUNTED,
+                              SIGHUP, SIGUSR1, SIGUSR2, EVENT_VOLFILE };
 
 static unsigned pending; /* atomic: a bit for each of events */
 static int bell = -1;    /* an eventfd that signal handlers write to */

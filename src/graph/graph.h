@@ -77,6 +77,7 @@ struct graph {
  * ("SERVER[,SERVER...]:/VOLUME": rpc/volfile-server.h). Returns NULL only if it can't be read, with
  * the reason in *ret_error (g_free it). Otherwise check the problems. */
 struct volfile *volfile_read (const char *path, char **ret_error);
+struct volfile *volfile_of_server_text (const char *path, const char *text);
 struct volfile *volfile_parse (const char *path, const char *text, size_t size);
 void volfile_free (struct volfile *volfile);
 bool volfile_has_errors (const struct volfile *volfile);
@@ -105,12 +106,12 @@ int graph_activate (struct graph *graph);
 void graph_deactivate (struct graph *graph);
 void graph_free (struct graph *graph); /* deactivates it first; takes NULL */
 
-/* Reads the volfile of an active graph again. If only online options have changed, takes them over;
- * otherwise changes nothing. settings: those the graph was loaded with. Returns 0, or a negative
- * errno. answer gets a line for each change, each problem, and each reason for a remount. Call it
- * on the thread that owns the graph; requests go on. */
-int graph_reload (struct graph *graph, const char *path, const struct graph_settings *settings,
-                  GString *answer);
+/* Compares an active graph with its volfile as it is now. If only online options have changed, takes
+ * them over; otherwise changes nothing. Takes ownership of volfile. settings: those the graph was
+ * loaded with. Returns 0, or a negative errno. answer gets a line for each change, each problem, and
+ * each reason for a remount. Call it on the thread that owns the graph; requests go on. */
+int graph_reload (struct graph *graph, struct volfile *volfile,
+                  const struct graph_settings *settings, GString *answer);
 
 /* For tests: puts a translator of the program's own api on every edge of a loaded, inactive graph,
  * and above its top. The translator must implement `every`, and have no contexts of inodes and fds.

@@ -32,15 +32,21 @@ read_all (int fd, GByteArray *bytes)
     }
 }
 
+struct volfile *
+volfile_of_server_text (const char *name, const char *text)
+{
+    struct volfile *volfile = volfile_parse (name, text, strlen (text));
+
+    volfile->fetched = true;
+    return volfile;
+}
+
 static struct volfile *
 volfile_of_server (const char *name, char **ret_error)
 {
     g_autofree char *text = volfile_fetch (name, ret_error);
-    struct volfile *volfile = text ? volfile_parse (name, text, strlen (text)) : NULL;
 
-    if (volfile)
-        volfile->fetched = true;
-    return volfile;
+    return text ? volfile_of_server_text (name, text) : NULL;
 }
 
 static struct volfile *

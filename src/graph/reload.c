@@ -265,18 +265,12 @@ reload_take (struct reload *reload)
 }
 
 int
-graph_reload (struct graph *graph, const char *path, const struct graph_settings *settings,
+graph_reload (struct graph *graph, struct volfile *volfile, const struct graph_settings *settings,
               GString *answer)
 {
     struct reload reload = { .graph = graph, .answer = answer };
-    g_autofree char *error = NULL;
-    struct volfile *volfile = volfile_read (path, &error);
     int r = -EINVAL;
 
-    if (!volfile) {
-        g_string_append_printf (answer, "%s\nnothing was changed\n", error);
-        return -EIO;
-    }
     reload.fresh = graph_load (volfile, settings);
     volfile_append_problems (volfile, answer);
     if (!volfile_has_errors (volfile))

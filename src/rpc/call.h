@@ -26,6 +26,9 @@ enum {
     RPC_FILES = 1298437,       /* version 400: operations on files */
 };
 
+/* Procedures of RPC_HANDSHAKE and RPC_CALLBACK. */
+enum { RPC_GETSPEC = 2, RPC_FETCHSPEC = 1 };
+
 /* The caller of an operation. A server believes these claims: it knows its clients only by address,
  * password or certificate. */
 struct rpc_credentials {

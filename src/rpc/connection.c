@@ -135,6 +135,15 @@ rpc_connect (const struct rpc_address *address, const struct rpc_timeouts *timeo
     return c;
 }
 
+#define PAUSE_FIRST 100000000LL /* nanoseconds */
+#define PAUSE_MAX 3000000000LL  /* as GlusterFS's clients, which pause so from the start */
+
+int64_t
+rpc_pause (unsigned attempts)
+{
+    return attempts <= 1 ? 0 : MIN (PAUSE_FIRST << MIN (attempts - 2, 10), PAUSE_MAX);
+}
+
 /* --- calls ------------------------------------------------------------------------------------ */
 
 void

@@ -54,6 +54,10 @@ struct rpc_connection *rpc_connect (const struct rpc_address *address,
 struct rpc_connection *rpc_connection_ref (struct rpc_connection *connection);
 void rpc_connection_unref (struct rpc_connection *connection); /* takes NULL */
 
+/* Returns how many nanoseconds to wait before the next attempt to connect, after so many that
+ * failed in a row. */
+int64_t rpc_pause (unsigned attempts);
+
 /* Sends a call, on any thread, without a lock held. The call belongs to the connection until it is
  * answered, which may be before this returns. */
 void rpc_send (struct rpc_connection *connection, struct rpc_call *call);

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #define PATIENCE 10 /* seconds for each step: to connect, to send, to receive */
-#define GETSPEC 2
 #define LAST_FRAGMENT 0x80000000u
 #define RECORD_MAX (16 << 20)
 #define XID 1
@@ -31,6 +30,16 @@ volfile_is_on_server (const char *text)
 
     return colon && colon != text && colon[2] != '\0'
         && !memchr (text, '/', (size_t) (colon - text)) && !g_file_test (text, G_FILE_TEST_EXISTS);
+}
+
+char **
+volfile_servers (const char *text, const char **ret_volume)
+{
+    const char *colon = strstr (text, ":/");
+    g_autofree char *list = g_strndup (text, (size_t) (colon - text));
+
+    *ret_volume = colon + 2;
+    return g_strsplit (list, ",", -1);
 }
 
 /* --- the socket ------------------------------------------------------------------------------- */
@@ -115,19 +124,45 @@ receive_all (const struct stream *stream, uint8_t *bytes, size_t size)
 /* --- question and answer ---------------------------------------------------------------------- */
 
 /* glusterd refuses a client that doesn't say which versions of the volfile it understands. */
+void
+volfile_put_question (struct xdr_out *out, const char *volume)
+{
+    g_autoptr (dict_t) dict = dict_new ();
+
+    dict_set_str (dict, "min-op-version", "1");
+    dict_set_str (dict, "max-op-version", "100000");
+    xdr_put_u32 (out, 0);
+    xdr_put_string (out, volume);
+    text_dict_put (out, dict);
+}
+
+char *
+volfile_get_answer (struct xdr_in *in, const char *server, const char *volume, char **ret_error)
+{
+    const int32_t op_ret = xdr_get_i32 (in);
+    g_autofree char *text = NULL;
+
+    xdr_get_u32 (in); /* op_errno */
+    text = xdr_get_string (in, RECORD_MAX);
+    if (in->failed)
+        *ret_error = g_strdup_printf ("%s did not answer as a glusterd does", server);
+    else if (op_ret < 0 || !*text)
+        *ret_error = g_strdup_printf ("%s knows no volume '%s', or it is not started; 'gluster "
+                                      "volume info' lists them there",
+                                      server, volume);
+    else
+        return g_steal_pointer (&text);
+    return NULL;
+}
+
 static int
 ask (const struct stream *stream, const char *volume)
 {
     struct rpc_call call = { 0 };
-    g_autoptr (dict_t) dict = dict_new ();
     int r;
 
-    dict_set_str (dict, "min-op-version", "1");
-    dict_set_str (dict, "max-op-version", "100000");
-    rpc_call_begin (&call, RPC_HANDSHAKE, 2, GETSPEC, NULL);
-    xdr_put_u32 (&call.out, 0);
-    xdr_put_string (&call.out, volume);
-    text_dict_put (&call.out, dict);
+    rpc_call_begin (&call, RPC_HANDSHAKE, 2, RPC_GETSPEC, NULL);
+    volfile_put_question (&call.out, volume);
     xdr_set_u32 (&call.out, 0, LAST_FRAGMENT | (uint32_t) (call.out.used - 4));
     xdr_set_u32 (&call.out, 4, XID);
     r = send_all (stream, call.out.bytes, call.out.used);
@@ -164,20 +199,10 @@ read_answer (const GByteArray *record, const char *server, const char *volume, c
 {
     struct xdr_in in = xdr_in_of (record->data, record->len);
     const uint32_t xid = xdr_get_u32 (&in), message = xdr_get_u32 (&in);
-    const int error = rpc_reply_header (&in);
-    const int32_t op_ret = xdr_get_i32 (&in);
-    g_autofree char *text = NULL;
 
-    xdr_get_u32 (&in); /* op_errno */
-    text = xdr_get_string (&in, RECORD_MAX);
-    if (error || xid != XID || message != 1 || in.failed)
-        *ret_error = g_strdup_printf ("%s did not answer as a glusterd does", server);
-    else if (op_ret < 0 || !*text)
-        *ret_error = g_strdup_printf ("%s knows no volume '%s', or it is not started; 'gluster "
-                                      "volume info' lists them there",
-                                      server, volume);
-    else
-        return g_steal_pointer (&text);
+    if (!rpc_reply_header (&in) && xid == XID && message == 1)
+        return volfile_get_answer (&in, server, volume, ret_error);
+    *ret_error = g_strdup_printf ("%s did not answer as a glusterd does", server);
     return NULL;
 }
 
@@ -261,9 +286,8 @@ glusterd_tls (struct tls_context **ret_tls, char **ret_error)
 char *
 volfile_fetch (const char *text, char **ret_error)
 {
-    const char *colon = strstr (text, ":/"), *volume = colon + 2;
-    g_autofree char *list = g_strndup (text, (size_t) (colon - text));
-    g_auto (GStrv) servers = g_strsplit (list, ",", -1);
+    const char *volume;
+    g_auto (GStrv) servers = volfile_servers (text, &volume);
     g_autoptr (GString) reasons = g_string_new (NULL);
     struct tls_context *tls;
     char *spec = NULL;

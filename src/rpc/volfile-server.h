@@ -3,12 +3,21 @@
 #ifndef WINDLASS_RPC_VOLFILE_SERVER_H
 #define WINDLASS_RPC_VOLFILE_SERVER_H
 
-#include <stdbool.h>
+#include "rpc/xdr.h"
 
 #define VOLFILE_SERVER_PORT 24007
 
 /* Returns whether text is "SERVER[,SERVER...]:/VOLUME" and not the name of a file. */
 bool volfile_is_on_server (const char *text);
+
+/* Returns the servers in such a text, g_strfreev it; and the volume, which lies in text. */
+char **volfile_servers (const char *text, const char **ret_volume);
+
+/* Puts the arguments of GETSPEC. volfile_get_answer returns the volfile in an answer to it, g_free
+ * it; NULL, with a reason in *ret_error (g_free it). */
+void volfile_put_question (struct xdr_out *out, const char *volume);
+char *volfile_get_answer (struct xdr_in *in, const char *server, const char *volume,
+                          char **ret_error);
 
 /* Fetches the volfile; the servers are tried in order. Blocks for ten seconds at most per address
  * of a server, and starts no thread. Returns the text; g_free it. NULL, with a reason that names

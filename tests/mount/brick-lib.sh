@@ -181,6 +181,11 @@ volume management
 end-volume
 EOF
     mkdir -p "$TEST_DIR/glusterd" "$TEST_DIR/glusterd-log"
+    glusterd_start
+}
+
+# brick_kill glusterd ends it; its bricks go on.
+glusterd_start () {
     glusterd -N -f "$TEST_DIR/glusterd.vol" -p "$TEST_DIR/glusterd.pid" \
         -l "$TEST_DIR/glusterd-log/glusterd.log" >/dev/null 2>&1 &
     BRICK_PID[glusterd]=$!

@@ -13,8 +13,6 @@
 #include <string.h>
 
 #define PORTMAPPER 24007
-#define PAUSE_FIRST 100000000LL /* nanoseconds */
-#define PAUSE_MAX 3000000000LL  /* as GlusterFS's clients, which pause so from the start */
 
 static void session_connect_locked (xlator_t *this);
 
@@ -48,12 +46,6 @@ session_again (void *data)
         session_connect_locked (this);
     pthread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);
-}
-
-static int64_t
-session_pause (unsigned attempts)
-{
-    return attempts <= 1 ? 0 : MIN (PAUSE_FIRST << MIN (attempts - 2, 10), PAUSE_MAX);
 }
 
 /* The first failure in a row is told, with its reason; later ones with the same reason are
@@ -122,7 +114,7 @@ session_try_again (xlator_t *this, const struct ended *ended)
     session->moving = false;
     session->attempted |= !ended->moving;
     if (!session->ending)
-        session->again = timer_after (ended->moving ? 0 : session_pause (session->attempts),
+        session->again = timer_after (ended->moving ? 0 : rpc_pause (session->attempts),
                                       session_again, this);
     pthread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);

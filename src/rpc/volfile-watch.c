@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "rpc/volfile-watch.h"
+
+#include "core/base/log.h"
+#include "core/time/thread.h"
+#include "core/time/timer.h"
+#include "core/work/work.h"
+#include "rpc/connection.h"
+#include "rpc/loop.h"
+#include "rpc/volfile-server.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PATIENCE 30000000000LL /* nanoseconds for an answer */
+
+struct volfile_watch {
+    char *name, **servers;
+    const char *volume; /* in name */
+    void (*changed) (void *data);
+    void *data;
+
+    /* The loop's thread. */
+    char *known;      /* the last volfile */
+    char *problem;    /* what was logged since the last answer, or NULL */
+    bool asking;      /* GETSPEC has no answer yet */
+    bool ask_again;   /* FETCHSPEC came meanwhile */
+
+    pthread_mutex_t lock; /* a leaf, but for the locks of a connection, the loop and timers */
+    pthread_cond_t ended; /* connection or again has changed */
+    struct rpc_connection *connection; /* lock */
+    core_timer_t *again;               /* starts the next attempt; lock */
+    unsigned server;                   /* the one to connect to; lock */
+    unsigned attempts;                 /* that failed in a row; lock */
+    bool ending;                       /* lock */
+    char *fresh;                       /* not taken yet; lock */
+};
+
+struct watch_call {
+    struct rpc_call rpc;
+    struct volfile_watch *watch;
+};
+
+static const char *
+watch_server (struct volfile_watch *w)
+{
+    return w->servers[w->server]; /* changes on the loop's thread, while nothing is connected */
+}
+
+/* Logs the first problem since the last answer. */
+static void
+watch_tell (struct volfile_watch *w, const char *problem)
+{
+    if (w->problem)
+        return;
+    w->problem = g_strdup (problem);
+    gf_log (NULL, GF_LOG_WARNING, "changes of the volfile of '%s' go unseen for now: %s", w->volume,
+            problem);
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static void watch_ask (struct volfile_watch *w);
+
+static void
+watch_compare (struct volfile_watch *w, char *text)
+{
+    if (strcmp (w->known, text) == 0) {
+        g_free (text);
+        return;
+    }
+    g_free (w->known);
+    w->known = text;
+    pthread_mutex_lock (&w->lock);
+    g_free (w->fresh);
+    w->fresh = g_strdup (text);
+    pthread_mutex_unlock (&w->lock);
+    w->changed (w->data);
+}
+
+static void
+watch_read (struct volfile_watch *w, struct rpc_reply *reply)
+{
+    g_autofree char *problem = NULL;
+    char *text = volfile_get_answer (&reply->results, watch_server (w), w->volume, &problem);
+
+    if (!text) {
+        watch_tell (w, problem);
+        return;
+    }
+    pthread_mutex_lock (&w->lock);
+    w->attempts = 0;
+    pthread_mutex_unlock (&w->lock);
+    if (w->problem)
+        gf_log (NULL, GF_LOG_INFO, "changes of the volfile of '%s' are told by %s again", w->volume,
+                watch_server (w));
+    g_clear_pointer (&w->problem, g_free);
+    watch_compare (w, text);
+}
+
+/* Without an answer the connection ends, and the next server is asked. */
+static void
+watch_answered (struct rpc_call *rpc, struct rpc_reply *reply)
+{
+    struct volfile_watch *w = ((struct watch_call *) rpc)->watch;
+
+    w->asking = false;
+    if (reply->error == ENOTCONN)
+        return;
+    if (reply->error)
+        rpc_hang_up (w->connection, "the server did not answer as a glusterd does");
+    else
+        watch_read (w, reply);
+    if (w->ask_again)
+        watch_ask (w);
+}
+
+static void
+watch_call_free (struct rpc_call *rpc)
+{
+    g_free (rpc);
+}
+
+/* On the loop's thread, while the connection is there. */
+static void
+watch_ask (struct volfile_watch *w)
+{
+    struct watch_call *call;
+
+    w->ask_again = w->asking;
+    if (w->asking)
+        return;
+    w->asking = true;
+    call = g_new0 (struct watch_call, 1);
+    call->watch = w;
+    call->rpc.answered = watch_answered;
+    call->rpc.free = watch_call_free;
+    rpc_call_begin (&call->rpc, RPC_HANDSHAKE, 2, RPC_GETSPEC, NULL);
+    volfile_put_question (&call->rpc.out, w->volume);
+    rpc_send (w->connection, &call->rpc);
+}
+
+/* --- events of the connection ----------------------------------------------------------------- */
+
+static void watch_connect_locked (struct volfile_watch *w);
+
+static void
+watch_connected (void *data)
+{
+    struct volfile_watch *w = data;
+
+    pthread_mutex_lock (&w->lock); /* connection is set under it */
+    pthread_mutex_unlock (&w->lock);
+    watch_ask (w);
+}
+
+static void
+watch_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *arguments)
+{
+    if (program == RPC_CALLBACK && procedure == RPC_FETCHSPEC)
+        watch_ask (data);
+}
+
+static void
+watch_again (void *data)
+{
+    struct volfile_watch *w = data;
+
+    pthread_mutex_lock (&w->lock);
+    w->again = NULL;
+    if (!w->ending)
+        watch_connect_locked (w);
+    pthread_cond_broadcast (&w->ended);
+    pthread_mutex_unlock (&w->lock);
+}
+
+/* The last step with this connection: the watch may be freed from then on. */
+static void
+watch_closed (void *data, const char *reason)
+{
+    struct volfile_watch *w = data;
+    g_autofree char *problem = g_strdup_printf ("glusterd of %s: %s", watch_server (w), reason);
+    struct rpc_connection *connection;
+
+    w->asking = w->ask_again = false;
+    pthread_mutex_lock (&w->lock);
+    connection = g_steal_pointer (&w->connection);
+    w->server = w->servers[w->server + 1] ? w->server + 1 : 0;
+    if (++w->attempts > g_strv_length (w->servers) && !w->ending)
+        watch_tell (w, problem); /* every server was tried */
+    if (!w->ending)
+        w->again = timer_after (rpc_pause (w->attempts), watch_again, w);
+    pthread_cond_broadcast (&w->ended);
+    pthread_mutex_unlock (&w->lock);
+    rpc_connection_unref (connection);
+}
+
+static const struct rpc_events watch_events = {
+    .connected = watch_connected,
+    .closed = watch_closed,
+    .called = watch_called,
+};
+
+static void
+watch_connect_locked (struct volfile_watch *w)
+{
+    static const struct rpc_timeouts timeouts = { .frame = PATIENCE, .ping = PATIENCE };
+    const struct rpc_address address = { .host = w->servers[w->server],
+                                         .port = VOLFILE_SERVER_PORT };
+
+    w->connection = rpc_connect (&address, &timeouts, &watch_events, w);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+struct volfile_watch *
+volfile_watch_new (const char *name, const char *text, void (*changed) (void *data), void *data)
+{
+    struct volfile_watch *w;
+
+    work_use ();
+    if (loop_use () < 0) {
+        work_leave ();
+        return NULL;
+    }
+    w = g_new0 (struct volfile_watch, 1);
+    w->name = g_strdup (name);
+    w->servers = volfile_servers (w->name, &w->volume);
+    w->changed = changed;
+    w->data = data;
+    w->known = g_strdup (text);
+    pthread_mutex_init (&w->lock, NULL);
+    thread_cond_init (&w->ended);
+    pthread_mutex_lock (&w->lock);
+    watch_connect_locked (w);
+    pthread_mutex_unlock (&w->lock);
+    return w;
+}
+
+char *
+volfile_watch_take (struct volfile_watch *w)
+{
+    char *text;
+
+    pthread_mutex_lock (&w->lock);
+    text = g_steal_pointer (&w->fresh);
+    pthread_mutex_unlock (&w->lock);
+    return text;
+}
+
+static void
+watch_end (struct volfile_watch *w)
+{
+    pthread_mutex_lock (&w->lock);
+    w->ending = true;
+    if (w->again && timer_cancel (w->again))
+        w->again = NULL;
+    if (w->connection)
+        rpc_hang_up (w->connection, "the mount ends");
+    while (w->connection || w->again)
+        thread_cond_wait (&w->ended, &w->lock);
+    pthread_mutex_unlock (&w->lock);
+}
+
+void
+volfile_watch_free (struct volfile_watch *w)
+{
+    if (!w)
+        return;
+    watch_end (w);
+    loop_leave ();
+    work_leave ();
+    pthread_cond_destroy (&w->ended);
+    pthread_mutex_destroy (&w->lock);
+    g_strfreev (w->servers);
+    g_free (w->name);
+    g_free (w->known);
+    g_free (w->problem);
+    g_free (w->fresh);
+    g_free (w);
+}

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A mount of a GlusterFS volume follows its volfile: options that the server changes are in force at
+# once, over ends of glusterd, and a volfile that is refused changes nothing.
+# timeout: 300
+. "$(dirname "$0")/brick-lib.sh"
+need_command glusterd gluster
+server=127.1.1.1
+
+glusterd_begin $server
+expect_ok gluster_do volume create home $server:"$TEST_DIR/home.d" force
+expect_ok gluster_do volume set home performance.io-cache on
+expect_ok gluster_do volume start home
+io_uring=off
+[ "$TEST_THROUGH" = device ] || io_uring=required
+"$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=$io_uring 127.1.1.2,$server:/home "$MNT" ||
+    fail "not mounted"
+DAEMON=$(cat "$TEST_DIR/pid")
+
+# option VOLUME KEY: the value in force
+option () {
+    cat "$MNT/.meta/graphs/active/$1/options/$2"
+}
+
+# An option that may change while it is mounted.
+expect_ok gluster_do volume set home performance.cache-size 64MB
+wait_until "grep -q \"reload: volume 'home-io-cache': option 'cache-size': .* -> '64MB'\" '$LOG'"
+expect "the value in force" 64MB "$(option home-io-cache cache-size)"
+expect_match "the log" "the server has changed the volfile of '127.1.1.2,$server:/home'" \
+    "$(cat "$LOG")"
+expect_match "a reload fetches it from the server" "^no option changed$" \
+    "$("$WINDLASS" reload "$MNT")"
+
+# A volfile that is refused changes nothing; the log has its line and what is wrong.
+expect_ok gluster_do volume set home features.shard on
+wait_until "grep -q 'reload: nothing was changed' '$LOG'"
+expect_match "what is said" "reload: .*$server:/home:[0-9]+:[0-9]+: error: volume 'home-shard': \
+type 'features/shard' is not in Windlass, and can't be left out: large files are stored in pieces" \
+    "$(cat "$LOG")"
+expect_error "can't be left out" "$WINDLASS" reload "$MNT"
+expect_ok touch "$MNT/file"
+expect_ok gluster_do volume set home features.shard off
+wait_until "grep -q 'reload: no option changed' '$LOG'"
+
+# Without glusterd the mount goes on; when it is back, its volfile is compared.
+brick_kill glusterd
+wait_until "grep -q \"changes of the volfile of 'home' go unseen for now: glusterd of\" '$LOG'"
+expect_error "no glusterd listens at $server, port 24007" "$WINDLASS" reload "$MNT"
+echo text >"$MNT/file" || fail "a write fails while there is no glusterd"
+sed -i '/io-cache/,/end-volume/s/cache-size 64MB/cache-size 96MB/' \
+    "$TEST_DIR"/glusterd/vols/home/*fuse.vol
+glusterd_start
+wait_until 20 "grep -q \"option 'cache-size': '64MB' -> '96MB'\" '$LOG'"
+expect_match "the log" "changes of the volfile of 'home' are told by $server again" "$(cat "$LOG")"
+expect_ok gluster_do volume set home performance.cache-size 80MB
+wait_until "grep -q \"volume 'home-io-cache': option 'cache-size': '96MB' -> '80MB'\" '$LOG'"
+expect "the value in force" 80MB "$(option home-io-cache cache-size)"
+unmount
