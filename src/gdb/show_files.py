@@ -86,12 +86,12 @@ def find_inode(text):
     return inode_at(address_in(text))
 
 
-def contexts(context, slot_field):
+def contexts(context_at, slot_field):
     """What each translator keeps: "posix 0x7f...", with what the address is of where gdb knows."""
     for xlator in xlators():
         slot = int(xlator[slot_field])
         if slot >= 0:
-            kept = int(context[slot])
+            kept = int(context_at(slot))
             say("  kept by   %s: %s" % (xlator_name(xlator), "0x%x" % kept if kept else "-"))
 
 
@@ -120,7 +120,7 @@ root)."""
                                   ", waits among the forgotten" if int(inode["forgotten"]) else ""))
         for name in names_of(inode):
             say("  name      '%s' in %s" % (string_at(name["name"]), inode_path(name["parent"])))
-        contexts(inode["ctx"], "inode_slot")
+        contexts(lambda slot: inode["ctx"][slot >> 16][slot & 0xffff], "inode_slot")
 
 
 def is_fd(fd):
@@ -153,7 +153,7 @@ opened it, and the data that translators keep with it."""
         say("fd 0x%x: %s" % (address, summary(fd.dereference())))
         if int(inode):
             say("  inode     0x%x, gfid %s" % (int(inode), gfid_text(inode["gfid"])))
-        contexts(fd["ctx"], "fd_slot")
+        contexts(lambda slot: fd["ctx"][slot], "fd_slot")
 
 
 Inode()

@@ -378,6 +378,52 @@ START_TEST (the_first_to_set_a_context_wins)
 }
 END_TEST
 
+static void
+assert_context (inode_t *inode, const xlator_t *xl, void *expected)
+{
+    ck_assert_ptr_eq (inode_ctx_get (inode, xl), expected);
+}
+
+/* Inodes of before and after a graph joined; and a third graph after the first has left. */
+START_TEST (two_graphs_keep_contexts_of_their_own)
+{
+    struct itable *table = table_new (5);
+    inode_t *early = linked (table, itable_root (table), "early", 1, IA_IFREG), *late;
+    xlator_t one = { .inode_slot = INODE_SLOT (0, 0) }, two = { .inode_slot = INODE_SLOT (1, 1) },
+             three = { .inode_slot = INODE_SLOT (0, 2) };
+    unsigned graph;
+    int a, b, c;
+
+    inode_ctx_set (early, &one, &a);
+    ck_assert (itable_join (table, 2, count_forget, NULL, &graph));
+    ck_assert_uint_eq (graph, 1);
+    ck_assert (!itable_join (table, 1, NULL, NULL, &graph));
+    late = linked (table, itable_root (table), "late", 2, IA_IFREG);
+    assert_context (early, &two, NULL);
+    inode_ctx_set (early, &two, &b);
+    inode_ctx_set (late, &one, &a);
+    inode_ctx_set (late, &two, &b);
+    assert_context (early, &one, &a);
+
+    itable_leave (table, 0);
+    ck_assert_uint_eq (forgotten, 3); /* the root too */
+    assert_context (late, &two, &b);
+    ck_assert (itable_join (table, 3, count_forget, NULL, &graph));
+    ck_assert_uint_eq (graph, 0);
+    for (int i = 0; i < 3; i++)
+        assert_context (late, &(xlator_t){ .inode_slot = INODE_SLOT (0, i) }, NULL);
+    inode_ctx_set (early, &three, &c);
+    assert_context (early, &two, &b);
+
+    inode_unref (early);
+    inode_unref (late);
+    itable_leave (table, 1);
+    ck_assert_uint_eq (forgotten, 6);
+    itable_leave (table, 0);
+    ck_assert_uint_eq (forgotten, 9);
+}
+END_TEST
+
 TEST_PROGRAM (test_inode)
 {
     Suite *suite = suite_create ("inode");
@@ -400,6 +446,7 @@ TEST_PROGRAM (test_inode)
     tcase_add_test (tcase, an_idle_inode_is_found_with_a_reference_alone);
     tcase_add_test (tcase, many_threads_may_use_one_table);
     tcase_add_test (tcase, the_first_to_set_a_context_wins);
+    tcase_add_test (tcase, two_graphs_keep_contexts_of_their_own);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

@@ -3,6 +3,8 @@
 #include "core/base/audit.h"
 #include "core/data/itable.h"
 
+#include <string.h>
+
 struct itable *
 itable_new (unsigned keepers, size_t limit, void (*forget) (inode_t *inode, void *data), void *data)
 {
@@ -11,10 +13,11 @@ itable_new (unsigned keepers, size_t limit, void (*forget) (inode_t *inode, void
     pthread_mutex_init (&table->lock, NULL);
     table->by_gfid = g_hash_table_new (gfid_hash, gfid_same);
     table->by_name = g_hash_table_new (dentry_hash, dentry_same);
-    table->keepers = keepers;
     table->limit = limit;
-    table->forget = forget;
-    table->data = data;
+    table->graphs[0].used = true;
+    table->graphs[0].keepers = keepers;
+    table->graphs[0].forget = forget;
+    table->graphs[0].data = data;
     slots_init (table);
     table->root = inode_new (table);
     table->root->gfid = gfid_root;
@@ -37,15 +40,54 @@ inode_of_gfid_key (gpointer key)
     return (inode_t *) ((char *) key - offsetof (inode_t, gfid));
 }
 
+static unsigned
+keepers_of (const struct itable *table, unsigned graph)
+{
+    return __atomic_load_n (&table->graphs[graph].keepers, __ATOMIC_RELAXED);
+}
+
+/* Gives the inode contexts of each graph of the table. They lie elsewhere for a graph that joined
+ * after the inode's memory was taken. */
+static void
+contexts_fit_locked (inode_t *inode)
+{
+    void **own = inode->own;
+
+    for (unsigned i = 0; i < ITABLE_GRAPHS; i++) {
+        const unsigned n = inode->table->graphs[i].keepers;
+
+        if (n > 0 && !inode->ctx[i] && !inode->table->graphs[i].leaving)
+            inode->ctx[i] = n == inode->keepers[i] ? own : g_new0 (void *, n);
+        own += inode->keepers[i];
+    }
+}
+
+static void
+contexts_drop (inode_t *inode, unsigned graph)
+{
+    void **const at = inode->ctx[graph],
+               **const end = inode->own + inode->keepers[0] + inode->keepers[1];
+
+    if (at >= inode->own && at < end)
+        memset (at, 0, inode->keepers[graph] * sizeof *at); /* for the next graph */
+    else
+        g_free (at);
+    inode->ctx[graph] = NULL;
+}
+
 inode_t *
 inode_new (struct itable *table)
 {
-    inode_t *inode = g_malloc0 (sizeof *inode + table->keepers * sizeof inode->ctx[0]);
+    const unsigned n0 = keepers_of (table, 0), n1 = keepers_of (table, 1);
+    inode_t *inode = g_malloc0 (sizeof *inode + (n0 + n1) * sizeof inode->own[0]);
 
     inode->magic = INODE_MAGIC;
     inode->refs = 1;
     inode->table = table;
+    inode->keepers[0] = (uint16_t) n0;
+    inode->keepers[1] = (uint16_t) n1;
     pthread_mutex_lock (&table->lock);
+    contexts_fit_locked (inode);
     slot_take_locked (table, inode);
     pthread_mutex_unlock (&table->lock);
     AUDIT (INODE, inode, 1);
@@ -119,8 +161,11 @@ inodes_free (struct itable *table, GSList *gone)
     while (gone) {
         inode_t *inode = gone->data;
         gone = g_slist_delete_link (gone, gone);
-        if (table->forget)
-            table->forget (inode, table->data);
+        for (unsigned i = 0; i < ITABLE_GRAPHS; i++) {
+            if (table->graphs[i].forget && (inode->ctx[i] || keepers_of (table, i) == 0))
+                table->graphs[i].forget (inode, table->graphs[i].data);
+            contexts_drop (inode, i);
+        }
         inode->magic = 0;
         g_free (inode);
     }
@@ -131,8 +176,13 @@ itable_unlock (struct itable *table, GSList *gone)
 {
     while (table->forgotten.length > table->limit)
         inode_retire_locked (table->forgotten.head->data, &gone);
+    if (gone)
+        __atomic_add_fetch (&table->freeing, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock (&table->lock);
+    if (!gone)
+        return;
     inodes_free (table, gone);
+    __atomic_sub_fetch (&table->freeing, 1, __ATOMIC_RELEASE);
 }
 
 inode_t *
@@ -351,11 +401,109 @@ itable_destroy (struct itable *table)
     g_free (table);
 }
 
+/* --- two graphs ------------------------------------------------------------------------------- */
+
+bool
+itable_join (struct itable *table, unsigned keepers, void (*forget) (inode_t *inode, void *data),
+             void *data, unsigned *ret_graph)
+{
+    const unsigned graph = table->graphs[0].used ? 1 : 0;
+    bool room;
+
+    pthread_mutex_lock (&table->lock);
+    room = !table->graphs[graph].used;
+    if (room) {
+        table->graphs[graph].used = true;
+        table->graphs[graph].forget = forget;
+        table->graphs[graph].data = data;
+        __atomic_store_n (&table->graphs[graph].keepers, keepers, __ATOMIC_RELAXED);
+    }
+    for (uint32_t slot = 0; room && slot < table->n_slots; slot++) {
+        inode_t *inode = slot_inode (table, slot);
+
+        if (inode)
+            contexts_fit_locked (inode);
+    }
+    pthread_mutex_unlock (&table->lock);
+    *ret_graph = graph;
+    return room;
+}
+
+/* Returns all inodes, each with a reference. */
+static GPtrArray *
+inodes_hold (struct itable *table)
+{
+    GPtrArray *inodes = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
+
+    pthread_mutex_lock (&table->lock);
+    for (uint32_t slot = 0; slot < table->n_slots; slot++) {
+        inode_t *inode = slot_inode (table, slot);
+
+        if (inode)
+            g_ptr_array_add (inodes, inode_ref_locked (inode));
+    }
+    pthread_mutex_unlock (&table->lock);
+    return inodes;
+}
+
+/* Waits until other threads have freed the inodes that are in the table no more. */
+static void
+wait_for_freed (struct itable *table)
+{
+    while (__atomic_load_n (&table->freeing, __ATOMIC_ACQUIRE) > 0)
+        g_usleep (100);
+}
+
+/* New inodes get no contexts of the graph, and those that are held are not freed meanwhile. */
+static void
+graph_leave (struct itable *table, unsigned graph)
+{
+    g_autoptr (GPtrArray) inodes = NULL;
+
+    pthread_mutex_lock (&table->lock);
+    table->graphs[graph].leaving = true;
+    pthread_mutex_unlock (&table->lock);
+    inodes = inodes_hold (table);
+    wait_for_freed (table);
+    for (guint i = 0; i < inodes->len; i++) {
+        inode_t *inode = inodes->pdata[i];
+
+        if (inode->ctx[graph] && table->graphs[graph].forget)
+            table->graphs[graph].forget (inode, table->graphs[graph].data);
+        contexts_drop (inode, graph);
+    }
+    pthread_mutex_lock (&table->lock);
+    __atomic_store_n (&table->graphs[graph].keepers, 0, __ATOMIC_RELAXED);
+    table->graphs[graph].forget = NULL;
+    table->graphs[graph].used = table->graphs[graph].leaving = false;
+    pthread_mutex_unlock (&table->lock);
+}
+
+void
+itable_leave (struct itable *table, unsigned graph)
+{
+    if (table->graphs[!graph].used)
+        graph_leave (table, graph);
+    else
+        itable_destroy (table);
+}
+
+/* --- contexts --------------------------------------------------------------------------------- */
+
+static void **
+context_at (inode_t *inode, int slot)
+{
+    const unsigned graph = (unsigned) slot >> 16, keeper = (unsigned) slot & 0xffff;
+
+    g_assert (slot >= 0 && graph < ITABLE_GRAPHS && inode->ctx[graph]
+              && keeper < keepers_of (inode->table, graph));
+    return &inode->ctx[graph][keeper];
+}
+
 void *
 inode_ctx_get_at (inode_t *inode, int slot)
 {
-    g_assert (slot >= 0 && (unsigned) slot < inode->table->keepers);
-    return __atomic_load_n (&inode->ctx[slot], __ATOMIC_ACQUIRE);
+    return __atomic_load_n (context_at (inode, slot), __ATOMIC_ACQUIRE);
 }
 
 void *
@@ -363,8 +511,7 @@ inode_ctx_set_at (inode_t *inode, int slot, void *ctx)
 {
     void *known = NULL;
 
-    g_assert (slot >= 0 && (unsigned) slot < inode->table->keepers);
-    if (__atomic_compare_exchange_n (&inode->ctx[slot], &known, ctx, false, __ATOMIC_ACQ_REL,
+    if (__atomic_compare_exchange_n (context_at (inode, slot), &known, ctx, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         return ctx;
     return known;

@@ -12,6 +12,9 @@
  * the list of forgotten inodes; the oldest is freed when there are more than the limit. inode_link
  * enters a new inode in the table.
  *
+ * Two graphs may share a table, while a mount moves from one to the other: each has contexts of its
+ * own in every inode. itable_join adds the second one, itable_leave removes one of them.
+ *
  * Lock: itable.lock guards the maps, dentries, lookup counts and the list of forgotten inodes. It
  * is a leaf: no callback runs and no other lock is taken under it. forget callbacks run without it.
  */
@@ -30,6 +33,10 @@ struct itable;
 
 #define INODE_MAGIC 0x494e4f44u
 
+/* A slot (xlator.inode_slot) names the graph in the table, and the translator in the graph. */
+#define ITABLE_GRAPHS 2
+#define INODE_SLOT(graph_, keeper_) ((int) ((graph_) << 16 | (keeper_)))
+
 struct inode {
     uint32_t magic;
     int refs; /* atomic; changes from 0 to 1 only under table->lock */
@@ -41,10 +48,13 @@ struct inode {
     uint32_t told_of_privileges; /* for the bridge, as the next two: fuse/ops/write.c; atomic */
     uint32_t cached_opens; /* descriptors of the kernel that may use its page cache; atomic */
     bool written_past;    /* a write bypassed that cache since the last open; atomic */
+    uint16_t keepers[ITABLE_GRAPHS]; /* contexts of each graph that lie in `own`; constant */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten; table->lock */
     struct dentry *names; /* table->lock */
     GList *forgotten;     /* table->lock; the element of table->forgotten, or NULL */
-    void *ctx[];          /* one per translator with WANTS_INODE; atomic */
+    void **ctx[ITABLE_GRAPHS]; /* of each graph: one per translator with WANTS_INODE, each atomic;
+                                * or NULL. Set and cleared under table->lock */
+    void *own[];
 };
 
 /* keepers: the number of translators with WANTS_INODE; xlator.inode_slot is below it. limit: the
@@ -53,6 +63,13 @@ struct inode {
 struct itable *itable_new (unsigned keepers, size_t limit,
                            void (*forget) (inode_t *inode, void *data), void *data);
 void itable_destroy (struct itable *table);
+
+/* itable_join adds a second graph, with no context in any inode yet; *ret_graph is its number. It
+ * returns false if there are two already. itable_leave forgets all contexts of a graph that gets no
+ * more requests, and destroys the table with the last graph. */
+bool itable_join (struct itable *table, unsigned keepers,
+                  void (*forget) (inode_t *inode, void *data), void *data, unsigned *ret_graph);
+void itable_leave (struct itable *table, unsigned graph);
 
 /* Sets INODE_REALM in all numbers of this table, that of the root too, so that they differ from
  * another table's. Call this before the table has inodes other than the root. */

@@ -53,10 +53,16 @@ struct itable {
     uint32_t realm;       /* the highest bit of all generations: INODE_REALM >> 32, or 0;
                            * constant */
     inode_t *root;
-    unsigned keepers;
+    unsigned freeing; /* threads that free inodes; atomic, raised under the lock */
     size_t limit;
-    void (*forget) (inode_t *inode, void *data);
-    void *data;
+    /* Of each graph; lock. keepers may be read without it: atomic. */
+    struct {
+        bool used;
+        bool leaving; /* new inodes get no contexts */
+        unsigned keepers;
+        void (*forget) (inode_t *inode, void *data);
+        void *data;
+    } graphs[ITABLE_GRAPHS];
 };
 
 /* Drop or take a reference under the lock. Inodes to free are added to gone: itable_unlock unlocks

@@ -11,7 +11,7 @@
 #include "core/table/opset.h"
 #include "core/edge/option.h"
 
-#define XLATOR_ABI 9
+#define XLATOR_ABI 10
 
 /* Which parts of a request a translator may change. Among other uses, this decides whether the
  * kernel may read and write a file without the daemon. */
@@ -241,7 +241,7 @@ struct xlator {
     bool pass_through;
     bool ready;      /* true between init and fini */
     bool up;         /* the last of CHILD_UP and CHILD_DOWN that this passed on. Atomic */
-    int inode_slot;  /* index in inode->ctx, or -1 */
+    int inode_slot;  /* INODE_SLOT, or -1 */
     int fd_slot;     /* index in fd->ctx, or -1 */
     unsigned wants_above; /* WANTS_* of all translators above; set before init */
     int number;      /* position from the top, 0 first */
