@@ -272,9 +272,11 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/bridge.h \
     %D%/fuse/dump.c \
     %D%/fuse/groups.c \
+    %D%/fuse/hold.c \
     %D%/fuse/init-flags.c \
     %D%/fuse/internal.h \
     %D%/fuse/invalidate.c \
+    %D%/fuse/move.c \
     %D%/fuse/names.c \
     %D%/fuse/ops/attr.c \
     %D%/fuse/ops/dir.c \
@@ -385,6 +387,7 @@ src_windlass_SOURCES = \
     %D%/daemon/inflight.c \
     %D%/daemon/mount-options.c \
     %D%/daemon/mountpoint.c \
+    %D%/daemon/move.c \
     %D%/daemon/options.c \
     %D%/daemon/paths.c \
     %D%/daemon/signals.c \

@@ -281,8 +281,12 @@ serve_control (struct program *program)
 {
     g_autofree char *error = NULL;
 
-    program->running = (struct running){ program->graph, program->bridge, &program->options,
-                                         program->mountpoint, NULL, 0 };
+    program->running = (struct running){ .graph = program->graph,
+                                         .bridge = program->bridge,
+                                         .options = &program->options,
+                                         .mountpoint = program->mountpoint,
+                                         .program_graph = &program->graph,
+                                         .meta = program->meta };
     running_measure (&program->running);
     follow_begin (&program->running);
     program->control = control_serve (program->graph, program->mountpoint, running_commands,
@@ -293,6 +297,7 @@ serve_control (struct program *program)
                 "work with "
                 "this mount",
                 error);
+    program->running.control = program->control;
 }
 
 /* Runs until a signal or an unmount. */
@@ -332,6 +337,7 @@ stop (struct program *program)
 
     control_stop (program->control);
     follow_end (&program->running);
+    move_end (&program->running);
     if (program->bridge)
         bridge_stop (program->bridge);
     left = program->bridge && bridge_is_left (program->bridge);
@@ -346,6 +352,8 @@ stop (struct program *program)
     timeline_end ();
     probes_end ();
     running_end_lease (&program->running);
+    if (program->bridge)
+        bridge_past_end (program->bridge);
     if (program->graph)
         graph_deactivate (program->graph);
     bridge_free (program->bridge);

@@ -361,6 +361,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mount-options.sh \
     %D%/mount/mount-points.sh \
     %D%/mount/open-behind.sh \
+    %D%/mount/new-shape.sh \
     %D%/mount/nl-cache.sh \
     %D%/mount/passthrough.sh \
     %D%/mount/passthrough-direct.sh \
@@ -413,6 +414,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh \
     %D%/mount/volume-follows.sh \
+    %D%/mount/volume-new-shape.sh \
     %D%/mount/volume.sh \
     %D%/mount/volume-tls.sh \
     %D%/mount/utime.sh \

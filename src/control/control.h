@@ -118,6 +118,8 @@ struct control_server;
 struct control_server *
 control_serve (struct graph *graph, const char *mountpoint, const struct control_command *commands,
                void *data, char **ret_error);
+/* The daemon has another graph. */
+void control_set_graph (struct control_server *server, struct graph *graph);
 void control_stop (struct control_server *server); /* takes NULL; removes the socket */
 
 /* --- dispatch.c: targets and commands --- */

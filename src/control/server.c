@@ -308,6 +308,12 @@ control_serve (struct graph *graph, const char *mountpoint, const struct control
     return NULL;
 }
 
+void
+control_set_graph (struct control_server *server, struct graph *graph)
+{
+    server->graph = graph;
+}
+
 /* Sends the rest of an answer, as far as the kernel takes it at once: it may be for the command
  * that ended the daemon. */
 static void

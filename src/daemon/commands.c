@@ -71,17 +71,20 @@ log_answer (int r, const GString *answer)
 }
 
 int
-running_reload_as (const struct running *running, struct volfile *volfile, GString *answer)
+running_reload_as (struct running *running, struct volfile *volfile, GString *answer)
 {
     const struct graph_settings settings = options_of_graph (running->options);
-    int r = graph_reload (running->graph, volfile, &settings, answer);
+    struct graph *fresh = NULL;
+    int r = graph_reload (running->graph, volfile, &settings, &fresh, answer);
 
+    if (fresh)
+        r = running_move (running, fresh, answer);
     log_answer (r, answer);
     return r;
 }
 
 int
-running_reload (const struct running *running, GString *answer)
+running_reload (struct running *running, GString *answer)
 {
     struct volfile *volfile;
     int r = reload_check (running, answer);
@@ -95,7 +98,7 @@ running_reload (const struct running *running, GString *answer)
 }
 
 void
-running_hang_up (const struct running *running)
+running_hang_up (struct running *running)
 {
     g_autoptr (GString) answer = g_string_new (NULL);
     int r = log_reopen ();

@@ -70,7 +70,13 @@ struct running {
     struct bridge *bridge;
     const struct program_options *options;
     const char *mountpoint; /* real path */
-    struct volfile_watch *watch; /* of a volfile on a server, or NULL; follow.c */
+    struct graph **program_graph;   /* graph again, for the program and debuggers */
+    struct graph *meta;             /* of .meta, or NULL */
+    struct control_server *control; /* or NULL */
+    struct volfile_watch *watch;    /* of a volfile on a server, or NULL; follow.c */
+    char *wanted;                   /* a volfile of it that has to wait, or NULL; follow.c */
+    unsigned again; /* timer that tries it again, or 0 */
+    unsigned past;  /* timer that sees whether the graph before is still used, or 0; move.c */
     unsigned lease;         /* timer that stops measuring if windlass top does not renew it, or 0;
                                stats.c */
 };
@@ -92,13 +98,19 @@ int command_inflight (void *data, GBytes *input, GString *answer);
 void inflight_append (GString *out, int64_t older, bool json);
 
 /* Reads the volfile again with graph_reload, and also logs its answer; or takes a volfile that was
- * read. */
-int running_reload (const struct running *running, GString *answer);
-int running_reload_as (const struct running *running, struct volfile *volfile, GString *answer);
+ * read. -EAGAIN: it has to wait. */
+int running_reload (struct running *running, GString *answer);
+int running_reload_as (struct running *running, struct volfile *volfile, GString *answer);
+
+/* --- move.c: another graph --- */
+
+/* Moves the mount to a graph that is loaded, and owned from now on. 0, or a negative errno. */
+int running_move (struct running *running, struct graph *fresh, GString *answer);
+void move_end (struct running *running);
 
 /* --- follow.c: a volfile on a server --- */
 void follow_begin (struct running *running); /* posts EVENT_VOLFILE when it has changed */
-void follow_take (const struct running *running);
+void follow_take (struct running *running);
 void follow_end (struct running *running);
 
 /* timeline.c: start, stop and clear; and the recording, in pieces. */
@@ -116,7 +128,7 @@ void running_dump_metrics (const struct running *running);
 void running_end_lease (struct running *running);
 
 /* SIGHUP: reopens the log, and reloads. */
-void running_hang_up (const struct running *running);
+void running_hang_up (struct running *running);
 
 /* --- trace.c: windlass trace --- */
 int command_trace_start (void *data, GBytes *input, GString *answer);

@@ -83,6 +83,7 @@ struct reader {
                             * a write */
     bool in_ring;          /* the reader takes requests from the ring instead: ring.h */
     bool running;          /* the thread was started; bridge->lock */
+    bool busy;             /* it handles a request of the kernel; atomic */
 };
 
 #define READERS_MAX 64
@@ -132,11 +133,21 @@ struct bridge_limits {
     struct limit *classes[LIMIT_CLASSES];
 };
 
+/* A graph that the mount has left, and the bridge as its top's parent. */
+struct past_graph {
+    xlator_t xlator;
+    xlator_list_t child, parent;
+    struct graph *graph;
+    GHashTable *inodes; /* inode_t to the number of its fds that use it; bridge->fds_lock */
+    bool ended;         /* the main thread */
+};
+
 struct bridge {
     xlator_t xlator;
     xlator_list_t child;
     xlator_list_t parent; /* the parent of the graph's top: the bridge */
-    struct graph *graph;
+    struct graph *graph;   /* changes only while no request runs */
+    struct itable *itable; /* of all graphs that the mount has had; constant */
     /* The bridge as the top's parent in the hidden graph; its graph is NULL if there is none. */
     xlator_t hidden;
     xlator_list_t hidden_child;
@@ -162,6 +173,10 @@ struct bridge {
                             * first request */
     pthread_mutex_t fds_lock; /* a leaf */
     GHashTable *fds;          /* fds_lock; the fds that the kernel has open */
+    bool held;                /* requests wait until the mount has moved; atomic, changed under
+                               * lock */
+    struct past_graph *past;        /* the graph that open files still use, or NULL; atomic */
+    GSList *pasts;            /* all of them, for their memory; the main thread */
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */
     bool stopping;    /* atomic */
@@ -230,6 +245,31 @@ bool bridge_connection_is_gone (const struct bridge *bridge);
 /* Makes each thread end after its current request. Returns whether all ended within so many
  * nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);
+
+/* --- move.c, hold.c: another graph --- */
+
+/* Has libfuse handle a request, when requests aren't held. */
+void hold_process (struct reader *reader, struct fuse_buf *buf);
+/* hold_begin holds new requests, and waits until no thread handles one; hold_idle until all are
+ * answered, or until a time of clock_now. hold_end lets them go on. */
+bool hold_begin (struct bridge *bridge, int64_t until);
+bool hold_idle (int64_t until);
+void hold_end (struct bridge *bridge);
+
+/* The bridge as the parent of a graph's top; of the graph that the mount has left. */
+xlator_t *bridge_entrance (struct bridge *bridge, const struct graph *graph);
+xlator_t *bridge_past (struct bridge *bridge);
+/* Returns whether the inode is still used in the graph that the mount has left. */
+bool bridge_stays_slow (struct bridge *bridge, inode_t *inode);
+static inline bool
+bridge_stays (struct bridge *bridge, inode_t *inode)
+{
+    return __atomic_load_n (&bridge->past, __ATOMIC_RELAXED) && bridge_stays_slow (bridge, inode);
+}
+/* Counts an open file, if it is in that graph. */
+void past_count_locked (struct bridge *bridge, fd_t *fd, int by);
+/* For bridge_stop and bridge_free. */
+void pasts_free (struct bridge *bridge);
 
 /* --- limits.c: the number of operations that run at a time --- */
 void limits_begin (struct bridge *bridge);
@@ -402,6 +442,10 @@ bool request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino);
 bool request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const char *name);
 /* Returns the open file of a request; NULL if the request was answered. */
 fd_t *request_fd (call_frame_t *frame, const struct fuse_file_info *fi);
+/* fd_given returns the fd as the kernel names it, fd_now and fd_of the one that it stands for since
+ * the mount has moved to another graph. */
+fd_t *fd_given (const struct fuse_file_info *fi);
+fd_t *fd_now (fd_t *fd);
 fd_t *fd_of (const struct fuse_file_info *fi);
 
 /* Record that the kernel has fd open, with a reference, until it releases fd or the mount ends. */
@@ -456,6 +500,8 @@ void write_note_open (const fd_t *fd, int change);
 /* Returns whether an open may keep the pages that the kernel has cached: no write bypassed them
  * since the last open. */
 bool write_may_keep (inode_t *inode);
+/* Returns whether the kernel reads or writes the inode itself, for one of its opens. */
+bool passthrough_has (struct bridge *bridge, const inode_t *inode);
 void passthrough_dump (const struct bridge *bridge, GString *out);
 
 /* --- open.c --- */

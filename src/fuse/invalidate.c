@@ -56,5 +56,5 @@ bridge_invalidate (struct bridge *bridge, const struct invalidation *gone)
     if (gone->inode && gone->what & INVALIDATE_NAMES && gone->name)
         forget_name (bridge, gone->inode, gone->name);
     else if (!gone->inode || gone->what & INVALIDATE_NAMES)
-        itable_foreach (bridge->graph->itable, forget_known, &search);
+        itable_foreach (bridge->itable, forget_known, &search);
 }

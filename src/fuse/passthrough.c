@@ -462,19 +462,33 @@ passthrough_release (struct bridge *bridge, const fd_t *fd)
         fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (fd->inode), -1, 0);
 }
 
-bool
-passthrough_writes (struct bridge *bridge, const inode_t *inode)
+/* Returns a copy of what is known of the inode. */
+static struct passed
+passed_of (struct bridge *bridge, const inode_t *inode)
 {
     struct passthrough *all = bridge->passthrough;
     const unsigned shard = shard_of (inode);
     const struct passed *known;
-    bool writes;
+    struct passed passed = { 0 };
 
     pthread_mutex_lock (&all->shards[shard].lock);
     known = g_hash_table_lookup (all->shards[shard].files, inode);
-    writes = known && known->written;
+    if (known)
+        passed = *known;
     pthread_mutex_unlock (&all->shards[shard].lock);
-    return writes;
+    return passed;
+}
+
+bool
+passthrough_writes (struct bridge *bridge, const inode_t *inode)
+{
+    return passed_of (bridge, inode).written;
+}
+
+bool
+passthrough_has (struct bridge *bridge, const inode_t *inode)
+{
+    return passed_of (bridge, inode).id != 0;
 }
 
 /* --- opens of both kinds at a time ------------------------------------------------------------ */

@@ -220,6 +220,7 @@ request_fd_keep (struct bridge *bridge, fd_t *fd)
 {
     pthread_mutex_lock (&bridge->fds_lock);
     g_hash_table_add (bridge->fds, fd_ref (fd));
+    past_count_locked (bridge, fd, 1);
     pthread_mutex_unlock (&bridge->fds_lock);
     write_note_open (fd, 1);
 }
@@ -231,6 +232,8 @@ request_fd_release (struct bridge *bridge, fd_t *fd)
 
     pthread_mutex_lock (&bridge->fds_lock);
     had = g_hash_table_remove (bridge->fds, fd);
+    if (had)
+        past_count_locked (bridge, fd, -1);
     pthread_mutex_unlock (&bridge->fds_lock);
     if (!had)
         return;
@@ -274,7 +277,7 @@ bridge_foreach_open (struct bridge *bridge, void (*fn) (fd_t *fd, void *data), v
     pthread_mutex_lock (&bridge->fds_lock);
     g_hash_table_iter_init (&iter, bridge->fds);
     while (g_hash_table_iter_next (&iter, &fd, NULL))
-        fn (fd, data);
+        fn (fd_now (fd), data);
     pthread_mutex_unlock (&bridge->fds_lock);
 }
 
@@ -399,6 +402,8 @@ request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino)
         request_err (frame, -1, unknown_error (frame, ino));
         return false;
     }
+    if (G_UNLIKELY (bridge_stays (frame->this->private, inode)))
+        frame->this = bridge_past (frame->this->private);
     *ret_loc = (loc_t){ .inode = inode };
     lend_inode (frame->root, inode);
     return true;
@@ -431,7 +436,7 @@ request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const
 }
 
 fd_t *
-fd_of (const struct fuse_file_info *fi)
+fd_given (const struct fuse_file_info *fi)
 {
     fd_t *fd = fi ? (fd_t *) (uintptr_t) fi->fh : NULL;
 
@@ -439,13 +444,32 @@ fd_of (const struct fuse_file_info *fi)
 }
 
 fd_t *
+fd_now (fd_t *fd)
+{
+    while (G_UNLIKELY (fd->moved))
+        fd = fd->moved;
+    return fd;
+}
+
+fd_t *
+fd_of (const struct fuse_file_info *fi)
+{
+    fd_t *fd = fd_given (fi);
+
+    return fd ? fd_now (fd) : NULL;
+}
+
+fd_t *
 request_fd (call_frame_t *frame, const struct fuse_file_info *fi)
 {
     fd_t *fd = fd_of (fi);
 
-    if (fd)
-        lend_fd (frame->root, fd);
-    else
+    if (!fd) {
         request_err (frame, -1, EBADF);
+        return NULL;
+    }
+    if (G_UNLIKELY (fd->data != frame->this->graph))
+        frame->this = bridge_entrance (frame->this->private, fd->data);
+    lend_fd (frame->root, fd);
     return fd;
 }

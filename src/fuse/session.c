@@ -313,6 +313,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     struct timespec now = clock_today ();
 
     bridge->graph = graph;
+    bridge->itable = graph->itable;
     bridge->mountpoint = g_strdup (mountpoint);
     bridge->child.xlator = graph->top;
     bridge->parent.xlator = &bridge->xlator;

@@ -200,7 +200,7 @@ static void
 forget_all (struct bridge *bridge)
 {
     request_fds_release (bridge);
-    itable_foreach (bridge->graph->itable, forget_one, NULL);
+    itable_foreach (bridge->itable, forget_one, NULL);
     if (bridge->hidden.graph)
         itable_foreach (bridge->hidden.graph->itable, forget_one, NULL);
 }
@@ -214,6 +214,8 @@ bridge_stop (struct bridge *bridge)
     if (!bridge->mounted)
         return;
     xlator_notify (bridge->graph->top, XLATOR_ENDING, NULL);
+    if (bridge->past)
+        xlator_notify (bridge->past->graph->top, XLATOR_ENDING, NULL);
     r = bridge_connection_is_gone (bridge) ? 0 : bridge_unmount (bridge);
     stopped = loop_stop (bridge, PATIENCE);
     if (r < 0)
@@ -279,6 +281,7 @@ bridge_free (struct bridge *bridge)
         session_end (bridge->session);
     groups_cache_free (bridge->groups);
     passthrough_free (bridge->passthrough);
+    pasts_free (bridge);
     g_hash_table_destroy (bridge->fds);
     pthread_mutex_destroy (&bridge->fds_lock);
     option_clear (bridge_options, &bridge->settings);

@@ -41,7 +41,7 @@ trim (void *unused)
     __atomic_store_n (&trim_is_due, false, __ATOMIC_SEQ_CST);
     pthread_mutex_lock (&trim_lock);
     for (GSList *at = trim_bridges; at; at = at->next)
-        itable_trim (((struct bridge *) at->data)->graph->itable);
+        itable_trim (((struct bridge *) at->data)->itable);
     pthread_mutex_unlock (&trim_lock);
     iobuf_trim ();
     heaps_trim ();

@@ -57,8 +57,9 @@ wants_of_parents (const xlator_t *xl)
     return wants;
 }
 
-void
-graph_wire (struct graph *graph, size_t inode_limit)
+/* Assigns slots. Returns how many contexts an inode needs. */
+static unsigned
+slots_assign (struct graph *graph)
 {
     unsigned inode_keepers = 0, fd_keepers = 0;
 
@@ -68,15 +69,36 @@ graph_wire (struct graph *graph, size_t inode_limit)
 
         xl->wants_above = wants_of_parents (xl);
         if (xl->api->wants & WANTS_INODE || cbks->forget)
-            xl->inode_slot = inode_keepers++;
+            xl->inode_slot = INODE_SLOT (graph->in_itable, inode_keepers++);
         if (xl->api->wants & WANTS_FD || cbks->release || cbks->releasedir)
             xl->fd_slot = fd_keepers++;
     }
-    graph->itable = itable_new (inode_keepers, inode_limit, graph_forget, graph);
     graph->fd_maker =
         (struct fd_maker){ .keepers = fd_keepers, .release = graph_release, .data = graph };
     for (guint i = 0; i < graph->xlators->len; i++)
         ((xlator_t *) graph->xlators->pdata[i])->fd_maker = &graph->fd_maker;
+    return inode_keepers;
+}
+
+void
+graph_wire (struct graph *graph, size_t inode_limit)
+{
+    graph->itable = itable_new (slots_assign (graph), inode_limit, graph_forget, graph);
+}
+
+bool
+graph_join (struct graph *fresh, struct graph *active)
+{
+    g_assert (!fresh->active && active->active);
+    fresh->in_itable = !active->in_itable;
+    if (!itable_join (active->itable, slots_assign (fresh), graph_forget, fresh,
+                      &fresh->in_itable)) {
+        fresh->in_itable = 0; /* its number in its own table, which it keeps */
+        return false;
+    }
+    itable_destroy (fresh->itable);
+    fresh->itable = active->itable;
+    return true;
 }
 
 /* --- start and stop ------------------------------------------------------------------------- */
@@ -101,7 +123,8 @@ xlator_start (xlator_t *xl)
 static void
 graph_stop (struct graph *graph)
 {
-    g_clear_pointer (&graph->itable, itable_destroy);
+    if (graph->itable)
+        itable_leave (g_steal_pointer (&graph->itable), graph->in_itable);
     for (guint i = 0; i < graph->xlators->len; i++) {
         xlator_t *xl = graph->xlators->pdata[i];
 

@@ -7,6 +7,7 @@
  *                    yet
  *   graph_activate   init of each translator, children first; routes; CHILD_UP and PARENT_UP
  *   graph_deactivate PARENT_DOWN, fini, parents first
+ *   graph_reload     an active graph takes over options, or is replaced by another one (graph_join)
  *
  * Reasons: the lexer is written here and not GScanner, so that problems have exact columns, a word
  * may contain any bytes, and quotes follow GlusterFS. Sections of a state dump name the volume, not
@@ -65,9 +66,11 @@ struct graph {
     GPtrArray *xlators; /* xlator_t, from the top down; only those that the top reaches */
     xlator_t *top;
     struct itable *itable; /* set by graph_load */
+    unsigned in_itable;    /* the number of this graph in it */
     struct fd_maker fd_maker;
     unsigned id;
     bool active;
+    bool past; /* a mount has moved from this graph to another: nothing may ask it; atomic */
     /* A leaf; guards the settings of the translators. Only the main thread changes them, and holds
      * it for that. Other threads hold it to read them; the main thread reads them without. */
     pthread_mutex_t settings_lock;
@@ -77,6 +80,7 @@ struct graph {
  * ("SERVER[,SERVER...]:/VOLUME": rpc/volfile-server.h). Returns NULL only if it can't be read, with
  * the reason in *ret_error (g_free it). Otherwise check the problems. */
 struct volfile *volfile_read (const char *path, char **ret_error);
+/* The same for the volfile of a GlusterFS volume, which a server has told. */
 struct volfile *volfile_of_server_text (const char *path, const char *text);
 struct volfile *volfile_parse (const char *path, const char *text, size_t size);
 void volfile_free (struct volfile *volfile);
@@ -106,12 +110,19 @@ int graph_activate (struct graph *graph);
 void graph_deactivate (struct graph *graph);
 void graph_free (struct graph *graph); /* deactivates it first; takes NULL */
 
-/* Compares an active graph with its volfile as it is now. If only online options have changed, takes
- * them over; otherwise changes nothing. Takes ownership of volfile. settings: those the graph was
- * loaded with. Returns 0, or a negative errno. answer gets a line for each change, each problem, and
- * each reason for a remount. Call it on the thread that owns the graph; requests go on. */
+/* Compares an active graph with its volfile as it is now, of which it takes ownership. If only
+ * online options have changed, takes them over and returns 0. If more has changed, returns 1 and
+ * the graph of the new volfile, which is loaded and not started: the caller may move to it. A
+ * negative errno: nothing was changed. settings: those that the graph was loaded with. answer gets
+ * a line for each change and each problem. Call it on the thread that owns the graph; requests go
+ * on. */
 int graph_reload (struct graph *graph, struct volfile *volfile,
-                  const struct graph_settings *settings, GString *answer);
+                  const struct graph_settings *settings, struct graph **ret_fresh,
+                  GString *answer);
+
+/* Has a loaded graph use the table of inodes of an active one, with contexts of its own. Returns
+ * false if two graphs use it already. */
+bool graph_join (struct graph *fresh, struct graph *active);
 
 /* For tests: puts a translator of the program's own api on every edge of a loaded, inactive graph,
  * and above its top. The translator must implement `every`, and have no contexts of inodes and fds.

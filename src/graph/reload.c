@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Reads a volfile again while its graph runs. The text becomes a second graph, which is checked as
- * usual and never started: the private structs of its translators hold the new values. If only
- * online options differ, these values are handed to the running translators. Any other change needs
- * a remount, and then nothing is taken over.
+ * usual: the private structs of its translators hold the new values. If only online options differ,
+ * these values are handed to the running translators, and the second graph is never started. Any
+ * other change leaves the running graph as it is, and the caller may start the second one.
  */
 #include "graph/internal.h"
 
@@ -15,7 +15,7 @@ struct reload {
     struct graph *graph, *fresh;
     GString *answer;
     unsigned n_changes;
-    unsigned n_refused;
+    unsigned n_differ; /* changes that a running graph can't take over */
 };
 
 static xlator_t *
@@ -27,7 +27,7 @@ reload_old (const struct reload *reload, guint i)
 }
 
 static void G_GNUC_PRINTF (3, 4)
-refuse (struct reload *reload, int line, const char *format, ...)
+differ (struct reload *reload, int line, const char *format, ...)
 {
     va_list args;
 
@@ -36,8 +36,8 @@ refuse (struct reload *reload, int line, const char *format, ...)
     va_start (args, format);
     g_string_append_vprintf (reload->answer, format, args);
     va_end (args);
-    g_string_append (reload->answer, "; that needs a remount\n");
-    reload->n_refused++;
+    g_string_append_c (reload->answer, '\n');
+    reload->n_differ++;
 }
 
 /* --- the shape ------------------------------------------------------------------------------ */
@@ -58,14 +58,14 @@ compare_volume (struct reload *reload, const xlator_t *old, const xlator_t *fres
     g_autofree char *before = children_text (old), *after = children_text (fresh);
 
     if (strcmp (old->type, fresh->type) != 0)
-        refuse (reload, fresh->line, "volume '%s': type '%s' -> '%s'", old->name, old->type,
+        differ (reload, fresh->line, "volume '%s': type '%s' -> '%s'", old->name, old->type,
                 fresh->type);
     else if (old->api != fresh->api)
-        refuse (reload, fresh->line,
+        differ (reload, fresh->line,
                 "volume '%s': the module of type '%s' is another one than when it was mounted",
                 old->name, old->type);
     if (strcmp (before, after) != 0)
-        refuse (reload, fresh->line, "volume '%s': subvolumes '%s' -> '%s'", old->name, before,
+        differ (reload, fresh->line, "volume '%s': subvolumes '%s' -> '%s'", old->name, before,
                 after);
 }
 
@@ -81,18 +81,18 @@ compare_shape (struct reload *reload)
         if (old)
             compare_volume (reload, old, xl);
         else
-            refuse (reload, xl->line, "volume '%s' of type '%s' is new in the graph", xl->name,
+            differ (reload, xl->line, "volume '%s' of type '%s' is new in the graph", xl->name,
                     xl->type);
     }
     for (guint i = 0; i < graph->xlators->len; i++) {
         const xlator_t *old = graph->xlators->pdata[i];
 
         if (!graph_find (fresh, old->name))
-            refuse (reload, 0, "volume '%s' of type '%s' is not in the graph any more", old->name,
+            differ (reload, 0, "volume '%s' of type '%s' is not in the graph any more", old->name,
                     old->type);
     }
     if (strcmp (graph->top->name, fresh->top->name) != 0)
-        refuse (reload, fresh->top->line, "the top is volume '%s', and was '%s'", fresh->top->name,
+        differ (reload, fresh->top->line, "the top is volume '%s', and was '%s'", fresh->top->name,
                 graph->top->name);
 }
 
@@ -127,7 +127,7 @@ compare_options (struct reload *reload, const xlator_t *old, const xlator_t *fre
         if (!after)
             continue;
         if (!setting_is_online (old, after))
-            refuse (reload, after->line > 0 ? after->line : fresh->line,
+            differ (reload, after->line > 0 ? after->line : fresh->line,
                     "volume '%s': option '%s': %s -> %s", old->name, after->option->key[0], from,
                     to);
         else
@@ -253,10 +253,10 @@ reload_take (struct reload *reload)
     int r;
 
     compare_shape (reload);
-    for (guint i = 0; reload->n_refused == 0 && i < reload->fresh->xlators->len; i++)
+    for (guint i = 0; reload->n_differ == 0 && i < reload->fresh->xlators->len; i++)
         compare_options (reload, reload_old (reload, i), reload->fresh->xlators->pdata[i]);
-    r = reload->n_refused ? -EINVAL : reconfigure_all (reload);
-    if (r < 0)
+    r = reload->n_differ ? 1 : reconfigure_all (reload);
+    if (r != 0)
         return r;
     adopt (reload);
     if (reload->n_changes == 0)
@@ -266,7 +266,7 @@ reload_take (struct reload *reload)
 
 int
 graph_reload (struct graph *graph, struct volfile *volfile, const struct graph_settings *settings,
-              GString *answer)
+              struct graph **ret_fresh, GString *answer)
 {
     struct reload reload = { .graph = graph, .answer = answer };
     int r = -EINVAL;
@@ -277,6 +277,9 @@ graph_reload (struct graph *graph, struct volfile *volfile, const struct graph_s
         r = reload_take (&reload);
     if (r < 0)
         g_string_append (answer, "nothing was changed\n");
-    graph_free (reload.fresh);
+    if (r == 1)
+        *ret_fresh = reload.fresh;
+    else
+        graph_free (reload.fresh);
     return r;
 }

@@ -120,6 +120,8 @@ meta_refused (const call_frame_t *frame, const struct meta_inode *mi)
 {
     if (!mi || mi->node.kind == &meta_outside)
         return ESTALE;
+    if (mi->node.xl && __atomic_load_n (&mi->node.xl->graph->past, __ATOMIC_ACQUIRE))
+        return ESTALE; /* the volume is not in the graph any more */
     return meta_may_look (frame) || gfid_equal (&mi->gfid, &meta_gfid) ? 0 : EACCES;
 }
 

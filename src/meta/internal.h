@@ -25,7 +25,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* State of the translator; constant after meta_new. */
+/* State of the translator; constant after meta_new, but for what meta_move changes. */
 struct meta {
     struct meta_of of;
     const struct graph *own; /* .meta itself */
@@ -64,7 +64,7 @@ struct meta_kind {
                 GString *allowed);
 };
 
-/* The context of an inode; constant. */
+/* The context of an inode; constant, but for meta_move. */
 struct meta_inode {
     struct meta_node node;
     gfid_t gfid;

@@ -43,4 +43,8 @@ struct meta_of {
  * come, and before the objects in `of`. */
 struct graph *meta_new (const struct meta_of *of);
 
+/* The mount has moved to another graph, and no request runs. Files of a translator become those of
+ * the one with the same name. */
+void meta_move (struct graph *meta, struct graph *fresh);
+
 #endif

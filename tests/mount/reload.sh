@@ -63,9 +63,6 @@ write number=20
 expect_match "what is said" "option 'log-level': 'TRACE' -> unset" "$("$WINDLASS" reload "$MNT")"
 
 # All or nothing.
-write number=5,fixed=2
-refused "a fixed option" \
-    "^(windlass reload: )?$VOL:[0-9]+: volume 'online-1': option 'fixed': '1' -> '2'; that needs a remount"
 write number=101
 refused "a bad value" \
     "$VOL:[0-9]+:[0-9]+: error: volume 'online-1': option 'number' must be 0 to 100, got '101'"
@@ -74,24 +71,33 @@ refused "a translator that refuses" \
     "volume 'online-1' refuses its new options: Device or resource busy"
 echo 'volume' >>"$VOL"
 refused "a broken volfile" "error: "
-stack "test/online,number=5" test/pass
-refused "another type" \
-    "volume 'pass-2' of type 'test/pass' is new in the graph; that needs a remount"
-stack "test/online,number=5"
-refused "a volume less" \
-    "volume 'online-2' of type 'test/online' is not in the graph any more; that needs a remount"
-write number=5
-sed -i 's/online-2/other/' "$VOL"
-refused "another name" "online-2"
-write number=5
-sed -i 's/test\/online/test\/pass/; /option number/d' "$VOL"
-refused "another type of one volume" \
-    "volume 'online-1': type 'test/online' -> 'test/pass'; that needs a remount"
 rm "$VOL"
 refused "no volfile" "'$VOL' can't be read again: there is no such file any more"
 mkfifo "$VOL"
 refused "a pipe" "there is no such file any more"
 rm "$VOL"
+
+# What a running translator can't take over makes a new graph: new-shape.sh.
+moved () {
+    "$WINDLASS" reload "$MNT" >answer 2>&1 || fail "a reload fails: $(cat answer)"
+    expect_match "what is said of $1" "$2" "$(cat answer)"
+    expect_match "what is said of $1" "^the mount has moved to its new graph: " "$(cat answer)"
+}
+
+write number=20,fixed=2
+moved "a fixed option" "^$VOL:[0-9]+: volume 'online-1': option 'fixed': '1' -> '2'$"
+expect "values after a fixed option" "number=20 fixed=2 text= " "$(values)"
+stack "test/online,number=5" test/pass
+moved "another type" "volume 'pass-2' of type 'test/pass' is new in the graph$"
+stack "test/online,number=5"
+moved "a volume less" "volume 'pass-2' of type 'test/pass' is not in the graph any more$"
+sed -i 's/online-1/other/' "$VOL"
+moved "another name" "volume 'other' of type 'test/online' is new in the graph$"
+expect "values after another name" "number=5 fixed=1 text= " "$(values other)"
+sed -i 's/test\/online/test\/pass/; /option number/d' "$VOL"
+moved "another type of one volume" "volume 'other': type 'test/online' -> 'test/pass'$"
+write number=20
+moved "all of it back" "volume 'online-1' of type 'test/online' is new in the graph$"
 
 # SIGHUP opens the log anew, and does the same; problems are in the log.
 write number=9

@@ -50,9 +50,19 @@ fd_unref (fd_t *fd)
         return;
     if (fd->release)
         fd->release (fd, fd->data);
+    fd_unref (fd->moved);
     inode_unref (fd->inode);
     fd->magic = 0;
     g_free (fd);
+}
+
+void
+fd_move (fd_t *fd, fd_t *to)
+{
+    if (fd->release)
+        fd->release (fd, fd->data);
+    fd->release = NULL;
+    fd->moved = fd_ref (to);
 }
 
 void *

@@ -19,6 +19,9 @@ struct fd {
     inode_t *inode; /* holds a reference; set by fd_new, or by create and tmpfile before they
                      * answer */
     unsigned keepers;
+    bool locked; /* for the bridge: a lock was asked for through it; atomic */
+    int owed;    /* for the bridge: an error that no caller has seen yet; atomic */
+    fd_t *moved; /* holds a reference: fd_move; changes only while no request runs */
     bool closes_silently; /* a flush would never report an error: storage knows that about its file
                            * system. Set before the open is answered */
     void (*release) (fd_t *fd, void *data);
@@ -38,6 +41,10 @@ struct fd_maker {
 fd_t *fd_new (const struct fd_maker *maker, inode_t *inode, uint32_t flags, pid_t pid);
 fd_t *fd_ref (fd_t *fd);  /* takes NULL */
 void fd_unref (fd_t *fd); /* takes NULL */
+
+/* Releases fd now, although references remain: from then on it stands for `to`, an open of the same
+ * inode in another graph, and takes a reference to that. */
+void fd_move (fd_t *fd, fd_t *to);
 
 /* Takes a reference for code that has a pointer to fd without one. Returns false if the last
  * reference is gone and release is about to be called. The caller must make sure, with a lock that

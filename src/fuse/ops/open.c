@@ -194,7 +194,7 @@ fuse_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 static void
 fuse_release (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    fd_t *fd = fd_of (fi);
+    fd_t *fd = fd_given (fi);
 
     if (fd)
         request_fd_release (bridge_of (req), fd);
@@ -213,11 +213,30 @@ fuse_flush (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     STACK_WIND (frame, fuse_flush_cbk, FIRST_CHILD (frame->this), flush, fd, NULL);
 }
 
+/* Returns the error of a write that was found when the file moved to another graph, once. */
+static int
+error_owed (const call_frame_t *frame)
+{
+    fd_t *fd = frame->root->maker.lent_fds[0];
+
+    return G_LIKELY (!__atomic_load_n (&fd->owed, __ATOMIC_RELAXED))
+             ? 0
+             : __atomic_exchange_n (&fd->owed, 0, __ATOMIC_RELAXED);
+}
+
+static void
+synced (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
+{
+    const int owed = op_ret >= 0 ? error_owed (frame) : 0;
+
+    request_err (frame, owed ? -1 : op_ret, owed ? owed : op_errno);
+}
+
 static void
 fuse_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 dict_t *xdata)
 {
-    request_err (frame, op_ret, op_errno);
+    synced (frame, op_ret, op_errno);
 }
 
 static void
@@ -234,7 +253,7 @@ static void
 fuse_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
-    request_err (frame, op_ret, op_errno);
+    synced (frame, op_ret, op_errno);
 }
 
 static void

@@ -134,7 +134,7 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
         entry_answer (entry, 0, 0);
         return;
     }
-    fuse_session_process_buf (bridge->session, &buf);
+    hold_process (&worker->reader, &buf);
     __atomic_store_n (&worker->busy, false, __ATOMIC_RELAXED);
 }
 

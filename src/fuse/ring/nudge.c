@@ -45,7 +45,7 @@ ask (struct ring *ring)
     bool asked = last && ask_about (ring, last);
 
     if (!asked)
-        n = itable_known_files (ring->bridge->graph->itable, nodeids, TRIES);
+        n = itable_known_files (ring->bridge->itable, nodeids, TRIES);
     while (!asked && i < n)
         asked = ask_about (ring, nodeids[i++]);
     if (!asked)

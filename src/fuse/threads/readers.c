@@ -309,7 +309,7 @@ reader_loop (struct reader *reader)
         if (bridge_uses_io_uring (bridge))
             ring_interrupt (bridge, buf.mem, n);
         loop_lend (reader->iobref, ((const struct fuse_in_header *) buf.mem)->unique);
-        fuse_session_process_buf (bridge->session, &buf);
+        hold_process (reader, &buf);
         if (follows)
             place_answered (&reader->place);
         if (aside)
