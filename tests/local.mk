@@ -415,6 +415,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/volfiles.sh \
     %D%/mount/volume-follows.sh \
     %D%/mount/volume-new-shape.sh \
+    %D%/mount/volume-subdir.sh \
     %D%/mount/volume.sh \
     %D%/mount/volume-tls.sh \
     %D%/mount/utime.sh \

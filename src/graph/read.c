@@ -32,12 +32,34 @@ read_all (int fd, GByteArray *bytes)
     }
 }
 
+/* Each brick then has the directory as its root. */
+static void
+volume_set_directory (struct volfile_volume *volume, const char *directory)
+{
+    struct volfile_option *option = g_new0 (struct volfile_option, 1);
+
+    *option = (struct volfile_option){ .key = g_strdup ("subdir-mount"),
+                                       .value = g_strdup (directory),
+                                       .line = volume->line,
+                                       .column = volume->column,
+                                       .value_line = volume->line,
+                                       .value_column = volume->column };
+    g_ptr_array_add (volume->options, option);
+}
+
 struct volfile *
 volfile_of_server_text (const char *name, const char *text)
 {
     struct volfile *volfile = volfile_parse (name, text, strlen (text));
+    const char *directory = volfile_directory (name);
 
     volfile->fetched = true;
+    for (guint i = 0; directory && i < volfile->volumes->len; i++) {
+        struct volfile_volume *volume = volfile->volumes->pdata[i];
+
+        if (g_strcmp0 (volume->type, "protocol/client") == 0)
+            volume_set_directory (volume, directory);
+    }
     return volfile;
 }
 

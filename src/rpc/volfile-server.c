@@ -33,13 +33,31 @@ volfile_is_on_server (const char *text)
 }
 
 char **
-volfile_servers (const char *text, const char **ret_volume)
+volfile_servers (const char *text)
 {
-    const char *colon = strstr (text, ":/");
-    g_autofree char *list = g_strndup (text, (size_t) (colon - text));
+    g_autofree char *list = g_strndup (text, (size_t) (strstr (text, ":/") - text));
 
-    *ret_volume = colon + 2;
     return g_strsplit (list, ",", -1);
+}
+
+static const char *
+volume_begin (const char *text)
+{
+    return strstr (text, ":/") + 2;
+}
+
+char *
+volfile_volume (const char *text)
+{
+    return g_strndup (volume_begin (text), strcspn (volume_begin (text), "/"));
+}
+
+const char *
+volfile_directory (const char *text)
+{
+    const char *slash = strchr (volume_begin (text), '/');
+
+    return slash && slash[1] ? slash : NULL;
 }
 
 /* --- the socket ------------------------------------------------------------------------------- */
@@ -286,8 +304,8 @@ glusterd_tls (struct tls_context **ret_tls, char **ret_error)
 char *
 volfile_fetch (const char *text, char **ret_error)
 {
-    const char *volume;
-    g_auto (GStrv) servers = volfile_servers (text, &volume);
+    g_auto (GStrv) servers = volfile_servers (text);
+    g_autofree char *volume = volfile_volume (text);
     g_autoptr (GString) reasons = g_string_new (NULL);
     struct tls_context *tls;
     char *spec = NULL;

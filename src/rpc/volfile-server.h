@@ -7,11 +7,15 @@
 
 #define VOLFILE_SERVER_PORT 24007
 
-/* Returns whether text is "SERVER[,SERVER...]:/VOLUME" and not the name of a file. */
+/* Returns whether text is "SERVER[,SERVER...]:/VOLUME" or "...:/VOLUME/DIR", and not the name of a
+ * file. */
 bool volfile_is_on_server (const char *text);
 
-/* Returns the servers in such a text, g_strfreev it; and the volume, which lies in text. */
-char **volfile_servers (const char *text, const char **ret_volume);
+/* Return the servers in such a text, g_strfreev it; the volume, g_free it; and the directory, from
+ * its slash on, which lies in text; NULL: none. */
+char **volfile_servers (const char *text);
+char *volfile_volume (const char *text);
+const char *volfile_directory (const char *text);
 
 /* Puts the arguments of GETSPEC. volfile_get_answer returns the volfile in an answer to it, g_free
  * it; NULL, with a reason in *ret_error (g_free it). */

@@ -15,8 +15,7 @@
 #define PATIENCE 30000000000LL /* nanoseconds for an answer */
 
 struct volfile_watch {
-    char *name, **servers;
-    const char *volume; /* in name */
+    char **servers, *volume;
     void (*changed) (void *data);
     void *data;
 
@@ -224,8 +223,8 @@ volfile_watch_new (const char *name, const char *text, void (*changed) (void *da
         return NULL;
     }
     w = g_new0 (struct volfile_watch, 1);
-    w->name = g_strdup (name);
-    w->servers = volfile_servers (w->name, &w->volume);
+    w->servers = volfile_servers (name);
+    w->volume = volfile_volume (name);
     w->changed = changed;
     w->data = data;
     w->known = g_strdup (text);
@@ -273,7 +272,7 @@ volfile_watch_free (struct volfile_watch *w)
     pthread_cond_destroy (&w->ended);
     pthread_mutex_destroy (&w->lock);
     g_strfreev (w->servers);
-    g_free (w->name);
+    g_free (w->volume);
     g_free (w->known);
     g_free (w->problem);
     g_free (w->fresh);

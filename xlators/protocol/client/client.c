@@ -50,6 +50,13 @@ static const struct xlator_option options[] = {
                 "the brick's directory",
     },
     {
+        .key = { "subdir-mount" },
+        .type = OPTION_PATH,
+        OPTION_FIELD (client_private_t, directory),
+        .help = "a directory of the volume, \"/DIR\", that is to be the root; SERVER:/VOLUME/DIR "
+                "sets it",
+    },
+    {
         .key = { "username" },
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, username),

@@ -138,7 +138,7 @@ struct upcalls {
 
 typedef struct {
     int transport;
-    char *host, *path, *subvolume, *username, *password, *volume_id;
+    char *host, *path, *subvolume, *directory, *username, *password, *volume_id;
     int64_t port;
     int64_t frame_timeout, ping_timeout; /* nanoseconds; atomic */
     bool encrypted, tls_check_name;

@@ -73,6 +73,9 @@ setvolume_reply (struct client_call *call, struct rpc_reply *reply)
     child_up = dict_get_str (dict, "child_up");
     if (in->failed)
         refuse (call, "the server's answer to SETVOLUME is no answer");
+    else if (op_ret < 0 && op_errno == ENOENT && priv->directory)
+        refuse (call, "the volume has no directory '%s' (subdir-mount), or it has no brick '%s'",
+                priv->directory, priv->subvolume);
     else if (op_ret < 0)
         refuse (call, "the server refused '%s': %s (%s)%s", priv->subvolume,
                 text ? text : "no reason given", g_strerror (wire_errno (op_errno)),
@@ -113,6 +116,8 @@ setvolume_send (struct client_call *dumped)
     dict_set_str (dict, "client-version", "windlass");
     dict_set_str (dict, "opversion", "100000");
     dict_set_str (dict, "clnt-lk-version", "1");
+    if (priv->directory)
+        dict_set_str (dict, "subdir-mount", priv->directory);
     if (priv->username)
         dict_set_str (dict, "username", priv->username);
     if (priv->password)

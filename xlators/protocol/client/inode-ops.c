@@ -22,7 +22,7 @@ lookup_reply (struct client_call *call, struct rpc_reply *reply)
         return;
     inode = client_inode_of_iatt (call->inode, &buf);
     if (!inode)
-        frame_fail (call->frame, EIO);
+        frame_fail (call->frame, gfid_equal (&buf.ia_gfid, &gfid_root) ? ENOTDIR : EIO);
     else
         STACK_UNWIND (lookup, call->frame, 0, 0, inode, &buf, answer.xdata,
                       postparent.ia_type == IA_IFDIR ? &postparent : NULL);
