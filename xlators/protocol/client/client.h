@@ -79,9 +79,10 @@ struct client_call {
     inode_t *inode;       /* with a reference, or NULL: what reply needs */
     fd_t *fd;             /* with a reference, or NULL */
     uint32_t flags;       /* of an open */
+    gfid_t parent;        /* of a lookup of a name */
     struct gf_flock lock; /* of a lk or an inodelk */
     int cmd;              /* of a lk */
-    char *name;           /* of an attribute, or of the entry of an entrylk */
+    char *name;           /* of an attribute, or of the entry of a lookup or an entrylk */
     char *volume;         /* of an inodelk or an entrylk */
     struct client_file *file; /* with a reference, or NULL: the call has its number, or opens it
                                * again */
@@ -194,6 +195,9 @@ struct client_call *client_begin_program (xlator_t *this, struct rpc_connection 
 
 /* Puts the gfid of the one inode that the call is about, as its first argument. */
 void client_put_subject (struct client_call *call, const gfid_t *gfid);
+
+/* In entry-ops.c: puts xdata with a gfid for a new object, unless it has one. */
+void client_put_new_gfid (struct client_call *call, dict_t *xdata);
 
 /* Sends a call, which is no longer the caller's. client_send_now is for calls that may not, or no
  * longer, wait for others. */

@@ -32,8 +32,8 @@ gfid_new (client_private_t *priv)
 #define NEW_GFID_KEY "gfid-req"
 
 /* A translator above that makes the object on several bricks has chosen the gfid. */
-static void
-put_new_gfid (struct client_call *call, dict_t *xdata)
+void
+client_put_new_gfid (struct client_call *call, dict_t *xdata)
 {
     const gfid_t gfid = gfid_new (call->this->private);
     g_autoptr (dict_t) dict = NULL;
@@ -74,7 +74,7 @@ client_mknod (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_
     xdr_put_u32 (&call->rpc.out, mode & ~umask);
     xdr_put_u32 (&call->rpc.out, 0);
     xdr_put_string (&call->rpc.out, loc->name);
-    put_new_gfid (call, xdata);
+    client_put_new_gfid (call, xdata);
     client_send (call);
 }
 
@@ -91,7 +91,7 @@ client_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode
     xdr_put_u32 (&call->rpc.out, mode & ~umask);
     xdr_put_u32 (&call->rpc.out, 0);
     xdr_put_string (&call->rpc.out, loc->name);
-    put_new_gfid (call, xdata);
+    client_put_new_gfid (call, xdata);
     client_send (call);
 }
 
@@ -108,7 +108,7 @@ client_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t
     xdr_put_string (&call->rpc.out, loc->name);
     xdr_put_u32 (&call->rpc.out, umask);
     xdr_put_string (&call->rpc.out, linkpath);
-    put_new_gfid (call, xdata);
+    client_put_new_gfid (call, xdata);
     client_send (call);
 }
 
@@ -167,7 +167,7 @@ client_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, 
     xdr_put_u32 (&call->rpc.out, mode & ~umask);
     xdr_put_u32 (&call->rpc.out, 0);
     xdr_put_string (&call->rpc.out, loc->name);
-    put_new_gfid (call, xdata);
+    client_put_new_gfid (call, xdata);
     client_send (call);
 }
 

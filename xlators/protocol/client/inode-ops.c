@@ -7,6 +7,49 @@
 
 /* --- lookup ----------------------------------------------------------------------------------- */
 
+static client_reply_fn lookup_reply;
+
+static void
+put_lookup (struct client_call *call, const gfid_t *gfid, const gfid_t *parent, const char *name)
+{
+    put_gfid (&call->rpc.out, gfid);
+    put_gfid (&call->rpc.out, parent);
+    xdr_put_u32 (&call->rpc.out, 0);
+    xdr_put_string (&call->rpc.out, name);
+}
+
+/* A brick that is killed while it makes an object can leave a name without a gfid. Each lookup of it
+ * then fails with ENODATA, so that it could not even be removed; a lookup that brings a gfid mends
+ * it. Not below a translator with several children: there the object needs the same gfid on all
+ * bricks. */
+static bool
+lookup_may_mend (const struct client_call *call, const struct rpc_reply *reply)
+{
+    struct xdr_in in = reply->results;
+    const bool no_gfid = reply->error == 0 && xdr_get_i32 (&in) < 0
+                      && wire_errno (xdr_get_i32 (&in)) == ENODATA && !in.failed;
+    const xlator_list_t *parent = call->this->parents;
+
+    while (no_gfid && parent && !parent->next && !parent->xlator->children->next)
+        parent = parent->xlator->parents;
+    return no_gfid && call->name && !parent;
+}
+
+static void
+lookup_mend (struct client_call *call)
+{
+    static const gfid_t none;
+    struct client_call *again = client_begin (call->frame, call->this, WIRE_LOOKUP, 0,
+                                              lookup_reply);
+
+    if (!again)
+        return;
+    again->inode = inode_ref (call->inode);
+    put_lookup (again, &none, &call->parent, call->name);
+    client_put_new_gfid (again, NULL);
+    client_send (again);
+}
+
 static void
 lookup_reply (struct client_call *call, struct rpc_reply *reply)
 {
@@ -14,6 +57,10 @@ lookup_reply (struct client_call *call, struct rpc_reply *reply)
     g_autoptr (inode_t) inode = NULL;
     struct iatt buf, postparent;
 
+    if (lookup_may_mend (call, reply)) {
+        lookup_mend (call);
+        return;
+    }
     if (!client_answer_begin (call, reply, &answer))
         return;
     get_iatt (&reply->results, &buf);
@@ -38,10 +85,9 @@ lookup_send (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *
         return;
     call->inode = inode_ref (inode);
     call->by_gfid = *name == '\0';
-    put_gfid (&call->rpc.out, gfid);
-    put_gfid (&call->rpc.out, parent);
-    xdr_put_u32 (&call->rpc.out, 0);
-    xdr_put_string (&call->rpc.out, name);
+    call->name = call->by_gfid ? NULL : g_strdup (name);
+    call->parent = *parent;
+    put_lookup (call, gfid, parent, name);
     put_dict (&call->rpc.out, xdata);
     client_send (call);
 }
