@@ -114,7 +114,7 @@ wait_until "'$WINDLASS' top '$MNT' --batch --by brick --count 1 --interval 0.1 |
     grep -Eq '^127.0.0.1:one +down since [0-9:]{8} '"
 expect_error 'not connected' stat "$MNT/other"
 expect_match "a lost answer" \
-    'reason: +the connection to 127.0.0.1:one ended before it answered LOOKUP, which it may' \
+    'reason: +the connection to 127.0.0.1:one ended before it answered WRITE, which it may' \
     "$(errors)"
 expect_match "no connection" 'reason: +there was no connection to 127.0.0.1:one' "$(errors)"
 brick_start one
