@@ -93,9 +93,16 @@ class Operations:
         return f"unlink {path}", lambda root: os.unlink(os.path.join(root, path))
 
     def link(self):
+        """Not of symbolic links: a brick keeps marks of their old names (gfid2path), and refuses a
+        name that comes again."""
         old, new = self.path(), self.path()
-        return f"link {old} {new}", lambda root: os.link(
-            os.path.join(root, old), os.path.join(root, new), follow_symlinks=False)
+
+        def link(root):
+            path = os.path.join(root, old)
+            if os.path.islink(path):
+                return "a symbolic link"
+            return os.link(path, os.path.join(root, new))
+        return f"link {old} {new}", link
 
     def symlink(self):
         path, target = self.path(), self.draw.choice(NAMES)

@@ -87,12 +87,15 @@ linking_linked (call_frame_t *frame)
                      &linking->buf.ia_gfid, &linking->buf, linking_sure);
 }
 
+/* A stale linkto of the new name is replaced; a file is not. */
 static void
 linking_ask (struct linking *linking)
 {
     struct op *op = &linking->op;
+    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
 
-    ASK_ONE (op, linking_linked, linking->cached, link, &op->loc, &op->newloc, op->xdata);
+    dict_set_str (xdata, "force-replace", "yes");
+    ASK_ONE (op, linking_linked, linking->cached, link, &op->loc, &op->newloc, xdata);
 }
 
 static void
