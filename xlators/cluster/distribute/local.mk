@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-xlatorclusterexecdir = $(pkglibdir)/xlator/cluster
-xlatorclusterexec_PROGRAMS = xlators/cluster/distribute.so
+xlatorclusterexec_PROGRAMS += xlators/cluster/distribute.so
 
 xlators_cluster_distribute_so_SOURCES = \
     %D%/context.c \
