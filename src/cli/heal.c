@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAUSE 200000 /* microseconds between questions */
+#define FIRST_PAUSE 10000 /* microseconds between questions: they grow */
+#define LAST_PAUSE 200000
 #define HEALER ": type cluster/replicate"
 
 /* Sends a command to a volume. Returns the answer (freed with g_free), or NULL after a message. */
@@ -65,11 +66,13 @@ follow (const struct cli_command *command, const char *mountpoint, const char *v
         const char *number)
 {
     g_autofree char *answer = ask (command, mountpoint, volume, "heal-progress", number);
+    useconds_t pause = FIRST_PAUSE;
     const char *report;
 
     while (answer && g_str_has_prefix (answer, "running")) {
         show_progress (volume, answer);
-        usleep (PAUSE);
+        usleep (pause);
+        pause = MIN (pause * 2, LAST_PAUSE);
         g_free (answer);
         answer = ask (command, mountpoint, volume, "heal-progress", number);
     }

@@ -63,7 +63,7 @@ bricks_begin () {
 replicate_volfile () {
     local name setting
     for name in "${BRICKS[@]}"; do
-        brick_volfile "$name" ping-timeout=5
+        brick_volfile "$name" ping-timeout="${PING_TIMEOUT:-5}"
         cat "$VOL"
     done >"$VOL.all"
     {
