@@ -281,6 +281,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-tls-files.sh \
     %D%/mount/brick-tls-refused.sh \
     %D%/mount/brick-timeline.sh \
+    %D%/mount/brick-xattrs-along.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
     %D%/mount/cached-pages.sh \

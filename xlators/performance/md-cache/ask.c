@@ -56,6 +56,7 @@ mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     const uint64_t name = loc->name && loc->parent && !is_dots (loc->name)
                             ? mdc_name_hash (this, loc->parent, loc->name)
                             : 0;
+    g_autoptr (dict_t) asked = NULL;
     struct iatt buf;
     struct mdc_local *local;
 
@@ -67,15 +68,19 @@ mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     mdc_count (&priv->count.lookup_miss);
     local = mdc_ask (frame, this, loc->inode);
     local->name = name;
-    STACK_WIND (frame, mdc_lookup_cbk, FIRST_CHILD (this), lookup, loc, xdata);
+    asked = mdc_xattrs_ask (this, xdata);
+    STACK_WIND (frame, mdc_lookup_cbk, FIRST_CHILD (this), lookup, loc, asked);
 }
 
 static void
-lookup_keep (xlator_t *this, const struct mdc_local *local, inode_t *inode, const struct iatt *buf)
+lookup_keep (xlator_t *this, const struct mdc_local *local, inode_t *inode, const struct iatt *buf,
+             const dict_t *xdata)
 {
     g_autoptr (inode_t) other = NULL;
     inode_t *known = mdc_keep (this, inode, buf, local->at, &other);
 
+    if (known)
+        mdc_xattrs_take (this, known, xdata, local->at);
     if (local->name && known)
         mdc_keep_name (this, known, local->name, local->at);
     if (local->name && local->inode != known)
@@ -89,7 +94,7 @@ mdc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     const struct mdc_local *local = frame->local;
 
     if (op_ret >= 0) {
-        lookup_keep (this, local, inode, buf);
+        lookup_keep (this, local, inode, buf, xdata);
     } else if (op_errno == ENOENT && local->name) {
         mdc_name_absent (this, local->name, local->at.asked);
         mdc_drop_name (this, local->inode, local->name);

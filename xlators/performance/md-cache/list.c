@@ -28,8 +28,10 @@ entry_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *en
     if (link)
         inode = linked = inode_link (inode, local->inode, entry->d_name, &entry->d_stat);
     inode = mdc_keep (this, inode, &entry->d_stat, local->at, &other);
-    if (inode)
-        mdc_keep_name (this, inode, name, local->at);
+    if (!inode)
+        return;
+    mdc_keep_name (this, inode, name, local->at);
+    mdc_xattrs_take (this, inode, entry->dict, local->at);
 }
 
 static void
@@ -45,8 +47,10 @@ void
 mdc_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
               dict_t *xdata)
 {
+    g_autoptr (dict_t) asked = mdc_xattrs_ask (this, xdata);
+
     mdc_ask (frame, this, fd->inode);
-    STACK_WIND (frame, mdc_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
+    STACK_WIND (frame, mdc_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, asked);
 }
 
 static void
@@ -71,11 +75,13 @@ mdc_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
              dict_t *xdata)
 {
     struct mdc_local *local = mdc_ask (frame, this, fd->inode);
+    g_autoptr (dict_t) asked = NULL;
 
     local->size = size;
+    asked = mdc_xattrs_ask (this, xdata);
     if (MDC_OPTION (this, force_readdirp) && size <= SIZE_MAX_ASKED / TIMES_LARGER)
         STACK_WIND (frame, mdc_readdir_forced_cbk, FIRST_CHILD (this), readdirp, fd,
-                    size * TIMES_LARGER, offset, xdata);
+                    size * TIMES_LARGER, offset, asked);
     else
         STACK_WIND (frame, mdc_readdir_cbk, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
 }

@@ -49,9 +49,11 @@ static const struct xlator_option mdc_options[] = {
     },
     BOOLEAN ("cache-capability-xattrs", capability, "on", "cache security.capability"),
     BOOLEAN ("cache-ima-xattrs", ima, "on", "cache security.ima"),
-    BOOLEAN ("cache-selinux", selinux, "off", "cache security.selinux"),
-    BOOLEAN ("cache-posix-acl", posix_acl, "off",
-             "cache POSIX ACLs: system.posix_acl_access and system.posix_acl_default"),
+    BOOLEAN ("cache-selinux", selinux, "on",
+             "cache security.selinux; a server sends it along with names"),
+    BOOLEAN ("cache-posix-acl", posix_acl, "on",
+             "cache POSIX ACLs: system.posix_acl_access and system.posix_acl_default; a server "
+             "sends them along with names"),
     BOOLEAN ("cache-glusterfs-acl", glusterfs_acl, "off",
              "cache glusterfs.posix.acl and glusterfs.posix.default_acl"),
     BOOLEAN ("cache-swift-metadata", swift, "off", "cache user.swift.metadata"),
@@ -122,6 +124,7 @@ mdc_fini (xlator_t *this)
 
     if (priv->patterns.now)
         shared_unref (priv->patterns.now);
+    dict_unref (priv->along);
     g_free (priv->slots);
     pthread_mutex_destroy (&priv->patterns.lock);
     pthread_mutex_destroy (&priv->lock);
@@ -149,8 +152,12 @@ mdc_invalidate (xlator_t *this, const struct invalidation *gone)
 static void
 mdc_notify (xlator_t *this, enum xlator_event event, void *data)
 {
+    mdc_private_t *priv = this->private;
+
     if (event == XLATOR_INVALIDATE)
         mdc_invalidate (this, data);
+    else if (event == XLATOR_PARENT_UP && !priv->along && xlator_is_remote (this))
+        priv->along = mdc_xattrs_along ();
     xlator_pass_on (this, event, data);
 }
 

@@ -85,6 +85,9 @@ typedef struct mdc_private {
     struct change_clock clock;
     uint64_t recent[MDC_RECENT]; /* atomic */
     struct shared_slot patterns;
+    dict_t *along;               /* xdata that asks a server for extended attributes of each file
+                                    that is looked up or listed; NULL: there is no server. Constant
+                                    after PARENT_UP */
     uint32_t namespaces;         /* of extended attributes that storage supports: a bit for each of
                                     mdc_namespaces. Atomic */
     struct change_view all, names, xattrs; /* changes of anything; of any name; of any extended
@@ -242,6 +245,13 @@ void mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *d
                      struct mdc_asked at);
 void mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_asked at);
 void mdc_xattrs_drop_locked (struct mdc_inode *kept);
+
+/* Attributes that come along with a lookup or an entry of a list, as programs that list directories
+ * ask for them file by file. mdc_xattrs_ask returns the request's xdata, with a reference, or
+ * NULL. */
+dict_t *mdc_xattrs_along (void);
+dict_t *mdc_xattrs_ask (xlator_t *this, dict_t *xdata);
+void mdc_xattrs_take (xlator_t *this, inode_t *inode, const dict_t *xdata, struct mdc_asked at);
 
 /* --- ask.c, list.c, change.c, xattr-ops.c --- */
 struct mdc_local *mdc_ask (call_frame_t *frame, xlator_t *this, inode_t *inode);

@@ -261,3 +261,55 @@ mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_as
     }
     pthread_mutex_unlock (&kept->lock);
 }
+
+/* --- along with names ------------------------------------------------------------------------- */
+
+static const char *const along[] = { "system.posix_acl_access", "system.posix_acl_default",
+                                     "security.selinux" };
+
+dict_t *
+mdc_xattrs_along (void)
+{
+    dict_t *names = dict_new ();
+
+    for (unsigned i = 0; i < G_N_ELEMENTS (along); i++)
+        dict_set_u64 (names, along[i], 0);
+    return names;
+}
+
+dict_t *
+mdc_xattrs_ask (xlator_t *this, dict_t *xdata)
+{
+    const mdc_private_t *priv = mdc_priv (this);
+    dict_t *both;
+
+    if (!priv->along || !xdata)
+        return dict_ref (priv->along ? priv->along : xdata);
+    both = dict_copy (xdata);
+    for (unsigned i = 0; i < G_N_ELEMENTS (along); i++)
+        if (!dict_has (both, along[i]))
+            dict_set_u64 (both, along[i], 0);
+    return both;
+}
+
+/* An attribute that was asked for, and isn't in the answer, does not exist. */
+void
+mdc_xattrs_take (xlator_t *this, inode_t *inode, const dict_t *xdata, struct mdc_asked at)
+{
+    struct mdc_inode *kept = mdc_priv (this)->along ? mdc_inode_make (this, inode) : NULL;
+
+    for (unsigned i = 0; kept && i < G_N_ELEMENTS (along); i++) {
+        size_t size;
+        const void *value = dict_get (xdata, along[i], &size);
+        g_autoptr (dict_t) dict = value ? dict_new () : NULL;
+
+        if (dict)
+            dict_set (dict, along[i], value, size);
+        if (!is_kept (this, along[i]))
+            continue;
+        pthread_mutex_lock (&kept->lock);
+        if (holds_locked (this, kept, along[i], dict, at.asked))
+            keep_locked (kept, along[i], dict, at);
+        pthread_mutex_unlock (&kept->lock);
+    }
+}
