@@ -289,6 +289,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ops/xattr.c \
     %D%/fuse/options.c \
     %D%/fuse/passthrough.c \
+    %D%/fuse/past.c \
     %D%/fuse/requests.c \
     %D%/fuse/rights.c \
     %D%/fuse/ring/entries.c \

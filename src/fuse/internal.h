@@ -246,7 +246,7 @@ bool bridge_connection_is_gone (const struct bridge *bridge);
  * nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);
 
-/* --- move.c, hold.c: another graph --- */
+/* --- hold.c, past.c: another graph --- */
 
 /* Has libfuse handle a request, when requests aren't held. */
 void hold_process (struct reader *reader, struct fuse_buf *buf);
@@ -266,6 +266,9 @@ bridge_stays (struct bridge *bridge, inode_t *inode)
 {
     return __atomic_load_n (&bridge->past, __ATOMIC_RELAXED) && bridge_stays_slow (bridge, inode);
 }
+/* The bridge is about to get another graph; inodes are those that stay with the present one, to the
+ * number of their fds. No request runs. */
+void past_new (struct bridge *bridge, GHashTable *inodes);
 /* Counts an open file, if it is in that graph. */
 void past_count_locked (struct bridge *bridge, fd_t *fd, int by);
 /* For bridge_stop and bridge_free. */

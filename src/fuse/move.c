@@ -15,7 +15,7 @@
  * An inode stays with the present graph, with all of its open files, if one of them can't be opened
  * in the new graph (a file that was removed), if a lock may be held through it, which the server
  * would give away, or if the kernel reads and writes it by itself. Requests for such an inode enter
- * the present graph at an entrance of their own, struct past_graph.
+ * the present graph at an entrance of their own: past.c.
  *
  * Reasons:
  *
@@ -30,23 +30,31 @@
 
 #include "core/data/itable.h"
 #include "core/edge/sync.h"
-#include "trace/metrics/numbers.h"
 
 #include <fcntl.h>
 
 #define PATIENCE (10LL * 1000000000) /* nanoseconds for what is under way */
 #define PATIENCE_CALL (30LL * 1000000000)
 
+/* The open files of an inode. */
+struct opens {
+    inode_t *inode;
+    GPtrArray *fds;   /* fd_t of the old graph, without references */
+    GPtrArray *fresh; /* the same in the new graph */
+    bool stays;
+};
+
 struct move {
     struct bridge *bridge;
     struct graph *old, *fresh;
-    struct client *in_old, *in_fresh;
-    GHashTable *known; /* inodes that were looked up, with references */
-    GHashTable *opens; /* inode_t to GPtrArray of fd_t: open files of the old graph */
-    GHashTable *again; /* inode_t to GPtrArray of fd_t: the same, opened in the new graph */
-    GHashTable *stay;  /* inodes that stay with the old graph, to the number of their fds */
-    unsigned n_lost, n_moved;
-    bool timed_out; /* the new graph did not answer: it may still use what it was called with */
+    GHashTable *known;  /* inodes that were looked up, with references, to their depth */
+    GPtrArray *unknown; /* of GPtrArray of inode_t, by depth: to be looked up */
+    GHashTable *opens;  /* inode_t to struct opens */
+    GHashTable *stay;   /* inodes that stay with the old graph, to the number of their fds */
+    unsigned n_lost;    /* atomic */
+    unsigned n_moved;
+    bool timed_out; /* the new graph did not answer: it may still use what it was called with;
+                     * atomic */
 };
 
 /* --- whether it can be done ------------------------------------------------------------------- */
@@ -79,24 +87,83 @@ move_check (const struct bridge *bridge, const struct graph *fresh, GString *ans
     return -EINVAL;
 }
 
-/* --- inodes ----------------------------------------------------------------------------------- */
+/* --- calls in the new graph, by several threads ----------------------------------------------- */
 
-static void move_know (struct move *move, inode_t *inode);
+#define HANDS 16 /* calls at a time: each waits for a server */
+
+typedef void move_fn (struct move *move, struct client *client, void *item);
+
+struct hands {
+    struct move *move;
+    move_fn *fn;
+    const GPtrArray *items;
+    unsigned next; /* atomic */
+};
+
+static struct client *
+client_of (xlator_t *top)
+{
+    struct client *client = client_new (top);
+
+    client->patience = PATIENCE_CALL;
+    client->lk_owner = UINT64_MAX; /* no process has it */
+    client->checked = true;
+    return client;
+}
+
+static bool
+has_timed_out (const struct move *move)
+{
+    return __atomic_load_n (&move->timed_out, __ATOMIC_RELAXED);
+}
 
 static int
-called_fresh (struct move *move, int r)
+called (struct move *move, int r)
 {
-    move->timed_out |= r == -ETIMEDOUT;
+    if (r == -ETIMEDOUT)
+        __atomic_store_n (&move->timed_out, true, __ATOMIC_RELAXED);
     return r;
 }
 
+static void *
+hand_run (void *data)
+{
+    struct hands *hands = data;
+    struct client *client = client_of (hands->move->fresh->top);
+    unsigned i;
+
+    while ((i = __atomic_fetch_add (&hands->next, 1, __ATOMIC_RELAXED)) < hands->items->len
+           && !has_timed_out (hands->move))
+        hands->fn (hands->move, client, hands->items->pdata[i]);
+    client_free (client);
+    return NULL;
+}
+
+/* Calls fn for all items. If no thread can be started, this one does all. */
+static void
+move_each (struct move *move, const GPtrArray *items, move_fn *fn)
+{
+    struct hands hands = { .move = move, .fn = fn, .items = items };
+    pthread_t threads[HANDS];
+    unsigned n = 0;
+
+    while (n + 1 < MIN (HANDS, items->len)
+           && thread_new (&threads[n], "move", hand_run, &hands) == 0)
+        n++;
+    hand_run (&hands);
+    while (n > 0)
+        thread_join (threads[--n]);
+}
+
+/* --- inodes ----------------------------------------------------------------------------------- */
+
 /* By its name, since not every translator finds a file without one. */
 static int
-look_up_name (struct move *move, inode_t *inode, inode_t *parent, const char *name)
+look_up_name (struct client *client, inode_t *inode, inode_t *parent, const char *name)
 {
     loc_t loc = { .parent = parent, .name = name, .inode = inode };
     struct lookup_reply reply = { 0 };
-    int r = called_fresh (move, sync_lookup (move->in_fresh, &loc, NULL, &reply));
+    int r = sync_lookup (client, &loc, NULL, &reply);
 
     if (r >= 0 && !gfid_equal (&reply.buf.ia_gfid, &inode->gfid))
         r = -ESTALE;
@@ -106,36 +173,47 @@ look_up_name (struct move *move, inode_t *inode, inode_t *parent, const char *na
 }
 
 static int
-look_up_inode (struct move *move, inode_t *inode)
+look_up_inode (struct client *client, inode_t *inode)
 {
     loc_t loc = { .inode = inode };
-    int r = called_fresh (move, sync_lookup (move->in_fresh, &loc, NULL, NULL));
+    int r = sync_lookup (client, &loc, NULL, NULL);
 
     loc_wipe_path (&loc);
     return r;
 }
 
-/* Directories first, up to the root. */
-static int
-look_up (struct move *move, inode_t *inode)
+static void
+look_up (struct move *move, struct client *client, void *item)
 {
     g_autoptr (inode_t) parent = NULL;
     g_autofree char *name = NULL;
+    inode_t *inode = item;
+    const bool named = inode != itable_root (inode->table)
+                    && inode_a_name (inode, &parent, &name);
+    int r = named ? look_up_name (client, inode, parent, name) : look_up_inode (client, inode);
 
-    if (inode == itable_root (inode->table) || !inode_a_name (inode, &parent, &name))
-        return look_up_inode (move, inode);
-    move_know (move, parent);
-    return look_up_name (move, inode, parent, name);
+    if (called (move, r) < 0)
+        __atomic_add_fetch (&move->n_lost, 1, __ATOMIC_RELAXED);
 }
 
-static void
-move_know (struct move *move, inode_t *inode)
+/* Has the inode looked up, after the directories above it. Returns its depth. */
+static guint
+move_want (struct move *move, inode_t *inode)
 {
-    if (move->timed_out || g_hash_table_contains (move->known, inode))
-        return;
-    g_hash_table_add (move->known, inode_ref (inode));
-    if (look_up (move, inode) < 0)
-        move->n_lost++;
+    guint depth = GPOINTER_TO_UINT (g_hash_table_lookup (move->known, inode));
+    g_autoptr (inode_t) parent = NULL;
+    g_autofree char *name = NULL;
+
+    if (depth > 0)
+        return depth;
+    depth = 1;
+    if (inode != itable_root (inode->table) && inode_a_name (inode, &parent, &name))
+        depth += move_want (move, parent);
+    g_hash_table_insert (move->known, inode_ref (inode), GUINT_TO_POINTER (depth));
+    while (move->unknown->len < depth)
+        g_ptr_array_add (move->unknown, g_ptr_array_new ());
+    g_ptr_array_add (move->unknown->pdata[depth - 1], inode);
+    return depth;
 }
 
 static void
@@ -146,41 +224,66 @@ move_know_all (struct move *move)
     for (guint i = 0; i < entries->len; i++) {
         const struct itable_entry *entry = &g_array_index (entries, struct itable_entry, i);
 
-        if (entry->nlookup > 0 || entry->inode == itable_root (entry->inode->table))
-            move_know (move, entry->inode);
+        if (entry->nlookup > 0)
+            move_want (move, entry->inode);
         inode_unref (entry->inode);
     }
     g_array_unref (entries);
+    for (guint i = 0; i < move->unknown->len; i++) {
+        move_each (move, move->unknown->pdata[i], look_up);
+        g_ptr_array_set_size (move->unknown->pdata[i], 0);
+    }
 }
 
 /* --- open files ------------------------------------------------------------------------------- */
+
+static struct opens *
+opens_new (inode_t *inode)
+{
+    struct opens *opens = g_new0 (struct opens, 1);
+
+    opens->inode = inode;
+    opens->fds = g_ptr_array_new ();
+    opens->fresh = g_ptr_array_new_with_free_func ((GDestroyNotify) fd_unref);
+    return opens;
+}
+
+static void
+opens_free (void *data)
+{
+    struct opens *opens = data;
+
+    g_ptr_array_unref (opens->fds);
+    g_ptr_array_unref (opens->fresh);
+    g_free (opens);
+}
 
 static void
 note_open (fd_t *fd, void *data)
 {
     struct move *move = data;
-    GPtrArray *fds;
+    struct opens *opens;
 
     if (fd->data != move->old)
         return;
-    fds = g_hash_table_lookup (move->opens, fd->inode);
-    if (!fds) {
-        fds = g_ptr_array_new ();
-        g_hash_table_insert (move->opens, fd->inode, fds);
+    opens = g_hash_table_lookup (move->opens, fd->inode);
+    if (!opens) {
+        opens = opens_new (fd->inode);
+        g_hash_table_insert (move->opens, fd->inode, opens);
     }
-    g_ptr_array_add (fds, fd);
+    g_ptr_array_add (opens->fds, fd);
 }
 
 /* Has the old graph write what it holds back of a file, and keeps an error for the next caller. The
  * owner has no locks, so none are dropped. */
 static void
-write_out (struct move *move, fd_t *fd)
+write_out (struct move *move, struct client *in_old, fd_t *fd)
 {
     int r;
 
     if (fd->inode->ia_type != IA_IFREG || (fd->flags & O_ACCMODE) == O_RDONLY)
         return;
-    r = sync_flush (move->in_old, fd, NULL, NULL);
+    r = sync_flush (in_old, fd, NULL, NULL);
     if (r >= 0 || r == -ENOSYS || r == -ETIMEDOUT)
         return; /* or it is still under way, and nothing moves */
     __atomic_store_n (&fd->owed, -r, __ATOMIC_RELAXED);
@@ -193,29 +296,33 @@ write_out (struct move *move, fd_t *fd)
 static void
 write_out_all (struct move *move)
 {
+    struct client *in_old = client_of (move->old->top);
     GHashTableIter at;
-    gpointer fds;
+    gpointer opens;
 
     g_hash_table_iter_init (&at, move->opens);
-    while (g_hash_table_iter_next (&at, NULL, &fds))
-        for (guint i = 0; i < ((GPtrArray *) fds)->len; i++)
-            write_out (move, ((GPtrArray *) fds)->pdata[i]);
+    while (g_hash_table_iter_next (&at, NULL, &opens)) {
+        const GPtrArray *fds = ((struct opens *) opens)->fds;
+
+        for (guint i = 0; i < fds->len; i++)
+            write_out (move, in_old, fds->pdata[i]);
+    }
+    client_free (in_old);
 }
 
 /* Returns the file opened in the new graph; NULL if it can't be. */
 static fd_t *
-open_again (struct move *move, const fd_t *fd)
+open_again (struct move *move, struct client *client, const fd_t *fd)
 {
     const uint32_t flags = fd->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC);
     g_autoptr (fd_t) fresh = fd_new (&move->fresh->fd_maker, fd->inode, flags, fd->pid);
     loc_t loc = { .inode = fd->inode };
-    int r = fd->inode->ia_type == IA_IFDIR
-              ? sync_opendir (move->in_fresh, &loc, fresh, NULL, NULL)
-              : sync_open (move->in_fresh, &loc, flags, fresh, NULL, NULL);
+    int r = fd->inode->ia_type == IA_IFDIR ? sync_opendir (client, &loc, fresh, NULL, NULL)
+                                           : sync_open (client, &loc, flags, fresh, NULL, NULL);
 
     loc_wipe_path (&loc);
     fresh->owed = fd->owed;
-    return called_fresh (move, r) < 0 ? NULL : g_steal_pointer (&fresh);
+    return called (move, r) < 0 ? NULL : g_steal_pointer (&fresh);
 }
 
 /* References beside the kernel's belong to translators of the old graph. */
@@ -226,46 +333,35 @@ fd_is_free (const fd_t *fd)
         && __atomic_load_n (&fd->refs, __ATOMIC_RELAXED) == 1;
 }
 
-/* Opens all files of an inode in the new graph, or none. */
-static bool
-inode_opens (struct move *move, inode_t *inode, const GPtrArray *fds, GPtrArray *fresh)
-{
-    if (passthrough_has (move->bridge, inode))
-        return false;
-    for (guint i = 0; i < fds->len; i++) {
-        fd_t *again = NULL;
-
-        if (fd_is_free (fds->pdata[i]) && !move->timed_out)
-            again = open_again (move, fds->pdata[i]);
-        if (!again)
-            return false;
-        g_ptr_array_add (fresh, again);
-    }
-    return true;
-}
-
+/* Opens all files of an inode in the new graph, or the inode stays. */
 static void
-inode_open_again (struct move *move, inode_t *inode, const GPtrArray *fds)
+opens_again (struct move *move, struct client *client, void *item)
 {
-    GPtrArray *fresh = g_ptr_array_new_with_free_func ((GDestroyNotify) fd_unref);
+    struct opens *opens = item;
 
-    if (inode_opens (move, inode, fds, fresh)) {
-        g_hash_table_insert (move->again, inode, fresh);
-        return;
+    opens->stays = passthrough_has (move->bridge, opens->inode);
+    for (guint i = 0; i < opens->fds->len && !opens->stays; i++) {
+        const fd_t *fd = opens->fds->pdata[i];
+        fd_t *fresh = fd_is_free (fd) ? open_again (move, client, fd) : NULL;
+
+        if (fresh)
+            g_ptr_array_add (opens->fresh, fresh);
+        else
+            opens->stays = true;
     }
-    g_hash_table_insert (move->stay, inode, GUINT_TO_POINTER (fds->len));
-    g_ptr_array_unref (fresh);
 }
 
 static void
 open_all_again (struct move *move)
 {
+    g_autoptr (GPtrArray) all = g_ptr_array_new ();
     GHashTableIter at;
-    gpointer inode, fds;
+    gpointer opens;
 
     g_hash_table_iter_init (&at, move->opens);
-    while (g_hash_table_iter_next (&at, &inode, &fds))
-        inode_open_again (move, inode, fds);
+    while (g_hash_table_iter_next (&at, NULL, &opens))
+        g_ptr_array_add (all, opens);
+    move_each (move, all, opens_again);
 }
 
 /* From here on there is no way back. */
@@ -273,116 +369,20 @@ static void
 move_opens (struct move *move)
 {
     GHashTableIter at;
-    gpointer inode, again;
+    gpointer data;
 
-    g_hash_table_iter_init (&at, move->again);
-    while (g_hash_table_iter_next (&at, &inode, &again)) {
-        const GPtrArray *fds = g_hash_table_lookup (move->opens, inode), *fresh = again;
+    g_hash_table_iter_init (&at, move->opens);
+    while (g_hash_table_iter_next (&at, NULL, &data)) {
+        const struct opens *opens = data;
 
-        for (guint i = 0; i < fds->len; i++)
-            fd_move (fds->pdata[i], fresh->pdata[i]);
-        move->n_moved += fds->len;
+        if (opens->stays) {
+            g_hash_table_insert (move->stay, opens->inode, GUINT_TO_POINTER (opens->fds->len));
+            continue;
+        }
+        for (guint i = 0; i < opens->fds->len; i++)
+            fd_move (opens->fds->pdata[i], opens->fresh->pdata[i]);
+        move->n_moved += opens->fds->len;
     }
-}
-
-/* --- the graph that was left ------------------------------------------------------------------ */
-
-xlator_t *
-bridge_entrance (struct bridge *bridge, const struct graph *graph)
-{
-    if (graph == bridge->graph)
-        return &bridge->xlator;
-    return graph == bridge->hidden.graph ? &bridge->hidden : bridge_past (bridge);
-}
-
-xlator_t *
-bridge_past (struct bridge *bridge)
-{
-    return &__atomic_load_n (&bridge->past, __ATOMIC_RELAXED)->xlator;
-}
-
-bool
-bridge_stays_slow (struct bridge *bridge, inode_t *inode)
-{
-    bool stays;
-
-    pthread_mutex_lock (&bridge->fds_lock);
-    stays = bridge->past && g_hash_table_contains (bridge->past->inodes, inode);
-    pthread_mutex_unlock (&bridge->fds_lock);
-    return stays;
-}
-
-void
-past_count_locked (struct bridge *bridge, fd_t *given, int by)
-{
-    const fd_t *fd = fd_now (given);
-    GHashTable *inodes;
-    guint n;
-
-    if (G_LIKELY (!bridge->past || fd->data != bridge->past->graph))
-        return;
-    inodes = bridge->past->inodes;
-    n = GPOINTER_TO_UINT (g_hash_table_lookup (inodes, fd->inode)) + (guint) by;
-    if (n > 0)
-        g_hash_table_insert (inodes, fd->inode, GUINT_TO_POINTER (n));
-    else
-        g_hash_table_remove (inodes, fd->inode);
-}
-
-bool
-bridge_past_is_used (struct bridge *bridge)
-{
-    bool used;
-
-    pthread_mutex_lock (&bridge->fds_lock);
-    used = bridge->past && g_hash_table_size (bridge->past->inodes) > 0;
-    pthread_mutex_unlock (&bridge->fds_lock);
-    return used;
-}
-
-/* Lets no more requests enter it. Those that did before its last file was closed may be under
- * way. */
-static bool
-past_close (struct bridge *bridge)
-{
-    const int64_t until = clock_now () + PATIENCE;
-    bool idle = hold_begin (bridge, until) && hold_idle (until);
-
-    if (idle && !bridge_past_is_used (bridge))
-        __atomic_store_n (&bridge->past, NULL, __ATOMIC_RELAXED);
-    hold_end (bridge);
-    return !bridge->past;
-}
-
-bool
-bridge_past_end (struct bridge *bridge)
-{
-    struct past_graph *past = bridge->pasts ? bridge->pasts->data : NULL;
-
-    if (!past || past->ended)
-        return true;
-    if (bridge->past && bridge->mounted && !past_close (bridge))
-        return false;
-    past->ended = true;
-    xlator_notify (past->graph->top, XLATOR_ENDING, NULL);
-    graph_deactivate (past->graph);
-    return true;
-}
-
-void
-pasts_free (struct bridge *bridge)
-{
-    for (GSList *at = bridge->pasts; at; at = at->next) {
-        struct past_graph *past = at->data;
-
-        past->graph->top->parents = NULL;
-        past->graph->top->gate = NULL;
-        numbers_free (past->graph->xlators);
-        graph_free (past->graph);
-        g_hash_table_unref (past->inodes);
-        g_free (past);
-    }
-    g_slist_free (bridge->pasts);
 }
 
 /* --- the move --------------------------------------------------------------------------------- */
@@ -405,19 +405,8 @@ static void
 bridge_take (struct move *move)
 {
     struct bridge *bridge = move->bridge;
-    struct past_graph *past = g_new0 (struct past_graph, 1);
 
-    past->graph = move->old;
-    past->inodes = g_hash_table_ref (move->stay);
-    past->xlator = xlator_init ("fuse", bridge->xlator.api, move->old, bridge);
-    past->xlator.children = &past->child;
-    past->xlator.ready = true;
-    past->child.xlator = move->old->top;
-    past->parent.xlator = &past->xlator;
-    move->old->top->parents = &past->parent;
-    bridge->pasts = g_slist_prepend (bridge->pasts, past);
-    if (g_hash_table_size (past->inodes) > 0)
-        __atomic_store_n (&bridge->past, past, __ATOMIC_RELAXED);
+    past_new (bridge, move->stay);
     bridge->graph = bridge->xlator.graph = move->fresh;
     bridge->child.xlator = move->fresh->top;
     move->fresh->top->parents = &bridge->parent;
@@ -468,7 +457,7 @@ move_held (struct move *move, void (*moved) (void *data), void *data, GString *a
         return under_way (move->bridge, answer);
     move_know_all (move);
     open_all_again (move);
-    if (move->timed_out)
+    if (has_timed_out (move))
         return gave_up (answer);
     move_opens (move);
     forget_looked_up (move->fresh);
@@ -480,10 +469,11 @@ move_held (struct move *move, void (*moved) (void *data), void *data, GString *a
 static int
 move_root (struct move *move, GString *answer)
 {
-    inode_t *root = itable_root (move->fresh->itable);
-    int r = look_up_inode (move, root);
+    struct client *client = client_of (move->fresh->top);
+    int r = called (move, look_up_inode (client, itable_root (move->fresh->itable)));
 
-    if (move->timed_out)
+    client_free (client);
+    if (has_timed_out (move))
         return gave_up (answer);
     if (r < 0)
         g_string_append_printf (answer, "can't look up the root of '%s' in its new shape: %s\n",
@@ -517,7 +507,7 @@ move_run (struct move *move, void (*moved) (void *data), void *data, GString *an
     if (r < 0)
         return r;
     move_know_all (move);
-    if (move->timed_out)
+    if (has_timed_out (move))
         return gave_up (answer);
     since = clock_now ();
     r = move_held (move, moved, data, answer);
@@ -527,17 +517,6 @@ move_run (struct move *move, void (*moved) (void *data), void *data, GString *an
     move_tell (move, clock_now () - since, answer);
     itable_foreach (move->fresh->itable, kernel_forgets, bridge);
     return 0;
-}
-
-static struct client *
-client_of (xlator_t *top)
-{
-    struct client *client = client_new (top);
-
-    client->patience = PATIENCE_CALL;
-    client->lk_owner = UINT64_MAX; /* no process has it */
-    client->checked = true;
-    return client;
 }
 
 int
@@ -551,18 +530,14 @@ bridge_move (struct bridge *bridge, struct graph *fresh, void (*moved) (void *da
         return r;
     fresh->top->gate = bridge->graph->top->gate;
     xlator_route (fresh->top);
-    move.in_old = client_of (move.old->top);
-    move.in_fresh = client_of (fresh->top);
     move.known = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
-    move.opens = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
-    move.again = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+    move.unknown = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
+    move.opens = g_hash_table_new_full (NULL, NULL, NULL, opens_free);
     move.stay = g_hash_table_new (NULL, NULL);
     r = move_run (&move, moved, data, answer);
     g_hash_table_unref (move.known);
+    g_ptr_array_unref (move.unknown);
     g_hash_table_unref (move.opens);
-    g_hash_table_unref (move.again);
     g_hash_table_unref (move.stay);
-    client_free (move.in_old);
-    client_free (move.in_fresh);
     return r;
 }
