@@ -284,9 +284,8 @@ fetch_from (const char *server, struct tls_context *tls, const char *volume, cha
     return spec;
 }
 
-/* Returns false, with an error, if there must be TLS and cannot. */
-static bool
-glusterd_tls (struct tls_context **ret_tls, char **ret_error)
+bool
+volfile_tls (struct tls_context **ret_tls, char **ret_error)
 {
     struct tls_settings settings = { 0 };
     g_autofree char *why = NULL;
@@ -310,7 +309,7 @@ volfile_fetch (const char *text, char **ret_error)
     struct tls_context *tls;
     char *spec = NULL;
 
-    if (!glusterd_tls (&tls, ret_error))
+    if (!volfile_tls (&tls, ret_error))
         return NULL;
     for (char **server = servers; *server && !spec; server++) {
         g_autofree char *reason = NULL;

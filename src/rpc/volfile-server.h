@@ -3,6 +3,7 @@
 #ifndef WINDLASS_RPC_VOLFILE_SERVER_H
 #define WINDLASS_RPC_VOLFILE_SERVER_H
 
+#include "rpc/tls.h"
 #include "rpc/xdr.h"
 
 #define VOLFILE_SERVER_PORT 24007
@@ -22,6 +23,10 @@ const char *volfile_directory (const char *text);
 void volfile_put_question (struct xdr_out *out, const char *volume);
 char *volfile_get_answer (struct xdr_in *in, const char *server, const char *volume,
                           char **ret_error);
+
+/* Sets *ret_tls, with a reference, to how connections to a glusterd are encrypted; NULL: they are
+ * not. Returns false with a reason in *ret_error (g_free it) if they have to be, and can't. */
+bool volfile_tls (struct tls_context **ret_tls, char **ret_error);
 
 /* Fetches the volfile; the servers are tried in order. Blocks for ten seconds at most per address
  * of a server, and starts no thread. Returns the text; g_free it. NULL, with a reason that names

@@ -16,6 +16,7 @@
 
 struct volfile_watch {
     char **servers, *volume;
+    struct tls_context *tls; /* NULL: not encrypted */
     void (*changed) (void *data);
     void *data;
 
@@ -205,7 +206,8 @@ watch_connect_locked (struct volfile_watch *w)
 {
     static const struct rpc_timeouts timeouts = { .frame = PATIENCE, .ping = PATIENCE };
     const struct rpc_address address = { .host = w->servers[w->server],
-                                         .port = VOLFILE_SERVER_PORT };
+                                         .port = VOLFILE_SERVER_PORT,
+                                         .tls = w->tls };
 
     w->connection = rpc_connect (&address, &timeouts, &watch_events, w);
 }
@@ -215,16 +217,24 @@ watch_connect_locked (struct volfile_watch *w)
 struct volfile_watch *
 volfile_watch_new (const char *name, const char *text, void (*changed) (void *data), void *data)
 {
+    g_autofree char *error = NULL;
+    struct tls_context *tls;
     struct volfile_watch *w;
 
+    if (!volfile_tls (&tls, &error)) {
+        gf_log (NULL, GF_LOG_WARNING, "changes of the volfile of '%s' go unseen: %s", name, error);
+        return NULL;
+    }
     work_use ();
     if (loop_use () < 0) {
         work_leave ();
+        tls_context_unref (tls);
         return NULL;
     }
     w = g_new0 (struct volfile_watch, 1);
     w->servers = volfile_servers (name);
     w->volume = volfile_volume (name);
+    w->tls = tls;
     w->changed = changed;
     w->data = data;
     w->known = g_strdup (text);
@@ -272,6 +282,7 @@ volfile_watch_free (struct volfile_watch *w)
     pthread_cond_destroy (&w->ended);
     pthread_mutex_destroy (&w->lock);
     g_strfreev (w->servers);
+    tls_context_unref (w->tls);
     g_free (w->volume);
     g_free (w->known);
     g_free (w->problem);

@@ -51,6 +51,8 @@ head -c 3000000 /dev/urandom >data
 cp data "$MNT/data"
 expect_match "how it is encrypted" "encryption = TLSv1\.[23], .*certificate is of 'both'" \
     "$(cat "$MNT/.meta/graphs/active/home-client-0/private")"
+expect_ok gluster_do volume set home performance.cache-size 64MB
+wait_until 30 "grep -q \"reload: volume 'home-quick-read': option 'cache-size': .* '64MB'\" '$LOG'"
 unmount
 mkdir stock
 glusterfs -s $server --volfile-id=home -l "$TEST_DIR/stock.log" "$TEST_DIR/stock"
