@@ -30,7 +30,8 @@ def build_of(bench):
 
 
 def compile_tool(bench, tree):
-    glib = subprocess.run(["pkg-config", "--cflags", "--libs", "glib-2.0", "gmodule-2.0"],
+    glib = subprocess.run(["pkg-config", "--cflags", "--libs", "glib-2.0", "gmodule-2.0",
+                           "openssl"],
                           stdout=subprocess.PIPE, text=True,
                           check=True).stdout.split()
     objects = [path for folder in ("core/*", "graph", "rpc")

@@ -424,6 +424,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     top.ready = true;
     g_ptr_array_add (graph.xlators, &top);
     top.graph = &graph;
+    graph.fd_maker.data = &graph;
     xlator_route (&top);
     kernel.input = (struct input){ data, size };
     kernel.unique = kernel.n_handles = kernel.interrupts = 0;

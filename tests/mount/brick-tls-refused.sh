@@ -73,7 +73,7 @@ brick_stop later
 cp old.pem server.pem
 cp old.key server.key
 brick_start later
-wait_until "grep -q \"brick later .* can't be used: the server's certificate, of 'old', has\" $LOG"
+wait_until "grep -q \"brick .*:later can't be used: the server's certificate, of 'old', has\" $LOG"
 expect_match "the state" "problem = the server's certificate, of 'old', has expired" \
     "$(cat "$MNT/.meta/graphs/active/later/private")"
 expect_error 'not connected' ls "$MNT/none"
