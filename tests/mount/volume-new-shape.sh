@@ -3,6 +3,7 @@
 # When the server changes the shape of a GlusterFS volume, its mounts follow while programs write,
 # list and hold locks, and over an end of glusterd.
 # timeout: 300
+# long
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster flock
 server=127.1.1.1

@@ -19,10 +19,7 @@ entry_op (call_frame_t *frame, xlator_t *this, enum fop fop, const loc_t *loc,
     return op;
 }
 
-#define NEW_GFID_KEY "gfid-req"
-
-/* A random gfid: a version 4 UUID (RFC 9562). */
-static gfid_t
+gfid_t
 gfid_new (replicate_t *priv)
 {
     uint64_t numbers[2];

@@ -168,7 +168,7 @@ object_make (struct heal *heal, unsigned source, unsigned child, inode_t *inode,
     loc_t from = { .inode = inode };
     int r;
 
-    dict_set (xdata, "gfid-req", iatt->ia_gfid.b, sizeof iatt->ia_gfid.b);
+    dict_set (xdata, NEW_GFID_KEY, iatt->ia_gfid.b, sizeof iatt->ia_gfid.b);
     if (iatt->ia_type == IA_IFDIR)
         return sync_mkdir (heal->children[child], loc, iatt->ia_prot, 0, xdata, NULL);
     if (copy_knows (heal, child, inode)) {
@@ -232,6 +232,27 @@ entry_make (struct entries_heal *entries, struct entry *entry, unsigned source, 
 
 /* --- one name --------------------------------------------------------------------------------- */
 
+/* A brick that is killed while it makes an object can leave a name without a gfid: each lookup fails
+ * with ENODATA, until one brings a gfid. On a copy that is to be healed any gfid will do, since the
+ * name is then removed as that of another object. */
+static int
+copy_look (struct entries_heal *entries, loc_t *loc, unsigned child, struct lookup_reply *reply)
+{
+    struct client *client = entries->heal->children[child];
+    replicate_t *priv = entries->heal->this->private;
+    int r = sync_lookup (client, loc, NULL, reply);
+    g_autoptr (dict_t) xdata = NULL;
+    gfid_t gfid;
+
+    if (r != -ENODATA || (!entries->merge && !(entries->direction.sinks & COPY (child))))
+        return r;
+    lookup_reply_drop (reply);
+    gfid = gfid_new (priv);
+    xdata = dict_new ();
+    dict_set (xdata, NEW_GFID_KEY, gfid.b, sizeof gfid.b);
+    return sync_lookup (client, loc, xdata, reply);
+}
+
 static void
 entry_look (struct entries_heal *entries, struct entry *entry)
 {
@@ -240,7 +261,7 @@ entry_look (struct entries_heal *entries, struct entry *entry)
 
     for (unsigned i = 0; i < priv->n; i++) {
         struct lookup_reply reply = { 0 };
-        const int r = sync_lookup (entries->heal->children[i], &loc, NULL, &reply);
+        const int r = copy_look (entries, &loc, i, &reply);
 
         if (r >= 0) {
             entry->found |= COPY (i);

@@ -389,6 +389,10 @@ unlink_fop replicate_unlink;
 rmdir_fop replicate_rmdir;
 rename_fop replicate_rename;
 
+/* A random gfid: a version 4 UUID (RFC 9562); and the key of xdata that has a new object's. */
+gfid_t gfid_new (replicate_t *priv);
+#define NEW_GFID_KEY "gfid-req"
+
 /* locks.c: locks of callers */
 lk_fop replicate_lk;
 flock_fop replicate_flock;
