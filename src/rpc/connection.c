@@ -195,16 +195,17 @@ connection_take (struct rpc_connection *c, uint32_t xid)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Moves all calls to one list: those that the server may have done first, in the order of their
- * numbers; then those that it never saw. *ret_answered are calls that are answered already, as a
- * server may do before it has the whole call. */
-static struct rpc_call *
+/* Takes all calls: those that the server may have done first, in the order of their numbers; then
+ * those that it never saw. They are no queue, since a thread may be writing some of them, which are
+ * its own queue until then. *ret_answered are calls that are answered already, as a server may do
+ * before it has the whole call. */
+static GPtrArray *
 calls_take_locked (struct rpc_connection *c, struct rpc_call **ret_answered)
 {
-    struct call_queue all, answered;
+    GPtrArray *all = g_ptr_array_new ();
+    struct call_queue answered;
     struct rpc_call *call;
 
-    queue_init (&all);
     queue_init (&answered);
     while ((call = queue_take (&c->unsent)))
         if (c->slots[SLOT_OF (call->xid)] == call)
@@ -214,17 +215,18 @@ calls_take_locked (struct rpc_connection *c, struct rpc_call **ret_answered)
     *ret_answered = answered.first;
     for (unsigned slot = 0; slot < RPC_WINDOW; slot++)
         if ((call = call_take_locked (c, slot)))
-            queue_add (&all, call);
+            g_ptr_array_add (all, call);
     while ((call = queue_take (&c->waiting)))
-        queue_add (&all, call);
+        g_ptr_array_add (all, call);
     c->n_waiting = 0;
-    return all.first;
+    return all;
 }
 
 void
 connection_close (struct rpc_connection *c, const char *reason)
 {
-    struct rpc_call *call, *next, *answered;
+    g_autoptr (GPtrArray) calls = NULL;
+    struct rpc_call *answered;
     bool before;
 
     pthread_mutex_lock (&c->lock);
@@ -232,7 +234,7 @@ connection_close (struct rpc_connection *c, const char *reason)
     c->state = RPC_CLOSED;
     if (!c->reason)
         c->reason = g_strdup (reason);
-    call = calls_take_locked (c, &answered);
+    calls = calls_take_locked (c, &answered);
     pthread_mutex_unlock (&c->lock);
     if (before)
         return;
@@ -241,10 +243,8 @@ connection_close (struct rpc_connection *c, const char *reason)
         shutdown (c->watch.fd, SHUT_RDWR);
     }
     calls_unref (answered);
-    for (; call; call = next) {
-        next = call->next;
-        call_answer_error (call, ENOTCONN);
-    }
+    for (guint i = 0; i < calls->len; i++)
+        call_answer_error (calls->pdata[i], ENOTCONN);
     c->events->closed (c->data, c->reason);
     rpc_connection_unref (c);
 }
