@@ -18,7 +18,7 @@ glusterfs -f "$VOL" -l "$TEST_DIR/stock.log" --entry-timeout=0 --attribute-timeo
     "$TEST_DIR/stock" || fail "the stock client does not mount"
 mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
 
-seed=${SEED-$RANDOM}
+seed=${SEED-$(amount 21 $RANDOM)}
 count=$(amount 2000 10000)
 out=$(python3 "$SOURCE_DIR/tests/mount/distribute.py" $seed $count bare "$MNT" stock 2>&1) ||
     fail "seed $seed: $out"

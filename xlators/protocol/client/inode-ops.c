@@ -53,7 +53,7 @@ lookup_mend (struct client_call *call)
 static void
 lookup_reply (struct client_call *call, struct rpc_reply *reply)
 {
-    g_auto (client_answer_t) answer;
+    g_auto (client_answer_t) answer = { 0 };
     g_autoptr (inode_t) inode = NULL;
     struct iatt buf, postparent;
 
