@@ -4,6 +4,7 @@
 # made and removed through a mount of ours. Nothing that a write, a close or a rename confirmed is
 # lost, neither in the mount nor for a stock client.
 # timeout: 600
+# long
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster glusterfs
 server=127.1.1.1
