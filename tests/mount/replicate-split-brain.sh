@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A split brain, made by hand: EIO, and `windlass explain` tells who accuses whom. A policy decides
-# which copy is read and healed from. A name that is another object on one brick is EIO too.
+# A split brain, made by hand: EIO, and `windlass explain` names the copies that accuse. A policy
+# decides which copy is read and healed from. A name that is another object on one brick is EIO too.
 . "$(dirname "$0")/replicate-lib.sh"
 
 # accuse BRICK NAME ACCUSED DATA METADATA ENTRIES

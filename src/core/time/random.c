@@ -2,6 +2,8 @@
 #include "core/time/random.h"
 #include "core/time/scheduler.h"
 
+#include <string.h>
+
 #include <glib.h>
 #include <sys/random.h>
 
@@ -44,4 +46,16 @@ bool
 random_once_in (struct random_source *source, uint64_t one_in)
 {
     return random_below (source, one_in) == 0;
+}
+
+gfid_t
+random_gfid (struct random_source *source)
+{
+    const uint64_t numbers[2] = { random_next (source), random_next (source) };
+    gfid_t gfid;
+
+    memcpy (gfid.b, numbers, sizeof gfid.b);
+    gfid.b[6] = (gfid.b[6] & 0x0f) | 0x40;
+    gfid.b[8] = (gfid.b[8] & 0x3f) | 0x80;
+    return gfid;
 }

@@ -4,6 +4,8 @@
 #ifndef WINDLASS_CORE_TIME_RANDOM_H
 #define WINDLASS_CORE_TIME_RANDOM_H
 
+#include "core/base/gfid.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,5 +27,8 @@ bool random_is_seeded (void);
 uint64_t random_next (struct random_source *source);
 uint64_t random_below (struct random_source *source, uint64_t limit);
 bool random_once_in (struct random_source *source, uint64_t one_in);
+
+/* Returns a random gfid: a version 4 UUID (RFC 9562). */
+gfid_t random_gfid (struct random_source *source);
 
 #endif

@@ -267,7 +267,7 @@ heal_ranges_looked (call_frame_t *own)
     if (range_is_elsewhere (faults)) {
         gf_log (op->this, GF_LOG_WARNING, "directory '%s' (gfid %s): all subvolumes have a range of "
                 "hashes, but %u ranges are of none: bricks were added since the volfile was read; "
-                "mount again",
+                "windlass reload reads it again",
                 loc_path (&op->loc), GFID_OF (lookup->inode), faults->holes);
         locks_drop (op, heal_attributes);
         return;

@@ -222,7 +222,7 @@ lookup_linkto_is_foreign (struct lookup *lookup)
     if (!lookup->has_linkto || lookup->linked != NO_CHILD)
         return false;
     gf_log (op->this, GF_LOG_ERROR, "the linkto '%s' on %s must name a subvolume of this volume: "
-            "bricks were added or renamed since the volfile was read; mount again",
+            "bricks were added or renamed since the volfile was read; windlass reload reads it again",
             loc_path (&op->loc), op->priv->children[lookup->hashed]->name);
     return true;
 }

@@ -16,16 +16,11 @@
 static gfid_t
 gfid_new (client_private_t *priv)
 {
-    uint64_t numbers[2];
     gfid_t gfid;
 
     pthread_mutex_lock (&priv->random_lock);
-    numbers[0] = random_next (&priv->random);
-    numbers[1] = random_next (&priv->random);
+    gfid = random_gfid (&priv->random);
     pthread_mutex_unlock (&priv->random_lock);
-    memcpy (gfid.b, numbers, sizeof gfid.b);
-    gfid.b[6] = (gfid.b[6] & 0x0f) | 0x40;
-    gfid.b[8] = (gfid.b[8] & 0x3f) | 0x80;
     return gfid;
 }
 
