@@ -341,11 +341,6 @@ readdirp_fop dht_readdirp;
 bool fd_is_open_on (xlator_t *this, fd_t *fd, int child);
 void fd_set_open_on (xlator_t *this, fd_t *fd, int child);
 
-/* Keeps a place in a directory under a number, and returns it. */
-uint64_t fd_keep_place (xlator_t *this, fd_t *fd, unsigned child, uint64_t offset);
-bool fd_kept_place (xlator_t *this, fd_t *fd, uint64_t number, unsigned *ret_child,
-                    uint64_t *ret_offset);
-
 void dht_release (xlator_t *this, fd_t *fd);
 
 /* --- files.c, rebalance.c --------------------------------------------------------------------- */

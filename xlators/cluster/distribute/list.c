@@ -3,16 +3,20 @@
  * Listing of a directory: one subvolume after the other. Linktos are left out, and each directory
  * but on its hashed subvolume, so that each name comes once.
  *
- * An entry's offset tells its subvolume and its offset there. As long as the latter is small it is
- * offset * n + subvolume, which holds for any opened directory. Large ones, hashes of ext4 for
- * instance, are kept with the fd, and the entry's offset is 2^62 plus their number.
+ * An entry's offset tells its subvolume and its offset there, for any open directory, also after
+ * the mount has moved to another graph, in which a subvolume may have been added: so it depends on
+ * nothing else. The lowest bits are the subvolume. A large offset, a hash of ext4 for instance,
+ * gives up its own lowest bits for them. It then stands for a slightly earlier place: an entry
+ * would come twice if its hash differed from the next one's in these bits alone.
  */
 #include "distribute.h"
 
 #include <dirent.h>
 #include <string.h>
 
-#define KEPT ((uint64_t) 1 << 62)
+#define OFFSET_BITS 62 /* of 63: an offset isn't negative */
+#define LARGE ((uint64_t) 1 << OFFSET_BITS)
+#define CHILD_BITS 10U /* at least */
 
 struct place {
     unsigned child;
@@ -44,27 +48,30 @@ listing_clear (struct op *op)
 
 /* --- offsets ---------------------------------------------------------------------------------- */
 
-static uint64_t
-offset_of_place (struct listing *listing, struct place place)
+static unsigned
+child_bits (const struct listing *listing)
 {
-    const dht_private_t *priv = listing->op.priv;
-
-    if (place.offset < KEPT / priv->n)
-        return place.offset * priv->n + place.child;
-    return KEPT | fd_keep_place (listing->op.this, listing->fd, place.child, place.offset);
+    return MAX (CHILD_BITS, g_bit_storage (listing->op.priv->n - 1));
 }
 
-static bool
-place_of_offset (struct listing *listing, uint64_t offset, struct place *ret_place)
+static uint64_t
+offset_of_place (const struct listing *listing, struct place place)
 {
-    const dht_private_t *priv = listing->op.priv;
+    const unsigned bits = child_bits (listing);
 
-    if (!(offset & KEPT)) {
-        *ret_place = (struct place){ (unsigned) (offset % priv->n), offset / priv->n };
-        return true;
-    }
-    return fd_kept_place (listing->op.this, listing->fd, offset & ~KEPT, &ret_place->child,
-                          &ret_place->offset);
+    if (place.offset >> (OFFSET_BITS - bits) == 0)
+        return place.offset << bits | place.child;
+    return LARGE | place.offset >> (bits + 1) << bits | place.child;
+}
+
+static struct place
+place_of_offset (const struct listing *listing, uint64_t offset)
+{
+    const unsigned bits = child_bits (listing);
+    const uint64_t there = (offset & ~LARGE) >> bits;
+
+    return (struct place){ .child = offset & ((1U << bits) - 1),
+                           .offset = offset & LARGE ? there << (bits + 1) : there };
 }
 
 /* --- which entries ---------------------------------------------------------------------------- */
@@ -209,10 +216,8 @@ listing_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t
     listing->layout = inode_layout (this, fd->inode);
     listing->wanted = dict_copy (xdata);
     dict_set_u64 (listing->wanted, listing->op.priv->linkto_key, 256);
-    if (place_of_offset (listing, (uint64_t) offset, &listing->at))
-        listing_ask (listing);
-    else
-        op_fail (&listing->op, EINVAL);
+    listing->at = place_of_offset (listing, (uint64_t) offset);
+    listing_ask (listing);
 }
 
 void
