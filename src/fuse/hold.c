@@ -84,6 +84,14 @@ hold_begin (struct bridge *bridge, int64_t until)
 }
 
 bool
+hold_answered (int64_t until)
+{
+    while (stack_count () > 0 && clock_now () < until)
+        g_usleep (LOOK_AGAIN);
+    return stack_count () == 0;
+}
+
+bool
 hold_idle (int64_t until)
 {
     while ((stack_count () > 0 || stack_count_kept () > 0) && clock_now () < until)

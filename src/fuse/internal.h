@@ -250,9 +250,11 @@ bool loop_stop (struct bridge *bridge, int64_t patience);
 
 /* Has libfuse handle a request, when requests aren't held. */
 void hold_process (struct reader *reader, struct fuse_buf *buf);
-/* hold_begin holds new requests, and waits until no thread handles one; hold_idle until all are
- * answered, or until a time of clock_now. hold_end lets them go on. */
+/* hold_begin holds new requests, and waits until no thread handles one; hold_answered until all are
+ * answered; hold_idle until, beside that, nothing is held back for later; each until a time of
+ * clock_now. hold_end lets requests go on. */
 bool hold_begin (struct bridge *bridge, int64_t until);
+bool hold_answered (int64_t until);
 bool hold_idle (int64_t until);
 void hold_end (struct bridge *bridge);
 

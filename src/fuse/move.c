@@ -449,7 +449,8 @@ move_held (struct move *move, void (*moved) (void *data), void *data, GString *a
 {
     const int64_t until = clock_now () + PATIENCE;
 
-    if (!hold_begin (move->bridge, until))
+    /* An open under way adds its file when it is answered. */
+    if (!hold_begin (move->bridge, until) || !hold_answered (until))
         return under_way (move->bridge, answer);
     bridge_foreach_open (move->bridge, note_open, move);
     write_out_all (move);
