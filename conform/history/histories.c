@@ -2,6 +2,7 @@
 /* The part of `windlass conform` that runs random histories, from a seed; the first one that fails
  * is shrunk and reported. */
 #include "conform/history/history.h"
+#include "core/base/errors.h"
 #include "core/time/random.h"
 
 #include <errno.h>
@@ -105,7 +106,7 @@ run_file (const struct conform_options *options, struct conform_report *report)
     }
     r = run_one (options, report, "history", history, false);
     history_free (history);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 static int
@@ -133,7 +134,7 @@ run_seeds (const struct conform_options *options, struct conform_report *report)
     for (unsigned i = 0; i < options->histories && r == 0; i++)
         r = run_seed (options, report, options->seed + i, &abilities);
     conform_group_end (report);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 /* Each history has a scratch directory below a common one that has the keeper: a keeper for each

@@ -119,6 +119,7 @@ cli_heal (const struct cli_command *command, int argc, char **argv)
     if (!healers || healers->len == 0)
         return CLI_FAILED;
     for (guint i = 0; i < healers->len; i++)
-        status = MAX (status, heal_on (command, mountpoint, healers->pdata[i], path));
+        if (heal_on (command, mountpoint, healers->pdata[i], path) != CLI_OK)
+            status = CLI_FAILED;
     return status;
 }

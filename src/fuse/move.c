@@ -28,6 +28,7 @@
  */
 #include "fuse/internal.h"
 
+#include "core/base/errors.h"
 #include "core/data/itable.h"
 #include "core/edge/sync.h"
 
@@ -479,7 +480,7 @@ move_root (struct move *move, GString *answer)
     if (r < 0)
         g_string_append_printf (answer, "can't look up the root of '%s' in its new shape: %s\n",
                                 move->fresh->top->name, g_strerror (-r));
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 static void

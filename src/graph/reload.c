@@ -7,6 +7,8 @@
  */
 #include "graph/internal.h"
 
+#include "core/base/errors.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -211,7 +213,7 @@ reconfigure_all (struct reload *reload)
                                 g_strerror (-r));
         roll_back (reload, i);
     }
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 /* A level set at run time remains as long as the volfile's level doesn't change. */

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names of error numbers. */
+/* Error numbers, and their names. */
 #ifndef WINDLASS_CORE_BASE_ERRORS_H
 #define WINDLASS_CORE_BASE_ERRORS_H
 
 #include <stdbool.h>
+
+/* Returns the negative errno of a call that failed; 0 for any other result, such as a number of
+ * bytes. A function, since glib's MIN evaluates the call that is its argument twice. */
+static inline int
+error_or_0 (int result)
+{
+    return result < 0 ? result : 0;
+}
 
 /* Returns "EIO"; "errno -5" for a number without a name, and "an unknown error" beyond 4095. The
  * text stays valid. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuse/ring/uring.h"
 
+#include "core/base/errors.h"
+
 #include <errno.h>
 
 #ifdef HAVE_LIBURING
@@ -85,7 +87,7 @@ uring_is_full (struct uring *uring)
 int
 uring_submit (struct uring *uring)
 {
-    return MIN (io_uring_submit (&uring->io), 0);
+    return error_or_0 (io_uring_submit (&uring->io));
 }
 
 int
@@ -96,8 +98,8 @@ uring_wait (struct uring *uring, int64_t nanoseconds)
     struct io_uring_cqe *cqe;
 
     if (nanoseconds == 0)
-        return MIN (io_uring_submit_and_wait (&uring->io, 1), 0);
-    return MIN (io_uring_submit_and_wait_timeout (&uring->io, &cqe, 1, &most, NULL), 0);
+        return error_or_0 (io_uring_submit_and_wait (&uring->io, 1));
+    return error_or_0 (io_uring_submit_and_wait_timeout (&uring->io, &cqe, 1, &most, NULL));
 }
 
 bool

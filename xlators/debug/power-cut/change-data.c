@@ -2,6 +2,8 @@
 /* Changes of data, sizes and attributes, and the operations that make them durable. */
 #include "power-cut.h"
 
+#include "core/base/errors.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -79,7 +81,7 @@ prepare_copy (xlator_t *this, const struct call *call, struct cut_change *change
     int r = cut_stat (this, call->fd->inode, call->fd, &from);
 
     if (r < 0 || args->off_in < 0 || args->off_out < 0 || (uint64_t) args->off_in >= from.ia_size)
-        return MIN (r, 0);
+        return error_or_0 (r);
     size = MIN (args->len, from.ia_size - (uint64_t) args->off_in);
     change->node = cut_node_get (this, args->fd_out->inode);
     return cut_data_touch (this, change->node, NULL, (uint64_t) args->off_out,

@@ -3,6 +3,8 @@
  * the bridge does. */
 #include "power-cut.h"
 
+#include "core/base/errors.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -26,7 +28,7 @@ cut_look (xlator_t *this, inode_t *dir, const char *name, inode_t **ret_inode, s
         *ret_buf = reply.buf;
     }
     lookup_reply_drop (&reply);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 int
@@ -46,7 +48,7 @@ cut_stat (xlator_t *this, inode_t *inode, fd_t *fd, struct iatt *ret_buf)
         *ret_buf = named.buf;
         stat_reply_drop (&named);
     }
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 int
@@ -59,7 +61,7 @@ cut_open (xlator_t *this, inode_t *inode, uint32_t flags, fd_t **ret_fd)
 
     if (r >= 0)
         *ret_fd = g_steal_pointer (&fd);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 int
@@ -72,7 +74,7 @@ cut_link (xlator_t *this, inode_t *inode, inode_t *dir, const char *name)
     if (r >= 0)
         inode_unref (inode_link (reply.inode, dir, name, &reply.buf));
     link_reply_drop (&reply);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 int
@@ -85,7 +87,7 @@ cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, inod
 
     if (r >= 0)
         inode_rename (dir, name, newdir, newname, false);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 int
@@ -99,7 +101,7 @@ cut_mkdir (xlator_t *this, inode_t *dir, const char *name, mode_t mode, inode_t 
     if (r >= 0)
         *ret_inode = inode_link (reply.inode, dir, name, &reply.buf);
     mkdir_reply_drop (&reply);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 int
@@ -111,7 +113,7 @@ cut_remove (xlator_t *this, inode_t *dir, const char *name, inode_t *inode)
 
     if (r >= 0)
         inode_unlink (dir, name);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 /* --- directory trees --- */
@@ -169,7 +171,7 @@ cut_set_meta (xlator_t *this, inode_t *inode, const struct iatt *to, uint32_t va
     struct iatt copy = *to;
     loc_t loc = { .inode = inode };
 
-    return MIN (sync_setattr (client_of (this), &loc, &copy, valid, NULL, NULL), 0);
+    return error_or_0 (sync_setattr (client_of (this), &loc, &copy, valid, NULL, NULL));
 }
 
 int
@@ -186,7 +188,7 @@ cut_get_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes **ret_va
     if (value)
         *ret_value = g_bytes_new (value, size);
     getxattr_reply_drop (&reply);
-    return r == -ENODATA ? 0 : MIN (r, 0);
+    return r == -ENODATA ? 0 : error_or_0 (r);
 }
 
 int
@@ -198,10 +200,10 @@ cut_set_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes *value)
 
     if (!value) {
         r = sync_removexattr (client_of (this), &loc, name, NULL, NULL);
-        return r == -ENODATA ? 0 : MIN (r, 0);
+        return r == -ENODATA ? 0 : error_or_0 (r);
     }
     dict_set (dict, name, g_bytes_get_data (value, NULL), g_bytes_get_size (value));
-    return MIN (sync_setxattr (client_of (this), &loc, dict, 0, NULL, NULL), 0);
+    return error_or_0 (sync_setxattr (client_of (this), &loc, dict, 0, NULL, NULL));
 }
 
 dict_t *
@@ -242,7 +244,7 @@ cut_read (xlator_t *this, fd_t *fd, void *buf, size_t size, off_t offset)
         readv_reply_drop (&reply);
     }
     memset ((char *) buf + done, 0, size - done);
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 int
@@ -258,11 +260,11 @@ cut_write (xlator_t *this, fd_t *fd, const void *buf, size_t size, off_t offset)
             return -EIO;
         done += MAX (r, 0);
     }
-    return MIN (r, 0);
+    return error_or_0 (r);
 }
 
 int
 cut_resize (xlator_t *this, fd_t *fd, uint64_t size)
 {
-    return MIN (sync_ftruncate (client_of (this), fd, (off_t) size, NULL, NULL), 0);
+    return error_or_0 (sync_ftruncate (client_of (this), fd, (off_t) size, NULL, NULL));
 }
