@@ -262,6 +262,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-quick-read.sh \
+    %D%/mount/cluster-a.sh \
+    %D%/mount/cluster-b.sh \
     %D%/mount/replicate-arbiter.sh \
     %D%/mount/replicate-conform.sh \
     %D%/mount/replicate-heal-busy.sh \

@@ -5,4 +5,5 @@
 # builds: debug only
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/replay-lib.sh"
-replay a
+need_command gdb
+replay doc/debugging.md a

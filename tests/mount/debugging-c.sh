@@ -6,5 +6,6 @@
 # builds: debug only
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/replay-lib.sh"
+need_command gdb
 need_command qemu-img gcc pkg-config
-replay c
+replay doc/debugging.md c

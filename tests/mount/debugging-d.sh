@@ -6,6 +6,7 @@
 # builds: debug only
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/replay-lib.sh"
+need_command gdb
 
 without=''
 if ! command -v bpftrace >/dev/null; then
@@ -17,5 +18,5 @@ fi
 "$WINDLASS" trace start "$TEST_DIR" 2>&1 | grep -q 'function graph' &&
     skip "needs a build with the function graph"
 [ -z "$without" ] || export REPLAY_WITHOUT=bpftrace
-replay d
+replay doc/debugging.md d
 [ -z "$without" ] || skip "all but bpftrace's part was replayed: $without"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
-Replays a section of doc/debugging.md: types the commands of the text, and expects each line of its
+Replays a section of a document: types the commands of the text, and expects each line of its
 output, in that order.
 
     replay.py FILE SECTION FROM=TO...     TO replaces FROM, such as /tmp/import, in the text

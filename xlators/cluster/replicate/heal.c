@@ -2,6 +2,8 @@
 /* The objects that are being healed, and the commands of `windlass heal`. */
 #include "heal.h"
 
+#include "core/edge/invalidate.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +163,16 @@ heal_find (struct heal *heal)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
+/* The kernel, and the caches above, may know the inode by a copy that was wrong. */
+static void
+heal_invalidate (const struct heal *heal, inode_t *inode)
+{
+    struct invalidation all = { .inode = inode, .what = INVALIDATE_ALL };
+
+    if (!heal_must_stop (heal))
+        xlator_pass_on (heal->this, XLATOR_INVALIDATE, &all);
+}
+
 static int
 heal_object (struct heal *heal, inode_t *inode)
 {
@@ -173,6 +185,8 @@ heal_object (struct heal *heal, inode_t *inode)
     if (inode->ia_type == IA_IFDIR && heal->what & HEAL_ENTRIES)
         data = heal_entries (heal, inode);
     inode_stale (heal->this, inode);
+    if (metadata > 0 || data > 0)
+        heal_invalidate (heal, inode);
     return metadata < 0 ? metadata : data < 0 ? data : metadata + data;
 }
 
