@@ -131,6 +131,7 @@ test_modules = \
     tests/xlators/test/oops.so \
     tests/xlators/test/options.so \
     tests/xlators/test/pass.so \
+    tests/xlators/test/last.so \
     tests/xlators/test/slow.so \
     tests/xlators/test/thick.so \
     tests/xlators/test/trickle.so \

@@ -140,4 +140,10 @@ done
 volfile later.vol pass works-later
 "$WINDLASS" conform --in-process --seed 3 --case 'in-process/@(straight|late)/@(opendir|stat)*' \
     later.vol >later.out 2>&1 || { cat later.out; failed=1; }
+
+# A translator may be the last to drop a file, whose reference to its inode then ends, too.
+printf 'volume posix\n type storage/posix\n option directory /nowhere\nend-volume\n' >last.vol
+printf 'volume last\n type test/last\n subvolumes posix\nend-volume\n' >>last.vol
+"$WINDLASS" conform --in-process --case 'in-process/straight/tmpfile' last.vol >last.out 2>&1 ||
+    { cat last.out; failed=1; }
 exit $failed

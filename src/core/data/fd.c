@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/data/fd.h"
 #include "core/base/audit.h"
+#include "core/data/itable.h"
 
 fd_t *
 fd_new (const struct fd_maker *maker, inode_t *inode, uint32_t flags, pid_t pid)
@@ -11,7 +12,7 @@ fd_new (const struct fd_maker *maker, inode_t *inode, uint32_t flags, pid_t pid)
     fd->refs = 1;
     fd->flags = flags;
     fd->pid = pid;
-    fd->inode = inode_ref (inode);
+    fd->inode = inode_ref_by_core (inode);
     fd->keepers = maker->keepers;
     fd->release = maker->release;
     fd->data = maker->data;
@@ -51,7 +52,7 @@ fd_unref (fd_t *fd)
     if (fd->release)
         fd->release (fd, fd->data);
     fd_unref (fd->moved);
-    inode_unref (fd->inode);
+    inode_unref_by_core (fd->inode);
     fd->magic = 0;
     g_free (fd);
 }

@@ -208,18 +208,41 @@ inode_unref_quickly (inode_t *inode)
     return false;
 }
 
-void
-inode_unref (inode_t *inode)
+static void
+inode_give_back (inode_t *inode)
 {
-    struct itable *table;
+    struct itable *table = inode->table;
     GSList *gone = NULL;
 
-    if (!inode || AUDIT (INODE, inode, -1) || inode_unref_quickly (inode))
+    if (inode_unref_quickly (inode))
         return;
-    table = inode->table;
     pthread_mutex_lock (&table->lock);
     inode_give_back_locked (inode, &gone);
     itable_unlock (table, gone);
+}
+
+void
+inode_unref (inode_t *inode)
+{
+    if (inode && !AUDIT (INODE, inode, -1))
+        inode_give_back (inode);
+}
+
+inode_t *
+inode_ref_by_core (inode_t *inode)
+{
+    if (!inode)
+        return NULL;
+    audit_count (AUDIT_INODE, inode, 1, NULL);
+    __atomic_add_fetch (&inode->refs, 1, __ATOMIC_RELAXED);
+    return inode;
+}
+
+void
+inode_unref_by_core (inode_t *inode)
+{
+    if (inode && !audit_count (AUDIT_INODE, inode, -1, NULL))
+        inode_give_back (inode);
 }
 
 /* Returns the inode with this gfid: another inode, or this one, which gets the gfid. */

@@ -71,6 +71,11 @@ void inode_unref_locked (inode_t *inode, GSList **gone);
 inode_t *inode_ref_locked (inode_t *inode);
 void itable_unlock (struct itable *table, GSList *gone);
 
+/* As inode_ref and inode_unref, for a reference that an object of the core has: the audit must not
+ * count it for the translator whose thread happens to begin or end that object. */
+inode_t *inode_ref_by_core (inode_t *inode);
+void inode_unref_by_core (inode_t *inode);
+
 /* A copy of an inode's state for reports. */
 struct itable_entry {
     inode_t *inode; /* holds a reference */
