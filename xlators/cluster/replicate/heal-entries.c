@@ -30,6 +30,13 @@ struct entry {
     inode_t *inode; /* new, with a reference: for lookups */
 };
 
+static bool
+entry_differs (const struct entry *entry, unsigned a, unsigned b)
+{
+    return !gfid_equal (&entry->iatts[a].ia_gfid, &entry->iatts[b].ia_gfid)
+        || entry->iatts[a].ia_type != entry->iatts[b].ia_type;
+}
+
 static loc_t
 entry_loc (const struct entries_heal *entries, const struct entry *entry)
 {
@@ -182,19 +189,22 @@ object_make (struct heal *heal, unsigned source, unsigned child, inode_t *inode,
                        NULL);
 }
 
-/* The marks come first: if the healer dies now, the empty object is known to be no good. */
+/* All good copies say what the new object lacks. The marks come first: if the healer dies now, the
+ * empty object is known to be no good. */
 static int
-mark_missing (struct heal *heal, unsigned source, unsigned child, inode_t *inode)
+mark_missing (struct heal *heal, copies_t sources, unsigned child, inode_t *inode)
 {
     const replicate_t *priv = heal->this->private;
     const ia_type_t type = inode->ia_type;
     const struct mark mark = { { type == IA_IFREG || type == IA_IFDIR, 1, type == IA_IFDIR } };
     g_autoptr (dict_t) marks = dict_new ();
     loc_t loc = { .inode = inode };
-    int r;
+    int r = 0;
 
     mark_set (marks, priv->pending[child], &mark);
-    r = sync_xattrop (heal->children[source], &loc, XATTROP_ADD_ARRAY, marks, NULL, NULL);
+    for (unsigned i = 0; r >= 0 && i < priv->n; i++)
+        if (sources & COPY (i))
+            r = sync_xattrop (heal->children[i], &loc, XATTROP_ADD_ARRAY, marks, NULL, NULL);
     loc_wipe_path (&loc);
     return r;
 }
@@ -206,6 +216,20 @@ queue_object (struct heal *heal, inode_t *inode)
         g_queue_push_tail (&heal->objects, inode_ref (inode));
 }
 
+/* Returns the good copies that have the same object as one of them. */
+static copies_t
+entry_sources (const struct entries_heal *entries, const struct entry *entry, unsigned source)
+{
+    const replicate_t *priv = entries->heal->this->private;
+    copies_t same = 0;
+
+    for (unsigned i = 0; i < priv->n; i++)
+        if (entry->found & COPY (i) && !entry_differs (entry, source, i)
+            && (entries->merge || entries->direction.sources & COPY (i)))
+            same |= COPY (i);
+    return same;
+}
+
 static void
 entry_make (struct entries_heal *entries, struct entry *entry, unsigned source, unsigned child)
 {
@@ -215,7 +239,8 @@ entry_make (struct entries_heal *entries, struct entry *entry, unsigned source, 
     inode_t *inode = inode_link (fresh, NULL, NULL, iatt);
     loc_t loc = { .name = entry->name, .parent = entries->directory, .inode = inode };
     const bool known = iatt->ia_type != IA_IFDIR && copy_knows (heal, child, inode);
-    int r = known ? 0 : mark_missing (heal, source, child, inode);
+    const copies_t sources = entry_sources (entries, entry, source);
+    int r = known ? 0 : mark_missing (heal, sources, child, inode);
 
     if (r >= 0)
         r = object_make (heal, source, child, inode, iatt, &loc);
@@ -274,13 +299,6 @@ entry_look (struct entries_heal *entries, struct entry *entry)
     loc_wipe_path (&loc);
 }
 
-static bool
-entry_differs (const struct entry *entry, unsigned a, unsigned b)
-{
-    return !gfid_equal (&entry->iatts[a].ia_gfid, &entry->iatts[b].ia_gfid)
-        || entry->iatts[a].ia_type != entry->iatts[b].ia_type;
-}
-
 static void
 entry_heal_copy (struct entries_heal *entries, struct entry *entry, int source, unsigned child)
 {
@@ -302,28 +320,73 @@ entry_heal_copy (struct entries_heal *entries, struct entry *entry, int source, 
         entry_make (entries, entry, (unsigned) source, child);
 }
 
-static void
-entry_heal (struct entries_heal *entries, const char *name)
+/* Looks at the copies of the directory. Returns 1: there is something to heal. */
+static int
+directory_look (struct entries_heal *entries)
 {
     const replicate_t *priv = entries->heal->this->private;
-    const copies_t sources = entries->merge ? copies_all (priv->n) : entries->direction.sources;
-    struct entry entry = { .name = name, .inode = inode_new (entries->directory->table) };
-    struct heal_lock lock = { .inode = entries->directory, .entry = true, .name = name };
-    int source;
+    const int r = heal_look (entries->heal, entries->directory);
 
-    if (heal_lock (entries->heal, &lock, true) < 0) {
-        entries->unhealed |= copies_all (priv->n);
-        inode_unref (entry.inode);
-        return;
-    }
-    entry_look (entries, &entry);
-    source = copies_first (entry.found & sources);
+    if (r < 0)
+        return r;
+    entries->direction = copies_direction (entries->heal->copies, priv->n, MARK_ENTRY,
+                                           priv->arbiter);
+    entries->merge = entries->direction.split_brain;
+    for (unsigned i = 0; i < priv->n && !entries->direction.sinks; i++)
+        entries->merge |= entries->heal->copies[i].dirty.count[MARK_ENTRY] != 0;
+    return entries->direction.sinks || entries->merge;
+}
+
+static bool
+entry_is_whole (const struct entries_heal *entries, const struct entry *entry)
+{
+    const replicate_t *priv = entries->heal->this->private;
+
+    if (entry->found == 0)
+        return true;
+    for (unsigned i = 0; i < priv->n; i++)
+        if (!(entry->found & COPY (i)) || entry_differs (entry, 0, i))
+            return false;
+    return true;
+}
+
+/* The marks are read again, under the lock of the name: a copy that was good when the heal began may
+ * have missed a change since. */
+static int
+entry_heal_locked (struct entries_heal *entries, struct entry *entry)
+{
+    const replicate_t *priv = entries->heal->this->private;
+    copies_t sources;
+    int source, r;
+
+    entry_look (entries, entry);
+    if (entry_is_whole (entries, entry))
+        return 0;
+    r = directory_look (entries);
+    if (r <= 0)
+        return r;
+    sources = entries->merge ? copies_all (priv->n) : entries->direction.sources;
+    source = copies_first (entry->found & sources);
     for (unsigned i = 0; i < priv->n; i++)
         if ((int) i != source && (entries->merge || entries->direction.sinks & COPY (i))
             && !(entries->unhealed & COPY (i)))
-            entry_heal_copy (entries, &entry, source, i);
-    heal_unlock (entries->heal, &lock);
+            entry_heal_copy (entries, entry, source, i);
+    return 0;
+}
+
+static int
+entry_heal (struct entries_heal *entries, const char *name)
+{
+    struct entry entry = { .name = name, .inode = inode_new (entries->directory->table) };
+    struct heal_lock lock = { .inode = entries->directory, .entry = true, .name = name };
+    int r = heal_lock (entries->heal, &lock, true);
+
+    if (r >= 0) {
+        r = entry_heal_locked (entries, &entry);
+        heal_unlock (entries->heal, &lock);
+    }
     inode_unref (entry.inode);
+    return r;
 }
 
 /* --- the directory ---------------------------------------------------------------------------- */
@@ -376,35 +439,27 @@ names_heal (struct entries_heal *entries)
     if (r < 0)
         return r;
     g_hash_table_iter_init (&at, names);
-    while (g_hash_table_iter_next (&at, &name, NULL)) {
+    while (r >= 0 && g_hash_table_iter_next (&at, &name, NULL)) {
         if (heal_must_stop (entries->heal))
             return -EINTR;
         if (!name_is_of_brick (entries, name))
-            entry_heal (entries, name);
+            r = entry_heal (entries, name);
     }
-    return 0;
+    return r;
 }
 
-/* Looks at the copies under a lock on all names. 1: there is something to heal. */
+/* No change is under way while the copies are looked at. 1: there is something to heal. */
 static int
 entries_prepare (struct entries_heal *entries)
 {
-    const replicate_t *priv = entries->heal->this->private;
     struct heal_lock lock = { .inode = entries->directory, .entry = true };
     int r = heal_lock (entries->heal, &lock, true);
 
     if (r < 0)
         return r;
-    r = heal_look (entries->heal, entries->directory);
+    r = directory_look (entries);
     heal_unlock (entries->heal, &lock);
-    if (r < 0)
-        return r;
-    entries->direction = copies_direction (entries->heal->copies, priv->n, MARK_ENTRY,
-                                           priv->arbiter);
-    entries->merge = entries->direction.split_brain;
-    for (unsigned i = 0; i < priv->n && !entries->direction.sinks; i++)
-        entries->merge |= entries->heal->copies[i].dirty.count[MARK_ENTRY] != 0;
-    return entries->direction.sinks || entries->merge;
+    return r;
 }
 
 static int
