@@ -268,6 +268,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/replicate-arbiter.sh \
     %D%/mount/replicate-conform.sh \
     %D%/mount/replicate-heal-busy.sh \
+    %D%/mount/replicate-heal-names.sh \
     %D%/mount/replicate-healer.sh \
     %D%/mount/replicate-lib.sh \
     %D%/mount/replicate-listing.sh \

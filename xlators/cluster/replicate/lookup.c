@@ -71,7 +71,7 @@ lookup_missing (const struct lookup *lookup)
 }
 
 /* Returns whether a name that some copies lack is one that is being made, or that good copies have
- * removed. */
+ * removed. Bad copies say nothing of it: a healer has the name locked while it makes it there. */
 static bool
 lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
 {
@@ -81,6 +81,8 @@ lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
         return false;
     if (lookup->trusted & missing && !(lookup->trusted & found))
         return true;
+    if (lookup->trusted & found && !(lookup->trusted & missing))
+        return false;
     for (unsigned i = 0; i < lookup->fan.n; i++)
         if (lookup->children & COPY (i)
             && dict_get_u64 (lookup_reply_of (lookup, i)->xdata, CREATION_ASKED, &locks)

@@ -226,12 +226,15 @@ op_is_refused (const struct op *op)
     return true;
 }
 
+/* Returns the attributes of the object that a copy made, or gave another name. */
 static const struct iatt *
-made_iatt (const struct op *op, unsigned i)
+object_iatt (const struct op *op, unsigned i)
 {
     const struct fan_answer *at = &op->fan.answers[i];
 
     switch (op->fop) {
+    case FOP_rename:
+        return &at->rename.buf;
     case FOP_create:
         return &at->create.buf;
     case FOP_mknod:
@@ -260,8 +263,18 @@ made_inode (const struct op *op, unsigned i)
     }
 }
 
-/* A copy that did less than the others has failed: one that wrote fewer bytes, or opened a file
- * that the others did not have. The arbiter gets one byte of a write. */
+/* Returns whether a copy opened or renamed another object than the good copies: one that is healed
+ * has old names. */
+static bool
+copy_is_of_another (const struct op *op, unsigned i)
+{
+    return (op->makes || op->fop == FOP_rename)
+        && !gfid_equal (&object_iatt (op, i)->ia_gfid,
+                        &object_iatt (op, (unsigned) op->best)->ia_gfid);
+}
+
+/* A copy that did less than the others has failed: one that wrote fewer bytes, or did it to another
+ * object. The arbiter gets one byte of a write. */
 static void
 op_compare (struct op *op)
 {
@@ -276,9 +289,7 @@ op_compare (struct op *op)
             continue;
         if ((op->fop == FOP_writev && (int) i != priv->arbiter
              && op->fan.answers[i].op_ret < most)
-            || (op->makes
-                && !gfid_equal (&made_iatt (op, i)->ia_gfid,
-                                &made_iatt (op, (unsigned) op->best)->ia_gfid))) {
+            || copy_is_of_another (op, i)) {
             op->succeeded &= ~COPY (i);
             op->failed |= COPY (i);
         }
@@ -355,7 +366,7 @@ op_note_made (struct op *op)
 
     if (!op->makes || op->op_ret < 0 || op->succeeded == copies_all (priv->n))
         return;
-    iatt = made_iatt (op, (unsigned) op->best);
+    iatt = object_iatt (op, (unsigned) op->best);
     op->txn->made = inode_link (made_inode (op, (unsigned) op->best), NULL, NULL, iatt);
     op->txn->made_type = iatt->ia_type;
     op->txn->made_on = op->succeeded;
