@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A listing of a directory goes on when the brick that it was read from dies: each name comes once.
+# It brings the attributes along if no brick has anything to heal, and never those of a bad copy.
 . "$(dirname "$0")/replicate-lib.sh"
 
 bricks_begin
 replicate_volfile read-subvolume=c0
 mount_volfile "$VOL"
-mkdir "$MNT/many"
+mkdir "$MNT/many" "$MNT/few"
+(cd "$MNT/few" && seq 50 | xargs touch)
 (cd "$MNT/many" && seq -f 'a-rather-long-name-of-a-file-%04.0f' 1 1500 | xargs touch)
 cat >listing.py <<'EOF2'
 import os, sys
@@ -26,4 +28,28 @@ echo >&"${PROGRAM[1]}"
 read -r line <&"${PROGRAM[0]}"
 expect "names, and different ones" "1500 1500" "$line"
 expect "a new listing" 1500 "$(find "$MNT/many" -type f | wc -l)"
+brick_start c0
+wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: c0, c1, c2'"
+unmount
+
+mount_volfile "$VOL"
+wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: c0, c1, c2'"
+"$WINDLASS" stats "$MNT" --on >/dev/null
+expect "sizes of 50 files" "50 0" \
+    "$(find "$MNT/few" -type f -printf '%s\n' | sort | uniq -c | xargs)"
+lookups=$("$WINDLASS" stats "$MNT" 2>/dev/null |
+    sed -n 's/^windlass_fop_seconds_count{translator="r",.*fop="lookup"} //p')
+[ "$lookups" -lt 20 ] || fail "a listing of 50 names made $lookups lookups"
+
+brick_kill c0
+wait_until "'$WINDLASS' explain '$MNT' | grep -q 'not there: c0'"
+changed=$MNT/few/7
+echo text >"$changed"
+chmod 600 "$changed"
+brick_start c0
+wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: c0, c1, c2'"
+unmount
+mount_volfile "$VOL"
+wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: c0, c1, c2'"
+expect "the changed file" "5 600" "$(find "$MNT/few" -type f -size +0 -printf '%s %m\n')"
 unmount

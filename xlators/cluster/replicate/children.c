@@ -68,6 +68,7 @@ children_update (xlator_t *this, copies_t *ret_before)
     __atomic_store_n (&priv->up, up, __ATOMIC_RELEASE);
     if (__atomic_add_fetch (&priv->generation, 1, __ATOMIC_ACQ_REL) == 0)
         __atomic_store_n (&priv->generation, 1, __ATOMIC_RELEASE);
+    index_forget (priv);
     pthread_mutex_unlock (&priv->lock);
     return up;
 }

@@ -117,6 +117,21 @@ inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, const st
     g_free (noted);
 }
 
+void
+inode_assume_good (xlator_t *this, inode_t *inode, const struct look *look)
+{
+    const replicate_t *priv = this->private;
+    struct replicate_inode *kept = inode_of (this, inode);
+    const copies_t up = children_up (priv);
+    const copies_t with_data = priv->arbiter < 0 ? up : up & ~COPY (priv->arbiter);
+    const struct readable readable = { up, with_data, with_data };
+    struct copy *none = NULL;
+
+    pthread_mutex_lock (&kept->lock);
+    learn_locked (kept, &readable, false, look, &none);
+    pthread_mutex_unlock (&kept->lock);
+}
+
 bool
 inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable)
 {

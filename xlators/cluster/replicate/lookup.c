@@ -132,13 +132,15 @@ lookup_tell_mismatch (const struct lookup *lookup, copies_t strangers, int best)
 static void
 lookup_learn (const struct lookup *lookup, copies_t copies, inode_t *inode)
 {
-    const replicate_t *priv = lookup->this->private;
+    replicate_t *priv = lookup->this->private;
     struct copy all[COPIES_MAX];
 
     for (unsigned i = 0; i < priv->n; i++) {
         all[i] = (struct copy){ 0 };
-        if (copies & COPY (i))
-            copy_read (priv, lookup_reply_of (lookup, i), &all[i]);
+        if (!(copies & COPY (i)))
+            continue;
+        copy_read (priv, lookup_reply_of (lookup, i), &all[i]);
+        index_note (priv, i, lookup_reply_of (lookup, i), &lookup->look);
     }
     inode_learn (lookup->this, inode, all, &lookup->look);
 }

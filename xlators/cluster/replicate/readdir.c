@@ -22,6 +22,8 @@ struct listing {
     int child;
     copies_t tried;
     int error;
+    struct look look;
+    bool nothing_to_heal; /* as all bricks have said a moment ago */
     gf_dirent_t *entries; /* of the answer */
 };
 
@@ -105,17 +107,38 @@ entries_filter (struct listing *listing, struct replicate_fd *opened)
     return left;
 }
 
+/* A change that was cut off leaves no copy accused, but this one dirty. */
+static bool
+entry_is_clean (const replicate_t *priv, const gf_dirent_t *entry)
+{
+    struct copy copy = { 0 };
+
+    copy_read_marks (&copy, &priv->marks, entry->dict);
+    return mark_is_clear (&copy.dirty);
+}
+
+/* Returns whether the copy that is read is a good one of the entry's object. */
+static bool
+entry_is_good (const struct listing *listing, const gf_dirent_t *entry)
+{
+    xlator_t *this = listing->this;
+    struct readable readable;
+
+    if (!inode_ctx_get (entry->inode, this) || !inode_is_fresh (this, entry->inode, &readable)) {
+        if (!listing->nothing_to_heal || !entry_is_clean (this->private, entry))
+            return false;
+        inode_assume_good (this, entry->inode, &listing->look);
+    }
+    return inode_is_fresh (this, entry->inode, &readable)
+        && readable.data & readable.metadata & COPY (listing->child);
+}
+
 /* An entry without an inode is looked up, on all copies, before it is used. */
 static void
-entries_check (xlator_t *this, int child, gf_dirent_t *entries)
+entries_check (const struct listing *listing)
 {
-    for (gf_dirent_t *at = entries; at; at = at->next) {
-        struct readable readable;
-
-        if (!at->inode || at->d_stat.ia_type == IA_INVAL)
-            continue;
-        if (inode_ctx_get (at->inode, this) && inode_is_fresh (this, at->inode, &readable)
-            && readable.data & readable.metadata & COPY (child))
+    for (gf_dirent_t *at = listing->entries; at; at = at->next) {
+        if (!at->inode || at->d_stat.ia_type == IA_INVAL || entry_is_good (listing, at))
             continue;
         g_clear_pointer (&at->inode, inode_unref);
         at->d_stat.ia_type = IA_INVAL;
@@ -133,6 +156,8 @@ listing_wind (struct listing *listing)
     replicate_t *priv = listing->this->private;
     xlator_t *child = priv->children[listing->child];
 
+    listing->look = look_begin (priv);
+    listing->nothing_to_heal = index_is_empty (priv);
     if (listing->with_attributes)
         STACK_WIND (listing->frame, listing_readdirp_cbk, child, readdirp, listing->fd,
                     listing->size, listing->offset, listing->xdata);
@@ -225,7 +250,7 @@ listing_answered (struct listing *listing, int32_t op_ret, int32_t op_errno, gf_
         return;
     }
     if (listing->with_attributes)
-        entries_check (listing->this, listing->child, listing->entries);
+        entries_check (listing);
     listing_answer (listing, left, xdata);
 }
 
@@ -254,6 +279,16 @@ listing_refreshed (void *data, int error)
     fd_prepare (listing->this, listing->fd, listing_ask, listing);
 }
 
+/* Returns xdata that asks for the mark "dirty" of each entry, with a reference. */
+static dict_t *
+dirty_asked (const replicate_t *priv, dict_t *xdata)
+{
+    dict_t *asked = xdata ? dict_copy (xdata) : dict_new ();
+
+    dict_set_u64 (asked, priv->dirty_name, MARK_SIZE);
+    return asked;
+}
+
 static void
 listing_begin (call_frame_t *frame, xlator_t *this, bool with_attributes, fd_t *fd, size_t size,
                off_t offset, dict_t *xdata)
@@ -266,14 +301,15 @@ listing_begin (call_frame_t *frame, xlator_t *this, bool with_attributes, fd_t *
     listing->frame = frame;
     listing->with_attributes = with_attributes;
     listing->fd = fd_ref (fd);
-    listing->xdata = dict_ref (xdata);
+    listing->xdata = with_attributes ? dirty_asked (this->private, xdata) : dict_ref (xdata);
     listing->size = size;
     listing->offset = offset;
     if (offset != 0 && fd_of (this, fd))
         names_take (fd_of (this, fd), offset);
     if (!children_quorum (this->private, children_up (this->private)))
         frame_fail (frame, ENOTCONN);
-    else if (!inode_is_fresh (this, fd->inode, &readable))
+    else if (!inode_is_fresh (this, fd->inode, &readable)
+             || (with_attributes && !index_is_known (this->private)))
         inode_refresh (this, fd->inode, listing_refreshed, listing);
     else if (!readable.data && readable.found)
         frame_fail (frame, EIO);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Looks at all copies of an inode anew. */
+/* Looks at all copies of an inode anew, and asks bricks whether anything is to be healed. */
 #include "replicate.h"
 
 #include <errno.h>
 
 #define LOCKS_ASKED "glusterfs.inodelk-dom-count"
 #define LOCKS_TOLD "glusterfs.inodelk-count"
+#define INDEX_ASKED "glusterfs.xattrop_index_count"
+#define INDEX_TOLD "link-count"
+#define INDEX_KNOWN 1000000000ll /* nanoseconds */
 
 dict_t *
 marks_asked (xlator_t *this, dict_t *xdata)
@@ -17,6 +20,7 @@ marks_asked (xlator_t *this, dict_t *xdata)
         dict_set_u64 (dict, priv->pending[i], MARK_SIZE);
     dict_set_u64 (dict, priv->dirty_name, MARK_SIZE);
     dict_set_str (dict, LOCKS_ASKED, this->name);
+    dict_set_str (dict, INDEX_TOLD, INDEX_ASKED);
     return dict;
 }
 
@@ -32,6 +36,54 @@ copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct cop
     ret_copy->locked = dict_get_u64 (reply->xdata, LOCKS_TOLD, &locks) && locks > 0;
     copy_read_marks (ret_copy, &priv->marks, reply->xdata);
 }
+
+/* --- the index -------------------------------------------------------------------------------- */
+
+/* indexes[i] is the time; negative: the index lists something, or the brick did not say. */
+void
+index_note (replicate_t *priv, unsigned child, const struct lookup_reply *reply,
+            const struct look *look)
+{
+    uint64_t listed;
+    const bool empty = dict_get_u64 (reply->xdata, INDEX_TOLD, &listed) && listed == 0;
+
+    if (look->generation == children_generation (priv))
+        __atomic_store_n (&priv->indexes[child], empty ? clock_now () : -clock_now (),
+                          __ATOMIC_RELAXED);
+}
+
+void
+index_forget (replicate_t *priv)
+{
+    for (unsigned i = 0; i < priv->n; i++)
+        __atomic_store_n (&priv->indexes[i], 0, __ATOMIC_RELAXED);
+}
+
+bool
+index_is_known (replicate_t *priv)
+{
+    const copies_t up = children_up (priv);
+    const int64_t since = clock_now () - INDEX_KNOWN;
+
+    for (unsigned i = 0; i < priv->n; i++)
+        if (up & COPY (i) && ABS (__atomic_load_n (&priv->indexes[i], __ATOMIC_RELAXED)) < since)
+            return false;
+    return true;
+}
+
+bool
+index_is_empty (replicate_t *priv)
+{
+    const copies_t up = children_up (priv);
+    const int64_t since = clock_now () - INDEX_KNOWN;
+
+    for (unsigned i = 0; i < priv->n; i++)
+        if (up & COPY (i) && __atomic_load_n (&priv->indexes[i], __ATOMIC_RELAXED) < since)
+            return false;
+    return true;
+}
+
+/* --- looking anew ----------------------------------------------------------------------------- */
 
 struct refresh {
     struct local head;
@@ -57,7 +109,7 @@ refresh_drop (void *local)
 static int
 refresh_read (struct refresh *refresh, struct copy *copies)
 {
-    const replicate_t *priv = refresh->this->private;
+    replicate_t *priv = refresh->this->private;
     const inode_t *inode = refresh->loc.inode;
     bool any = false;
 
@@ -68,6 +120,7 @@ refresh_read (struct refresh *refresh, struct copy *copies)
         if (refresh->fan.answers[i].op == FOP_NONE)
             continue;
         copy_read (priv, reply, &copies[i]);
+        index_note (priv, i, reply, &refresh->look);
         if (copies[i].there
             && (!gfid_equal (&reply->buf.ia_gfid, &inode->gfid)
                 || reply->buf.ia_type != inode->ia_type))

@@ -52,6 +52,7 @@ typedef struct {
     unsigned generation; /* changes with up; never 0; atomic */
     uint64_t owners;     /* made so far: owners of locks; atomic */
     uint64_t looks;      /* at copies, begun so far; atomic */
+    int64_t indexes[COPIES_MAX]; /* refresh.c: when a brick told of its index; atomic */
     uint64_t pending_reads[COPIES_MAX], latency[COPIES_MAX]; /* atomic */
     struct {
         uint64_t transactions, holds, accusations, refreshes, failovers; /* atomic */
@@ -138,6 +139,9 @@ void inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind kind, copies_t 
                   bool *spoilt);
 void inode_marked (xlator_t *this, inode_t *inode, bool *spoilt);
 
+/* Nothing is to be healed: all copies that are there are good. */
+void inode_assume_good (xlator_t *this, inode_t *inode, const struct look *look);
+
 /* A new object: these copies have it. */
 void inode_made (xlator_t *this, inode_t *inode, copies_t copies, unsigned generation);
 
@@ -154,6 +158,14 @@ dict_t *marks_asked (xlator_t *this, dict_t *xdata);
 
 /* Reads an answer to a lookup. */
 void copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct copy *ret_copy);
+
+/* The index of a brick lists what is to be healed from it. Notes what a brick says of it in an answer
+ * to marks_asked, for a second. */
+void index_note (replicate_t *priv, unsigned child, const struct lookup_reply *reply,
+                 const struct look *look);
+bool index_is_known (replicate_t *priv); /* of all copies that are there */
+bool index_is_empty (replicate_t *priv);
+void index_forget (replicate_t *priv);
 
 /* Looks at all copies; then calls done, with 0 or a positive errno. */
 void inode_refresh (xlator_t *this, inode_t *inode, void (*done) (void *data, int error),
