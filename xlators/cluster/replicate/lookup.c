@@ -75,6 +75,7 @@ lookup_missing (const struct lookup *lookup)
 static bool
 lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
 {
+    const replicate_t *priv = lookup->this->private;
     uint64_t locks;
 
     if (!missing || !lookup->parent)
@@ -83,6 +84,8 @@ lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
         return true;
     if (lookup->trusted & found && !(lookup->trusted & missing))
         return false;
+    if (!children_quorum (priv, found) && children_quorum (priv, lookup->trusted & missing))
+        return true;
     for (unsigned i = 0; i < lookup->fan.n; i++)
         if (lookup->children & COPY (i)
             && dict_get_u64 (lookup_reply_of (lookup, i)->xdata, CREATION_ASKED, &locks)
@@ -197,23 +200,40 @@ lookup_error (const struct lookup *lookup, copies_t missing)
     return children_quorum (lookup->this->private, missing) ? ENOENT : ENOTCONN;
 }
 
-static void lookup_wind (struct lookup *lookup);
-
-/* Copies that differ may do so only because a name changed while they were asked. */
 static void
 lookup_differs (struct lookup *lookup, copies_t found, copies_t strangers, int best)
 {
     const copies_t trusted = found & lookup->trusted;
 
-    if (++lookup->attempts < ATTEMPTS) {
-        lookup_wind (lookup);
-        return;
-    }
     lookup_tell_mismatch (lookup, strangers, best);
     if (!trusted || strangers & trusted)
         frame_fail (lookup->frame, EIO);
     else
         lookup_answer (lookup, found & ~strangers, best);
+}
+
+/* Copies that differ may do so only because a name changed while they were asked, or because another
+ * client has accused one since the directory was looked at. Returns whether to ask again. */
+static bool
+lookup_doubts (const struct lookup *lookup, copies_t found, copies_t missing, copies_t strangers)
+{
+    if (strangers)
+        return lookup->attempts + 1 < ATTEMPTS;
+    return lookup->parent && lookup->attempts == 0 && lookup->trusted & found
+        && lookup->trusted & missing;
+}
+
+static void lookup_wind (struct lookup *lookup);
+static void lookup_parent_known (void *data, int error);
+
+static void
+lookup_again (struct lookup *lookup)
+{
+    lookup->attempts++;
+    if (lookup->parent)
+        inode_refresh (lookup->this, lookup->parent, lookup_parent_known, lookup);
+    else
+        lookup_wind (lookup);
 }
 
 static void
@@ -229,12 +249,12 @@ lookup_done (call_frame_t *frame)
         frame_fail (frame, lookup_error (lookup, missing));
         return;
     }
-    if (lookup_says_no (lookup, found, missing)) {
-        frame_fail (frame, ENOENT);
-        return;
-    }
     strangers = lookup_strangers (lookup, found, best);
-    if (!children_quorum (lookup->this->private, found | missing))
+    if (lookup_doubts (lookup, found, missing, strangers))
+        lookup_again (lookup);
+    else if (lookup_says_no (lookup, found, missing))
+        frame_fail (frame, ENOENT);
+    else if (!children_quorum (lookup->this->private, found | missing))
         frame_fail (frame, ENOTCONN);
     else if (strangers)
         lookup_differs (lookup, found, strangers, best);

@@ -263,14 +263,37 @@ made_inode (const struct op *op, unsigned i)
     }
 }
 
-/* Returns whether a copy opened or renamed another object than the good copies: one that is healed
- * has old names. */
+/* Returns whether one copy made, opened or renamed another object than another one did: a copy that
+ * is to be healed has old names. */
 static bool
-copy_is_of_another (const struct op *op, unsigned i)
+objects_differ (const struct op *op, unsigned i, unsigned j)
 {
     return (op->makes || op->fop == FOP_rename)
-        && !gfid_equal (&object_iatt (op, i)->ia_gfid,
-                        &object_iatt (op, (unsigned) op->best)->ia_gfid);
+        && !gfid_equal (&object_iatt (op, i)->ia_gfid, &object_iatt (op, j)->ia_gfid);
+}
+
+static copies_t
+op_good (const struct op *op)
+{
+    return op->kind == MARK_METADATA ? op->readable.metadata : op->readable.data;
+}
+
+/* Returns the copies that did it to the object that most good copies have. */
+static copies_t
+op_agreed (const struct op *op)
+{
+    copies_t agreed = 0;
+
+    for (unsigned i = 0; i < op->fan.n; i++) {
+        copies_t same = 0;
+
+        for (unsigned j = 0; op->succeeded & COPY (i) && j < op->fan.n; j++)
+            if (op->succeeded & COPY (j) && !objects_differ (op, i, j))
+                same |= COPY (j);
+        if (!agreed || copies_count (same & op_good (op)) > copies_count (agreed & op_good (op)))
+            agreed = same;
+    }
+    return agreed;
 }
 
 /* A copy that did less than the others has failed: one that wrote fewer bytes, or did it to another
@@ -289,18 +312,12 @@ op_compare (struct op *op)
             continue;
         if ((op->fop == FOP_writev && (int) i != priv->arbiter
              && op->fan.answers[i].op_ret < most)
-            || copy_is_of_another (op, i)) {
+            || objects_differ (op, i, (unsigned) op->best)) {
             op->succeeded &= ~COPY (i);
             op->failed |= COPY (i);
         }
     }
     op->op_ret = op->fan.answers[op->best].op_ret;
-}
-
-static copies_t
-op_good (const struct op *op)
-{
-    return op->kind == MARK_METADATA ? op->readable.metadata : op->readable.data;
 }
 
 static void
@@ -330,11 +347,11 @@ op_judge (struct op *op)
         return;
     }
     op_collect (op);
-    good = op->succeeded & op_good (op);
+    good = op_agreed (op) & op_good (op);
     if (good)
         op->best = choose_copy (priv, good, op->subject[0]);
     else
-        op->best = copies_first (op->succeeded);
+        op->best = copies_first (op_agreed (op));
     if (op->succeeded)
         op_compare (op);
     if (!good || !children_quorum (priv, op->succeeded)) {

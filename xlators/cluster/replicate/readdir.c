@@ -309,7 +309,7 @@ listing_begin (call_frame_t *frame, xlator_t *this, bool with_attributes, fd_t *
     if (!children_quorum (this->private, children_up (this->private)))
         frame_fail (frame, ENOTCONN);
     else if (!inode_is_fresh (this, fd->inode, &readable)
-             || (with_attributes && !index_is_known (this->private)))
+             || !index_is_known (this->private))
         inode_refresh (this, fd->inode, listing_refreshed, listing);
     else if (!readable.data && readable.found)
         frame_fail (frame, EIO);
