@@ -118,12 +118,14 @@ rename_hold (xlator_t *this, inode_t *inode, struct posix_found *held)
     return r;
 }
 
+/* Within one directory its attributes are read once. */
 static int
 rename_entry (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
               struct posix_change *oldchange, struct posix_change *newchange,
               struct posix_found *found, struct posix_found *victim)
 {
     g_auto (posix_pin_t) oldpin = { 0 }, newpin = { 0 };
+    const bool within = oldloc->parent == newloc->parent;
     int r = rename_hold (this, newloc->inode, victim);
 
     if (r == 0)
@@ -131,16 +133,20 @@ rename_entry (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
     if (r == 0)
         r = posix_dir_begin (frame, this, oldloc, &oldpin, oldchange);
     if (r == 0)
-        r = posix_dir_begin (frame, this, newloc, &newpin, newchange);
+        r = within ? posix_check_name (newloc->name)
+                   : posix_dir_begin (frame, this, newloc, &newpin, newchange);
     if (r == 0)
-        r = posix_result (renameat2 (oldpin.fd, oldloc->name, newpin.fd, newloc->name, flags));
+        r = posix_result (renameat2 (oldpin.fd, oldloc->name, within ? oldpin.fd : newpin.fd,
+                                     newloc->name, flags));
     if (r < 0)
         return r;
     if (!(flags & RENAME_EXCHANGE) && victim->pin.pi != found->pin.pi)
         remove_keep (this, newloc->inode, &victim->pin);
-    r = rename_found (this, oldloc, newloc, newpin.fd, found);
+    r = rename_found (this, oldloc, newloc, within ? oldpin.fd : newpin.fd, found);
     posix_dir_after (this, &oldpin, oldchange);
     posix_dir_after (this, &newpin, newchange);
+    if (within)
+        *newchange = *oldchange;
     return r;
 }
 
