@@ -17,7 +17,8 @@ graph_forget (inode_t *inode, void *data)
     for (guint i = 0; i < graph->xlators->len; i++) {
         xlator_t *xl = graph->xlators->pdata[i];
 
-        if (!xl->ready || xl->inode_slot < 0 || !inode_ctx_get (inode, xl))
+        if (!__atomic_load_n (&xl->ready, __ATOMIC_RELAXED) || xl->inode_slot < 0
+            || !inode_ctx_get (inode, xl))
             continue;
         if (xl->api->cbks.forget)
             xl->api->cbks.forget (xl, inode);
@@ -108,7 +109,8 @@ xlator_start (xlator_t *xl)
 {
     int r = 0;
 
-    xl->ready = true; /* fini is called even after a failed init */
+    /* Even after a failed init fini is called. */
+    __atomic_store_n (&xl->ready, true, __ATOMIC_RELAXED);
     if (xl->api->init)
         r = xl->api->init (xl);
     if (r == 0)

@@ -155,15 +155,16 @@ inode_ref_locked (inode_t *inode)
     return inode;
 }
 
+/* graphs are those of the table when it lost the inodes: one that joins later doesn't know them. */
 static void
-inodes_free (struct itable *table, GSList *gone)
+inodes_free (const struct itable_graph *graphs, GSList *gone)
 {
     while (gone) {
         inode_t *inode = gone->data;
         gone = g_slist_delete_link (gone, gone);
         for (unsigned i = 0; i < ITABLE_GRAPHS; i++) {
-            if (table->graphs[i].forget && (inode->ctx[i] || keepers_of (table, i) == 0))
-                table->graphs[i].forget (inode, table->graphs[i].data);
+            if (graphs[i].forget && (inode->ctx[i] || graphs[i].keepers == 0))
+                graphs[i].forget (inode, graphs[i].data);
             contexts_drop (inode, i);
         }
         inode->magic = 0;
@@ -174,14 +175,18 @@ inodes_free (struct itable *table, GSList *gone)
 void
 itable_unlock (struct itable *table, GSList *gone)
 {
+    struct itable_graph graphs[ITABLE_GRAPHS];
+
     while (table->forgotten.length > table->limit)
         inode_retire_locked (table->forgotten.head->data, &gone);
-    if (gone)
-        __atomic_add_fetch (&table->freeing, 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock (&table->lock);
-    if (!gone)
+    if (!gone) {
+        pthread_mutex_unlock (&table->lock);
         return;
-    inodes_free (table, gone);
+    }
+    memcpy (graphs, table->graphs, sizeof graphs);
+    __atomic_add_fetch (&table->freeing, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&table->lock);
+    inodes_free (graphs, gone);
     __atomic_sub_fetch (&table->freeing, 1, __ATOMIC_RELEASE);
 }
 
@@ -416,7 +421,7 @@ itable_destroy (struct itable *table)
             inode_retire_locked (inode, &gone);
     }
     pthread_mutex_unlock (&table->lock);
-    inodes_free (table, gone);
+    inodes_free (table->graphs, gone);
     g_hash_table_destroy (table->by_gfid);
     g_hash_table_destroy (table->by_name);
     slots_free (table);

@@ -41,6 +41,15 @@ struct slot_room {
     bool listed;
 };
 
+/* A graph that keeps contexts in inodes. */
+struct itable_graph {
+    bool used;
+    bool leaving; /* new inodes get no contexts */
+    unsigned keepers;
+    void (*forget) (inode_t *inode, void *data);
+    void *data;
+};
+
 struct itable {
     pthread_mutex_t lock;
     GHashTable *by_gfid;  /* set of &inode->gfid */
@@ -55,14 +64,7 @@ struct itable {
     inode_t *root;
     unsigned freeing; /* threads that free inodes; atomic, raised under the lock */
     size_t limit;
-    /* Of each graph; lock. keepers may be read without it: atomic. */
-    struct {
-        bool used;
-        bool leaving; /* new inodes get no contexts */
-        unsigned keepers;
-        void (*forget) (inode_t *inode, void *data);
-        void *data;
-    } graphs[ITABLE_GRAPHS];
+    struct itable_graph graphs[ITABLE_GRAPHS]; /* lock. keepers may be read without it: atomic */
 };
 
 /* Drop or take a reference under the lock. Inodes to free are added to gone: itable_unlock unlocks

@@ -239,7 +239,7 @@ struct xlator {
     xlator_list_t *children, *parents; /* in the order of the volfile */
     void *private;
     bool pass_through;
-    bool ready;      /* true between init and fini */
+    bool ready;      /* true between init and fini; atomic */
     bool up;         /* the last of CHILD_UP and CHILD_DOWN that this passed on. Atomic */
     int inode_slot;  /* INODE_SLOT, or -1 */
     int fd_slot;     /* index in fd->ctx, or -1 */
