@@ -2,8 +2,6 @@
 /* The objects that are being healed, and the commands of `windlass heal`. */
 #include "heal.h"
 
-#include "core/edge/invalidate.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 /* Changes of data, sizes and attributes, and the operations that make them durable. */
 #include "power-cut.h"
 
-#include "core/base/errors.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>

@@ -3,8 +3,6 @@
  * the bridge does. */
 #include "power-cut.h"
 
-#include "core/base/errors.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
