@@ -8,6 +8,7 @@ struct context {
     pthread_mutex_t lock; /* a leaf; guards all */
     int cached, target, mds;
     struct layout *layout;
+    GPtrArray *fds; /* of a file: open ones, without references; NULL: none yet */
     int64_t read; /* when the layout was read, or found to be the same: by clock_now */
     int64_t mtime, ctime; /* of a directory: the latest that was seen */
     uint32_t mtime_nsec, ctime_nsec;
@@ -29,6 +30,8 @@ context_free (void *made)
     struct context *context = made;
 
     layout_unref (context->layout);
+    if (context->fds)
+        g_ptr_array_unref (context->fds);
     pthread_mutex_destroy (&context->lock);
     g_free (context);
 }
@@ -102,6 +105,44 @@ int
 inode_mds (xlator_t *this, inode_t *inode)
 {
     return int_get (this, inode, offsetof (struct context, mds));
+}
+
+void
+inode_add_fd (xlator_t *this, inode_t *inode, fd_t *fd)
+{
+    struct context *context = context_of (this, inode);
+
+    pthread_mutex_lock (&context->lock);
+    if (!context->fds)
+        context->fds = g_ptr_array_new ();
+    g_ptr_array_add (context->fds, fd);
+    pthread_mutex_unlock (&context->lock);
+}
+
+void
+inode_remove_fd (xlator_t *this, inode_t *inode, fd_t *fd)
+{
+    struct context *context = context_of (this, inode);
+
+    pthread_mutex_lock (&context->lock);
+    g_ptr_array_remove_fast (context->fds, fd);
+    pthread_mutex_unlock (&context->lock);
+}
+
+GPtrArray *
+inode_fds (xlator_t *this, inode_t *inode)
+{
+    GPtrArray *fds = g_ptr_array_new_with_free_func ((GDestroyNotify) fd_unref);
+    struct context *context = inode_ctx_get (inode, this);
+
+    if (!context)
+        return fds;
+    pthread_mutex_lock (&context->lock);
+    for (guint i = 0; context->fds && i < context->fds->len; i++)
+        if (fd_ref_living (context->fds->pdata[i]))
+            g_ptr_array_add (fds, context->fds->pdata[i]);
+    pthread_mutex_unlock (&context->lock);
+    return fds;
 }
 
 struct layout *

@@ -365,6 +365,7 @@ const struct xlator_api xlator_api = {
         .setxattr = dht_setxattr, .fsetxattr = dht_fsetxattr,
         .removexattr = dht_removexattr, .fremovexattr = dht_fremovexattr,
         .getxattr = dht_getxattr, .opendir = dht_opendir, .fsyncdir = dht_fsyncdir,
+        .flush = dht_flush,
         .readdir = dht_readdir, .readdirp = dht_readdirp,
     },
     .every = file_every,

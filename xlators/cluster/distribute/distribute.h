@@ -79,6 +79,12 @@ void inode_set_cached (xlator_t *this, inode_t *inode, int child);
 int inode_target (xlator_t *this, inode_t *inode);
 void inode_set_target (xlator_t *this, inode_t *inode, int child);
 
+/* The open fds of a file, for code that must open them on another subvolume. The list has no
+ * references; inode_fds returns those that still live, with references. */
+void inode_add_fd (xlator_t *this, inode_t *inode, fd_t *fd);
+void inode_remove_fd (xlator_t *this, inode_t *inode, fd_t *fd);
+GPtrArray *inode_fds (xlator_t *this, inode_t *inode);
+
 /* The layout of a directory, with a reference, or NULL; and the subvolume whose attributes count
  * if they differ. */
 struct layout *inode_layout (xlator_t *this, inode_t *inode);
@@ -119,6 +125,16 @@ struct linkto {
     void (*next) (call_frame_t *own);
 };
 
+/* The opening of a file's fds on the subvolume that has it now, as part of an operation. */
+struct following {
+    inode_t *inode;  /* with a reference */
+    GPtrArray *fds;  /* that are not open there; with references */
+    guint begun;     /* of them */
+    unsigned asked;  /* in this step */
+    unsigned child;
+    void (*next) (call_frame_t *own);
+};
+
 struct op {
     xlator_t *this;
     dht_private_t *priv;
@@ -132,6 +148,7 @@ struct op {
     int op_errno;
     unsigned tries;
     struct linkto linkto;
+    struct following following;
     loc_t loc, newloc;
     dict_t *xdata;          /* the caller's, or NULL */
 };
@@ -335,26 +352,40 @@ fsyncdir_fop dht_fsyncdir;
 readdir_fop dht_readdir;
 readdirp_fop dht_readdirp;
 
-/* --- fds.c ------------------------------------------------------------------------------------ */
+/* --- fds.c, follow.c -------------------------------------------------------------------------- */
 
 /* On which subvolumes an fd is open. */
 bool fd_is_open_on (xlator_t *this, fd_t *fd, int child);
 void fd_set_open_on (xlator_t *this, fd_t *fd, int child);
 
 void dht_release (xlator_t *this, fd_t *fd);
+flush_fop dht_flush;
+
+/* Opens all fds of a file, and fd if it is not NULL, on child, where they are not open yet. Do this
+ * as soon as a move is known, and before the file is removed there: an fd must outlive its name.
+ * next finds 0 or an errno in op->op_errno. */
+void fds_follow (struct op *op, inode_t *inode, fd_t *fd, unsigned child,
+                 void (*next) (call_frame_t *own));
+void following_clear (struct op *op);
 
 /* --- files.c, rebalance.c --------------------------------------------------------------------- */
+
+#define TRIES 5 /* attempts to find a file, or a layout, that changes all the time */
 
 /* An operation on a file, on one subvolume. */
 struct file_op {
     struct op op;
     struct call_stub *call;     /* for another attempt */
-    struct answer_stub *answer; /* of the first subvolume, while the second does the same */
+    struct answer_stub *answer; /* of the first subvolume, while the second does the same; or of one
+                                 * that may no longer have the file */
+    int answered;               /* the subvolume of `answer`, or NO_CHILD */
     inode_t *inode;             /* with a reference, as is fd */
     fd_t *fd;                   /* or NULL */
     int child;                  /* that was asked */
     bool chosen;                /* child, for the next attempt */
     bool both;                  /* this is the second subvolume */
+    bool checks;                /* a success calls file_check */
+    uint32_t prot;              /* for file_mark_again */
 };
 
 every_fop file_every;
@@ -373,6 +404,17 @@ void file_go (struct file_op *file, int child);
 
 /* A rebalance copies the file: the operation is done on the copy, too, and then answered. */
 void file_do_both (struct file_op *file);
+
+/* The operation is done, but its answer does not tell whether the file has moved before. */
+void file_check (struct file_op *file);
+
+/* The operation has given a file that is being copied a new mode, without its marks. */
+void file_mark_again (struct file_op *file);
+
+/* The operation has made a file shorter that has no marks. A rebalance makes the copy as long as
+ * the file was when it began, a moment before it sets the marks: the copy would stay that long. So
+ * this waits for the end of a move that has begun, and does the operation again if there was one. */
+void file_settle (struct file_op *file);
 
 /* Its marks in attributes. */
 bool iatt_is_moving (const struct iatt *buf);

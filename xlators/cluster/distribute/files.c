@@ -12,6 +12,13 @@
 
 #include <fcntl.h>
 
+static bool
+op_changes_xattrs (enum fop op)
+{
+    return op == FOP_setxattr || op == FOP_fsetxattr || op == FOP_removexattr
+        || op == FOP_fremovexattr;
+}
+
 /* --- calls ------------------------------------------------------------------------------------ */
 
 int
@@ -41,6 +48,7 @@ file_new (const struct call *call)
     struct file_op *file = op_new (call->frame, call->this, sizeof *file, NULL, NULL, NULL);
 
     file->op.clear = file_clear;
+    file->answered = NO_CHILD;
     file->inode = inode_ref (call->fd ? call->fd->inode : call->loc->inode);
     file->fd = call->op == FOP_open ? NULL : fd_ref (call->fd);
     return file;
@@ -53,6 +61,15 @@ call_spans (const struct call *call, const struct file_op *file)
     return call->fd_out && inode_cached (call->this, call->fd_out->inode) != file->child;
 }
 
+/* What an unlock releases can't be elsewhere: a file with locks does not move. */
+static bool
+call_checks (const struct call *call)
+{
+    const struct lk_call *lk = call->op == FOP_lk ? call->args : NULL;
+
+    return op_changes_xattrs (call->op) || (lk && lk->lock->l_type != F_UNLCK);
+}
+
 void
 file_every (const struct call *call)
 {
@@ -62,6 +79,7 @@ file_every (const struct call *call)
     if (!file->chosen)
         file->child = inode_home (call->this, file->inode);
     file->chosen = false;
+    file->checks = priv->n > 1 && call_checks (call);
     file->call = call_keep (call);
     if (!file->call) {
         call_fail (call, ENOMEM);
@@ -101,7 +119,22 @@ error_may_be_of_move (const struct answer *answer)
 {
     return answer->op_ret < 0
         && (is_missing (answer->op_errno) || answer->op_errno == EBADF
-            || answer->op_errno == EBADFD);
+            || answer->op_errno == EBADFD
+            || (answer->op == FOP_lk && answer->op_errno == EREMOTE)); /* locks moved along */
+}
+
+static bool
+became_shorter (const struct answer *answer)
+{
+    return (answer->op == FOP_truncate || answer->op == FOP_ftruncate) && answer->pre
+        && answer->post && answer->post->ia_size < answer->pre->ia_size;
+}
+
+static bool
+lost_marks (const struct answer *answer)
+{
+    return (answer->op == FOP_setattr || answer->op == FOP_fsetattr) && answer->pre
+        && iatt_is_moving (answer->pre) && !iatt_is_moving (answer->post);
 }
 
 static void
@@ -126,25 +159,38 @@ file_pass (struct file_op *file, const struct answer *answer)
     answer_pass (answer);
 }
 
+static void
+file_keep (struct file_op *file, const struct answer *answer)
+{
+    file->answer = answer_keep (answer);
+    file->answered = file->child;
+}
+
 /* Sets the answer aside until the copy has the change, too. */
 static void
 file_change_both (struct file_op *file, const struct answer *answer)
 {
-    file->answer = answer_keep (answer);
+    file_keep (file, answer);
     if (file->answer)
         file_do_both (file);
     else
         answer_fail (answer, ENOMEM);
 }
 
-/* The answer of the copy: the caller gets the first one's, if both did it. */
+/* The answer of the copy: the caller gets the first one's, if both did it. Without a copy either
+ * the rebalance has given it up, or the file has moved on. */
 static void
 file_both_answered (struct file_op *file, const struct answer *answer)
 {
-    struct answer_stub *first = g_steal_pointer (&file->answer);
+    struct answer_stub *first;
 
+    if (answer->op_ret < 0 && is_missing (answer->op_errno) && file->op.tries < TRIES) {
+        file_find (file, answer->op_errno);
+        return;
+    }
+    first = g_steal_pointer (&file->answer);
     call_stub_destroy (g_steal_pointer (&file->call));
-    if (answer->op_ret >= 0 || is_missing (answer->op_errno)) {
+    if (answer->op_ret >= 0 || answer->op_errno == ENODATA) {
         answer_resume (first);
         return;
     }
@@ -164,10 +210,21 @@ file_every_cbk (const struct answer *answer)
 
     if (file->both) {
         file_both_answered (file, answer);
-    } else if (is_regular && file->op.tries < 2
+    } else if (is_regular && file->op.tries < TRIES
                && (error_may_be_of_move (answer) || (buf && iatt_may_be_linkto (buf)))) {
-        file->answer = answer_keep (answer);
-        file_find (file, answer->op_ret < 0 ? answer->op_errno : 0);
+        file_keep (file, answer);
+        file_find (file, answer->op_ret < 0 ? answer->op_errno : ESTALE);
+    } else if (is_regular && file->checks && answer->op_ret >= 0 && file->op.tries < TRIES) {
+        file_keep (file, answer);
+        file_check (file);
+    } else if (is_regular && buf && became_shorter (answer) && !iatt_is_moving (buf)
+               && file->op.priv->n > 1 && file->op.tries < TRIES) {
+        file_keep (file, answer);
+        file_settle (file);
+    } else if (is_regular && buf && lost_marks (answer)) {
+        file->prot = buf->ia_prot;
+        file_keep (file, answer);
+        file_mark_again (file);
     } else if (is_regular && buf && iatt_is_moving (buf) && op_is_for_both (answer->op)) {
         file_change_both (file, answer);
     } else {

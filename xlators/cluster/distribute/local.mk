@@ -9,6 +9,7 @@ xlators_cluster_distribute_so_SOURCES = \
     %D%/empty.c \
     %D%/fds.c \
     %D%/files.c \
+    %D%/follow.c \
     %D%/hash.c \
     %D%/hash.h \
     %D%/heal.c \

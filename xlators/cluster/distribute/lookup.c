@@ -228,7 +228,7 @@ lookup_linkto_is_foreign (struct lookup *lookup)
 }
 
 /* A rebalance that ends with this file makes the linkto the file, and removes the old one: between
- * two answers the file was on neither subvolume. If the hashed subvolume says that there is nothing,
+ * two answers the file was on neither subvolume, so a single round of answers proves nothing. If the hashed subvolume says that there is nothing,
  * that is so even if others are down, as in GlusterFS: a file of theirs would have a linkto. */
 static void
 lookup_lost (struct lookup *lookup)
@@ -240,10 +240,10 @@ lookup_lost (struct lookup *lookup)
         op_fail (op, EIO);
     else if (lookup->down && !lookup->absent)
         op_fail (op, lookup->down);
+    else if (lookup->by_name ? was_there && op->tries < AGAIN : op->tries == 0)
+        lookup_again (op_own (op));
     else if (!lookup->by_name)
         op_fail (op, ESTALE);
-    else if (was_there && op->tries < AGAIN)
-        lookup_again (op_own (op));
     else if (!lookup->has_linkto || !lookup->heals)
         op_fail (op, ENOENT);
     else {

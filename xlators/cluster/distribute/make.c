@@ -11,8 +11,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define TRIES 5
-
 struct making {
     struct op op;
     enum fop what;

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define TRIES 5
-
 struct mkdir {
     struct op op;
     mode_t mode, umask;

@@ -109,6 +109,7 @@ op_drop (xlator_t *this, void *local)
     fan_clear (&op->fan);
     fan_clear (&op->own_fan);
     locks_clear (op);
+    following_clear (op);
     loc_wipe (&op->loc);
     loc_wipe (&op->newloc);
     dict_unref (op->xdata);

@@ -52,43 +52,47 @@ file_keep_answer (struct op *op)
         frame_fail (op->frame, op->op_errno);
 }
 
+/* What the first subvolume did is lost with what remained there of the file, or is not in the copy,
+ * so even a success fails now. */
 static void
-file_opened (call_frame_t *own)
+file_fail (struct file_op *file, int op_errno)
 {
-    struct file_op *file = OP_OF (own);
-    struct op *op = &file->op;
-    const struct fan_answer *answer = &op->own_fan.answers[file->child];
+    if (file->answer)
+        answer_stub_destroy (g_steal_pointer (&file->answer));
+    file->op.op_errno = op_errno;
+    op_end (&file->op, file_keep_answer);
+}
 
-    if (answer->op_ret < 0) {
-        gf_log (op->this, GF_LOG_WARNING, "gfid %s, which a rebalance moves, can't be opened on %s: "
-                "%s", GFID_OF (file->inode), op->priv->children[file->child]->name,
-                g_strerror (answer->op_errno));
-        op->op_errno = answer->op_errno;
-        op_end (op, file_keep_answer);
-        return;
-    }
-    fd_set_open_on (op->this, file->fd, file->child);
+static void
+file_follow_on (struct file_op *file)
+{
     if (!file->both && file->answer)
         answer_stub_destroy (g_steal_pointer (&file->answer));
     file_resume (file);
 }
 
+static void
+file_followed (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    struct op *op = &file->op;
+
+    if (!file->fd || fd_is_open_on (op->this, file->fd, file->child))
+        file_follow_on (file);
+    else if (is_missing (op->op_errno) && op->tries < TRIES)
+        file_find (file, op->op_errno); /* it has moved on, or the rebalance has given it up */
+    else
+        file_fail (file, op->op_errno);
+}
+
 void
 file_go (struct file_op *file, int child)
 {
-    struct op *op = &file->op;
-    loc_t loc = { .inode = file->inode };
-
     file->child = child;
-    if (file->fd && !fd_is_open_on (op->this, file->fd, child)) {
-        OWN_ONE (op, file_opened, (unsigned) child, open, &loc,
-                 file->fd->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC), file->fd, NULL);
-        loc_wipe_path (&loc);
-        return;
-    }
-    if (!file->both && file->answer)
-        answer_stub_destroy (g_steal_pointer (&file->answer));
-    file_resume (file);
+    if (file->fd)
+        fds_follow (&file->op, file->inode, file->fd, (unsigned) child, file_followed);
+    else
+        file_follow_on (file);
 }
 
 /* --- a file that has moved -------------------------------------------------------------------- */
@@ -102,7 +106,9 @@ file_found (call_frame_t *own)
     const int cached = inode_cached (op->this, file->inode);
 
     inode_set_target (op->this, file->inode, NO_CHILD);
-    if (reply->op_ret < 0 || cached == NO_CHILD || cached == file->child)
+    if (reply->op_ret < 0)
+        file_fail (file, is_missing (reply->op_errno) ? op->op_errno : reply->op_errno);
+    else if (cached == NO_CHILD || cached == file->answered)
         op_end (op, file_keep_answer);
     else
         file_go (file, cached);
@@ -115,7 +121,8 @@ file_find (struct file_op *file, int op_errno)
     loc_t loc = { .inode = file->inode };
 
     op->tries++;
-    op->op_errno = op_errno ? op_errno : EIO;
+    op->op_errno = op_errno;
+    file->both = false;
     own_lookup (op, &loc, file_found);
     loc_wipe_path (&loc);
 }
@@ -132,17 +139,59 @@ child_of_name (const dht_private_t *priv, const char *name, size_t size)
     return NO_CHILD;
 }
 
+/* While the copy has this attribute, the server refuses what the rebalance writes there, and the
+ * rebalance gives this file up: it may have read the data before they changed. */
+#define PROTECT "trusted.glusterfs.protect.writes"
+
+static void
+file_protected (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+
+    file_go (file, file->child);
+}
+
+static void
+file_protect (struct file_op *file)
+{
+    struct op *op = &file->op;
+    g_autoptr (dict_t) mark = dict_new ();
+    loc_t loc = { .inode = file->inode };
+
+    dict_set_str (mark, PROTECT, "1");
+    OWN_ONE (op, file_protected, (unsigned) file->child, setxattr, &loc, mark, 0, NULL);
+    loc_wipe_path (&loc);
+}
+
+static void
+file_ask_target (struct file_op *file, void (*next) (call_frame_t *own))
+{
+    struct op *op = &file->op;
+    loc_t loc = { .inode = file->inode };
+
+    OWN_ONE (op, next, (unsigned) file->child, getxattr, &loc, op->priv->linkto_key, NULL);
+    loc_wipe_path (&loc);
+}
+
 /* The file tells where to. Without that, it has the marks of another's making. */
+static int
+file_target (const struct file_op *file)
+{
+    const struct op *op = &file->op;
+    const struct getxattr_reply *reply = &op->own_fan.answers[file->child].getxattr;
+    size_t size = 0;
+    const char *name = reply->op_ret < 0 ? NULL
+                                         : dict_get (reply->dict, op->priv->linkto_key, &size);
+
+    return child_of_name (op->priv, name, size);
+}
+
 static void
 file_target_told (call_frame_t *own)
 {
     struct file_op *file = OP_OF (own);
     struct op *op = &file->op;
-    const struct getxattr_reply *reply = &op->own_fan.answers[file->child].getxattr;
-    size_t size = 0;
-    const char *name = reply->op_ret < 0 ? NULL
-                                         : dict_get (reply->dict, op->priv->linkto_key, &size);
-    const int target = child_of_name (op->priv, name, size);
+    const int target = file_target (file);
 
     inode_set_target (op->this, file->inode, target);
     if (target == NO_CHILD || target == file->child) {
@@ -150,16 +199,124 @@ file_target_told (call_frame_t *own)
         return;
     }
     file->both = true;
-    file_go (file, target);
+    file->child = target;
+    if (opset_has (OPS_CHANGE_DATA, call_stub_op (file->call)))
+        file_protect (file);
+    else
+        file_go (file, target);
 }
 
 void
 file_do_both (struct file_op *file)
 {
+    file_ask_target (file, file_target_told);
+}
+
+/* --- operations whose answer has no attributes ------------------------------------------------ */
+
+static void
+file_unlocked (call_frame_t *own)
+{
+    file_find (OP_OF (own), ESTALE);
+}
+
+/* The lock is on what remains of the file: it would keep no other owner away. */
+static void
+file_unlock (struct file_op *file)
+{
+    struct op *op = &file->op;
+    struct gf_flock all = { .l_type = F_UNLCK, .l_owner = op->frame->root->lk_owner };
+
+    op_own (op)->root->lk_owner = op->frame->root->lk_owner;
+    OWN_ONE (op, file_unlocked, (unsigned) file->child, lk, file->fd, F_SETLK, &all, NULL);
+}
+
+static void
+file_checked (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    struct op *op = &file->op;
+    const struct fan_answer *answer = &op->own_fan.answers[file->child];
+    const struct iatt *buf = answer->op == FOP_fstat ? &answer->fstat.buf : &answer->stat.buf;
+    const bool locks = call_stub_op (file->call) == FOP_lk;
+
+    if (answer->op_ret >= 0 && iatt_is_moving (buf) && !locks)
+        file_do_both (file);
+    else if (answer->op_ret >= 0 && !iatt_may_be_linkto (buf))
+        op_end (op, file_keep_answer);
+    else if (locks)
+        file_unlock (file);
+    else
+        file_find (file, ESTALE);
+}
+
+void
+file_check (struct file_op *file)
+{
     struct op *op = &file->op;
     loc_t loc = { .inode = file->inode };
 
-    OWN_ONE (op, file_target_told, (unsigned) file->child, getxattr, &loc, op->priv->linkto_key,
-             NULL);
+    if (file->fd)
+        OWN_ONE (op, file_checked, (unsigned) file->child, fstat, file->fd, NULL);
+    else
+        OWN_ONE (op, file_checked, (unsigned) file->child, stat, &loc, NULL);
     loc_wipe_path (&loc);
+}
+
+/* --- a new mode ------------------------------------------------------------------------------- */
+
+static void
+file_marked (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+
+    op_end (&file->op, file_keep_answer);
+}
+
+/* Any file may have had the bits of the marks; the target tells. */
+static void
+file_mark_told (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    struct op *op = &file->op;
+    const int target = file_target (file);
+    struct iatt marked = { .ia_type = IA_IFREG, .ia_prot = file->prot | MARKS };
+    loc_t loc = { .inode = file->inode };
+
+    if (target == NO_CHILD || target == file->child) {
+        op_end (op, file_keep_answer);
+        return;
+    }
+    OWN_ONE (op, file_marked, (unsigned) file->child, setattr, &loc, &marked, IATT_MODE, NULL);
+    loc_wipe_path (&loc);
+}
+
+void
+file_mark_again (struct file_op *file)
+{
+    file_ask_target (file, file_mark_told);
+}
+
+/* --- a file that became shorter --------------------------------------------------------------- */
+
+static void
+file_quiet (call_frame_t *own)
+{
+    file_check (OP_OF (own));
+}
+
+static void
+file_may_move (call_frame_t *own)
+{
+    locks_drop (OP_OF (own), file_quiet);
+}
+
+void
+file_settle (struct file_op *file)
+{
+    struct op *op = &file->op;
+
+    locks_clear (op);
+    lock_data (op, (unsigned) file->child, file->inode, true);
+    locks_take (op, file_may_move);
 }

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* unlink: first the file on its cached subvolume, as the caller; then the linkto. */
+/*
+ * unlink: first the file on its cached subvolume, as the caller; then the linkto on the hashed one.
+ *
+ * A rebalance may be copying the file, and takes no lock that keeps an unlink away. It made the
+ * copy before it began, under the same name, and would finish it although the file is gone. So all
+ * other subvolumes are asked for the name: a copy is removed as a linkto, or as the file that it is
+ * once the rebalance is done with it. A copy that is made later comes to nothing, as its file is
+ * gone.
+ */
 #include "distribute.h"
 
 struct removal {
     struct op op;
+    bool removed; /* the name on one subvolume */
+    bool *copies; /* subvolumes that have a copy, which is to be removed */
     int32_t xflag;
     unsigned cached;
     struct iatt preparent, postparent;
@@ -13,7 +23,10 @@ struct removal {
 static void
 removal_clear (struct op *op)
 {
-    dict_unref (((struct removal *) op)->xdata);
+    struct removal *removal = (struct removal *) op;
+
+    dict_unref (removal->xdata);
+    g_free (removal->copies);
 }
 
 static void
@@ -28,15 +41,108 @@ removal_answer (struct op *op)
                   removal->xdata);
 }
 
-static void
-linkto_removed (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
+static void removal_look (struct removal *removal);
+static void removal_sweep (struct removal *removal);
 
-    op_end (op, removal_answer);
+/* --- what remains ----------------------------------------------------------------------------- */
+
+static void
+removal_copies_removed (call_frame_t *own)
+{
+    removal_sweep (OP_OF (own));
 }
 
-static void removal_look (struct removal *removal);
+/* The server removes no copy that has become the file meanwhile. */
+static void
+removal_remove_copies (struct removal *removal)
+{
+    struct op *op = &removal->op;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+
+    own_begin (op, removal_copies_removed);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (removal->copies[i])
+            OWN (op, i, unlink, &op->loc, 0, only);
+    own_end (op);
+}
+
+static bool
+answer_is_copy (const struct op *op, const struct fan_answer *answer)
+{
+    return answer->op == FOP_lookup && answer->op_ret >= 0
+        && gfid_equal (&answer->lookup.buf.ia_gfid, &op->loc.inode->gfid);
+}
+
+static void
+removal_swept (call_frame_t *own)
+{
+    struct removal *removal = OP_OF (own);
+    struct op *op = &removal->op;
+    unsigned copies = 0, files = 0;
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct fan_answer *answer = &op->own_fan.answers[i];
+        const bool is_copy = answer_is_copy (op, answer);
+
+        removal->copies[i] = is_copy && iatt_may_be_linkto (&answer->lookup.buf);
+        copies += removal->copies[i];
+        files += is_copy && !removal->copies[i];
+        files += answer->op == FOP_unlink && answer->op_ret < 0 && answer->op_errno == EBUSY;
+    }
+    if (copies + files == 0 || op->tries++ > TRIES)
+        op_end (op, removal_answer);
+    else if (copies > 0)
+        removal_remove_copies (removal);
+    else
+        removal_look (removal);
+}
+
+/* No rebalance copies special files in several steps. */
+static void
+removal_sweep (struct removal *removal)
+{
+    struct op *op = &removal->op;
+    const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
+    const bool may_move = op->loc.inode && op->loc.inode->ia_type == IA_IFREG;
+    g_autoptr (dict_t) only = xdata_only_linkto (), wanted = xdata_lookup (op->priv, NULL, NULL);
+    g_autoptr (inode_t) any = inode_new (op->loc.parent->table);
+    loc_t loc = { .inode = any, .parent = op->loc.parent, .name = op->loc.name };
+
+    if (!removal->copies)
+        removal->copies = g_new0 (bool, op->priv->n);
+    own_begin (op, removal_swept);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (i == removal->cached || !child_is_up (op->priv, i))
+            continue;
+        else if ((int) i == hashed)
+            OWN (op, i, unlink, &op->loc, 0, only);
+        else if (may_move)
+            OWN (op, i, lookup, &loc, wanted);
+    own_end (op);
+    loc_wipe_path (&loc);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* Once something of the file is removed, the name is gone if the file is. */
+static void
+removal_fail (struct removal *removal, int op_errno)
+{
+    if (removal->removed && is_missing (op_errno))
+        op_end (&removal->op, removal_answer);
+    else
+        op_fail (&removal->op, op_errno);
+}
+
+static void
+removal_take (struct removal *removal, const struct unlink_reply *reply)
+{
+    dict_unref (removal->xdata);
+    removal->removed = true;
+    removal->preparent = reply->preparent;
+    removal->postparent = reply->postparent;
+    removal->xdata = dict_ref (reply->xdata);
+}
 
 static void
 removal_removed (call_frame_t *frame)
@@ -44,35 +150,39 @@ removal_removed (call_frame_t *frame)
     struct removal *removal = OP_OF (frame);
     struct op *op = &removal->op;
     const struct unlink_reply *reply = &op->fan.answers[removal->cached].unlink;
-    const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
-    g_autoptr (dict_t) only = NULL;
 
-    if (reply->op_ret < 0 && is_missing (reply->op_errno) && op->tries++ == 0) {
-        removal_look (removal); /* a rebalance may have moved it */
+    if (reply->op_ret < 0 && is_missing (reply->op_errno) && op->tries++ < TRIES) {
+        removal_look (removal);
         return;
     }
     if (reply->op_ret < 0) {
-        op_fail (op, reply->op_errno);
+        removal_fail (removal, reply->op_errno);
         return;
     }
-    removal->preparent = reply->preparent;
-    removal->postparent = reply->postparent;
-    removal->xdata = dict_ref (reply->xdata);
-    if (hashed == NO_CHILD || hashed == (int) removal->cached) {
-        op_end (op, removal_answer);
-        return;
-    }
-    only = xdata_only_linkto ();
-    OWN_ONE (op, linkto_removed, (unsigned) hashed, unlink, &op->loc, 0, only);
+    removal_take (removal, reply);
+    removal_sweep (removal);
 }
 
+static void
+removal_followed (call_frame_t *own)
+{
+    struct removal *removal = OP_OF (own);
+    struct op *op = &removal->op;
+
+    ASK_ONE (op, removal_removed, removal->cached, unlink, &op->loc, removal->xflag, op->xdata);
+}
+
+/* Open fds need the file there first: without its name it can't be opened any more. */
 static void
 removal_ask (struct removal *removal, int cached)
 {
     struct op *op = &removal->op;
 
     removal->cached = (unsigned) cached;
-    ASK_ONE (op, removal_removed, removal->cached, unlink, &op->loc, removal->xflag, op->xdata);
+    if (op->loc.inode)
+        fds_follow (op, op->loc.inode, NULL, removal->cached, removal_followed);
+    else
+        removal_followed (op_own (op));
 }
 
 static void
@@ -84,11 +194,14 @@ removal_looked (call_frame_t *own)
     int cached;
 
     if (reply->op_ret < 0) {
-        op_fail (op, reply->op_errno);
+        removal_fail (removal, reply->op_errno);
         return;
     }
     cached = inode_cached (op->this, reply->inode);
-    if (reply->buf.ia_type == IA_IFDIR || cached == NO_CHILD)
+    if (removal->removed && op->loc.inode
+        && !gfid_equal (&reply->buf.ia_gfid, &op->loc.inode->gfid))
+        op_end (op, removal_answer); /* another client has made a file of that name */
+    else if (reply->buf.ia_type == IA_IFDIR || cached == NO_CHILD)
         op_fail (op, EISDIR);
     else
         removal_ask (removal, cached);

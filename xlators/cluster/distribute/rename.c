@@ -16,8 +16,6 @@
 
 #include <string.h>
 
-#define TRIES 5
-
 struct renaming {
     struct op op;
     unsigned cached, hashed, new_hashed;
@@ -175,6 +173,24 @@ renaming_cleaned (call_frame_t *own)
     renaming_see (renaming);
 }
 
+/* Linktos of both names that lie where the names' hashes were before a rebalance. On one subvolume
+ * all linktos of a file are names of one inode: if the file moves there, all become names of it. */
+static void
+renaming_clean_linktos (struct renaming *renaming, dict_t *only)
+{
+    struct op *op = &renaming->op;
+    const unsigned n = op->priv->n;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (i == renaming->cached || i == renaming->where || !child_is_up (op->priv, i))
+            continue;
+        if (i != renaming->hashed)
+            OWN (op, i, unlink, &op->loc, 0, only);
+        if (i != renaming->new_hashed && (int) i != renaming->new_cached)
+            FAN_WIND (&op->own_fan, n + i, op->priv->children[i], unlink, &op->newloc, 0, only);
+    }
+}
+
 /* The old name's answers are in the first n slots, the new name's in the next n. */
 static void
 renaming_clean (call_frame_t *own)
@@ -194,6 +210,7 @@ renaming_clean (call_frame_t *own)
         && new_cached != (int) cached)
         FAN_WIND (&op->own_fan, n + (unsigned) new_cached, op->priv->children[new_cached], unlink,
                   &op->newloc, 0, internal);
+    renaming_clean_linktos (renaming, only);
     own_end (op);
 }
 
@@ -323,8 +340,9 @@ renaming_unlinked (call_frame_t *own)
 }
 
 static void
-renaming_do (struct renaming *renaming)
+renaming_followed (call_frame_t *own)
 {
+    struct renaming *renaming = OP_OF (own);
     struct op *op = &renaming->op;
     g_autoptr (dict_t) only = xdata_only_linkto ();
     const unsigned cached = renaming->cached, new_hashed = renaming->new_hashed;
@@ -338,6 +356,22 @@ renaming_do (struct renaming *renaming)
     else /* also where the old name has its linkto, which may be missing after a rebalance */
         linkto_make (op, new_hashed, cached, &op->loc, &op->loc.inode->gfid, &renaming->buf,
                      renaming_prepared);
+}
+
+/* The replaced file may be open: its fds need it where it is now, before it loses its name. */
+static void
+renaming_do (struct renaming *renaming)
+{
+    struct op *op = &renaming->op;
+    g_autoptr (inode_t) replaced =
+        renaming->new_cached == NO_CHILD
+            ? NULL
+            : inode_find (op->newloc.parent->table, &renaming->new_gfid);
+
+    if (replaced)
+        fds_follow (op, replaced, NULL, (unsigned) renaming->new_cached, renaming_followed);
+    else
+        renaming_followed (op->own);
 }
 
 /* --- looking and locking ---------------------------------------------------------------------- */
