@@ -20,7 +20,7 @@ mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
 
 seed=${SEED-$(amount 21 $RANDOM)}
 count=$(amount 2000 10000)
-out=$(python3 "$SOURCE_DIR/tests/mount/distribute.py" $seed $count bare "$MNT" stock 2>&1) ||
+out=$(python3 "$SOURCE_DIR/tests/mount/distribute.py" $seed $count bare a.d,b.d,c.d,d.d "$MNT" stock 2>&1) ||
     fail "seed $seed: $out"
 echo "seed $seed: $count operations"
 

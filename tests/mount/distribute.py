@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random operations on several mounts of one volume, by turns, and on a bare directory.
 
-  distribute.py SEED COUNT BARE MOUNT...
+  distribute.py SEED COUNT BARE BRICK,BRICK... MOUNT...
 
 Each operation is done on one of the mounts, drawn by the seed, and on BARE; both must have the same
 result: the errno, or what was read. At the end all trees must be the same, seen from each mount.
@@ -13,6 +13,7 @@ import os
 import random
 import stat
 import sys
+import uuid
 
 NAMES = [f"n{i}" for i in range(10)] + ["naïve", ".n1.AbC123"]
 FOLDERS = ["", "d0", "d1", "d0/e0"]
@@ -44,11 +45,34 @@ def rename_after_looking(old, new):
         os.rename(old, new)
 
 
+def marks(path):
+    """The names that a brick believes a file of its own to have: DIRECTORY-GFID/NAME."""
+    return [os.getxattr(path, name, follow_symlinks=False).decode()
+            for name in os.listxattr(path, follow_symlinks=False)
+            if name.startswith("trusted.gfid2path.")]
+
+
 class Operations:
     """Operations by name; each is drawn once and then done on two roots."""
 
-    def __init__(self, draw):
-        self.draw = draw
+    def __init__(self, draw, bricks):
+        self.draw, self.bricks = draw, bricks
+
+    def is_refused(self, old, new):
+        """A brick keeps the mark of a name that a file with several names lost when another file
+        was renamed to it, and that any symbolic link lost. It then refuses to link the file to that
+        name again: EEXIST, also for a stock client alone on the volume, whose renames make such
+        links."""
+        for brick in self.bricks:
+            try:
+                gfid = os.getxattr(os.path.join(brick, os.path.dirname(new)), "trusted.gfid").hex()
+                known = marks(os.path.join(brick, old))
+            except OSError:
+                continue
+            mark = f"{uuid.UUID(gfid)}/{os.path.basename(new)}"
+            if mark in known and not os.path.lexists(os.path.join(brick, new)):
+                return True
+        return False
 
     def path(self):
         return os.path.join(self.draw.choice(FOLDERS), self.draw.choice(NAMES + ["e0"]))
@@ -93,15 +117,11 @@ class Operations:
         return f"unlink {path}", lambda root: os.unlink(os.path.join(root, path))
 
     def link(self):
-        """Not of symbolic links: a brick keeps marks of their old names (gfid2path), and refuses a
-        name that comes again."""
         old, new = self.path(), self.path()
+        refused = self.is_refused(old, new)
 
         def link(root):
-            path = os.path.join(root, old)
-            if os.path.islink(path):
-                return "a symbolic link"
-            return os.link(path, os.path.join(root, new))
+            return refused or os.link(os.path.join(root, old), os.path.join(root, new))
         return f"link {old} {new}", link
 
     def symlink(self):
@@ -116,9 +136,11 @@ class Operations:
         old, new = self.path(), self.path()
         if self.draw.random() < 0.1:
             old, new = self.draw.sample(FOLDERS[1:], 2)
+        refused = self.is_refused(old, new)
 
         def rename(root):
-            rename_after_looking(os.path.join(root, old), os.path.join(root, new))
+            return refused or rename_after_looking(os.path.join(root, old),
+                                                   os.path.join(root, new))
         return f"rename {old} {new}", rename
 
     def chmod(self):
@@ -175,9 +197,10 @@ def differing(bare, mounts):
 
 
 def main():
-    seed, count, bare, mounts = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    seed, count, bare = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    bricks, mounts = sys.argv[4].split(","), sys.argv[5:]
     draw = random.Random(seed)
-    operations = Operations(draw)
+    operations = Operations(draw, bricks)
     history, status = [], 0
     for number in range(count):
         what, action = operations.next()
