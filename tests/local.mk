@@ -307,6 +307,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/distribute-conform.sh \
     %D%/mount/distribute-down.sh \
     %D%/mount/distribute-rebalance.sh \
+    %D%/mount/distribute-room.sh \
     %D%/mount/distribute-shared.sh \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
