@@ -309,6 +309,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/distribute-rebalance.sh \
     %D%/mount/distribute-room.sh \
     %D%/mount/distribute-shared.sh \
+    %D%/mount/distribute-wrong.sh \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
     %D%/mount/function-graph-filters.sh \

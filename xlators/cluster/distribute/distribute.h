@@ -41,7 +41,8 @@ struct space {
     pthread_mutex_t lock;  /* a leaf */
     int64_t asked;         /* when, by clock_now; lock */
     struct room *rooms;    /* one for each subvolume; lock */
-    bool *told;            /* a message says that it is full; lock */
+    bool *told;            /* a message says that it is short of room; lock */
+    bool *told_full;       /* a message says that it has none; lock */
     struct option_share min_free_disk; /* lock */
     double min_free_inodes;            /* lock */
 };
@@ -237,6 +238,9 @@ void linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfi
 dict_t *xdata_only_linkto (void);
 dict_t *xdata_internal (void);
 
+/* An attribute of the root directory of each brick: a UUID of the volume, in binary. */
+#define VOLUME_ID "trusted.glusterfs.volume-id"
+
 /* For a lookup of this translator by an operation that has locks: healing would wait for them. */
 dict_t *xdata_without_healing (void);
 
@@ -310,6 +314,9 @@ void space_fini (dht_private_t *priv);
 void space_refresh (struct op *op); /* asks the subvolumes, if the answers are old */
 bool space_is_short (xlator_t *this, unsigned child);
 int space_best (xlator_t *this, unsigned child); /* where a new file goes whose hash is of child */
+/* Tells once why a name can't be made although other subvolumes have room, if op_errno is ENOSPC or
+ * EDQUOT; again after the subvolume had room. */
+void name_no_room (xlator_t *this, loc_t *loc, unsigned child, int op_errno);
 uint32_t space_chunks (xlator_t *this, unsigned child);
 statfs_fop dht_statfs;
 

@@ -287,6 +287,7 @@ heal_ranges_locked (call_frame_t *own)
     heal_look (OP_OF (own), heal_ranges_looked);
 }
 
+/* A subvolume on which the directory could not be made has nothing to lock. */
 static void
 heal_ranges (call_frame_t *own)
 {
@@ -298,8 +299,12 @@ heal_ranges (call_frame_t *own)
         heal_attributes (op_own (op));
         return;
     }
-    for (unsigned i = 0; i < op->priv->n; i++)
-        lock_layout (op, op->priv->by_name[i], lookup->inode, true);
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const unsigned child = op->priv->by_name[i];
+
+        if (lookup->bufs[child].ia_type == IA_IFDIR || lookup->made[child])
+            lock_layout (op, child, lookup->inode, true);
+    }
     locks_take (op, heal_ranges_locked);
 }
 

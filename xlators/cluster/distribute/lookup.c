@@ -52,8 +52,10 @@ xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode)
     dict_set_u64 (wanted, priv->linkto_key, 256);
     dict_set_u64 (wanted, priv->layout_key, LAYOUT_DISK_SIZE);
     dict_set_u64 (wanted, priv->mds_key, 4);
-    if (inode && gfid_equal (&inode->gfid, &gfid_root))
+    if (inode && gfid_equal (&inode->gfid, &gfid_root)) {
         dict_set_u64 (wanted, priv->commit_key, 4);
+        dict_set_u64 (wanted, VOLUME_ID, sizeof (gfid_t));
+    }
     return wanted;
 }
 

@@ -115,6 +115,7 @@ making_failed (struct making *making, int op_errno, dict_t *xdata)
         return;
     }
     op->op_errno = op_errno;
+    name_no_room (op->this, &op->loc, (unsigned) making->child, op_errno);
     if (!making->linked) {
         op_fail (op, op_errno);
         return;

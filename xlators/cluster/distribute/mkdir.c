@@ -105,6 +105,18 @@ mkdir_unlocked (call_frame_t *own)
 
 /* --- on all subvolumes ------------------------------------------------------------------------ */
 
+/* A subvolume that is down says so itself. */
+static void
+mkdir_tell (const struct mkdir *mkdir, unsigned i, int op_errno)
+{
+    const struct op *op = &mkdir->op;
+
+    gf_log (op->this, op_errno == ENOTCONN ? GF_LOG_DEBUG : GF_LOG_WARNING,
+            "the new directory '%s' could not be made on %s: %s; its files go to other subvolumes "
+            "until a lookup has made it there", loc_path ((loc_t *) &op->loc),
+            op->priv->children[i]->name, g_strerror (op_errno));
+}
+
 /* One that exists already was made by another client's lookup, which healed it. */
 static void
 mkdir_made (call_frame_t *frame)
@@ -119,6 +131,7 @@ mkdir_made (call_frame_t *frame)
         if (i == mkdir->hashed)
             continue;
         if (reply->op_ret < 0 && reply->op_errno != EEXIST) {
+            mkdir_tell (mkdir, i, reply->op_errno);
             layout_fail (mkdir->layout, i, RANGE_DOWN);
             mkdir->whole = false;
             continue;
@@ -183,6 +196,7 @@ mkdir_hashed_made (call_frame_t *frame)
         return;
     }
     if (reply->op_ret < 0) {
+        name_no_room (op->this, &op->loc, mkdir->hashed, reply->op_errno);
         op_fail (op, reply->op_errno);
         return;
     }

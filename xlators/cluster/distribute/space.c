@@ -18,6 +18,7 @@ space_init (xlator_t *this)
     pthread_mutex_init (&space->lock, NULL);
     space->rooms = g_new0 (struct room, priv->n);
     space->told = g_new0 (bool, priv->n);
+    space->told_full = g_new0 (bool, priv->n);
     space->min_free_disk = priv->min_free_disk;
     space->min_free_inodes = priv->min_free_inodes;
 }
@@ -30,6 +31,7 @@ space_fini (dht_private_t *priv)
     pthread_mutex_destroy (&priv->space.lock);
     g_free (priv->space.rooms);
     g_free (priv->space.told);
+    g_free (priv->space.told_full);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -54,6 +56,18 @@ room_of (const struct statvfs *buf)
     };
 }
 
+/* Has it less than the options ask for? */
+static bool
+room_is_short_locked (const struct space *space, unsigned child)
+{
+    const struct room *room = &space->rooms[child];
+    const struct option_share *least = &space->min_free_disk;
+
+    return room->known
+        && ((least->percent ? room->free_percent : room->free) < least->amount
+            || room->free_inodes < space->min_free_inodes);
+}
+
 static void
 space_told (call_frame_t *frame)
 {
@@ -62,8 +76,10 @@ space_told (call_frame_t *frame)
 
     pthread_mutex_lock (&space->lock);
     for (unsigned i = 0; i < op->priv->n; i++)
-        if (op->fan.answers[i].op_ret >= 0)
+        if (op->fan.answers[i].op_ret >= 0) {
             space->rooms[i] = room_of (&op->fan.answers[i].statfs.buf);
+            space->told_full[i] &= room_is_short_locked (space, i);
+        }
     pthread_mutex_unlock (&space->lock);
     stack_done (frame->root);
 }
@@ -96,17 +112,6 @@ space_refresh (struct op *cause)
 }
 
 /* --- deciding --------------------------------------------------------------------------------- */
-
-static bool
-room_is_short_locked (const struct space *space, unsigned child)
-{
-    const struct room *room = &space->rooms[child];
-    const struct option_share *least = &space->min_free_disk;
-
-    return room->known
-        && ((least->percent ? room->free_percent : room->free) < least->amount
-            || room->free_inodes < space->min_free_inodes);
-}
 
 bool
 space_is_short (xlator_t *this, unsigned child)
@@ -152,6 +157,27 @@ space_best (xlator_t *this, unsigned child)
             best = (int) i;
     pthread_mutex_unlock (&space->lock);
     return best == NO_CHILD ? (int) child : best;
+}
+
+void
+name_no_room (xlator_t *this, loc_t *loc, unsigned child, int op_errno)
+{
+    dht_private_t *priv = this->private;
+    struct space *space = &priv->space;
+    bool tell;
+
+    if (op_errno != ENOSPC && op_errno != EDQUOT)
+        return;
+    pthread_mutex_lock (&space->lock);
+    tell = !space->told_full[child];
+    space->told_full[child] = true;
+    pthread_mutex_unlock (&space->lock);
+    if (tell)
+        gf_log (this, GF_LOG_WARNING,
+                "'%s' can't be made on %s, which has the hash of its name: %s; names with other "
+                "hashes can. Remove files there, add bricks, or raise min-free-disk and "
+                "min-free-inodes", loc_path (loc), priv->children[child]->name,
+                g_strerror (op_errno));
 }
 
 uint32_t
