@@ -3,10 +3,10 @@
  * unlink: first the file on its cached subvolume, as the caller; then the linkto on the hashed one.
  *
  * A rebalance may be copying the file, and takes no lock that keeps an unlink away. It made the
- * copy before it began, under the same name, and would finish it although the file is gone. So all
- * other subvolumes are asked for the name: a copy is removed as a linkto, or as the file that it is
- * once the rebalance is done with it. A copy that is made later comes to nothing, as its file is
- * gone.
+ * copy before it began, under the same name, and would finish it although the file is gone. So if
+ * the file may be under way, all other subvolumes are asked for the name: a copy is removed as a
+ * linkto, or as the file that it is once the rebalance is done with it. A copy that is made later
+ * comes to nothing, as its file is gone.
  */
 #include "distribute.h"
 
@@ -97,17 +97,31 @@ removal_swept (call_frame_t *own)
         removal_look (removal);
 }
 
-/* No rebalance copies special files in several steps. */
+/* A file where its hash is stays there, and special files aren't copied in several steps. */
+static bool
+removal_may_move (const struct removal *removal, int hashed)
+{
+    const struct op *op = &removal->op;
+
+    return op->loc.inode && op->loc.inode->ia_type == IA_IFREG
+        && (hashed != (int) removal->cached
+            || inode_target (op->this, op->loc.inode) != NO_CHILD);
+}
+
 static void
 removal_sweep (struct removal *removal)
 {
     struct op *op = &removal->op;
     const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
-    const bool may_move = op->loc.inode && op->loc.inode->ia_type == IA_IFREG;
+    const bool may_move = removal_may_move (removal, hashed);
     g_autoptr (dict_t) only = xdata_only_linkto (), wanted = xdata_lookup (op->priv, NULL, NULL);
     g_autoptr (inode_t) any = inode_new (op->loc.parent->table);
     loc_t loc = { .inode = any, .parent = op->loc.parent, .name = op->loc.name };
 
+    if (!may_move && hashed == (int) removal->cached) {
+        op_end (op, removal_answer);
+        return;
+    }
     if (!removal->copies)
         removal->copies = g_new0 (bool, op->priv->n);
     own_begin (op, removal_swept);
