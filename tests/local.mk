@@ -304,6 +304,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/device-nodes.sh \
     %D%/mount/directory-vanishes.sh \
     %D%/mount/disk-full.sh \
+    %D%/mount/distributed-replicate.sh \
     %D%/mount/distribute-conform.sh \
     %D%/mount/distribute-down.sh \
     %D%/mount/distribute-grows.sh \

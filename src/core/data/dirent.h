@@ -12,8 +12,8 @@ struct gf_dirent {
     off_t d_off;     /* offset for continuing after this entry */
     uint32_t d_type; /* DT_* of readdir(3) */
     uint32_t d_len;  /* of d_name, without its NUL */
-    struct iatt d_stat; /* readdirp only; if ia_type is IA_INVAL, d_stat is unknown and inode is
-                         * NULL */
+    struct iatt d_stat; /* readdirp only; if ia_type is IA_INVAL, d_stat is unknown, but for ia_prot
+                         * if that is set, and inode is NULL */
     inode_t *inode;     /* readdirp only; the entry owns a reference, as of dict */
     dict_t *dict;       /* attributes that xdata asked for, or NULL */
     char d_name[];

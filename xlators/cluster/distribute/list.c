@@ -101,6 +101,15 @@ lists_directory (const struct listing *listing, unsigned child, const char *name
     return true;
 }
 
+/* cluster/replicate leaves the mode of an entry whose other attributes it does not answer for. */
+static bool
+entry_is_linkto (const dht_private_t *priv, const gf_dirent_t *entry)
+{
+    return (iatt_may_be_linkto (&entry->d_stat)
+            || (entry->d_stat.ia_type == IA_INVAL && entry->d_stat.ia_prot == S_ISVTX))
+        && dict_has (entry->dict, priv->linkto_key);
+}
+
 static bool
 lists (const struct listing *listing, const gf_dirent_t *entry)
 {
@@ -115,7 +124,7 @@ lists (const struct listing *listing, const gf_dirent_t *entry)
     }
     if (entry->d_stat.ia_type == IA_IFDIR || entry->d_type == DT_DIR)
         return lists_directory (listing, child, entry->d_name);
-    return !iatt_may_be_linkto (&entry->d_stat) || !dict_has (entry->dict, priv->linkto_key);
+    return !entry_is_linkto (priv, entry);
 }
 
 /* The caller gets no inode of a directory: it looks the directory up, which finds its layout. */

@@ -133,7 +133,8 @@ entry_is_good (const struct listing *listing, const gf_dirent_t *entry)
         && readable.data & readable.metadata & COPY (listing->child);
 }
 
-/* An entry without an inode is looked up, on all copies, before it is used. */
+/* An entry without an inode is looked up, on all copies, before it is used. Its mode stays:
+ * cluster/distribute knows its linktos by that. */
 static void
 entries_check (const struct listing *listing)
 {
