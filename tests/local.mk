@@ -308,6 +308,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/distribute-conform.sh \
     %D%/mount/distribute-down.sh \
     %D%/mount/distribute-grows.sh \
+    %D%/mount/distribute-moved.sh \
     %D%/mount/distribute-rebalance.sh \
     %D%/mount/distribute-room.sh \
     %D%/mount/distribute-shared.sh \

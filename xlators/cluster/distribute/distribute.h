@@ -405,6 +405,13 @@ int inode_home (xlator_t *this, inode_t *inode);
  * fails with op_errno, or gets its answer. */
 void file_find (struct file_op *file, int op_errno);
 
+/* Is it one for record locks? The protocol has flock as a lock of the whole file. */
+static inline bool
+op_locks (enum fop op)
+{
+    return op == FOP_lk || op == FOP_flock;
+}
+
 /* Makes the call on child, after it has opened the file there, if the operation is on an open
  * file. */
 void file_go (struct file_op *file, int child);

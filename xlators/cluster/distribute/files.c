@@ -11,6 +11,7 @@
 #include "distribute.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 
 static bool
 op_changes_xattrs (enum fop op)
@@ -66,8 +67,10 @@ static bool
 call_checks (const struct call *call)
 {
     const struct lk_call *lk = call->op == FOP_lk ? call->args : NULL;
+    const struct flock_call *flock = call->op == FOP_flock ? call->args : NULL;
 
-    return op_changes_xattrs (call->op) || (lk && lk->lock->l_type != F_UNLCK);
+    return op_changes_xattrs (call->op) || (lk && lk->lock->l_type != F_UNLCK)
+        || (flock && !(flock->operation & LOCK_UN));
 }
 
 void
@@ -120,7 +123,7 @@ error_may_be_of_move (const struct answer *answer)
     return answer->op_ret < 0
         && (is_missing (answer->op_errno) || answer->op_errno == EBADF
             || answer->op_errno == EBADFD
-            || (answer->op == FOP_lk && answer->op_errno == EREMOTE)); /* locks moved along */
+            || (op_locks (answer->op) && answer->op_errno == EREMOTE)); /* locks moved along */
 }
 
 static bool

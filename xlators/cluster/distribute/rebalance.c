@@ -238,7 +238,7 @@ file_checked (call_frame_t *own)
     struct op *op = &file->op;
     const struct fan_answer *answer = &op->own_fan.answers[file->child];
     const struct iatt *buf = answer->op == FOP_fstat ? &answer->fstat.buf : &answer->stat.buf;
-    const bool locks = call_stub_op (file->call) == FOP_lk;
+    const bool locks = op_locks (call_stub_op (file->call));
 
     if (answer->op_ret >= 0 && iatt_is_moving (buf) && !locks)
         file_do_both (file);
