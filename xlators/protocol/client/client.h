@@ -32,7 +32,7 @@ struct client_call;
 struct client_file {
     int refs;          /* atomic: the fd, and calls with its number */
     xlator_t *this;
-    inode_t *inode;    /* lent by the fd */
+    inode_t *inode;    /* with a reference: the fd may get another inode of the same gfid */
     gfid_t gfid;
     uint32_t flags;    /* for opening it again */
     bool directory;

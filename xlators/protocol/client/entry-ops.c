@@ -124,6 +124,17 @@ client_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, 
 
 /* --- create ----------------------------------------------------------------------------------- */
 
+/* The open file is noted with its inode, so that must be the table's: another create of the same name
+ * may have been answered just before. */
+static void
+made_link (made_t *made)
+{
+    inode_t *linked = inode_link (made->inode, NULL, NULL, &made->buf);
+
+    inode_unref (made->inode);
+    made->inode = linked;
+}
+
 static void
 create_reply (struct client_call *call, struct rpc_reply *reply)
 {
@@ -139,6 +150,7 @@ create_reply (struct client_call *call, struct rpc_reply *reply)
     get_iatt (in, &made.postparent);
     if (!client_answer_is_whole (call, reply) || !made_identify (call, &made))
         return;
+    made_link (&made);
     if (!call->fd->inode) /* else another brick has answered before */
         call->fd->inode = inode_ref (made.inode);
     file_opened (call, &made.buf.ia_gfid, number);

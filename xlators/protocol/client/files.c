@@ -30,7 +30,7 @@ file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
     file->flags = call->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC);
     session_number_file (file, number);
     file->directory = call->flags & O_DIRECTORY;
-    file->inode = call->fd->inode;
+    file->inode = inode_ref (call->fd->inode);
     file->link.data = file->of_inode.data = file;
     pthread_mutex_lock (&priv->session.files_lock);
     g_queue_push_tail_link (&priv->session.files, &file->link);
@@ -78,6 +78,7 @@ file_unref (struct client_file *file)
     if (!file->lost)
         file_close (file);
     g_clear_pointer (&file->locks, g_array_unref);
+    inode_unref (file->inode);
     g_free (file);
 }
 
@@ -208,7 +209,7 @@ locks_cut_locked (client_private_t *priv, const inode_t *inode, const struct gf_
     for (GList *link = priv->session.files.head; link; link = link->next) {
         struct client_file *file = link->data;
 
-        if (file->inode == inode && file->locks)
+        if (gfid_equal (&file->gfid, &inode->gfid) && file->locks)
             locks_cut (file->locks, cut);
     }
 }
