@@ -6,10 +6,23 @@ pkglibexec_PROGRAMS = src/windlass-conform
 src_windlass_conform_SOURCES = \
     src/cli/arguments.c \
     %D%/allow.c \
+    %D%/brick/brick.c \
+    %D%/brick/brick.h \
+    %D%/brick/data.c \
+    %D%/brick/files.c \
+    %D%/brick/gfids.c \
+    %D%/brick/names.c \
+    %D%/brick/peer.c \
+    %D%/brick/request.c \
+    %D%/brick/request.h \
+    %D%/brick/serve.c \
+    %D%/brick/xattrs.c \
+    xlators/protocol/client/wire.c \
     %D%/conform.h \
     %D%/history/answered.c \
     %D%/history/apply-names.c \
     %D%/history/apply.c \
+    %D%/history/bricks.c \
     %D%/history/check.c \
     %D%/history/disk.c \
     %D%/history/drive.c \

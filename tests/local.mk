@@ -226,6 +226,7 @@ dist_noinst_SCRIPTS += \
     %D%/graph/histories-open-behind.sh \
     %D%/graph/histories-quick-read.sh \
     %D%/graph/histories-readdir-ahead.sh \
+    %D%/graph/histories-wire.sh \
     %D%/graph/histories-write-behind.sh \
     %D%/graph/histories-posix-acl.sh \
     %D%/graph/histories-io-threads.sh \

@@ -256,6 +256,7 @@ drive_answered (const struct answer *answer)
     struct actor *actor = answer->frame->root->maker.asked;
     struct seen *seen = actor->seen;
 
+    seen->fault |= bricks_excuse (actor, answer);
     if (answer->op_ret >= 0) {
         see_answer (actor, seen, answer);
         if (answers_file (answer->op) && seen->found >= 0 && answer->inode)

@@ -193,8 +193,9 @@ drive_settle (struct drive *drive)
 
 /* The best event so far. */
 struct choice {
-    enum { CHOOSE_NOTHING, CHOOSE_START, CHOOSE_RELEASE, CHOOSE_THREAD, CHOOSE_TIMER } what;
-    unsigned which;
+    enum { CHOOSE_NOTHING, CHOOSE_START, CHOOSE_RELEASE, CHOOSE_PARCEL, CHOOSE_THREAD,
+           CHOOSE_TIMER } what;
+    unsigned which, brick;
     uint64_t worth;
 };
 
@@ -202,7 +203,7 @@ static void
 choose (struct choice *choice, int what, unsigned which, uint64_t worth)
 {
     if (choice->what == CHOOSE_NOTHING || worth > choice->worth)
-        *choice = (struct choice){ what, which, worth };
+        *choice = (struct choice){ what, which, .worth = worth };
 }
 
 /* The minimum of two draws, so that more begins than ends. For an answer of storage in a narrow
@@ -219,6 +220,20 @@ release_worth (const struct drive *drive, const struct held *held)
     return MIN (a, b);
 }
 
+static void
+choose_parcel (struct choice *choice, const struct drive *drive)
+{
+    for (guint i = 0; i < drive->bricks->len; i++) {
+        const struct brick *brick = drive->bricks->pdata[i];
+
+        for (guint nth = 0; nth < brick->parcels->len; nth++) {
+            const uint64_t worth = parcel_worth (drive, i, nth);
+            if (choice->what == CHOOSE_NOTHING || worth > choice->worth)
+                *choice = (struct choice){ CHOOSE_PARCEL, nth, i, worth };
+        }
+    }
+}
+
 /* Timers are called rarely while there are other events: their work is mostly meant for idle
  * times. */
 static struct choice
@@ -227,10 +242,11 @@ drive_choose (const struct drive *drive, const struct line *next, unsigned step)
     struct choice choice = { 0 };
     const unsigned threads = scheduler_threads ();
 
-    if (next && !drive->actors[next->client].line)
+    if (next && !drive->actors[next->client].line && !bricks_wait (drive, next))
         choose (&choice, CHOOSE_START, 0, drive_chance (drive, CHANCE_START, next->number, 0));
     for (guint i = 0; i < drive->held->len; i++)
         choose (&choice, CHOOSE_RELEASE, i, release_worth (drive, drive->held->pdata[i]));
+    choose_parcel (&choice, drive);
     for (unsigned i = 0; i < threads; i++)
         choose (&choice, CHOOSE_THREAD, i, drive_chance (drive, CHANCE_THREAD, i, step));
     if (scheduler_timers ())
@@ -247,6 +263,7 @@ drive_begin_line (struct drive *drive, const struct line *next)
         drive_log (drive, "  time passes");
         scheduler_pass (LONG);
     }
+    bricks_before_line (drive, next);
     actor_start (&drive->actors[next->client], next);
 }
 
@@ -256,6 +273,9 @@ drive_act (struct drive *drive, const struct choice *choice, const struct line *
     switch (choice->what) {
     case CHOOSE_START: drive_begin_line (drive, next); break;
     case CHOOSE_RELEASE: gate_release (drive, choice->which); break;
+    case CHOOSE_PARCEL:
+        brick_deliver (drive->bricks->pdata[choice->brick], choice->which);
+        break;
     case CHOOSE_THREAD: scheduler_run (choice->which); break;
     case CHOOSE_TIMER:
         drive_log (drive, "  a timer is called");
@@ -407,6 +427,8 @@ drive_run (struct drive *drive)
     char *wrong = drive_lines (drive);
 
     drive->calm = true;
+    if (!wrong)
+        wrong = bricks_all_begin (drive);
     if (!wrong)
         wrong = drive_close_all (drive);
     if (!wrong)

@@ -3,6 +3,7 @@
 #ifndef WINDLASS_CONFORM_DRIVE_H
 #define WINDLASS_CONFORM_DRIVE_H
 
+#include "conform/brick/brick.h"
 #include "conform/history/history.h"
 #include "core/edge/frame.h"
 #include "graph/graph.h"
@@ -66,6 +67,7 @@ struct drive {
     xlator_list_t child;
     GPtrArray *gates; /* of struct gate */
     GPtrArray *held;  /* of struct held */
+    GPtrArray *bricks; /* of struct brick: one for each protocol/client */
     GPtrArray *seens; /* of struct seen */
     GHashTable *numbers; /* gfid -> number + 1 */
     GArray *lates;       /* of struct late */
@@ -115,6 +117,18 @@ char *drive_late_check (const struct drive *drive);
  * from the answers, freed with g_free. */
 char *drive_run (struct drive *drive);
 void actor_start (struct actor *actor, const struct line *line);
+
+/* bricks.c. bricks_make: false after a message; adds to settings, and counts storages.
+ * bricks_all_begin: all are there and connected to; NULL or an error text. bricks_excuse: whether a
+ * failure may come of the end of a brick, so that the operation may have happened or not. */
+bool bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *scratch,
+                  uint64_t seed, unsigned *storages, GPtrArray *settings);
+void bricks_calm (struct drive *drive, bool calm);
+void bricks_before_line (struct drive *drive, const struct line *line);
+bool bricks_wait (const struct drive *drive, const struct line *line);
+uint64_t parcel_worth (const struct drive *drive, unsigned brick, unsigned nth);
+char *bricks_all_begin (struct drive *drive);
+bool bricks_excuse (const struct actor *actor, const struct answer *answer);
 
 /* disk.c: the content below a directory, in the form of drive->tree. Freed with g_free. */
 char *disk_tree (const char *directory);

@@ -147,6 +147,34 @@ fault_log (const struct held *event, int op_errno)
                event->answer ? "after it was done" : "before it is done", g_strerror (op_errno));
 }
 
+/* --- writes that a brick's end may lose ------------------------------------------------------- */
+
+/* A write that a translator makes by itself: kept until its answer. */
+static struct call *
+late_keep (const struct gate *gate, const struct call *call)
+{
+    const struct drive *drive = gate->drive;
+    struct call late = { .fd = call->fd, .offset = call->offset, .size = call->size };
+
+    if (!drive->answers_early || drive->bricks->len == 0 || !gate->is_storage
+        || call->op != FOP_writev || actor_of (gate, call->frame))
+        return NULL;
+    fd_ref (late.fd);
+    return g_memdup2 (&late, sizeof late);
+}
+
+static void
+late_end (const struct gate *gate, const struct answer *answer)
+{
+    g_autofree struct call *late = answer->cookie;
+
+    if (!late)
+        return;
+    if (answer->op_ret < 0 && answer->op_errno == ENOTCONN)
+        drive_late (gate->drive, late);
+    fd_unref (late->fd);
+}
+
 /* --- calls and answers ---------------------------------------------------------------------- */
 
 static struct gate *
@@ -176,7 +204,7 @@ gate_every (const struct call *call)
         gate_keep (gate, &event, stub);
         return;
     }
-    call_wind (call, FIRST_CHILD (call->this), NULL);
+    call_wind (call, FIRST_CHILD (call->this), late_keep (gate, call));
 }
 
 static void
@@ -188,6 +216,7 @@ gate_every_cbk (const struct answer *answer)
                                                          : gate_fault (gate, &event, answer->op);
     struct answer_stub *stub;
 
+    late_end (gate, answer);
     if (fault) {
         fault_log (&event, fault);
         answer_fail (answer, fault);

@@ -11,6 +11,7 @@
  *   model.c      a file system in memory; apply.c: the effect and answer of each operation
  *   check.c      is there an order in which the model gives every answer that was seen?
  *   shrink.c     shortens a history that fails
+ *   bricks.c     ends and beginnings of the bricks below protocol/client: conform/brick
  *   histories.c  the part of `windlass conform`
  *
  * Reasons, and what is judged:
@@ -212,6 +213,9 @@ struct verdict {
 int history_run (const struct conform_options *options, const struct history *history,
                  struct verdict *ret_verdict);
 void verdict_clear (struct verdict *verdict);
+
+/* bricks.c: whether the volfile has a protocol/client. */
+bool history_has_wire (const struct conform_options *options);
 
 /* Finds the abilities of the scratch directories' file system. Returns 0, or a negative errno after
  * a message. */

@@ -169,7 +169,7 @@ some_flags (struct maker *maker, enum verb verb)
         return flags | (verb == VERB_CREATE && below (maker, 3) == 0 ? O_EXCL : 0);
     case VERB_RENAME:
         flags = ONE_OF (maker, rename);
-        return flags == RENAME_EXCHANGE && !maker->abilities->exchange ? 0 : flags;
+        return flags && !maker->abilities->exchange ? 0 : flags;
     case VERB_FALLOCATE:
         return below (maker, 2) ? FALLOC_FL_KEEP_SIZE : 0;
     case VERB_SETXATTR:

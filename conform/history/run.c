@@ -51,7 +51,8 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
 
 /* The kit's settings come first: the first of two settings counts. Returns NULL after a message. */
 static struct graph *
-load (const struct conform_options *options, const char *scratch, unsigned *ret_storages)
+load (const struct conform_options *options, const char *scratch, uint64_t seed,
+      GPtrArray *bricks, unsigned *ret_storages)
 {
     g_autofree char *error = NULL;
     struct volfile *volfile = volfile_read (options->volfile, &error);
@@ -63,6 +64,8 @@ load (const struct conform_options *options, const char *scratch, unsigned *ret_
         return NULL;
     }
     *ret_storages = replace_storage (volfile, scratch, settings);
+    if (!bricks_make (bricks, volfile, scratch, seed, ret_storages, settings))
+        return NULL;
     for (const char *const *option = options->options; option && *option; option++)
         g_ptr_array_add (settings, g_strdup (*option));
     g_ptr_array_add (settings, NULL);
@@ -88,9 +91,10 @@ static const struct xlator_api client_api = {
 };
 
 static void
-drive_begin (struct drive *drive, const struct history *history, struct graph *graph)
+drive_begin (struct drive *drive, const struct history *history, struct graph *graph,
+             GPtrArray *bricks)
 {
-    *drive = (struct drive){ .history = history, .graph = graph, .files = 1 };
+    *drive = (struct drive){ .history = history, .graph = graph, .bricks = bricks, .files = 1 };
     drive->xlator = xlator_init ("client", &client_api, graph, NULL);
     drive->gates = g_ptr_array_new ();
     drive->held = g_ptr_array_new ();
@@ -118,6 +122,7 @@ drive_clear (struct drive *drive)
 {
     g_ptr_array_unref (drive->gates);
     g_ptr_array_unref (drive->held);
+    g_ptr_array_unref (drive->bricks);
     g_ptr_array_unref (drive->seens);
     g_array_unref (drive->lates);
     g_hash_table_destroy (drive->numbers);
@@ -171,16 +176,18 @@ child_run (const struct conform_options *options, const struct history *history,
     unsigned storages = 0;
     struct graph *graph;
     struct drive drive;
+    GPtrArray *bricks = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_free);
     g_autofree char *wrong = NULL, *back = g_build_filename (scratch, "back-0", NULL);
 
     scheduler_begin (history->seed);
-    graph = load (options, scratch, &storages);
+    graph = load (options, scratch, history->seed, bricks, &storages);
     if (!graph)
         return CHILD_UNABLE;
-    drive_begin (&drive, history, graph);
+    drive_begin (&drive, history, graph, bricks);
     gates_insert (&drive);
     if (graph_activate (graph) < 0)
         return CHILD_UNABLE;
+    bricks_calm (&drive, false);
     wrong = drive_judge (&drive, log);
     if (wrong) { /* held calls are not released: there is no orderly end */
         fprintf (text, "%s", wrong);
@@ -190,6 +197,7 @@ child_run (const struct conform_options *options, const struct history *history,
     graph_deactivate (graph);
     gates_remove (&drive);
     graph_free (graph);
+    g_ptr_array_set_size (bricks, 0);
     scheduler_end ();
     g_autofree char *disk = plain ? disk_tree (back) : g_strdup (drive.tree->str);
     wrong = tree_difference (drive.tree->str, disk);
@@ -355,6 +363,8 @@ history_probe (const struct conform_options *options, struct history_abilities *
     probe (one, other, fd, to, ret_abilities);
     close (fd);
     close (to);
+    if (history_has_wire (options)) /* which has no flags of renameat2 */
+        ret_abilities->exchange = false;
     conform_scratch_remove (scratch);
     return 0;
 }

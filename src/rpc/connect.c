@@ -85,6 +85,7 @@ socket_connect (struct rpc_connection *c, int family, const struct sockaddr *to,
     r = connect (fd, to, size) < 0 ? -errno : 0;
     if (r == -EINPROGRESS)
         r = socket_wait (fd);
+    loop_stir ();
     if (r < 0)
         socket_withdraw (c);
     return r;

@@ -241,6 +241,7 @@ connection_close (struct rpc_connection *c, const char *reason)
     if (c->watch.fd >= 0) {
         loop_remove (&c->watch);
         shutdown (c->watch.fd, SHUT_RDWR);
+        loop_stir ();
     }
     calls_unref (answered);
     for (guint i = 0; i < calls->len; i++)
@@ -258,6 +259,7 @@ rpc_hang_up (struct rpc_connection *c, const char *reason)
         c->reason = g_strdup (reason);
     if (c->watch.fd >= 0)
         shutdown (c->watch.fd, SHUT_RDWR);
+    loop_stir ();
     pthread_mutex_unlock (&c->lock);
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/time/attempt.h"
+#include "core/time/scheduler.h"
 #include "core/time/thread.h"
 
 #include <errno.h>
@@ -21,9 +22,18 @@ static struct {
     pthread_t thread;
     int epoll, wake;            /* constant while the thread runs */
     pthread_mutex_t lock;
+    pthread_cond_t stirred; /* under a scheduler */
     struct loop_task *first, **last; /* lock */
     bool ending;                     /* lock */
-} loop = { .users_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
+} loop = { .users_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER,
+           .stirred = PTHREAD_COND_INITIALIZER };
+
+void
+loop_stir (void)
+{
+    if (G_UNLIKELY (scheduler_on))
+        thread_cond_signal (&loop.stirred);
+}
 
 static void
 loop_wake (void)
@@ -32,6 +42,23 @@ loop_wake (void)
 
     if (write (loop.wake, &one, sizeof one) < 0)
         (void) errno; /* the counter is full: the thread is about to wake anyway */
+    loop_stir ();
+}
+
+/* Under a scheduler no other thread runs between the look and the wait. */
+static int
+loop_wait (struct epoll_event *events)
+{
+    int n;
+
+    if (G_LIKELY (!scheduler_on))
+        return epoll_wait (loop.epoll, events, BATCH, -1);
+    while ((n = epoll_wait (loop.epoll, events, BATCH, 0)) == 0) {
+        pthread_mutex_lock (&loop.lock);
+        thread_cond_wait (&loop.stirred, &loop.lock);
+        pthread_mutex_unlock (&loop.lock);
+    }
+    return n;
 }
 
 static struct loop_task *
@@ -77,7 +104,7 @@ loop_run (void *unused)
     thread_may_not_block = true;
     while (go_on) {
         thread_set_idle (true);
-        n = epoll_wait (loop.epoll, events, BATCH, -1);
+        n = loop_wait (events);
         thread_set_idle (false);
         woken = false;
         for (int i = 0; i < n; i++) {

@@ -37,4 +37,8 @@ struct loop_task {
  * loop_use and loop_leave, on any thread, under any lock. */
 void loop_post (struct loop_task *task);
 
+/* A socket may have become ready, whose other end is in this process, too. Under a scheduler the
+ * loop's thread waits for this, not in the kernel, where it would keep the baton. */
+void loop_stir (void);
+
 #endif

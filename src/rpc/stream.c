@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rpc/stream.h"
+#include "rpc/loop.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -16,6 +17,7 @@ stream_read (const struct stream *stream, void *to, size_t size)
     do
         n = recv (stream->fd, to, size, 0);
     while (n < 0 && errno == EINTR);
+    loop_stir ();
     return n < 0 ? -errno : n;
 }
 
@@ -31,6 +33,7 @@ stream_write (const struct stream *stream, const struct iovec *parts, int n_part
     do
         n = sendmsg (stream->fd, &message, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
+    loop_stir ();
     return n < 0 ? -errno : n;
 }
 

@@ -19,7 +19,7 @@ enum defect {
     XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
     TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE,
     BYTES_LATER, WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED,
-    CONTEXT_KEPT, OWN_KEY_ERRNO,
+    CONTEXT_KEPT, OWN_KEY_ERRNO, LOST_CONFIRMED,
 };
 
 typedef struct {
@@ -77,6 +77,7 @@ static const char *const pass_defects[] = {
     "rename-error-swallowed",
     "context-kept",
     "own-key-errno",
+    "lost-confirmed",
     NULL,
 };
 
@@ -94,6 +95,7 @@ typedef struct {
     struct iatt pre;
     loc_t *loc;
     struct iovec *vector;
+    size_t size;
     struct iatt *buf;
     int answered;
     call_frame_t *frame;
@@ -247,6 +249,7 @@ pass_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector
     pass_local_t *local = frame_local_new (frame, sizeof *local);
 
     local->vector = vector;
+    local->size = iov_length (vector, count);
     if (has (this, IOBREF_LEAK))
         iobref_ref (iobref);
     if (has (this, BYTES_LATER))
@@ -265,6 +268,8 @@ pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 {
     pass_local_t *local = frame->local;
 
+    if (has (this, LOST_CONFIRMED) && op_ret < 0 && op_errno == ENOTCONN)
+        op_ret = (int32_t) local->size;
     if (has (this, SHORT) && op_ret > 0)
         op_ret--;
     if (has (this, SWAPPED)) {

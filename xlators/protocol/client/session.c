@@ -44,7 +44,7 @@ session_again (void *data)
     session->again = NULL;
     if (!session->ending)
         session_connect_locked (this);
-    pthread_cond_broadcast (&session->changed);
+    thread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);
 }
 
@@ -116,7 +116,7 @@ session_try_again (xlator_t *this, const struct ended *ended)
     if (!session->ending)
         session->again = timer_after (ended->moving ? 0 : rpc_pause (session->attempts),
                                       session_again, this);
-    pthread_cond_broadcast (&session->changed);
+    thread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);
     rpc_connection_unref (connection);
 }
@@ -220,7 +220,7 @@ session_up (xlator_t *this)
         upcalls_missed (this);
     pthread_mutex_lock (&session->lock);
     session->attempted = true; /* after the event: session_wait returns now */
-    pthread_cond_broadcast (&session->changed);
+    thread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);
 }
 

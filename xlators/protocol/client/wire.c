@@ -14,7 +14,7 @@ put_gfid (struct xdr_out *out, const gfid_t *gfid)
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-static void
+void
 put_iatt (struct xdr_out *out, const struct iatt *iatt)
 {
     put_gfid (out, &iatt->ia_gfid);
@@ -97,6 +97,22 @@ get_iatt (struct xdr_in *in, struct iatt *ret_iatt)
     mode = xdr_get_u32 (in);
     iatt->ia_type = ia_type_of_mode (mode);
     iatt->ia_prot = mode & 07777;
+}
+
+void
+put_statvfs (struct xdr_out *out, const struct statvfs *buf)
+{
+    xdr_put_u64 (out, buf->f_bsize);
+    xdr_put_u64 (out, buf->f_frsize);
+    xdr_put_u64 (out, buf->f_blocks);
+    xdr_put_u64 (out, buf->f_bfree);
+    xdr_put_u64 (out, buf->f_bavail);
+    xdr_put_u64 (out, buf->f_files);
+    xdr_put_u64 (out, buf->f_ffree);
+    xdr_put_u64 (out, buf->f_favail);
+    xdr_put_u64 (out, buf->f_fsid);
+    xdr_put_u64 (out, buf->f_flag);
+    xdr_put_u64 (out, buf->f_namemax);
 }
 
 void
@@ -330,6 +346,17 @@ wire_open_flags (uint32_t flags)
     return wire;
 }
 
+uint32_t
+open_flags_of_wire (uint32_t wire)
+{
+    uint32_t flags = wire & O_ACCMODE;
+
+    for (size_t i = 0; i < G_N_ELEMENTS (open_flags); i++)
+        if (wire & open_flags[i].wire)
+            flags |= open_flags[i].ours;
+    return flags;
+}
+
 int
 wire_errno (int32_t error)
 {
@@ -347,13 +374,12 @@ void
 put_changes (struct xdr_out *out, const struct iatt *iatt, uint32_t valid)
 {
     struct iatt changes = *iatt;
-    struct timespec now;
+    const struct timespec now = clock_today ();
 
     if (iatt->ia_uid == (uint32_t) -1)
         valid &= ~(uint32_t) IATT_UID;
     if (iatt->ia_gid == (uint32_t) -1)
         valid &= ~(uint32_t) IATT_GID;
-    clock_gettime (CLOCK_REALTIME, &now);
     if (valid & IATT_ATIME_NOW) {
         changes.ia_atime = now.tv_sec;
         changes.ia_atime_nsec = (uint32_t) now.tv_nsec;

@@ -79,6 +79,10 @@ void put_changes (struct xdr_out *out, const struct iatt *iatt, uint32_t valid);
 void put_dict (struct xdr_out *out, const dict_t *dict);
 void put_no_dict (struct xdr_out *out);
 
+/* What a server sends. */
+void put_iatt (struct xdr_out *out, const struct iatt *iatt);
+void put_statvfs (struct xdr_out *out, const struct statvfs *buf);
+
 /* Attributes. The inode's number is made of the gfid, as GlusterFS does, so that it is the same on
  * each brick. ret_iatt may be NULL: skips them. */
 void get_iatt (struct xdr_in *in, struct iatt *ret_iatt);
@@ -94,6 +98,7 @@ void get_flock (struct xdr_in *in, struct gf_flock *ret_lock);
 
 /* Flags of open(2), without those that the server does not know. */
 uint32_t wire_open_flags (uint32_t flags);
+uint32_t open_flags_of_wire (uint32_t wire);
 
 /* Returns an errno of the server as ours: never 0, and EIO for what is none. */
 int wire_errno (int32_t error);

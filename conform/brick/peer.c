@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Connections: bytes become records, and records bytes. */
+#include "conform/brick/brick.h"
+
+#include "rpc/stream.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define LAST_FRAGMENT 0x80000000u
+#define BACKLOG 64
+
+void
+parcel_free (struct parcel *parcel)
+{
+    g_byte_array_unref (parcel->record);
+    g_free (parcel);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void
+peer_flush (struct peer *peer)
+{
+    const struct stream stream = { .fd = peer->watch.fd };
+    struct iovec part;
+    ssize_t n = 0;
+
+    while (peer->out->len > 0 && n >= 0) {
+        part = (struct iovec){ peer->out->data, peer->out->len };
+        n = stream_write (&stream, &part, 1);
+        if (n > 0)
+            g_byte_array_remove_range (peer->out, 0, (guint) n);
+    }
+    loop_change (&peer->watch, peer->out->len > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+void
+peer_send (struct peer *peer, const GByteArray *record)
+{
+    g_byte_array_append (peer->out, record->data, record->len);
+    peer_flush (peer);
+}
+
+/* --- receiving -------------------------------------------------------------------------------- */
+
+/* Takes the first record off the bytes that came; NULL: it isn't whole. */
+static GByteArray *
+record_take (struct peer *peer)
+{
+    GByteArray *record;
+    uint32_t mark;
+
+    if (peer->in->len < sizeof mark)
+        return NULL;
+    memcpy (&mark, peer->in->data, sizeof mark);
+    mark = GUINT32_FROM_BE (mark) & ~LAST_FRAGMENT;
+    if (peer->in->len - sizeof mark < mark)
+        return NULL;
+    record = g_byte_array_sized_new (mark);
+    g_byte_array_append (record, peer->in->data + sizeof mark, mark);
+    g_byte_array_remove_range (peer->in, 0, (guint) sizeof mark + mark);
+    return record;
+}
+
+static void
+peer_close (struct peer *peer)
+{
+    struct brick *brick = peer->brick;
+
+    loop_remove (&peer->watch);
+    close (peer->watch.fd);
+    for (guint i = brick->parcels->len; i-- > 0;)
+        if (((struct parcel *) brick->parcels->pdata[i])->peer == peer)
+            g_ptr_array_remove_index (brick->parcels, i);
+    g_hash_table_unref (peer->fds);
+    g_byte_array_unref (peer->in);
+    g_byte_array_unref (peer->out);
+    g_ptr_array_remove (brick->peers, peer);
+    g_free (peer);
+    loop_stir ();
+}
+
+static void
+peer_ready (struct loop_watch *watch, uint32_t events)
+{
+    struct peer *peer = (void *) ((char *) watch - offsetof (struct peer, watch));
+    const struct stream stream = { .fd = watch->fd };
+    GByteArray *record;
+    uint8_t bytes[65536];
+    ssize_t n;
+
+    if (events & EPOLLOUT)
+        peer_flush (peer);
+    while ((n = stream_read (&stream, bytes, sizeof bytes)) > 0)
+        g_byte_array_append (peer->in, bytes, (guint) n);
+    while ((record = record_take (peer)))
+        brick_park (peer, record, false, peer->brick->came++);
+    if (n != -EAGAIN)
+        peer_close (peer);
+}
+
+/* --- connecting ------------------------------------------------------------------------------- */
+
+static void
+peer_new (struct brick *brick, int fd)
+{
+    struct peer *peer = g_new0 (struct peer, 1);
+
+    peer->brick = brick;
+    peer->watch = (struct loop_watch){ peer_ready, fd };
+    peer->in = g_byte_array_new ();
+    peer->out = g_byte_array_new ();
+    peer->fds = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
+                                       (GDestroyNotify) fd_unref);
+    g_ptr_array_add (brick->peers, peer);
+    if (loop_add (&peer->watch, EPOLLIN) < 0)
+        g_error ("no connection to a brick can be watched");
+}
+
+static void
+listener_ready (struct loop_watch *watch, uint32_t events)
+{
+    struct brick *brick = (void *) ((char *) watch - offsetof (struct brick, listener));
+    const int fd = accept4 (watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd >= 0)
+        peer_new (brick, fd);
+}
+
+int
+peers_listen (struct brick *brick)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    const int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int r = fd < 0 ? -errno : strlen (brick->socket) < sizeof at.sun_path ? 0 : -ENAMETOOLONG;
+
+    brick->listener = (struct loop_watch){ listener_ready, fd };
+    if (r == 0) {
+        strcpy (at.sun_path, brick->socket);
+        unlink (brick->socket);
+        if (bind (fd, (struct sockaddr *) &at, sizeof at) < 0 || listen (fd, BACKLOG) < 0)
+            r = -errno;
+    }
+    if (r == 0)
+        r = loop_add (&brick->listener, EPOLLIN);
+    if (r < 0 && fd >= 0)
+        close (fd);
+    if (r < 0)
+        brick->listener.fd = -1;
+    return r;
+}
+
+void
+peers_close (struct brick *brick)
+{
+    loop_remove (&brick->listener);
+    close (brick->listener.fd);
+    unlink (brick->socket);
+    brick->listener.fd = -1;
+    while (brick->peers->len > 0)
+        peer_close (brick->peers->pdata[0]);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Headers of calls and answers, the handshake, and the ping. */
+#include "conform/brick/brick.h"
+
+#include "rpc/call.h"
+#include "rpc/text-dict.h"
+#include "xlators/protocol/client/wire.h"
+
+#include <string.h>
+
+#define LAST_FRAGMENT 0x80000000u
+#define REPLY 1
+#define NO_SUCH_PROCEDURE 3
+#define AUTH_MAX 400
+
+enum { DUMP_DUMP = 1, DUMP_PING = 2, HANDSHAKE_SETVOLUME = 1 };
+
+/* --- the handshake ---------------------------------------------------------------------------- */
+
+static void
+put_success (struct xdr_out *out)
+{
+    xdr_put_u32 (out, 0);
+    xdr_put_u32 (out, 0);
+}
+
+static void
+put_program (struct xdr_out *out, const char *name, uint64_t program, uint64_t version)
+{
+    xdr_put_u32 (out, 1);
+    xdr_put_string (out, name);
+    xdr_put_u64 (out, program);
+    xdr_put_u64 (out, version);
+}
+
+static bool
+serve_dump (struct request *q, uint32_t procedure)
+{
+    if (procedure == DUMP_PING) {
+        put_success (&q->out);
+        put_no_dict (&q->out);
+        return true;
+    }
+    xdr_put_u64 (&q->out, 0);
+    put_success (&q->out);
+    put_program (&q->out, "handshake", RPC_HANDSHAKE, 2);
+    put_program (&q->out, "files", RPC_FILES, WIRE_VERSION);
+    xdr_put_u32 (&q->out, 0);
+    return procedure == DUMP_DUMP;
+}
+
+static bool
+serve_handshake (struct request *q, uint32_t procedure)
+{
+    g_autoptr (dict_t) dict = dict_new ();
+
+    dict_set_str (dict, "child_up", "1");
+    put_success (&q->out);
+    text_dict_put (&q->out, dict);
+    return procedure == HANDSHAKE_SETVOLUME;
+}
+
+/* --- headers ---------------------------------------------------------------------------------- */
+
+static void
+get_caller (struct request *q, const void *bytes, size_t size)
+{
+    struct xdr_in in = xdr_in_of (bytes, size);
+    struct client *client = q->client;
+    const void *owner;
+    size_t owner_size;
+
+    client->pid = (pid_t) xdr_get_u32 (&in);
+    client->uid = xdr_get_u32 (&in);
+    client->gid = xdr_get_u32 (&in);
+    xdr_get_u32 (&in); /* times to set, and to what: features/utime would use them */
+    xdr_get_u32 (&in);
+    xdr_get_u64 (&in);
+    client->ngroups = (int) MIN (xdr_get_u32 (&in), G_N_ELEMENTS (q->groups));
+    client->groups = q->groups;
+    for (int i = 0; i < client->ngroups; i++)
+        q->groups[i] = xdr_get_u32 (&in);
+    owner = xdr_get_opaque (&in, RPC_OWNER_MAX, &owner_size);
+    client->lk_owner = 0;
+    if (owner)
+        memcpy (&client->lk_owner, owner, MIN (owner_size, sizeof client->lk_owner));
+}
+
+/* Returns what follows the header of an answer. */
+static uint32_t
+request_serve (struct request *q, uint32_t program, uint32_t procedure)
+{
+    const bool known = program == RPC_DUMP        ? serve_dump (q, procedure)
+                     : program == RPC_HANDSHAKE ? serve_handshake (q, procedure)
+                     : program == RPC_FILES     ? files_serve (q, procedure)
+                                                : false;
+    return known ? 0 : NO_SUCH_PROCEDURE;
+}
+
+static GByteArray *
+record_of (uint32_t xid, uint32_t accepted, const struct xdr_out *results)
+{
+    const size_t size = accepted == 0 ? results->used : 0;
+    const uint32_t head[] = { LAST_FRAGMENT | (uint32_t) (24 + size), xid, REPLY, 0, 0, 0,
+                              accepted };
+    GByteArray *record = g_byte_array_new ();
+
+    for (size_t i = 0; i < G_N_ELEMENTS (head); i++) {
+        const uint32_t wire = GUINT32_TO_BE (head[i]);
+        g_byte_array_append (record, (const uint8_t *) &wire, sizeof wire);
+    }
+    g_byte_array_append (record, results->bytes, (guint) size);
+    return record;
+}
+
+GByteArray *
+brick_serve (struct peer *peer, const GByteArray *record)
+{
+    struct request q = { .brick = peer->brick, .peer = peer, .client = peer->brick->client };
+    uint32_t xid, program, procedure, accepted;
+    const void *caller;
+    GByteArray *answer;
+    size_t size;
+
+    q.in = xdr_in_of (record->data, record->len);
+    xid = xdr_get_u32 (&q.in);
+    xdr_get_u32 (&q.in); /* a call */
+    xdr_get_u32 (&q.in); /* the version of RPC */
+    program = xdr_get_u32 (&q.in);
+    xdr_get_u32 (&q.in); /* its version */
+    procedure = xdr_get_u32 (&q.in);
+    xdr_get_u32 (&q.in); /* the kind of the credentials */
+    caller = xdr_get_opaque (&q.in, AUTH_MAX, &size);
+    get_caller (&q, caller, caller ? size : 0);
+    xdr_get_u32 (&q.in);
+    xdr_get_opaque (&q.in, AUTH_MAX, &size);
+    xdr_out_init (&q.out);
+    accepted = request_serve (&q, program, procedure);
+    if (q.in.failed)
+        g_error ("protocol/client sent what is no call of procedure %u of program %u", procedure,
+                 program);
+    answer = record_of (xid, accepted, &q.out);
+    xdr_out_clear (&q.out);
+    return answer;
+}

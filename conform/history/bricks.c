@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Bricks of a history: each volume of type protocol/client has one in this process. They end and
+ * begin as the seed decides: at most one at a time is down. */
+#include "conform/history/drive.h"
+
+#include "core/time/scheduler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { CHANCE_KILL = 200, CHANCE_BEGIN, CHANCE_HASTE, CHANCE_PARCEL, CHANCE_PARCEL_TOO };
+
+#define KILL_ONE_IN 10 /* lines */
+#define BEGIN_ONE_IN 2
+#define HASTE_ONE_IN 6 /* lines that begin while protocol/client connects */
+#define STEPS_TO_CONNECT 10000
+
+#define WIRE_TYPE "protocol/client"
+
+bool
+history_has_wire (const struct conform_options *options)
+{
+    g_autofree char *error = NULL;
+    struct volfile *volfile = volfile_read (options->volfile, &error);
+    bool found = false;
+
+    for (guint i = 0; volfile && i < volfile->volumes->len; i++)
+        found |= g_strcmp0 (((struct volfile_volume *) volfile->volumes->pdata[i])->type, WIRE_TYPE)
+              == 0;
+    if (volfile)
+        volfile_free (volfile);
+    return found;
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+/* No timeout: a call must not be done after its caller was told that it was lost. */
+static void
+settings_add (GPtrArray *settings, const char *volume, const char *socket)
+{
+    static const char *const constant[] = { "transport-type=unix", "frame-timeout=0",
+                                            "ping-timeout=0" };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (constant); i++)
+        g_ptr_array_add (settings, g_strdup_printf ("%s.%s", volume, constant[i]));
+    g_ptr_array_add (settings,
+                     g_strdup_printf ("%s.transport.socket.connect-path=%s", volume, socket));
+}
+
+/* A path of a socket has at most 107 bytes, and a scratch directory may have more. The directory
+ * stays open as long as the process, which has one history. */
+static char *
+socket_path (const char *scratch, unsigned number)
+{
+    return g_strdup_printf ("/proc/self/fd/%d/socket-%u",
+                            open (scratch, O_PATH | O_DIRECTORY | O_CLOEXEC), number);
+}
+
+bool
+bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *scratch, uint64_t seed,
+             unsigned *storages, GPtrArray *settings)
+{
+    for (guint i = 0; i < volfile->volumes->len; i++) {
+        const struct volfile_volume *volume = volfile->volumes->pdata[i];
+
+        if (g_strcmp0 (volume->type, WIRE_TYPE) != 0)
+            continue;
+        g_autofree char *back = g_strdup_printf ("%s/back-%u", scratch, (*storages)++);
+        g_autofree char *socket = socket_path (scratch, bricks->len);
+        struct brick *brick;
+
+        mkdir (back, 0755);
+        brick = brick_new (volume->name, back, socket, seed + bricks->len);
+        if (!brick || !brick_begin (brick))
+            return false;
+        brick_calm (brick, true); /* until the graph is active */
+        settings_add (settings, volume->name, socket);
+        g_ptr_array_add (bricks, brick);
+    }
+    return true;
+}
+
+/* --- the schedule ----------------------------------------------------------------------------- */
+
+void
+bricks_calm (struct drive *drive, bool calm)
+{
+    for (guint i = 0; i < drive->bricks->len; i++)
+        brick_calm (drive->bricks->pdata[i], calm);
+}
+
+static bool
+bricks_all_up (const struct drive *drive)
+{
+    bool up = true;
+
+    for (guint i = 0; i < drive->bricks->len; i++)
+        up &= brick_is_up (drive->bricks->pdata[i]);
+    return up;
+}
+
+static bool
+one_in (const struct drive *drive, unsigned kind, unsigned line, unsigned brick, unsigned n)
+{
+    return drive_chance (drive, kind, line, brick) % n == 0;
+}
+
+void
+bricks_before_line (struct drive *drive, const struct line *line)
+{
+    for (guint i = 0; i < drive->bricks->len && !line->calm; i++) {
+        struct brick *brick = drive->bricks->pdata[i];
+
+        if (bricks_all_up (drive) && one_in (drive, CHANCE_KILL, line->number, i, KILL_ONE_IN)) {
+            drive_log (drive, "  brick %u is killed", i);
+            brick_kill (brick);
+        } else if (!brick_is_up (brick)
+                   && one_in (drive, CHANCE_BEGIN, line->number, i, BEGIN_ONE_IN)) {
+            drive_log (drive, "  brick %u begins again", i);
+            brick_begin (brick);
+        }
+    }
+}
+
+/* A gate has the name of the translator below it. */
+static bool
+is_connected (const struct drive *drive, const struct brick *brick)
+{
+    const GPtrArray *xlators = drive->graph->xlators;
+    bool up = false;
+
+    for (guint i = 0; i < xlators->len; i++) {
+        const xlator_t *xl = xlators->pdata[i];
+        if (g_strcmp0 (xl->type, WIRE_TYPE) == 0 && strcmp (xl->name, brick->volume) == 0)
+            up = __atomic_load_n (&xl->up, __ATOMIC_RELAXED);
+    }
+    return up;
+}
+
+/* Returns whether protocol/client has connected to each brick that is there. */
+static bool
+all_connected (const struct drive *drive)
+{
+    bool connected = true;
+
+    for (guint i = 0; i < drive->bricks->len; i++) {
+        const struct brick *brick = drive->bricks->pdata[i];
+
+        connected &= !brick_is_up (brick) || is_connected (drive, brick);
+    }
+    return connected;
+}
+
+/* Without this most lines would begin while a brick is connected to, and fail. */
+bool
+bricks_wait (const struct drive *drive, const struct line *line)
+{
+    return !all_connected (drive) && !one_in (drive, CHANCE_HASTE, line->number, 0, HASTE_ONE_IN);
+}
+
+/* The minimum of two draws, as for what a gate holds. */
+uint64_t
+parcel_worth (const struct drive *drive, unsigned brick, unsigned nth)
+{
+    const struct brick *of = drive->bricks->pdata[brick];
+    const struct parcel *parcel = of->parcels->pdata[nth];
+    const unsigned event = parcel->number << 1 | parcel->answer;
+    const uint64_t a = drive_chance (drive, CHANCE_PARCEL, brick, event);
+    const uint64_t b = drive_chance (drive, CHANCE_PARCEL_TOO, brick, event);
+
+    return MIN (a, b);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+char *
+bricks_all_begin (struct drive *drive)
+{
+    for (guint i = 0; i < drive->bricks->len; i++)
+        if (!brick_is_up (drive->bricks->pdata[i]))
+            brick_begin (drive->bricks->pdata[i]);
+    bricks_calm (drive, true);
+    for (unsigned n = 0; n < STEPS_TO_CONNECT && !all_connected (drive); n++)
+        scheduler_step ();
+    return all_connected (drive)
+             ? NULL
+             : g_strdup ("a brick is there again, and protocol/client does not connect to it\n");
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static bool
+fd_is_lost (const struct drive *drive, const fd_t *fd)
+{
+    bool lost = false;
+
+    for (guint i = 0; fd && i < drive->bricks->len; i++)
+        lost |= brick_lost (drive->bricks->pdata[i], &fd->inode->gfid);
+    return lost;
+}
+
+/* Returns whether the failure may come of the end of a brick. A file that was open, without a name,
+ * has gone with it. */
+bool
+bricks_excuse (const struct actor *actor, const struct answer *answer)
+{
+    const struct drive *drive = actor->drive;
+    bool lost = fd_is_lost (drive, actor->own.fd);
+
+    if (drive->bricks->len == 0 || answer->op_ret >= 0)
+        return false;
+    for (unsigned i = 0; i < CLIENT_FDS; i++)
+        lost |= fd_is_lost (drive, actor->files[i].fd);
+    return lost || answer->op_errno == ENOTCONN;
+}
