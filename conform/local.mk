@@ -11,6 +11,8 @@ src_windlass_conform_SOURCES = \
     %D%/brick/data.c \
     %D%/brick/files.c \
     %D%/brick/gfids.c \
+    %D%/brick/locks.c \
+    %D%/brick/marks.c \
     %D%/brick/names.c \
     %D%/brick/peer.c \
     %D%/brick/request.c \

@@ -55,6 +55,8 @@ brick_new (const char *volume, const char *directory, const char *socket, uint64
     brick->listener.fd = -1;
     brick->peers = g_ptr_array_new ();
     brick->parcels = g_ptr_array_new_with_free_func ((GDestroyNotify) parcel_free);
+    brick->waiting = g_ptr_array_new_with_free_func ((GDestroyNotify) parcel_free);
+    brick->locks = g_ptr_array_new_with_free_func (lock_free);
     brick->wire = gfids_new ();
     brick->local = gfids_new ();
     brick->lost = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
@@ -68,7 +70,7 @@ brick_begin (struct brick *brick)
 
     if (r < 0)
         fprintf (stderr,
-                 "windlass conform: no socket can be made for the brick of volume '%s' at '%s': %s\n",
+                 "windlass conform: no socket for the brick of volume '%s' at '%s': %s\n",
                  brick->volume, brick->socket, g_strerror (-r));
     return r == 0;
 }
@@ -81,18 +83,20 @@ brick_is_up (const struct brick *brick)
 
 /* --- parcels ---------------------------------------------------------------------------------- */
 
-static void
+/* Returns false if the call waits for a lock. */
+static bool
 parcel_deliver (struct parcel *parcel)
 {
     GByteArray *answer;
 
     if (parcel->answer) {
         peer_send (parcel->peer, parcel->record);
-        return;
+        return true;
     }
     answer = brick_serve (parcel->peer, parcel->record);
     if (answer)
         brick_park (parcel->peer, answer, true, parcel->number);
+    return answer != NULL;
 }
 
 void
@@ -112,8 +116,21 @@ brick_deliver (struct brick *brick, unsigned nth)
 {
     struct parcel *parcel = g_ptr_array_steal_index (brick->parcels, nth);
 
-    parcel_deliver (parcel);
-    parcel_free (parcel);
+    if (parcel_deliver (parcel))
+        parcel_free (parcel);
+    else
+        g_ptr_array_add (brick->waiting, parcel);
+    if (brick->unlocked)
+        brick_park_waiting (brick);
+}
+
+void
+brick_park_waiting (struct brick *brick)
+{
+    brick->unlocked = false;
+    while (brick->waiting->len > 0)
+        g_ptr_array_add (brick->parcels, g_ptr_array_steal_index (brick->waiting, 0));
+    brick_calm (brick, brick->calm);
 }
 
 void
@@ -184,6 +201,8 @@ brick_free (struct brick *brick)
     graph_free (brick->graph);
     g_ptr_array_unref (brick->peers);
     g_ptr_array_unref (brick->parcels);
+    g_ptr_array_unref (brick->waiting);
+    g_ptr_array_unref (brick->locks);
     g_hash_table_unref (brick->wire);
     g_hash_table_unref (brick->local);
     g_hash_table_unref (brick->lost);

@@ -53,6 +53,9 @@ struct brick {
     struct loop_watch listener; /* fd: -1 while the brick is down */
     GPtrArray *peers;   /* of struct peer */
     GPtrArray *parcels; /* of struct parcel */
+    GPtrArray *waiting; /* of struct parcel: calls that wait for a lock */
+    GPtrArray *locks;   /* of struct lock */
+    bool unlocked;      /* a lock has gone: what waits is parked again */
     GHashTable *wire, *local; /* gfids, of the brick's files to those on the wire, and back */
     GHashTable *lost;   /* gfids on the wire of files that were open without a name in a kill */
     unsigned came;      /* records so far */
@@ -67,6 +70,7 @@ bool brick_begin (struct brick *brick); /* false after a message */
 void brick_kill (struct brick *brick);
 bool brick_is_up (const struct brick *brick);
 void brick_deliver (struct brick *brick, unsigned nth); /* of brick->parcels */
+void brick_park_waiting (struct brick *brick);
 void brick_calm (struct brick *brick, bool calm); /* calm: delivers all, and from then on at once */
 /* Returns whether the file may have gone with a kill: it was open, and had no name. */
 bool brick_lost (const struct brick *brick, const gfid_t *gfid);
@@ -78,7 +82,11 @@ void peer_send (struct peer *peer, const GByteArray *record);
 void parcel_free (struct parcel *parcel);
 void brick_park (struct peer *peer, GByteArray *record, bool answer, unsigned number);
 
-/* serve.c: does the call. Returns the record of the answer; NULL: there is none. */
+/* locks.c */
+void lock_free (void *lock);
+void locks_drop (struct brick *brick, const struct peer *peer);
+
+/* serve.c: does the call. Returns the record of the answer; NULL: it waits for a lock. */
 GByteArray *brick_serve (struct peer *peer, const GByteArray *record);
 
 /* A call that is being done. */
@@ -88,6 +96,7 @@ struct request {
     struct client *client;
     struct xdr_in in;      /* arguments */
     struct xdr_out out;    /* results */
+    bool waits;            /* for a lock: there is no answer yet */
     gid_t groups[64];
 };
 

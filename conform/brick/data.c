@@ -71,6 +71,7 @@ void
 serve_write (struct request *q)
 {
     struct writev_reply reply = { 0 };
+    g_autoptr (dict_t) told = NULL;
     struct iobref *iobref;
     struct iovec vector;
     uint64_t offset;
@@ -85,7 +86,11 @@ serve_write (struct request *q)
     iobref = bytes_of (q, xdr_left (&q->in), &vector);
     if (fd)
         r = sync_writev (q->client, fd, &vector, 1, (off_t) offset, 0, iobref, NULL, &reply);
-    put_change (q, r, &reply.prebuf, &reply.postbuf);
+    if (r >= 0)
+        told = write_told (q, fd->inode, reply.prebuf.ia_size == offset, xdata);
+    put_result (q, r, told);
+    put_buf (q, &reply.prebuf);
+    put_buf (q, &reply.postbuf);
     writev_reply_drop (&reply);
     iobref_unref (iobref);
 }

@@ -77,17 +77,21 @@ serve_lookup (struct request *q)
     static const struct iatt none;
     g_autoptr (inode_t) inode = get_inode (q);
     g_auto (place_t) place = { .parent = get_inode (q) };
+    g_autoptr (dict_t) asked = NULL, told = NULL;
     struct lookup_reply reply = { 0 };
     loc_t loc = { .inode = inode };
     int r = -ENOENT;
 
     xdr_get_u32 (&q->in);
     place_settle (q, &place);
+    asked = get_dict (&q->in);
     if (place.name && *place.name)
         r = lookup_name (q, &place, &reply);
     else if (inode)
         r = sync_lookup (q->client, &loc, NULL, &reply);
-    put_result (q, r, reply.xdata);
+    if (r >= 0)
+        told = lookup_told (q, &reply, place.parent, place.name, asked);
+    put_result (q, r, told);
     put_buf (q, &reply.buf);
     put_buf (q, &none);
     lookup_reply_drop (&reply);

@@ -68,20 +68,29 @@ record_take (struct peer *peer)
 }
 
 static void
+parcels_drop (GPtrArray *parcels, const struct peer *peer)
+{
+    for (guint i = parcels->len; i-- > 0;)
+        if (((struct parcel *) parcels->pdata[i])->peer == peer)
+            g_ptr_array_remove_index (parcels, i);
+}
+
+static void
 peer_close (struct peer *peer)
 {
     struct brick *brick = peer->brick;
 
     loop_remove (&peer->watch);
     close (peer->watch.fd);
-    for (guint i = brick->parcels->len; i-- > 0;)
-        if (((struct parcel *) brick->parcels->pdata[i])->peer == peer)
-            g_ptr_array_remove_index (brick->parcels, i);
+    parcels_drop (brick->waiting, peer);
+    parcels_drop (brick->parcels, peer);
+    locks_drop (brick, peer);
     g_hash_table_unref (peer->fds);
     g_byte_array_unref (peer->in);
     g_byte_array_unref (peer->out);
     g_ptr_array_remove (brick->peers, peer);
     g_free (peer);
+    brick_park_waiting (brick);
     loop_stir ();
 }
 

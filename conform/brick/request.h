@@ -37,4 +37,15 @@ serve_fn serve_read, serve_write, serve_truncate, serve_ftruncate, serve_falloca
 serve_fn serve_setxattr, serve_fsetxattr, serve_getxattr, serve_fgetxattr, serve_removexattr,
     serve_fremovexattr;
 
+/* locks.c */
+serve_fn serve_inodelk, serve_finodelk, serve_entrylk, serve_fentrylk;
+unsigned locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain);
+bool name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name);
+
+/* marks.c. What the caller asked to be told along with an answer: a new dict. */
+serve_fn serve_xattrop, serve_fxattrop;
+dict_t *lookup_told (struct request *q, const struct lookup_reply *reply, const inode_t *parent,
+                     const char *name_in_parent, dict_t *asked);
+dict_t *write_told (struct request *q, const inode_t *inode, bool appended, dict_t *asked);
+
 #endif

@@ -69,6 +69,7 @@ get_caller (struct request *q, const void *bytes, size_t size)
     struct client *client = q->client;
     const void *owner;
     size_t owner_size;
+    uint32_t groups;
 
     client->pid = (pid_t) xdr_get_u32 (&in);
     client->uid = xdr_get_u32 (&in);
@@ -76,7 +77,8 @@ get_caller (struct request *q, const void *bytes, size_t size)
     xdr_get_u32 (&in); /* times to set, and to what: features/utime would use them */
     xdr_get_u32 (&in);
     xdr_get_u64 (&in);
-    client->ngroups = (int) MIN (xdr_get_u32 (&in), G_N_ELEMENTS (q->groups));
+    groups = xdr_get_u32 (&in);
+    client->ngroups = (int) MIN (groups, G_N_ELEMENTS (q->groups));
     client->groups = q->groups;
     for (int i = 0; i < client->ngroups; i++)
         q->groups[i] = xdr_get_u32 (&in);
@@ -139,7 +141,7 @@ brick_serve (struct peer *peer, const GByteArray *record)
     if (q.in.failed)
         g_error ("protocol/client sent what is no call of procedure %u of program %u", procedure,
                  program);
-    answer = record_of (xid, accepted, &q.out);
+    answer = q.waits ? NULL : record_of (xid, accepted, &q.out);
     xdr_out_clear (&q.out);
     return answer;
 }

@@ -156,6 +156,14 @@ see_entries (struct seen *seen, const struct answer *answer)
     g_ptr_array_sort (seen->names, by_name);
 }
 
+/* Whether the attributes that came with a name are to be judged. cluster/replicate takes those of a
+ * file that was there from a copy whose directory is good: its data may have missed a change. */
+static bool
+judges_made (const struct actor *actor, const struct answer *answer)
+{
+    return !actor->drive->has_copies || (answer->op != FOP_create && answer->op != FOP_link);
+}
+
 /* Records what the model checks. Not a rename's attributes: they are those of the inode that its
  * caller meant, which the name need not stand for any more. And not attributes before and after,
  * which may be NULL. */
@@ -168,11 +176,11 @@ see_answer (struct actor *actor, struct seen *seen, const struct answer *answer)
     case FOP_mkdir:
     case FOP_symlink:
         seen->found = answer->buf ? drive_number (actor->drive, &answer->buf->ia_gfid) : -1;
-        see_iatt (seen, answer->buf);
+        see_iatt (seen, judges_made (actor, answer) ? answer->buf : NULL);
         break;
+    case FOP_link: see_iatt (seen, judges_made (actor, answer) ? answer->buf : NULL); break;
     case FOP_stat:
-    case FOP_fstat:
-    case FOP_link: see_iatt (seen, answer->buf); break;
+    case FOP_fstat: see_iatt (seen, answer->buf); break;
     case FOP_setattr: see_iatt (seen, answer->post); break;
     case FOP_readv: see_read (seen, answer); break;
     case FOP_readlink: {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Bricks of a history: each volume of type protocol/client has one in this process. They end and
- * begin as the seed decides: at most one at a time is down. */
+ * begin as the seed decides, one at a time. Below cluster/replicate it is always the same one of a
+ * history: until it is healed, the end of another would leave too few good copies. So there every
+ * operation must succeed. */
 #include "conform/history/drive.h"
 
 #include "core/time/scheduler.h"
@@ -20,18 +22,40 @@ enum { CHANCE_KILL = 200, CHANCE_BEGIN, CHANCE_HASTE, CHANCE_PARCEL, CHANCE_PARC
 
 #define WIRE_TYPE "protocol/client"
 
-bool
-history_has_wire (const struct conform_options *options)
+#define COPIES_TYPE "cluster/replicate"
+
+static bool
+volfile_has (const struct volfile *volfile, const char *type)
+{
+    bool found = false;
+
+    for (guint i = 0; i < volfile->volumes->len; i++)
+        found |= g_strcmp0 (((struct volfile_volume *) volfile->volumes->pdata[i])->type, type)
+              == 0;
+    return found;
+}
+
+/* The wire has no flags of renameat2, and copies no copy_file_range. */
+void
+history_limit (const struct conform_options *options, struct history_abilities *abilities)
 {
     g_autofree char *error = NULL;
     struct volfile *volfile = volfile_read (options->volfile, &error);
+
+    if (!volfile)
+        return;
+    abilities->exchange &= !volfile_has (volfile, WIRE_TYPE);
+    abilities->copy &= !volfile_has (volfile, COPIES_TYPE);
+    volfile_free (volfile);
+}
+
+bool
+bricks_have_copies (const struct graph *graph)
+{
     bool found = false;
 
-    for (guint i = 0; volfile && i < volfile->volumes->len; i++)
-        found |= g_strcmp0 (((struct volfile_volume *) volfile->volumes->pdata[i])->type, WIRE_TYPE)
-              == 0;
-    if (volfile)
-        volfile_free (volfile);
+    for (guint i = 0; i < graph->xlators->len; i++)
+        found |= g_strcmp0 (((xlator_t *) graph->xlators->pdata[i])->type, COPIES_TYPE) == 0;
     return found;
 }
 
@@ -108,15 +132,23 @@ one_in (const struct drive *drive, unsigned kind, unsigned line, unsigned brick,
     return drive_chance (drive, kind, line, brick) % n == 0;
 }
 
+static bool
+may_be_killed (const struct drive *drive, unsigned brick)
+{
+    return bricks_all_up (drive)
+        && (!drive->has_copies || brick == drive->history->seed % drive->bricks->len);
+}
+
 void
 bricks_before_line (struct drive *drive, const struct line *line)
 {
     for (guint i = 0; i < drive->bricks->len && !line->calm; i++) {
         struct brick *brick = drive->bricks->pdata[i];
 
-        if (bricks_all_up (drive) && one_in (drive, CHANCE_KILL, line->number, i, KILL_ONE_IN)) {
+        if (may_be_killed (drive, i) && one_in (drive, CHANCE_KILL, line->number, i, KILL_ONE_IN)) {
             drive_log (drive, "  brick %u is killed", i);
             brick_kill (brick);
+            drive->kills++;
         } else if (!brick_is_up (brick)
                    && one_in (drive, CHANCE_BEGIN, line->number, i, BEGIN_ONE_IN)) {
             drive_log (drive, "  brick %u begins again", i);
@@ -210,9 +242,9 @@ bricks_excuse (const struct actor *actor, const struct answer *answer)
     const struct drive *drive = actor->drive;
     bool lost = fd_is_lost (drive, actor->own.fd);
 
-    if (drive->bricks->len == 0 || answer->op_ret >= 0)
+    if (drive->kills == 0 || drive->has_copies || answer->op_ret >= 0)
         return false;
     for (unsigned i = 0; i < CLIENT_FDS; i++)
         lost |= fd_is_lost (drive, actor->files[i].fd);
-    return lost || answer->op_errno == ENOTCONN;
+    return lost || (answer->op_errno == ENOTCONN && !drive->calm);
 }

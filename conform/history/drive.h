@@ -68,6 +68,8 @@ struct drive {
     GPtrArray *gates; /* of struct gate */
     GPtrArray *held;  /* of struct held */
     GPtrArray *bricks; /* of struct brick: one for each protocol/client */
+    unsigned kills;    /* of bricks so far */
+    bool has_copies;   /* an operation must succeed although a brick is down */
     GPtrArray *seens; /* of struct seen */
     GHashTable *numbers; /* gfid -> number + 1 */
     GArray *lates;       /* of struct late */
@@ -123,6 +125,7 @@ void actor_start (struct actor *actor, const struct line *line);
  * failure may come of the end of a brick, so that the operation may have happened or not. */
 bool bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *scratch,
                   uint64_t seed, unsigned *storages, GPtrArray *settings);
+bool bricks_have_copies (const struct graph *graph);
 void bricks_calm (struct drive *drive, bool calm);
 void bricks_before_line (struct drive *drive, const struct line *line);
 bool bricks_wait (const struct drive *drive, const struct line *line);

@@ -240,6 +240,15 @@ static const struct xlator_api gate_api = {
     .every_cbk = gate_every_cbk,
 };
 
+/* Events from below pass a gate, too: it is the child of whose state a parent with several asks. */
+static void
+parent_replace (xlator_t *below, const xlator_t *parent, xlator_t *by)
+{
+    for (xlator_list_t *place = below->parents; place; place = place->next)
+        if (place->xlator == parent)
+            place->xlator = by;
+}
+
 /* Inserts a gate between a parent and the child at that place of the parent's list. */
 static struct gate *
 gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
@@ -256,6 +265,7 @@ gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
     gate->xlator.parents = g_new0 (xlator_list_t, 1);
     gate->xlator.parents->xlator = parent;
     place->xlator = &gate->xlator;
+    parent_replace (below, parent, &gate->xlator);
     g_ptr_array_add (drive->gates, gate);
     return gate;
 }
@@ -285,6 +295,7 @@ gates_remove (struct drive *drive)
         struct gate *gate = drive->gates->pdata[i];
 
         g_ptr_array_remove (drive->graph->xlators, &gate->xlator);
+        parent_replace (FIRST_CHILD (&gate->xlator), &gate->xlator, gate->xlator.parents->xlator);
         for (xlator_list_t *child = gate->xlator.parents->xlator->children; child;
              child = child->next)
             if (child->xlator == &gate->xlator)

@@ -214,8 +214,8 @@ int history_run (const struct conform_options *options, const struct history *hi
                  struct verdict *ret_verdict);
 void verdict_clear (struct verdict *verdict);
 
-/* bricks.c: whether the volfile has a protocol/client. */
-bool history_has_wire (const struct conform_options *options);
+/* bricks.c: takes away what translators of the volfile can't do. */
+void history_limit (const struct conform_options *options, struct history_abilities *abilities);
 
 /* Finds the abilities of the scratch directories' file system. Returns 0, or a negative errno after
  * a message. */

@@ -99,6 +99,7 @@ drive_begin (struct drive *drive, const struct history *history, struct graph *g
     drive->gates = g_ptr_array_new ();
     drive->held = g_ptr_array_new ();
     drive->lates = g_array_new (FALSE, FALSE, sizeof (struct late));
+    drive->has_copies = bricks_have_copies (graph);
     drive->answers_early = graph_touches (graph) & TOUCHES_ANSWERS;
     drive->seens = g_ptr_array_new_with_free_func ((GDestroyNotify) seen_free);
     drive->numbers = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
@@ -363,8 +364,7 @@ history_probe (const struct conform_options *options, struct history_abilities *
     probe (one, other, fd, to, ret_abilities);
     close (fd);
     close (to);
-    if (history_has_wire (options)) /* which has no flags of renameat2 */
-        ret_abilities->exchange = false;
+    history_limit (options, ret_abilities);
     conform_scratch_remove (scratch);
     return 0;
 }
