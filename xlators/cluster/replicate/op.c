@@ -207,25 +207,6 @@ fan_error (const struct fan_out *fan)
     return error;
 }
 
-/* Returns whether all children that were asked refused for the same reason: nothing changed. */
-static bool
-op_is_refused (const struct op *op)
-{
-    int error = 0;
-
-    for (unsigned i = 0; i < op->fan.n; i++) {
-        const struct fan_answer *at = &op->fan.answers[i];
-
-        if (!(op->children & COPY (i)))
-            continue;
-        if (at->op_ret >= 0 || at->op_errno == ENOTCONN || at->op_errno == ETIMEDOUT
-            || (error && at->op_errno != error))
-            return false;
-        error = at->op_errno;
-    }
-    return true;
-}
-
 /* Returns the attributes of the object that a copy made, or gave another name. */
 static const struct iatt *
 object_iatt (const struct op *op, unsigned i)
@@ -333,6 +314,57 @@ op_collect (struct op *op)
     }
 }
 
+/* Returns whether all good copies refused, so that nothing changed. What a copy says that missed a
+ * change does not count, even a success: it has other names, and is to be healed. The reasons may
+ * differ; but EIO may have come half way. */
+static bool
+op_is_refused (const struct op *op)
+{
+    const copies_t good = op_good (op) & op->children, asked = good ? good : op->children;
+    int error = 0;
+
+    for (unsigned i = 0; i < op->fan.n; i++) {
+        const struct fan_answer *at = &op->fan.answers[i];
+
+        if (!(asked & COPY (i)))
+            continue;
+        if (at->op_ret >= 0 || at->op_errno == ENOTCONN || at->op_errno == ETIMEDOUT
+            || (error && at->op_errno != error && (at->op_errno == EIO || error == EIO)))
+            return false;
+        error = at->op_errno;
+    }
+    return true;
+}
+
+/* Of the good copies, prefers one that is good in each respect: the answer has the attributes of
+ * both data and metadata. */
+static int
+op_choose (const struct op *op, copies_t good)
+{
+    const copies_t whole = good & op->readable.data & op->readable.metadata;
+
+    return choose_copy (op->this->private, whole ? whole : good, op->subject[0]);
+}
+
+/* Returns why all refused: a good copy knows. */
+static int
+refusal (const struct op *op)
+{
+    const copies_t good = op_good (op) & op->children;
+
+    return good ? op->fan.answers[copies_first (good)].op_errno : fan_error (&op->fan);
+}
+
+/* Returns the errno of an operation that too few copies did. Where one did it, there is such a
+ * file: copies without it lack what they missed, and are to be healed. */
+static int
+op_error (const struct op *op)
+{
+    const int error = op->failed ? fan_error (&op->fan) : EIO;
+
+    return op->succeeded && (error == ENOENT || error == ESTALE) ? ENOTCONN : error;
+}
+
 /* Judges the answers: succeeded, failed, best, op_ret and op_errno. */
 static void
 op_judge (struct op *op)
@@ -343,20 +375,20 @@ op_judge (struct op *op)
     op->op_ret = -1;
     if (op_is_refused (op)) {
         op->failed = 0;
-        op->op_errno = fan_error (&op->fan);
+        op->op_errno = refusal (op);
         return;
     }
     op_collect (op);
     good = op_agreed (op) & op_good (op);
     if (good)
-        op->best = choose_copy (priv, good, op->subject[0]);
+        op->best = op_choose (op, good);
     else
         op->best = copies_first (op_agreed (op));
     if (op->succeeded)
         op_compare (op);
     if (!good || !children_quorum (priv, op->succeeded)) {
         op->op_ret = -1;
-        op->op_errno = op->failed ? fan_error (&op->fan) : EIO;
+        op->op_errno = op_error (op);
     }
 }
 
