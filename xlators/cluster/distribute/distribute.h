@@ -391,6 +391,7 @@ struct file_op {
     int child;                  /* that was asked */
     bool chosen;                /* child, for the next attempt */
     bool both;                  /* this is the second subvolume */
+    bool protects;              /* the copy from what the rebalance writes */
     bool checks;                /* a success calls file_check */
     uint32_t prot;              /* for file_mark_again */
 };
@@ -429,6 +430,10 @@ void file_mark_again (struct file_op *file);
  * the file was when it began, a moment before it sets the marks: the copy would stay that long. So
  * this waits for the end of a move that has begun, and does the operation again if there was one. */
 void file_settle (struct file_op *file);
+
+/* The copy has become the file: nothing would remove the protection, and without that no rebalance
+ * could move the file again. */
+void file_unprotect (struct file_op *file);
 
 /* Its marks in attributes. */
 bool iatt_is_moving (const struct iatt *buf);

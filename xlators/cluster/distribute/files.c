@@ -191,6 +191,11 @@ file_both_answered (struct file_op *file, const struct answer *answer)
         file_find (file, answer->op_errno);
         return;
     }
+    if (answer->op_ret >= 0 && file->protects && answer->post
+        && !iatt_may_be_linkto (answer->post)) {
+        file_unprotect (file);
+        return;
+    }
     first = g_steal_pointer (&file->answer);
     call_stub_destroy (g_steal_pointer (&file->call));
     if (answer->op_ret >= 0 || answer->op_errno == ENODATA) {

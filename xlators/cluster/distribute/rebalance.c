@@ -158,6 +158,7 @@ file_protect (struct file_op *file)
     g_autoptr (dict_t) mark = dict_new ();
     loc_t loc = { .inode = file->inode };
 
+    file->protects = true;
     dict_set_str (mark, PROTECT, "1");
     OWN_ONE (op, file_protected, (unsigned) file->child, setxattr, &loc, mark, 0, NULL);
     loc_wipe_path (&loc);
@@ -170,6 +171,24 @@ file_ask_target (struct file_op *file, void (*next) (call_frame_t *own))
     loc_t loc = { .inode = file->inode };
 
     OWN_ONE (op, next, (unsigned) file->child, getxattr, &loc, op->priv->linkto_key, NULL);
+    loc_wipe_path (&loc);
+}
+
+static void
+file_unprotected (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+
+    op_end (&file->op, file_keep_answer);
+}
+
+void
+file_unprotect (struct file_op *file)
+{
+    struct op *op = &file->op;
+    loc_t loc = { .inode = file->inode };
+
+    OWN_ONE (op, file_unprotected, (unsigned) file->child, removexattr, &loc, PROTECT, NULL);
     loc_wipe_path (&loc);
 }
 
