@@ -3,7 +3,8 @@
 # A volume grows and shrinks while files are written through a mount of ours, which sees no error: a
 # brick is added, directories get hashes there (fix-layout), files are moved to it (rebalance), and
 # a brick is removed (remove-brick start, commit), while what it has moves to others. The mount
-# follows each change of the volfile. A file with a record lock stays where it is, and its lock holds.
+# follows each change of the volfile. A file with a record lock stays where it is, and its lock
+# holds.
 # timeout: 600
 # long
 . "$(dirname "$0")/brick-lib.sh"
@@ -95,8 +96,8 @@ tail -1 load.out
 (cd "$MNT" && find ./d[1-4] -type f -exec sha256sum {} + | sort -k 2) >sums.now
 expect "what differs" "" "$(diff <(sort -k 2 sums) sums.now)"
 
-# A file that was written while it was copied stays, and the next attempt moves it. While the last one
-# had failures, the commit is refused.
+# A file that was written while it was copied stays, and the next attempt moves it. While the last
+# one had failures, the commit is refused.
 left () {
     find a.d -name .glusterfs -prune -o -name 'file*' -size +0 -print
 }

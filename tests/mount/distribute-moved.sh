@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A file that another client moves to another brick while it is open here goes on as before: it is read
-# and written through the old descriptor, locked where it is now, and can be used until it is closed
-# after it was removed or replaced. What is done on it by name is done where it is.
+# A file that another client moves to another brick while it is open here goes on as before: it is
+# read and written through the old descriptor, locked where it is now, and can be used until it is
+# closed after it was removed or replaced. What is done on it by name is done where it is.
 # through: device
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterfs getfattr setfattr

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is said when something is wrong with a volume: a directory with several gfids, a name that is a
-# file and a directory, bricks of different volumes, no brick that is there, a brick without room. Each
-# sentence names the bricks and says what to do.
+# What is said when something is wrong with a volume: a directory with several gfids, a name that is
+# a file and a directory, bricks of different volumes, no brick that is there, a brick without room.
+# Each sentence names the bricks and says what to do.
 # through: device
 . "$(dirname "$0")/brick-lib.sh"
 need_command getfattr setfattr
