@@ -95,6 +95,8 @@ man/man8/%.8: %D%/%.8.in %D%/page.awk
 
 man/man7/windlass-probes.7: %D%/probes.awk src/fops.def
 man/man7/fops.7: src/core/table/fops-man.awk src/core/table/value-kinds.h src/fops.def
+man/man7/cluster-distribute.7: src/windlass$(EXEEXT) xlators/cluster/distribute.so
+man/man7/cluster-replicate.7: src/windlass$(EXEEXT) xlators/cluster/replicate.so
 man/man7/debug-power-cut.7: src/windlass$(EXEEXT) xlators/debug/power-cut.so
 man/man7/debug-delay-gen.7: src/windlass$(EXEEXT) xlators/debug/delay-gen.so
 man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.so
