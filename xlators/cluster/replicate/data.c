@@ -108,11 +108,18 @@ open_truncate_answer (struct op *op)
     STACK_UNWIND (open, op->frame, 0, 0, op->fd, NULL);
 }
 
+/* O_TRUNC truncates with O_RDONLY, too, but such a descriptor can't. */
 void
 open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd)
 {
-    op_begin (data_op (frame, this, FOP_ftruncate, fd->inode, fd, 0, 0, open_truncate_answer),
-              fop_ftruncate_stub (frame, ftruncate_wind, fd, 0, NULL));
+    loc_t loc = { .inode = fd->inode };
+
+    if ((fd->flags & O_ACCMODE) == O_RDONLY)
+        op_begin (data_op (frame, this, FOP_truncate, fd->inode, fd, 0, 0, open_truncate_answer),
+                  fop_truncate_stub (frame, truncate_wind, &loc, 0, NULL));
+    else
+        op_begin (data_op (frame, this, FOP_ftruncate, fd->inode, fd, 0, 0, open_truncate_answer),
+                  fop_ftruncate_stub (frame, ftruncate_wind, fd, 0, NULL));
 }
 
 /* --- fallocate, discard, zerofill ------------------------------------------------------------- */
