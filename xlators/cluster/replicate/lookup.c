@@ -189,6 +189,19 @@ lookup_answer (struct lookup *lookup, copies_t found, int best)
                                                         : NULL);
 }
 
+/* Returns the copies that lack the directory itself: it is being removed. */
+static copies_t
+lookup_gone (const struct lookup *lookup)
+{
+    copies_t gone = 0;
+
+    for (unsigned i = 0; i < lookup->fan.n; i++)
+        if (lookup->children & COPY (i) && lookup_reply_of (lookup, i)->op_ret < 0
+            && lookup_reply_of (lookup, i)->op_errno == ESTALE)
+            gone |= COPY (i);
+    return gone;
+}
+
 /* That there is no such name is believed if enough copies say so. */
 static int
 lookup_error (const struct lookup *lookup, copies_t missing)
@@ -197,6 +210,7 @@ lookup_error (const struct lookup *lookup, copies_t missing)
 
     if (!error_is_absence (error))
         return error;
+    missing |= lookup_gone (lookup);
     return children_quorum (lookup->this->private, missing) ? ENOENT : ENOTCONN;
 }
 
