@@ -129,6 +129,7 @@ server_end (struct server *server, struct rpc_connection *connection)
     pthread_join (server->thread, NULL);
     close (server->listener);
     rpc_connection_unref (connection);
+    tls_server_wait ();
     loop_leave ();
     work_leave ();
     return reason;

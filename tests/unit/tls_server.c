@@ -75,6 +75,8 @@ tls_server_client (void)
 
 /* --- the pump --------------------------------------------------------------------------------- */
 
+static GSList *pumps; /* of pthread_t */
+
 struct pump {
     SSL *ssl;
     int link, plain;
@@ -143,7 +145,7 @@ tls_server_accept (int fd)
 {
     SSL_CTX *context = SSL_CTX_new (TLS_server_method ());
     struct pump *pump = g_new0 (struct pump, 1);
-    pthread_t thread;
+    pthread_t *thread = g_new0 (pthread_t, 1);
     int ends[2];
 
     SSL_CTX_use_certificate (context, identity ()->certificate);
@@ -156,9 +158,18 @@ tls_server_accept (int fd)
     pump->link = fd;
     pump->unsent = g_byte_array_new ();
     pump->plain = ends[0];
-    pthread_create (&thread, NULL, pump_run, pump);
-    pthread_detach (thread);
+    pthread_create (thread, NULL, pump_run, pump);
+    pumps = g_slist_prepend (pumps, thread);
     return ends[1];
+}
+
+void
+tls_server_wait (void)
+{
+    for (; pumps; pumps = g_slist_delete_link (pumps, pumps)) {
+        pthread_join (*(pthread_t *) pumps->data, NULL);
+        g_free (pumps->data);
+    }
 }
 
 #else
@@ -173,6 +184,11 @@ int
 tls_server_accept (int fd)
 {
     return fd;
+}
+
+void
+tls_server_wait (void)
+{
 }
 
 #endif
