@@ -108,10 +108,11 @@ stack_unique (void)
 call_stack_t *
 stack_new (xlator_t *this)
 {
-    call_stack_t *root = cache.free;
+    call_stack_t *root;
 
     if (G_UNLIKELY (thread_before_other))
         thread_before_other ();
+    root = cache.free;
     if (root) {
         cache.free = root->next;
         cache.n--;

@@ -130,11 +130,10 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
         entry_answer (entry, -EIO, 0);
         return;
     }
-    if (ring_is_nudge (entry)) {
+    if (ring_is_nudge (entry))
         entry_answer (entry, 0, 0);
-        return;
-    }
-    hold_process (&worker->reader, &buf);
+    else
+        hold_process (&worker->reader, &buf);
     __atomic_store_n (&worker->busy, false, __ATOMIC_RELAXED);
 }
 
