@@ -10,7 +10,7 @@ for name in a b; do
     brick $name
 done
 distribute_volfile "$VOL" a b
-cases=$(amount '@(directories|rename)/*' '!(offsets|unlinked|concurrent)/*')
+cases=$(amount '@(directories|permissions|rename)/*' '!(offsets|unlinked|concurrent)/*')
 out=$("$WINDLASS" conform --mount --as root --directory "$TEST_DIR" --case "$cases" \
     --allow "$SOURCE_DIR/tests/mount/brick.allow" "$VOL") || fail "$out"
 expect_match "what the kit says" '^[0-9]+ passed, 0 failed, 0 skipped, [0-9]+ differ by design$' \

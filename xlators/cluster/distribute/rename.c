@@ -291,10 +291,10 @@ renaming_rename (struct renaming *renaming)
 }
 
 static void
-renaming_linked (call_frame_t *frame)
+renaming_linked (call_frame_t *own)
 {
-    struct renaming *renaming = OP_OF (frame);
-    const struct link_reply *reply = &renaming->op.fan.answers[renaming->cached].link;
+    struct renaming *renaming = OP_OF (own);
+    const struct link_reply *reply = &renaming->op.own_fan.answers[renaming->cached].link;
 
     renaming->linked = reply->op_ret >= 0;
     if (renaming->linked)
@@ -303,7 +303,8 @@ renaming_linked (call_frame_t *frame)
         renaming_undo (renaming, reply->op_errno);
 }
 
-/* A stale linkto of the new name on C is replaced. */
+/* A stale linkto of the new name on C is replaced. The brick's rules for a link are stricter than
+ * those for a rename, which Hd checks for the caller. */
 static void
 renaming_link (struct renaming *renaming)
 {
@@ -311,7 +312,7 @@ renaming_link (struct renaming *renaming)
     g_autoptr (dict_t) xdata = xdata_internal ();
 
     dict_set_str (xdata, "force-replace", "yes");
-    ASK_ONE (op, renaming_linked, renaming->cached, link, &op->loc, &op->newloc, xdata);
+    OWN_ONE (op, renaming_linked, renaming->cached, link, &op->loc, &op->newloc, xdata);
 }
 
 static void
