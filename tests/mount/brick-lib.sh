@@ -197,6 +197,19 @@ gluster_do () {
         --log-file="$TEST_DIR/glusterd-log/cli.log" "$@"
 }
 
+# volume_start WORD...: starts windlass for a volume, which WORDs name, and a mount point. Returns
+# whether it is mounted; what windlass said is in $TEST_DIR/err. mount_volume fails the test if not.
+volume_start () {
+    local io_uring=off
+    [ "$TEST_THROUGH" = device ] || io_uring=required
+    "$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=$io_uring "$@" 2>"$TEST_DIR/err" &&
+        is_mounted && DAEMON=$(cat "$TEST_DIR/pid")
+}
+
+mount_volume () {
+    volume_start "$@" || fail "not mounted: $*: $(cat "$TEST_DIR/err")"
+}
+
 # distribute_volfile FILE NAME...: writes a volfile of cluster/distribute, called `all`, over these
 # bricks; Windlass and stock clients take it. DISTRIBUTE_OPTIONS has lines for it.
 DISTRIBUTE_OPTIONS=()

@@ -14,8 +14,7 @@ server=127.1.1.1
 glusterd_begin $server
 expect_ok gluster_do volume create home $server:"$TEST_DIR"/{a,b}.d force
 expect_ok gluster_do volume start home
-"$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=off $server:/home "$MNT" 2>err || fail "$(cat err)"
-DAEMON=$(cat "$TEST_DIR/pid")
+mount_volume $server:/home "$MNT"
 mkdir "$MNT"/d{1..4} "$MNT/held"
 for i in {1..20}; do
     echo $i >"$MNT/held/$i"

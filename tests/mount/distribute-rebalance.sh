@@ -22,8 +22,7 @@ done
 umount stock
 
 expect_ok gluster_do volume add-brick home $server:"$TEST_DIR/c.d" force
-"$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=off $server:/home "$MNT" 2>err || fail "$(cat err)"
-DAEMON=$(cat "$TEST_DIR/pid")
+mount_volume $server:/home "$MNT"
 
 python3 -u "$SOURCE_DIR/tests/mount/distribute-load.py" "$MNT" sums "$TEST_DIR/stop" >load.out 2>&1 &
 load=$!

@@ -14,11 +14,7 @@ glusterd_begin $server
 expect_ok gluster_do volume create dr replica 3 $server:"$TEST_DIR"/r{0..5}.d force
 expect_ok gluster_do volume set dr cluster.self-heal-daemon off
 expect_ok gluster_do volume start dr
-io_uring=off
-[ "$TEST_THROUGH" = device ] || io_uring=required
-wait_until 60 "'$WINDLASS' -l '$LOG' -p '$TEST_DIR/pid' --io-uring=$io_uring $server:/dr '$MNT' \
-    2>'$TEST_DIR/err'"
-DAEMON=$(cat "$TEST_DIR/pid")
+wait_until 60 "volume_start $server:/dr '$MNT'"
 graph=$("$WINDLASS" graph "$MNT")
 expect "sets of copies" 2 "$(grep -c 'type cluster/replicate' <<<"$graph")"
 expect_match "the graph" 'type cluster/distribute' "$graph"

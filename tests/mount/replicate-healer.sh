@@ -11,11 +11,7 @@ BRICKS=(r0 r1 r2)
 glusterd_begin $server
 expect_ok gluster_do volume create gr replica 3 $server:"$TEST_DIR"/r{0,1,2}.d force
 expect_ok gluster_do volume start gr
-io_uring=off
-[ "$TEST_THROUGH" = device ] || io_uring=required
-wait_until 60 "'$WINDLASS' -l '$LOG' -p '$TEST_DIR/pid' --io-uring=$io_uring $server:/gr '$MNT' \
-    2>'$TEST_DIR/err'"
-DAEMON=$(cat "$TEST_DIR/pid")
+wait_until 60 "volume_start $server:/gr '$MNT'"
 expect_match "the graph" 'type cluster/replicate' "$("$WINDLASS" graph "$MNT")"
 wait_until 30 "'$WINDLASS' explain '$MNT' | grep -q 'there: gr-client-0, gr-client-1, gr-client-2'"
 

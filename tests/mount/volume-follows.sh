@@ -11,11 +11,7 @@ glusterd_begin $server
 expect_ok gluster_do volume create home $server:"$TEST_DIR/home.d" force
 expect_ok gluster_do volume set home performance.io-cache on
 expect_ok gluster_do volume start home
-io_uring=off
-[ "$TEST_THROUGH" = device ] || io_uring=required
-"$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=$io_uring 127.1.1.2,$server:/home "$MNT" ||
-    fail "not mounted"
-DAEMON=$(cat "$TEST_DIR/pid")
+mount_volume 127.1.1.2,$server:/home "$MNT"
 
 # option VOLUME KEY: the value in force
 option () {

@@ -11,13 +11,9 @@ server=127.1.1.1
 glusterd_begin $server
 expect_ok gluster_do volume create home $server:"$TEST_DIR/home.d" force
 expect_ok gluster_do volume start home
-io_uring=off
-[ "$TEST_THROUGH" = device ] || io_uring=required
 mkdir other
 "$WINDLASS" -l "$TEST_DIR/other.log" $server:/home other || fail "not mounted: other"
-"$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=$io_uring $server:/home "$MNT" ||
-    fail "not mounted"
-DAEMON=$(cat "$TEST_DIR/pid")
+mount_volume $server:/home "$MNT"
 
 moves=0
 # moved OPTION VALUE: the server changes it, and the mount moves.

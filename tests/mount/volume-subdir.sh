@@ -11,23 +11,14 @@ glusterd_begin $server
 expect_ok gluster_do volume create home $server:"$TEST_DIR/home.d" force
 expect_ok gluster_do volume start home
 
-# mount_it WHAT: mounts it on $MNT
-mount_it () {
-    local io_uring=off
-    [ "$TEST_THROUGH" = device ] || io_uring=required
-    "$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=$io_uring "$1" "$MNT" ||
-        fail "not mounted: $1"
-    DAEMON=$(cat "$TEST_DIR/pid")
-}
-
-mount_it $server:/home
+mount_volume $server:/home "$MNT"
 mkdir -p "$MNT/a/b"
 echo inner >"$MNT/a/b/file"
 echo outer >"$MNT/a/file"
 touch "$MNT/plain"
 unmount
 
-mount_it $server:/home/a/b
+mount_volume $server:/home/a/b "$MNT"
 expect "the root" "file" "$(cd "$MNT" && echo *)"
 expect "a file" inner "$(cat "$MNT/file")"
 expect "the directory above" "$(stat -c %i "$MNT")" "$(stat -c %i "$MNT/.meta/../")"
@@ -40,7 +31,7 @@ expect_ok gluster_do volume set home performance.write-behind off
 wait_until 30 "grep -q 'reload: the mount has moved to its new graph' '$LOG'"
 expect "the files after a move" "file new" "$(cd "$MNT" && echo *)"
 unmount
-mount_it $server:/home
+mount_volume $server:/home "$MNT"
 expect "a file that was made there" new "$(cat "$MNT/a/b/new")"
 unmount
 

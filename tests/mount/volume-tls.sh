@@ -36,17 +36,7 @@ expect_ok gluster_do volume set home client.ssl on
 expect_ok gluster_do volume set home auth.ssl-allow both
 expect_ok gluster_do volume start home
 
-mount_volume () {
-    local io_uring=off
-    [ "$TEST_THROUGH" = device ] || io_uring=required
-    "$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=$io_uring $server:/home "$MNT" 2>err || {
-        cat err
-        fail "not mounted"
-    }
-    DAEMON=$(cat "$TEST_DIR/pid")
-}
-
-mount_volume
+mount_volume $server:/home "$MNT"
 head -c 3000000 /dev/urandom >data
 cp data "$MNT/data"
 expect_match "how it is encrypted" "encryption = TLSv1\.[23], .*certificate is of 'both'" \

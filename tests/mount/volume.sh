@@ -26,18 +26,6 @@ windlass_refused "there is no address of 'none.invalid'" none.invalid:/home
 out=$("$WINDLASS" check $server:/home 2>&1) || fail "check failed: $out"
 expect_match "what check says" "^$server:/home: ok, [0-9]* volumes, top 'home'" "$out"
 
-# mount_volume WORD...: by any of the ways to name it
-mount_volume () {
-    local io_uring=off
-    [ "$TEST_THROUGH" = device ] || io_uring=required
-    "$WINDLASS" -l "$LOG" -p "$TEST_DIR/pid" --io-uring=$io_uring "$@" 2>err || {
-        cat err
-        fail "not mounted: $*"
-    }
-    is_mounted || fail "windlass says that it mounted it, but it didn't: $*"
-    DAEMON=$(cat "$TEST_DIR/pid")
-}
-
 mount_volume 127.1.1.2,$server:/home "$MNT"
 cp -r "$SOURCE_DIR/src/core" "$MNT/core"
 mkdir "$MNT/directory"

@@ -18,8 +18,8 @@ struct tls_context *tls_server_client (void);
  * plain bytes in both directions, in small pieces. */
 int tls_server_accept (int fd);
 
-/* Waits until all such connections have ended, with their threads: what OpenSSL keeps for a thread is
- * freed at its end. */
+/* Waits until all such connections have ended, with their threads: OpenSSL frees what it keeps for
+ * a thread at its end. */
 void tls_server_wait (void);
 
 #endif

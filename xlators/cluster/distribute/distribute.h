@@ -402,8 +402,8 @@ every_cbk file_every_cbk;
 /* The subvolume that is asked about an inode: a file's, or one of a directory's. */
 int inode_home (xlator_t *this, inode_t *inode);
 
-/* In rebalance.c. The file may have moved: looks it up, and asks again; if it has not, the operation
- * fails with op_errno, or gets its answer. */
+/* In rebalance.c. The file may have moved: looks it up, and asks again; if it has not, the
+ * operation fails with op_errno, or gets its answer. */
 void file_find (struct file_op *file, int op_errno);
 
 /* Is it one for record locks? The protocol has flock as a lock of the whole file. */
@@ -428,7 +428,8 @@ void file_mark_again (struct file_op *file);
 
 /* The operation has made a file shorter that has no marks. A rebalance makes the copy as long as
  * the file was when it began, a moment before it sets the marks: the copy would stay that long. So
- * this waits for the end of a move that has begun, and does the operation again if there was one. */
+ * this waits for the end of a move that has begun, and does the operation again if there was one.
+ * */
 void file_settle (struct file_op *file);
 
 /* The copy has become the file: nothing would remove the protection, and without that no rebalance

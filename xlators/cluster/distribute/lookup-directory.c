@@ -203,8 +203,8 @@ attributes_differ (const struct lookup *lookup)
     return false;
 }
 
-/* Nothing is healed while a subvolume is down: what it has can't be known. A single subvolume has all
- * hashes anyway. */
+/* Nothing is healed while a subvolume is down: what it has can't be known. A single subvolume has
+ * all hashes anyway. */
 bool
 directory_ails (const struct lookup *lookup)
 {

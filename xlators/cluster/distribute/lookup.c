@@ -230,9 +230,9 @@ lookup_linkto_is_foreign (struct lookup *lookup)
 }
 
 /* A rebalance that ends with this file makes the linkto the file, and removes the old one: between
- * two answers the file was on neither subvolume, so one round of answers proves nothing. If the hashed
- * subvolume says that there is nothing, that is so even if others are down, as in GlusterFS: a file
- * of theirs would have a linkto. */
+ * two answers the file was on neither subvolume, so one round of answers proves nothing. If the
+ * hashed subvolume says that there is nothing, that is so even if others are down, as in GlusterFS:
+ * a file of theirs would have a linkto. */
 static void
 lookup_lost (struct lookup *lookup)
 {

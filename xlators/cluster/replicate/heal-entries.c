@@ -257,9 +257,9 @@ entry_make (struct entries_heal *entries, struct entry *entry, unsigned source, 
 
 /* --- one name --------------------------------------------------------------------------------- */
 
-/* A brick that is killed while it makes an object can leave a name without a gfid: each lookup fails
- * with ENODATA, until one brings a gfid. On a copy that is to be healed any gfid will do, since the
- * name is then removed as that of another object. */
+/* A brick that is killed while it makes an object can leave a name without a gfid: each lookup
+ * fails with ENODATA, until one brings a gfid. On a copy that is to be healed any gfid will do,
+ * since the name is then removed as that of another object. */
 static int
 copy_look (struct entries_heal *entries, loc_t *loc, unsigned child, struct lookup_reply *reply)
 {
@@ -350,8 +350,8 @@ entry_is_whole (const struct entries_heal *entries, const struct entry *entry)
     return true;
 }
 
-/* The marks are read again, under the lock of the name: a copy that was good when the heal began may
- * have missed a change since. */
+/* The marks are read again, under the lock of the name: a copy that was good when the heal began
+ * may have missed a change since. */
 static int
 entry_heal_locked (struct entries_heal *entries, struct entry *entry)
 {

@@ -159,8 +159,8 @@ dict_t *marks_asked (xlator_t *this, dict_t *xdata);
 /* Reads an answer to a lookup. */
 void copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct copy *ret_copy);
 
-/* The index of a brick lists what is to be healed from it. Notes what a brick says of it in an answer
- * to marks_asked, for a second. */
+/* The index of a brick lists what is to be healed from it. Notes what a brick says of it in an
+ * answer to marks_asked, for a second. */
 void index_note (replicate_t *priv, unsigned child, const struct lookup_reply *reply,
                  const struct look *look);
 bool index_is_known (replicate_t *priv); /* of all copies that are there */

@@ -124,8 +124,8 @@ client_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, 
 
 /* --- create ----------------------------------------------------------------------------------- */
 
-/* The open file is noted with its inode, so that must be the table's: another create of the same name
- * may have been answered just before. */
+/* The open file is noted with its inode, so that must be the table's: another create of the same
+ * name may have been answered just before. */
 static void
 made_link (made_t *made)
 {

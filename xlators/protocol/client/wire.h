@@ -74,8 +74,8 @@ void put_gfid (struct xdr_out *out, const gfid_t *gfid);
 /* Attributes and which of them to change (IATT_*): the arguments of setattr. */
 void put_changes (struct xdr_out *out, const struct iatt *iatt, uint32_t valid);
 
-/* put_dict (out, NULL): no dict. A server stores an attribute unchanged only if its value was set as
- * bytes. */
+/* put_dict (out, NULL): no dict. A server stores an attribute unchanged only if its value was set
+ * as bytes. */
 void put_dict (struct xdr_out *out, const dict_t *dict);
 void put_no_dict (struct xdr_out *out);
 
