@@ -373,6 +373,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \
     %D%/mount/mount-points.sh \
+    %D%/mount/moved-into-child.sh \
     %D%/mount/open-behind.sh \
     %D%/mount/new-shape.sh \
     %D%/mount/nl-cache.sh \

@@ -108,11 +108,23 @@ entry_assemble (struct ring_entry *entry, char **ret_request)
     return in.len;
 }
 
+/* libfuse never answers a forget. Through a ring the kernel waits for an answer even so. It sends a
+ * forget that way if it can't use an entry of a listing (fuse_force_forget in fs/fuse/readdir.c of
+ * Linux); other forgets come through the device. */
+static bool
+is_forget (const struct ring_entry *entry)
+{
+    const struct fuse_in_header *in = (const struct fuse_in_header *) entry->header->in_out;
+
+    return in->opcode == FUSE_FORGET || in->opcode == FUSE_BATCH_FORGET;
+}
+
 void
 ring_handle (struct ring_worker *worker, struct ring_entry *entry)
 {
     struct bridge *bridge = worker->reader.bridge;
     struct fuse_buf buf = { 0 };
+    const bool is_nudge = ring_is_nudge (entry), unanswered = is_nudge || is_forget (entry);
     char *request = NULL;
 
     __atomic_store_n (&worker->busy, true, __ATOMIC_RELAXED);
@@ -130,10 +142,10 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
         entry_answer (entry, -EIO, 0);
         return;
     }
-    if (ring_is_nudge (entry))
-        entry_answer (entry, 0, 0);
-    else
+    if (!is_nudge)
         hold_process (&worker->reader, &buf);
+    if (unanswered)
+        entry_answer (entry, 0, 0);
     __atomic_store_n (&worker->busy, false, __ATOMIC_RELAXED);
 }
 
