@@ -282,6 +282,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/replicate.sh \
     %D%/mount/brick-refused.sh \
     %D%/mount/brick-reports.sh \
+    %D%/mount/brick-rights.sh \
     %D%/mount/brick-shared.sh \
     %D%/mount/brick-tls.sh \
     %D%/mount/brick-tls-files.sh \

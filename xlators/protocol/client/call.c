@@ -53,7 +53,8 @@ client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
         stack_off_interrupt (call->frame->root, &call->on_interrupt);
     if (call->frame)
         stack_taken (call->frame->root);
-    call->reply (call, reply);
+    if (!client_asks_file (call, reply))
+        call->reply (call, reply);
 }
 
 static struct client_call *

@@ -73,6 +73,8 @@ struct client_call {
     enum procedure procedure; /* 0: of another program */
     uint64_t request;     /* root->unique of the frame; 0: none */
     bool by_gfid; /* the call names no name, only an inode: ENOENT means that it is gone */
+    enum procedure fd_procedure; /* of a change of rights; else 0 */
+    size_t after_subject;        /* of a change of rights: where its arguments begin in rpc.out */
     struct client_claim claim; /* inode NULL: none */
     GList held;           /* in client_private_t.held while it waits for a claim; held_lock */
     int64_t held_since;   /* clock_now; held_lock */
@@ -177,6 +179,17 @@ struct client_call *client_begin_gfid (call_frame_t *frame, xlator_t *this, fd_t
 struct client_call *client_begin_inode (call_frame_t *frame, xlator_t *this, const loc_t *loc,
                                         enum procedure procedure, enum procedure fd_procedure,
                                         uint32_t times, client_reply_fn *reply);
+
+/* The same for a change of what decides about rights: owner, mode, ACL. It goes without a number,
+ * and with one only if the server finds no name of the file: a brick's features/access-control
+ * looks at no operation on an open file, and would go on with the rights that were before. */
+struct client_call *client_begin_rights (call_frame_t *frame, xlator_t *this, const loc_t *loc,
+                                         enum procedure procedure, enum procedure fd_procedure,
+                                         client_reply_fn *reply);
+
+/* Whether the answer is to come from an open file instead: then the frame is not the caller's any
+ * more. */
+bool client_asks_file (struct client_call *call, const struct rpc_reply *reply);
 
 /* Begins a call for frame's operation; the caller then puts the arguments. times: RPC_CHANGES_*.
  * NULL: there is no connection, and the frame was answered with ENOTCONN. */

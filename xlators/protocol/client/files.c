@@ -144,25 +144,84 @@ file_of_inode (xlator_t *this, inode_t *inode)
     return file;
 }
 
-struct client_call *
-client_begin_inode (call_frame_t *frame, xlator_t *this, const loc_t *loc,
-                    enum procedure procedure, enum procedure fd_procedure, uint32_t times,
-                    client_reply_fn *reply)
+/* Begins a call by the number of an open file, whose reference it takes. */
+static struct client_call *
+begin_numbered (call_frame_t *frame, xlator_t *this, struct client_file *file,
+                enum procedure procedure, uint32_t times, client_reply_fn *reply)
 {
-    struct client_file *file = loc->inode ? file_of_inode (this, loc->inode) : NULL;
-    struct client_call *call =
-        client_begin (frame, this, file ? fd_procedure : procedure, times, reply);
+    struct client_call *call = client_begin (frame, this, procedure, times, reply);
 
     if (!call) {
         file_unref (file);
         return NULL;
     }
     call->file = file;
-    client_put_subject (call, loc_gfid (loc));
-    if (file)
-        xdr_put_u64 (&call->rpc.out,
-                     (uint64_t) __atomic_load_n (&file->number, __ATOMIC_ACQUIRE));
+    client_put_subject (call, &file->gfid);
+    xdr_put_u64 (&call->rpc.out, (uint64_t) __atomic_load_n (&file->number, __ATOMIC_ACQUIRE));
     return call;
+}
+
+struct client_call *
+client_begin_inode (call_frame_t *frame, xlator_t *this, const loc_t *loc,
+                    enum procedure procedure, enum procedure fd_procedure, uint32_t times,
+                    client_reply_fn *reply)
+{
+    struct client_file *file = loc->inode ? file_of_inode (this, loc->inode) : NULL;
+    struct client_call *call;
+
+    if (file)
+        return begin_numbered (frame, this, file, fd_procedure, times, reply);
+    call = client_begin (frame, this, procedure, times, reply);
+    if (call)
+        client_put_subject (call, loc_gfid (loc));
+    return call;
+}
+
+struct client_call *
+client_begin_rights (call_frame_t *frame, xlator_t *this, const loc_t *loc,
+                     enum procedure procedure, enum procedure fd_procedure,
+                     client_reply_fn *reply)
+{
+    struct client_call *call = client_begin (frame, this, procedure, RPC_CHANGES_CTIME, reply);
+
+    if (!call)
+        return NULL;
+    client_put_subject (call, loc_gfid (loc));
+    call->inode = inode_ref (loc->inode);
+    call->fd_procedure = fd_procedure;
+    call->after_subject = call->rpc.out.used;
+    return call;
+}
+
+static bool
+answer_is_gone (const struct rpc_reply *reply)
+{
+    struct xdr_in in = reply->results;
+    const bool failed = reply->error == 0 && xdr_get_i32 (&in) < 0;
+    const int error = wire_errno (xdr_get_i32 (&in));
+
+    return failed && !in.failed && (error == ENOENT || error == ESTALE);
+}
+
+bool
+client_asks_file (struct client_call *call, const struct rpc_reply *reply)
+{
+    const struct xdr_out *sent = &call->rpc.out;
+    struct client_file *file = NULL;
+    struct client_call *again;
+
+    if (call->fd_procedure && call->inode && answer_is_gone (reply))
+        file = file_of_inode (call->this, call->inode);
+    if (!file)
+        return false;
+    again = begin_numbered (call->frame, call->this, file, call->fd_procedure, RPC_CHANGES_CTIME,
+                            call->reply);
+    if (!again)
+        return true;
+    xdr_put_fixed (&again->rpc.out, sent->bytes + call->after_subject,
+                   sent->used - call->after_subject);
+    client_send (again);
+    return true;
 }
 
 /* --- record locks ----------------------------------------------------------------------------- */

@@ -238,8 +238,8 @@ client_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *st
         frame_fail (frame, EOPNOTSUPP);
         return;
     }
-    call = client_begin_inode (frame, this, loc, WIRE_SETATTR, WIRE_FSETATTR, RPC_CHANGES_CTIME,
-                               client_setattr_reply);
+    call = client_begin_rights (frame, this, loc, WIRE_SETATTR, WIRE_FSETATTR,
+                                client_setattr_reply);
     if (!call)
         return;
     put_changes (&call->rpc.out, stbuf, valid);

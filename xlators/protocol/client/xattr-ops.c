@@ -91,9 +91,8 @@ void
 client_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, uint32_t flags,
                  dict_t *xdata)
 {
-    struct client_call *call =
-        client_begin_inode (frame, this, loc, WIRE_SETXATTR, WIRE_FSETXATTR, RPC_CHANGES_CTIME,
-                            client_setxattr_reply);
+    struct client_call *call = client_begin_rights (frame, this, loc, WIRE_SETXATTR,
+                                                    WIRE_FSETXATTR, client_setxattr_reply);
 
     if (!call)
         return;
@@ -151,9 +150,8 @@ void
 client_removexattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
                     dict_t *xdata)
 {
-    struct client_call *call =
-        client_begin_inode (frame, this, loc, WIRE_REMOVEXATTR, WIRE_FREMOVEXATTR,
-                            RPC_CHANGES_CTIME, client_removexattr_reply);
+    struct client_call *call = client_begin_rights (frame, this, loc, WIRE_REMOVEXATTR,
+                                                    WIRE_FREMOVEXATTR, client_removexattr_reply);
 
     if (!call)
         return;

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A change of owner, mode or ACL counts at once for the brick's own check of rights, though the file
+# is open meanwhile. A file without a name, which only its descriptor reaches, is changed as well.
+. "$(dirname "$0")/brick-lib.sh"
+need_command setfacl
+
+brick one
+brick_volfile one
+mount_volfile "$VOL" --entry-timeout=600 --attribute-timeout=600 # no lookup comes between
+cd "$MNT" || exit 1
+
+touch owned listed
+exec 5<>owned 6<>listed
+chown 65534:65534 owned
+expect_ok user dd if=/dev/null of=owned conv=notrunc oflag=append
+
+python3 - <<'END' || fail "a file without a name"
+import os
+fd = os.open("removed", os.O_RDWR | os.O_CREAT, 0o644)
+os.unlink("removed")
+os.fchmod(fd, 0o640)
+os.fchown(fd, 1, 2)
+os.utime(fd, (1, 2))
+os.setxattr(fd, "user.a", b"value")
+assert os.getxattr(fd, "user.a") == b"value"
+os.removexattr(fd, "user.a")
+assert os.listxattr(fd) == [], os.listxattr(fd)
+now = os.fstat(fd)
+assert (now.st_mode, now.st_uid, now.st_gid, now.st_mtime) == (0o100640, 1, 2, 2), now
+END
+
+setfacl -m u:65534:rw listed 2>/dev/null || skip "the file system has no ACLs"
+expect_ok user dd if=/dev/null of=listed conv=notrunc oflag=append
+setfacl -b listed
+expect_error 'Permission denied' user dd if=/dev/null of=listed conv=notrunc oflag=append
