@@ -68,12 +68,12 @@ tests_fuzz_xattr_LDFLAGS = $(fuzz_link)
 tests_fuzz_xattr_LDADD = $(test_ldadd)
 tests_fuzz_xattr_CPPFLAGS = $(AM_CPPFLAGS) $(fuzz_xlators)
 
-# Parts of the program that are in no library.
+# Parts of the program that are in no library, as objects of it: make knows what these depend on.
 fuzz_daemon = \
-    src/daemon/bridge-options.$(OBJEXT) \
-    src/daemon/mount-options.$(OBJEXT) \
-    src/daemon/options.$(OBJEXT) \
-    src/daemon/paths.$(OBJEXT)
+    src/daemon/windlass-bridge-options.$(OBJEXT) \
+    src/daemon/windlass-mount-options.$(OBJEXT) \
+    src/daemon/windlass-options.$(OBJEXT) \
+    src/daemon/windlass-paths.$(OBJEXT)
 
 # Where targets that load modules find them.
 fuzz_xlators = -DFUZZ_XLATOR_PATH='"$(abs_top_builddir)/xlators"'
