@@ -462,9 +462,9 @@ passthrough_release (struct bridge *bridge, const fd_t *fd)
         fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (fd->inode), -1, 0);
 }
 
-/* Returns a copy of what is known of the inode. */
+/* Returns a copy of what is known of the inode; all 0 if it isn't open. */
 static struct passed
-passed_of (struct bridge *bridge, const inode_t *inode)
+passed_of (const struct bridge *bridge, const inode_t *inode)
 {
     struct passthrough *all = bridge->passthrough;
     const unsigned shard = shard_of (inode);
@@ -498,18 +498,10 @@ passthrough_has (struct bridge *bridge, const inode_t *inode)
 bool
 passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi)
 {
-    struct passthrough *all = bridge->passthrough;
-    const unsigned shard = shard_of (fd->inode);
-    const struct passed *known;
-    bool mixed;
-
-    if (G_LIKELY (fi->lock_owner || !__atomic_load_n (&all->any_mixed, __ATOMIC_RELAXED)))
+    if (G_LIKELY (fi->lock_owner
+                  || !__atomic_load_n (&bridge->passthrough->any_mixed, __ATOMIC_RELAXED)))
         return false;
-    pthread_mutex_lock (&all->shards[shard].lock);
-    known = g_hash_table_lookup (all->shards[shard].files, fd->inode);
-    mixed = known && known->mixed;
-    pthread_mutex_unlock (&all->shards[shard].lock);
-    return mixed;
+    return passed_of (bridge, fd->inode).mixed;
 }
 
 struct stale {
@@ -558,21 +550,12 @@ passthrough_dump (const struct bridge *bridge, GString *out)
 static bool
 explain_open (const struct bridge *bridge, inode_t *inode, GString *out)
 {
-    struct passthrough *all = bridge->passthrough;
-    const unsigned shard = shard_of (inode);
-    struct passed known = { 0 };
-    const struct passed *found;
-
-    pthread_mutex_lock (&all->shards[shard].lock);
-    found = g_hash_table_lookup (all->shards[shard].files, inode);
-    if (found)
-        known = *found;
-    pthread_mutex_unlock (&all->shards[shard].lock);
-    if (!found)
-        return false;
+    const struct passed known = passed_of (bridge, inode);
     g_autofree char *times = known.opens == 1 ? g_strdup ("once")
                                               : g_strdup_printf ("%u times", known.opens);
 
+    if (known.opens == 0)
+        return false;
     if (known.id)
         g_string_append_printf (
             out, "yes, open %s by passthrough until its last close, with the rights of %s", times,
