@@ -308,6 +308,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/disk-full.sh \
     %D%/mount/distributed-replicate.sh \
     %D%/mount/distribute-conform.sh \
+    %D%/mount/distribute-copied.sh \
     %D%/mount/distribute-down.sh \
     %D%/mount/distribute-grows.sh \
     %D%/mount/distribute-moved.sh \

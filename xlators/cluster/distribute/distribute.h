@@ -389,9 +389,10 @@ struct file_op {
     inode_t *inode;             /* with a reference, as is fd */
     fd_t *fd;                   /* or NULL */
     int child;                  /* that was asked */
+    int target;                 /* to which it is being copied, or NO_CHILD */
     bool chosen;                /* child, for the next attempt */
     bool both;                  /* this is the second subvolume */
-    bool protects;              /* the copy from what the rebalance writes */
+    bool settled;               /* no move that began before the operation goes on */
     bool checks;                /* a success calls file_check */
     uint32_t prot;              /* for file_mark_again */
 };
@@ -413,12 +414,24 @@ op_locks (enum fop op)
     return op == FOP_lk || op == FOP_flock;
 }
 
+static inline bool
+op_truncates (enum fop op)
+{
+    return op == FOP_truncate || op == FOP_ftruncate;
+}
+
 /* Makes the call on child, after it has opened the file there, if the operation is on an open
  * file. */
 void file_go (struct file_op *file, int child);
 
 /* A rebalance copies the file: the operation is done on the copy, too, and then answered. */
 void file_do_both (struct file_op *file);
+
+/* The operation has changed the data of a file that a rebalance copies. The copy is left to the
+ * rebalance: what others write there may come after it has given the copy up, and the next move
+ * would begin with that. So this makes the rebalance give it up, waits for the end, and does the
+ * operation again if the file has moved all the same. */
+void file_end_copy (struct file_op *file);
 
 /* The operation is done, but its answer does not tell whether the file has moved before. */
 void file_check (struct file_op *file);
@@ -431,10 +444,6 @@ void file_mark_again (struct file_op *file);
  * this waits for the end of a move that has begun, and does the operation again if there was one.
  * */
 void file_settle (struct file_op *file);
-
-/* The copy has become the file: nothing would remove the protection, and without that no rebalance
- * could move the file again. */
-void file_unprotect (struct file_op *file);
 
 /* Its marks in attributes. */
 bool iatt_is_moving (const struct iatt *buf);

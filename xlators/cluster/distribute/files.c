@@ -3,7 +3,7 @@
  * Operations on files: each goes to the subvolume that has the file. Its answer tells whether a
  * rebalance moves the file:
  *
- *   sticky and setgid   it is being copied: changes are done on the copy, too
+ *   sticky and setgid   it is being copied: the copy must get the change, too
  *   01000, or no file   it has moved: it is looked up, and the operation done again
  *
  * What rebalance.c does then needs the arguments again, so a stub keeps them.
@@ -39,6 +39,10 @@ file_clear (struct op *op)
 {
     struct file_op *file = (struct file_op *) op;
 
+    if (file->call)
+        call_stub_destroy (file->call);
+    if (file->answer)
+        answer_stub_destroy (file->answer);
     inode_unref (file->inode);
     fd_unref (file->fd);
 }
@@ -81,7 +85,8 @@ file_every (const struct call *call)
 
     if (!file->chosen)
         file->child = inode_home (call->this, file->inode);
-    file->chosen = false;
+    file->chosen = file->settled = false;
+    file->target = NO_CHILD;
     file->checks = priv->n > 1 && call_checks (call);
     file->call = call_keep (call);
     if (!file->call) {
@@ -101,13 +106,17 @@ file_every (const struct call *call)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* What a rebalance must not lose: changes of data, and of attributes that it has copied. */
+/* Changes of attributes that a rebalance may have copied. */
 static bool
 op_is_for_both (enum fop op)
 {
-    return opset_has (OPS_CHANGE_DATA, op)
-        ? op != FOP_open && op != FOP_create
-        : op == FOP_fsync || op == FOP_setattr || op == FOP_fsetattr;
+    return op == FOP_fsync || op == FOP_setattr || op == FOP_fsetattr;
+}
+
+static bool
+op_changes_data (enum fop op)
+{
+    return opset_has (OPS_CHANGE_DATA, op) && op != FOP_open && op != FOP_create;
 }
 
 static const struct iatt *
@@ -129,8 +138,8 @@ error_may_be_of_move (const struct answer *answer)
 static bool
 became_shorter (const struct answer *answer)
 {
-    return (answer->op == FOP_truncate || answer->op == FOP_ftruncate) && answer->pre
-        && answer->post && answer->post->ia_size < answer->pre->ia_size;
+    return op_truncates (answer->op) && answer->pre && answer->post
+        && answer->post->ia_size < answer->pre->ia_size;
 }
 
 static bool
@@ -167,6 +176,7 @@ file_keep (struct file_op *file, const struct answer *answer)
 {
     file->answer = answer_keep (answer);
     file->answered = file->child;
+    file->op.op_errno = ENOMEM; /* without an answer */
 }
 
 /* Sets the answer aside until the copy has the change, too. */
@@ -189,11 +199,6 @@ file_both_answered (struct file_op *file, const struct answer *answer)
 
     if (answer->op_ret < 0 && is_missing (answer->op_errno) && file->op.tries < TRIES) {
         file_find (file, answer->op_errno);
-        return;
-    }
-    if (answer->op_ret >= 0 && file->protects && answer->post
-        && !iatt_may_be_linkto (answer->post)) {
-        file_unprotect (file);
         return;
     }
     first = g_steal_pointer (&file->answer);
@@ -225,8 +230,12 @@ file_every_cbk (const struct answer *answer)
     } else if (is_regular && file->checks && answer->op_ret >= 0 && file->op.tries < TRIES) {
         file_keep (file, answer);
         file_check (file);
-    } else if (is_regular && buf && became_shorter (answer) && !iatt_is_moving (buf)
-               && file->op.priv->n > 1 && file->op.tries < TRIES) {
+    } else if (is_regular && buf && iatt_is_moving (buf) && op_changes_data (answer->op)
+               && file->op.tries < TRIES) {
+        file_keep (file, answer);
+        file_end_copy (file);
+    } else if (is_regular && buf && became_shorter (answer) && file->op.priv->n > 1
+               && file->op.tries < TRIES) {
         file_keep (file, answer);
         file_settle (file);
     } else if (is_regular && buf && lost_marks (answer)) {

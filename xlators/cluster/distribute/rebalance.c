@@ -20,6 +20,8 @@ marks_strip (struct iatt *buf)
         buf->ia_prot &= ~(uint32_t) MARKS;
 }
 
+static void file_wait (call_frame_t *own);
+
 /* --- asking another subvolume ----------------------------------------------------------------- */
 
 static void
@@ -97,6 +99,14 @@ file_go (struct file_op *file, int child)
 
 /* --- a file that has moved -------------------------------------------------------------------- */
 
+/* Has it been removed after it has moved, and is the fd open there? */
+static bool
+file_lives_on (const struct file_op *file)
+{
+    return file->fd && file->target != NO_CHILD && file->target != file->answered
+        && fd_is_open_on (file->op.this, file->fd, file->target);
+}
+
 static void
 file_found (call_frame_t *own)
 {
@@ -106,12 +116,16 @@ file_found (call_frame_t *own)
     const int cached = inode_cached (op->this, file->inode);
 
     inode_set_target (op->this, file->inode, NO_CHILD);
-    if (reply->op_ret < 0)
+    if (reply->op_ret < 0 && file_lives_on (file)) {
+        inode_set_cached (op->this, file->inode, file->target);
+        file_go (file, file->target);
+    } else if (reply->op_ret < 0) {
         file_fail (file, is_missing (reply->op_errno) ? op->op_errno : reply->op_errno);
-    else if (cached == NO_CHILD || cached == file->answered)
+    } else if (cached == NO_CHILD || cached == file->answered) {
         op_end (op, file_keep_answer);
-    else
+    } else {
         file_go (file, cached);
+    }
 }
 
 void
@@ -143,12 +157,16 @@ child_of_name (const dht_private_t *priv, const char *name, size_t size)
  * rebalance gives this file up: it may have read the data before they changed. */
 #define PROTECT "trusted.glusterfs.protect.writes"
 
+/* The open files go on there even if another client removes the file as soon as it has moved. */
 static void
 file_protected (call_frame_t *own)
 {
     struct file_op *file = OP_OF (own);
 
-    file_go (file, file->child);
+    if (file->fd)
+        fds_follow (&file->op, file->inode, file->fd, (unsigned) file->target, file_wait);
+    else
+        file_wait (own);
 }
 
 static void
@@ -158,9 +176,8 @@ file_protect (struct file_op *file)
     g_autoptr (dict_t) mark = dict_new ();
     loc_t loc = { .inode = file->inode };
 
-    file->protects = true;
     dict_set_str (mark, PROTECT, "1");
-    OWN_ONE (op, file_protected, (unsigned) file->child, setxattr, &loc, mark, 0, NULL);
+    OWN_ONE (op, file_protected, (unsigned) file->target, setxattr, &loc, mark, 0, NULL);
     loc_wipe_path (&loc);
 }
 
@@ -174,27 +191,10 @@ file_ask_target (struct file_op *file, void (*next) (call_frame_t *own))
     loc_wipe_path (&loc);
 }
 
-static void
-file_unprotected (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-
-    op_end (&file->op, file_keep_answer);
-}
-
-void
-file_unprotect (struct file_op *file)
-{
-    struct op *op = &file->op;
-    loc_t loc = { .inode = file->inode };
-
-    OWN_ONE (op, file_unprotected, (unsigned) file->child, removexattr, &loc, PROTECT, NULL);
-    loc_wipe_path (&loc);
-}
-
-/* The file tells where to. Without that, it has the marks of another's making. */
+/* The file tells where to. Returns 0 or an errno: ENODATA if it isn't being copied (any more),
+ * ENOENT or ESTALE if it has moved. */
 static int
-file_target (const struct file_op *file)
+file_read_target (struct file_op *file)
 {
     const struct op *op = &file->op;
     const struct getxattr_reply *reply = &op->own_fan.answers[file->child].getxattr;
@@ -202,33 +202,57 @@ file_target (const struct file_op *file)
     const char *name = reply->op_ret < 0 ? NULL
                                          : dict_get (reply->dict, op->priv->linkto_key, &size);
 
-    return child_of_name (op->priv, name, size);
+    file->target = child_of_name (op->priv, name, size);
+    if (file->target == file->child)
+        file->target = NO_CHILD;
+    inode_set_target (op->this, file->inode, file->target);
+    if (reply->op_ret < 0)
+        return reply->op_errno;
+    return file->target == NO_CHILD ? ENODATA : 0;
 }
 
 static void
 file_target_told (call_frame_t *own)
 {
     struct file_op *file = OP_OF (own);
-    struct op *op = &file->op;
-    const int target = file_target (file);
+    const int error = file_read_target (file);
 
-    inode_set_target (op->this, file->inode, target);
-    if (target == NO_CHILD || target == file->child) {
-        op_end (op, file_keep_answer);
-        return;
+    if (is_missing (error)) {
+        file_find (file, error);
+    } else if (error) {
+        op_end (&file->op, file_keep_answer);
+    } else {
+        file->both = true;
+        file_go (file, file->target);
     }
-    file->both = true;
-    file->child = target;
-    if (opset_has (OPS_CHANGE_DATA, call_stub_op (file->call)))
-        file_protect (file);
-    else
-        file_go (file, target);
 }
 
 void
 file_do_both (struct file_op *file)
 {
     file_ask_target (file, file_target_told);
+}
+
+/* Without a target the rebalance has given the file up, or the marks are its user's; another move
+ * may just begin. */
+static void
+file_copy_told (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    const int error = file_read_target (file);
+
+    if (error == 0)
+        file_protect (file);
+    else if (error == ENODATA && !op_truncates (call_stub_op (file->call)))
+        op_end (&file->op, file_keep_answer);
+    else
+        file_wait (own);
+}
+
+void
+file_end_copy (struct file_op *file)
+{
+    file_ask_target (file, file_copy_told);
 }
 
 /* --- operations whose answer has no attributes ------------------------------------------------ */
@@ -259,7 +283,7 @@ file_checked (call_frame_t *own)
     const struct iatt *buf = answer->op == FOP_fstat ? &answer->fstat.buf : &answer->stat.buf;
     const bool locks = op_locks (call_stub_op (file->call));
 
-    if (answer->op_ret >= 0 && iatt_is_moving (buf) && !locks)
+    if (answer->op_ret >= 0 && iatt_is_moving (buf) && !locks && !file->settled)
         file_do_both (file);
     else if (answer->op_ret >= 0 && !iatt_may_be_linkto (buf))
         op_end (op, file_keep_answer);
@@ -285,11 +309,44 @@ file_check (struct file_op *file)
 /* --- a new mode ------------------------------------------------------------------------------- */
 
 static void
-file_marked (call_frame_t *own)
+file_mode_kept (call_frame_t *own)
 {
     struct file_op *file = OP_OF (own);
 
     op_end (&file->op, file_keep_answer);
+}
+
+static void
+file_set_mode (struct file_op *file, uint32_t prot, void (*next) (call_frame_t *own))
+{
+    struct op *op = &file->op;
+    struct iatt mode = { .ia_type = IA_IFREG, .ia_prot = prot };
+    loc_t loc = { .inode = file->inode };
+
+    OWN_ONE (op, next, (unsigned) file->child, setattr, &loc, &mode, IATT_MODE, NULL);
+    loc_wipe_path (&loc);
+}
+
+/* The rebalance may have taken the marks and the target away a moment before the marks were set
+ * again. */
+static void
+file_marks_told (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    const int error = file_read_target (file);
+
+    if (is_missing (error))
+        file_find (file, error);
+    else if (error)
+        file_set_mode (file, file->prot, file_mode_kept);
+    else
+        op_end (&file->op, file_keep_answer);
+}
+
+static void
+file_marked (call_frame_t *own)
+{
+    file_ask_target (OP_OF (own), file_marks_told);
 }
 
 /* Any file may have had the bits of the marks; the target tells. */
@@ -297,17 +354,14 @@ static void
 file_mark_told (call_frame_t *own)
 {
     struct file_op *file = OP_OF (own);
-    struct op *op = &file->op;
-    const int target = file_target (file);
-    struct iatt marked = { .ia_type = IA_IFREG, .ia_prot = file->prot | MARKS };
-    loc_t loc = { .inode = file->inode };
+    const int error = file_read_target (file);
 
-    if (target == NO_CHILD || target == file->child) {
-        op_end (op, file_keep_answer);
-        return;
-    }
-    OWN_ONE (op, file_marked, (unsigned) file->child, setattr, &loc, &marked, IATT_MODE, NULL);
-    loc_wipe_path (&loc);
+    if (is_missing (error))
+        file_find (file, error);
+    else if (error)
+        op_end (&file->op, file_keep_answer);
+    else
+        file_set_mode (file, file->prot | MARKS, file_marked);
 }
 
 void
@@ -316,26 +370,52 @@ file_mark_again (struct file_op *file)
     file_ask_target (file, file_mark_told);
 }
 
-/* --- a file that became shorter --------------------------------------------------------------- */
+/* --- a change of data that waits for the end of a move ---------------------------------------- */
 
 static void
 file_quiet (call_frame_t *own)
 {
-    file_check (OP_OF (own));
+    struct file_op *file = OP_OF (own);
+
+    file->settled = true;
+    file_check (file);
 }
 
 static void
-file_may_move (call_frame_t *own)
+file_unprotected (call_frame_t *own)
 {
     locks_drop (OP_OF (own), file_quiet);
+}
+
+/* Under the lock nothing moves the file, so the protection has no use. If it stayed, and the copy
+ * has become the file, no rebalance could move that again. */
+static void
+file_stays (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    struct op *op = &file->op;
+    loc_t loc = { .inode = file->inode };
+
+    if (file->target == NO_CHILD)
+        file_unprotected (own);
+    else
+        OWN_ONE (op, file_unprotected, (unsigned) file->target, removexattr, &loc, PROTECT, NULL);
+    loc_wipe_path (&loc);
+}
+
+static void
+file_wait (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    struct op *op = &file->op;
+
+    locks_clear (op);
+    lock_data (op, (unsigned) file->child, file->inode, true);
+    locks_take (op, file_stays);
 }
 
 void
 file_settle (struct file_op *file)
 {
-    struct op *op = &file->op;
-
-    locks_clear (op);
-    lock_data (op, (unsigned) file->child, file->inode, true);
-    locks_take (op, file_may_move);
+    file_wait (op_own (&file->op));
 }
