@@ -282,7 +282,8 @@ void reopen_begin (xlator_t *this, struct rpc_connection *connection);
 
 /* --- files.c ---------------------------------------------------------------------------------- */
 
-/* The server has opened call->fd under a number. */
+/* The server has opened call->fd under a number. If it was open, the new number is given up: two
+ * operations can find at once that a file has moved here, and open it. */
 void file_opened (struct client_call *call, const gfid_t *gfid, int64_t number);
 struct client_file *file_ref (struct client_file *file);
 void file_unref (struct client_file *file);

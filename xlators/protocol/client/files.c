@@ -17,6 +17,14 @@ client_open_flags (xlator_t *this, uint32_t flags)
     return wire_open_flags (flags);
 }
 
+static bool
+file_is_open (xlator_t *this, fd_t *fd)
+{
+    const struct client_file *file = fd_ctx_get (fd, this);
+
+    return file && !__atomic_load_n (&file->lost, __ATOMIC_ACQUIRE);
+}
+
 void
 file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
 {
@@ -32,6 +40,10 @@ file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
     file->directory = call->flags & O_DIRECTORY;
     file->inode = inode_ref (call->fd->inode);
     file->link.data = file->of_inode.data = file;
+    if (file_is_open (call->this, call->fd)) {
+        file_unref (file);
+        return;
+    }
     pthread_mutex_lock (&priv->session.files_lock);
     g_queue_push_tail_link (&priv->session.files, &file->link);
     g_queue_push_tail_link (&kept->files, &file->of_inode);
