@@ -69,11 +69,12 @@ copy_is_given_up () {
     truncate -s 0 on-b/$file
 }
 
-# held BRICK OPERATION COMMAND...: runs the command in the background until such a request of
-# distribute itself, which has a process number that no process has, is held back.
+# held BRICK REQUESTS COMMAND...: runs the command in the background until such a request is held
+# back. Those of distribute itself have a process number that no process has.
+own='pid 4294967295..'
 held () {
     held_on=c-$1
-    echo "$2 pid 4294967295.. -> hang" >rules
+    echo "$2 -> hang" >rules
     expect_ok "$WINDLASS" fault --volume=$held_on "$MNT" rules
     shift 2
     "$@" &
@@ -108,14 +109,14 @@ overwrite () {
 # The move ends before distribute has asked where to.
 make_elsewhere
 copy_begins
-held a getxattr shorten 4
+held a "getxattr $own" shorten 4
 copy_becomes_the_file
 go_on
 expect "the file that was made shorter" 0123 "$(content)"
 
 make_elsewhere
 copy_begins
-held a getxattr overwrite
+held a "getxattr $own" overwrite
 copy_becomes_the_file
 go_on
 expect "the file that was written" 01234567new "$(content)"
@@ -123,7 +124,7 @@ expect "the file that was written" 01234567new "$(content)"
 # Another client even removes the file then.
 make_elsewhere
 copy_begins
-held a inodelk overwrite
+held a "inodelk $own" overwrite
 copy_becomes_the_file
 expect_ok rm stock/$file
 go_on
@@ -132,7 +133,7 @@ go_on
 # what it finds there.
 make_elsewhere
 copy_begins
-held b setxattr shorten 6
+held b "setxattr $own" shorten 6
 copy_is_given_up
 go_on
 expect "the bytes that remain of the copy" 0 "$(stat -c %s b.d/$file)"
@@ -142,7 +143,7 @@ expect "the file that was made shorter" 012 "$(content)"
 
 make_elsewhere
 copy_begins
-held b setxattr overwrite
+held b "setxattr $own" overwrite
 copy_is_given_up
 go_on
 expect "the bytes that remain of the copy" 0 "$(stat -c %s b.d/$file)"
@@ -153,16 +154,48 @@ expect "the file that was written" 012 "$(content)"
 # A new mode while a move ends, and while the rebalance gives the copy up.
 make_elsewhere
 copy_begins
-held a getxattr chmod 600 "$MNT/$file"
+held a "getxattr $own" chmod 600 "$MNT/$file"
 copy_becomes_the_file
 go_on
 expect "the mode" 600 "$(stat -c %a b.d/$file)"
 
 make_elsewhere
 copy_begins
-held a setattr chmod 600 "$MNT/$file"
+held a "setattr $own" chmod 600 "$MNT/$file"
 copy_is_given_up
 go_on
 expect "the mode" 600 "$(stat -c %a a.d/$file)"
+# A new mode comes when the file has just moved, from distribute or from the caller, while it is
+# open: what remains on the first brick must not look like a file.
+for requests in "setattr $own" setattr; do
+    make_elsewhere
+    exec 9<>"$MNT/$file"
+    [ "$requests" = setattr ] || copy_begins
+    held a "$requests" chmod 600 "$MNT/$file"
+    [ "$requests" != setattr ] || copy_begins
+    copy_becomes_the_file
+    go_on
+    expect "the mode" 600 "$(stat -c %a b.d/$file)"
+    printf new >&9
+    expect "what was written afterwards" new3456789 "$(content)"
+    exec 9>&-
+done
+# A file that moved away while it was open here comes back as a linkto, by another client's rename.
+# What is written to that goes to the file, and nothing of it stays for the next move.
+make_elsewhere
+exec 9<>"$MNT/$file"
+move
+new_on a
+mv stock/$file stock/$name
+file=$name
+[ -e a.d/$file ] && [ -s b.d/$file ] || fail "$file has no linkto on a"
+printf new >&9
+expect "what was written" new3456789 "$(content)"
+expect "the bytes of the linkto" 0 "$(stat -c %s a.d/$file)"
+exec 9>&-
+shorten 2
+setfattr -n trusted.distribute.migrate-data -v force stock/$file
+expect "what came back" ne "$(content)"
+expect "its size" 2 "$(stat -c %s a.d/$file)"
 umount stock
 unmount

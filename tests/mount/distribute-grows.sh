@@ -107,7 +107,8 @@ for _ in 1 2 3; do
 done
 expect "files on the brick that leaves" "" "$(left)"
 expect_ok remove commit
-wait_until 30 "! grep -q home-client-0 <(gluster_do volume info home) && ls '$MNT' >/dev/null"
+wait_until 30 "grep -q \"'home-client-0' of type 'protocol/client' is not in the graph\" '$LOG'"
+wait_until 30 "grep -q 'moved to its new graph' <(tail -n 3 '$LOG')"
 (cd "$MNT" && find ./d[1-4] -type f -exec sha256sum {} + | sort -k 2) >sums.now
 expect "what differs" "" "$(diff <(sort -k 2 sums) sums.now)"
 mkdir "$MNT/last"

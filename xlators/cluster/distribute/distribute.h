@@ -340,6 +340,9 @@ void rename_directory (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t
 void rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own));
 void rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed);
 
+/* Is the inode the directory, or somewhere below it, by the names that are known? */
+bool rename_is_below (inode_t *inode, const gfid_t *directory);
+
 /* Do the directories have the layouts by which the locks were chosen? After rename_look under the
  * locks. */
 bool rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed);
@@ -393,8 +396,10 @@ struct file_op {
     bool chosen;                /* child, for the next attempt */
     bool both;                  /* this is the second subvolume */
     bool settled;               /* no move that began before the operation goes on */
+    bool dirty;                 /* it has changed the data of a linkto, on `answered` */
     bool checks;                /* a success calls file_check */
-    uint32_t prot;              /* for file_mark_again */
+    uint32_t rights;            /* IATT_*: owner, group, mode, if it sets them */
+    struct iatt changed;        /* what they are then */
 };
 
 every_fop file_every;
@@ -427,22 +432,25 @@ void file_go (struct file_op *file, int child);
 /* A rebalance copies the file: the operation is done on the copy, too, and then answered. */
 void file_do_both (struct file_op *file);
 
-/* The operation has changed the data of a file that a rebalance copies. The copy is left to the
- * rebalance: what others write there may come after it has given the copy up, and the next move
- * would begin with that. So this makes the rebalance give it up, waits for the end, and does the
- * operation again if the file has moved all the same. */
+/* The operation has changed data or rights of a file that a rebalance copies. The copy is left to
+ * the rebalance: what others write there may come after it has given the copy up, and the next move
+ * would begin with that; and it sets the rights that it has read. So this makes the rebalance give
+ * the copy up, waits for the end, and does the operation again if the file has moved after all. */
 void file_end_copy (struct file_op *file);
 
 /* The operation is done, but its answer does not tell whether the file has moved before. */
 void file_check (struct file_op *file);
 
-/* The operation has given a file that is being copied a new mode, without its marks. */
+/* The same for a new mode that has taken the marks of the move away. */
 void file_mark_again (struct file_op *file);
+
+/* The operation has given what remains of a file that has moved a new mode. Without its own, open
+ * files would go on there. Then the file gets the new mode. */
+void file_is_linkto_again (struct file_op *file);
 
 /* The operation has made a file shorter that has no marks. A rebalance makes the copy as long as
  * the file was when it began, a moment before it sets the marks: the copy would stay that long. So
- * this waits for the end of a move that has begun, and does the operation again if there was one.
- * */
+ * this waits for the end of a move that has begun, and does the operation again if it has moved. */
 void file_settle (struct file_op *file);
 
 /* Its marks in attributes. */

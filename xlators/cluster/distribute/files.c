@@ -77,6 +77,19 @@ call_checks (const struct call *call)
         || (flock && !(flock->operation & LOCK_UN));
 }
 
+/* Which of owner, group and mode it sets. */
+static uint32_t
+call_rights (const struct call *call)
+{
+    const uint32_t rights = IATT_MODE | IATT_UID | IATT_GID;
+
+    if (call->op == FOP_setattr)
+        return ((const struct setattr_call *) call->args)->valid & rights;
+    if (call->op == FOP_fsetattr)
+        return ((const struct fsetattr_call *) call->args)->valid & rights;
+    return 0;
+}
+
 void
 file_every (const struct call *call)
 {
@@ -87,6 +100,7 @@ file_every (const struct call *call)
         file->child = inode_home (call->this, file->inode);
     file->chosen = file->settled = false;
     file->target = NO_CHILD;
+    file->rights = call_rights (call);
     file->checks = priv->n > 1 && call_checks (call);
     file->call = call_keep (call);
     if (!file->call) {
@@ -106,17 +120,20 @@ file_every (const struct call *call)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Changes of attributes that a rebalance may have copied. */
+/* Times, and what is to be on the disk. */
 static bool
 op_is_for_both (enum fop op)
 {
     return op == FOP_fsync || op == FOP_setattr || op == FOP_fsetattr;
 }
 
+/* What a rebalance may not have copied, or would set back: data, and rights. */
 static bool
-op_changes_data (enum fop op)
+changes (const struct file_op *file, const struct answer *answer)
 {
-    return opset_has (OPS_CHANGE_DATA, op) && op != FOP_open && op != FOP_create;
+    return file->rights
+        || (opset_has (OPS_CHANGE_DATA, answer->op) && answer->op != FOP_open
+            && answer->op != FOP_create);
 }
 
 static const struct iatt *
@@ -149,6 +166,14 @@ lost_marks (const struct answer *answer)
         && iatt_is_moving (answer->pre) && !iatt_is_moving (answer->post);
 }
 
+/* A new mode that came when the file had just moved: what remains is no linkto any more. */
+static bool
+lost_linkto (const struct answer *answer)
+{
+    return (answer->op == FOP_setattr || answer->op == FOP_fsetattr) && answer->pre
+        && iatt_may_be_linkto (answer->pre) && !iatt_may_be_linkto (answer->post);
+}
+
 static void
 answer_strip (const struct answer *answer)
 {
@@ -171,23 +196,15 @@ file_pass (struct file_op *file, const struct answer *answer)
     answer_pass (answer);
 }
 
-static void
+/* Returns false if there is no memory. */
+static bool
 file_keep (struct file_op *file, const struct answer *answer)
 {
+    if (file->rights && answer->op_ret >= 0)
+        file->changed = *answer->post;
     file->answer = answer_keep (answer);
     file->answered = file->child;
-    file->op.op_errno = ENOMEM; /* without an answer */
-}
-
-/* Sets the answer aside until the copy has the change, too. */
-static void
-file_change_both (struct file_op *file, const struct answer *answer)
-{
-    file_keep (file, answer);
-    if (file->answer)
-        file_do_both (file);
-    else
-        answer_fail (answer, ENOMEM);
+    return file->answer;
 }
 
 /* The answer of the copy: the caller gets the first one's, if both did it. Without a copy either
@@ -214,36 +231,51 @@ file_both_answered (struct file_op *file, const struct answer *answer)
     answer_fail (answer, answer->op_errno);
 }
 
+/* What is to be done before the answer is passed on, or NULL. */
+static void (*
+file_step_after (const struct file_op *file, const struct answer *answer)) (struct file_op *)
+{
+    const struct iatt *buf = answer->op_ret < 0 ? NULL : answer_attributes (answer);
+
+    if (file->checks && answer->op_ret >= 0)
+        return file_check;
+    if (!buf)
+        return NULL;
+    if (lost_linkto (answer))
+        return file_is_linkto_again;
+    if (lost_marks (answer))
+        return file_mark_again;
+    if (iatt_is_moving (buf) && changes (file, answer))
+        return file_end_copy;
+    if (iatt_is_moving (buf) && op_is_for_both (answer->op))
+        return file_do_both;
+    return became_shorter (answer) && file->op.priv->n > 1 ? file_settle : NULL;
+}
+
+static bool
+answer_may_be_of_move (const struct answer *answer, const struct iatt *buf)
+{
+    return error_may_be_of_move (answer) || (buf && iatt_may_be_linkto (buf));
+}
+
 void
 file_every_cbk (const struct answer *answer)
 {
     struct file_op *file = OP_OF (answer->frame);
     const struct iatt *buf = answer->op_ret < 0 ? NULL : answer_attributes (answer);
-    const bool is_regular = file->inode->ia_type == IA_IFREG;
+    const bool may_move = file->inode->ia_type == IA_IFREG && file->op.tries < TRIES;
+    void (*step) (struct file_op *file) = may_move ? file_step_after (file, answer) : NULL;
 
     if (file->both) {
         file_both_answered (file, answer);
-    } else if (is_regular && file->op.tries < TRIES
-               && (error_may_be_of_move (answer) || (buf && iatt_may_be_linkto (buf)))) {
+    } else if (may_move && answer_may_be_of_move (answer, buf)) {
+        file->dirty = buf && buf->ia_size > 0 && changes (file, answer);
         file_keep (file, answer);
         file_find (file, answer->op_ret < 0 ? answer->op_errno : ESTALE);
-    } else if (is_regular && file->checks && answer->op_ret >= 0 && file->op.tries < TRIES) {
-        file_keep (file, answer);
-        file_check (file);
-    } else if (is_regular && buf && iatt_is_moving (buf) && op_changes_data (answer->op)
-               && file->op.tries < TRIES) {
-        file_keep (file, answer);
-        file_end_copy (file);
-    } else if (is_regular && buf && became_shorter (answer) && file->op.priv->n > 1
-               && file->op.tries < TRIES) {
-        file_keep (file, answer);
-        file_settle (file);
-    } else if (is_regular && buf && lost_marks (answer)) {
-        file->prot = buf->ia_prot;
-        file_keep (file, answer);
-        file_mark_again (file);
-    } else if (is_regular && buf && iatt_is_moving (buf) && op_is_for_both (answer->op)) {
-        file_change_both (file, answer);
+    } else if (step && file_keep (file, answer)) {
+        step (file);
+    } else if (step) {
+        answer_fail (answer, ENOMEM);
     } else {
         file_pass (file, answer);
     }

@@ -99,6 +99,68 @@ file_go (struct file_op *file, int child)
 
 /* --- a file that has moved -------------------------------------------------------------------- */
 
+/* --- a linkto that was written --------------------------------------------------------------- */
+
+static void
+file_clean (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+
+    file_go (file, inode_cached (file->op.this, file->inode));
+}
+
+static void
+file_emptied (call_frame_t *own)
+{
+    locks_drop (own->local, file_clean);
+}
+
+static void
+file_dirt_looked (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    struct op *op = &file->op;
+    const struct lookup_reply *reply = &op->own_fan.answers[file->answered].lookup;
+    loc_t loc = { .inode = file->inode };
+    bool is_linkto = false;
+
+    if (reply->op_ret >= 0)
+        linkto_target (op->this, &reply->buf, reply->xdata, &is_linkto);
+    if (is_linkto)
+        OWN_ONE (op, file_emptied, (unsigned) file->answered, truncate, &loc, 0, NULL);
+    else
+        file_emptied (own);
+    loc_wipe_path (&loc);
+}
+
+static void
+file_dirt_locked (call_frame_t *own)
+{
+    struct file_op *file = OP_OF (own);
+    struct op *op = &file->op;
+    g_autoptr (dict_t) wanted = xdata_lookup (op->priv, NULL, NULL);
+    loc_t loc = { .inode = file->inode };
+
+    OWN_ONE (op, file_dirt_looked, (unsigned) file->answered, lookup, &loc, wanted);
+    loc_wipe_path (&loc);
+}
+
+/* A file that has moved away from a brick where it is still open becomes a linkto there again, when
+ * another client gives it a name with a hash of that brick. The linkto then has what is written to
+ * the fd, and the next move would begin with it. The lock keeps moves away, which write linktos. */
+static void
+file_empty_linkto (struct file_op *file)
+{
+    struct op *op = &file->op;
+
+    file->dirty = false;
+    locks_clear (op);
+    lock_data (op, (unsigned) inode_cached (op->this, file->inode), file->inode, true);
+    locks_take (op, file_dirt_locked);
+}
+
+/* --- a file that has moved, again ------------------------------------------------------------- */
+
 /* Has it been removed after it has moved, and is the fd open there? */
 static bool
 file_lives_on (const struct file_op *file)
@@ -123,6 +185,8 @@ file_found (call_frame_t *own)
         file_fail (file, is_missing (reply->op_errno) ? op->op_errno : reply->op_errno);
     } else if (cached == NO_CHILD || cached == file->answered) {
         op_end (op, file_keep_answer);
+    } else if (file->dirty) {
+        file_empty_linkto (file);
     } else {
         file_go (file, cached);
     }
@@ -243,7 +307,7 @@ file_copy_told (call_frame_t *own)
 
     if (error == 0)
         file_protect (file);
-    else if (error == ENODATA && !op_truncates (call_stub_op (file->call)))
+    else if (error == ENODATA && !op_truncates (call_stub_op (file->call)) && !file->rights)
         op_end (&file->op, file_keep_answer);
     else
         file_wait (own);
@@ -274,6 +338,26 @@ file_unlock (struct file_op *file)
     OWN_ONE (op, file_unlocked, (unsigned) file->child, lk, file->fd, F_SETLK, &all, NULL);
 }
 
+static bool
+rights_differ (const struct file_op *file, const struct iatt *buf)
+{
+    const struct iatt *changed = &file->changed;
+
+    return !iatt_may_be_linkto (buf)
+        && ((file->rights & IATT_MODE && buf->ia_prot != changed->ia_prot)
+            || (file->rights & IATT_UID && buf->ia_uid != changed->ia_uid)
+            || (file->rights & IATT_GID && buf->ia_gid != changed->ia_gid));
+}
+
+/* A rebalance that gave the file up has set back what it had read before, or the marks came after
+ * it had taken its own away. */
+static void
+file_repeat (struct file_op *file)
+{
+    file->op.tries++;
+    file_go (file, file->child);
+}
+
 static void
 file_checked (call_frame_t *own)
 {
@@ -283,7 +367,9 @@ file_checked (call_frame_t *own)
     const struct iatt *buf = answer->op == FOP_fstat ? &answer->fstat.buf : &answer->stat.buf;
     const bool locks = op_locks (call_stub_op (file->call));
 
-    if (answer->op_ret >= 0 && iatt_is_moving (buf) && !locks && !file->settled)
+    if (answer->op_ret >= 0 && file->settled && rights_differ (file, buf) && op->tries < TRIES)
+        file_repeat (file);
+    else if (answer->op_ret >= 0 && iatt_is_moving (buf) && !locks && !file->settled)
         file_do_both (file);
     else if (answer->op_ret >= 0 && !iatt_may_be_linkto (buf))
         op_end (op, file_keep_answer);
@@ -309,14 +395,6 @@ file_check (struct file_op *file)
 /* --- a new mode ------------------------------------------------------------------------------- */
 
 static void
-file_mode_kept (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-
-    op_end (&file->op, file_keep_answer);
-}
-
-static void
 file_set_mode (struct file_op *file, uint32_t prot, void (*next) (call_frame_t *own))
 {
     struct op *op = &file->op;
@@ -327,26 +405,28 @@ file_set_mode (struct file_op *file, uint32_t prot, void (*next) (call_frame_t *
     loc_wipe_path (&loc);
 }
 
-/* The rebalance may have taken the marks and the target away a moment before the marks were set
- * again. */
 static void
-file_marks_told (call_frame_t *own)
+file_is_linkto (call_frame_t *own)
 {
-    struct file_op *file = OP_OF (own);
-    const int error = file_read_target (file);
+    file_find (OP_OF (own), ESTALE);
+}
 
-    if (is_missing (error))
-        file_find (file, error);
-    else if (error)
-        file_set_mode (file, file->prot, file_mode_kept);
-    else
-        op_end (&file->op, file_keep_answer);
+void
+file_is_linkto_again (struct file_op *file)
+{
+    file_set_mode (file, S_ISVTX, file_is_linkto);
 }
 
 static void
 file_marked (call_frame_t *own)
 {
-    file_ask_target (OP_OF (own), file_marks_told);
+    struct file_op *file = OP_OF (own);
+    const struct setattr_reply *reply = &file->op.own_fan.answers[file->child].setattr;
+
+    if (reply->op_ret >= 0 && iatt_may_be_linkto (&reply->statpre))
+        file_is_linkto_again (file);
+    else
+        file_protect (file);
 }
 
 /* Any file may have had the bits of the marks; the target tells. */
@@ -356,12 +436,10 @@ file_mark_told (call_frame_t *own)
     struct file_op *file = OP_OF (own);
     const int error = file_read_target (file);
 
-    if (is_missing (error))
-        file_find (file, error);
-    else if (error)
-        op_end (&file->op, file_keep_answer);
+    if (error)
+        file_wait (own);
     else
-        file_set_mode (file, file->prot | MARKS, file_marked);
+        file_set_mode (file, file->changed.ia_prot | MARKS, file_marked);
 }
 
 void
@@ -370,7 +448,7 @@ file_mark_again (struct file_op *file)
     file_ask_target (file, file_mark_told);
 }
 
-/* --- a change of data that waits for the end of a move ---------------------------------------- */
+/* --- a change that waits for the end of a move ------------------------------------------------ */
 
 static void
 file_quiet (call_frame_t *own)
