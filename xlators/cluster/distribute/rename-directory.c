@@ -163,12 +163,18 @@ moving_looked (call_frame_t *own)
 {
     struct moving *moving = OP_OF (own);
     struct op *op = &moving->emptying.op;
-    const struct fan_answer *old = &op->own_fan.answers[SELF (op)];
+    const struct lookup_reply *old = &op->own_fan.answers[SELF (op)].lookup,
+                              *new = &op->own_fan.answers[SELF (op) + 1].lookup;
     const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name),
               new_hashed = name_hashed (op->this, op->newloc.parent, op->newloc.name);
 
     if (old->op_ret < 0 || hashed == NO_CHILD || new_hashed == NO_CHILD) {
         op_fail (op, old->op_ret < 0 ? old->op_errno : EIO);
+        return;
+    }
+    if (new->op_ret >= 0 && gfid_equal (&new->buf.ia_gfid, &old->buf.ia_gfid)) {
+        moving->buf = old->buf;
+        op_end (op, moving_answer); /* both names are the same: nothing is to be done */
         return;
     }
     moving->hashed = (unsigned) hashed;
@@ -191,5 +197,9 @@ rename_directory (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *new
             op_fail (op, ENOTCONN);
             return;
         }
+    if (rename_is_below (newloc->parent, &oldloc->inode->gfid)) {
+        op_fail (op, EINVAL);
+        return;
+    }
     rename_look (op, false, moving_looked);
 }

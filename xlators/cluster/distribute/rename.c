@@ -95,6 +95,26 @@ rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own))
     loc_wipe_path (&fresh);
 }
 
+bool
+rename_is_below (inode_t *inode, const gfid_t *directory)
+{
+    inode_t *at = inode_ref (inode), *parent;
+    bool is_below = gfid_equal (&at->gfid, directory), goes_on = true;
+
+    while (!is_below && goes_on) {
+        g_autofree char *name = NULL;
+
+        goes_on = inode_a_name (at, &parent, &name);
+        if (goes_on) {
+            inode_unref (at);
+            at = parent;
+            is_below = gfid_equal (&at->gfid, directory);
+        }
+    }
+    inode_unref (at);
+    return is_below;
+}
+
 static int
 names_compare (const loc_t *a, const loc_t *b)
 {
@@ -401,7 +421,7 @@ renaming_find (struct renaming *renaming)
     if (new->op_ret < 0 && !is_missing (new->op_errno))
         return new->op_errno;
     if (new->op_ret >= 0 && new->buf.ia_type == IA_IFDIR)
-        return EISDIR;
+        return rename_is_below (op->loc.parent, &new->buf.ia_gfid) ? ENOTEMPTY : EISDIR;
     cached = inode_cached (op->this, op->loc.inode);
     hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
     new_hashed = name_hashed (op->this, op->newloc.parent, op->newloc.name);
@@ -511,26 +531,66 @@ renaming_begin (call_frame_t *own)
     rename_look (OP_OF (own), false, renaming_looked);
 }
 
+/* --- a name that the caller does not know ----------------------------------------------------- */
+
+static void
+unknown_answer (struct op *op)
+{
+    struct rename_reply *reply = &op->fan.answers[0].rename;
+
+    STACK_UNWIND (rename, op->frame, 0, 0, &reply->buf, &reply->preoldparent,
+                  &reply->postoldparent, &reply->prenewparent, &reply->postnewparent,
+                  reply->xdata);
+}
+
+static void
+unknown_renamed (call_frame_t *frame)
+{
+    struct op *op = OP_OF (frame);
+    const struct fan_answer *answer = &op->fan.answers[0];
+
+    if (answer->op_ret < 0)
+        op_fail (op, answer->op_errno);
+    else
+        op_end (op, unknown_answer);
+}
+
+static void
+unknown_looked (call_frame_t *own)
+{
+    struct op *op = OP_OF (own);
+    struct lookup_reply *reply = &op->own_fan.answers[SELF (op)].lookup;
+
+    if (reply->op_ret < 0) {
+        op_fail (op, reply->op_errno);
+        return;
+    }
+    op->loc.inode = inode_link (reply->inode, op->loc.parent, op->loc.name, &reply->buf);
+    step_begin (op, unknown_renamed);
+    FAN_WIND (&op->fan, 0, op->this, rename, &op->loc, &op->newloc, 0, op->xdata);
+    step_end (op);
+}
+
 void
 dht_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
             dict_t *xdata)
 {
     const dht_private_t *priv = this->private;
     struct renaming *renaming;
+    struct op *unknown;
 
     if (priv->n == 1) {
         STACK_WIND_TAIL (frame, priv->children[0], rename, oldloc, newloc, flags, xdata);
-        return;
-    }
-    if (flags != 0 || !oldloc->inode) {
-        frame_fail (frame, flags != 0 ? EINVAL : ESTALE);
-        return;
-    }
-    if (oldloc->inode->ia_type == IA_IFDIR) {
+    } else if (flags != 0) {
+        frame_fail (frame, EINVAL);
+    } else if (!oldloc->inode) {
+        unknown = op_new (frame, this, sizeof *unknown, oldloc, newloc, xdata);
+        own_lookup (unknown, &unknown->loc, unknown_looked);
+    } else if (oldloc->inode->ia_type == IA_IFDIR) {
         rename_directory (frame, this, oldloc, newloc, xdata);
-        return;
+    } else {
+        renaming = op_new (frame, this, sizeof *renaming, oldloc, newloc, xdata);
+        renaming->op.clear = renaming_clear;
+        renaming_begin (op_own (&renaming->op));
     }
-    renaming = op_new (frame, this, sizeof *renaming, oldloc, newloc, xdata);
-    renaming->op.clear = renaming_clear;
-    renaming_begin (op_own (&renaming->op));
 }
