@@ -118,8 +118,7 @@ tell_locks (struct request *q, const gfid_t *gfid, dict_t *asked, dict_t *told)
 }
 
 dict_t *
-lookup_told (struct request *q, const struct lookup_reply *reply, const inode_t *parent,
-             const char *name_in_parent, dict_t *asked)
+xattrs_told (struct request *q, inode_t *inode, dict_t *asked)
 {
     dict_t *told = dict_new ();
     uint8_t value[NUMBERS_MAX];
@@ -129,10 +128,40 @@ lookup_told (struct request *q, const struct lookup_reply *reply, const inode_t 
 
     for (size_t i = 0; i < dict_count (asked); i++) {
         dict_nth (asked, i, &name, &unused, &size);
-        size = g_str_has_prefix (name, "trusted.") ? value_read (q, reply->inode, name, value) : 0;
+        size = g_str_has_prefix (name, "trusted.") ? value_read (q, inode, name, value) : 0;
         if (size > 0)
             dict_set (told, name, value, size);
     }
+    return told;
+}
+
+#define GUARD "glusterfs.preop.parent.key" /* names the one that is of the directory */
+
+void
+xattrs_make (struct request *q, inode_t *inode, dict_t *xdata)
+{
+    const char *guard = dict_get_str (xdata, GUARD), *name;
+    loc_t loc = { .inode = inode };
+    const void *value;
+    size_t size;
+
+    for (size_t i = 0; i < dict_count (xdata); i++) {
+        g_autoptr (dict_t) one = dict_new ();
+
+        dict_nth (xdata, i, &name, &value, &size);
+        if (!g_str_has_prefix (name, "trusted.") || g_strcmp0 (name, guard) == 0)
+            continue;
+        dict_set (one, name, value, size);
+        sync_setxattr (q->client, &loc, one, 0, NULL, NULL);
+    }
+}
+
+dict_t *
+lookup_told (struct request *q, const struct lookup_reply *reply, const inode_t *parent,
+             const char *name_in_parent, dict_t *asked)
+{
+    dict_t *told = xattrs_told (q, reply->inode, asked);
+
     tell_locks (q, &reply->buf.ia_gfid, asked, told);
     if (parent && dict_has (asked, NAME_LOCKED))
         dict_set_u64 (told, NAME_LOCKED, name_is_locked (q->brick, &parent->gfid, name_in_parent));

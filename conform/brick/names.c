@@ -117,6 +117,7 @@ put_made (struct request *q, int r, const struct iatt *buf, const struct iatt *p
         if (r_ >= 0) {                                                                             \
             choose_gfid (q, &reply_.buf, xdata_);                                                  \
             place_link (&place, reply_.inode, &reply_.buf);                                        \
+            xattrs_make (q, place.inode, xdata_);                                                  \
         }                                                                                          \
         put_made (q, r_, &reply_.buf, &reply_.preparent, &reply_.postparent);                      \
         name_##_reply_drop (&reply_);                                                              \
@@ -241,14 +242,38 @@ put_gone (struct request *q, int r, const place_t *place, const struct iatt *pre
     put_buf (q, postparent);
 }
 
+#define ONLY_LINKTO "unlink-only-if-dht-linkto-file"
+#define LINKTO_KEY "trusted.glusterfs.dht.linkto"
+
+static int
+refuse_file (struct request *q, place_t *place)
+{
+    struct lookup_reply reply = { 0 };
+    g_autoptr (dict_t) asked = dict_new (), told = NULL;
+    int r = lookup_name (q, place, &reply);
+
+    dict_set_u64 (asked, LINKTO_KEY, 256);
+    if (r >= 0)
+        told = xattrs_told (q, reply.inode, asked);
+    if (r >= 0 && (reply.buf.ia_prot != S_ISVTX || !dict_has (told, LINKTO_KEY)))
+        r = -EBUSY;
+    lookup_reply_drop (&reply);
+    return r;
+}
+
 void
 serve_unlink (struct request *q)
 {
     g_auto (place_t) place = { .parent = get_inode (q) };
+    g_autoptr (dict_t) xdata = NULL;
     struct unlink_reply reply = { 0 };
     int r = place_settle (q, &place);
 
-    if (r == 0)
+    xdr_get_u32 (&q->in);
+    xdata = get_dict (&q->in);
+    if (r == 0 && dict_has (xdata, ONLY_LINKTO))
+        r = refuse_file (q, &place);
+    if (r >= 0)
         r = sync_unlink (q->client, &place.loc, 0, NULL, &reply);
     put_gone (q, r, &place, &reply.preparent, &reply.postparent);
     unlink_reply_drop (&reply);
@@ -326,31 +351,38 @@ serve_readdir (struct request *q)
 
 /* Entries are found by their gfids from then on. */
 static void
-put_entry_attributes (struct request *q, const gf_dirent_t *entry, inode_t *dir)
+put_entry_attributes (struct request *q, const gf_dirent_t *entry, inode_t *dir, dict_t *asked)
 {
     const bool dots = strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
+    g_autoptr (dict_t) told = NULL;
 
+    if (!dots && entry->inode && entry->d_stat.ia_type != IA_INVAL) {
+        inode_unref (inode_link (entry->inode, dir, entry->d_name, &entry->d_stat));
+        told = xattrs_told (q, entry->inode, asked);
+    }
     put_entry (q, entry);
     put_buf (q, &entry->d_stat);
-    put_no_dict (&q->out);
-    if (!dots && entry->inode && entry->d_stat.ia_type != IA_INVAL)
-        inode_unref (inode_link (entry->inode, dir, entry->d_name, &entry->d_stat));
+    put_dict (&q->out, told);
 }
 
 void
 serve_readdirp (struct request *q)
 {
     struct readdirp_reply reply = { 0 };
+    g_autoptr (dict_t) asked = NULL;
     uint64_t offset;
+    uint32_t size;
     int r;
     g_autoptr (fd_t) fd = get_fd (q, &r);
 
     offset = xdr_get_u64 (&q->in);
+    size = xdr_get_u32 (&q->in);
+    asked = get_dict (&q->in);
     if (fd)
-        r = sync_readdirp (q->client, fd, xdr_get_u32 (&q->in), (off_t) offset, NULL, &reply);
+        r = sync_readdirp (q->client, fd, size, (off_t) offset, NULL, &reply);
     put_result (q, r, NULL);
     for (const gf_dirent_t *entry = r < 0 ? NULL : reply.entries; entry; entry = entry->next)
-        put_entry_attributes (q, entry, fd->inode);
+        put_entry_attributes (q, entry, fd->inode, asked);
     xdr_put_u32 (&q->out, 0);
     readdirp_reply_drop (&reply);
 }

@@ -42,8 +42,11 @@ serve_fn serve_inodelk, serve_finodelk, serve_entrylk, serve_fentrylk;
 unsigned locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain);
 bool name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name);
 
-/* marks.c. What the caller asked to be told along with an answer: a new dict. */
+/* marks.c. xattrs_make: attributes that a call gives the file that it makes. The others: what the
+ * caller asked to be told along with an answer, a new dict. */
+void xattrs_make (struct request *q, inode_t *inode, dict_t *xdata);
 serve_fn serve_xattrop, serve_fxattrop;
+dict_t *xattrs_told (struct request *q, inode_t *inode, dict_t *asked);
 dict_t *lookup_told (struct request *q, const struct lookup_reply *reply, const inode_t *parent,
                      const char *name_in_parent, dict_t *asked);
 dict_t *write_told (struct request *q, const inode_t *inode, bool appended, dict_t *asked);

@@ -265,6 +265,7 @@ drive_answered (const struct answer *answer)
     struct seen *seen = actor->seen;
 
     seen->fault |= bricks_excuse (actor, answer);
+    seen->inexact |= bricks_hide_names (actor->drive);
     if (answer->op_ret >= 0) {
         see_answer (actor, seen, answer);
         if (answers_file (answer->op) && seen->found >= 0 && answer->inode)

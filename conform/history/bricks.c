@@ -23,6 +23,7 @@ enum { CHANCE_KILL = 200, CHANCE_BEGIN, CHANCE_HASTE, CHANCE_PARCEL, CHANCE_PARC
 #define WIRE_TYPE "protocol/client"
 
 #define COPIES_TYPE "cluster/replicate"
+#define PARTS_TYPE "cluster/distribute"
 
 static bool
 volfile_has (const struct volfile *volfile, const char *type)
@@ -49,14 +50,26 @@ history_limit (const struct conform_options *options, struct history_abilities *
     volfile_free (volfile);
 }
 
-bool
-bricks_have_copies (const struct graph *graph)
+static bool
+graph_has (const struct graph *graph, const char *type)
 {
     bool found = false;
 
     for (guint i = 0; i < graph->xlators->len; i++)
-        found |= g_strcmp0 (((xlator_t *) graph->xlators->pdata[i])->type, COPIES_TYPE) == 0;
+        found |= g_strcmp0 (((xlator_t *) graph->xlators->pdata[i])->type, type) == 0;
     return found;
+}
+
+bool
+bricks_have_copies (const struct graph *graph)
+{
+    return graph_has (graph, COPIES_TYPE);
+}
+
+bool
+bricks_have_parts (const struct graph *graph)
+{
+    return graph_has (graph, PARTS_TYPE);
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -232,6 +245,12 @@ fd_is_lost (const struct drive *drive, const fd_t *fd)
     for (guint i = 0; fd && i < drive->bricks->len; i++)
         lost |= brick_lost (drive->bricks->pdata[i], &fd->inode->gfid);
     return lost;
+}
+
+bool
+bricks_hide_names (const struct drive *drive)
+{
+    return drive->has_parts && drive->kills > 0 && !drive->calm;
 }
 
 /* Returns whether the failure may come of the end of a brick. A file that was open, without a name,

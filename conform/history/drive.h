@@ -70,6 +70,7 @@ struct drive {
     GPtrArray *bricks; /* of struct brick: one for each protocol/client */
     unsigned kills;    /* of bricks so far */
     bool has_copies;   /* an operation must succeed although a brick is down */
+    bool has_parts;    /* a listing has the names of the other bricks then */
     GPtrArray *seens; /* of struct seen */
     GHashTable *numbers; /* gfid -> number + 1 */
     GArray *lates;       /* of struct late */
@@ -122,16 +123,19 @@ void actor_start (struct actor *actor, const struct line *line);
 
 /* bricks.c. bricks_make: false after a message; adds to settings, and counts storages.
  * bricks_all_begin: all are there and connected to; NULL or an error text. bricks_excuse: whether a
- * failure may come of the end of a brick, so that the operation may have happened or not. */
+ * failure may come of the end of a brick, so that the operation may have happened or not.
+ * bricks_hide_names: whether names may be missing in a listing. */
 bool bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *scratch,
                   uint64_t seed, unsigned *storages, GPtrArray *settings);
 bool bricks_have_copies (const struct graph *graph);
+bool bricks_have_parts (const struct graph *graph);
 void bricks_calm (struct drive *drive, bool calm);
 void bricks_before_line (struct drive *drive, const struct line *line);
 bool bricks_wait (const struct drive *drive, const struct line *line);
 uint64_t parcel_worth (const struct drive *drive, unsigned brick, unsigned nth);
 char *bricks_all_begin (struct drive *drive);
 bool bricks_excuse (const struct actor *actor, const struct answer *answer);
+bool bricks_hide_names (const struct drive *drive);
 
 /* disk.c: the content below a directory, in the form of drive->tree. Freed with g_free. */
 char *disk_tree (const char *directory);

@@ -47,6 +47,14 @@ for seed in 7 13 21 49 1032 5001; do
 done
 [ -z "${TEST_LONG-}" ] || run 15
 
+# The files of two bricks. Of one that is away, the names are missing in a listing.
+{
+    brick one
+    brick two
+    over cluster/distribute one two
+} >"$VOL"
+run 3
+
 # What is confirmed and lost is found.
 { brick brick; over 'defects/pass,defect lost-confirmed' brick; } >"$VOL"
 "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed 14 --histories 60 >found &&
