@@ -71,7 +71,9 @@ lookup_missing (const struct lookup *lookup)
 }
 
 /* Returns whether a name that some copies lack is one that is being made, or that good copies have
- * removed. Bad copies say nothing of it: a healer has the name locked while it makes it there. */
+ * removed. Bad copies say nothing of it: a healer has the name locked while it makes it there. A
+ * name that enough copies have is there, though it is still being made on another: a lookup while
+ * that copy was gone has found it. */
 static bool
 lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
 {
@@ -86,6 +88,8 @@ lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
         return false;
     if (!children_quorum (priv, found) && children_quorum (priv, lookup->trusted & missing))
         return true;
+    if (children_quorum (priv, found))
+        return false;
     for (unsigned i = 0; i < lookup->fan.n; i++)
         if (lookup->children & COPY (i)
             && dict_get_u64 (lookup_reply_of (lookup, i)->xdata, CREATION_ASKED, &locks)
