@@ -371,10 +371,12 @@ drive_close_all (struct drive *drive)
     return wrong;
 }
 
+/* Returns the last answer to the look, of those from number `first` on: an earlier one is of another
+ * path. */
 static const struct seen *
-last_seen (const struct drive *drive, enum fop op)
+last_seen (const struct drive *drive, guint first, enum fop op)
 {
-    for (guint i = drive->seens->len; i-- > 0;) {
+    for (guint i = drive->seens->len; i-- > first;) {
         const struct seen *seen = drive->seens->pdata[i];
         if (seen->op == op && seen->client == CLIENTS_MAX)
             return seen;
@@ -389,8 +391,10 @@ drive_look (struct drive *drive, const char *path, char letter, GQueue *todo)
     struct actor *actor = &drive->actors[CLIENTS_MAX];
     const enum verb verb = letter == 'd' ? VERB_LS : letter == 'l' ? VERB_READLINK : VERB_CAT;
     const enum fop op = letter == 'd' ? FOP_readdir : letter == 'l' ? FOP_readlink : FOP_readv;
+    const guint first = drive->seens->len;
     char *wrong = drive_line (drive, actor, verb, path, 0);
-    const struct seen *found = last_seen (drive, FOP_lookup), *what = last_seen (drive, op);
+    const struct seen *found = last_seen (drive, first, FOP_lookup),
+                      *what = last_seen (drive, first, op);
 
     if (wrong)
         return wrong;
