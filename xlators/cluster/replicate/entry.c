@@ -194,14 +194,13 @@ rmdir_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dict
     OP_WIND (frame, rmdir, loc, flags, xdata);
 }
 
-/* The names in the directory are locked too: no copy may get a new one meanwhile. */
 void
 replicate_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dict_t *xdata)
 {
     struct op *op = entry_op (frame, this, FOP_rmdir, loc, rmdir_answer);
 
     if (loc->inode)
-        op_lock (op, loc->inode, true, NULL);
+        op_empties (op, loc->inode);
     op_begin (op, fop_rmdir_stub (frame, rmdir_wind, loc, flags, xdata));
 }
 
@@ -240,6 +239,6 @@ replicate_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *new
     op->entry[1] = g_strdup (newloc->name);
     op_lock (op, newloc->parent, true, newloc->name);
     if (newloc->inode && newloc->inode->ia_type == IA_IFDIR)
-        op_lock (op, newloc->inode, true, NULL);
+        op_empties (op, newloc->inode);
     op_begin (op, fop_rename_stub (frame, rename_wind, oldloc, newloc, flags, xdata));
 }

@@ -22,6 +22,7 @@ op_drop (void *local)
         inode_unref (op->locks[i].inode);
         g_free (op->locks[i].name);
     }
+    inode_unref (op->emptied);
     fd_unref (op->fd);
 }
 
@@ -50,7 +51,20 @@ op_lock (struct op *op, inode_t *inode, bool entry, const char *name)
     op->locks[op->n_locks++] = (struct lockee){ inode_ref (inode), entry, g_strdup (name), 0 };
 }
 
+void
+op_empties (struct op *op, inode_t *directory)
+{
+    op->emptied = inode_ref (directory);
+    op_lock (op, directory, true, NULL);
+}
+
 /* --- before the transaction ------------------------------------------------------------------- */
+
+static inode_t *
+op_to_check (const struct op *op, unsigned i)
+{
+    return i < 2 ? op->subject[i] : op->emptied;
+}
 
 static void op_check (struct op *op);
 
@@ -59,7 +73,7 @@ op_refreshed (void *data, int error)
 {
     struct op *op = data;
 
-    if (error) {
+    if (error && op->checked < 2) {
         op_fail (op, error);
         return;
     }
@@ -107,11 +121,14 @@ op_check (struct op *op)
     struct readable readable;
     int error;
 
-    for (; op->checked < 2 && op->subject[op->checked]; op->checked++)
-        if (!inode_is_fresh (op->this, op->subject[op->checked], &readable)) {
-            inode_refresh (op->this, op->subject[op->checked], op_refreshed, op);
+    for (; op->checked < 3; op->checked++) {
+        inode_t *inode = op_to_check (op, op->checked);
+
+        if (inode && !inode_is_fresh (op->this, inode, &readable)) {
+            inode_refresh (op->this, inode, op_refreshed, op);
             return;
         }
+    }
     error = op_copies_error (op);
     if (error)
         op_fail (op, error);
@@ -147,12 +164,27 @@ op_finish (struct op *op)
         txn_op_done (op->txn, op);
 }
 
+/* A copy that misses names of a directory would remove it where the others find it full, and the
+ * next directory of that name would be another object there. So it is left to the healer. */
+static copies_t
+op_able (const struct op *op, copies_t children)
+{
+    struct readable readable;
+
+    if (!op->emptied)
+        return children;
+    inode_is_fresh (op->this, op->emptied, &readable);
+    return children_quorum (op->this->private, children & readable.data)
+             ? children & readable.data
+             : children;
+}
+
 /* A copy on which the file could not be opened misses the change. */
 void
 op_run (struct op *op, copies_t children)
 {
     replicate_t *priv = op->this->private;
-    const copies_t opened = op->fd ? fd_opened (op->this, op->fd) : children;
+    const copies_t opened = op->fd ? fd_opened (op->this, op->fd) : op_able (op, children);
 
     op->children = children & opened;
     op->failed = children & ~opened;

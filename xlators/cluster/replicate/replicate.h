@@ -240,6 +240,8 @@ struct op {
     inode_t *subject[2];              /* what is marked: the file, or the directories; with
                                        * references */
     char *entry[2];                   /* names that change in these directories */
+    inode_t *emptied;                 /* a directory that must be empty, with a reference, or
+                                       * NULL */
     fd_t *fd;                         /* with a reference, or NULL */
     struct lockee locks[LOCKS_MAX];
     unsigned n_locks;
@@ -254,7 +256,7 @@ struct op {
     int op_ret, op_errno;
     int best;                         /* the child whose answer is returned */
     struct readable readable;         /* of subject[0] */
-    unsigned checked;                 /* subjects that are fresh */
+    unsigned checked;                 /* inodes that are fresh: the subjects, then `emptied` */
     struct txn *txn;
 };
 
@@ -262,6 +264,9 @@ struct op {
 struct op *op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind kind,
                    inode_t *inode, void (*answer) (struct op *op));
 void op_lock (struct op *op, inode_t *inode, bool entry, const char *name);
+
+/* The operation removes this directory: no copy may get a new name in it meanwhile. */
+void op_empties (struct op *op, inode_t *directory);
 
 /* Takes a stub that winds with OP_WIND; NULL: there was no memory. The last step of a fop. */
 void op_begin (struct op *op, call_stub_t *stub);
