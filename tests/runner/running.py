@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """How a test is run, by its kind, and what is said of it."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -70,7 +71,7 @@ class Runner:
     def __init__(self, trees, work):
         self.trees, self.work = trees, work
         self.running = set()  # process groups; under the lock
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal may come while another one is handled
 
     def run(self, run):
         """Its results and what else is to be printed."""
@@ -103,7 +104,8 @@ class Runner:
         """Ends what runs; tests take down what they mounted."""
         with self.lock:
             for group in self.running:
-                os.killpg(group, signal.SIGTERM)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(group, signal.SIGTERM)
 
     def log_of(self, folder):
         with open(folder + ".log", encoding="utf-8", errors="replace") as log:
