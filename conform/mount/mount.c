@@ -105,6 +105,18 @@ verdict_end (struct verdict *verdict, const char *where, const struct outcome *o
         verdict_line (verdict, where, outcome->bad);
 }
 
+/* The daemon logs nothing at level WARNING or above, except the lines that --allow names. */
+static void
+verdict_log (struct verdict *verdict, const char *log)
+{
+    const char *unused;
+    g_autofree char *rest = conform_without_allowed (verdict->run->options, verdict->name, log,
+                                                     &unused);
+
+    if (*g_strchomp (rest))
+        g_string_append_printf (verdict->text, "the daemon's log:\n%s\n", rest);
+}
+
 static void
 tell_failure (const struct mount_run *run, const char *name, const char *text)
 {
@@ -133,7 +145,7 @@ judge (const struct mount_run *run, const char *name, const struct outcome *bare
     if (mount->cannot)
         g_string_append_printf (text, "%-6s %s\n", "mount", mount->cannot);
     if (log)
-        g_string_append_printf (text, "the daemon's log:\n%s", log);
+        verdict_log (&verdict, log);
     if (text->len)
         tell_failure (run, name, text->str);
     else if (verdict.reason)
