@@ -268,6 +268,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/cluster-b.sh \
     %D%/mount/replicate-arbiter.sh \
     %D%/mount/replicate-conform.sh \
+    %D%/mount/replicate-conform-killed.sh \
     %D%/mount/replicate-heal-busy.sh \
     %D%/mount/replicate-heal-names.sh \
     %D%/mount/replicate-healer.sh \

@@ -85,7 +85,8 @@ port_listens () {
 brick_start () {
     glusterfsd -N -f "$TEST_DIR/$1.brick.vol" -l "$TEST_DIR/$1.brick.log" >/dev/null 2>&1 &
     BRICK_PID[$1]=$!
-    wait_until 20 "port_listens ${BRICK_PORT[$1]}"
+    (wait_until 20 "port_listens ${BRICK_PORT[$1]}") ||
+        fail "brick $1: $(tail -n 5 "$TEST_DIR/$1.brick.log")"
 }
 
 brick_end () {
