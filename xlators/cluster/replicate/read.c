@@ -46,10 +46,10 @@ read_new (const struct call *call)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* Attributes come from a copy whose data are good too: sizes and times are of the data. */
+/* Good copies that can be asked. Attributes come from a copy whose data are good too: sizes and
+ * times are of the data. */
 static copies_t
-read_candidates (const struct read *read, const struct call *call,
-                 const struct readable *readable)
+read_good (const struct read *read, const struct call *call, const struct readable *readable)
 {
     copies_t good = readable->data & readable->metadata;
 
@@ -57,8 +57,6 @@ read_candidates (const struct read *read, const struct call *call,
         good = readable->metadata;
     else if (!good)
         good = readable->data;
-    if (read->fd)
-        good &= fd_opened (read->this, read->fd);
     return good & children_up (read->this->private) & ~read->tried;
 }
 
@@ -78,7 +76,8 @@ read_refreshed (void *data, int error)
     struct read *read = data;
 
     read->refreshed = true;
-    read->error = error;
+    if (error)
+        read->error = error;
     read_resume (data);
 }
 
@@ -141,10 +140,14 @@ read_every (const struct call *call)
         call_fail (call, ENOTCONN);
         return;
     }
-    fresh = inode_is_fresh (call->this, read->inode, &readable);
+    /* A lookup beside a write may take one copy for the only good one, and then that goes. */
+    fresh = inode_is_fresh (call->this, read->inode, &readable)
+         && read_good (read, call, &readable) != 0;
     if (!read_is_prepared (read, call, fresh))
         return;
-    candidates = read_candidates (read, call, &readable);
+    candidates = read_good (read, call, &readable);
+    if (read->fd)
+        candidates &= fd_opened (call->this, read->fd);
     child = candidates ? choose_copy (priv, candidates, read->inode) : -1;
     if (child >= 0)
         read_ask (read, call, child);
