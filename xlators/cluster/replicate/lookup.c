@@ -168,6 +168,18 @@ lookup_heal (const struct lookup *lookup, inode_t *inode, const struct readable 
         heal_later (lookup->this, inode, what);
 }
 
+/* Returns the copies whose attributes are good. One that misses names of the directory may have
+ * missed a link, and count fewer names of the file. */
+static copies_t
+lookup_good (const struct lookup *lookup, const struct readable *readable)
+{
+    copies_t good = readable->data & readable->metadata & readable->found;
+
+    if (!good)
+        good = readable->data & readable->found;
+    return good & lookup->trusted ? good & lookup->trusted : good;
+}
+
 /* The answer is that of a copy with good attributes; in a split brain any copy's, so that the file
  * can be seen, and healed. */
 static void
@@ -177,14 +189,14 @@ lookup_answer (struct lookup *lookup, copies_t found, int best)
     inode_t *inode = lookup_reply_of (lookup, (unsigned) best)->inode;
     const struct lookup_reply *reply;
     struct readable readable;
+    copies_t good;
 
     lookup_learn (lookup, found, inode);
     inode_is_fresh (lookup->this, inode, &readable);
     readable.found = found;
-    if (readable.data & readable.metadata & found)
-        best = choose_copy (priv, readable.data & readable.metadata & found, inode);
-    else if (readable.data & found)
-        best = choose_copy (priv, readable.data & found, inode);
+    good = lookup_good (lookup, &readable);
+    if (good)
+        best = choose_copy (priv, good, inode);
     reply = lookup_reply_of (lookup, (unsigned) best);
     lookup_heal (lookup, inode, &readable);
     STACK_UNWIND (lookup, lookup->frame, 0, 0, reply->inode, (struct iatt *) &reply->buf,
