@@ -41,7 +41,7 @@ done
     brick three
     over 'cluster/replicate,quorum-type auto' one two three
 } >"$VOL"
-for seed in 7 13 21 49 73 1032 5001 5002; do
+for seed in 7 13 21 49 73 261 441 1032 1270 2203 5001 5002; do
     "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed $seed --histories 1 ||
         fail "three copies: seed $seed does not pass"
 done

@@ -102,24 +102,19 @@ replicate_ftruncate (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset
               fop_ftruncate_stub (frame, ftruncate_wind, fd, offset, xdata));
 }
 
-static void
-open_truncate_answer (struct op *op)
-{
-    STACK_UNWIND (open, op->frame, 0, 0, op->fd, NULL);
-}
-
 /* O_TRUNC truncates with O_RDONLY, too, but such a descriptor can't. */
 void
-open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd)
+open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct op *create,
+               void (*answer) (struct op *op))
 {
+    const bool by_fd = (fd->flags & O_ACCMODE) != O_RDONLY;
+    struct op *op = data_op (frame, this, by_fd ? FOP_ftruncate : FOP_truncate, fd->inode, fd, 0, 0,
+                             answer);
     loc_t loc = { .inode = fd->inode };
 
-    if ((fd->flags & O_ACCMODE) == O_RDONLY)
-        op_begin (data_op (frame, this, FOP_truncate, fd->inode, fd, 0, 0, open_truncate_answer),
-                  fop_truncate_stub (frame, truncate_wind, &loc, 0, NULL));
-    else
-        op_begin (data_op (frame, this, FOP_ftruncate, fd->inode, fd, 0, 0, open_truncate_answer),
-                  fop_ftruncate_stub (frame, ftruncate_wind, fd, 0, NULL));
+    op->create = create;
+    op_begin (op, by_fd ? fop_ftruncate_stub (frame, ftruncate_wind, fd, 0, NULL)
+                        : fop_truncate_stub (frame, truncate_wind, &loc, 0, NULL));
 }
 
 /* --- fallocate, discard, zerofill ------------------------------------------------------------- */

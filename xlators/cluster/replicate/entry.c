@@ -82,20 +82,53 @@ ANSWER_REMOVED (rmdir)
 /* --- create ----------------------------------------------------------------------------------- */
 
 static void
-create_answer (struct op *op)
+create_unwind (struct op *op)
 {
     struct create_reply *reply = OP_REPLY (op, create);
 
-    fd_was_opened (op->this, reply->fd, op->flags, false, op->succeeded);
     STACK_UNWIND (create, op->frame, 0, 0, reply->fd, reply->inode, &reply->buf,
                   &reply->preparent, &reply->postparent, reply->xdata);
+}
+
+static void
+create_truncated (struct op *op)
+{
+    struct create_reply *reply = OP_REPLY (op->create, create);
+
+    reply->buf.ia_size = 0;
+    reply->buf.ia_blocks = 0;
+    create_unwind (op->create);
+}
+
+/* Returns whether another caller had made the file, and has written to it. */
+static bool
+create_found_data (const struct op *op)
+{
+    uint64_t size = 0;
+
+    for (unsigned i = 0; i < op->fan.n; i++)
+        if (op->succeeded & COPY (i))
+            size |= op->fan.answers[i].create.buf.ia_size;
+    return size > 0;
+}
+
+static void
+create_answer (struct op *op)
+{
+    fd_t *fd = OP_REPLY (op, create)->fd;
+
+    fd_was_opened (op->this, fd, op->flags, false, op->succeeded);
+    if (op->flags & O_TRUNC && create_found_data (op))
+        open_truncate (op->frame, op->this, fd, op, create_truncated);
+    else
+        create_unwind (op);
 }
 
 static void
 create_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
              mode_t umask, fd_t *fd, dict_t *xdata)
 {
-    OP_WIND (frame, create, loc, flags, mode, umask, fd, xdata);
+    OP_WIND (frame, create, loc, flags & ~(uint32_t) O_TRUNC, mode, umask, fd, xdata);
 }
 
 void

@@ -223,6 +223,12 @@ opening_error (const struct opening *opening, copies_t on)
 }
 
 static void
+open_truncated (struct op *op)
+{
+    STACK_UNWIND (open, op->frame, 0, 0, op->fd, NULL);
+}
+
+static void
 opening_done (call_frame_t *frame)
 {
     struct opening *opening = frame->local;
@@ -236,7 +242,7 @@ opening_done (call_frame_t *frame)
     else if (opening->directory)
         STACK_UNWIND (opendir, frame, 0, 0, opening->fd, NULL);
     else if (opening->flags & O_TRUNC)
-        open_truncate (frame, opening->this, opening->fd);
+        open_truncate (frame, opening->this, opening->fd, NULL, open_truncated);
     else
         STACK_UNWIND (open, frame, 0, 0, opening->fd, NULL);
 }

@@ -258,6 +258,7 @@ struct op {
     struct readable readable;         /* of subject[0] */
     unsigned checked;                 /* inodes that are fresh: the subjects, then `emptied` */
     struct txn *txn;
+    struct op *create;                /* that a truncate belongs to, or NULL */
 };
 
 /* Returns frame's operation as the local of frame. inode is what is marked. */
@@ -383,8 +384,11 @@ zerofill_fop replicate_zerofill;
 fsync_fop replicate_fsync;
 copy_file_range_fop replicate_copy_file_range;
 
-/* Truncates a file that was opened with O_TRUNC, then answers the open. */
-void open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd);
+/* Truncates a file that was opened with O_TRUNC, and then calls answer, with `create` in the
+ * operation. A write beside it comes before or after it on all copies, which truncate under the
+ * lock of the data. */
+void open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct op *create,
+                    void (*answer) (struct op *op));
 
 /* metadata.c */
 setattr_fop replicate_setattr;
