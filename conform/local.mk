@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The conformance kit: a program of its own, which `windlass conform` starts. It has graphs in its process, so it offers
-# translators all of the core, but it has no bridge, and nothing of it is in the daemon.
+# The conformance kit: a program of its own, which `windlass conform` starts. It has graphs in its
+# process, so it offers translators all of the core, but it has no bridge, and nothing of it is in
+# the daemon.
 
 pkglibexec_PROGRAMS = src/windlass-conform
 src_windlass_conform_SOURCES = \
@@ -95,5 +96,5 @@ src_windlass_conform_SOURCES = \
     %D%/scratch.c
 src_windlass_conform_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 src_windlass_conform_CFLAGS = $(untraced_cflags)
-src_windlass_conform_LDADD = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) \
-    $(src_librpc_a_OBJECTS) $(OPENSSL_LIBS) $(GLIB_LIBS)
+src_windlass_conform_LDADD = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) \
+    $(src_libmeta_a_OBJECTS) $(src_librpc_a_OBJECTS) $(OPENSSL_LIBS) $(GLIB_LIBS)

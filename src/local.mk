@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The program, in layers: core <- graph <- fuse <- the rest. A folder's files are one list, sorted.
 
-# --- core: on the path of every call; and trace, which listens there -------------------------------
+# --- core: on the path of every call; and trace, which listens there ------------------------------
 
 noinst_LIBRARIES += src/libcore.a
 src_libcore_a_SOURCES = \
@@ -183,7 +183,7 @@ pkgincludecache_HEADERS = \
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = src/windlass.pc
 
-# --- graph: before the first request ---------------------------------------------------------------
+# --- graph: before the first request --------------------------------------------------------------
 
 noinst_LIBRARIES += src/libgraph.a
 src_libgraph_a_SOURCES = \
@@ -204,7 +204,7 @@ src_libgraph_a_SOURCES = \
     %D%/graph/splice.c \
     %D%/graph/volfile.c
 
-# --- rpc: connections to servers of GlusterFS --------------------------------------------------------
+# --- rpc: connections to servers of GlusterFS -----------------------------------------------------
 
 noinst_LIBRARIES += src/librpc.a
 src_librpc_a_SOURCES = \
@@ -235,7 +235,7 @@ src_librpc_a_SOURCES = \
     %D%/rpc/xdr.c \
     %D%/rpc/xdr.h
 
-# --- control: how a daemon that runs is talked to --------------------------------------------------
+# --- control: how a daemon that runs is talked to -------------------------------------------------
 
 noinst_LIBRARIES += src/libcontrol.a
 src_libcontrol_a_SOURCES = \
@@ -248,7 +248,7 @@ src_libcontrol_a_SOURCES = \
     %D%/control/protocol.c \
     %D%/control/server.c
 
-# --- meta: what goes on, as files -------------------------------------------------------------------
+# --- meta: what goes on, as files -----------------------------------------------------------------
 
 noinst_LIBRARIES += src/libmeta.a
 src_libmeta_a_SOURCES = \
@@ -264,7 +264,7 @@ src_libmeta_a_SOURCES = \
     %D%/meta/tree.c \
     %D%/meta/xlator.c
 
-# --- fuse: kernel requests in, replies out ---------------------------------------------------------
+# --- fuse: kernel requests in, replies out --------------------------------------------------------
 
 noinst_LIBRARIES += src/libbridge.a
 src_libbridge_a_SOURCES = \
@@ -309,7 +309,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/threads/readers.c \
     %D%/fuse/trim.c
 
-# --- the function graph ----------------------------------------------------------------------------
+# --- the function graph ---------------------------------------------------------------------------
 
 # Its own parts, and those of the program that no request meets, have no room for it.
 untraced_cflags = $(WINDLASS_CFLAGS) $(SANITIZERS)
@@ -330,8 +330,9 @@ src_libfunctions_a_SOURCES = \
     %D%/trace/functions/threads.c
 src_libfunctions_a_CFLAGS = $(untraced_cflags)
 
-# What each traced call runs: it must not be traced itself, nor watched by a sanitizer, nor touch what it doesn't save. And what
-# writes to code, of which the thread sanitizer keeps no record that can be written to.
+# What each traced call runs: it must not be traced itself, nor watched by a sanitizer, nor touch
+# what it doesn't save. And what writes to code, of which the thread sanitizer keeps no record that
+# can be written to.
 src_libhooks_a_SOURCES = \
     %D%/trace/functions/hook-arm64.S \
     %D%/trace/functions/hook-x86.S \
@@ -341,9 +342,10 @@ src_libhooks_a_SOURCES = \
     %D%/trace/functions/patch.c
 src_libhooks_a_CFLAGS = $(WINDLASS_CFLAGS) $(HOOK_CFLAGS)
 
-# --- the program -----------------------------------------------------------------------------------
+# --- the program ----------------------------------------------------------------------------------
 
-# All objects, not only what the program itself calls: translators use the rest. Programs of tests need the same.
+# All objects, not only what the program itself calls: translators use the rest. Programs of tests
+# need the same.
 whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
 whole_objects += $(src_librpc_a_OBJECTS) $(src_libfunctions_a_OBJECTS) $(src_libhooks_a_OBJECTS)
 whole_libs = $(FUSE_LIBS) $(URING_LIBS) $(OPENSSL_LIBS) $(GLIB_LIBS)
@@ -407,7 +409,8 @@ src_windlass_SOURCES = \
 src_windlass_CFLAGS = $(untraced_cflags)
 src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS) $(NCURSES_LIBS)
 
-# For mount(8) and fstab(5), which look for it in /sbin: --with-mount-helper-dir=/sbin where that isn't sbindir.
+# For mount(8) and fstab(5), which look for it in /sbin: --with-mount-helper-dir=/sbin where that
+# isn't sbindir.
 mounthelper_SCRIPTS = src/mount.windlass
 CLEANFILES += src/mount.windlass
 EXTRA_DIST += %D%/mount.windlass.in
@@ -415,11 +418,12 @@ src/mount.windlass: %D%/mount.windlass.in Makefile
 	$(AM_V_GEN)$(SED) 's|[@]sbindir@|$(sbindir)|g' $(srcdir)/%D%/mount.windlass.in >$@.new && \
 	chmod +x $@.new && mv $@.new $@
 
-# The kernel calls the type fuse.windlass, by which mount(8) looks for the helper when a mount is remounted.
+# The kernel calls the type fuse.windlass, by which mount(8) looks for the helper when a mount is
+# remounted.
 install-exec-hook:
 	ln -sf mount.windlass '$(DESTDIR)$(mounthelperdir)/mount.fuse.windlass'
 
-# --- bpftrace --------------------------------------------------------------------------------------
+# --- bpftrace -------------------------------------------------------------------------------------
 
 bpftracedir = $(pkgdatadir)/bpftrace
 dist_bpftrace_SCRIPTS = \
@@ -428,10 +432,11 @@ dist_bpftrace_SCRIPTS = \
     %D%/trace/bpftrace/slow-requests.bt \
     %D%/trace/bpftrace/translator-latency.bt
 
-# --- gdb -------------------------------------------------------------------------------------------
+# --- gdb ------------------------------------------------------------------------------------------
 
-# gdb loads <auto-load folder>/<path of the program>-gdb.py with the program, and that the files of the folder beside it. A gdb of /usr
-# looks into no other prefix's folder. There a link beside the program leads to the file, which gdb loads, or says how to allow that.
+# gdb loads <auto-load folder>/<path of the program>-gdb.py with the program, and that the files of
+# the folder beside it. A gdb of /usr looks into no other prefix's folder. There a link beside the
+# program leads to the file, which gdb loads, or says how to allow that.
 gdb_modules = \
     %D%/gdb/arguments.py \
     %D%/gdb/base.py \

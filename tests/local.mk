@@ -155,11 +155,11 @@ include tests/fuzz/local.mk
 
 # What tests/run needs for each kind of test: script, program and replay or fuzz.
 programs: src/mount.windlass
-programs: $(sbin_PROGRAMS) $(pkglibexec_PROGRAMS) $(xlatordebugexec_PROGRAMS) $(xlatorencryptionexec_PROGRAMS)
-programs: $(xlatorclusterexec_PROGRAMS)
-programs: $(xlatorfeaturesexec_PROGRAMS) $(xlatormetaexec_PROGRAMS)
-programs: $(xlatorperformanceexec_PROGRAMS) $(xlatorprotocolexec_PROGRAMS) $(xlatorstorageexec_PROGRAMS)
-programs: $(xlatorsystemexec_PROGRAMS)
+programs: $(sbin_PROGRAMS) $(pkglibexec_PROGRAMS)
+programs: $(xlatorclusterexec_PROGRAMS) $(xlatordebugexec_PROGRAMS)
+programs: $(xlatorencryptionexec_PROGRAMS) $(xlatorfeaturesexec_PROGRAMS)
+programs: $(xlatormetaexec_PROGRAMS) $(xlatorperformanceexec_PROGRAMS)
+programs: $(xlatorprotocolexec_PROGRAMS) $(xlatorstorageexec_PROGRAMS) $(xlatorsystemexec_PROGRAMS)
 check-script: programs tests/mount/programs/starts $(mount_programs) $(test_modules)
 check-program: check-script $(filter tests/unit/% tests/graph/%,$(check_PROGRAMS))
 check-replay check-fuzz: programs $(filter tests/fuzz/%,$(check_PROGRAMS))

@@ -371,8 +371,8 @@ drive_close_all (struct drive *drive)
     return wrong;
 }
 
-/* Returns the last answer to the look, of those from number `first` on: an earlier one is of another
- * path. */
+/* Returns the last answer to the look, of those from number `first` on: an earlier one is of
+ * another path. */
 static const struct seen *
 last_seen (const struct drive *drive, guint first, enum fop op)
 {

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A brick that is killed under load, again and again: SQLite and git on the mount see errors, and go
-# on when it is back. Nothing that they confirmed is lost; the database and the repository are whole.
+# on when it is back. Nothing that they confirmed is lost; the database and the repository are
+# whole.
 # timeout: 3600
 # longer
 . "$(dirname "$0")/brick-lib.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A rebalance of GlusterFS moves the files of a volume to a new brick while they are written, renamed,
-# made and removed through a mount of ours. Nothing that a write, a close or a rename confirmed is
-# lost, neither in the mount nor for a stock client.
+# A rebalance of GlusterFS moves the files of a volume to a new brick while they are written,
+# renamed, made and removed through a mount of ours. Nothing that a write, a close or a rename
+# confirmed is lost, neither in the mount nor for a stock client.
 # timeout: 600
 # long
 . "$(dirname "$0")/brick-lib.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A mount of ours and one of GlusterFS's own client work on the same volume of four bricks, by turns:
-# random operations, each also done on a bare directory, have the same results, and leave the same
-# tree. The bricks have what GlusterFS expects there: every directory with a range, linktos that lead
-# to their files.
+# A mount of ours and one of GlusterFS's own client work on the same volume of four bricks, by
+# turns: random operations, each also done on a bare directory, have the same results, and leave the
+# same tree. The bricks have what GlusterFS expects there: every directory with a range, linktos
+# that lead to their files.
 # longer
 # timeout: 600
 . "$(dirname "$0")/brick-lib.sh"

@@ -90,8 +90,8 @@ expect_error () {
     expect_match "the failure of: $*" "$regex" "$out"
 }
 
-# What a caller gets when the daemon has been killed: it is gone, the kernel notices just now, or the
-# request waited in the daemon's ring.
+# What a caller gets when the daemon has been killed: it is gone, the kernel notices just now, or
+# the request waited in the daemon's ring.
 DAEMON_GONE='not connected|connection abort|Operation canceled'
 
 # --- what a test needs ----------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # One of three copies dies and comes back again and again while the conformance kit runs: its cases
-# pass as they do over one brick (mount/brick-conform), and the copies are equal when they are healed.
-# Without the deep tree: a brick that was started again can't remove what has a longer path than
-# PATH_MAX there.
+# pass as they do over one brick (mount/brick-conform), and the copies are equal when they are
+# healed. Without the deep tree: a brick that was started again can't remove what has a longer path
+# than PATH_MAX there.
 # builds: release only
 # longer
 # timeout: 900

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Another client, which cannot reach one brick, changes names and files. This client, which can, soon
-# sees that this copy is a bad one: no name is missing, back again or another object.
+# Another client, which cannot reach one brick, changes names and files. This client, which can,
+# soon sees that this copy is a bad one: no name is missing, back again or another object.
 . "$(dirname "$0")/replicate-lib.sh"
 
 bricks_begin

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A client of GlusterFS and this one on the same copies at once, each with random operations: both
-# see the same files, and the copies are equal. Neither locks the inode of a hard link: one brick may
-# make the link before the file's last name goes, and another after it. Such a change is healed.
+# see the same files, and the copies are equal. Neither locks the inode of a hard link: one brick
+# may make the link before the file's last name goes, and another after it. Such a change is healed.
 # timeout: 300
 # longer
 . "$(dirname "$0")/replicate-lib.sh"

@@ -2,8 +2,8 @@
 /*
  * A small set of named values, in the order in which they were set: xdata, and extended attributes.
  * A value is a string of bytes, and remembers whether it was set as bytes, as text or as a number:
- * a server of GlusterFS wants to know. There is no lock: the creator fills a dict before other code sees it, and code that was lent a dict must not
- * change it (dict_copy it).
+ * a server of GlusterFS wants to know. There is no lock: the creator fills a dict before other code
+ * sees it, and code that was lent a dict must not change it (dict_copy it).
  */
 #ifndef WINDLASS_CORE_DATA_DICT_H
 #define WINDLASS_CORE_DATA_DICT_H

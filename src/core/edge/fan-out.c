@@ -90,8 +90,8 @@ fan_success (const struct fan_out *fan)
 #define NAME(kind, name) , name
 
 #define ANSWERED(fop)                                                                              \
-    void fanned_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,       \
-                          int32_t op_errno FOP_RETS_##fop (DECLARE))                               \
+    void fanned_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,    \
+                             int32_t op_errno FOP_RETS_##fop (DECLARE))                            \
     {                                                                                              \
         struct fan_answer *answer = cookie;                                                        \
         fop##_reply_keep (&answer->fop, op_ret, op_errno FOP_RETS_##fop (NAME));                   \

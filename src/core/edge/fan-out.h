@@ -60,7 +60,7 @@ void fan_end (struct fan_out *fan);
 #define FAN_WIND(fan_, i_, child_, fop_, ...)                                                      \
     do {                                                                                           \
         struct fan_out *const fanned_ = (fan_);                                                    \
-        STACK_WIND_AT (fanned_->frame, fanned_##fop_##_cbk, fan_ask (fanned_, i_, FOP_##fop_),        \
+        STACK_WIND_AT (fanned_->frame, fanned_##fop_##_cbk, fan_ask (fanned_, i_, FOP_##fop_),     \
                        CALL_SITE, child_, fop_, __VA_ARGS__);                                      \
     } while (0)
 

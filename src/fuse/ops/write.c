@@ -100,7 +100,8 @@ static bool
 takes_privileges (const call_frame_t *frame, const inode_t *inode, const struct fuse_file_info *fi)
 {
     return G_UNLIKELY (write_is_privileged (inode)) && !fi->writepage
-        && (request_is_anonymous (frame->root->maker.asked) ? fi->lock_owner != 0 : frame->root->uid != 0);
+        && (request_is_anonymous (frame->root->maker.asked) ? fi->lock_owner != 0
+                                                            : frame->root->uid != 0);
 }
 
 /* Keeps the count if another request told the kernel of the mode meanwhile. */

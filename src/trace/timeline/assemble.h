@@ -13,8 +13,8 @@ enum span_state {
     SPAN_LOST, /* its answer is not among the records */
 };
 
-/* From a wind to its answer, or from a call to a server to its answer. Within a request parents come
- * before children, and earlier spans before later ones. */
+/* From a wind to its answer, or from a call to a server to its answer. Within a request parents
+ * come before children, and earlier spans before later ones. */
 struct span {
     uint64_t begin, end; /* ticks */
     const xlator_t *caller, *callee;
