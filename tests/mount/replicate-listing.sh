@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A listing of a directory goes on when the brick that it was read from dies: each name comes once.
 # It brings the attributes along if no brick has anything to heal, and never those of a bad copy.
+# What GlusterFS's healer keeps in the root is not in it.
 . "$(dirname "$0")/replicate-lib.sh"
 
 bricks_begin
@@ -52,4 +53,8 @@ unmount
 mount_volfile "$VOL"
 wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: c0, c1, c2'"
 expect "the changed file" "5 600" "$(find "$MNT/few" -type f -size +0 -printf '%s %m\n')"
+own=.glusterfs-anonymous-inode-0123
+mkdir "$TEST_DIR"/c{0,1,2}.d/$own
+expect "names in the root" "few many" "$(ls -A "$MNT" | sort | xargs)"
+expect_error 'Operation not permitted' stat "$MNT/$own"
 unmount

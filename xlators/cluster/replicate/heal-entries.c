@@ -417,14 +417,6 @@ names_read (struct entries_heal *entries, unsigned child, GHashTable *names)
     return r;
 }
 
-static bool
-name_is_of_brick (const struct entries_heal *entries, const char *name)
-{
-    return gfid_equal (&entries->directory->gfid, &gfid_root)
-        && (strcmp (name, ".glusterfs") == 0
-            || g_str_has_prefix (name, ".glusterfs-anonymous-inode"));
-}
-
 static int
 names_heal (struct entries_heal *entries)
 {
@@ -442,7 +434,7 @@ names_heal (struct entries_heal *entries)
     while (r >= 0 && g_hash_table_iter_next (&at, &name, NULL)) {
         if (heal_must_stop (entries->heal))
             return -EINTR;
-        if (!name_is_of_brick (entries, name))
+        if (!name_is_of_brick (entries->directory, name))
             r = entry_heal (entries, name);
     }
     return r;

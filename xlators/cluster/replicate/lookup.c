@@ -6,9 +6,18 @@
 #include "replicate.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define ATTEMPTS 4
 #define CREATION_ASKED "glusterfs.parent-entrylk" /* whether the name is locked: being made */
+
+bool
+name_is_of_brick (const inode_t *directory, const char *name)
+{
+    return gfid_equal (&directory->gfid, &gfid_root)
+        && (strcmp (name, ".glusterfs") == 0
+            || g_str_has_prefix (name, ".glusterfs-anonymous-inode"));
+}
 
 struct lookup {
     struct local head;
@@ -348,6 +357,10 @@ replicate_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata
                       __ATOMIC_RELEASE);
     if (!children_quorum (priv, children_up (priv))) {
         frame_fail (frame, ENOTCONN);
+        return;
+    }
+    if (loc->name && name_is_of_brick (loc->parent, loc->name)) {
+        frame_fail (frame, EPERM);
         return;
     }
     lookup = lookup_new (frame, this, loc, xdata);

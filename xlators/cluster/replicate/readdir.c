@@ -84,7 +84,8 @@ name_is_new_locked (struct replicate_fd *opened, const gf_dirent_t *entry)
     return true;
 }
 
-/* Takes out what was listed before. Returns how many entries are left. */
+/* Takes out what was listed before, and what is the bricks' own. Returns how many entries are
+ * left. */
 static int
 entries_filter (struct listing *listing, struct replicate_fd *opened)
 {
@@ -94,7 +95,8 @@ entries_filter (struct listing *listing, struct replicate_fd *opened)
     for (gf_dirent_t **at = &listing->entries; *at;) {
         gf_dirent_t *entry = *at;
 
-        if (name_is_new_locked (opened, entry)) {
+        if (!name_is_of_brick (listing->fd->inode, entry->d_name)
+            && name_is_new_locked (opened, entry)) {
             at = &entry->next;
             left++;
         } else {

@@ -202,6 +202,10 @@ void replicate_release (xlator_t *this, fd_t *fd);
 
 /* --- lookup.c, read.c, readdir.c -------------------------------------------------------------- */
 
+/* Names in the root that are no files of the volume, but the bricks' own: GlusterFS's healer keeps
+ * there what it removes. They are not listed, healed or found (EPERM, as from a brick). */
+bool name_is_of_brick (const inode_t *directory, const char *name);
+
 lookup_fop replicate_lookup;
 every_fop read_every;
 every_cbk read_every_cbk;
