@@ -5,6 +5,7 @@
 # healed. Without the deep tree: a brick that was started again can't remove what has a longer path
 # than PATH_MAX there.
 # builds: release only
+# through: io_uring
 # longer
 # timeout: 900
 . "$(dirname "$0")/replicate-lib.sh"
@@ -16,7 +17,7 @@ replicate_volfile
     printf '\n%s\n%s\n%s\n' 'case *' 'why  the brick is killed' \
         "line *@(c1: lost the connection|c1 can't be used|not be changed on a copy: ENOTCONN)*"
 } >allow
-cases=$(amount '@(data|links)/!(a deep tree)' '!(offsets|unlinked|concurrent)/!(a deep tree)')
+cases=$(amount '@(data|links)/!(a deep tree)' '!(offsets|unlinked|concurrent|paths)/!(a deep tree)')
 "$WINDLASS" conform --mount --as root --directory "$TEST_DIR" --case "$cases" \
     --allow allow "$VOL" >out 2>&1 &
 kit=$!
