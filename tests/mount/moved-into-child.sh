@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A directory is moved into its own child behind the mount. Whoever lists the child gets an answer:
+# A directory is moved into its own child behind the mount. A listing of the child is answered:
 # the kernel cannot use the entry, since it knows the directory above the child.
 . "$(dirname "$0")/lib.sh"
 
