@@ -97,9 +97,7 @@ file_go (struct file_op *file, int child)
         file_follow_on (file);
 }
 
-/* --- a file that has moved -------------------------------------------------------------------- */
-
-/* --- a linkto that was written --------------------------------------------------------------- */
+/* --- a linkto that was written ---------------------------------------------------------------- */
 
 static void
 file_clean (call_frame_t *own)
@@ -159,7 +157,7 @@ file_empty_linkto (struct file_op *file)
     locks_take (op, file_dirt_locked);
 }
 
-/* --- a file that has moved, again ------------------------------------------------------------- */
+/* --- a file that has moved -------------------------------------------------------------------- */
 
 /* Has it been removed after it has moved, and is the fd open there? */
 static bool
@@ -322,7 +320,7 @@ file_end_copy (struct file_op *file)
 /* --- operations whose answer has no attributes ------------------------------------------------ */
 
 static void
-file_unlocked (call_frame_t *own)
+file_is_elsewhere (call_frame_t *own)
 {
     file_find (OP_OF (own), ESTALE);
 }
@@ -335,7 +333,7 @@ file_unlock (struct file_op *file)
     struct gf_flock all = { .l_type = F_UNLCK, .l_owner = op->frame->root->lk_owner };
 
     op_own (op)->root->lk_owner = op->frame->root->lk_owner;
-    OWN_ONE (op, file_unlocked, (unsigned) file->child, lk, file->fd, F_SETLK, &all, NULL);
+    OWN_ONE (op, file_is_elsewhere, (unsigned) file->child, lk, file->fd, F_SETLK, &all, NULL);
 }
 
 static bool
@@ -405,16 +403,10 @@ file_set_mode (struct file_op *file, uint32_t prot, void (*next) (call_frame_t *
     loc_wipe_path (&loc);
 }
 
-static void
-file_is_linkto (call_frame_t *own)
-{
-    file_find (OP_OF (own), ESTALE);
-}
-
 void
 file_is_linkto_again (struct file_op *file)
 {
-    file_set_mode (file, S_ISVTX, file_is_linkto);
+    file_set_mode (file, S_ISVTX, file_is_elsewhere);
 }
 
 static void

@@ -252,8 +252,8 @@ lookup_differs (struct lookup *lookup, copies_t found, copies_t strangers, int b
 }
 
 /* Copies that differ may do so only because a name changed while they were asked, or because
- * another client has accused one since the directory was looked at. Returns whether to ask again.
- * */
+ * another client has accused one since the directory was looked at. Returns whether to ask
+ * again. */
 static bool
 lookup_doubts (const struct lookup *lookup, copies_t found, copies_t missing, copies_t strangers)
 {
