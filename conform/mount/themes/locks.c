@@ -324,6 +324,7 @@ run_interrupted (const struct mount_case *c)
     TELL ("hold", take (fd, c->a, F_WRLCK, 0, 0));
     child_end (child_start (wait_interrupted, GINT_TO_POINTER (c->a)));
     close (fd);
+    wait_free (c->a);
     another (c->a);
 }
 
