@@ -6,7 +6,7 @@
 # distribute back.
 # through: device
 . "$(dirname "$0")/brick-lib.sh"
-need_command glusterfs getfattr setfattr
+need_command glusterfs getfattr setfattr setpriv
 
 linkto=trusted.glusterfs.dht.linkto
 for name in a b; do
@@ -197,5 +197,23 @@ shorten 2
 setfattr -n trusted.distribute.migrate-data -v force stock/$file
 expect "what came back" ne "$(content)"
 expect "its size" 2 "$(stat -c %s a.d/$file)"
+
+# A file is removed while it is copied to where its name has its hash by a layout that this mount
+# does not know yet: the copy goes, too, and does not become the file. The caller may not even be
+# allowed to open it.
+chmod 1777 "$MNT"
+as_owner=(setpriv --reuid 1001 --regid 1001 --clear-groups)
+for mode in 644 0; do
+    make_elsewhere
+    chown 1001:1001 "$MNT/$file"
+    new_on a
+    mv on-a/$file on-a/$name
+    mv on-b/$file on-b/$name
+    file=$name
+    copy_begins
+    chmod $((3000 + mode)) on-a/$file
+    expect_ok "${as_owner[@]}" rm -f "$MNT/$file"
+    expect "what is on the bricks" "" "$(ls -d a.d/$file b.d/$file 2>/dev/null)"
+done
 umount stock
 unmount

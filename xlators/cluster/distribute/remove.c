@@ -4,15 +4,25 @@
  *
  * A rebalance may be copying the file, and takes no lock that keeps an unlink away. It made the
  * copy before it began, under the same name, and would finish it although the file is gone. So if
- * the file may be under way, all other subvolumes are asked for the name: a copy is removed as a
- * linkto, or as the file that it is once the rebalance is done with it. A copy that is made later
- * comes to nothing, as its file is gone.
+ * the file was under way when it was removed, all other subvolumes are asked for the name: a copy is
+ * removed as a linkto, or as the file that it is once the rebalance is done with it. A copy that is
+ * made later comes to nothing, as its file is gone.
+ *
+ * The attributes that the file had when it was removed tell. Its hash does not: the layout of the
+ * directory may have changed.
  */
 #include "distribute.h"
+
+#include <string.h>
+
+/* With this key in the request, a brick adds a removed file's attributes to the answer, with the
+ * same key. It opens the file for it, as the caller. */
+#define LAST_ATTRIBUTES "dht-get-iatt-in-xattr"
 
 struct removal {
     struct op op;
     bool removed; /* the name on one subvolume */
+    bool blind;   /* the caller may not open the file: its last attributes aren't known */
     bool *copies; /* subvolumes that have a copy, which is to be removed */
     int32_t xflag;
     unsigned cached;
@@ -97,15 +107,17 @@ removal_swept (call_frame_t *own)
         removal_look (removal);
 }
 
-/* A file where its hash is stays there, and special files aren't copied in several steps. */
 static bool
-removal_may_move (const struct removal *removal, int hashed)
+removal_was_moving (const struct removal *removal)
 {
-    const struct op *op = &removal->op;
+    struct iatt last;
+    size_t size = 0;
+    const void *value = removal->xdata ? dict_get (removal->xdata, LAST_ATTRIBUTES, &size) : NULL;
 
-    return op->loc.inode && op->loc.inode->ia_type == IA_IFREG
-        && (hashed != (int) removal->cached
-            || inode_target (op->this, op->loc.inode) != NO_CHILD);
+    if (!value || size != sizeof last)
+        return removal->blind;
+    memcpy (&last, value, size);
+    return iatt_is_moving (&last) || iatt_may_be_linkto (&last);
 }
 
 static void
@@ -113,12 +125,12 @@ removal_sweep (struct removal *removal)
 {
     struct op *op = &removal->op;
     const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
-    const bool may_move = removal_may_move (removal, hashed);
+    const bool was_moving = removal_was_moving (removal);
     g_autoptr (dict_t) only = xdata_only_linkto (), wanted = xdata_lookup (op->priv, NULL, NULL);
     g_autoptr (inode_t) any = inode_new (op->loc.parent->table);
     loc_t loc = { .inode = any, .parent = op->loc.parent, .name = op->loc.name };
 
-    if (!may_move && hashed == (int) removal->cached) {
+    if (!was_moving && hashed == (int) removal->cached) {
         op_end (op, removal_answer);
         return;
     }
@@ -130,7 +142,7 @@ removal_sweep (struct removal *removal)
             continue;
         else if ((int) i == hashed)
             OWN (op, i, unlink, &op->loc, 0, only);
-        else if (may_move)
+        else if (was_moving)
             OWN (op, i, lookup, &loc, wanted);
     own_end (op);
     loc_wipe_path (&loc);
@@ -158,6 +170,8 @@ removal_take (struct removal *removal, const struct unlink_reply *reply)
     removal->xdata = dict_ref (reply->xdata);
 }
 
+static void removal_followed (call_frame_t *own);
+
 static void
 removal_removed (call_frame_t *frame)
 {
@@ -167,6 +181,11 @@ removal_removed (call_frame_t *frame)
 
     if (reply->op_ret < 0 && is_missing (reply->op_errno) && op->tries++ < TRIES) {
         removal_look (removal);
+        return;
+    }
+    if (reply->op_ret < 0 && reply->op_errno == EACCES && !removal->blind) {
+        removal->blind = true;
+        removal_followed (op_own (op));
         return;
     }
     if (reply->op_ret < 0) {
@@ -182,8 +201,11 @@ removal_followed (call_frame_t *own)
 {
     struct removal *removal = OP_OF (own);
     struct op *op = &removal->op;
+    g_autoptr (dict_t) xdata = op->xdata ? dict_copy (op->xdata) : dict_new ();
 
-    ASK_ONE (op, removal_removed, removal->cached, unlink, &op->loc, removal->xflag, op->xdata);
+    if (!removal->blind)
+        dict_set_u64 (xdata, LAST_ATTRIBUTES, 1);
+    ASK_ONE (op, removal_removed, removal->cached, unlink, &op->loc, removal->xflag, xdata);
 }
 
 /* Open fds need the file there first: without its name it can't be opened any more. */

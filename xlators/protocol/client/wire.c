@@ -137,7 +137,6 @@ get_statvfs (struct xdr_in *in, struct statvfs *ret_buf)
 enum { WIRE_TEXT_OLD = 1, WIRE_INT, WIRE_UINT, WIRE_DOUBLE, WIRE_TEXT, WIRE_BYTES, WIRE_GFID,
        WIRE_IATT, WIRE_TIMES };
 
-#define IATT_SIZE_ON_WIRE 148
 #define TIMES_SIZE_ON_WIRE 36
 #define KEY_MAX 4096
 
@@ -195,12 +194,14 @@ put_dict (struct xdr_out *out, const dict_t *dict)
     xdr_set_u32 (out, size_at, (uint32_t) (out->used - size_at - 12));
 }
 
-/* Adds a value of a fixed or stated size, as it comes. Text comes with its NUL. */
+/* Adds a value of a fixed or stated size: attributes as a struct iatt, others as they come. Text
+ * comes with its NUL. */
 static void
 get_value (struct xdr_in *in, dict_t *dict, const char *key)
 {
     const void *value = NULL;
     size_t size = 0;
+    struct iatt iatt;
 
     switch (xdr_get_u32 (in)) {
     case WIRE_INT:
@@ -217,7 +218,9 @@ get_value (struct xdr_in *in, dict_t *dict, const char *key)
         value = xdr_get_fixed (in, size = sizeof (gfid_t));
         break;
     case WIRE_IATT:
-        value = xdr_get_fixed (in, size = IATT_SIZE_ON_WIRE);
+        get_iatt (in, &iatt);
+        value = &iatt;
+        size = sizeof iatt;
         break;
     case WIRE_TIMES:
         value = xdr_get_fixed (in, size = TIMES_SIZE_ON_WIRE);
