@@ -76,7 +76,7 @@ goes_on "the rebalance"
 expect_error '' flock -n "$MNT/held/$held" true
 echo more >&9
 exec 9>&-
-expect_ok flock -n "$MNT/held/$held" true
+wait_until 30 "flock -n '$MNT/held/$held' true" # the kernel releases after close has returned
 
 # --- a brick less ---------------------------------------------------------------------------------
 
