@@ -181,22 +181,25 @@ for requests in "setattr $own" setattr; do
     exec 9>&-
 done
 # A file that moved away while it was open here comes back as a linkto, by another client's rename.
-# What is written to that goes to the file, and nothing of it stays for the next move.
-make_elsewhere
-exec 9<>"$MNT/$file"
-move
-new_on a
-mv stock/$file stock/$name
-file=$name
-[ -e a.d/$file ] && [ -s b.d/$file ] || fail "$file has no linkto on a"
-printf new >&9
-expect "what was written" new3456789 "$(content)"
-expect "the bytes of the linkto" 0 "$(stat -c %s a.d/$file)"
-exec 9>&-
-shorten 2
-setfattr -n trusted.distribute.migrate-data -v force stock/$file
-expect "what came back" ne "$(content)"
-expect "its size" 2 "$(stat -c %s a.d/$file)"
+# What is written before or after that goes to the file, and nothing of it stays for the next move.
+for written in before after; do
+    make_elsewhere
+    exec 9<>"$MNT/$file"
+    move
+    [ $written = after ] || printf new >&9
+    new_on a
+    mv stock/$file stock/$name
+    file=$name
+    [ -e a.d/$file ] && [ -s b.d/$file ] || fail "$file has no linkto on a"
+    [ $written = before ] || printf new >&9
+    expect "what was written" new3456789 "$(content)"
+    expect "the bytes of the linkto" 0 "$(stat -c %s a.d/$file)"
+    exec 9>&-
+    shorten 2
+    setfattr -n trusted.distribute.migrate-data -v force stock/$file
+    expect "what came back" ne "$(content)"
+    expect "its size" 2 "$(stat -c %s a.d/$file)"
+done
 
 # A file is removed while it is copied to where its name has its hash by a layout that this mount
 # does not know yet: the copy goes, too, and does not become the file. The caller may not even be

@@ -259,6 +259,7 @@ struct lookup {
     int hashed;         /* or NO_CHILD */
     int linked;         /* the subvolume that a linkto on `hashed` names, or NO_CHILD */
     bool has_linkto;    /* `hashed` has one */
+    bool any_linkto;    /* a subvolume has one */
     bool absent;        /* `hashed` has nothing of the name */
     gfid_t linkto_gfid;
     bool by_name;       /* the caller asks for a name; else for an inode */

@@ -237,7 +237,7 @@ static void
 lookup_lost (struct lookup *lookup)
 {
     struct op *op = &lookup->op;
-    const bool was_there = lookup->has_linkto || lookup->asked != NO_CHILD;
+    const bool was_there = lookup->any_linkto || lookup->asked != NO_CHILD;
 
     if (lookup_linkto_is_foreign (lookup))
         op_fail (op, EIO);
@@ -308,17 +308,20 @@ lookup_count (struct lookup *lookup, unsigned *ret_directories)
     *ret_directories = 0;
     for (unsigned i = 0; i < op->priv->n; i++) {
         const struct lookup_reply *reply = &op->fan.answers[i].lookup;
+        bool is_linkto = false;
+        int target = NO_CHILD;
 
-        if (reply->op_ret < 0 && !is_missing (reply->op_errno))
+        if (reply->op_ret >= 0)
+            target = linkto_target (op->this, &reply->buf, reply->xdata, &is_linkto);
+        else if (!is_missing (reply->op_errno))
             lookup->down = reply->op_errno;
         *ret_directories += reply->op_ret >= 0 && reply->buf.ia_type == IA_IFDIR;
+        lookup->any_linkto |= is_linkto;
         if ((int) i != lookup->hashed)
             continue;
         lookup->absent = reply->op_ret < 0 && is_missing (reply->op_errno);
-        if (reply->op_ret < 0)
-            continue;
-        lookup->linked =
-            linkto_target (op->this, &reply->buf, reply->xdata, &lookup->has_linkto);
+        lookup->has_linkto = is_linkto;
+        lookup->linked = target;
         lookup->linkto_gfid = reply->buf.ia_gfid;
     }
 }
@@ -332,7 +335,7 @@ lookup_all_answered (call_frame_t *frame)
     bool one_gfid;
     int chosen;
 
-    lookup->has_linkto = false;
+    lookup->has_linkto = lookup->any_linkto = false;
     lookup_count (lookup, &directories);
     chosen = lookup_choose (lookup, op->fan.answers, &one_gfid);
     if (directories > 0 && chosen != NO_CHILD) {

@@ -97,7 +97,7 @@ file_go (struct file_op *file, int child)
         file_follow_on (file);
 }
 
-/* --- a linkto that was written ---------------------------------------------------------------- */
+/* --- remains that were written ---------------------------------------------------------------- */
 
 static void
 file_clean (call_frame_t *own)
@@ -113,41 +113,60 @@ file_emptied (call_frame_t *own)
     locks_drop (own->local, file_clean);
 }
 
+/* Is what remains on that subvolume really no file? Its data would be lost. */
+static bool
+file_is_remains (const struct file_op *file)
+{
+    const struct op *op = &file->op;
+    const struct fan_answer *target = &op->own_fan.answers[file->answered];
+    const struct fan_answer *mode = &op->own_fan.answers[SELF (op)];
+
+    return target->op_ret >= 0 && mode->op_ret >= 0
+        && iatt_may_be_linkto (mode->op == FOP_fstat ? &mode->fstat.buf : &mode->stat.buf);
+}
+
 static void
-file_dirt_looked (call_frame_t *own)
+file_dirt_told (call_frame_t *own)
 {
     struct file_op *file = OP_OF (own);
     struct op *op = &file->op;
-    const struct lookup_reply *reply = &op->own_fan.answers[file->answered].lookup;
     loc_t loc = { .inode = file->inode };
-    bool is_linkto = false;
 
-    if (reply->op_ret >= 0)
-        linkto_target (op->this, &reply->buf, reply->xdata, &is_linkto);
-    if (is_linkto)
-        OWN_ONE (op, file_emptied, (unsigned) file->answered, truncate, &loc, 0, NULL);
-    else
+    if (!file_is_remains (file))
         file_emptied (own);
+    else if (file->fd)
+        OWN_ONE (op, file_emptied, (unsigned) file->answered, ftruncate, file->fd, 0, NULL);
+    else
+        OWN_ONE (op, file_emptied, (unsigned) file->answered, truncate, &loc, 0, NULL);
     loc_wipe_path (&loc);
 }
 
+/* It may have no name: then it is there for the fd alone. */
 static void
 file_dirt_locked (call_frame_t *own)
 {
     struct file_op *file = OP_OF (own);
     struct op *op = &file->op;
-    g_autoptr (dict_t) wanted = xdata_lookup (op->priv, NULL, NULL);
+    xlator_t *child = op->priv->children[file->answered];
     loc_t loc = { .inode = file->inode };
 
-    OWN_ONE (op, file_dirt_looked, (unsigned) file->answered, lookup, &loc, wanted);
+    own_begin (op, file_dirt_told);
+    if (file->fd) {
+        OWN (op, (unsigned) file->answered, fgetxattr, file->fd, op->priv->linkto_key, NULL);
+        FAN_WIND (&op->own_fan, SELF (op), child, fstat, file->fd, NULL);
+    } else {
+        OWN (op, (unsigned) file->answered, getxattr, &loc, op->priv->linkto_key, NULL);
+        FAN_WIND (&op->own_fan, SELF (op), child, stat, &loc, NULL);
+    }
+    own_end (op);
     loc_wipe_path (&loc);
 }
 
 /* A file that has moved away from a brick where it is still open becomes a linkto there again, when
- * another client gives it a name with a hash of that brick. The linkto then has what is written to
- * the fd, and the next move would begin with it. The lock keeps moves away, which write linktos. */
+ * a client gives it a name with a hash of that brick. The linkto then has what was written to the
+ * fd, and the next move would begin with it. The lock keeps moves away, which write linktos. */
 static void
-file_empty_linkto (struct file_op *file)
+file_empty_remains (struct file_op *file)
 {
     struct op *op = &file->op;
 
@@ -184,7 +203,7 @@ file_found (call_frame_t *own)
     } else if (cached == NO_CHILD || cached == file->answered) {
         op_end (op, file_keep_answer);
     } else if (file->dirty) {
-        file_empty_linkto (file);
+        file_empty_remains (file);
     } else {
         file_go (file, cached);
     }
