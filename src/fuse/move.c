@@ -13,8 +13,8 @@
  *   4. The bridge takes the new graph as its child, and the requests go on.
  *
  * An inode stays with the present graph, with all of its open files, if one of them can't be opened
- * in the new graph (a file that was removed), if a lock may be held through it, which the server
- * would give away, or if the kernel reads and writes it by itself. Requests for such an inode enter
+ * in the new graph (a file that was removed), if a lock is held through it, which the server gave to
+ * the present graph's connection, or if the kernel reads and writes it by itself. Requests for such an inode enter
  * the present graph at an entrance of their own: past.c.
  *
  * Reasons:
@@ -294,20 +294,42 @@ write_out (struct move *move, struct client *in_old, fd_t *fd)
             g_strerror (-r));
 }
 
+/* A record lock belongs to a process, which may have taken it through one fd and dropped it through
+ * another: so the server is asked. Locks of other clients count, too. */
+static bool
+holds_locks (struct client *in_old, fd_t *fd)
+{
+    struct gf_flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct lk_reply reply = { 0 };
+
+    return __atomic_load_n (&fd->flocked, __ATOMIC_RELAXED)
+        || (__atomic_load_n (&fd->locked, __ATOMIC_RELAXED)
+            && (sync_lk (in_old, fd, F_GETLK, &all, NULL, &reply) < 0
+                || reply.lock.l_type != F_UNLCK));
+}
+
+/* What of the files needs the old graph, or is to be told to it. */
 static void
-write_out_all (struct move *move)
+opens_settle (struct move *move, struct client *in_old, struct opens *opens)
+{
+    for (guint i = 0; i < opens->fds->len; i++) {
+        fd_t *fd = opens->fds->pdata[i];
+
+        write_out (move, in_old, fd);
+        opens->stays |= holds_locks (in_old, fd);
+    }
+}
+
+static void
+settle_all (struct move *move)
 {
     struct client *in_old = client_of (move->old->top);
     GHashTableIter at;
     gpointer opens;
 
     g_hash_table_iter_init (&at, move->opens);
-    while (g_hash_table_iter_next (&at, NULL, &opens)) {
-        const GPtrArray *fds = ((struct opens *) opens)->fds;
-
-        for (guint i = 0; i < fds->len; i++)
-            write_out (move, in_old, fds->pdata[i]);
-    }
+    while (g_hash_table_iter_next (&at, NULL, &opens))
+        opens_settle (move, in_old, opens);
     client_free (in_old);
 }
 
@@ -330,8 +352,7 @@ open_again (struct move *move, struct client *client, const fd_t *fd)
 static bool
 fd_is_free (const fd_t *fd)
 {
-    return !__atomic_load_n (&fd->locked, __ATOMIC_RELAXED)
-        && __atomic_load_n (&fd->refs, __ATOMIC_RELAXED) == 1;
+    return __atomic_load_n (&fd->refs, __ATOMIC_RELAXED) == 1;
 }
 
 /* Opens all files of an inode in the new graph, or the inode stays. */
@@ -340,7 +361,7 @@ opens_again (struct move *move, struct client *client, void *item)
 {
     struct opens *opens = item;
 
-    opens->stays = passthrough_has (move->bridge, opens->inode);
+    opens->stays |= passthrough_has (move->bridge, opens->inode);
     for (guint i = 0; i < opens->fds->len && !opens->stays; i++) {
         const fd_t *fd = opens->fds->pdata[i];
         fd_t *fresh = fd_is_free (fd) ? open_again (move, client, fd) : NULL;
@@ -454,7 +475,7 @@ move_held (struct move *move, void (*moved) (void *data), void *data, GString *a
     if (!hold_begin (move->bridge, until) || !hold_answered (until))
         return under_way (move->bridge, answer);
     bridge_foreach_open (move->bridge, note_open, move);
-    write_out_all (move);
+    settle_all (move);
     if (!hold_idle (until))
         return under_way (move->bridge, answer);
     move_know_all (move);

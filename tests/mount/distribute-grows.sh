@@ -84,10 +84,16 @@ remove () {
     gluster_do volume remove-brick home $server:"$TEST_DIR/a.d" "$1"
 }
 expect_ok remove start
-is_removed () {
-    remove status | grep -q 'completed\|failed'
+until_removed () {
+    local end=$((SECONDS + 300))
+    until remove status >status 2>&1 && grep -q 'completed\|failed' status; do
+        [ $SECONDS -lt $end ] || fail "the brick is not empty after 300 s: $(cat status
+            tail -20 glusterd-log/home-rebalance.log
+            "$WINDLASS" inflight "$MNT")"
+        sleep 0.2
+    done
 }
-wait_until 300 is_removed
+until_removed
 goes_on "remove-brick start"
 touch stop
 wait $load || fail "$(tail -20 load.out)"
@@ -103,7 +109,7 @@ left () {
 for _ in 1 2 3; do
     expect_ok remove stop
     expect_ok remove start
-    wait_until 300 is_removed
+    until_removed
 done
 expect "files on the brick that leaves" "" "$(left)"
 expect_ok remove commit

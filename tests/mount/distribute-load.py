@@ -82,15 +82,12 @@ class File:
         os.setxattr(self.whole(), "user.test", self.value)
 
     def lock(self, _draw):
-        """Not of files that are kept open: a descriptor that had a lock stays with its graph, which
-        does not know bricks that are added later."""
-        if self.fd is not None:
-            return
-        fd = os.open(self.whole(), os.O_RDWR)
+        fd = self.fd if self.fd is not None else os.open(self.whole(), os.O_RDWR)
         self.note("lock")
         fcntl.lockf(fd, fcntl.LOCK_EX)
         fcntl.lockf(fd, fcntl.LOCK_UN)
-        os.close(fd)
+        if self.fd is None:
+            os.close(fd)
 
     def rename(self, draw):
         path = os.path.join(os.path.dirname(self.path), f"file{draw.randrange(10**9)}")

@@ -61,16 +61,28 @@ expect_match "the graph" home-write-behind "$(volumes)"
 moved performance.io-cache on
 expect_match "the graph" home-io-cache "$(volumes)"
 
-# A lock is not given up, and a removed file can be read; the next shape waits for them.
-touch "$MNT/locked"
+# A lock is not given up, and a removed file can be read; the next shape waits for them, but not for
+# a file whose locks were dropped.
+touch "$MNT"/{locked,record}
 echo text >"$MNT/removed"
-exec 7>"$MNT/locked" 8<"$MNT/removed"
+exec 5>"$MNT/unlocked" 6>"$MNT/record" 7>"$MNT/locked" 8<"$MNT/removed"
 flock -n 7 || fail "no lock"
 rm "$MNT/removed"
 expect_error '' flock -n other/locked true
+flock 5 && flock -u 5 || fail "no lock"
+python3 -c 'import fcntl; fcntl.lockf (5, fcntl.LOCK_EX); fcntl.lockf (5, fcntl.LOCK_UN)'
+coproc record { python3 -c 'import fcntl, sys
+fcntl.lockf (6, fcntl.LOCK_EX)
+print ("held", flush=True)
+sys.stdin.read (1)' 7>&- 8>&-; }
+read -r -u "${record[0]}" _ || fail "no record lock"
 moved performance.io-cache off
-expect_match "the log" "2 files stay with the graph before until they are closed" "$(cat "$LOG")"
+expect_match "the log" "3 files stay with the graph before until they are closed" "$(cat "$LOG")"
 expect_error '' flock -n other/locked true
+expect_error '' flock -n other/record true
+echo >&"${record[1]}"
+wait "$record_PID"
+exec 5>&- 6>&-
 expect "a removed file" text "$(cat <&8)"
 expect_ok gluster_do volume set home performance.io-cache on
 wait_until "grep -q 'reload: the new shape has to wait' '$LOG'"

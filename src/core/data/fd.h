@@ -19,8 +19,9 @@ struct fd {
     inode_t *inode; /* holds a reference; set by fd_new, or by create and tmpfile before they
                      * answer */
     unsigned keepers;
-    bool locked; /* for the bridge: a lock was asked for through it; atomic */
-    int owed;    /* for the bridge: an error that no caller has seen yet; atomic */
+    bool locked;  /* for the bridge: a record lock was asked for through it; atomic */
+    bool flocked; /* for the bridge: a lock of flock may be held through it; atomic */
+    int owed;     /* for the bridge: an error that no caller has seen yet; atomic */
     fd_t *moved; /* holds a reference: fd_move; changes only while no request runs */
     bool closes_silently; /* a flush would never report an error: storage knows that about its file
                            * system. Set before the open is answered */

@@ -69,15 +69,6 @@ lock_may_wait (struct bridge *bridge)
     return false;
 }
 
-/* A file through which a lock may be held stays with its graph when the mount moves to another: the
- * server gives the lock to that graph's connection. */
-static void
-note_lock (fd_t *fd, bool unlocks)
-{
-    if (!unlocks)
-        __atomic_store_n (&fd->locked, true, __ATOMIC_RELAXED);
-}
-
 /* cookie: the bridge, for a lock that waited; else NULL. */
 static void
 lock_waited (void *cookie)
@@ -100,7 +91,8 @@ fuse_setlk (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fl
     if (!fd)
         return;
     waits = sleep && lock.l_type != F_UNLCK ? frame->this->private : NULL;
-    note_lock (fd, lock.l_type == F_UNLCK);
+    if (lock.l_type != F_UNLCK)
+        __atomic_store_n (&fd->locked, true, __ATOMIC_RELAXED);
     frame->root->lk_owner = fi->lock_owner;
     if (waits && !lock_may_wait (waits))
         request_err (frame, -1, ENOLCK);
@@ -127,7 +119,7 @@ fuse_flock (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int opera
     if (!fd)
         return;
     waits = operation & (LOCK_NB | LOCK_UN) ? NULL : frame->this->private;
-    note_lock (fd, operation & LOCK_UN);
+    __atomic_store_n (&fd->flocked, !(operation & LOCK_UN), __ATOMIC_RELAXED);
     frame->root->lk_owner = fi->lock_owner;
     if (waits && !lock_may_wait (waits))
         request_err (frame, -1, ENOLCK);
