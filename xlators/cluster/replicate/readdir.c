@@ -21,7 +21,8 @@ struct listing {
     off_t offset;
     int child;
     copies_t tried;
-    int error;
+    bool refreshed;
+    int error;         /* of the last copy, or of the refresh */
     struct look look;
     bool nothing_to_heal; /* as all bricks have said a moment ago */
     gf_dirent_t *entries; /* of the answer */
@@ -170,12 +171,10 @@ listing_wind (struct listing *listing)
 }
 
 static copies_t
-listing_candidates (const struct listing *listing)
+listing_candidates (const struct listing *listing, struct readable *ret_readable)
 {
-    struct readable readable;
-
-    inode_is_fresh (listing->this, listing->fd->inode, &readable);
-    return readable.data & fd_opened (listing->this, listing->fd)
+    inode_is_fresh (listing->this, listing->fd->inode, ret_readable);
+    return ret_readable->data & fd_opened (listing->this, listing->fd)
          & children_up (listing->this->private) & ~listing->tried;
 }
 
@@ -198,15 +197,30 @@ reader_choose_locked (struct listing *listing, struct replicate_fd *opened, copi
     }
 }
 
+static void listing_refresh (struct listing *listing);
+
+/* None can be asked: the only one that was taken for good may have gone. */
+static void
+listing_lacks_copy (struct listing *listing, const struct readable *readable)
+{
+    if (!listing->refreshed)
+        listing_refresh (listing);
+    else if (readable->found && !readable->data)
+        frame_fail (listing->frame, EIO);
+    else
+        frame_fail (listing->frame, listing->error ? listing->error : ENOTCONN);
+}
+
 static void
 listing_ask (void *data)
 {
     struct listing *listing = data;
     struct replicate_fd *opened = fd_of (listing->this, listing->fd);
-    const copies_t candidates = opened ? listing_candidates (listing) : 0;
+    struct readable readable = { 0 };
+    const copies_t candidates = opened ? listing_candidates (listing, &readable) : 0;
 
     if (!candidates) {
-        frame_fail (listing->frame, listing->error ? listing->error : ENOTCONN);
+        listing_lacks_copy (listing, &readable);
         return;
     }
     pthread_mutex_lock (&opened->lock);
@@ -278,8 +292,16 @@ listing_refreshed (void *data, int error)
 {
     struct listing *listing = data;
 
-    listing->error = error;
+    if (error)
+        listing->error = error;
     fd_prepare (listing->this, listing->fd, listing_ask, listing);
+}
+
+static void
+listing_refresh (struct listing *listing)
+{
+    listing->refreshed = true;
+    inode_refresh (listing->this, listing->fd->inode, listing_refreshed, listing);
 }
 
 /* Returns xdata that asks for the mark "dirty" of each entry, with a reference. */
@@ -313,9 +335,7 @@ listing_begin (call_frame_t *frame, xlator_t *this, bool with_attributes, fd_t *
         frame_fail (frame, ENOTCONN);
     else if (!inode_is_fresh (this, fd->inode, &readable)
              || !index_is_known (this->private))
-        inode_refresh (this, fd->inode, listing_refreshed, listing);
-    else if (!readable.data && readable.found)
-        frame_fail (frame, EIO);
+        listing_refresh (listing);
     else
         fd_prepare (this, fd, listing_ask, listing);
 }
