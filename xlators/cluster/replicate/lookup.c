@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Lookup asks all copies at once. A name is what the good copies of its directory say: a copy that
- * missed a removal still has it. Copies that differ in gfid or type are no copies: EIO.
+ * missed a removal still has it. Copies that differ in gfid or type are no copies: EIO. If they may
+ * differ only because the name changes just now, they are asked again, at last under its lock.
  */
 #include "replicate.h"
 
@@ -28,6 +29,7 @@ struct lookup {
     dict_t *xdata;   /* with a reference, or NULL */
     inode_t *parent; /* of a name; lent by loc; NULL: there is no name */
     unsigned attempts;
+    struct txn *lock; /* of the name, or NULL */
     struct look look;
     copies_t children;
     copies_t trusted; /* copies of the directory that know its names */
@@ -267,13 +269,34 @@ static void lookup_wind (struct lookup *lookup);
 static void lookup_parent_known (void *data, int error);
 
 static void
+lookup_locked (struct txn *txn)
+{
+    struct lookup *lookup = txn->data;
+
+    inode_refresh (lookup->this, lookup->parent, lookup_parent_known, lookup);
+}
+
+static void
 lookup_again (struct lookup *lookup)
 {
     lookup->attempts++;
-    if (lookup->parent)
-        inode_refresh (lookup->this, lookup->parent, lookup_parent_known, lookup);
-    else
+    if (!lookup->parent) {
         lookup_wind (lookup);
+    } else if (lookup->attempts + 1 == ATTEMPTS) {
+        lookup->lock = txn_of_name (lookup->this, lookup->frame, lookup->parent, lookup->loc.name,
+                                    lookup);
+        txn_lock (lookup->lock, lookup_locked);
+    } else {
+        inode_refresh (lookup->this, lookup->parent, lookup_parent_known, lookup);
+    }
+}
+
+/* The answer doesn't wait for it. */
+static void
+lookup_unlock (struct lookup *lookup)
+{
+    if (lookup->lock)
+        txn_unlock (g_steal_pointer (&lookup->lock), txn_free);
 }
 
 static void
@@ -283,15 +306,15 @@ lookup_done (call_frame_t *frame)
     const copies_t found = lookup_successes (lookup), missing = lookup_missing (lookup);
     const copies_t trusted = found & lookup->trusted;
     const int best = copies_first (trusted ? trusted : found);
-    copies_t strangers;
+    const copies_t strangers = found ? lookup_strangers (lookup, found, best) : 0;
 
-    if (!found) {
-        frame_fail (frame, lookup_error (lookup, missing));
+    if (found && lookup_doubts (lookup, found, missing, strangers)) {
+        lookup_again (lookup);
         return;
     }
-    strangers = lookup_strangers (lookup, found, best);
-    if (lookup_doubts (lookup, found, missing, strangers))
-        lookup_again (lookup);
+    lookup_unlock (lookup);
+    if (!found)
+        frame_fail (frame, lookup_error (lookup, missing));
     else if (lookup_says_no (lookup, found, missing))
         frame_fail (frame, ENOENT);
     else if (!children_quorum (lookup->this->private, found | missing))

@@ -327,6 +327,7 @@ struct txn {
     void (*next) (struct txn *txn);
     unsigned at;         /* of locks taken one by one */
     struct op *op;       /* of metadata, entries */
+    void *data;          /* for `next` of one that only locks: txn_of_name */
 
     /* A new object, to be marked on the copies that have it. */
     inode_t *made;       /* with a reference, or NULL */
@@ -344,6 +345,10 @@ struct txn {
 };
 
 struct txn *txn_new (xlator_t *this, struct op *op);
+
+/* Only to lock a name, as if it were changed: for txn_lock, txn_unlock and txn_free. */
+struct txn *txn_of_name (xlator_t *this, call_frame_t *caller, inode_t *directory, const char *name,
+                         void *data);
 void txn_free (struct txn *txn);
 
 /* Locks and marks; then calls hold_ready for data, or runs the operation. */

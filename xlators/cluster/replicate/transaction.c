@@ -51,23 +51,46 @@ txn_take_locks (struct txn *txn, struct op *op)
     txn->op = op;
 }
 
-struct txn *
-txn_new (xlator_t *this, struct op *op)
+static struct txn *
+txn_make (xlator_t *this, call_frame_t *caller, enum mark_kind kind)
 {
     replicate_t *priv = this->private;
-    call_frame_t *frame = request_new (this, op->frame);
+    call_frame_t *frame = request_new (this, caller);
     struct txn *txn = frame_local_new (frame, sizeof *txn);
 
-    __atomic_add_fetch (&priv->numbers.transactions, 1, __ATOMIC_RELAXED);
     frame->root->lk_owner = owner_new (priv);
     txn->head.drop = txn_drop;
     txn->this = this;
     txn->frame = frame;
-    txn->kind = op->kind;
+    txn->kind = kind;
     txn->refs = 1;
     txn->link.data = txn;
     txn->generation = children_generation (priv);
     txn->children = children_up (priv);
+    fan_init (&txn->fan, frame, priv->n * LOCKS_MAX);
+    return txn;
+}
+
+struct txn *
+txn_of_name (xlator_t *this, call_frame_t *caller, inode_t *directory, const char *name, void *data)
+{
+    struct txn *txn = txn_make (this, caller, MARK_ENTRY);
+
+    txn->data = data;
+    txn->n_locks = 1;
+    txn->locks[0] = (struct lockee){ .inode = inode_ref (directory),
+                                     .entry = true,
+                                     .name = g_strdup (name) };
+    return txn;
+}
+
+struct txn *
+txn_new (xlator_t *this, struct op *op)
+{
+    replicate_t *priv = this->private;
+    struct txn *txn = txn_make (this, op->frame, op->kind);
+
+    __atomic_add_fetch (&priv->numbers.transactions, 1, __ATOMIC_RELAXED);
     txn->fd = fd_ref (op->fd);
     for (int i = 0; i < 2; i++) {
         txn->subject[i] = inode_ref (op->subject[i]);
@@ -75,7 +98,6 @@ txn_new (xlator_t *this, struct op *op)
         txn->entry[i] = g_strdup (op->entry[i]);
     }
     txn_take_locks (txn, op);
-    fan_init (&txn->fan, frame, priv->n * LOCKS_MAX);
     return txn;
 }
 
