@@ -13,9 +13,9 @@
  *   4. The bridge takes the new graph as its child, and the requests go on.
  *
  * An inode stays with the present graph, with all of its open files, if one of them can't be opened
- * in the new graph (a file that was removed), if a lock is held through it, which the server gave to
- * the present graph's connection, or if the kernel reads and writes it by itself. Requests for such an inode enter
- * the present graph at an entrance of their own: past.c.
+ * in the new graph (a file that was removed), if a lock is held through it, which the server gave
+ * to the present graph's connection, or if the kernel reads and writes it by itself. Requests for
+ * such an inode enter the present graph at an entrance of their own: past.c.
  *
  * Reasons:
  *

@@ -4,9 +4,9 @@
  *
  * A rebalance may be copying the file, and takes no lock that keeps an unlink away. It made the
  * copy before it began, under the same name, and would finish it although the file is gone. So if
- * the file was under way when it was removed, all other subvolumes are asked for the name: a copy is
- * removed as a linkto, or as the file that it is once the rebalance is done with it. A copy that is
- * made later comes to nothing, as its file is gone.
+ * the file was under way when it was removed, all other subvolumes are asked for the name: a copy
+ * is removed as a linkto, or as the file that it is once the rebalance is done with it. A copy that
+ * is made later comes to nothing, as its file is gone.
  *
  * The attributes that the file had when it was removed tell. Its hash does not: the layout of the
  * directory may have changed.
