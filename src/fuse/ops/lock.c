@@ -109,6 +109,7 @@ fuse_setlk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     request_err (frame, op_ret, op_errno);
 }
 
+/* If a lock and an unlock of one descriptor are under way at once, it counts as locked. */
 static void
 fuse_flock (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int operation)
 {
@@ -119,7 +120,10 @@ fuse_flock (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int opera
     if (!fd)
         return;
     waits = operation & (LOCK_NB | LOCK_UN) ? NULL : frame->this->private;
-    __atomic_store_n (&fd->flocked, !(operation & LOCK_UN), __ATOMIC_RELAXED);
+    if (operation & LOCK_UN)
+        __atomic_store_n (&fd->flocked, false, __ATOMIC_RELAXED);
+    else
+        request_local (frame, NULL, NULL)->fd = fd_ref (fd);
     frame->root->lk_owner = fi->lock_owner;
     if (waits && !lock_may_wait (waits))
         request_err (frame, -1, ENOLCK);
@@ -132,7 +136,11 @@ static void
 fuse_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 dict_t *xdata)
 {
+    const struct fuse_local *local = frame->local;
+
     lock_waited (cookie);
+    if (local && op_ret >= 0)
+        __atomic_store_n (&local->fd->flocked, true, __ATOMIC_RELAXED);
     request_err (frame, op_ret, op_errno);
 }
 
