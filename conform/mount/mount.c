@@ -303,17 +303,22 @@ run_as (struct mount_run *run, const struct actor *actor)
         run_theme (run, theme);
 }
 
-/* The end is a case too: the daemon ends on request, and logs no more lines. */
+/* The end is a case too: the daemon ends on request, and logs no more lines but allowed ones. */
 static void
 run_end (struct mount_run *run)
 {
-    const int r = stage_unmount (run->stage);
-    g_autofree char *log = stage_log (run->stage);
-    g_autofree char *text = g_strdup_printf (
-        "%s%s", r < 0 ? "the daemon didn't end when it was unmounted\n" : "", log ? log : "");
+    static const char name[] = "the end";
+    g_autoptr (GString) text = g_string_new (NULL);
+    struct verdict verdict = { .run = run, .name = name, .text = text };
+    g_autofree char *log = NULL;
 
-    if (*text)
-        tell_failure (run, "the end", text);
+    if (stage_unmount (run->stage) < 0)
+        g_string_append (text, "the daemon didn't end when it was unmounted\n");
+    log = stage_log (run->stage);
+    if (log)
+        verdict_log (&verdict, log);
+    if (text->len)
+        tell_failure (run, name, text->str);
 }
 
 static void
