@@ -277,6 +277,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/replicate-lookup-heals.sh \
     %D%/mount/replicate-lost.sh \
     %D%/mount/replicate-other-accuses.sh \
+    %D%/mount/replicate-removed.sh \
     %D%/mount/replicate-shared.sh \
     %D%/mount/replicate-silent.sh \
     %D%/mount/replicate-split-brain.sh \

@@ -387,14 +387,30 @@ refusal (const struct op *op)
     return good ? op->fan.answers[copies_first (good)].op_errno : fan_error (&op->fan);
 }
 
+/* Returns whether enough good copies say that the object is not there: another client, which locks
+ * the name but not the object, is removing it. */
+static bool
+op_is_gone (const struct op *op)
+{
+    copies_t gone = 0;
+
+    for (unsigned i = 0; i < op->fan.n; i++)
+        if (op->failed & op_good (op) & COPY (i)
+            && (op->fan.answers[i].op_errno == ENOENT || op->fan.answers[i].op_errno == ESTALE))
+            gone |= COPY (i);
+    return children_quorum (op->this->private, gone);
+}
+
 /* Returns the errno of an operation that too few copies did. Where one did it, there is such a
- * file: copies without it lack what they missed, and are to be healed. */
+ * file, unless enough others know better: copies without it lack what they missed, and are to be
+ * healed. */
 static int
 op_error (const struct op *op)
 {
     const int error = op->failed ? fan_error (&op->fan) : EIO;
 
-    return op->succeeded && (error == ENOENT || error == ESTALE) ? ENOTCONN : error;
+    return op->succeeded && (error == ENOENT || error == ESTALE) && !op_is_gone (op) ? ENOTCONN
+                                                                                      : error;
 }
 
 /* Judges the answers: succeeded, failed, best, op_ret and op_errno. */
