@@ -27,9 +27,7 @@ unmount
 # Beyond lru-limit a handle of a file that the kernel forgot is stale. It never opens another file,
 # even when another file has the inode's number by then, in the mount or in the directory.
 need_command python3
-rm -rf "${BACK:?}"/*
-mount_volfile "$VOL" --lru-limit=16
-said=$(python3 - "$MNT" <<'EOF'
+cat >handles.py <<'END'
 import ctypes, errno, os, sys
 libc = ctypes.CDLL (None, use_errno=True)
 os.chdir (sys.argv[1])
@@ -82,12 +80,24 @@ for i in removed:
 for i in range (400):
     make (f"other-{i}")
 look (removed)
-print ("some opened" if counts["opened"] else counts,
-       "some stale" if counts["stale"] > 400 else counts)
+print (counts["opened"], counts["stale"])
 # Found by its name again, a file is open to its handle again or stale.
 for name in os.listdir ("."):
     os.stat (name)
 look (removed)
-EOF
-)
-expect "handles beyond lru-limit" "some opened some stale" "$said"
+END
+# handles_with LRU_LIMIT: how many of 600 handles of files that are there were opened, and how many
+# were stale, those of 200 removed ones among them.
+handles_with () {
+    rm -rf "${BACK:?}"/*
+    mount_volfile "$VOL" --lru-limit="$1"
+    python3 handles.py "$MNT" || fail "handles with lru-limit=$1"
+    unmount
+}
+
+read -r opened stale <<<"$(handles_with 16)"
+[ "$opened" -gt 0 ] && [ "$stale" -gt 400 ] ||
+    fail "handles beyond lru-limit: $opened opened, $stale stale"
+
+# Within lru-limit none gets stale.
+expect "handles within lru-limit" "600 200" "$(handles_with 1000000000)"
