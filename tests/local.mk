@@ -382,6 +382,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/new-shape.sh \
     %D%/mount/nl-cache.sh \
     %D%/mount/passthrough.sh \
+    %D%/mount/passthrough-append.sh \
     %D%/mount/passthrough-direct.sh \
     %D%/mount/passthrough-refused.sh \
     %D%/mount/permissions.sh \

@@ -51,8 +51,8 @@ struct bridge_settings {
     int acl; /* index in acl_values: use acl_of */
     int passthrough; /* PASSTHROUGH_* */
     int passthrough_direct, lock_forwarding; /* index in choice_values */
-    bool read_only, writeback, auto_invalidation, readdirp, idmapped, exclusive,
-        follow_callers;
+    bool read_only, writeback, auto_invalidation, readdirp, idmapped, exclusive, follow_callers,
+        passthrough_append;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     int limits[LIMIT_CLASSES]; /* 0: a number that depends on the processors */
     bool measure; /* used by src/daemon */

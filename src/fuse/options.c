@@ -142,6 +142,13 @@ const struct xlator_option bridge_options[] = {
               "opened only for writing; on file systems that require aligned direct I/O (ext4, "
               "xfs), reads and writes must stay aligned even after fcntl removes O_DIRECT; auto: "
               "only on file systems without this requirement (tmpfs, btrfs)" },
+    { .key = { "passthrough-append" },
+      .type = OPTION_BOOL,
+      FIELD (passthrough_append),
+      .value = "off",
+      .help = "use passthrough also for files that are opened with O_APPEND: small appends are many "
+              "times as fast, but a program that removes O_APPEND with fcntl, or writes with "
+              "RWF_NOAPPEND, still appends, and gets no error" },
     { .key = { "idmapped-mounts" },
       .type = OPTION_BOOL,
       FIELD (idmapped),

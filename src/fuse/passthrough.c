@@ -34,7 +34,7 @@
  *   daemon takes two to four times as long. The kernel holds the inode's lock while it writes to a
  *   backing file, so one write of a file is under way at a time.
  * - A program that opens with O_APPEND and removes the flag would still append if passed, and would
- *   write its bytes to the wrong place without an error.
+ *   write its bytes to the wrong place without an error. So passthrough-append is off by default.
  * - A descriptor that gets O_DIRECT later reads and writes through the page cache: correct, but not
  *   direct.
  * - The registrant is the caller without CAP_FSETID and CAP_SYS_RESOURCE, unless it is root.
@@ -275,6 +275,12 @@ log_decision (const struct bridge *bridge, inode_t *inode, const char *what, con
             who ? "no, volume '" : "", who ? who->name : "", who ? "' " : "", what);
 }
 
+static bool
+appends_here (const struct bridge *bridge, int flags)
+{
+    return flags & O_APPEND && !bridge->settings.passthrough_append;
+}
+
 /* Decides for an inode that isn't open yet. A caller that opens for reading and appending is served
  * by the daemon, see must_come_here. Pages that it splices from the file would stay in the kernel's
  * page cache, where writes by the kernel itself wouldn't change them. So such an open doesn't start
@@ -287,7 +293,7 @@ decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int fl
     const char *why;
     int r;
 
-    if ((flags & O_ACCMODE) == O_RDWR && flags & O_APPEND) {
+    if ((flags & O_ACCMODE) == O_RDWR && appends_here (bridge, flags)) {
         log_decision (bridge, inode, "no, it is opened to read and to append", NULL);
         return passed;
     }
@@ -345,8 +351,8 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
     xlator_t *storage;
 
     *ret_who = NULL;
-    if (flags & O_APPEND)
-        return "by the daemon, as it may be told later not to append";
+    if (appends_here (bridge, flags))
+        return "by the daemon, as it may be told later not to append (passthrough-append)";
     if ((flags & O_ACCMODE) != O_RDONLY && write_is_privileged (fd->inode))
         return "by the daemon, as a write takes setuid away";
     if ((flags & O_ACCMODE) != O_RDONLY && passed->as_root != (frame->root->uid == 0))

@@ -71,10 +71,11 @@ expect_no_match () {
 
 # expect_ok COMMAND...: it succeeds.
 expect_ok () {
-    local out
+    local out status
     out=$("$@" 2>&1) && return 0
+    status=$?
     printf 'FAILED at %s: expected success of: %s\ngot exit status %s and\n%s\n' \
-        "$(caller 0 | cut -d' ' -f1)" "$*" $? "$out" >&2
+        "$(caller 0 | cut -d' ' -f1)" "$*" $status "$out" >&2
     exit 1
 }
 
