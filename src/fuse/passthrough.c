@@ -228,6 +228,8 @@ refusal_text (int r)
     case -EPERM:
         return "the daemon has no CAP_SYS_ADMIN outside its user namespace, or a filter of system "
                "calls forbids it";
+    case -EXDEV:
+        return "reading changes no access time here (ro, noatime), and the kernel would change it";
     case -EOPNOTSUPP: return "its file system can't";
     default: return g_strerror (-r);
     }

@@ -107,3 +107,25 @@ for graph in "" performance/open-behind performance/quick-read features/utime,no
         unmount
     done
 done
+
+# The same if the kernel reads the file itself. It leaves a file of another file system, below the
+# directory, to the daemon.
+stack
+mkdir "$BACK/below"
+mount -t tmpfs none "$BACK/below"
+echo text >"$BACK/below/read"
+opens () {
+    sed -n 's/^passthrough_opens = //p' "$MNT/.meta/master/private"
+}
+for options in ro noatime; do
+    PASSTHROUGH=auto mount_volfile "$VOL" -o "$options"
+    touch -a -d 2001-01-01 "$BACK/read" "$BACK/below/read"
+    cat "$MNT/read" >/dev/null
+    expect "how many are passed with $options" "$(opens | sed 's/.*/1/')" "$(opens)"
+    cat "$MNT/below/read" >/dev/null
+    expect "how many are passed with $options then" "$(opens | sed 's/.*/1/')" "$(opens)"
+    expect "access times with $options and passthrough" "978307200 978307200" \
+        "$(stat -c %X "$BACK/read" "$BACK/below/read" | paste -sd' ')"
+    unmount
+done
+umount "$BACK/below"

@@ -306,8 +306,8 @@ posix_view (xlator_t *this, const inode_t *inode, const char **ret_why)
 }
 
 /* Uses a descriptor of the inode, or a copy of an open file's while the inode has none: a file that
- * was just made. As the caller, with all groups: they decide over setuid and setgid, quotas and
- * reserved space. */
+ * was just made; for a reader that may change no access time, one of its own, or none. As the
+ * caller, with all groups: they decide over setuid and setgid, quotas and reserved space. */
 static int
 posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode,
             int (*use) (int descriptor, void *data), void *data)
@@ -316,13 +316,15 @@ posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode,
     g_auto (posix_pin_t) pin = { 0 };
     int copy = -1, r = 0;
 
-    if (pi && __atomic_load_n (&pi->state, __ATOMIC_RELAXED) == POSIX_CLOSED)
+    if (pi && frame->root->times & TIMES_NOT_OF_READING)
+        r = copy = posix_handle_open_quiet (this, pi);
+    else if (pi && __atomic_load_n (&pi->state, __ATOMIC_RELAXED) == POSIX_CLOSED)
         copy = posix_cache_copy_open (&posix_priv (this)->cache, pi);
-    if (copy < 0)
+    if (r == 0 && copy < 0)
         r = posix_pin (this, inode, &pin);
-    if (r == 0)
+    if (r >= 0)
         r = posix_act_as (posix_priv (this), frame);
-    if (r == 0)
+    if (r >= 0)
         r = use (copy >= 0 ? copy : pin.fd, data);
     if (copy >= 0)
         close (copy);

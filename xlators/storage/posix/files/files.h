@@ -62,6 +62,10 @@ int posix_openat (xlator_t *this, int dirfd, const char *name, int flags, mode_t
 int posix_handle_open (xlator_t *this, const struct posix_inode *pi, int flags);
 int posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags);
 
+/* Opens pi for the kernel (O_PATH), which changes no access time when it reads through it. Returns
+ * -EXDEV if that is not possible. */
+int posix_handle_open_quiet (xlator_t *this, const struct posix_inode *pi);
+
 /* Tests whether files can be opened by handle. Returns 0 or a negative errno. */
 int posix_handle_probe (int mount_fd, const struct posix_ident *ident);
 

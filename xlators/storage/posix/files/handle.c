@@ -91,20 +91,34 @@ handle_of (int type, const unsigned char *bytes, unsigned size)
 /* ext4 answers ENOMEM, and not ESTALE, while it gives the number of a removed file to a new one
  * (iget_locked() can't tell that an inode is being made). That lasts until the new file exists:
  * microseconds, or as long as its maker has no processor. */
-int
-posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags)
+static int
+handle_open_in (xlator_t *this, int mount_fd, const struct posix_inode *pi, int flags)
 {
-    const posix_private_t *priv = posix_priv (this);
     handle_t handle = handle_of (pi->handle_type, pi->handle, pi->handle_size);
     int fd, attempts = 0;
 
-    posix_act_as_root (priv);
-    while ((fd = open_by_handle_at (priv->mount_fd, &handle.head,
+    posix_act_as_root (posix_priv (this));
+    while ((fd = open_by_handle_at (mount_fd, &handle.head,
                                     flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY))
                < 0
            && errno == ENOMEM && attempts++ < HANDLE_PATIENCE)
         g_usleep (HANDLE_PAUSE);
     return fd < 0 ? -errno : fd;
+}
+
+int
+posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags)
+{
+    return handle_open_in (this, posix_priv (this)->mount_fd, pi, flags);
+}
+
+int
+posix_handle_open_quiet (xlator_t *this, const struct posix_inode *pi)
+{
+    const int quiet_fd = posix_priv (this)->quiet_fd;
+
+    return quiet_fd >= 0 && pi->by_handle ? handle_open_in (this, quiet_fd, pi, O_PATH)
+                                          : -EXDEV;
 }
 
 int
