@@ -17,6 +17,9 @@
  * Other clients and a rebalance work on the same files at the same time, so changes of names take
  * the locks that GlusterFS's clients take, in the same order: locks.c.
  *
+ * files/ has the operations on files and on names that may be files, and follows files that a
+ * rebalance moves; directories/ has those on directories, and heals them.
+ *
  * All that a subvolume says may be hostile: names of subvolumes, layouts, attributes are checked.
  */
 #ifndef WINDLASS_DISTRIBUTE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The children: which are there, and which are near. */
-#include "replicate.h"
+#include "changes/changes.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -139,7 +139,7 @@ children_notify (xlator_t *this, enum xlator_event event, void *data)
     case XLATOR_PARENT_DOWN:
         heals_wait (this);
         holds_release (this);
-        holds_wait (this);
+        requests_wait (this);
         break;
     default:
         break;
@@ -291,7 +291,7 @@ request_done (xlator_t *this, call_frame_t *frame)
 }
 
 void
-holds_wait (xlator_t *this)
+requests_wait (xlator_t *this)
 {
     replicate_t *priv = this->private;
 
@@ -302,6 +302,17 @@ holds_wait (xlator_t *this)
 }
 
 #define OWNERS_OF_OURS ((uint64_t) 0xaf << 56)
+
+gfid_t
+gfid_new (replicate_t *priv)
+{
+    gfid_t gfid;
+
+    pthread_mutex_lock (&priv->random_lock);
+    gfid = random_gfid (&priv->random);
+    pthread_mutex_unlock (&priv->random_lock);
+    return gfid;
+}
 
 uint64_t
 owner_new (replicate_t *priv)

@@ -6,20 +6,8 @@ xlators_cluster_replicate_so_SOURCES = \
     %D%/changelog.h \
     %D%/children.c \
     %D%/copies.c \
-    %D%/data.c \
-    %D%/entry.c \
-    %D%/heal.c \
-    %D%/heal.h \
-    %D%/heal-data.c \
-    %D%/heal-entries.c \
-    %D%/heal-metadata.c \
-    %D%/heal-tools.c \
-    %D%/hold.c \
-    %D%/lock.c \
     %D%/locks.c \
     %D%/lookup.c \
-    %D%/metadata.c \
-    %D%/op.c \
     %D%/open.c \
     %D%/read.c \
     %D%/readdir.c \
@@ -29,7 +17,20 @@ xlators_cluster_replicate_so_SOURCES = \
     %D%/report.c \
     %D%/sources.c \
     %D%/sources.h \
-    %D%/transaction.c
+    %D%/changes/changes.h \
+    %D%/changes/data.c \
+    %D%/changes/entry.c \
+    %D%/changes/hold.c \
+    %D%/changes/lock.c \
+    %D%/changes/metadata.c \
+    %D%/changes/op.c \
+    %D%/changes/transaction.c \
+    %D%/heal/heal-data.c \
+    %D%/heal/heal-entries.c \
+    %D%/heal/heal-metadata.c \
+    %D%/heal/heal-tools.c \
+    %D%/heal/heal.c \
+    %D%/heal/heal.h
 xlators_cluster_replicate_so_CPPFLAGS = $(module_cpp)
 xlators_cluster_replicate_so_CFLAGS = $(module_cflags)
 xlators_cluster_replicate_so_LDFLAGS = $(module_link)

@@ -4,7 +4,7 @@
  * missed a removal still has it. Copies that differ in gfid or type are no copies: EIO. If they may
  * differ only because the name changes just now, they are asked again, at last under its lock.
  */
-#include "replicate.h"
+#include "changes/changes.h"
 
 #include <errno.h>
 #include <string.h>

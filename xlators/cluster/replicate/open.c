@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Open files and directories: on all copies that were there, and later on those that came back. */
-#include "replicate.h"
+#include "changes/changes.h"
 
 #include <errno.h>
 #include <fcntl.h>

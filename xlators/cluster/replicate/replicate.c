@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The translator: options, beginning and end. */
-#include "replicate.h"
+#include "changes/changes.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* For users: the state of the copies. */
-#include "replicate.h"
+#include "changes/changes.h"
 
 char *
 copies_text (const replicate_t *priv, copies_t copies)

@@ -11,7 +11,7 @@
  * The attributes that the file had when it was removed tell. Its hash does not: the layout of the
  * directory may have changed.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <string.h>
 

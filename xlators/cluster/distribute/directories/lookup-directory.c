@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A directory, as all subvolumes have it. */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <string.h>
 

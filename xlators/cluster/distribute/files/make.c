@@ -6,7 +6,7 @@
  * A server refuses a create if the range of the directory that it has is no longer the one that the
  * client counted on. The client then looks the directory up again, and tries again.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <fcntl.h>
 #include <string.h>

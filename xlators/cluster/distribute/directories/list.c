@@ -9,7 +9,7 @@
  * gives up its own lowest bits for them. It then stands for a slightly earlier place: an entry
  * would come twice if its hash differed from the next one's in these bits alone.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <dirent.h>
 #include <string.h>

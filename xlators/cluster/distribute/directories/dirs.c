@@ -4,7 +4,7 @@
  * decides, then on all others; one that misses it is healed by the next lookup. For extended
  * attributes the one that decides keeps a mark while others may lack the change.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <string.h>
 

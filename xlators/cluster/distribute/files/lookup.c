@@ -11,7 +11,7 @@
  * What all subvolumes were asked for is a file without a linkto, or with a wrong one: it gets one
  * here. A linkto without a file is removed.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A changing operation: what is checked before its transaction, and what comes of its answers. */
-#include "replicate.h"
+#include "changes.h"
 
 #include <errno.h>
 
@@ -199,45 +199,6 @@ op_run (struct op *op, copies_t children)
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
-
-/* Returns how much an error says: that of a child which is gone says nothing of the object. */
-static int
-error_weight (int error)
-{
-    switch (error) {
-    case 0:
-        return 0;
-    case ENOTCONN:
-    case ETIMEDOUT:
-        return 1;
-    case EBADFD:
-    case EBADF:
-        return 2;
-    case EIO:
-        return 3;
-    case ESTALE:
-        return 4;
-    case ENOENT:
-        return 5;
-    default:
-        return 6;
-    }
-}
-
-int
-fan_error (const struct fan_out *fan)
-{
-    int error = ENOTCONN;
-
-    for (unsigned i = 0; i < fan->n; i++) {
-        const struct fan_answer *at = &fan->answers[i];
-
-        if (at->op != FOP_NONE && at->op_ret < 0
-            && error_weight (at->op_errno) > error_weight (error))
-            error = at->op_errno;
-    }
-    return error;
-}
 
 /* Returns the attributes of the object that a copy made, or gave another name. */
 static const struct iatt *

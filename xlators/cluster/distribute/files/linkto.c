@@ -2,7 +2,7 @@
 /* Linktos: empty files on the subvolume of a name's hash, which name the subvolume that has the
  * data. Distribute makes and removes them as itself; the owner is the file's, so that the caller
  * may rename them. */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <string.h>
 

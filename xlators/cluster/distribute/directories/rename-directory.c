@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* rename of a directory: under the locks of both names, on the new name's hashed subvolume, which
  * decides, and then on all others. If one fails, those that have renamed it rename it back. */
-#include "distribute.h"
+#include "../distribute.h"
 
 struct moving {
     struct emptying emptying;

@@ -6,7 +6,7 @@
  *   txn_begin -> lock.c -> pre-op -> hold_ready, or op_run -> ... -> txn_end -> marks on a new
  *   object -> fsync -> post-op -> answers -> unlock -> end
  */
-#include "replicate.h"
+#include "changes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* link: the new name goes to the subvolume that has the file. If its hash is another's, that one
  * gets a linkto first: a name must never be without one. */
-#include "distribute.h"
+#include "../distribute.h"
 
 struct linking {
     struct op op;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Is a directory empty on all subvolumes? Linktos whose file is on none of them are removed. */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #ifndef WINDLASS_CLUSTER_REPLICATE_HEAL_H
 #define WINDLASS_CLUSTER_REPLICATE_HEAL_H
 
-#include "replicate.h"
+#include "../replicate.h"
 
 struct heal {
     struct work_item work;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* mkdir: under the lock of the name, first on the hashed subvolume, which decides whether it works,
  * then on all others with the same gfid; then each gets its range of hashes. */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * lock of its name it is removed on all others first, and last on the hashed subvolume: as long as
  * that one has it, a lookup makes it again where it is missing.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 struct rmdir {
     struct emptying emptying;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Operations that change attributes and extended attributes. */
-#include "replicate.h"
+#include "changes.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Files that a rebalance moves, or has moved, while they are in use. */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <fcntl.h>
 #include <string.h>

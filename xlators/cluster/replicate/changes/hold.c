@@ -15,7 +15,7 @@
  * An operation is answered when all copies have it. If one failed, its answer waits for the end of
  * the hold: for the mark against that copy.
  */
-#include "replicate.h"
+#include "changes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
  *
  * Each step looks again after it has its locks. One that fails leaves the rest to the next lookup.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Operations that change the data of a file. Each has a function that begins, one that winds to all
  * copies, and one that answers. */
-#include "replicate.h"
+#include "changes.h"
 
 #include <errno.h>
 #include <fcntl.h>

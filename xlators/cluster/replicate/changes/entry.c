@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Operations that change the names of a directory. A new object has the same gfid on all copies. */
-#include "replicate.h"
+#include "changes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,17 +17,6 @@ entry_op (call_frame_t *frame, xlator_t *this, enum fop fop, const loc_t *loc,
     op->entry[0] = g_strdup (loc->name);
     op_lock (op, loc->parent, true, loc->name);
     return op;
-}
-
-gfid_t
-gfid_new (replicate_t *priv)
-{
-    gfid_t gfid;
-
-    pthread_mutex_lock (&priv->random_lock);
-    gfid = random_gfid (&priv->random);
-    pthread_mutex_unlock (&priv->random_lock);
-    return gfid;
 }
 
 /* Returns xdata with a gfid for the new object, with a reference. */

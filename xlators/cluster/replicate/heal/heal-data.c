@@ -6,6 +6,8 @@
  */
 #include "heal.h"
 
+#include "../changes/changes.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

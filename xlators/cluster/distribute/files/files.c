@@ -8,7 +8,7 @@
  *
  * What rebalance.c does then needs the arguments again, so a stub keeps them.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -12,7 +12,7 @@
  * Until the change, the old name leads to the file; after it, the new one; both do in between. Locks
  * keep other clients' renames and a rebalance away: of the data of both files, and of both names.
  */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <string.h>
 

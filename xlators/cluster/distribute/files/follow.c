@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Files that are open while they move: each fd is opened on the new subvolume, too. */
-#include "distribute.h"
+#include "../distribute.h"
 
 #include <fcntl.h>
 

@@ -4,7 +4,7 @@
  * client has one, all are given back and taken again one by one, in an order that all clients have:
  * so two clients never wait for each other.
  */
-#include "replicate.h"
+#include "changes.h"
 
 #include <errno.h>
 #include <fcntl.h>
