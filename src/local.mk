@@ -223,15 +223,15 @@ src_librpc_a_SOURCES = \
     %D%/rpc/text-dict.c \
     %D%/rpc/text-dict.h \
     %D%/rpc/timeouts.c \
-    %D%/rpc/tls-context.c \
-    %D%/rpc/tls-internal.h \
-    %D%/rpc/tls-reasons.c \
-    %D%/rpc/tls.c \
-    %D%/rpc/tls.h \
-    %D%/rpc/volfile-server.c \
-    %D%/rpc/volfile-server.h \
-    %D%/rpc/volfile-watch.c \
-    %D%/rpc/volfile-watch.h \
+    %D%/rpc/tls/tls-context.c \
+    %D%/rpc/tls/tls-internal.h \
+    %D%/rpc/tls/tls-reasons.c \
+    %D%/rpc/tls/tls.c \
+    %D%/rpc/tls/tls.h \
+    %D%/rpc/volfile/volfile-server.c \
+    %D%/rpc/volfile/volfile-server.h \
+    %D%/rpc/volfile/volfile-watch.c \
+    %D%/rpc/volfile/volfile-watch.h \
     %D%/rpc/xdr.c \
     %D%/rpc/xdr.h
 

@@ -3,7 +3,7 @@
  * reload`. */
 #include "daemon/daemon.h"
 
-#include "rpc/volfile-watch.h"
+#include "rpc/volfile/volfile-watch.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "core/base/suggest.h"
-#include "rpc/volfile-server.h"
+#include "rpc/volfile/volfile-server.h"
 
 #include <errno.h>
 #include <stdio.h>

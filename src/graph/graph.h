@@ -77,8 +77,8 @@ struct graph {
 };
 
 /* Reads and parses a file ("-": standard input), or the volfile of a GlusterFS volume
- * ("SERVER[,SERVER...]:/VOLUME": rpc/volfile-server.h). Returns NULL only if it can't be read, with
- * the reason in *ret_error (g_free it). Otherwise check the problems. */
+ * ("SERVER[,SERVER...]:/VOLUME": rpc/volfile/volfile-server.h). Returns NULL only if it can't be
+ * read, with the reason in *ret_error (g_free it). Otherwise check the problems. */
 struct volfile *volfile_read (const char *path, char **ret_error);
 /* The same for the volfile of a GlusterFS volume, which a server has told. */
 struct volfile *volfile_of_server_text (const char *path, const char *text);

@@ -2,7 +2,7 @@
 /* Reads a volfile from a file, a pipe, standard input, or a server. */
 #include "graph/internal.h"
 
-#include "rpc/volfile-server.h"
+#include "rpc/volfile/volfile-server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #define WINDLASS_RPC_CONNECTION_H
 
 #include "rpc/call.h"
-#include "rpc/tls.h"
+#include "rpc/tls/tls.h"
 
 #include <glib.h>
 

@@ -3,7 +3,7 @@
 #ifndef WINDLASS_RPC_STREAM_H
 #define WINDLASS_RPC_STREAM_H
 
-#include "rpc/tls.h"
+#include "rpc/tls/tls.h"
 
 struct stream {
     int fd;

@@ -3,7 +3,7 @@
 #ifndef WINDLASS_TESTS_TLS_SERVER_H
 #define WINDLASS_TESTS_TLS_SERVER_H
 
-#include "rpc/tls.h"
+#include "rpc/tls/tls.h"
 
 #ifdef HAVE_OPENSSL
 #define TLS_MODES 2 /* plain, and with TLS */

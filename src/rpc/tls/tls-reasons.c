@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Why TLS failed, for users. */
 #include "config.h"
-#include "rpc/tls.h"
+#include "rpc/tls/tls.h"
 
 #ifdef HAVE_OPENSSL
 
-#include "rpc/tls-internal.h"
+#include "rpc/tls/tls-internal.h"
 
 #include <openssl/decodererr.h>
 #include <openssl/err.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Record locks. The server keeps them for this connection, and drops them when it ends. flock(2) is
  * a record lock on the whole file, as GlusterFS's clients have it. */
-#include "client.h"
+#include "../client.h"
 
 #include <errno.h>
 #include <fcntl.h>

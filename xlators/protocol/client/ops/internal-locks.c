@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Locks of the file system's own parts, on inodes and on names. As with record locks, the server
  * keeps them for this connection, and drops them when it ends. */
-#include "client.h"
+#include "../client.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Operations on the data of an open file. The bytes of a write go out from the caller's buffers,
  * and those of a read stay where they were received. */
-#include "client.h"
+#include "../client.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * One question and one answer: GETSPEC. The program asks before it goes to the background, when it
  * must have no threads; so this blocks, and uses no connection of the loop.
  */
-#include "rpc/volfile-server.h"
+#include "rpc/volfile/volfile-server.h"
 
 #include "rpc/call.h"
 #include "rpc/stream.h"

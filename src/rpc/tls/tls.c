@@ -4,12 +4,12 @@
  * waiting. It allows one thread at a time in a connection, hence the lock.
  */
 #include "config.h"
-#include "rpc/tls.h"
+#include "rpc/tls/tls.h"
 
 #ifdef HAVE_OPENSSL
 
 #include "core/time/clock.h"
-#include "rpc/tls-internal.h"
+#include "rpc/tls/tls-internal.h"
 
 #include <errno.h>
 #include <openssl/err.h>

@@ -3,7 +3,7 @@
 #ifndef WINDLASS_RPC_TLS_INTERNAL_H
 #define WINDLASS_RPC_TLS_INTERNAL_H
 
-#include "rpc/tls.h"
+#include "rpc/tls/tls.h"
 
 #include <glib.h>
 #include <openssl/ssl.h>

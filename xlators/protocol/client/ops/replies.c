@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Replies of the shapes that several operations have. Each operation has a function of its own,
  * since an unwind names the operation: the edge checks that, and a debugger shows it. */
-#include "client.h"
+#include "../client.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Operations that change the names of a directory. A new object gets its gfid here: the server
  * takes it from the call. */
-#include "client.h"
+#include "../client.h"
 
 #include <errno.h>
 #include <fcntl.h>

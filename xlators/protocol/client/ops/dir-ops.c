@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* readdir and readdirp. */
-#include "client.h"
+#include "../client.h"
 
 #include <errno.h>
 #include <string.h>

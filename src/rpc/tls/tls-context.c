@@ -4,7 +4,7 @@
  * they have changed. Each message names the file, its option, and what to do.
  */
 #include "config.h"
-#include "rpc/tls.h"
+#include "rpc/tls/tls.h"
 
 #include <glib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ tls_for_glusterd (int64_t *ret_depth)
 #ifdef HAVE_OPENSSL
 
 #include "core/base/log.h"
-#include "rpc/tls-internal.h"
+#include "rpc/tls/tls-internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

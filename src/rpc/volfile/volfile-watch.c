@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "rpc/volfile-watch.h"
+#include "rpc/volfile/volfile-watch.h"
 
 #include "core/base/log.h"
 #include "core/time/thread.h"
@@ -7,7 +7,7 @@
 #include "core/work/work.h"
 #include "rpc/connection.h"
 #include "rpc/loop.h"
-#include "rpc/volfile-server.h"
+#include "rpc/volfile/volfile-server.h"
 
 #include <errno.h>
 #include <string.h>

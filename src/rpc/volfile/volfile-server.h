@@ -3,7 +3,7 @@
 #ifndef WINDLASS_RPC_VOLFILE_SERVER_H
 #define WINDLASS_RPC_VOLFILE_SERVER_H
 
-#include "rpc/tls.h"
+#include "rpc/tls/tls.h"
 #include "rpc/xdr.h"
 
 #define VOLFILE_SERVER_PORT 24007
