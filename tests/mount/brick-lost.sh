@@ -29,11 +29,13 @@ removed = os.open("removed", os.O_RDWR | os.O_CREAT)
 folder = os.open(".", os.O_RDONLY)
 os.write(file, b"before ")
 fcntl.lockf(locked, fcntl.LOCK_EX, 10, 100)
+fcntl.lockf(locked, fcntl.LOCK_EX, 10, 300)
 os.unlink("removed")
 say("ready")
 turn()
 say(attempt(lambda: os.stat("nothing")))
 say(attempt(lambda: os.write(file, b"lost")))
+say(attempt(lambda: fcntl.lockf(locked, fcntl.LOCK_UN, 10, 300)))
 turn()
 say(attempt(lambda: os.pwrite(file, b"after", 7)))
 say(attempt(lambda: os.fsync(file)))
@@ -44,13 +46,13 @@ say(attempt(lambda: os.write(locked, b"x")))
 turn()
 EOF
 
-# other_lock: what another mount's process gets for the locked bytes
+# other_lock BYTE: what another process gets for it
 other_lock () {
-    python3 - "$MNT/locked" <<'EOF'
+    python3 - "$MNT/locked" "$1" <<'EOF'
 import fcntl, sys
 try:
     with open(sys.argv[1], "r+") as file:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 105)
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(sys.argv[2]))
     print("free")
 except OSError as error:
     print(error.strerror)
@@ -73,12 +75,13 @@ round () {
     brick_kill one
     wait_until "grep -q 'lost the connection' '$LOG'"
     echo >&"${PROGRAM[1]}"
-    holds ENOTCONN ENOTCONN
+    holds ENOTCONN ENOTCONN ENOTCONN
     brick_start one
     wait_until "stat '$MNT/file' >/dev/null 2>&1"
     echo >&"${PROGRAM[1]}"
     holds 5 None "b'before after'" "['file', 'locked']" ESTALE "$1"
-    expect "the lock for others" "$2" "$(other_lock)"
+    expect "the lock for others" "$2" "$(other_lock 105)"
+    expect "the lock given up meanwhile" free "$(other_lock 305)"
     echo >&"${PROGRAM[1]}"
     wait "$PROGRAM_PID"
     rm "$MNT"/file "$MNT"/locked

@@ -101,19 +101,23 @@ flock_reply (struct client_call *call, struct rpc_reply *reply)
         STACK_UNWIND (flock, call->frame, 0, 0, answer.xdata);
 }
 
+/* A lock that is given up while the connection is gone is not taken again with the next one. */
 static void
-lock_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, const struct gf_flock *lock,
+lock_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, struct gf_flock *lock,
           dict_t *xdata, client_reply_fn *reply)
 {
-    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_LK, 0, reply);
+    struct client_call *call;
 
+    lock->l_owner = frame->root->lk_owner;
+    if (cmd != F_GETLK && lock->l_type == F_UNLCK)
+        file_note_lock (this, fd, lock);
+    call = client_begin_fd (frame, this, fd, WIRE_LK, 0, reply);
     if (!call)
         return;
     call->fd = fd_ref (fd);
     call->cmd = cmd;
     call->lock = *lock;
-    call->lock.l_owner = frame->root->lk_owner;
-    put_lock_arguments (call, cmd, &call->lock);
+    put_lock_arguments (call, cmd, lock);
     put_dict (&call->rpc.out, xdata);
     __atomic_store_n (&client_inode_of (this, fd->inode)->locked, true, __ATOMIC_RELEASE);
     if (cmd == F_SETLKW)
@@ -126,16 +130,18 @@ void
 client_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock,
            dict_t *xdata)
 {
-    lock_ask (frame, this, fd, cmd, lock, xdata, lk_reply);
+    struct gf_flock asked = *lock;
+
+    lock_ask (frame, this, fd, cmd, &asked, xdata, lk_reply);
 }
 
 void
 client_flock (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t operation, dict_t *xdata)
 {
-    const struct gf_flock lock = { .l_type = operation & LOCK_UN   ? F_UNLCK
-                                           : operation & LOCK_EX ? F_WRLCK
-                                                                 : F_RDLCK,
-                                   .l_pid = frame->root->pid };
+    struct gf_flock lock = { .l_type = operation & LOCK_UN   ? F_UNLCK
+                                     : operation & LOCK_EX ? F_WRLCK
+                                                           : F_RDLCK,
+                             .l_pid = frame->root->pid };
 
     lock_ask (frame, this, fd, operation & (LOCK_NB | LOCK_UN) ? F_SETLK : F_SETLKW, &lock,
               xdata, flock_reply);
