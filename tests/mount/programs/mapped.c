@@ -38,7 +38,7 @@ int
 main (int argc, char **argv)
 {
     uint64_t *number, seen = 0;
-    int fd, status = 0;
+    int fd, mine, status = 0;
     pid_t child;
 
     if (argc != 2 || truncate (argv[1], 3 * 4096) < 0)
@@ -46,7 +46,8 @@ main (int argc, char **argv)
     child = fork ();
     if (child == 0)
         _exit (add (argv[1]));
-    if (add (argv[1]) != 0 || waitpid (child, &status, 0) < 0 || status != 0) {
+    mine = add (argv[1]);
+    if (waitpid (child, &status, 0) < 0 || mine != 0 || status != 0) {
         perror ("mapped");
         return 1;
     }
