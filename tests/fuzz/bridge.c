@@ -333,16 +333,21 @@ device_read (int fd, void *buf, size_t size, void *userdata)
     return init_flags_io.read (kernel.ends[1], buf, size, userdata);
 }
 
-/* The kernel determines the result: sometimes the caller is gone. */
+/* The kernel determines the result: sometimes the caller is gone. Threads of the daemon answer side
+ * by side. */
 static ssize_t
 device_writev (int fd, struct iovec *iov, int count, void *userdata)
 {
-    ssize_t n = init_flags_io.writev (kernel.ends[1], iov, count, userdata), m;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    ssize_t n, m;
 
+    pthread_mutex_lock (&lock);
+    n = init_flags_io.writev (kernel.ends[1], iov, count, userdata);
     g_assert (n > 0);
     m = recv (kernel.ends[0], kernel.reply, sizeof kernel.reply, 0);
     g_assert (m > 0);
     learn (kernel.reply, m);
+    pthread_mutex_unlock (&lock);
     return n;
 }
 
