@@ -78,14 +78,15 @@ init_caller (xlator_t *this)
 }
 
 /* Returns a mount of the directory of our own, in which reading moves no access time; -1 without
- * CAP_SYS_ADMIN, or before Linux 5.12. */
+ * CAP_SYS_ADMIN, before Linux 5.12, or under valgrind, which doesn't know the system calls. */
 static int
 init_quiet_mount (int fd)
 {
     struct mount_attr quiet = { .attr_set = MOUNT_ATTR_NOATIME, .attr_clr = MOUNT_ATTR__ATIME };
-    const int tree = open_tree (fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-    int quiet_fd = -1;
+    int tree = -1, quiet_fd = -1;
 
+    if (!process_is_under_valgrind ())
+        tree = open_tree (fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
     if (tree < 0)
         return -1;
     if (mount_setattr (tree, "", AT_EMPTY_PATH, &quiet, sizeof quiet) == 0)
