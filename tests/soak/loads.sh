@@ -80,7 +80,7 @@ load_sqlite () {
     sqlite3 "$db" 'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
         CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, text);' >/dev/null 2>&1 || return 1
     for i in 1 2 3 4 5; do
-        i=$RANDOM$RANDOM$i
+        i=1$RANDOM$RANDOM$i # an integer is printed without zeros before it
         sqlite3 "$db" \
             "PRAGMA synchronous=FULL; INSERT OR IGNORE INTO t VALUES ($i, hex(randomblob(200)));" \
             >/dev/null 2>&1 || return 1
