@@ -9,7 +9,7 @@
 need_command git
 python3 -c 'import sqlite3' 2>/dev/null || skip "needs SQLite for Python"
 
-rounds=$(amount 30 1000)
+rounds=$(amount 30 400) # in each of three runs: 1,200 in all
 brick one
 brick_volfile one
 mount_volfile "$VOL"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Three copies on bricks pass the conformance kit as a single brick does: mount/brick-conform.
+# through: io_uring
 # longer
 # timeout: 900
 . "$(dirname "$0")/replicate-lib.sh"

@@ -9,4 +9,4 @@
 need_root
 need_command git sqlite3 gcc mkfs.ext4
 export BUILD_DIR BUILD_NAME
-TMPDIR=$TEST_DIR "$SOURCE_DIR/tests/soak/run" --seconds 150 || fail "see above"
+TMPDIR=$TEST_DIR "$SOURCE_DIR/tests/soak/run" --seconds 100 || fail "see above"
