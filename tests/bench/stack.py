@@ -34,7 +34,7 @@ def compile_tool(bench, tree):
                            "openssl"],
                           stdout=subprocess.PIPE, text=True,
                           check=True).stdout.split()
-    objects = [path for folder in ("core/*", "graph", "rpc")
+    objects = [path for folder in ("core/*", "graph", "rpc", "rpc/*")
                for path in glob.glob(os.path.join(tree, "src", folder, "[a-z]*.o"))
                if not os.path.basename(path).startswith("windlass-")]
     out = os.path.join(bench.tools, "translator")
