@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A file is changed while another client removes it: some copies have it no longer. The change fails
-# with ENOENT as soon as most copies lack the file, and does what it can before.
+# A file is changed while another client removes it, and most copies have it no longer: the change
+# fails with ENOENT.
 . "$(dirname "$0")/replicate-lib.sh"
 
 bricks_begin

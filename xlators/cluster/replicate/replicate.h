@@ -63,7 +63,7 @@ typedef struct {
     unsigned requests;     /* of our own, that have not ended; lock */
     bool ending;           /* holds nothing any more; atomic */
     GQueue holds;          /* of struct txn; lock */
-    struct heals *heals;   /* heal.c */
+    struct heals *heals;   /* heal/heal.c */
     struct itable *table;  /* of the graph: known from the first lookup on; atomic */
     pthread_mutex_t random_lock;
     struct random_source random; /* random_lock */
@@ -114,7 +114,7 @@ struct replicate_inode {
     unsigned unmarked;           /* transactions that spoilt some; lock */
     uint64_t marked_at;          /* by priv->looks, when the last of them had marked; lock */
 
-    /* hold.c */
+    /* changes/hold.c */
     struct txn *hold;  /* lock */
     GQueue waiting;    /* of struct op, that want a hold; lock */
     bool pumping, pump_again; /* lock */
@@ -245,7 +245,7 @@ void replicate_dump_fd (xlator_t *this, fd_t *fd, GString *out);
 void replicate_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
 char *copies_text (const replicate_t *priv, copies_t copies); /* "one, two". g_free it */
 
-/* --- heal.c ----------------------------------------------------------------------------------- */
+/* --- heal/heal.c ------------------------------------------------------------------------------ */
 
 enum { HEAL_DATA = 1 << MARK_DATA, HEAL_METADATA = 1 << MARK_METADATA,
        HEAL_ENTRIES = 1 << MARK_ENTRY, HEAL_ALL = 7 };

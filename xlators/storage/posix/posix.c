@@ -316,7 +316,7 @@ posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode,
     g_auto (posix_pin_t) pin = { 0 };
     int copy = -1, r = 0;
 
-    if (pi && frame->root->times & TIMES_NOT_OF_READING)
+    if (pi && __atomic_load_n (&frame->root->times, __ATOMIC_RELAXED) & TIMES_NOT_OF_READING)
         r = copy = posix_handle_open_quiet (this, pi);
     else if (pi && __atomic_load_n (&pi->state, __ATOMIC_RELAXED) == POSIX_CLOSED)
         copy = posix_cache_copy_open (&posix_priv (this)->cache, pi);
