@@ -63,6 +63,20 @@ heal_lock (struct heal *heal, struct heal_lock *lock, bool wait)
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
+/* A brick of GlusterFS loses the handle of a file, .glusterfs/AA/BB/GFID, when one client links it
+ * while another removes its last name. */
+static void
+tell_not_seen (struct heal *heal, loc_t *loc, unsigned child, int error)
+{
+    const replicate_t *priv = heal->this->private;
+
+    heal_tell (heal, "%s: the copy on %s can't be looked at: %s%s", loc_path (loc),
+               priv->names[child], g_strerror (-error),
+               error != -ESTALE ? ""
+                                : "; if the brick's directory has the name, the brick has lost "
+                                  "the file's handle: start the brick anew, and heal again");
+}
+
 int
 heal_look (struct heal *heal, inode_t *inode)
 {
@@ -78,8 +92,7 @@ heal_look (struct heal *heal, inode_t *inode)
         copy_read (priv, &reply, &heal->copies[i]);
         heal->copies[i].locked = false;
         if (error < 0) {
-            heal_tell (heal, "%s: the copy on %s can't be looked at: %s", loc_path (&loc),
-                       priv->names[i], g_strerror (-error));
+            tell_not_seen (heal, &loc, i, error);
             r = error;
         } else if (!gfid_equal (&reply.buf.ia_gfid, &inode->gfid)) {
             r = -ESTALE;
