@@ -373,21 +373,31 @@ src_windlass_SOURCES = \
     %D%/cli/stats.c \
     %D%/cli/tell.c \
     %D%/cli/timeline.c \
-    %D%/cli/top-bricks.c \
-    %D%/cli/top-screen.c \
-    %D%/cli/top.c \
-    %D%/cli/top.h \
+    %D%/cli/top/bricks.c \
+    %D%/cli/top/lines.c \
+    %D%/cli/top/look.c \
+    %D%/cli/top/names.c \
+    %D%/cli/top/over.c \
+    %D%/cli/top/rows.c \
+    %D%/cli/top/screen.c \
+    %D%/cli/top/top.c \
+    %D%/cli/top/top.h \
     %D%/cli/trace.c \
     %D%/daemon/background.c \
     %D%/daemon/bridge-options.c \
-    %D%/daemon/commands.c \
+    %D%/daemon/commands/commands.c \
+    %D%/daemon/commands/errors.c \
+    %D%/daemon/commands/explain.c \
+    %D%/daemon/commands/inflight.c \
+    %D%/daemon/commands/reload.c \
+    %D%/daemon/commands/stats.c \
+    %D%/daemon/commands/timeline.c \
+    %D%/daemon/commands/trace.c \
+    %D%/daemon/commands/words.c \
     %D%/daemon/confine.c \
     %D%/daemon/crash.c \
     %D%/daemon/daemon.h \
-    %D%/daemon/errors.c \
-    %D%/daemon/explain.c \
     %D%/daemon/follow.c \
-    %D%/daemon/inflight.c \
     %D%/daemon/mount-options.c \
     %D%/daemon/mountpoint.c \
     %D%/daemon/move.c \
@@ -402,9 +412,6 @@ src_windlass_SOURCES = \
     %D%/daemon/statedump/translators.c \
     %D%/daemon/statedump/value.c \
     %D%/daemon/statedump/wanted.c \
-    %D%/daemon/stats.c \
-    %D%/daemon/timeline.c \
-    %D%/daemon/trace.c \
     %D%/main.c
 src_windlass_CFLAGS = $(untraced_cflags)
 src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS) $(NCURSES_LIBS)

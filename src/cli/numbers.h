@@ -46,7 +46,7 @@ struct seen {
     GPtrArray *paths, *processes;         /* struct seen_busy */
 };
 
-/* Requests the numbers from the daemon; what: a word of src/daemon/stats.c. Returns NULL after a
+/* Requests the numbers from the daemon; what: a word of src/daemon/commands/stats.c. Returns NULL after a
  * message. */
 struct seen *
 numbers_seen_ask (const struct cli_command *command, const char *mountpoint, const char *what);

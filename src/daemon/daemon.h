@@ -59,11 +59,6 @@ int mount_options_add (struct program_options *options, const char *text, char *
 
 /* --- commands.c: commands of a running daemon --- */
 
-/* The words of an input, one per line. Freed with g_strfreev. */
-char **command_words (GBytes *input);
-/* Appends the error in a word. Returns -EINVAL. */
-int command_refuse_word (const char *word, const char *allowed, GString *answer);
-
 /* data of running_commands */
 struct running {
     struct graph *graph;
@@ -83,6 +78,13 @@ struct running {
 
 extern const struct control_command running_commands[];
 
+/* --- words.c: what commands read and say --- */
+
+/* The words of an input, one per line. Freed with g_strfreev. */
+char **command_words (GBytes *input);
+/* Appends the error in a word. Returns -EINVAL. */
+int command_refuse_word (const char *word, const char *allowed, GString *answer);
+
 /* Appends "what: windlass COMMAND MOUNTPOINT", quoted for a shell. */
 void
 say_command (const struct running *running, const char *what, const char *command, GString *answer);
@@ -97,10 +99,14 @@ int command_explain (void *data, GBytes *input, GString *answer);
 int command_inflight (void *data, GBytes *input, GString *answer);
 void inflight_append (GString *out, int64_t older, bool json);
 
+/* --- reload.c: the volfile is read again --- */
 /* Reads the volfile again with graph_reload, and also logs its answer; or takes a volfile that was
  * read. -EAGAIN: it has to wait. */
 int running_reload (struct running *running, GString *answer);
 int running_reload_as (struct running *running, struct volfile *volfile, GString *answer);
+int command_reload (void *data, GBytes *input, GString *answer);
+/* SIGHUP: reopens the log, and reloads. */
+void running_hang_up (struct running *running);
 
 /* --- move.c: another graph --- */
 
@@ -126,9 +132,6 @@ void running_measure (const struct running *running);
 void running_dump_metrics (const struct running *running);
 /* Ends the lease of windlass top. */
 void running_end_lease (struct running *running);
-
-/* SIGHUP: reopens the log, and reloads. */
-void running_hang_up (struct running *running);
 
 /* --- trace.c: windlass trace --- */
 int command_trace_start (void *data, GBytes *input, GString *answer);

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "cli/top.h"
+#include "cli/top/top.h"
 
 #include <stdio.h>
 #include <string.h>

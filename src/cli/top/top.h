@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass top: top.c fetches and computes the numbers, top-screen.c shows them in a terminal. */
-#ifndef WINDLASS_CLI_TOP_H
-#define WINDLASS_CLI_TOP_H
+/* windlass top: fetches the numbers of a mount repeatedly, and shows what changed. */
+#ifndef WINDLASS_CLI_TOP_TOP_H
+#define WINDLASS_CLI_TOP_TOP_H
 
 #include "cli/numbers.h"
 
@@ -33,39 +33,55 @@ struct top {
     struct seen *before, *now;
 };
 
+/* --- names.c --- */
+
+#define TOP_NAME_WIDTH 28 /* of the first column */
+
 extern const char *const top_view_names[TOP_VIEWS];
 extern const char *const top_sort_names[TOP_SORTS];
 
+/* Replaces control characters by '?'. g_free the result. */
+char *top_clean (const char *name);
+
+/* Appends a name, cut or filled to the width of the first column. */
+void top_append_name (GString *out, const char *name);
+
+/* --- over.c --- */
+
+void top_catch_signals (void);
+/* Returns true after a signal that ends the program. */
+bool top_is_over (void);
+/* A signal ends the pause. */
+void top_pause (double seconds);
+
+/* --- look.c --- */
+
 /* Fetches the numbers, and renews the lease. Returns false after a message. */
 bool top_look (struct top *top);
+/* Seconds between the last two refreshes. */
+double top_seconds (const struct top *top);
+
+/* --- rows.c --- */
 
 /* The rows of a view, sorted by top->sort; rows without activity are left out. Freed with
  * g_ptr_array_unref. */
 GPtrArray *top_rows (const struct top *top, enum top_view view);
 
-/* Seconds between the last two refreshes. */
-double top_seconds (const struct top *top);
+/* --- lines.c --- */
 
-/* In top-bricks.c: adds a row for each brick; and the same as below for their table. */
-void bricks_add (const struct top *top, GPtrArray *rows);
-void bricks_heading (GString *out);
-void bricks_line (const struct top_row *row, GString *out);
-
-/* Appends a name, cut or filled to the width of the first column. */
-void top_append_name (GString *out, const char *name);
-
-/* Replaces control characters by '?'. g_free the result. */
-char *top_clean (const char *name);
-
+/* The first line of the output. */
+void top_title (const struct top *top, GString *out);
 /* One line of the table, and its heading. */
 void top_heading (enum top_view view, GString *out);
 void top_line (const struct top_row *row, enum top_view view, GString *out);
 
-/* The first line of the output. */
-void top_title (const struct top *top, GString *out);
+/* --- bricks.c: a row for each brick, and the lines of that table --- */
 
-/* Returns true after a signal that ends the program. */
-bool top_is_over (void);
+void bricks_add (const struct top *top, GPtrArray *rows);
+void bricks_heading (GString *out);
+void bricks_line (const struct top_row *row, GString *out);
+
+/* --- screen.c --- */
 
 /* Runs until q. Returns the exit status. */
 int top_screen (struct top *top);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The view of windlass top that has a row for each brick, idle or not. */
-#include "cli/top.h"
+#include "cli/top/top.h"
 
 #include <string.h>
 #include <time.h>

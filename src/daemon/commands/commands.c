@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table of the daemon's own commands: windlass reload, windlass counts, windlass tell MOUNTPOINT
+ * - COMMAND. */
+#include "daemon/daemon.h"
+
+static int
+command_graph (void *data, GBytes *input, GString *answer)
+{
+    const struct running *running = data;
+    g_autofree char *text = graph_text (running->graph);
+
+    g_string_append (answer, text);
+    return 0;
+}
+
+static int
+command_limits (void *data, GBytes *input, GString *answer)
+{
+    const struct running *running = data;
+    g_auto (GStrv) words = command_words (input);
+
+    return bridge_set_limits (running->bridge, words, answer);
+}
+
+const struct control_command running_commands[] = {
+    { "counts",
+      "print the numbers of requests, inodes, open files, timers, descriptors and threads, the "
+      "bytes of memory, and the process",
+      running_counts },
+    { "errors", "print the last failures; input: json, clear, record=notable|all|swallowed",
+      command_errors },
+    { "explain",
+      "print how each translator handles a file; input: the path of the file from the root of the "
+      "mount",
+      command_explain },
+    { "graph", "print the graph with the options in force", command_graph },
+    { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS",
+      command_inflight },
+    { "limits",
+      "print how many requests run at a time; input: data-limit=N, name-limit=N, sync-limit=N",
+      command_limits },
+    { "reload",
+      "read the volfile again, and apply the options that may change while it is mounted",
+      command_reload },
+    { "stats",
+      "print counts and times as OpenMetrics; input: json prints JSON; on and off start and stop "
+      "counting",
+      running_stats },
+    { "timeline", "start or stop recording complete requests, or delete the recorded requests",
+      running_timeline },
+    { "timeline-cat", "print the recorded requests, in pieces", running_timeline_cat },
+    { "trace-cat", "print the recorded functions, in pieces: windlass trace cat",
+      command_trace_cat },
+    { "trace-start", "record which functions run: windlass trace start", command_trace_start },
+    { "trace-stop", "stop recording functions: windlass trace stop", command_trace_stop },
+    { NULL, NULL, NULL },
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* windlass reload, and SIGHUP: the volfile is read again, its options applied. */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int
+refuse_reload (const struct program_options *options, GString *answer)
+{
+    g_string_append_printf (answer,
+                            "the volfile '%s' can't be read again: it was not read from a "
+                            "file%s\nnothing was changed\n",
+                            options->volfile,
+                            strcmp (options->volfile, "-") == 0 ? ", but from the standard input"
+                                                                : "");
+    return -EINVAL;
+}
+
+/* The main thread must not wait for a pipe that replaced the file, nor for this mount. */
+static int
+reload_check (const struct running *running, GString *answer)
+{
+    const struct program_options *options = running->options;
+    g_autofree char *inside = g_strconcat (running->mountpoint, "/", NULL);
+
+    if (!options->volfile_again)
+        return refuse_reload (options, answer);
+    if (options->volfile_on_server)
+        return 0;
+    if (g_str_has_prefix (options->volfile_again, inside))
+        g_string_append_printf (answer,
+                                "the volfile '%s' can't be read again: the mount is over it\n",
+                                options->volfile_again);
+    else if (!g_file_test (options->volfile_again, G_FILE_TEST_IS_REGULAR))
+        g_string_append_printf (
+            answer, "the volfile '%s' can't be read again: there is no such file any more\n",
+            options->volfile_again);
+    else
+        return 0;
+    g_string_append (answer, "nothing was changed\n");
+    return -EINVAL;
+}
+
+static struct volfile *
+reload_read (const struct running *running, GString *answer)
+{
+    g_autofree char *error = NULL;
+    struct volfile *volfile = volfile_read (running->options->volfile_again, &error);
+
+    if (!volfile)
+        g_string_append_printf (answer, "%s\nnothing was changed\n", error);
+    return volfile;
+}
+
+static void
+log_answer (int r, const GString *answer)
+{
+    g_auto (GStrv) lines = g_strsplit (answer->str, "\n", -1);
+
+    for (char **line = lines; *line; line++)
+        if (**line)
+            gf_log (NULL, r < 0 ? GF_LOG_WARNING : GF_LOG_INFO, "reload: %s", *line);
+}
+
+int
+running_reload_as (struct running *running, struct volfile *volfile, GString *answer)
+{
+    const struct graph_settings settings = options_of_graph (running->options);
+    struct graph *fresh = NULL;
+    int r = graph_reload (running->graph, volfile, &settings, &fresh, answer);
+
+    if (fresh)
+        r = running_move (running, fresh, answer);
+    log_answer (r, answer);
+    return r;
+}
+
+int
+running_reload (struct running *running, GString *answer)
+{
+    struct volfile *volfile;
+    int r = reload_check (running, answer);
+
+    volfile = r == 0 ? reload_read (running, answer) : NULL;
+    if (volfile)
+        return running_reload_as (running, volfile, answer);
+    r = r < 0 ? r : -EIO;
+    log_answer (r, answer);
+    return r;
+}
+
+void
+running_hang_up (struct running *running)
+{
+    g_autoptr (GString) answer = g_string_new (NULL);
+    int r = log_reopen ();
+
+    if (r < 0)
+        gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays",
+                g_strerror (-r));
+    /* Log rotation needs no warning each time that there is no file to read. */
+    if (running->options->volfile_again)
+        running_reload (running, answer);
+}
+
+int
+command_reload (void *data, GBytes *input, GString *answer)
+{
+    return running_reload (data, answer);
+}
