@@ -449,8 +449,15 @@ bool request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, 
 fd_t *request_fd (call_frame_t *frame, const struct fuse_file_info *fi);
 /* fd_given returns the fd as the kernel names it, fd_now and fd_of the one that it stands for since
  * the mount has moved to another graph. */
+static inline fd_t *
+fd_now (fd_t *fd)
+{
+    while (G_UNLIKELY (fd->moved))
+        fd = fd->moved;
+    return fd;
+}
+
 fd_t *fd_given (const struct fuse_file_info *fi);
-fd_t *fd_now (fd_t *fd);
 fd_t *fd_of (const struct fuse_file_info *fi);
 
 /* Record that the kernel has fd open, with a reference, until it releases fd or the mount ends. */

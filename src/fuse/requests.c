@@ -444,14 +444,6 @@ fd_given (const struct fuse_file_info *fi)
 }
 
 fd_t *
-fd_now (fd_t *fd)
-{
-    while (G_UNLIKELY (fd->moved))
-        fd = fd->moved;
-    return fd;
-}
-
-fd_t *
 fd_of (const struct fuse_file_info *fi)
 {
     fd_t *fd = fd_given (fi);

@@ -59,13 +59,11 @@ void token_clear (struct token *token);
 /* Returns whether a word must be quoted in a volfile. */
 bool word_needs_quotes (const char *word);
 
-/* volfile.c */
+/* module.c */
 
 /* Returns whether type is "category/name", without characters that could leave the folder of
  * modules. */
 bool type_is_valid (const char *type);
-
-/* module.c */
 
 /* Returns the type for which `type` is another name in GlusterFS, or type itself. */
 const char *type_canonical (const char *type);

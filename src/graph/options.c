@@ -293,10 +293,13 @@ xlator_value_check (struct volfile *volfile, xlator_t *xl, const struct option_s
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
     g_autofree char *suggestion = NULL;
 
-    if (graph_find (xl->graph, setting->text))
-        return;
-    for (guint i = 0; i < xl->graph->xlators->len; i++)
-        g_ptr_array_add (names, (char *) ((xlator_t *) xl->graph->xlators->pdata[i])->name);
+    for (guint i = 0; i < xl->graph->xlators->len; i++) {
+        const char *name = ((xlator_t *) xl->graph->xlators->pdata[i])->name;
+
+        if (strcmp (name, setting->text) == 0)
+            return;
+        g_ptr_array_add (names, (char *) name);
+    }
     suggestion = suggest_text (suggest_near (setting->text, names));
     problem_error (volfile, setting_place (setting), xl->name,
                    "option '%s' must be the name of a volume in the graph, got '%s'%s",

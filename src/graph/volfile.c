@@ -124,28 +124,6 @@ parser_word (struct parser *parser, const char *usage, struct token *ret_word)
 
 /* --- statements ----------------------------------------------------------------------------- */
 
-static bool
-type_part_is_valid (const char *part, size_t len)
-{
-    if (len == 0 || len > 64 || !g_ascii_isalnum (*part))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!g_ascii_isalnum (part[i]) && !strchr ("-_.+", part[i]))
-            return false;
-    return !g_strstr_len (part, len, "..");
-}
-
-bool
-type_is_valid (const char *type)
-{
-    const char *slash = strchr (type, '/');
-
-    if (!slash)
-        return strcmp (type_canonical (type), type) != 0;
-    return type_part_is_valid (type, slash - type)
-           && type_part_is_valid (slash + 1, strlen (slash + 1));
-}
-
 /* A volume's name is also the name of a folder in .meta, and is part of log lines. */
 static bool
 name_is_valid (const char *name)

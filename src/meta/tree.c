@@ -2,8 +2,6 @@
 /* The tree of names in .meta, one row per name. */
 #include "meta/internal.h"
 
-#include <limits.h>
-
 #define FILE_KIND(name_, show_) \
     &(const struct meta_kind) \
     { \
@@ -181,14 +179,4 @@ meta_entries (const struct meta *meta, const struct meta_node *node)
     if (node->kind->list)
         node->kind->list (meta, node, entries);
     return entries;
-}
-
-/* A volume's name is a valid file name, as volfile.c ensures; but two names are reserved in the
- * directory of a graph. */
-char *
-meta_file_name (const char *name)
-{
-    const bool taken = strcmp (name, "volfile") == 0 || strcmp (name, "top") == 0;
-
-    return taken || *name == '%' ? g_strdup_printf ("%%%.*s", NAME_MAX - 1, name) : g_strdup (name);
 }

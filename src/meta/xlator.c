@@ -4,6 +4,18 @@
 
 #include "trace/metrics/numbers.h"
 
+#include <limits.h>
+
+/* A volume's name is a valid file name, as volfile.c ensures; but two names are reserved in the
+ * directory of a graph. */
+char *
+meta_file_name (const char *name)
+{
+    const bool taken = strcmp (name, "volfile") == 0 || strcmp (name, "top") == 0;
+
+    return taken || *name == '%' ? g_strdup_printf ("%%%.*s", NAME_MAX - 1, name) : g_strdup (name);
+}
+
 int
 meta_show_type (const struct meta *meta, const struct meta_node *node, GString *out)
 {

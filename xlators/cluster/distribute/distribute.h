@@ -237,7 +237,9 @@ void lock_name (struct op *op, unsigned child, const loc_t *loc);
 void linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
                   const struct iatt *like, void (*next) (call_frame_t *own));
 
-/* xdata for the removal of a file if it is a linkto, and for the steps of another operation. */
+/* --- xdata.c ---------------------------------------------------------------------------------- */
+
+/* For the removal of a file if it is a linkto, and for the steps of another operation. */
 dict_t *xdata_only_linkto (void);
 dict_t *xdata_internal (void);
 
@@ -246,6 +248,7 @@ dict_t *xdata_internal (void);
 
 /* For a lookup of this translator by an operation that has locks: healing would wait for them. */
 dict_t *xdata_without_healing (void);
+#define WITHOUT_HEALING "distribute.without-healing" /* goes no further than this translator */
 
 /* What a subvolume is asked to tell with a lookup. */
 dict_t *xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode);

@@ -14,6 +14,7 @@ xlators_cluster_distribute_so_SOURCES = \
     %D%/op.c \
     %D%/report.c \
     %D%/space.c \
+    %D%/xdata.c \
     %D%/directories/dirs.c \
     %D%/directories/empty.c \
     %D%/directories/heal.c \

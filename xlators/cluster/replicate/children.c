@@ -44,6 +44,17 @@ child_of_name (const replicate_t *priv, const char *name)
     return -1;
 }
 
+char *
+copies_text (const replicate_t *priv, copies_t copies)
+{
+    GString *out = g_string_new (NULL);
+
+    for (unsigned i = 0; i < priv->n; i++)
+        if (copies & COPY (i))
+            g_string_append_printf (out, "%s%s", out->len ? ", " : "", priv->names[i]);
+    return g_string_free (out, FALSE);
+}
+
 static copies_t
 children_look (const replicate_t *priv)
 {
@@ -68,7 +79,8 @@ children_update (xlator_t *this, copies_t *ret_before)
     __atomic_store_n (&priv->up, up, __ATOMIC_RELEASE);
     if (__atomic_add_fetch (&priv->generation, 1, __ATOMIC_ACQ_REL) == 0)
         __atomic_store_n (&priv->generation, 1, __ATOMIC_RELEASE);
-    index_forget (priv);
+    for (unsigned i = 0; i < priv->n; i++)
+        __atomic_store_n (&priv->indexes[i], 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock (&priv->lock);
     return up;
 }
@@ -318,4 +330,45 @@ uint64_t
 owner_new (replicate_t *priv)
 {
     return OWNERS_OF_OURS | __atomic_add_fetch (&priv->owners, 1, __ATOMIC_RELAXED);
+}
+
+/* --- their errors ----------------------------------------------------------------------------- */
+
+/* Returns how much an error says: that of a child which is gone says nothing of the object. */
+static int
+error_weight (int error)
+{
+    switch (error) {
+    case 0:
+        return 0;
+    case ENOTCONN:
+    case ETIMEDOUT:
+        return 1;
+    case EBADFD:
+    case EBADF:
+        return 2;
+    case EIO:
+        return 3;
+    case ESTALE:
+        return 4;
+    case ENOENT:
+        return 5;
+    default:
+        return 6;
+    }
+}
+
+int
+fan_error (const struct fan_out *fan)
+{
+    int error = ENOTCONN;
+
+    for (unsigned i = 0; i < fan->n; i++) {
+        const struct fan_answer *at = &fan->answers[i];
+
+        if (at->op != FOP_NONE && at->op_ret < 0
+            && error_weight (at->op_errno) > error_weight (error))
+            error = at->op_errno;
+    }
+    return error;
 }

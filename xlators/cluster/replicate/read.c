@@ -155,45 +155,6 @@ read_every (const struct call *call)
         call_fail (call, read_error (read, &readable));
 }
 
-/* Returns how much an error says: that of a child which is gone says nothing of the object. */
-static int
-error_weight (int error)
-{
-    switch (error) {
-    case 0:
-        return 0;
-    case ENOTCONN:
-    case ETIMEDOUT:
-        return 1;
-    case EBADFD:
-    case EBADF:
-        return 2;
-    case EIO:
-        return 3;
-    case ESTALE:
-        return 4;
-    case ENOENT:
-        return 5;
-    default:
-        return 6;
-    }
-}
-
-int
-fan_error (const struct fan_out *fan)
-{
-    int error = ENOTCONN;
-
-    for (unsigned i = 0; i < fan->n; i++) {
-        const struct fan_answer *at = &fan->answers[i];
-
-        if (at->op != FOP_NONE && at->op_ret < 0
-            && error_weight (at->op_errno) > error_weight (error))
-            error = at->op_errno;
-    }
-    return error;
-}
-
 bool
 error_is_of_copy (int error)
 {

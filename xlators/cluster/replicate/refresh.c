@@ -52,13 +52,6 @@ index_note (replicate_t *priv, unsigned child, const struct lookup_reply *reply,
                           __ATOMIC_RELAXED);
 }
 
-void
-index_forget (replicate_t *priv)
-{
-    for (unsigned i = 0; i < priv->n; i++)
-        __atomic_store_n (&priv->indexes[i], 0, __ATOMIC_RELAXED);
-}
-
 bool
 index_is_known (replicate_t *priv)
 {

@@ -85,6 +85,9 @@ copies_t children_up (const replicate_t *priv);
 unsigned children_generation (const replicate_t *priv);
 bool children_quorum (const replicate_t *priv, copies_t copies);
 int child_of_name (const replicate_t *priv, const char *name); /* -1: none */
+char *copies_text (const replicate_t *priv, copies_t copies); /* "one, two". g_free it */
+/* Returns the first error of the answers that says most. */
+int fan_error (const struct fan_out *fan);
 
 /* A request of our own, which the end of the mount waits for. Its frame acts as root. */
 call_frame_t *request_new (xlator_t *this, const call_frame_t *like);
@@ -170,7 +173,6 @@ void index_note (replicate_t *priv, unsigned child, const struct lookup_reply *r
                  const struct look *look);
 bool index_is_known (replicate_t *priv); /* of all copies that are there */
 bool index_is_empty (replicate_t *priv);
-void index_forget (replicate_t *priv);
 
 /* Looks at all copies; then calls done, with 0 or a positive errno. */
 void inode_refresh (xlator_t *this, inode_t *inode, void (*done) (void *data, int error),
@@ -225,9 +227,6 @@ readdirp_fop replicate_readdirp;
 /* Returns whether an error says something of the copy, not of the object. */
 bool error_is_of_copy (int error);
 
-/* Returns the first error of the answers that says most. */
-int fan_error (const struct fan_out *fan);
-
 /* --- locks.c: locks of callers ---------------------------------------------------------------- */
 
 lk_fop replicate_lk;
@@ -243,7 +242,6 @@ void replicate_dump (xlator_t *this, GString *out);
 void replicate_dump_inode (xlator_t *this, inode_t *inode, GString *out);
 void replicate_dump_fd (xlator_t *this, fd_t *fd, GString *out);
 void replicate_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
-char *copies_text (const replicate_t *priv, copies_t copies); /* "one, two". g_free it */
 
 /* --- heal/heal.c ------------------------------------------------------------------------------ */
 

@@ -2,17 +2,6 @@
 /* For users: the state of the copies. */
 #include "changes/changes.h"
 
-char *
-copies_text (const replicate_t *priv, copies_t copies)
-{
-    GString *out = g_string_new (NULL);
-
-    for (unsigned i = 0; i < priv->n; i++)
-        if (copies & COPY (i))
-            g_string_append_printf (out, "%s%s", out->len ? ", " : "", priv->names[i]);
-    return g_string_free (out, FALSE);
-}
-
 static void
 print_copies (const replicate_t *priv, const char *key, copies_t copies, GString *out)
 {

@@ -9,6 +9,7 @@ xlators_debug_power_cut_so_SOURCES = \
     %D%/commands.c \
     %D%/data.c \
     %D%/hidden.c \
+    %D%/losses.c \
     %D%/meta.c \
     %D%/nodes.c \
     %D%/power-cut.c \

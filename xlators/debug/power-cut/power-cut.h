@@ -362,6 +362,7 @@ void cut_undo_names (xlator_t *this, struct cut_losses *losses);
 void cut_undo_meta (xlator_t *this, struct cut_losses *losses);
 void cut_losses_say (struct cut_losses *losses, const char *format, ...) G_GNUC_PRINTF (2, 3);
 void cut_losses_fail (xlator_t *this, struct cut_losses *losses, const char *what, int r);
+void cut_losses_report (xlator_t *this, const struct cut_losses *losses, GString *answer);
 
 /* --- commands.c --- */
 extern const struct xlator_command cut_commands[];

@@ -6,6 +6,8 @@
 
 #define SIZES_KEY "trusted.glusterfs.io-thread-queue-size"
 
+const char *const iot_priority_names[IOT_PRIORITIES] = { "high", "normal", "low", "least" };
+
 /* --- state dump ------------------------------------------------------------------------------- */
 
 static void

@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-const char *const iot_priority_names[IOT_PRIORITIES] = { "high", "normal", "low", "least" };
-
 #define BIT(name) OPSET_OF (FOP_##name)
 
 /* As in GlusterFS: lookups and other queries first, then names and attributes, then data. */

@@ -83,12 +83,6 @@ static const struct xlator_option iot_options[] = {
     {},
 };
 
-unsigned
-iot_most_locked (const iot_private_t *priv, enum iot_priority priority)
-{
-    return (unsigned) MIN (priv->limits[priority], priv->threads);
-}
-
 static int
 iot_init (xlator_t *this)
 {

@@ -60,18 +60,22 @@ typedef struct {
     struct iot_seen seen[IOT_PRIORITIES];
 } iot_private_t;
 
+/* The options' limit of running calls of that priority. Under priv->lock. */
+static inline unsigned
+iot_most_locked (const iot_private_t *priv, enum iot_priority priority)
+{
+    return (unsigned) MIN (priv->limits[priority], priv->threads);
+}
+
 /* fops.c */
 every_fop iot_every;
-extern const char *const iot_priority_names[IOT_PRIORITIES];
-
-/* io-threads.c: the options' limit of running calls of that priority. Under priv->lock. */
-unsigned iot_most_locked (const iot_private_t *priv, enum iot_priority priority);
 
 /* stuck.c: starts the watchdog if an option says so, under priv->lock; stops it. */
 void iot_watch_locked (xlator_t *this);
 void iot_unwatch (iot_private_t *priv);
 
 /* dump.c */
+extern const char *const iot_priority_names[IOT_PRIORITIES];
 void iot_dump (xlator_t *this, GString *out);
 void iot_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
 bool iot_answers_sizes (const struct call *call); /* answers a request for the queue lengths; false:

@@ -373,11 +373,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (made_t, made_clear)
 /* Finds the object's inode. Returns false, and answers the frame, if the server sent none. */
 bool made_identify (struct client_call *call, made_t *made);
 
-/* In xattr-ops.c: the dict for a caller that asked for an attribute, or for all names. With a
- * reference; NULL: there is no such attribute, and the frame has been answered. */
-dict_t *attribute_of (struct client_call *call, dict_t *dict);
-dict_t *names_of (struct client_call *call, dict_t *dict);
-
 /* --- operations ------------------------------------------------------------------------------- */
 
 lookup_fop client_lookup;

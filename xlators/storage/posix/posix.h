@@ -244,8 +244,6 @@ posix_result (int64_t ret)
     return ret < 0 ? -errno : 0;
 }
 
-struct posix_path posix_path_of (int fd);
-
 /* --- init.c --------------------------------------------------------------------------------- */
 
 int posix_init (xlator_t *this);

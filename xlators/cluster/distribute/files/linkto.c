@@ -6,25 +6,6 @@
 
 #include <string.h>
 
-dict_t *
-xdata_internal (void)
-{
-    dict_t *xdata = dict_new ();
-
-    dict_set_str (xdata, "glusterfs-internal-fop", "yes");
-    return xdata;
-}
-
-/* The server removes nothing else then, whatever has become of the file meanwhile. */
-dict_t *
-xdata_only_linkto (void)
-{
-    dict_t *xdata = xdata_internal ();
-
-    dict_set_u64 (xdata, "unlink-only-if-dht-linkto-file", 1);
-    return xdata;
-}
-
 static void
 linkto_done (struct op *op, int op_errno)
 {

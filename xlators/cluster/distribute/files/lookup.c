@@ -31,34 +31,6 @@ lookup_clear (struct op *op)
     g_free (lookup->made);
 }
 
-#define WITHOUT_HEALING "distribute.without-healing" /* goes no further than this translator */
-
-dict_t *
-xdata_without_healing (void)
-{
-    dict_t *xdata = dict_new ();
-
-    dict_set_u64 (xdata, WITHOUT_HEALING, 1);
-    return xdata;
-}
-
-dict_t *
-xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode)
-{
-    dict_t *wanted = dict_copy (xdata);
-
-    dict_del (wanted, WITHOUT_HEALING);
-    dict_del (wanted, "gfid-req"); /* a server gives it to a file that has none */
-    dict_set_u64 (wanted, priv->linkto_key, 256);
-    dict_set_u64 (wanted, priv->layout_key, LAYOUT_DISK_SIZE);
-    dict_set_u64 (wanted, priv->mds_key, 4);
-    if (inode && gfid_equal (&inode->gfid, &gfid_root)) {
-        dict_set_u64 (wanted, priv->commit_key, 4);
-        dict_set_u64 (wanted, VOLUME_ID, sizeof (gfid_t));
-    }
-    return wanted;
-}
-
 /* --- the answer ------------------------------------------------------------------------------- */
 
 void

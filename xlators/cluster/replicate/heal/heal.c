@@ -10,21 +10,6 @@
 #define REPORT_KEPT 60000000000ll /* nanoseconds, for a caller that comes to ask */
 #define REPORTS_MAX 64
 
-struct heals {
-    pthread_mutex_t lock; /* a leaf */
-    pthread_cond_t idle;  /* running is 0 */
-    GQueue all;           /* of struct heal: running, and finished ones that are asked for; lock */
-    unsigned running, background; /* lock */
-    unsigned last;        /* number; lock */
-    bool ending;          /* atomic; set under the lock */
-};
-
-static struct heals *
-heals_of (const xlator_t *this)
-{
-    return ((replicate_t *) this->private)->heals;
-}
-
 void
 heals_init (xlator_t *this)
 {
@@ -83,39 +68,6 @@ heal_free (struct heal *heal)
     g_string_free (heal->report, TRUE);
     g_free (heal->path);
     g_free (heal);
-}
-
-void
-heal_tell (struct heal *heal, const char *format, ...)
-{
-    struct heals *heals = heals_of (heal->this);
-    g_autofree char *line = NULL;
-    va_list args;
-
-    va_start (args, format);
-    line = g_strdup_vprintf (format, args);
-    va_end (args);
-    gf_log (heal->this, GF_LOG_INFO, "heal: %s", line);
-    pthread_mutex_lock (&heals->lock);
-    g_string_append_printf (heal->report, "%s\n", line);
-    pthread_mutex_unlock (&heals->lock);
-}
-
-void
-heal_progress (struct heal *heal, uint64_t done, uint64_t total)
-{
-    struct heals *heals = heals_of (heal->this);
-
-    pthread_mutex_lock (&heals->lock);
-    heal->done = done;
-    heal->total = total;
-    pthread_mutex_unlock (&heals->lock);
-}
-
-bool
-heal_must_stop (const struct heal *heal)
-{
-    return __atomic_load_n (&heals_of (heal->this)->ending, __ATOMIC_ACQUIRE);
 }
 
 /* --- finding the object ----------------------------------------------------------------------- */

@@ -5,14 +5,30 @@
  * GlusterFS's self-heal daemon takes: two healers do not meet, and writers wait only for the piece
  * that is being healed.
  *
- *   heal.c           the objects to heal, the command, progress
- *   heal-tools.c     locks, marks, looking at all copies
+ *   heal.c           the objects to heal, the command
+ *   heal-tools.c     the report, locks, marks, looking at all copies
  *   heal-metadata.c, heal-data.c, heal-entries.c
  */
 #ifndef WINDLASS_CLUSTER_REPLICATE_HEAL_H
 #define WINDLASS_CLUSTER_REPLICATE_HEAL_H
 
 #include "../replicate.h"
+
+/* All heals of a translator. */
+struct heals {
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t idle;  /* running is 0 */
+    GQueue all;           /* of struct heal: running, and finished ones that are asked for; lock */
+    unsigned running, background; /* lock */
+    unsigned last;        /* number; lock */
+    bool ending;          /* atomic; set under the lock */
+};
+
+static inline struct heals *
+heals_of (const xlator_t *this)
+{
+    return ((replicate_t *) this->private)->heals;
+}
 
 struct heal {
     struct work_item work;
@@ -33,12 +49,12 @@ struct heal {
     int64_t finished_at;
 };
 
+/* --- heal-tools.c ----------------------------------------------------------------------------- */
+
 /* Adds a line to the report. */
 void heal_tell (struct heal *heal, const char *format, ...) G_GNUC_PRINTF (2, 3);
 void heal_progress (struct heal *heal, uint64_t done, uint64_t total);
 bool heal_must_stop (const struct heal *heal); /* the mount ends */
-
-/* --- heal-tools.c ----------------------------------------------------------------------------- */
 
 /* What to lock. */
 struct heal_lock {

@@ -5,53 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
-dict_t *
-attribute_of (struct client_call *call, dict_t *dict)
-{
-    if (dict_has (dict, call->name))
-        return dict_ref (dict);
-    frame_fail (call->frame, ENODATA);
-    return NULL;
-}
-
-/* GlusterFS's own attributes, of which a server doesn't hide all. */
-static bool
-name_is_internal (const char *name)
-{
-    static const char *const prefixes[] = { "trusted.gfid", "trusted.pgfid.", "trusted.afr.",
-                                            "trusted.glusterfs." };
-
-    for (size_t i = 0; i < G_N_ELEMENTS (prefixes); i++)
-        if (g_str_has_prefix (name, prefixes[i]))
-            return true;
-    return false;
-}
-
-/* The server lists all attributes as root, with their values. As on a local file system, only root
- * sees those in "trusted.". A part of the file system itself gets all, with their values. */
-dict_t *
-names_of (struct client_call *call, dict_t *dict)
-{
-    const bool is_root = call->frame->root->uid == 0;
-    dict_t *names;
-    const char *key;
-    const void *value;
-    size_t size;
-
-    if (call->frame->root->pid < 0)
-        return dict_ref (dict);
-    names = dict_new ();
-    for (size_t i = 0; i < dict_count (dict); i++) {
-        dict_nth (dict, i, &key, &value, &size);
-        if (strchr (key, '.') && !name_is_internal (key)
-            && (is_root || !g_str_has_prefix (key, "trusted.")))
-            dict_set (names, key, NULL, 0);
-    }
-    return names;
-}
-
 static void
 put_name (struct client_call *call, const char *name, dict_t *xdata)
 {

@@ -119,6 +119,11 @@ struct posix_caller {
 struct posix_caller posix_caller_leave (const posix_private_t *priv);
 void posix_caller_return (const posix_private_t *priv, struct posix_caller caller);
 
+/* --- path.c --------------------------------------------------------------------------------- */
+
+/* The path of a descriptor in /proc, for calls that take no descriptor. */
+struct posix_path posix_path_of (int fd);
+
 /* --- stamp.c -------------------------------------------------------------------------------- */
 
 /* The time of the request, if changes get it; or NULL. */
@@ -172,6 +177,16 @@ static inline int
 posix_fd_lasting (const struct posix_fd *pfd)
 {
     return pfd ? __atomic_load_n (&pfd->fd, __ATOMIC_RELAXED) : -1;
+}
+
+/* The context of an open file; NULL: it is not open here. */
+static inline struct posix_fd *
+posix_fd_get (xlator_t *this, fd_t *fd)
+{
+    struct posix_fd *pfd = fd_ctx_get (fd, this);
+
+    g_assert (!pfd || pfd->magic == POSIX_FD_MAGIC);
+    return pfd;
 }
 
 /* Returns 0, -EBADF, or the error of opening a descriptor. May switch to root: call posix_act_as

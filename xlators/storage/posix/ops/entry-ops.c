@@ -2,17 +2,6 @@
 /* Operations that make names: mknod, mkdir, symlink, link. */
 #include "../posix.h"
 
-#include <limits.h>
-
-int
-posix_check_name (const char *name)
-{
-    if (!name || name[0] == '\0' || strcmp (name, ".") == 0 || strcmp (name, "..") == 0
-        || strchr (name, '/'))
-        return -EINVAL;
-    return strlen (name) > NAME_MAX ? -ENAMETOOLONG : 0;
-}
-
 int
 posix_dir_begin (call_frame_t *frame, xlator_t *this, const loc_t *loc, struct posix_pin *ret_pin,
                  struct posix_change *change)

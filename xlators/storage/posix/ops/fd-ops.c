@@ -11,15 +11,6 @@
      | O_DIRECTORY)
 #define FD_CREATE_ATTEMPTS 8
 
-struct posix_fd *
-posix_fd_get (xlator_t *this, fd_t *fd)
-{
-    struct posix_fd *pfd = fd_ctx_get (fd, this);
-
-    g_assert (!pfd || pfd->magic == POSIX_FD_MAGIC);
-    return pfd;
-}
-
 /* Returns true if the file system of the descriptor has no flush of its own, as network file
  * systems have: close then reports no error. */
 bool

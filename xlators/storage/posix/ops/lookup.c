@@ -3,6 +3,17 @@
  * that no race can mix two objects. */
 #include "../posix.h"
 
+#include <limits.h>
+
+int
+posix_check_name (const char *name)
+{
+    if (!name || name[0] == '\0' || strcmp (name, ".") == 0 || strcmp (name, "..") == 0
+        || strchr (name, '/'))
+        return -EINVAL;
+    return strlen (name) > NAME_MAX ? -ENAMETOOLONG : 0;
+}
+
 static int
 lookup_adopt (xlator_t *this, int fd, struct itable *table, inode_t *given,
               struct posix_found *found)

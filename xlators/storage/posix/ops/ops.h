@@ -30,8 +30,6 @@ dict_t *posix_content (call_frame_t *frame, xlator_t *this, const struct posix_f
 
 /* --- entry-ops.c ---------------------------------------------------------------------------- */
 
-int posix_check_name (const char *name);
-
 /* Checks loc's name, pins its parent, reads its attributes if a translator above wants them, and
  * acts as the caller. Unpin before the answer: after it the parent may go. */
 int posix_dir_begin (call_frame_t *frame, xlator_t *this, const loc_t *loc,
@@ -43,7 +41,6 @@ mode_t posix_create_mode (const posix_private_t *priv, mode_t mode, bool directo
 
 /* --- fd-ops.c ------------------------------------------------------------------------------- */
 
-struct posix_fd *posix_fd_get (xlator_t *this, fd_t *fd);
 bool posix_closes_silently (int fd);
 
 /* Takes ownership of real, the descriptor with which fd was opened, and may close it. */
@@ -52,6 +49,9 @@ void posix_fd_set (xlator_t *this, fd_t *fd, int real, uint32_t flags, const gfi
 void posix_release (xlator_t *this, fd_t *fd);
 
 /* --- lookup.c ------------------------------------------------------------------------------- */
+
+/* 0, or the error of a name that can't be made or looked up. */
+int posix_check_name (const char *name);
 
 /* Finds the object of name in the directory dirfd. given is the inode known so far, or NULL. */
 int posix_look (xlator_t *this, int dirfd, const char *name, struct itable *table, inode_t *given,

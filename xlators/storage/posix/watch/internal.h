@@ -71,6 +71,9 @@ struct watch_filesystem {
 
 /* --- watch-marks.c --- */
 
+/* Wakes the thread. */
+void watch_ring (struct posix_watch *watch);
+
 void watch_marks_init (struct posix_watch *watch);
 void watch_marks_free (struct posix_watch *watch);
 

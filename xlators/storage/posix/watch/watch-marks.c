@@ -3,10 +3,20 @@
 #include "internal.h"
 
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define OF_FILES (FAN_MODIFY | FAN_CLOSE_WRITE | FAN_ATTRIB | FAN_MOVE_SELF | FAN_DELETE_SELF)
 #define OF_NAMES (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO)
 #define DROPPED_MAX 64 /* beyond this, all inodes are reported as changed */
+
+void
+watch_ring (struct posix_watch *watch)
+{
+    const uint64_t one = 1;
+
+    if (write (watch->bell, &one, sizeof one) < 0)
+        return; /* already signalled */
+}
 
 /* --- inodes by handle ------------------------------------------------------------------------- */
 
@@ -131,7 +141,7 @@ posix_watch_unmark (struct posix_watch *watch, const struct posix_inode *pi, int
     else
         watch->dropped_all = true;
     pthread_mutex_unlock (&watch->lock);
-    posix_watch_ring (watch);
+    watch_ring (watch);
 }
 
 /* --- known inodes ----------------------------------------------------------------------------- */

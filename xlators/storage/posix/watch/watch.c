@@ -13,15 +13,6 @@ static const char *const ways[] = { "off", "auto", "filesystem", "inodes" };
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-void
-posix_watch_ring (struct posix_watch *watch)
-{
-    const uint64_t one = 1;
-
-    if (write (watch->bell, &one, sizeof one) < 0)
-        return; /* already signalled */
-}
-
 /* Waits for an event or for the bell. After a round without a report, first waits a moment for the
  * bell alone: requests through the mount cause events too, and the kernel merges waiting ones. */
 static void
@@ -99,7 +90,7 @@ posix_watch_stop (struct posix_watch *watch)
     int r = 0;
 
     __atomic_store_n (&watch->ending, true, __ATOMIC_RELEASE);
-    posix_watch_ring (watch);
+    watch_ring (watch);
     pthread_mutex_lock (&watch->lock);
     while (watch->started && !watch->done && r == 0)
         r = thread_cond_wait_until (&watch->over, &watch->lock, until);

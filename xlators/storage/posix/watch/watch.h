@@ -11,7 +11,7 @@ int posix_watch_init (xlator_t *this);
 void posix_watch_start (struct posix_watch *watch);
 void posix_watch_stop (struct posix_watch *watch); /* no invalidation comes after it */
 void posix_watch_free (struct posix_watch *watch);
-void posix_watch_ring (struct posix_watch *watch);
+
 void posix_watch_dump (const posix_private_t *priv, GString *out);
 void posix_watch_explain (const posix_private_t *priv, GString *out);
 

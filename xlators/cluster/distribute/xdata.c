@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What goes with the operations of this translator. */
+#include "distribute.h"
+
+dict_t *
+xdata_internal (void)
+{
+    dict_t *xdata = dict_new ();
+
+    dict_set_str (xdata, "glusterfs-internal-fop", "yes");
+    return xdata;
+}
+
+/* The server removes nothing else then, whatever has become of the file meanwhile. */
+dict_t *
+xdata_only_linkto (void)
+{
+    dict_t *xdata = xdata_internal ();
+
+    dict_set_u64 (xdata, "unlink-only-if-dht-linkto-file", 1);
+    return xdata;
+}
+
+dict_t *
+xdata_without_healing (void)
+{
+    dict_t *xdata = dict_new ();
+
+    dict_set_u64 (xdata, WITHOUT_HEALING, 1);
+    return xdata;
+}
+
+dict_t *
+xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode)
+{
+    dict_t *wanted = dict_copy (xdata);
+
+    dict_del (wanted, WITHOUT_HEALING);
+    dict_del (wanted, "gfid-req"); /* a server gives it to a file that has none */
+    dict_set_u64 (wanted, priv->linkto_key, 256);
+    dict_set_u64 (wanted, priv->layout_key, LAYOUT_DISK_SIZE);
+    dict_set_u64 (wanted, priv->mds_key, 4);
+    if (inode && gfid_equal (&inode->gfid, &gfid_root)) {
+        dict_set_u64 (wanted, priv->commit_key, 4);
+        dict_set_u64 (wanted, VOLUME_ID, sizeof (gfid_t));
+    }
+    return wanted;
+}
