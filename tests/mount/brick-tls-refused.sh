@@ -65,6 +65,18 @@ brick plain
 tls_volfile plain client one
 refused 'the server (closed.* during|did not finish) the TLS handshake.*; is TLS on there \(server'
 
+# A server that takes the connection, and is silent then.
+BRICK_PORT[silent]=49599
+python3 - "${BRICK_PORT[silent]}" <<'EOF' &
+import signal, socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))):
+    signal.pause()
+EOF
+BRICK_PID[silent]=$!
+wait_until "port_listens ${BRICK_PORT[silent]}"
+tls_volfile silent client one
+refused 'the server did not finish the TLS handshake in 10 seconds'
+
 # The reason is told while the mount lasts, too.
 tls_brick later server one
 tls_volfile later client one
