@@ -449,6 +449,9 @@ bool request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, 
 fd_t *request_fd (call_frame_t *frame, const struct fuse_file_info *fi);
 /* fd_given returns the fd as the kernel names it, fd_now and fd_of the one that it stands for since
  * the mount has moved to another graph. */
+fd_t *fd_given (const struct fuse_file_info *fi);
+fd_t *fd_of (const struct fuse_file_info *fi);
+
 static inline fd_t *
 fd_now (fd_t *fd)
 {
@@ -456,9 +459,6 @@ fd_now (fd_t *fd)
         fd = fd->moved;
     return fd;
 }
-
-fd_t *fd_given (const struct fuse_file_info *fi);
-fd_t *fd_of (const struct fuse_file_info *fi);
 
 /* Record that the kernel has fd open, with a reference, until it releases fd or the mount ends. */
 void request_fd_keep (struct bridge *bridge, fd_t *fd);
