@@ -27,6 +27,9 @@ writes this page, tables and pictures to bench-out; HACKING explains how to read
 - hp does not request the attributes of a directory after a change in the directory, since the
   kernel does not check permissions for it. It answers no extended attribute, so the kernel stops
   asking for them: `ls -l` asks for two of each file.
+- GlusterFS's client without `-o acl` answers EOPNOTSUPP for an ACL, and `ls -l` asks it for no
+  second one. It answers ENODATA for security labels without asking the brick. Windlass passes both
+  on, so it is asked for two attributes of each file.
 """
 
 
