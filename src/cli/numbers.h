@@ -46,8 +46,8 @@ struct seen {
     GPtrArray *paths, *processes;         /* struct seen_busy */
 };
 
-/* Requests the numbers from the daemon; what: a word of src/daemon/commands/stats.c. Returns NULL after a
- * message. */
+/* Requests the numbers from the daemon; what: a word of src/daemon/commands/stats.c. Returns NULL
+ * after a message. */
 struct seen *
 numbers_seen_ask (const struct cli_command *command, const char *mountpoint, const char *what);
 
