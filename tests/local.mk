@@ -250,6 +250,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/function-graph-off.sh \
     %D%/unit/function-graph-patching.sh \
     %D%/unit/includes.sh \
+    %D%/unit/lines.sh \
     %D%/unit/no-shell.sh \
     %D%/unit/out-of-tree.sh \
     %D%/unit/security-promises.sh \

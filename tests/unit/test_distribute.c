@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug valgrind */
-/* cluster/distribute: hashes are those of GlusterFS, bit for bit; layouts are read, checked and made
- * as it does, whatever bytes a brick has. */
+/* cluster/distribute: hashes are those of GlusterFS, bit for bit; layouts are read, checked and
+ * made as it does, whatever bytes a brick has. */
 #include "../../xlators/cluster/distribute/hash.h"
 #include "../../xlators/cluster/distribute/layout.h"
 
@@ -186,7 +186,8 @@ divide_and_check (GRand *random)
     layout_unref (layout);
 }
 
-/* Any subvolumes, any weights: each hash has one subvolume, and only those that may get hashes do. */
+/* Any subvolumes, any weights: each hash has one subvolume, and only those that may get hashes
+ * do. */
 START_TEST (a_new_layout_is_whole)
 {
     g_autoptr (GRand) random = g_rand_new_with_seed (1);

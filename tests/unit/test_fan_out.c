@@ -11,7 +11,7 @@
 
 #define CHILDREN 3
 
-/* --- a child: answers with its number, at once or from a thread of its own ---------------------- */
+/* --- a child: answers with its number, at once or from a thread of its own ------------------- */
 
 struct late {
     call_frame_t *frame;
@@ -68,7 +68,7 @@ static const struct xlator_api child_api = {
     .type = "test/child", .fops = { .stat = child_stat, .access = child_access }
 };
 
-/* --- the translator: asks all, then the children that succeeded once more ------------------------ */
+/* --- the translator: asks all, then the children that succeeded once more -------------------- */
 
 struct steps_local {
     struct fan_out fan;

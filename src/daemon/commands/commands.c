@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of the daemon's own commands: windlass reload, windlass counts, windlass tell MOUNTPOINT
- * - COMMAND. */
+/* The table of the daemon's own commands: windlass reload, windlass counts, windlass tell
+ * MOUNTPOINT - COMMAND. */
 #include "daemon/daemon.h"
 
 static int

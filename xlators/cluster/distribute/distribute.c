@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const unhashed_values[] = { "off", "on", "auto", "no", "yes", "disable", "enable",
-                                               "0", "1", NULL };
+static const char *const unhashed_values[] = { "off", "on", "auto", "no", "yes", "disable",
+                                               "enable", "0", "1", NULL };
 
 #define NO_REBALANCE "no effect: Windlass does no rebalance"
 
@@ -18,8 +18,8 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, lookup_optimize),
         .value = "on",
         .online = true,
-        .help = "on: a name that its hashed subvolume doesn't have does not exist, if the layout of "
-                "its directory is as old as the volume's last rebalance; off: lookup-unhashed "
+        .help = "on: a name that its hashed subvolume doesn't have does not exist, if the layout "
+                "of its directory is as old as the volume's last rebalance; off: lookup-unhashed "
                 "decides",
     },
     {

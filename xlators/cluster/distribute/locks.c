@@ -3,7 +3,8 @@
  * The locks that clients of a volume, and a rebalance, take around changes of names. They are those
  * of GlusterFS's distribute, with its names:
  *
- *   dht.layout.heal   on a directory: read by changes of its names, written by changes of its layout
+ *   dht.layout.heal   on a directory: read by changes of its names, written by changes of its
+ *                     layout
  *   dht.entry.sync    on a name in a directory
  *   dht.file.migrate  on a file: held while it is copied to another subvolume, or renamed
  *

@@ -33,9 +33,9 @@
  *   opener is one of the inode's readers, as long as its ctime stays. A lookup that brought content
  *   proves as much, unless a translator below may judge otherwise than storage: TOUCHES_METADATA,
  *   TOUCHES_NAMES or TOUCHES_ERRORS, as system/posix-acl has. A server reads the file with its own
- *   rights, so its content proves nothing, but the mode beside it may: if all may read the file, and
- *   it has no ACL, every caller may be served. A mode that refuses one class, even root's, doesn't
- *   count, since a server may take the caller for another user.
+ *   rights, so its content proves nothing, but the mode beside it may: if all may read the file,
+ *   and it has no ACL, every caller may be served. A mode that refuses one class, even root's,
+ *   doesn't count, since a server may take the caller for another user.
  * - Content whose ctime was younger than 0.1 s (iatt_is_settled) is served for a second at most,
  *   whatever attributes come: another change in the same tick has the same attributes.
  * - Content of more than 4 KiB is lent from where it is kept. Smaller content is copied, since a

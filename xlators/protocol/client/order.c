@@ -48,8 +48,8 @@ client_forget (xlator_t *this, inode_t *inode)
         client_inode_free (kept);
 }
 
-/* cluster/distribute's mark of a name whose object another brick has: a file with the object's gfid,
- * whatever the object is. */
+/* cluster/distribute's mark of a name whose object another brick has: a file with the object's
+ * gfid, whatever the object is. */
 static bool
 iatt_is_linkto (const struct iatt *buf)
 {

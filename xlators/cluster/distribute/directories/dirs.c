@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Attributes of directories, which all subvolumes have. A change is made first on the subvolume that
- * decides, then on all others; one that misses it is healed by the next lookup. For extended
+ * Attributes of directories, which all subvolumes have. A change is made first on the subvolume
+ * that decides, then on all others; one that misses it is healed by the next lookup. For extended
  * attributes the one that decides keeps a mark while others may lack the change.
  */
 #include "../distribute.h"

@@ -265,17 +265,20 @@ heal_ranges_looked (call_frame_t *own)
         return;
     }
     if (range_is_elsewhere (faults)) {
-        gf_log (op->this, GF_LOG_WARNING, "directory '%s' (gfid %s): all subvolumes have a range of "
-                "hashes, but %u ranges are of none: bricks were added since the volfile was read; "
-                "windlass reload reads it again",
+        gf_log (op->this, GF_LOG_WARNING,
+                "directory '%s' (gfid %s): all subvolumes have a range of hashes, but %u ranges "
+                "are of none: bricks were added since the volfile was read; windlass reload reads "
+                "it again",
                 loc_path (&op->loc), GFID_OF (lookup->inode), faults->holes);
         locks_drop (op, heal_attributes);
         return;
     }
     if (faults->holes || faults->overlaps) {
-        gf_log (op->this, GF_LOG_INFO, "directory '%s' (gfid %s) gets a layout: it had %u holes, %u "
-                "overlaps, and %u subvolumes without a range", loc_path (&op->loc),
-                GFID_OF (lookup->inode), faults->holes, faults->overlaps, faults->unset);
+        gf_log (op->this, GF_LOG_INFO,
+                "directory '%s' (gfid %s) gets a layout: it had %u holes, %u overlaps, and %u "
+                "subvolumes without a range",
+                loc_path (&op->loc), GFID_OF (lookup->inode), faults->holes, faults->overlaps,
+                faults->unset);
         layout_assign (op->this, lookup->layout, &op->loc, &lookup->inode->gfid, LAYOUT_UNSURE);
     }
     heal_ranges_write (lookup, faults->holes || faults->overlaps);

@@ -211,7 +211,8 @@ directory_ails (const struct lookup *lookup)
     const struct layout_faults *faults = &lookup->faults;
     const bool is_root = gfid_equal (&lookup->bufs[lookup->source].ia_gfid, &gfid_root);
 
-    if (lookup->op.priv->n == 1 || !lookup->heals || faults->down || faults->unknown || (!lookup->by_name && !is_root))
+    if (lookup->op.priv->n == 1 || !lookup->heals || faults->down || faults->unknown
+        || (!lookup->by_name && !is_root))
         return false;
     return faults->missing || faults->unset || faults->holes || faults->overlaps
         || lookup->xattrs_differ || attributes_differ (lookup)

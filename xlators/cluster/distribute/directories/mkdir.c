@@ -51,9 +51,9 @@ mkdir_divided (call_frame_t *own)
 
         if (answer->op == FOP_NONE || answer->op_ret >= 0)
             continue;
-        gf_log (op->this, op->priv->n == 1 ? GF_LOG_DEBUG : GF_LOG_WARNING, "new directory '%s' gets no range of hashes on %s: %s; "
-                "the next lookup tries again", loc_path (&op->loc), op->priv->children[i]->name,
-                g_strerror (answer->op_errno));
+        gf_log (op->this, op->priv->n == 1 ? GF_LOG_DEBUG : GF_LOG_WARNING,
+                "new directory '%s' gets no range of hashes on %s: %s; the next lookup tries again",
+                loc_path (&op->loc), op->priv->children[i]->name, g_strerror (answer->op_errno));
         layout_fail (mkdir->layout, i, RANGE_UNSET);
     }
     layout_seal (mkdir->layout);

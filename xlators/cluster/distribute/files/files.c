@@ -224,9 +224,10 @@ file_both_answered (struct file_op *file, const struct answer *answer)
         answer_resume (first);
         return;
     }
-    gf_log (answer->this, GF_LOG_ERROR, "gfid %s, which a rebalance copies: %s on the copy on %s: %s",
-            GFID_OF (file->inode), fop_name (answer->op),
-            file->op.priv->children[file->child]->name, g_strerror (answer->op_errno));
+    gf_log (answer->this, GF_LOG_ERROR,
+            "gfid %s, which a rebalance copies: %s on the copy on %s: %s", GFID_OF (file->inode),
+            fop_name (answer->op), file->op.priv->children[file->child]->name,
+            g_strerror (answer->op_errno));
     answer_stub_destroy (first);
     answer_fail (answer, answer->op_errno);
 }

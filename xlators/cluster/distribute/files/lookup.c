@@ -75,9 +75,9 @@ lookup_linked (call_frame_t *own)
     struct op *op = OP_OF (own);
 
     if (op->op_errno != 0)
-        gf_log (op->this, GF_LOG_WARNING, "'%s' (gfid %s) has no linkto on its hashed subvolume: %s",
-                loc_path (&op->loc), GFID_OF (((struct lookup *) op)->inode),
-                g_strerror (op->op_errno));
+        gf_log (op->this, GF_LOG_WARNING,
+                "'%s' (gfid %s) has no linkto on its hashed subvolume: %s", loc_path (&op->loc),
+                GFID_OF (((struct lookup *) op)->inode), g_strerror (op->op_errno));
     op_end (op, lookup_answer);
 }
 
@@ -107,7 +107,8 @@ lookup_found (struct lookup *lookup, int cached, const struct lookup_reply *repl
     struct op *op = &lookup->op;
 
     lookup_take (lookup, cached, reply);
-    if (!lookup->heals || lookup_leads (lookup, cached) || !child_is_up (op->priv, (unsigned) lookup->hashed)) {
+    if (!lookup->heals || lookup_leads (lookup, cached)
+        || !child_is_up (op->priv, (unsigned) lookup->hashed)) {
         op_end (op, lookup_answer);
         return;
     }
@@ -195,8 +196,9 @@ lookup_linkto_is_foreign (struct lookup *lookup)
 
     if (!lookup->has_linkto || lookup->linked != NO_CHILD)
         return false;
-    gf_log (op->this, GF_LOG_ERROR, "the linkto '%s' on %s must name a subvolume of this volume: "
-            "bricks were added or renamed since the volfile was read; windlass reload reads it again",
+    gf_log (op->this, GF_LOG_ERROR,
+            "the linkto '%s' on %s must name a subvolume of this volume: bricks were added or "
+            "renamed since the volfile was read; windlass reload reads it again",
             loc_path (&op->loc), op->priv->children[lookup->hashed]->name);
     return true;
 }

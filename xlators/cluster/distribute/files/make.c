@@ -328,8 +328,8 @@ dht_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mo
     const dht_private_t *priv = this->private;
 
     if (priv->n == 1)
-        STACK_WIND (frame, making_tmpfile_cbk, priv->children[0], tmpfile, loc, flags, mode, umask, fd,
-                    xdata);
+        STACK_WIND (frame, making_tmpfile_cbk, priv->children[0], tmpfile, loc, flags, mode, umask,
+                    fd, xdata);
     else
         frame_fail (frame, EOPNOTSUPP);
 }

@@ -9,8 +9,9 @@
  *                     rename the linkto on Hd, which is the moment of the change
  *   then remove       the old name on C, its linkto on Hs, the replaced data on Cd
  *
- * Until the change, the old name leads to the file; after it, the new one; both do in between. Locks
- * keep other clients' renames and a rebalance away: of the data of both files, and of both names.
+ * Until the change, the old name leads to the file; after it, the new one; both do in between.
+ * Locks keep other clients' renames and a rebalance away: of the data of both files, and of both
+ * names.
  */
 #include "../distribute.h"
 

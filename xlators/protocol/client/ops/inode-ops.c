@@ -18,10 +18,10 @@ put_lookup (struct client_call *call, const gfid_t *gfid, const gfid_t *parent, 
     xdr_put_string (&call->rpc.out, name);
 }
 
-/* A brick that is killed while it makes an object can leave a name without a gfid. Each lookup of it
- * then fails with ENODATA, so that it could not even be removed; a lookup that brings a gfid mends
- * it. Not below a translator with several children: there the object needs the same gfid on all
- * bricks. */
+/* A brick that is killed while it makes an object can leave a name without a gfid. Each lookup of
+ * it then fails with ENODATA, so that it could not even be removed; a lookup that brings a gfid
+ * mends it. Not below a translator with several children: there the object needs the same gfid on
+ * all bricks. */
 static bool
 lookup_may_mend (const struct client_call *call, const struct rpc_reply *reply)
 {

@@ -26,7 +26,7 @@ put_lock_arguments (struct client_call *call, int cmd, const struct gf_flock *lo
     put_flock (out, lock, &owner, sizeof owner);
 }
 
-/* --- locks without a caller -------------------------------------------------------------------- */
+/* --- locks without a caller ------------------------------------------------------------------- */
 
 static void
 own_lock_reply (struct client_call *call, struct rpc_reply *reply)

@@ -122,8 +122,8 @@ REPLY_MADE (link)
 
 /* --- an attribute, or the names of all -------------------------------------------------------- */
 
-/* The dict for a caller that asked for an attribute. NULL: there is no such attribute, and the frame
- * has been answered. */
+/* The dict for a caller that asked for an attribute. NULL: there is no such attribute, and the
+ * frame has been answered. */
 static dict_t *
 attribute_of (struct client_call *call, dict_t *dict)
 {
