@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Sources fit a reader's screen: lines end at column 100, and files have fewer than 600 lines.
-# Messages that tests expect may be longer.
+# Sources in C fit a reader's screen: lines end at column 100, and files have fewer than 600 lines.
+# Scripts are left out, since they have the messages that tests expect.
 set -u
 cd "$SOURCE_DIR" || exit 1
 status=0

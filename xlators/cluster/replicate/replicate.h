@@ -63,7 +63,7 @@ typedef struct {
     unsigned requests;     /* of our own, that have not ended; lock */
     bool ending;           /* holds nothing any more; atomic */
     GQueue holds;          /* of struct txn; lock */
-    struct heals *heals;   /* heal/heal.c */
+    struct heals *heals;   /* heal/heal.h */
     struct itable *table;  /* of the graph: known from the first lookup on; atomic */
     pthread_mutex_t random_lock;
     struct random_source random; /* random_lock */
