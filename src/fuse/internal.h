@@ -52,7 +52,7 @@ struct bridge_settings {
     int passthrough; /* PASSTHROUGH_* */
     int passthrough_direct, lock_forwarding; /* index in choice_values */
     bool read_only, writeback, auto_invalidation, readdirp, idmapped, exclusive, follow_callers,
-        passthrough_append;
+        passthrough_append, selinux;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     int limits[LIMIT_CLASSES]; /* 0: a number that depends on the processors */
     bool measure; /* used by src/daemon */
@@ -111,6 +111,7 @@ struct terms {
     bool idmapped;          /* the mount may be mounted again with mapped ids: only requests that
                              * create an inode carry the caller's ids */
     bool locks;             /* the kernel sends locks */
+    bool labels;            /* the kernel runs SELinux, or the option selinux says so */
     bool keep_cache, direct_io, writeback, spares_flush; /* for every open */
 };
 

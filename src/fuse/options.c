@@ -126,6 +126,13 @@ const struct xlator_option bridge_options[] = {
       .help = "on: the kernel checks POSIX ACLs; off: the kernel checks only mode bits; "
               "translator: the kernel checks nothing; system/posix-acl decides, and must be in the "
               "graph" },
+    { .key = { "selinux" },
+      .type = OPTION_BOOL,
+      FIELD (selinux),
+      .value = "off",
+      .help = "on: a file without a security label is said to have none (ENODATA), as on any "
+              "machine that runs SELinux; off: labels are said to be unsupported (EOPNOTSUPP) for "
+              "such a file, so that ls -l asks for no further one" },
     { .key = { "passthrough" },
       .type = OPTION_ENUM,
       FIELD (passthrough),
@@ -276,8 +283,6 @@ const struct xlator_option bridge_options[] = {
     INERT ("sync-to-mount", OPTION_BOOL, "has no effect: the program always waits for the mount"),
     INERT ("resolve-gids", OPTION_BOOL,
            "has no effect: the groups of a request are always those of the calling process"),
-    INERT ("selinux", OPTION_BOOL,
-           "has no effect: security labels are passed on like other extended attributes"),
     INERT ("enable-ino32", OPTION_BOOL, "has no effect: inode numbers are those of the storage"),
     INERT ("no-root-squash", OPTION_BOOL, "has no effect: root is never squashed"),
     INERT ("capability", OPTION_BOOL, "has no effect: file capabilities always work"),

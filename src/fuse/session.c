@@ -153,6 +153,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     bridge->terms.writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
     bridge->terms.checks_all = bridge->terms.checked && conn->want & FUSE_CAP_POSIX_ACL;
     bridge->terms.is_root = geteuid () == 0;
+    bridge->terms.labels = settings->selinux || access ("/sys/fs/selinux/enforce", F_OK) == 0;
     bridge->terms.direct_io = choice_of (settings->direct_io) == CHOICE_ON;
     bridge->terms.spares_flush = !bridge->terms.locks && flush_is_storage_only (bridge);
     bridge->terms.direct_opens = !bridge->terms.writeback

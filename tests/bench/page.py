@@ -24,12 +24,12 @@ writes this page, tables and pictures to bench-out; HACKING explains how to read
 - bindfs looks up a file with one system call, lstat. Windlass opens the file and requests its
   attributes and its file handle. So a rename in between cannot confuse two files, and Windlass
   needs no path later.
-- hp does not request the attributes of a directory after a change in the directory, since the
-  kernel does not check permissions for it. It answers no extended attribute, so the kernel stops
-  asking for them: `ls -l` asks for two of each file.
-- GlusterFS's client without `-o acl` answers EOPNOTSUPP for an ACL, and `ls -l` asks it for no
-  second one. It answers ENODATA for security labels without asking the brick. Windlass passes both
-  on, so it is asked for two attributes of each file.
+- The kernel asks for the attributes of a directory before the next change in it, of Windlass and of
+  hp: it checks the caller's rights. `no_default_permissions` spares that request (windlass-as-hp).
+- Windlass answers EOPNOTSUPP for a missing security label where the kernel runs no SELinux, so that
+  `ls -l` asks for the ACL of each file alone. hp passes both requests on. GlusterFS's client without
+  `-o acl` answers EOPNOTSUPP for an ACL, and `ls -l` asks it for no second one; it answers ENODATA
+  for security labels without asking the brick.
 """
 
 

@@ -22,7 +22,7 @@ done
 setfacl -m u:1002:r "$MNT/dir/listed" 2>/dev/null || skip "the file system has no ACLs"
 unmount
 
-mount_volfile "$VOL" --entry-timeout=600 --attribute-timeout=600
+mount_volfile "$VOL" --selinux --entry-timeout=600 --attribute-timeout=600
 
 # count KEY
 count () {

@@ -92,6 +92,16 @@ xattr_reply (call_frame_t *frame, const void *value, size_t size)
     stack_done (frame->root);
 }
 
+/* The error for an attribute that the file lacks. ls(1) asks for the security label of each file
+ * until it hears that the file system supports none. */
+static int
+no_attribute (const call_frame_t *frame, const char *name)
+{
+    const struct bridge *bridge = frame->this->private;
+
+    return strcmp (name, XATTR_NAME_SELINUX) == 0 && !bridge->terms.labels ? EOPNOTSUPP : ENODATA;
+}
+
 static void
 fuse_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                    int32_t op_errno, dict_t *dict, dict_t *xdata)
@@ -100,10 +110,10 @@ fuse_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
     size_t size = 0;
     const void *value = op_ret < 0 ? NULL : dict_get (dict, local->name, &size);
 
-    if (op_ret < 0)
+    if (op_ret < 0 && op_errno != ENODATA)
         request_err (frame, op_ret, op_errno);
     else if (!value)
-        request_err (frame, -1, ENODATA);
+        request_err (frame, -1, no_attribute (frame, local->name));
     else
         xattr_reply (frame, value, size);
 }
