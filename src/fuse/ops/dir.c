@@ -122,13 +122,36 @@ fuse_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
     stack_done (frame->root);
 }
 
+/* Returns whether the kernel was told of the attributes lately enough to remember them for another
+ * while: they cost storage several calls for each file, names none. Notes the listing if not. */
+static bool
+attributes_are_known (call_frame_t *frame, inode_t *directory)
+{
+    const struct bridge *bridge = frame->this->private;
+    const double seconds = MIN (bridge->settings.attribute_timeout, bridge->settings.entry_timeout);
+    const uint32_t now = (uint32_t) (frame->root->begin / 1000000);
+    const uint32_t age = now - __atomic_load_n (&directory->listed_at, __ATOMIC_RELAXED);
+
+    if (age < MIN (seconds, 1) * 1000 / 2)
+        return true;
+    __atomic_store_n (&directory->listed_at, now, __ATOMIC_RELAXED);
+    return false;
+}
+
+/* A directory whose first files are known, which are all of a small one, is listed without
+ * attributes. */
 static void
 fuse_readdirplus (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
                   struct fuse_file_info *fi)
 {
     call_frame_t *frame = readdir_begin (req, ino, FOP_readdirp, size, fi);
 
-    if (frame)
+    if (!frame)
+        return;
+    if (offset == 0 && attributes_are_known (frame, fd_of (fi)->inode))
+        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (frame->this), readdir, fd_of (fi), size,
+                    offset, NULL);
+    else
         STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (frame->this), readdirp, fd_of (fi), size,
                     offset, NULL);
 }
