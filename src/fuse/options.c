@@ -117,7 +117,7 @@ const struct xlator_option bridge_options[] = {
       FIELD (readdirp),
       .value = "yes",
       .help = "return attributes along with the names of a directory when the kernel asks for "
-              "them" },
+              "them, unless it still has those of a listing less than half a second ago" },
     { .key = { "acl" },
       .type = OPTION_ENUM,
       FIELD (acl),

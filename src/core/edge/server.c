@@ -3,6 +3,7 @@
 #include "config.h"
 #endif
 
+#include "core/data/dict.h"
 #include "core/edge/server.h"
 
 #ifdef HAVE_SYS_SDT_H
@@ -77,4 +78,43 @@ server_report_dump (const struct server_report *report, GString *out)
                             "round_trip_us=%.0f\nround_trip_p99_us=%.0f\n",
                             (double) histogram_quantile (&report->round_trips, 0.5) / 1e3,
                             (double) histogram_quantile (&report->round_trips, 0.99) / 1e3);
+}
+
+/* --- volumes ---------------------------------------------------------------------------------- */
+
+static const gfid_t *
+volume_of (const struct fan_answer *answer)
+{
+    size_t size = 0;
+    const gfid_t *volume = answer->op == FOP_lookup && answer->op_ret >= 0
+                             ? dict_get (answer->lookup.xdata, VOLUME_ID, &size)
+                             : NULL;
+
+    return size == sizeof *volume ? volume : NULL;
+}
+
+bool
+servers_are_of_one_volume (xlator_t *this, xlator_t *const *children, const struct fan_out *fan)
+{
+    g_autoptr (GString) bricks = g_string_new (NULL);
+    const gfid_t *first = NULL;
+    bool same = true;
+    char text[GFID_TEXT_SIZE];
+
+    for (unsigned i = 0; i < fan->n; i++) {
+        const gfid_t *volume = volume_of (&fan->answers[i]);
+
+        if (!volume)
+            continue;
+        first = first ? first : volume;
+        same &= gfid_equal (volume, first);
+        g_string_append_printf (bricks, "%s%s of %s", bricks->len ? ", " : "", children[i]->name,
+                                gfid_text (volume, text));
+    }
+    if (!same)
+        gf_log (this, GF_LOG_ERROR,
+                "all subvolumes must be bricks of one volume (" VOLUME_ID "), got %s; correct "
+                "remote-host and remote-subvolume of the wrong ones in the volfile",
+                bricks->str);
+    return same;
 }

@@ -2,13 +2,13 @@
 /*
  * What reports show of a server that a lowest translator asks, such as a brick: dumpops.server, for
  * windlass top, stats, .meta and state dumps; and the calls to it, for windlass timeline and
- * probes.
+ * probes; and whether several are of one volume.
  */
 #ifndef WINDLASS_CORE_EDGE_SERVER_H
 #define WINDLASS_CORE_EDGE_SERVER_H
 
 #include "core/base/histogram.h"
-#include "core/edge/frame.h"
+#include "core/edge/fan-out.h"
 
 enum server_state { SERVER_DOWN, SERVER_CONNECTING, SERVER_UP };
 
@@ -57,5 +57,16 @@ void server_call_answered (const struct server_call *call);
 
 /* Called for each answer while it is set; NULL: no call. Atomic. */
 extern void (*server_call_hook) (const struct server_call *call);
+
+/* --- volumes ---------------------------------------------------------------------------------- */
+
+/* An attribute of the root directory of each brick that glusterd has made: the volume's UUID, in
+ * binary. To be asked for with a lookup of the root. */
+#define VOLUME_ID "trusted.glusterfs.volume-id"
+
+/* Returns whether the answers to a lookup of the root are of bricks of one volume. If not, the log
+ * of this, whose children they are, says so. */
+bool servers_are_of_one_volume (xlator_t *this, xlator_t *const *children,
+                                const struct fan_out *fan);
 
 #endif

@@ -243,9 +243,6 @@ void linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfi
 dict_t *xdata_only_linkto (void);
 dict_t *xdata_internal (void);
 
-/* An attribute of the root directory of each brick: a UUID of the volume, in binary. */
-#define VOLUME_ID "trusted.glusterfs.volume-id"
-
 /* For a lookup of this translator by an operation that has locks: healing would wait for them. */
 dict_t *xdata_without_healing (void);
 #define WITHOUT_HEALING "distribute.without-healing" /* goes no further than this translator */

@@ -45,6 +45,12 @@ lookup_drop (void *local)
     dict_unref (lookup->xdata);
 }
 
+static bool
+lookup_is_of_root (const struct lookup *lookup)
+{
+    return !lookup->parent && gfid_equal (&lookup->loc.inode->gfid, &gfid_root);
+}
+
 static const struct lookup_reply *
 lookup_reply_of (const struct lookup *lookup, unsigned i)
 {
@@ -303,6 +309,7 @@ static void
 lookup_done (call_frame_t *frame)
 {
     struct lookup *lookup = frame->local;
+    const replicate_t *priv = lookup->this->private;
     const copies_t found = lookup_successes (lookup), missing = lookup_missing (lookup);
     const copies_t trusted = found & lookup->trusted;
     const int best = copies_first (trusted ? trusted : found);
@@ -317,10 +324,13 @@ lookup_done (call_frame_t *frame)
         frame_fail (frame, lookup_error (lookup, missing));
     else if (lookup_says_no (lookup, found, missing))
         frame_fail (frame, ENOENT);
-    else if (!children_quorum (lookup->this->private, found | missing))
+    else if (!children_quorum (priv, found | missing))
         frame_fail (frame, ENOTCONN);
     else if (strangers)
         lookup_differs (lookup, found, strangers, best);
+    else if (lookup_is_of_root (lookup)
+             && !servers_are_of_one_volume (lookup->this, priv->children, &lookup->fan))
+        frame_fail (frame, EIO);
     else
         lookup_answer (lookup, found, best);
 }
@@ -333,6 +343,8 @@ lookup_wind (struct lookup *lookup)
 
     if (lookup->parent)
         dict_set_u64 (asked, CREATION_ASKED, 1);
+    if (lookup_is_of_root (lookup))
+        dict_set_u64 (asked, VOLUME_ID, sizeof (gfid_t));
     lookup->look = look_begin (priv);
     lookup->children = children_up (priv);
     fan_begin (&lookup->fan, lookup_done);

@@ -54,6 +54,7 @@ typedef struct {
     uint64_t looks;      /* at copies, begun so far; atomic */
     int64_t indexes[COPIES_MAX]; /* refresh.c: when a brick told of its index; atomic */
     uint64_t pending_reads[COPIES_MAX], latency[COPIES_MAX]; /* atomic */
+    int64_t failure_told[COPIES_MAX]; /* changes/op.c: when the log told of one; atomic */
     struct {
         uint64_t transactions, holds, accusations, refreshes, failovers; /* atomic */
     } numbers;

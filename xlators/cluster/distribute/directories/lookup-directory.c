@@ -124,43 +124,7 @@ gather_has_one_gfid (const struct lookup *lookup)
     return same;
 }
 
-/* --- is it one volume? ------------------------------------------------------------------------ */
-
-static const gfid_t *
-volume_of (const struct lookup *lookup, unsigned i)
-{
-    size_t size = 0;
-    const gfid_t *volume = dict_get (lookup->dicts[i], VOLUME_ID, &size);
-
-    return volume && size == sizeof *volume ? volume : NULL;
-}
-
-/* Bricks that no glusterd has made tell nothing. */
-static bool
-gather_has_one_volume (const struct lookup *lookup)
-{
-    const struct op *op = &lookup->op;
-    g_autoptr (GString) bricks = g_string_new (NULL);
-    const gfid_t *first = NULL;
-    bool same = true;
-    char text[GFID_TEXT_SIZE];
-
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        const gfid_t *volume = volume_of (lookup, i);
-
-        if (!volume)
-            continue;
-        first = first ? first : volume;
-        same &= gfid_equal (volume, first);
-        g_string_append_printf (bricks, "%s%s of %s", bricks->len ? ", " : "",
-                                op->priv->children[i]->name, gfid_text (volume, text));
-    }
-    if (!same)
-        gf_log (op->this, GF_LOG_ERROR,
-                "all subvolumes must be bricks of one volume (" VOLUME_ID "), got %s; correct "
-                "remote-host and remote-subvolume of the wrong ones in the volfile", bricks->str);
-    return same;
-}
+/* --- all of it -------------------------------------------------------------------------------- */
 
 bool
 directory_gather (struct lookup *lookup, struct fan_out *fan)
@@ -176,7 +140,8 @@ directory_gather (struct lookup *lookup, struct fan_out *fan)
         return false;
     }
     op->op_errno = EIO;
-    if (!gather_has_one_gfid (lookup) || !gather_has_one_volume (lookup))
+    if (!gather_has_one_gfid (lookup)
+        || !servers_are_of_one_volume (op->this, op->priv->children, fan))
         return false;
     layout_seal (lookup->layout);
     layout_check (lookup->layout, &lookup->faults);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#define FAILURE_TOLD_EVERY ((int64_t) 60 * 1000000000) /* nanoseconds, for each copy */
+
 /* --- making ----------------------------------------------------------------------------------- */
 
 static void
@@ -401,10 +403,53 @@ op_judge (struct op *op)
     }
 }
 
+/* The brick is in trouble. Other errors come of what the copy missed, which marks tell. */
+static bool
+error_is_of_disk (int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO;
+}
+
+static bool
+failure_is_to_tell (const struct op *op, unsigned i)
+{
+    replicate_t *priv = op->this->private;
+    const struct fan_answer *answer = &op->fan.answers[i];
+    const int64_t now = clock_now ();
+    int64_t told = __atomic_load_n (&priv->failure_told[i], __ATOMIC_RELAXED);
+
+    return op->failed & COPY (i) && answer->op_ret < 0 && error_is_of_disk (answer->op_errno)
+        && (!told || now - told >= FAILURE_TOLD_EVERY)
+        && __atomic_compare_exchange_n (&priv->failure_told[i], &told, now, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void
+op_tell_failures (const struct op *op)
+{
+    const replicate_t *priv = op->this->private;
+
+    for (unsigned i = 0; op->succeeded && i < op->fan.n; i++) {
+        const struct fan_answer *answer = &op->fan.answers[i];
+        g_autofree char *path = NULL;
+
+        if (!failure_is_to_tell (op, i))
+            continue;
+        path = inode_path (op->subject[0], NULL);
+        gf_log (op->this, GF_LOG_WARNING,
+                "%s in '%s' failed on %s: %s; other copies have the change, and accuse this one: "
+                "correct the cause on the brick, then run 'windlass heal MOUNTPOINT PATH' for each "
+                "path that changed (this is told once a minute)",
+                fop_name (op->fop), path, priv->names[i], g_strerror (answer->op_errno));
+    }
+}
+
 static void
 op_note (struct op *op)
 {
     replicate_t *priv = op->this->private;
+
+    op_tell_failures (op);
 
     for (int i = 0; i < 2 && op->subject[i] && op->failed; i++)
         inode_spoil (op->this, op->subject[i], op->kind, op->failed, &op->txn->spoilt[i]);
