@@ -449,12 +449,12 @@ op_note (struct op *op)
 {
     replicate_t *priv = op->this->private;
 
-    op_tell_failures (op);
-
     for (int i = 0; i < 2 && op->subject[i] && op->failed; i++)
         inode_spoil (op->this, op->subject[i], op->kind, op->failed, &op->txn->spoilt[i]);
-    if (op->failed)
+    if (op->failed) {
         __atomic_add_fetch (&priv->numbers.accusations, 1, __ATOMIC_RELAXED);
+        op_tell_failures (op);
+    }
     if (op->makes && op->op_ret >= 0)
         inode_made (op->this, made_inode (op, (unsigned) op->best), op->succeeded,
                     op->generation);
