@@ -251,6 +251,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/function-graph-patching.sh \
     %D%/unit/includes.sh \
     %D%/unit/lines.sh \
+    %D%/unit/readme-files.sh \
     %D%/unit/no-shell.sh \
     %D%/unit/out-of-tree.sh \
     %D%/unit/security-promises.sh \

@@ -146,8 +146,8 @@ EXCLUSIVE_WB = ["--exclusive", "--kernel-writeback-cache=on"]
 
 # A row has the name, how the peer is started, its options, and what it needs. Attributes and names
 # are valid for a second, which is the default of GlusterFS and Windlass. passthrough_hp's are valid
-# for a day, and no option changes that. windlass-as-hp promises no more, and does not let the kernel
-# check rights, so that a new name costs one getattr of the directory less.
+# for a day, and no option changes that. windlass-as-hp promises no more. It also has the kernel
+# check no rights, which hp does not: a change of a name costs it one getattr of the directory less.
 # windlass and windlass+stack run with their defaults, and use everything that the machine has.
 # bindfs-mt is bindfs with its fastest options; its own default is one thread and writes of 4 KiB.
 # With -wb the kernel collects writes.

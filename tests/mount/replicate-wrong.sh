@@ -23,8 +23,8 @@ done
 setfattr -n trusted.glusterfs.volume-id -v 0x22222222222222222222222222222222 c2.d
 "$WINDLASS" -f "$VOL" -l "$LOG" -p "$TEST_DIR/pid" "$MNT" 2>err && DAEMON=$(cat "$TEST_DIR/pid")
 [ -z "$DAEMON" ] || expect_error 'Input/output error' ls "$MNT"
-says "all subvolumes must be bricks of one volume \(trusted.glusterfs.volume-id\), got c0 of 11111111-.*, \
-c1 of 11111111-.*, c2 of 22222222-.*; correct remote-host and remote-subvolume of the wrong ones"
+says "all subvolumes must be bricks of one volume \(trusted.glusterfs.volume-id\), got \
+c0 of 11111111-.*, c1 of 11111111-.*, c2 of 22222222-.*; correct remote-host and remote-subvolume"
 [ -z "$DAEMON" ] || unmount
 setfattr -n trusted.glusterfs.volume-id -v 0x11111111111111111111111111111111 c2.d
 

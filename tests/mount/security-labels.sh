@@ -6,7 +6,7 @@
 need_root
 need_fuse
 need_command setfattr getfattr
-[ ! -e /sys/fs/selinux/enforce ] || skip "the kernel runs SELinux, which answers instead of the mount"
+[ ! -e /sys/fs/selinux/enforce ] || skip "needs a kernel without SELinux"
 
 label () {
     getfattr --only-values -n security.selinux "$MNT/$1"
