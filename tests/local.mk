@@ -294,6 +294,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-tls-files.sh \
     %D%/mount/brick-tls-refused.sh \
     %D%/mount/brick-timeline.sh \
+    %D%/mount/brick-times.sh \
     %D%/mount/brick-xattrs-along.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \

@@ -5,7 +5,9 @@
  * A change that goes to several storages reaches each at another moment, and each would give the
  * file another time. So the request itself has a time, root->ctime. The flags in root->times tell
  * storage to set that time wherever the system moved mtime or atime, of files and of the
- * directories of names. With one storage, its own clock is the one clock, and no time is set.
+ * directories of names. With one storage/posix, its own clock is the one clock, and no time is set.
+ * A brick of GlusterFS gets the time also if it is the only one: it reports the times that
+ * GlusterFS's clients once gave a file, and moves them for a request with a time only.
  *
  * Reading moves no time: a read goes to one storage alone. (noatime)
  *
@@ -30,7 +32,7 @@
 typedef struct {
     bool noatime;   /* options */
     int set_times;
-    bool several;   /* several storages are below. Constant */
+    bool clocks;    /* storage has several clocks, or a brick's. Constant */
     unsigned times; /* atomic: root->times of each request */
 } utime_private_t;
 
@@ -58,17 +60,14 @@ static const struct xlator_option utime_options[] = {
         .online = true,
         .help = "a changed file gets the time of the request, not the time at which storage "
                 "changed the file; auto: only if several storages are below, each of which would "
-                "set another time",
+                "set another time, or a brick of GlusterFS, which keeps times of its own",
     },
     {},
 };
 
 /* --- the operations that move times ----------------------------------------------------------- */
 
-/* Extended attributes move the change time alone, which can't be set. */
-#define MOVES                                                                                      \
-    ((OPS_CHANGE & ~OPS_CHANGE_XATTRS) | OPSET_OF (FOP_setattr) | OPSET_OF (FOP_fsetattr)          \
-     | OPSET_OF (FOP_opendir))
+#define MOVES (OPS_CHANGE | OPSET_OF (FOP_opendir))
 
 static void
 gf_utime_every (const struct call *call)
@@ -102,7 +101,7 @@ static unsigned
 times_of (const utime_private_t *priv, const utime_private_t *options)
 {
     const bool set = options->set_times == SET_ALWAYS
-                  || (options->set_times == SET_AUTO && priv->several);
+                  || (options->set_times == SET_AUTO && priv->clocks);
 
     return (set ? TIMES_OF_REQUEST : 0) | (options->noatime ? TIMES_NOT_OF_READING : 0);
 }
@@ -112,7 +111,7 @@ utime_init (xlator_t *this)
 {
     utime_private_t *priv = this->private;
 
-    priv->several = count_storages (this) > 1;
+    priv->clocks = count_storages (this) > 1 || xlator_is_remote (this);
     priv->times = times_of (priv, priv);
     return 0;
 }
@@ -134,9 +133,9 @@ utime_dump (xlator_t *this, GString *out)
     const utime_private_t *priv = this->private;
     const unsigned times = __atomic_load_n (&priv->times, __ATOMIC_RELAXED);
 
-    g_string_append_printf (out, "noatime=%d\nsets_times=%d\nseveral_storages=%d\n",
+    g_string_append_printf (out, "noatime=%d\nsets_times=%d\nseveral_clocks=%d\n",
                             !!(times & TIMES_NOT_OF_READING), !!(times & TIMES_OF_REQUEST),
-                            priv->several);
+                            priv->clocks);
 }
 
 static void
