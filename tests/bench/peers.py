@@ -22,10 +22,13 @@ EXCLUSIVE = "windlass-exclusive"
 STACK, GLUSTERFS_STACK = "windlass+stack", "glusterfs+stack"
 STACK_WITHOUT = STACK + "-without-io-threads"
 GLUSTERFS = "glusterfs"
-# Clients of a brick of GlusterFS, with the same volfiles: protocol/client alone, and with all that
-# glusterd puts above it. -0: the kernel asks again for each name and each attribute.
+# Clients of GlusterFS's bricks, with the same volfiles: protocol/client alone, and with all that
+# glusterd puts above it; four bricks with different files, three with the same ones. -0: the kernel
+# asks again for each name and each attribute.
 BRICK, GLUSTERFS_BRICK = "windlass+brick", "glusterfs+brick"
 VOLUME, GLUSTERFS_VOLUME = "windlass+volume", "glusterfs+volume"
+DISTRIBUTE, GLUSTERFS_DISTRIBUTE = "windlass+distribute", "glusterfs+distribute"
+REPLICATE, GLUSTERFS_REPLICATE = "windlass+replicate", "glusterfs+replicate"
 HP_SEES = "hp-nopass"  # all reads and writes come to it
 HP_NO_CACHE = HP_SEES + "-nocache"  # and the kernel keeps nothing
 
@@ -96,17 +99,18 @@ def glusterfs_stack_command(peer):
             for word in glusterfs_command(peer)]
 
 
-def client_volfile(peer, above):
+def client_volfile(peer, shape):
+    ports = peer.start_bricks(shape.bricks)
     with open(peer.path("x.vol"), "w", encoding="ascii") as file:
-        file.write(bricks.client_volfile(peer.start_brick(), above))
+        file.write(bricks.client_volfile(shape, ports))
     return peer.path("x.vol")
 
 
-def client_of(program, above):
-    """How `program` is mounted over a brick, with these translators above protocol/client."""
+def client_of(program, shape):
+    """How `program` is mounted over the bricks of such a volume."""
     def command(peer):
         return [peer.bench.windlass if program == WINDLASS else program, "-N", "-f",
-                client_volfile(peer, above), "-l", peer.path("log"), *peer.options, peer.mnt]
+                client_volfile(peer, shape), "-l", peer.path("log"), *peer.options, peer.mnt]
 
     return command
 
@@ -133,8 +137,9 @@ NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS, NEEDS_BRICK = "ll", "bindfs", "glusterf
 ASK_AGAIN = ["--attribute-timeout=0", "--entry-timeout=0"]
 
 
-def brick_peers(ours, theirs, above):
-    windlass, stock = client_of(WINDLASS, above), client_of(GLUSTERFS, above)
+def brick_peers(name):
+    shape, ours, theirs = bricks.SHAPES[name], f"{WINDLASS}+{name}", f"{GLUSTERFS}+{name}"
+    windlass, stock = client_of(WINDLASS, shape), client_of(GLUSTERFS, shape)
     needs, fast_needs = (NEEDS_BRICK,), (NEEDS_BRICK, NEEDS_FAST)
     return [(ours, windlass, [], needs), (theirs, stock, [], needs),
             (ours + "-0", windlass, ASK_AGAIN, needs), (theirs + "-0", stock, ASK_AGAIN, needs),
@@ -178,8 +183,7 @@ PEERS = [
      (NEEDS_BINDFS,)),
     (GLUSTERFS, glusterfs_command, [], (NEEDS_GLUSTERFS,)),
     (GLUSTERFS_STACK, glusterfs_stack_command, [], (NEEDS_GLUSTERFS,)),
-    *brick_peers(BRICK, GLUSTERFS_BRICK, []),
-    *brick_peers(VOLUME, GLUSTERFS_VOLUME, bricks.VOLUME),
+    *(peer for name in bricks.SHAPES for peer in brick_peers(name)),
     ("hp", hp_command, [], (NEEDS_HP,)),
     ("hp-uring", hp_command, ["-o", "io_uring"], (NEEDS_HP, NEEDS_URING)),
     (HP_SEES, hp_command, ["--nopassthrough"], (NEEDS_HP,)),
@@ -208,7 +212,7 @@ class Peer:
         self.top = os.path.join(bench.dir, name)
         self.back = back or self.path("back")
         self.mnt = self.path("mnt") if command else self.back
-        self.daemon = self.brick = None
+        self.daemon, self.bricks = None, []
         self.pinned = False
         os.makedirs(self.back, exist_ok=True)
         os.makedirs(self.top, exist_ok=True)
@@ -220,20 +224,24 @@ class Peer:
 
     @property
     def behind(self):
-        """Where the files of a section are made and removed, which is not measured. A brick has to
-        see each of them itself."""
-        return self.mnt if self.brick else self.back
+        """Where the files of a section are made and removed, which is not measured. Bricks have to
+        see each of them themselves."""
+        return self.mnt if self.bricks else self.back
 
     def path(self, name):
         return os.path.join(self.top, name)
 
-    def start_brick(self):
-        """Returns the port of a brick over the peer's directory, which ends with the mount."""
-        self.brick = bricks.Brick(self.bench, self.back, self.path("brick"), self.pinned)
-        if not self.brick.wait():
-            raise Unusable("its brick doesn't listen: "
-                           + machine.text_of(self.path("brick.log"))[-300:])
-        return self.brick.port
+    def start_bricks(self, count):
+        """Returns the ports of so many bricks below the peer's directory, which end with the
+        mount."""
+        for number in range(count):
+            name = f"brick{number}"
+            self.bricks.append(bricks.Brick(self.bench, os.path.join(self.back, name),
+                                            self.path(name), self.pinned))
+        for brick in self.bricks:
+            if not brick.wait():
+                raise Unusable("its brick doesn't listen: " + machine.text_of(brick.log)[-300:])
+        return [brick.port for brick in self.bricks]
 
     def start(self, pinned):
         """Mounts it, with nothing known to kernel or daemon."""
@@ -261,9 +269,9 @@ class Peer:
 
     def stop(self):
         self.unmount()
-        if self.brick:
-            self.brick.stop()
-            self.brick = None
+        for brick in self.bricks:
+            brick.stop()
+        self.bricks = []
 
     def unmount(self):
         if not self.daemon:
@@ -299,8 +307,8 @@ class Peer:
         return cpu_of(self.daemon.pid)
 
     def server_cpu(self):
-        """The same of its brick."""
-        return cpu_of(self.brick.process.pid) if self.brick else 0
+        """The same of its bricks."""
+        return sum(cpu_of(brick.process.pid) for brick in self.bricks)
 
     def memory(self):
         """KiB of the daemon: resident, at the peak, and written by itself alone."""

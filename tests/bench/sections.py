@@ -53,7 +53,7 @@ def remove_folders(peer):
 def readdir(peer, run, sizes):
     """The directory stays for the next round, and is made behind the mount, since making it is not
     measured."""
-    if not os.path.isdir(os.path.join(peer.back, "list")):
+    if not os.path.isdir(os.path.join(peer.behind, "list")):
         os.mkdir(os.path.join(peer.behind, "list"))
         run.bench.load("create", os.path.join(peer.behind, "list"), sizes.listed, 0, sizes.listed)
         run.cold()
