@@ -230,13 +230,14 @@ listing_ask (void *data)
     listing_wind (listing);
 }
 
+/* op_errno ENOENT: these are the last entries. */
 static void
-listing_answer (struct listing *listing, int32_t n, dict_t *xdata)
+listing_answer (struct listing *listing, int32_t n, int32_t op_errno, dict_t *xdata)
 {
     if (listing->with_attributes)
-        STACK_UNWIND (readdirp, listing->frame, n, 0, listing->entries, xdata);
+        STACK_UNWIND (readdirp, listing->frame, n, op_errno, listing->entries, xdata);
     else
-        STACK_UNWIND (readdir, listing->frame, n, 0, listing->entries, xdata);
+        STACK_UNWIND (readdir, listing->frame, n, op_errno, listing->entries, xdata);
 }
 
 /* If all was listed before, the next piece is read: no entries would mean the end. */
@@ -268,7 +269,7 @@ listing_answered (struct listing *listing, int32_t op_ret, int32_t op_errno, gf_
     }
     if (listing->with_attributes)
         entries_check (listing);
-    listing_answer (listing, left, xdata);
+    listing_answer (listing, left, op_errno, xdata);
 }
 
 static void

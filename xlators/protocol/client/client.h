@@ -36,6 +36,7 @@ struct client_file {
     gfid_t gfid;
     uint32_t flags;    /* for opening it again */
     bool directory;
+    int64_t end;       /* of a directory: the offset behind its last entry; -1: not known; atomic */
     int64_t number;    /* on connection number `connection`; atomic */
     unsigned connection; /* the loop's thread writes; session.lock for others */
     bool lost;         /* could not be opened again; atomic */

@@ -38,6 +38,7 @@ file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
     file->flags = call->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC);
     session_number_file (file, number);
     file->directory = call->flags & O_DIRECTORY;
+    file->end = -1;
     file->inode = inode_ref (call->fd->inode);
     file->link.data = file->of_inode.data = file;
     if (file_is_open (call->this, call->fd)) {

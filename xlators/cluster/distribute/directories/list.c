@@ -27,7 +27,7 @@ struct listing {
     struct op op;
     bool with_attributes; /* readdirp */
     fd_t *fd;
-    size_t size;
+    size_t size, used; /* bytes */
     struct place at;
     dict_t *wanted;
     struct layout *layout;
@@ -150,6 +150,7 @@ entry_add (struct listing *listing, const gf_dirent_t *from)
     }
     *listing->end = entry;
     listing->end = &entry->next;
+    listing->used += sizeof *entry + entry->d_len;
     listing->n++;
 }
 
@@ -161,14 +162,16 @@ static void
 listing_answer (struct op *op)
 {
     struct listing *listing = (struct listing *) op;
+    const int error = listing->at.child < op->priv->n ? 0 : ENOENT;
 
     if (listing->with_attributes)
-        STACK_UNWIND (readdirp, op->frame, listing->n, 0, listing->entries, NULL);
+        STACK_UNWIND (readdirp, op->frame, listing->n, error, listing->entries, NULL);
     else
-        STACK_UNWIND (readdir, op->frame, listing->n, 0, listing->entries, NULL);
+        STACK_UNWIND (readdir, op->frame, listing->n, error, listing->entries, NULL);
 }
 
-/* Continues until there is at least one entry: none means the end. */
+/* Continues until there is at least one entry, since none means the end, and goes on to the next
+ * subvolume while there is room: of a small directory each has a few entries. */
 static void
 listing_answered (call_frame_t *frame)
 {
@@ -176,6 +179,7 @@ listing_answered (call_frame_t *frame)
     struct op *op = &listing->op;
     const struct readdirp_reply *reply = &op->fan.answers[listing->at.child].readdirp;
     uint64_t last = listing->at.offset;
+    bool at_end;
 
     if (reply->op_ret < 0) {
         op_fail (op, reply->op_errno);
@@ -186,11 +190,10 @@ listing_answered (call_frame_t *frame)
         if (lists (listing, entry))
             entry_add (listing, entry);
     }
-    if (reply->op_ret == 0)
-        listing->at = (struct place){ listing->at.child + 1, 0 };
-    else
-        listing->at.offset = last;
-    if (listing->n > 0)
+    at_end = reply->op_ret == 0 || reply->op_errno == ENOENT;
+    listing->at = at_end ? (struct place){ listing->at.child + 1, 0 }
+                         : (struct place){ listing->at.child, last };
+    if (listing->n > 0 && (!at_end || listing->used > listing->size / 2))
         op_end (op, listing_answer);
     else
         listing_ask (listing);

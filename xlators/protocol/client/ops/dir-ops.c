@@ -81,6 +81,25 @@ get_entries (struct xdr_in *in, struct itable *table, gf_dirent_t **ret_entries)
     return n;
 }
 
+/* A server says ENOENT with the last entries. */
+static int
+end_of (int32_t op_errno)
+{
+    return wire_errno (op_errno) == ENOENT ? ENOENT : 0;
+}
+
+static void
+note_end (const struct client_call *call, int32_t op_errno, const gf_dirent_t *entries)
+{
+    struct client_file *file = fd_ctx_get (call->fd, call->this);
+    int64_t end = -1;
+
+    for (; end_of (op_errno) && entries; entries = entries->next)
+        end = entries->d_off;
+    if (file)
+        __atomic_store_n (&file->end, end, __ATOMIC_RELAXED);
+}
+
 #define REPLY_ENTRIES(name_, table_)                                                               \
     static void name_##_reply (struct client_call *call, struct rpc_reply *reply)                  \
     {                                                                                              \
@@ -91,13 +110,24 @@ get_entries (struct xdr_in *in, struct itable *table, gf_dirent_t **ret_entries)
         if (!client_answer_begin (call, reply, &answer))                                           \
             return;                                                                                \
         n = get_entries (&reply->results, table_, &entries);                                       \
+        note_end (call, answer.op_errno, entries);                                                 \
         if (client_answer_is_whole (call, reply))                                                  \
-            STACK_UNWIND (name_, call->frame, n, 0, entries, answer.xdata);                        \
+            STACK_UNWIND (name_, call->frame, n, end_of (answer.op_errno), entries,                \
+                          answer.xdata);                                                           \
         dirents_free (entries);                                                                    \
     }
 
 REPLY_ENTRIES (readdir, NULL)
-REPLY_ENTRIES (readdirp, call->inode->table)
+REPLY_ENTRIES (readdirp, call->fd->inode->table)
+
+/* Whatever lists a directory asks for more after its last entry. */
+static bool
+is_at_end (xlator_t *this, fd_t *fd, off_t offset)
+{
+    const struct client_file *file = fd_ctx_get (fd, this);
+
+    return offset > 0 && file && __atomic_load_n (&file->end, __ATOMIC_RELAXED) == offset;
+}
 
 static void
 entries_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure procedure, size_t size,
@@ -107,7 +137,7 @@ entries_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure proce
 
     if (!call)
         return;
-    call->inode = inode_ref (fd->inode);
+    call->fd = fd_ref (fd);
     xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
     xdr_put_u32 (&call->rpc.out, (uint32_t) CLAMP (size, 4096, LIST_MAX));
     put_dict (&call->rpc.out, xdata);
@@ -118,12 +148,18 @@ void
 client_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                 dict_t *xdata)
 {
-    entries_ask (frame, this, fd, WIRE_READDIR, size, offset, xdata, readdir_reply);
+    if (is_at_end (this, fd, offset))
+        STACK_UNWIND (readdir, frame, 0, 0, NULL, NULL);
+    else
+        entries_ask (frame, this, fd, WIRE_READDIR, size, offset, xdata, readdir_reply);
 }
 
 void
 client_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                  dict_t *xdata)
 {
-    entries_ask (frame, this, fd, WIRE_READDIRP, size, offset, xdata, readdirp_reply);
+    if (is_at_end (this, fd, offset))
+        STACK_UNWIND (readdirp, frame, 0, 0, NULL, NULL);
+    else
+        entries_ask (frame, this, fd, WIRE_READDIRP, size, offset, xdata, readdirp_reply);
 }
