@@ -398,6 +398,10 @@ void request_open (call_frame_t *frame, fd_t *fd, bool directory);
 void request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent,
                      const char *name, const struct iatt *iatt);
 
+/* Returns st_blksize for the kernel, in bytes. A directory's is at least 128 KiB, since readdir(3)
+ * asks for so much at a time, and each request has its price. */
+uint32_t kernel_block_size (const struct iatt *iatt);
+
 /* Fills in an entry as the kernel takes it; inode NULL: an entry without an inode. */
 void request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode,
                          const struct iatt *iatt);

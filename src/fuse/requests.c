@@ -157,13 +157,26 @@ request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call
     stack_done (frame->root);
 }
 
+uint32_t
+kernel_block_size (const struct iatt *iatt)
+{
+    return iatt->ia_type == IA_IFDIR ? MAX (iatt->ia_blksize, 128 << 10) : iatt->ia_blksize;
+}
+
+static void
+kernel_stat (struct stat *ret_st, const struct iatt *iatt)
+{
+    stat_of_iatt (ret_st, iatt);
+    ret_st->st_blksize = kernel_block_size (iatt);
+}
+
 void
 request_attr (call_frame_t *frame, const struct iatt *iatt)
 {
     fuse_req_t req = request_answer (frame);
     struct stat st;
 
-    stat_of_iatt (&st, iatt);
+    kernel_stat (&st, iatt);
     write_note_mode (bridge_of (req), frame->root->about, iatt);
     fuse_reply_attr (req, &st,
                      kernel_remembers (bridge_of (req), frame->root->about,
@@ -184,7 +197,7 @@ request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, i
                                  ? 0
                                  : kernel_remembers (bridge, ret_entry->ino,
                                                      bridge->settings.entry_timeout);
-    stat_of_iatt (&ret_entry->attr, iatt);
+    kernel_stat (&ret_entry->attr, iatt);
     write_note_mode (bridge, ret_entry->ino, iatt);
 }
 

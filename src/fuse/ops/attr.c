@@ -355,7 +355,7 @@ statx_of_iatt (const struct iatt *iatt)
 {
     return (struct statx){
         .stx_mask = STATX_BASIC_STATS | (iatt->ia_btime ? STATX_BTIME : 0),
-        .stx_blksize = iatt->ia_blksize,
+        .stx_blksize = kernel_block_size (iatt),
         .stx_attributes = iatt->ia_attributes,
         .stx_attributes_mask = iatt->ia_attributes_mask,
         .stx_nlink = iatt->ia_nlink,
