@@ -25,6 +25,9 @@ mdc_local_drop (xlator_t *this, void *data)
     struct mdc_local *local = data;
 
     inode_unref (local->inode);
+    inode_unref (local->parent);
+    if (local->fd)
+        fd_unref (local->fd);
     g_free (local->xattr);
 }
 
@@ -59,15 +62,19 @@ mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     g_autoptr (dict_t) asked = NULL;
     struct iatt buf;
     struct mdc_local *local;
+    call_stack_t *ahead;
 
     if (lookup_is_kept (frame, this, loc, name, xdata, &buf)) {
         mdc_count (&priv->count.lookup_hit);
+        ahead = name ? mdc_ahead (frame, this, loc->parent, true) : NULL;
         STACK_UNWIND (lookup, frame, 0, 0, loc->inode, &buf, NULL, NULL);
+        mdc_ahead_begin (this, ahead);
         return;
     }
     mdc_count (&priv->count.lookup_miss);
     local = mdc_ask (frame, this, loc->inode);
     local->name = name;
+    local->parent = name && dict_count (xdata) == 0 ? inode_ref (loc->parent) : NULL;
     asked = mdc_xattrs_ask (this, xdata);
     STACK_WIND (frame, mdc_lookup_cbk, FIRST_CHILD (this), lookup, loc, asked);
 }
@@ -92,6 +99,7 @@ mdc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
                 inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
     const struct mdc_local *local = frame->local;
+    call_stack_t *ahead = op_ret < 0 ? NULL : mdc_ahead (frame, this, local->parent, false);
 
     if (op_ret >= 0) {
         lookup_keep (this, local, inode, buf, xdata);
@@ -102,6 +110,7 @@ mdc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
         mdc_changed (this, local->inode, true, true);
     }
     STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, xdata, postparent);
+    mdc_ahead_begin (this, ahead);
 }
 
 /* --- stat, fstat ------------------------------------------------------------------------------ */

@@ -25,6 +25,8 @@ enum {
                         either */
     LEAVES = 1 << 2, /* a rename leaves another file under the old name */
     EXCHANGED = 1 << 3, /* namely the file of the new name */
+    MADE = 1 << 4, /* if the operation succeeds, its file is new */
+    BARE = 1 << 5, /* the file that changes has no capabilities, nor will it get one */
 };
 
 _Static_assert (sizeof (struct own) <= sizeof ((struct change *) 0)->own, "there is room");
@@ -62,6 +64,8 @@ name_begin (xlator_t *this, struct change *change)
     own->name = mdc_name_hash (this, change->parent, change->name);
     known = own->file && mdc_is_known_by (this, own->file, own->name, &asked);
     own->name_begun = mdc_name_begin (this, own->name, known, known ? asked : 0, &sure, &absent);
+    if (absent)
+        own->flags |= MADE;
     return sure;
 }
 
@@ -103,6 +107,12 @@ begin (const struct call *call, struct change *change)
         *flags_of (change) |= LEAVES | (call->flags & RENAME_EXCHANGE ? EXCHANGED : 0);
     if (change->parent)
         names_begin (call, change);
+    if (call->op == FOP_mknod || call->op == FOP_tmpfile
+        || (call->op == FOP_create && call->flags & O_EXCL))
+        own->flags |= MADE;
+    if ((call->op == FOP_setattr || call->op == FOP_fsetattr)
+        && mdc_has_no_capability (this, own->file))
+        own->flags |= BARE;
     if (own->file)
         own->file_begun = mdc_change_begin (this, own->file, change->what & CHANGES_XATTRS);
     if (change->parent && !is_same_parent (change))
@@ -193,6 +203,8 @@ made_end (const struct answer *answer, struct change *change)
         return;
     }
     known = mdc_keep (this, answer->inode, answer->buf, own->at, &other);
+    if (known && own->flags & MADE)
+        mdc_keep_no_capability (this, known, own->at);
     if (known && own->name && own->name_begun)
         mdc_keep_name (this, known, own->name,
                        (struct mdc_asked){ own->name_begun, own->at.time });
@@ -220,6 +232,19 @@ operation_end (const struct answer *answer, struct change *change)
 }
 
 static void
+file_end (const struct answer *answer, struct change *change)
+{
+    struct own *own = own_of (change);
+    const uint64_t alone =
+        mdc_change_end (answer->this, own->file, change->what & CHANGES_XATTRS, own->file_begun,
+                        post_of (answer, change));
+
+    if (alone && own->flags & BARE)
+        mdc_keep_no_capability (answer->this, own->file,
+                                (struct mdc_asked){ alone, own->at.time });
+}
+
+static void
 own_clear (struct own *own)
 {
     inode_unref (own->file);
@@ -235,8 +260,7 @@ end (const struct answer *answer, struct change *change)
     if (own->name)
         name_end (answer, change);
     if (own->file)
-        mdc_change_end (this, own->file, change->what & CHANGES_XATTRS, own->file_begun,
-                        post_of (answer, change));
+        file_end (answer, change);
     if (change->parent && !is_same_parent (change))
         mdc_change_end (this, change->parent, false, own->parent_begun,
                         post_of_parent (answer, change));

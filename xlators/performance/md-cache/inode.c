@@ -61,6 +61,7 @@ mdc_forget (xlator_t *this, inode_t *inode)
     if (!kept)
         return;
     mdc_xattrs_drop_locked (kept);
+    g_free (kept->ahead);
     pthread_mutex_destroy (&kept->lock);
     g_free (kept);
 }
@@ -237,12 +238,14 @@ read_moves_atime (const struct iatt *iatt)
         || clock_today ().tv_sec - iatt->ia_atime >= DAY;
 }
 
+/* A server's atime may be as old as the timeout allows, as with GlusterFS's client: it is not worth
+ * a round trip after each read. */
 void
 mdc_was_read (xlator_t *this, inode_t *inode)
 {
     struct mdc_inode *kept = mdc_inode_get (this, inode);
 
-    if (!kept)
+    if (!kept || mdc_priv (this)->along)
         return;
     pthread_mutex_lock (&kept->lock);
     if (kept->have && read_moves_atime (&kept->iatt))
@@ -323,7 +326,7 @@ mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs)
     return begun;
 }
 
-void
+uint64_t
 mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
                 const struct iatt *post)
 {
@@ -343,6 +346,7 @@ mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
         keep_locked (this, kept, post, (struct mdc_asked){ alone, now }, false);
     note_recent (this, &inode->gfid, kept->attributes.changed_at);
     pthread_mutex_unlock (&kept->lock);
+    return alone;
 }
 
 void

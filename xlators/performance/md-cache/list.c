@@ -34,8 +34,9 @@ entry_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *en
     mdc_xattrs_take (this, inode, entry->dict, local->at);
 }
 
-static void
-entries_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *entries, bool link)
+void
+mdc_entries_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *entries,
+                  bool link)
 {
     for (; entries; entries = entries->next)
         if (entries->inode && entries->d_stat.ia_type != IA_INVAL && !is_dots (entries->d_name))
@@ -58,7 +59,7 @@ mdc_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
                   int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
     if (op_ret >= 0)
-        entries_keep (this, frame->local, entries, false);
+        mdc_entries_keep (this, frame->local, entries, false);
     STACK_UNWIND (readdirp, frame, op_ret, op_errno, entries, xdata);
 }
 
@@ -116,7 +117,7 @@ mdc_readdir_forced_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32
     int n = op_ret;
 
     if (op_ret >= 0) {
-        entries_keep (this, local, entries, true);
+        mdc_entries_keep (this, local, entries, true);
         names = names_of (entries, local->size, &n);
     }
     STACK_UNWIND (readdir, frame, n, op_errno, names, xdata);

@@ -2,6 +2,7 @@
 xlatorperformanceexec_PROGRAMS += xlators/performance/md-cache.so
 
 xlators_performance_md_cache_so_SOURCES = \
+    %D%/ahead.c \
     %D%/ask.c \
     %D%/change.c \
     %D%/inode.c \

@@ -35,6 +35,9 @@ static const struct xlator_option mdc_options[] = {
     },
     BOOLEAN ("force-readdirp", force_readdirp, "on",
              "a listing of a directory also fetches the attributes of all entries"),
+    BOOLEAN ("look-ahead", look_ahead, "on",
+             "while names of a directory on a server are looked up one after the other, list the "
+             "directory in the background, and answer the next lookups from that"),
     BOOLEAN ("md-cache-statfs", statfs, "off",
              "the answer of statfs is cached, too, until the next change of any file"),
     {
@@ -47,7 +50,8 @@ static const struct xlator_option mdc_options[] = {
         .help = "extended attributes to cache, separated by commas; * matches any text. The "
                 "translator never caches trusted attributes",
     },
-    BOOLEAN ("cache-capability-xattrs", capability, "on", "cache security.capability"),
+    BOOLEAN ("cache-capability-xattrs", capability, "on", "cache security.capability; a server "
+             "sends it along with names"),
     BOOLEAN ("cache-ima-xattrs", ima, "on", "cache security.ima"),
     BOOLEAN ("cache-selinux", selinux, "on",
              "cache security.selinux; a server sends it along with names"),
@@ -88,6 +92,7 @@ mdc_init (xlator_t *this)
     mdc_private_t *priv = this->private;
 
     pthread_mutex_init (&priv->lock, NULL);
+    thread_cond_init (&priv->ahead_idle);
     pthread_mutex_init (&priv->patterns.lock, NULL);
     priv->seed = random_seed ();
     priv->timeout = timeout_of (priv);
@@ -112,6 +117,7 @@ mdc_reconfigure (xlator_t *this, const void *new_private)
 
     __atomic_store_n (&priv->force_readdirp, to->force_readdirp, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->statfs, to->statfs, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->look_ahead, to->look_ahead, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->timeout, timeout_of (to), __ATOMIC_RELAXED);
     patterns_change (this, to);
     return 0;
@@ -126,6 +132,7 @@ mdc_fini (xlator_t *this)
         shared_unref (priv->patterns.now);
     dict_unref (priv->along);
     g_free (priv->slots);
+    pthread_cond_destroy (&priv->ahead_idle);
     pthread_mutex_destroy (&priv->patterns.lock);
     pthread_mutex_destroy (&priv->lock);
 }
@@ -158,6 +165,8 @@ mdc_notify (xlator_t *this, enum xlator_event event, void *data)
         mdc_invalidate (this, data);
     else if (event == XLATOR_PARENT_UP && !priv->along && xlator_is_remote (this))
         priv->along = mdc_xattrs_along ();
+    else if (event == XLATOR_PARENT_DOWN)
+        mdc_ahead_end (this);
     xlator_pass_on (this, event, data);
 }
 
@@ -194,6 +203,7 @@ mdc_dump (xlator_t *this, GString *out)
     dump_number (out, "stat_miss_count", &count->stat_miss);
     dump_number (out, "lookup_hit_count", &count->lookup_hit);
     dump_number (out, "lookup_miss_count", &count->lookup_miss);
+    dump_number (out, "pieces_read_ahead", &count->pieces_ahead);
     dump_number (out, "xattr_hit_count", &count->xattr_hit);
     dump_number (out, "xattr_miss_count", &count->xattr_miss);
     dump_number (out, "negative_xattr_hit_count", &count->negative_xattr_hit);

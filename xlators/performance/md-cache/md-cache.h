@@ -7,6 +7,7 @@
  *   names.c      which names are being changed, and what is known of them
  *   xattrs.c     extended attributes of an inode, and which of them are kept
  *   ask.c        requests that read: lookup, stat, fstat, readlink, readv, statfs
+ *   ahead.c      lists a directory in the background while its names are looked up
  *   list.c       directories: readdir, readdirp
  *   change.c     requests that change a file or a name
  *   xattr-ops.c  getxattr, fgetxattr
@@ -21,6 +22,7 @@
  *                                          for inodes without a context
  *   inode ctx = mdc_inode --attributes--> change_view
  *                         --xattrs-----> change_view
+ *                         --ahead------> mdc_ahead       of a directory: what is read ahead
  *
  * Locks: mdc_inode.lock and private.lock are leaves; neither is taken under the other.
  *
@@ -69,7 +71,7 @@ struct mdc_patterns {
 
 struct mdc_counts {
     uint64_t stat_hit, stat_miss, xattr_hit, xattr_miss, negative_xattr_hit, lookup_hit,
-        lookup_miss, statfs_hit, statfs_miss;
+        lookup_miss, statfs_hit, statfs_miss, pieces_ahead;
     uint64_t kept, discarded, invalidations;
 };
 
@@ -78,6 +80,7 @@ typedef struct mdc_private {
     int timeout_option; /* seconds */
     bool cache_invalidation, global_invalidation, force_readdirp, statfs;
     bool capability, ima, selinux, posix_acl, glusterfs_acl, swift, samba;
+    bool look_ahead; /* an option; false also while the mount ends */
     char *xattr_list;
 
     int64_t timeout; /* nanoseconds; atomic */
@@ -93,6 +96,8 @@ typedef struct mdc_private {
     struct change_view all, names, xattrs; /* changes of anything; of any name; of any extended
                                               attribute. Written under lock */
     pthread_mutex_t lock;                  /* a leaf; taken by changes of names, and by statfs */
+    unsigned ahead_under_way;              /* listings by ahead.c; lock */
+    pthread_cond_t ahead_idle;             /* ahead_under_way is 0 */
     struct mdc_slot *slots;                /* MDC_SLOTS; allocated for the first name. Atomic */
     struct {                               /* lock */
         struct statvfs buf;
@@ -120,6 +125,15 @@ struct mdc_xattr {
 #define MDC_XATTRS_MAX 16    /* per inode */
 #define MDC_XATTRS_SIZE 4096 /* bytes per inode */
 
+/* What is read ahead of a directory; mdc_inode.lock. */
+struct mdc_ahead {
+    int64_t since;             /* clock_roughly when the counts began */
+    unsigned missed, answered; /* lookups of its names */
+    unsigned read;             /* entries */
+    off_t offset;              /* of the next piece */
+    bool under_way, ended;
+};
+
 /* The context of an inode. */
 struct mdc_inode {
     pthread_mutex_t lock; /* a leaf; guards the fields below */
@@ -138,14 +152,18 @@ struct mdc_inode {
     dict_t *listed;       /* the names of all its extended attributes, each with an empty value; or
                              NULL */
     struct mdc_asked listed_at;
+    struct mdc_ahead *ahead; /* NULL: none of its names was looked up */
 };
 
 /* A request on its way. */
 struct mdc_local {
     struct mdc_asked at;
     inode_t *inode;          /* with a reference */
+    inode_t *parent;         /* lookup of a name: with a reference */
     uint64_t name;           /* lookup: the hash of the name; 0: none */
     size_t size;             /* readdir: the requested size */
+    fd_t *fd;                /* of a piece read ahead: with a reference */
+    off_t offset;            /* the same */
     char *xattr;             /* getxattr: the name, freed with g_free; NULL: a list */
 };
 
@@ -207,8 +225,9 @@ void mdc_was_read (xlator_t *this, inode_t *inode);
 
 /* Begins a change of its attributes and, with xattrs, of its extended attributes. */
 uint64_t mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs);
-/* post: its attributes in the answer, or NULL. */
-void mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
+/* post: its attributes in the answer, or NULL. Returns the time of the end, or 0 if there was
+ * another change of the inode meanwhile. */
+uint64_t mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
                      const struct iatt *post);
 /* The inode changed, not through this translator. */
 void mdc_changed (xlator_t *this, inode_t *inode, bool attributes, bool xattrs);
@@ -243,6 +262,10 @@ enum mdc_xattr_known
 mdc_xattr_find (xlator_t *this, inode_t *inode, const char *name, dict_t **ret_dict);
 void mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *dict,
                      struct mdc_asked at);
+/* The kernel asks for a file's capabilities before the first write and before chown, so of each new
+ * file. A new file has none, and only setxattr gives it one. */
+bool mdc_has_no_capability (xlator_t *this, inode_t *inode);
+void mdc_keep_no_capability (xlator_t *this, inode_t *inode, struct mdc_asked at);
 void mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_asked at);
 void mdc_xattrs_drop_locked (struct mdc_inode *kept);
 
@@ -253,7 +276,20 @@ dict_t *mdc_xattrs_along (void);
 dict_t *mdc_xattrs_ask (xlator_t *this, dict_t *xdata);
 void mdc_xattrs_take (xlator_t *this, inode_t *inode, const dict_t *xdata, struct mdc_asked at);
 
+/* --- ahead.c --- */
+
+/* Notes that a name of the directory was looked up; answered: from the cache. Returns a request
+ * that reads ahead, or NULL; the caller gives it to mdc_ahead_begin once frame is answered. */
+call_stack_t *mdc_ahead (call_frame_t *frame, xlator_t *this, inode_t *directory, bool answered);
+void mdc_ahead_begin (xlator_t *this, call_stack_t *root);
+/* Waits until nothing is being read ahead; nothing will be. */
+void mdc_ahead_end (xlator_t *this);
+
 /* --- ask.c, list.c, change.c, xattr-ops.c --- */
+
+/* Keeps what a listing says of each entry. link: no translator above takes the inodes. */
+void mdc_entries_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *entries,
+                       bool link);
 struct mdc_local *mdc_ask (call_frame_t *frame, xlator_t *this, inode_t *inode);
 void mdc_local_drop (xlator_t *this, void *local);
 

@@ -230,6 +230,24 @@ mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *dict, 
     pthread_mutex_unlock (&kept->lock);
 }
 
+static const char capability[] = "security.capability";
+
+bool
+mdc_has_no_capability (xlator_t *this, inode_t *inode)
+{
+    g_autoptr (dict_t) dict = NULL;
+
+    return mdc_xattr_find (this, inode, capability, &dict) == MDC_XATTR_ABSENT;
+}
+
+/* Storage that does not support capabilities says so when they are first asked for. */
+void
+mdc_keep_no_capability (xlator_t *this, inode_t *inode, struct mdc_asked at)
+{
+    if (MDC_OPTION (this, namespaces) & namespace_of (capability))
+        mdc_xattr_keep (this, inode, capability, NULL, at);
+}
+
 static size_t
 list_size (const dict_t *dict)
 {
@@ -265,7 +283,7 @@ mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_as
 /* --- along with names ------------------------------------------------------------------------- */
 
 static const char *const along[] = { "system.posix_acl_access", "system.posix_acl_default",
-                                     "security.selinux" };
+                                     "security.selinux", "security.capability" };
 
 dict_t *
 mdc_xattrs_along (void)

@@ -55,6 +55,9 @@
 #define QR_CONTENT_KEY "glusterfs.content"
 /* Requested with the content of a server: an answer without it is of a file without an ACL. */
 #define QR_ACL_KEY "system.posix_acl_access"
+/* In readdirp's xdata, from performance/md-cache: the entries are to bring what lookups of them
+ * would bring. */
+#define QR_AHEAD_KEY "windlass.looks-ahead"
 #define QR_READERS 4
 /* smaller content is kept without a buffer of its own, which would be larger, and copied for each
  * reader */
@@ -127,7 +130,7 @@ struct qr_local {
     int class;             /* lru class of content that the answer may bring; PRIORITY_UNCACHED:
                               keep none */
     bool may_read;         /* open: the caller is known to be permitted */
-    bool asked;            /* lookup: this translator requested content */
+    bool asked;            /* lookup, readdirp: this translator requested content */
     bool given;            /* lookup: a translator above requested content too */
     bool acl_given;        /* lookup: a translator above requested the ACL */
     bool begun;            /* an open with O_TRUNC */

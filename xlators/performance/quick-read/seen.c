@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Answers that describe a file: lookup brings small content, if requested; the others bring
- * attributes, which validate the content or not. */
+/* Answers that describe a file: lookup brings small content, if requested, and so does a readdirp
+ * in place of lookups; the others bring attributes, which validate the content or not. */
 #include "quick-read.h"
 
 static lookup_cbk qr_lookup_cbk;
@@ -190,15 +190,42 @@ void
 qr_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
              dict_t *xdata)
 {
-    local_new (frame, this);
-    STACK_WIND (frame, qr_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
+    struct qr_local *local = local_new (frame, this);
+    g_autoptr (dict_t) asked = NULL;
+
+    local->inode = inode_ref (fd->inode);
+    local->asked = dict_has (xdata, QR_AHEAD_KEY) && qr_priv (this)->wanted;
+    if (local->asked) {
+        asked = ask (this, xdata);
+        dict_del (asked, QR_AHEAD_KEY);
+    }
+    STACK_WIND (frame, qr_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset,
+                asked ? asked : xdata);
+}
+
+static void
+take_entry (xlator_t *this, struct qr_local *local, const gf_dirent_t *entry)
+{
+    loc_t loc = { .parent = local->inode, .inode = entry->inode, .name = entry->d_name };
+
+    local->class = entry->inode ? qr_class (this, entry->inode, &loc) : PRIORITY_UNCACHED;
+    if (local->class == PRIORITY_UNCACHED)
+        see (this, local, entry->inode, &entry->d_stat);
+    else
+        take (this, local, entry->inode, &entry->d_stat, entry->dict);
+    loc_wipe_path (&loc);
 }
 
 static void
 qr_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                  int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
+    struct qr_local *local = frame->local;
+
     for (const gf_dirent_t *entry = entries; entry; entry = entry->next)
-        see (this, frame->local, entry->inode, &entry->d_stat);
+        if (local->asked)
+            take_entry (this, local, entry);
+        else
+            see (this, local, entry->inode, &entry->d_stat);
     STACK_UNWIND (readdirp, frame, op_ret, op_errno, entries, xdata);
 }

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Looking ahead: a program that looks up one name of a directory after the other, as git status,
+ * make and ls -l do, waits for a server with each. md-cache lists such a directory in the
+ * background, as that caller, with all that a lookup brings, and answers the lookups that follow.
+ *
+ *   mdc_lookup_cbk, or a lookup that is answered -> mdc_ahead -> mdc_ahead_begin
+ *       opendir -> readdirp -> entries_keep -> the fd is dropped
+ *
+ * An entry of a listing costs a server an eighth of a lookup or less. So FOR_MISS entries are read
+ * for each lookup that the server had to answer, and FOR_HIT for each that it was spared. A large
+ * directory of which few names are looked up costs little: once UNPROVED entries are read, one in
+ * FOR_HIT of all must have been looked up before more are read. The counts begin anew after
+ * md-cache-timeout, when the entries hold no longer.
+ *
+ * cluster/replicate gives no attributes of files that it has not looked up in each copy. So a piece
+ * without any is the last one.
+ */
+#include "md-cache.h"
+
+/* Tells performance/quick-read that the entries are to bring what lookups would bring. */
+#define AHEAD_KEY "windlass.looks-ahead"
+#define FOR_MISS 8
+#define FOR_HIT 16
+#define UNPROVED 1024
+#define MISSES_FIRST 3 /* so many lookups begin it */
+#define PIECE_MIN 64   /* entries in one answer */
+#define PIECE_MAX 128  /* each may bring up to 64 KiB of content for performance/quick-read */
+#define ENTRY_SIZE 224 /* bytes, as bricks count for an entry with a short name */
+
+static opendir_cbk ahead_opendir_cbk;
+static readdirp_cbk ahead_readdirp_cbk;
+
+/* Returns how many entries are to be read now; 0: none. */
+static unsigned
+piece_locked (xlator_t *this, struct mdc_ahead *ahead, bool answered)
+{
+    const int64_t now = clock_roughly ();
+    unsigned wanted;
+
+    if (!ahead->under_way && now - ahead->since >= MDC_OPTION (this, timeout))
+        *ahead = (struct mdc_ahead){ .since = now };
+    if (answered)
+        ahead->answered++;
+    else
+        ahead->missed++;
+    if (ahead->under_way || ahead->ended || ahead->missed < MISSES_FIRST
+        || (ahead->read >= UNPROVED && FOR_HIT * ahead->answered < ahead->read))
+        return 0;
+    wanted = FOR_MISS * ahead->missed + FOR_HIT * ahead->answered;
+    if (ahead->read > 0 && wanted < ahead->read + PIECE_MIN)
+        return 0;
+    ahead->under_way = true;
+    return wanted > ahead->read + PIECE_MAX ? PIECE_MAX : PIECE_MIN;
+}
+
+static void
+count_under_way (mdc_private_t *priv, int by)
+{
+    pthread_mutex_lock (&priv->lock);
+    priv->ahead_under_way += by;
+    if (priv->ahead_under_way == 0)
+        thread_cond_broadcast (&priv->ahead_idle);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+mdc_ahead_end (xlator_t *this)
+{
+    mdc_private_t *priv = mdc_priv (this);
+
+    __atomic_store_n (&priv->look_ahead, false, __ATOMIC_SEQ_CST);
+    pthread_mutex_lock (&priv->lock);
+    while (priv->ahead_under_way > 0)
+        thread_cond_wait (&priv->ahead_idle, &priv->lock);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+call_stack_t *
+mdc_ahead (call_frame_t *frame, xlator_t *this, inode_t *directory, bool answered)
+{
+    struct mdc_inode *kept;
+    struct mdc_local *local;
+    call_stack_t *root;
+    unsigned entries;
+    off_t offset;
+
+    if (!directory || !mdc_priv (this)->along || !frame->root->checked
+        || !MDC_OPTION (this, look_ahead))
+        return NULL;
+    kept = mdc_inode_make (this, directory);
+    pthread_mutex_lock (&kept->lock);
+    if (!kept->ahead)
+        kept->ahead = g_new0 (struct mdc_ahead, 1);
+    entries = piece_locked (this, kept->ahead, answered);
+    offset = kept->ahead->offset;
+    pthread_mutex_unlock (&kept->lock);
+    if (entries == 0)
+        return NULL;
+    count_under_way (mdc_priv (this), 1);
+    root = stack_new_like (this, frame);
+    root->op = FOP_readdirp;
+    local = mdc_ask (&root->frames[0], this, directory);
+    local->size = entries * ENTRY_SIZE;
+    local->offset = offset;
+    return root;
+}
+
+void
+mdc_ahead_begin (xlator_t *this, call_stack_t *root)
+{
+    struct mdc_local *local;
+    loc_t loc = { 0 };
+
+    if (!root)
+        return;
+    local = root->frames[0].local;
+    local->fd = fd_new (this->fd_maker, local->inode, O_RDONLY | O_DIRECTORY, root->pid);
+    loc.inode = local->inode;
+    mdc_count (&mdc_priv (this)->count.pieces_ahead);
+    stack_taken (root);
+    STACK_WIND (&root->frames[0], ahead_opendir_cbk, FIRST_CHILD (this), opendir, &loc, local->fd,
+                NULL);
+    loc_wipe_path (&loc);
+}
+
+/* An error ends it: the lookups go on as if there were no listing. */
+static void
+ahead_done (call_frame_t *frame, unsigned read, off_t offset, bool ended)
+{
+    xlator_t *this = frame->this;
+    struct mdc_inode *kept = mdc_inode_get (this, ((struct mdc_local *) frame->local)->inode);
+
+    pthread_mutex_lock (&kept->lock);
+    kept->ahead->read += read;
+    kept->ahead->offset = offset;
+    kept->ahead->ended = ended;
+    kept->ahead->under_way = false;
+    pthread_mutex_unlock (&kept->lock);
+    stack_done (frame->root);
+    count_under_way (mdc_priv (this), -1);
+}
+
+static void
+ahead_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, fd_t *fd, dict_t *xdata)
+{
+    struct mdc_local *local = frame->local;
+    g_autoptr (dict_t) asked = NULL;
+
+    if (op_ret < 0) {
+        ahead_done (frame, 0, 0, true);
+        return;
+    }
+    local->at = mdc_now (this);
+    asked = dict_copy (mdc_priv (this)->along);
+    dict_set_u64 (asked, AHEAD_KEY, 1);
+    STACK_WIND (frame, ahead_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size,
+                local->offset, asked);
+}
+
+static void
+ahead_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                    int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
+{
+    off_t offset = 0;
+    unsigned read = 0;
+    bool useful = false;
+
+    if (op_ret >= 0)
+        mdc_entries_keep (this, frame->local, entries, true);
+    for (const gf_dirent_t *entry = entries; entry; entry = entry->next) {
+        offset = entry->d_off;
+        useful |= entry->inode && entry->d_stat.ia_type != IA_INVAL;
+        read++;
+    }
+    ahead_done (frame, read, offset, !useful || op_errno == ENOENT);
+}
