@@ -237,6 +237,10 @@ void lock_name (struct op *op, unsigned child, const loc_t *loc);
 void linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
                   const struct iatt *like, void (*next) (call_frame_t *own));
 
+/* The same, if the linkto that was made before is there no longer. */
+void linkto_keep (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+                  const struct iatt *like, void (*next) (call_frame_t *own));
+
 /* --- xdata.c ---------------------------------------------------------------------------------- */
 
 /* For the removal of a file if it is a linkto, and for the steps of another operation. */
@@ -302,7 +306,7 @@ struct emptying {
     struct op op;
     void (*next) (struct op *op);
     fd_t *fd;           /* of the directory, on all subvolumes */
-    unsigned child;     /* that is listed now */
+    off_t *at;          /* of each subvolume: where its listing goes on; -1: at its end */
     GPtrArray *linktos; /* of all that were listed */
     guint removed;      /* of them */
 };

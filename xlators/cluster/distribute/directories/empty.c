@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define LIST_SIZE (64 << 10)
+#define AT_END ((off_t) -1)
 
 void
 emptying_clear (struct emptying *empty)
@@ -13,9 +14,10 @@ emptying_clear (struct emptying *empty)
     fd_unref (empty->fd);
     if (empty->linktos)
         g_ptr_array_unref (empty->linktos);
+    g_free (empty->at);
 }
 
-static void empty_list (struct emptying *empty, off_t offset);
+static void empty_list (struct emptying *empty);
 static void empty_unlink_next (struct emptying *empty);
 
 /* --- removing linktos ------------------------------------------------------------------------- */
@@ -69,23 +71,33 @@ entry_is_dots (const gf_dirent_t *entry)
 }
 
 static void
-empty_note_linkto (struct emptying *empty, const gf_dirent_t *entry)
+empty_note_linkto (struct emptying *empty, unsigned child, const gf_dirent_t *entry)
 {
     struct found *found = g_malloc (sizeof *found + entry->d_len + 1);
 
-    found->child = empty->child;
+    found->child = child;
     memcpy (found->name, entry->d_name, entry->d_len + 1);
     g_ptr_array_add (empty->linktos, found);
 }
 
-static void
-empty_list_next (struct emptying *empty)
+/* Returns 0, or a positive errno. */
+static int
+empty_note (struct emptying *empty, unsigned child, const struct readdirp_reply *reply)
 {
-    empty->child++;
-    if (empty->child < empty->op.priv->n)
-        empty_list (empty, 0);
-    else
-        empty_unlink_next (empty);
+    if (reply->op_ret < 0)
+        return reply->op_errno;
+    if (reply->op_ret == 0 || reply->op_errno == ENOENT)
+        empty->at[child] = AT_END;
+    for (const gf_dirent_t *entry = reply->entries; entry; entry = entry->next) {
+        if (empty->at[child] != AT_END)
+            empty->at[child] = entry->d_off;
+        if (entry_is_dots (entry))
+            continue;
+        if (!iatt_may_be_linkto (&entry->d_stat))
+            return ENOTEMPTY;
+        empty_note_linkto (empty, child, entry);
+    }
+    return 0;
 }
 
 static void
@@ -93,33 +105,33 @@ empty_listed (call_frame_t *own)
 {
     struct emptying *empty = OP_OF (own);
     struct op *op = &empty->op;
-    const struct readdirp_reply *reply = &op->own_fan.answers[empty->child].readdirp;
-    off_t last = 0;
+    bool at_end = true;
+    int error = 0;
 
-    if (reply->op_ret < 0) {
-        op_fail (op, reply->op_errno);
-        return;
+    for (unsigned i = 0; i < op->priv->n && error == 0; i++) {
+        if (op->own_fan.answers[i].op != FOP_NONE)
+            error = empty_note (empty, i, &op->own_fan.answers[i].readdirp);
+        at_end &= empty->at[i] == AT_END;
     }
-    for (const gf_dirent_t *entry = reply->entries; entry; entry = entry->next) {
-        last = entry->d_off;
-        if (entry_is_dots (entry))
-            continue;
-        if (!iatt_may_be_linkto (&entry->d_stat)) {
-            op_fail (op, ENOTEMPTY);
-            return;
-        }
-        empty_note_linkto (empty, entry);
-    }
-    if (reply->op_ret == 0)
-        empty_list_next (empty);
+    if (error)
+        op_fail (op, error);
+    else if (at_end)
+        empty_unlink_next (empty);
     else
-        empty_list (empty, last);
+        empty_list (empty);
 }
 
+/* On all subvolumes at once. */
 static void
-empty_list (struct emptying *empty, off_t offset)
+empty_list (struct emptying *empty)
 {
-    OWN_ONE (&empty->op, empty_listed, empty->child, readdirp, empty->fd, LIST_SIZE, offset, NULL);
+    struct op *op = &empty->op;
+
+    own_begin (op, empty_listed);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (empty->at[i] != AT_END)
+            OWN (op, i, readdirp, empty->fd, LIST_SIZE, empty->at[i], NULL);
+    own_end (op);
 }
 
 static void
@@ -133,7 +145,7 @@ empty_opened (call_frame_t *own)
             op_fail (op, op->own_fan.answers[i].op_errno);
             return;
         }
-    empty_list (empty, 0);
+    empty_list (empty);
 }
 
 /* Opens and lists as distribute itself: the caller needs no right to read the directory. */
@@ -145,6 +157,7 @@ empty_directory (struct emptying *empty, inode_t *directory, void (*next) (struc
 
     empty->next = next;
     empty->linktos = g_ptr_array_new_with_free_func (g_free);
+    empty->at = g_new0 (off_t, op->priv->n);
     empty->fd = fd_new (op->this->fd_maker, directory, O_RDONLY | O_DIRECTORY, 0);
     own_begin (op, empty_opened);
     for (unsigned i = 0; i < op->priv->n; i++)

@@ -63,7 +63,7 @@ linking_failed (struct linking *linking, int op_errno)
 }
 
 /* A lookup by a stock client in between takes the linkto for one without a file, and removes it. So
- * it is made once more, which finds it there. */
+ * it is looked for once more. */
 static void
 linking_linked (call_frame_t *frame)
 {
@@ -83,7 +83,7 @@ linking_linked (call_frame_t *frame)
     if (linking->hashed == (int) linking->cached)
         op_end (op, linking_answer);
     else
-        linkto_make (op, (unsigned) linking->hashed, linking->cached, &op->newloc,
+        linkto_keep (op, (unsigned) linking->hashed, linking->cached, &op->newloc,
                      &linking->buf.ia_gfid, &linking->buf, linking_sure);
 }
 
@@ -163,7 +163,8 @@ linking_look (struct linking *linking)
 
     own_begin (op, linking_looked);
     FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &loc, NULL);
-    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &parent, NULL);
+    if (!layout_is_fresh (op->this, op->newloc.parent))
+        FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &parent, NULL);
     own_end (op);
     loc_wipe_path (&loc);
     loc_wipe_path (&parent);

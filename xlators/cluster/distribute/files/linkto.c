@@ -61,8 +61,8 @@ linkto_removed (call_frame_t *own)
     linkto_ask (OP_OF (own));
 }
 
-/* The name was there already. If it is the same linkto, all is well; if it is another, it goes,
- * unless it names a subvolume that this client doesn't know. */
+/* If the name is the same linkto, all is well; if it is another, it goes, unless it names a
+ * subvolume that this client doesn't know. If it has vanished, it is made. */
 static void
 linkto_looked (call_frame_t *own)
 {
@@ -75,6 +75,11 @@ linkto_looked (call_frame_t *own)
         ? NO_CHILD
         : linkto_target (op->this, &reply->buf, reply->xdata, &is_linkto);
 
+    if (reply->op_ret < 0 && reply->op_errno == ENOENT && !linkto->retried) {
+        linkto->retried = true;
+        linkto_ask (op);
+        return;
+    }
     if (is_linkto && target == (int) linkto->to
         && gfid_equal (&reply->buf.ia_gfid, &linkto->gfid)) {
         linkto_done (op, 0);
@@ -130,12 +135,27 @@ linkto_ask (struct op *op)
     loc_wipe_path (&loc);
 }
 
-void
-linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
-             const struct iatt *like, void (*next) (call_frame_t *own))
+static void
+linkto_begin (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+              const struct iatt *like, void (*next) (call_frame_t *own))
 {
     op->linkto = (struct linkto){ .on = on, .to = to, .loc = loc, .gfid = *gfid, .like = *like,
                                   .next = next };
     op_own (op);
+}
+
+void
+linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+             const struct iatt *like, void (*next) (call_frame_t *own))
+{
+    linkto_begin (op, on, to, loc, gfid, like, next);
     linkto_ask (op);
+}
+
+void
+linkto_keep (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+             const struct iatt *like, void (*next) (call_frame_t *own))
+{
+    linkto_begin (op, on, to, loc, gfid, like, next);
+    linkto_look (op);
 }
