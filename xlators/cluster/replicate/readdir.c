@@ -2,7 +2,9 @@
 /*
  * Listing a directory. An offset means something to the copy that gave it and to no other, so a
  * listing stays with one copy. If that is lost, another one is read from its beginning, without the
- * names that were listed before: no caller sees it.
+ * names that were listed before: no caller sees it. An fd that does not begin at the beginning goes
+ * on where another fd of the directory has stopped, as a server of NFS lists: the same copy is
+ * chosen, unless one was lost or came back.
  */
 #include "replicate.h"
 
@@ -182,13 +184,14 @@ static void
 reader_choose_locked (struct listing *listing, struct replicate_fd *opened, copies_t candidates)
 {
     replicate_t *priv = listing->this->private;
-    const bool begins = listing->offset == 0 && !listing->tried;
+    const bool begins = listing->offset == 0 && !listing->tried, goes_on = opened->reader < 0;
 
     if (!begins && opened->reader >= 0 && candidates & COPY (opened->reader))
         return;
     opened->reader = choose_copy (priv, candidates, listing->fd->inode);
-    opened->switched = !begins;
-    listing->offset = 0;
+    opened->switched = !begins && !goes_on;
+    if (!goes_on)
+        listing->offset = 0;
     if (begins && opened->names)
         g_hash_table_remove_all (opened->names);
     if (!opened->names) {
