@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A brick sends ACLs and security labels along with names: a program that lists a directory and asks
-# for those of each file makes no further call to the brick.
+# A brick sends ACLs, security labels and capabilities along with names: a program that lists a
+# directory and asks for those of each file makes no further call to the brick. Nor does the kernel,
+# which asks for the capabilities of a new file before it is written, and before its owner changes.
 . "$(dirname "$0")/brick-lib.sh"
-need_command setfacl getfacl getfattr
+need_command setfacl getfacl getfattr setfattr
 
 brick one
 brick_volfile one
@@ -42,4 +43,20 @@ setfacl -m u:1003:r "$MNT/dir/plain"
 setfacl -b "$MNT/dir/listed"
 expect "the new ACL" "user:1003:r--" "$(getfacl -cp "$MNT/dir/plain" | grep 1003)"
 expect "the ACL that is gone" "" "$(getfacl -cp "$MNT/dir/listed" | grep 1002)"
+
+# New files have no capabilities. The first tells whether the brick's file system supports them.
+echo first >"$MNT/dir/first"
+missed=$(count xattr_miss_count)
+for i in 1 2 3; do
+    echo new >"$MNT/dir/new$i"
+    chown 1000:1000 "$MNT/dir/new$i"
+    chmod 700 "$MNT/dir/new$i"
+    chown 1001 "$MNT/dir/new$i"
+done
+expect "attributes of new files that the brick was asked for" "$missed" "$(count xattr_miss_count)"
+setfattr -n security.capability -v 0sAQAAAgAgAAAAAAAAAAAAAAAAAAA= "$MNT/dir/new1"
+expect "the capabilities" "security.capability=0sAQAAAgAgAAAAAAAAAAAAAAAAAAA=" \
+    "$(getfattr --absolute-names -n security.capability "$MNT/dir/new1" 2>&1 | sed -n 2p)"
+chown 1002 "$MNT/dir/new1"
+expect_error 'No such attribute' getfattr -n security.capability "$MNT/dir/new1"
 unmount

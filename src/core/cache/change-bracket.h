@@ -16,7 +16,7 @@
 
 #include "core/edge/any-fop.h"
 
-#define CHANGE_OWN_WORDS 9
+#define CHANGE_OWN_WORDS 10
 
 /* A change of one inode or name by an operation. */
 struct change {

@@ -176,7 +176,7 @@ copies_choose (const struct read_choice *choice, copies_t readable, const gfid_t
 
     if (choice->preferred >= 0 && readable & COPY (choice->preferred))
         return choice->preferred;
-    if (choice->mode >= READ_LEAST_PENDING)
+    if (choice->mode >= READ_LEAST_PENDING && type != IA_IFDIR)
         return least_loaded (choice, readable);
     if (choice->mode != READ_FIRST)
         child = (int) (hash_of (gfid, choice->mode == READ_BY_GFID_AND_CLIENT && type != IA_IFDIR

@@ -24,19 +24,18 @@
 #define FOR_HIT 16
 #define UNPROVED 1024
 #define MISSES_FIRST 3 /* so many lookups begin it */
-#define PIECE_MIN 64   /* entries in one answer */
-#define PIECE_MAX 128  /* each may bring up to 64 KiB of content for performance/quick-read */
+#define PIECE 64       /* entries in one answer */
 #define ENTRY_SIZE 224 /* bytes, as bricks count for an entry with a short name */
+#define AT_ONCE 4      /* pieces on their way: what programs wait for shares the connection */
 
 static opendir_cbk ahead_opendir_cbk;
 static readdirp_cbk ahead_readdirp_cbk;
 
-/* Returns how many entries are to be read now; 0: none. */
-static unsigned
-piece_locked (xlator_t *this, struct mdc_ahead *ahead, bool answered)
+/* Returns whether a piece is to be read now. */
+static bool
+piece_is_wanted_locked (xlator_t *this, struct mdc_ahead *ahead, bool answered)
 {
     const int64_t now = clock_roughly ();
-    unsigned wanted;
 
     if (!ahead->under_way && now - ahead->since >= MDC_OPTION (this, timeout))
         *ahead = (struct mdc_ahead){ .since = now };
@@ -46,19 +45,28 @@ piece_locked (xlator_t *this, struct mdc_ahead *ahead, bool answered)
         ahead->missed++;
     if (ahead->under_way || ahead->ended || ahead->missed < MISSES_FIRST
         || (ahead->read >= UNPROVED && FOR_HIT * ahead->answered < ahead->read))
-        return 0;
-    wanted = FOR_MISS * ahead->missed + FOR_HIT * ahead->answered;
-    if (ahead->read > 0 && wanted < ahead->read + PIECE_MIN)
-        return 0;
-    ahead->under_way = true;
-    return wanted > ahead->read + PIECE_MAX ? PIECE_MAX : PIECE_MIN;
+        return false;
+    return ahead->read == 0
+        || FOR_MISS * ahead->missed + FOR_HIT * ahead->answered >= ahead->read + PIECE;
+}
+
+static bool
+one_more_begins (mdc_private_t *priv)
+{
+    bool may;
+
+    pthread_mutex_lock (&priv->lock);
+    may = __atomic_load_n (&priv->look_ahead, __ATOMIC_RELAXED) && priv->ahead_under_way < AT_ONCE;
+    priv->ahead_under_way += may;
+    pthread_mutex_unlock (&priv->lock);
+    return may;
 }
 
 static void
-count_under_way (mdc_private_t *priv, int by)
+one_has_ended (mdc_private_t *priv)
 {
     pthread_mutex_lock (&priv->lock);
-    priv->ahead_under_way += by;
+    priv->ahead_under_way--;
     if (priv->ahead_under_way == 0)
         thread_cond_broadcast (&priv->ahead_idle);
     pthread_mutex_unlock (&priv->lock);
@@ -76,13 +84,26 @@ mdc_ahead_end (xlator_t *this)
     pthread_mutex_unlock (&priv->lock);
 }
 
+static bool
+piece_begins (xlator_t *this, struct mdc_inode *kept)
+{
+    const bool begins = one_more_begins (mdc_priv (this));
+
+    if (!begins) {
+        pthread_mutex_lock (&kept->lock);
+        kept->ahead->under_way = false;
+        pthread_mutex_unlock (&kept->lock);
+    }
+    return begins;
+}
+
 call_stack_t *
 mdc_ahead (call_frame_t *frame, xlator_t *this, inode_t *directory, bool answered)
 {
     struct mdc_inode *kept;
     struct mdc_local *local;
     call_stack_t *root;
-    unsigned entries;
+    bool wanted;
     off_t offset;
 
     if (!directory || !mdc_priv (this)->along || !frame->root->checked
@@ -92,16 +113,16 @@ mdc_ahead (call_frame_t *frame, xlator_t *this, inode_t *directory, bool answere
     pthread_mutex_lock (&kept->lock);
     if (!kept->ahead)
         kept->ahead = g_new0 (struct mdc_ahead, 1);
-    entries = piece_locked (this, kept->ahead, answered);
+    wanted = piece_is_wanted_locked (this, kept->ahead, answered);
+    kept->ahead->under_way |= wanted;
     offset = kept->ahead->offset;
     pthread_mutex_unlock (&kept->lock);
-    if (entries == 0)
+    if (!wanted || !piece_begins (this, kept))
         return NULL;
-    count_under_way (mdc_priv (this), 1);
     root = stack_new_like (this, frame);
     root->op = FOP_readdirp;
     local = mdc_ask (&root->frames[0], this, directory);
-    local->size = entries * ENTRY_SIZE;
+    local->size = PIECE * ENTRY_SIZE;
     local->offset = offset;
     return root;
 }
@@ -138,7 +159,7 @@ ahead_done (call_frame_t *frame, unsigned read, off_t offset, bool ended)
     kept->ahead->under_way = false;
     pthread_mutex_unlock (&kept->lock);
     stack_done (frame->root);
-    count_under_way (mdc_priv (this), -1);
+    one_has_ended (mdc_priv (this));
 }
 
 static void

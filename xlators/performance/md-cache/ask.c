@@ -104,7 +104,7 @@ mdc_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     if (op_ret >= 0) {
         lookup_keep (this, local, inode, buf, xdata);
     } else if (op_errno == ENOENT && local->name) {
-        mdc_name_absent (this, local->name, local->at.asked);
+        mdc_name_absent (this, local->name, local->at);
         mdc_drop_name (this, local->inode, local->name);
     } else if (op_errno == ESTALE && local->inode && !gfid_is_null (&local->inode->gfid)) {
         mdc_changed (this, local->inode, true, true);

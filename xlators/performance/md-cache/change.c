@@ -15,6 +15,8 @@ struct own {
     inode_t *file; /* with a reference: the inode that changes, or that a create truncates; NULL */
     inode_t *read; /* with a reference: the inode that copy_file_range reads; else NULL */
     struct mdc_asked at;
+    int64_t bare_since; /* of setattr: the file was known by then to have no capabilities, and gets
+                           none; 0: not known */
     unsigned flags; /* of the first change: flags for the whole operation */
 };
 
@@ -26,7 +28,6 @@ enum {
     LEAVES = 1 << 2, /* a rename leaves another file under the old name */
     EXCHANGED = 1 << 3, /* namely the file of the new name */
     MADE = 1 << 4, /* if the operation succeeds, its file is new */
-    BARE = 1 << 5, /* the file that changes has no capabilities, nor will it get one */
 };
 
 _Static_assert (sizeof (struct own) <= sizeof ((struct change *) 0)->own, "there is room");
@@ -91,6 +92,12 @@ is_same_parent (const struct change *change)
     return change->number == 1 && change[-1].parent == change->parent;
 }
 
+static bool
+sets_attributes (enum fop op)
+{
+    return op == FOP_setattr || op == FOP_fsetattr;
+}
+
 static void
 begin (const struct call *call, struct change *change)
 {
@@ -110,13 +117,11 @@ begin (const struct call *call, struct change *change)
     if (call->op == FOP_mknod || call->op == FOP_tmpfile
         || (call->op == FOP_create && call->flags & O_EXCL))
         own->flags |= MADE;
-    if ((call->op == FOP_setattr || call->op == FOP_fsetattr)
-        && mdc_has_no_capability (this, own->file))
-        own->flags |= BARE;
     if (own->file)
-        own->file_begun = mdc_change_begin (this, own->file, change->what & CHANGES_XATTRS);
+        own->file_begun = mdc_change_begin (this, own->file, change->what & CHANGES_XATTRS,
+                                            sets_attributes (call->op) ? &own->bare_since : NULL);
     if (change->parent && !is_same_parent (change))
-        own->parent_begun = mdc_change_begin (this, change->parent, false);
+        own->parent_begun = mdc_change_begin (this, change->parent, false, NULL);
 }
 
 /* --- end -------------------------------------------------------------------------------------- */
@@ -239,9 +244,9 @@ file_end (const struct answer *answer, struct change *change)
         mdc_change_end (answer->this, own->file, change->what & CHANGES_XATTRS, own->file_begun,
                         post_of (answer, change));
 
-    if (alone && own->flags & BARE)
+    if (alone && own->bare_since && mdc_none_changed_since (answer->this, own->file_begun))
         mdc_keep_no_capability (answer->this, own->file,
-                                (struct mdc_asked){ alone, own->at.time });
+                                (struct mdc_asked){ alone, own->bare_since });
 }
 
 static void

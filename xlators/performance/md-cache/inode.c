@@ -211,7 +211,7 @@ mdc_keep (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_ask
                                                    : NULL;
     struct mdc_inode *kept = known ? mdc_inode_make_of (this, known, &buf->ia_gfid) : NULL;
 
-    if (!kept)
+    if (!kept || (known->ia_type != IA_INVAL && known->ia_type != buf->ia_type))
         return NULL;
     pthread_mutex_lock (&kept->lock);
     keep_locked (this, kept, buf, at, gfid_is_null (&known->gfid));
@@ -312,13 +312,15 @@ mdc_is_known_by (xlator_t *this, inode_t *inode, uint64_t name, uint64_t *ret_as
 /* --- changes ---------------------------------------------------------------------------------- */
 
 uint64_t
-mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs)
+mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs, int64_t *ret_bare_since)
 {
     struct mdc_inode *kept = mdc_inode_make (this, inode);
     struct change_clock *clock = &mdc_priv (this)->clock;
     uint64_t begun;
 
     pthread_mutex_lock (&kept->lock);
+    if (ret_bare_since)
+        *ret_bare_since = mdc_bare_since_locked (this, kept);
     if (xattrs)
         change_begin (clock, &kept->xattrs);
     begun = change_begin (clock, &kept->attributes);

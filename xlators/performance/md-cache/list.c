@@ -23,7 +23,8 @@ entry_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *en
     g_autoptr (inode_t) other = NULL;
     inode_t *inode = entry->inode;
 
-    if (link && !mdc_name_holds (this, name, local->at.asked))
+    if (link && !(mdc_name_holds (this, name, local->at.asked)
+                  && change_view_holds (&mdc_priv (this)->all, local->at.asked)))
         return;
     if (link)
         inode = linked = inode_link (inode, local->inode, entry->d_name, &entry->d_stat);
@@ -120,7 +121,7 @@ mdc_readdir_forced_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32
         mdc_entries_keep (this, local, entries, true);
         names = names_of (entries, local->size, &n);
     }
-    STACK_UNWIND (readdir, frame, n, op_errno, names, xdata);
+    STACK_UNWIND (readdir, frame, n, n < op_ret ? 0 : op_errno, names, xdata);
     dirents_free (names);
 }
 

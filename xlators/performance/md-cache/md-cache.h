@@ -61,6 +61,7 @@ struct mdc_slot {
                                 private.lock */
     uint64_t absent;         /* the hash of a name that does not exist, 0: none; private.lock */
     uint64_t absent_asked;   /* when absent was requested; private.lock */
+    int64_t absent_time;     /* the same, by clock_roughly; private.lock */
 };
 
 /* Which extended attributes are kept; constant. */
@@ -223,8 +224,11 @@ bool mdc_is_known_by (xlator_t *this, inode_t *inode, uint64_t name, uint64_t *r
 /* The inode was read, by an answer without attributes: its atime may have changed. */
 void mdc_was_read (xlator_t *this, inode_t *inode);
 
-/* Begins a change of its attributes and, with xattrs, of its extended attributes. */
-uint64_t mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs);
+/* Begins a change of its attributes and, with xattrs, of its extended attributes. *ret_bare_since,
+ * unless NULL: when it was last known to have no capabilities, or 0. */
+uint64_t mdc_change_begin (xlator_t *this, inode_t *inode, bool xattrs, int64_t *ret_bare_since);
+/* Have extended attributes of all inodes held since then? */
+bool mdc_none_changed_since (xlator_t *this, uint64_t asked);
 /* post: its attributes in the answer, or NULL. Returns the time of the end, or 0 if there was
  * another change of the inode meanwhile. */
 uint64_t mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
@@ -236,11 +240,12 @@ void mdc_changed_gfid (xlator_t *this, const gfid_t *gfid);
 /* --- names.c --- */
 uint64_t mdc_name_hash (xlator_t *this, const inode_t *parent, const char *name); /* never 0 */
 bool mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked);
-void mdc_name_absent (xlator_t *this, uint64_t name, uint64_t asked);
+void mdc_name_absent (xlator_t *this, uint64_t name, struct mdc_asked at);
 void mdc_name_changed (xlator_t *this, uint64_t name);
 
 /* known_asked: when the name's file was requested, if it is known. *ret_sure: that still holds, or
- * the name is known not to exist. Returns the time of the beginning. */
+ * the name is known not to exist. *ret_absent: it did not exist md-cache-timeout ago or less.
+ * Returns the time of the beginning. */
 uint64_t mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked,
                          bool *ret_sure, bool *ret_absent);
 /* gone: the name does not exist now, unless another operation changed it. Returns 0, or the time of
@@ -264,7 +269,7 @@ void mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *d
                      struct mdc_asked at);
 /* The kernel asks for a file's capabilities before the first write and before chown, so of each new
  * file. A new file has none, and only setxattr gives it one. */
-bool mdc_has_no_capability (xlator_t *this, inode_t *inode);
+int64_t mdc_bare_since_locked (xlator_t *this, struct mdc_inode *kept); /* 0: not known */
 void mdc_keep_no_capability (xlator_t *this, inode_t *inode, struct mdc_asked at);
 void mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_asked at);
 void mdc_xattrs_drop_locked (struct mdc_inode *kept);

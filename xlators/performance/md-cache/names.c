@@ -57,15 +57,16 @@ mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked)
 }
 
 void
-mdc_name_absent (xlator_t *this, uint64_t name, uint64_t asked)
+mdc_name_absent (xlator_t *this, uint64_t name, struct mdc_asked at)
 {
     mdc_private_t *priv = mdc_priv (this);
     struct mdc_slot *slot = slot_of (this, name);
 
     pthread_mutex_lock (&priv->lock);
-    if (change_view_holds (&slot->view, asked)) {
+    if (change_view_holds (&slot->view, at.asked)) {
         slot->absent = name;
-        slot->absent_asked = asked;
+        slot->absent_asked = at.asked;
+        slot->absent_time = at.time;
     }
     pthread_mutex_unlock (&priv->lock);
 }
@@ -86,12 +87,15 @@ mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked,
 {
     mdc_private_t *priv = mdc_priv (this);
     struct mdc_slot *slot = slot_of (this, name);
+    const int64_t now = clock_roughly ();
     uint64_t begun;
+    bool absent;
 
     pthread_mutex_lock (&priv->lock);
-    *ret_absent = slot->absent == name && change_view_holds (&slot->view, slot->absent_asked)
-                  && change_view_holds (&priv->names, slot->absent_asked);
-    *ret_sure = *ret_absent
+    absent = slot->absent == name && change_view_holds (&slot->view, slot->absent_asked)
+          && change_view_holds (&priv->names, slot->absent_asked);
+    *ret_absent = absent && now - slot->absent_time < MDC_OPTION (this, timeout);
+    *ret_sure = absent
              || (known && change_view_holds (&slot->view, known_asked)
                  && change_view_holds (&priv->names, known_asked));
     if (slot->view.under_way > 0 && !slot->company) {
@@ -115,6 +119,7 @@ mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone)
     if (at && gone) {
         slot->absent = name;
         slot->absent_asked = at;
+        slot->absent_time = clock_roughly ();
     }
     if (slot->company && slot->view.under_way == 0) {
         slot->company = false;

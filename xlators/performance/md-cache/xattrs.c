@@ -119,10 +119,7 @@ static bool
 holds_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, bool there,
               uint64_t asked)
 {
-    const mdc_private_t *priv = mdc_priv (this);
-
-    return change_view_holds (&kept->xattrs, asked) && change_view_holds (&priv->xattrs, asked)
-        && change_view_holds (&priv->all, asked)
+    return change_view_holds (&kept->xattrs, asked) && mdc_none_changed_since (this, asked)
         && (!goes_with_writes (name, there) || change_view_holds (&kept->attributes, asked));
 }
 
@@ -232,12 +229,23 @@ mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *dict, 
 
 static const char capability[] = "security.capability";
 
-bool
-mdc_has_no_capability (xlator_t *this, inode_t *inode)
+int64_t
+mdc_bare_since_locked (xlator_t *this, struct mdc_inode *kept)
 {
-    g_autoptr (dict_t) dict = NULL;
+    const struct mdc_xattr *xattr = *find_locked (kept, capability);
+    const bool has_none = xattr && !xattr->dict
+                       && mdc_is_young (this, &xattr->at, clock_roughly ())
+                       && holds_locked (this, kept, capability, false, xattr->at.asked);
 
-    return mdc_xattr_find (this, inode, capability, &dict) == MDC_XATTR_ABSENT;
+    return has_none ? xattr->at.time : 0;
+}
+
+bool
+mdc_none_changed_since (xlator_t *this, uint64_t asked)
+{
+    const mdc_private_t *priv = mdc_priv (this);
+
+    return change_view_holds (&priv->xattrs, asked) && change_view_holds (&priv->all, asked);
 }
 
 /* Storage that does not support capabilities says so when they are first asked for. */

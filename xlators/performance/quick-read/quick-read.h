@@ -58,6 +58,8 @@
 /* In readdirp's xdata, from performance/md-cache: the entries are to bring what lookups of them
  * would bring. */
 #define QR_AHEAD_KEY "windlass.looks-ahead"
+/* Bytes of content in an answer to that: servers count only names. */
+#define QR_AHEAD_CONTENT (4 << 20)
 #define QR_READERS 4
 /* smaller content is kept without a buffer of its own, which would be larger, and copied for each
  * reader */
@@ -79,6 +81,7 @@ typedef struct {
                            translator in between judges otherwise, and storage reads as the caller,
                            unlike a server. Constant after PARENT_UP */
     bool modes_prove;   /* content comes from a server. Constant after PARENT_UP */
+    bool wanting;       /* the last lookup of a file requested content; atomic */
 
     struct lru lru;
     struct change_clock clock;

@@ -46,8 +46,9 @@ wants_content (xlator_t *this, loc_t *loc, struct qr_local *local)
     return local->class != PRIORITY_UNCACHED;
 }
 
+/* max_size: of a file whose content is wanted. */
 static dict_t *
-ask (xlator_t *this, dict_t *xdata)
+ask (xlator_t *this, dict_t *xdata, uint64_t max_size)
 {
     const qr_private_t *priv = this->private;
     dict_t *both;
@@ -55,7 +56,7 @@ ask (xlator_t *this, dict_t *xdata)
     if (!xdata)
         return dict_ref (priv->wanted);
     both = dict_copy (xdata);
-    dict_set_u64 (both, QR_CONTENT_KEY, priv->max_size);
+    dict_set_u64 (both, QR_CONTENT_KEY, max_size);
     if (priv->modes_prove)
         dict_set_u64 (both, QR_ACL_KEY, 0);
     return both;
@@ -70,12 +71,14 @@ qr_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     local->given = dict_has (xdata, QR_CONTENT_KEY);
     local->acl_given = dict_has (xdata, QR_ACL_KEY);
     local->asked = wants_content (this, loc, local);
+    if (local->asked || qr_has_content (qr_inode_get (this, loc->inode)))
+        __atomic_store_n (&qr_priv (this)->wanting, local->asked, __ATOMIC_RELAXED);
     if (local->asked) {
         QR_COUNT (this, lookups);
         local->caller = qr_priv (this)->lookups_prove ? stack_caller_new (frame->root) : NULL;
     }
     if (local->asked && !local->given)
-        asked = ask (this, xdata);
+        asked = ask (this, xdata, qr_priv (this)->max_size);
     STACK_WIND (frame, qr_lookup_cbk, FIRST_CHILD (this), lookup, loc, asked ? asked : xdata);
 }
 
@@ -186,19 +189,31 @@ qr_fstat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
     STACK_UNWIND (fstat, frame, op_ret, op_errno, buf, xdata);
 }
 
+/* Returns xdata of a listing in place of lookups. A brick counts 152 bytes or more for a name. */
+static dict_t *
+ask_ahead (xlator_t *this, const struct qr_local *local, size_t size, dict_t *xdata)
+{
+    const uint64_t each = QR_AHEAD_CONTENT / (MAX (size, 4096) / 152 + 1);
+    dict_t *asked = local->asked ? ask (this, xdata, MIN (qr_priv (this)->max_size, each))
+                                 : dict_copy (xdata);
+
+    dict_del (asked, QR_AHEAD_KEY);
+    return asked;
+}
+
+/* Contents come along while those of files that are looked up are wanted: later, most are kept. */
 void
 qr_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
              dict_t *xdata)
 {
     struct qr_local *local = local_new (frame, this);
+    const bool ahead = dict_has (xdata, QR_AHEAD_KEY);
     g_autoptr (dict_t) asked = NULL;
 
     local->inode = inode_ref (fd->inode);
-    local->asked = dict_has (xdata, QR_AHEAD_KEY) && qr_priv (this)->wanted;
-    if (local->asked) {
-        asked = ask (this, xdata);
-        dict_del (asked, QR_AHEAD_KEY);
-    }
+    local->asked = ahead && qr_priv (this)->wanted
+                && __atomic_load_n (&qr_priv (this)->wanting, __ATOMIC_RELAXED);
+    asked = ahead ? ask_ahead (this, local, size, xdata) : NULL;
     STACK_WIND (frame, qr_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset,
                 asked ? asked : xdata);
 }

@@ -7,6 +7,7 @@
 
 #define LIST_SIZE (64 << 10)
 #define AT_END ((off_t) -1)
+#define LINKTOS_MAX (1 << 20)
 
 void
 emptying_clear (struct emptying *empty)
@@ -84,19 +85,23 @@ empty_note_linkto (struct emptying *empty, unsigned child, const gf_dirent_t *en
 static int
 empty_note (struct emptying *empty, unsigned child, const struct readdirp_reply *reply)
 {
+    const off_t before = empty->at[child];
+    const bool at_end = reply->op_ret == 0 || reply->op_errno == ENOENT;
+
     if (reply->op_ret < 0)
         return reply->op_errno;
-    if (reply->op_ret == 0 || reply->op_errno == ENOENT)
-        empty->at[child] = AT_END;
     for (const gf_dirent_t *entry = reply->entries; entry; entry = entry->next) {
-        if (empty->at[child] != AT_END)
-            empty->at[child] = entry->d_off;
+        empty->at[child] = entry->d_off;
         if (entry_is_dots (entry))
             continue;
         if (!iatt_may_be_linkto (&entry->d_stat))
             return ENOTEMPTY;
         empty_note_linkto (empty, child, entry);
     }
+    if (!at_end && (empty->at[child] == before || empty->linktos->len > LINKTOS_MAX))
+        return EIO; /* a list without an end */
+    if (at_end)
+        empty->at[child] = AT_END;
     return 0;
 }
 

@@ -182,7 +182,10 @@ listing_answered (call_frame_t *frame)
     bool at_end;
 
     if (reply->op_ret < 0) {
-        op_fail (op, reply->op_errno);
+        if (listing->n > 0) /* the caller asks once more, and gets the error then */
+            op_end (op, listing_answer);
+        else
+            op_fail (op, reply->op_errno);
         return;
     }
     for (const gf_dirent_t *entry = reply->entries; entry; entry = entry->next) {
@@ -190,7 +193,7 @@ listing_answered (call_frame_t *frame)
         if (lists (listing, entry))
             entry_add (listing, entry);
     }
-    at_end = reply->op_ret == 0 || reply->op_errno == ENOENT;
+    at_end = reply->op_ret == 0 || reply->op_errno == ENOENT || last == listing->at.offset;
     listing->at = at_end ? (struct place){ listing->at.child + 1, 0 }
                          : (struct place){ listing->at.child, last };
     if (listing->n > 0 && (!at_end || listing->used > listing->size / 2))

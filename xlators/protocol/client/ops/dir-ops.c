@@ -45,7 +45,15 @@ get_entry (struct xdr_in *in)
     return entry;
 }
 
-/* Attributes without an identity mean that the entry was gone when the server looked. */
+/* A file of this mode may be what cluster/distribute leaves in place of one of any type. */
+static bool
+may_be_linkto (const struct iatt *buf)
+{
+    return buf->ia_type == IA_IFREG && buf->ia_prot == S_ISVTX;
+}
+
+/* Attributes without an identity mean that the entry was gone when the server looked. Those of an
+ * inode of another type are not believed: a lookup tells of it. */
 static void
 get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, struct itable *table)
 {
@@ -57,6 +65,10 @@ get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, struct itable *tabl
         || buf.ia_type == IA_INVAL)
         return;
     entry->inode = inode_find (table, &buf.ia_gfid);
+    if (entry->inode && entry->inode->ia_type != buf.ia_type && !may_be_linkto (&buf)) {
+        g_clear_pointer (&entry->inode, inode_unref);
+        return;
+    }
     if (!entry->inode)
         entry->inode = inode_new (table);
     entry->d_stat = buf;
