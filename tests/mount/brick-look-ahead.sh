@@ -11,6 +11,7 @@ brick_volfile one
 cat >>"$VOL" <<EOF
 volume quick-read
     type performance/quick-read
+    option cache-timeout 60
     subvolumes one
 end-volume
 volume md-cache
@@ -31,6 +32,9 @@ for i in $(seq 9); do
 done
 chmod 600 "$MNT/closed/9"
 unmount
+# quick-read trusts content for a second only if the file had changed less than 0.1 s before.
+changed=$(stat -c %.9Z "$TEST_DIR/one.d/closed/9" | tr -d .)
+wait_until "[ \$((\$(date +%s%N) - changed)) -gt 200000000 ]"
 
 # count KEY [TRANSLATOR]
 count () {

@@ -58,7 +58,7 @@ replicate_release (xlator_t *this, fd_t *fd)
     fd_ctx_set (fd, this, NULL);
     pthread_mutex_destroy (&opened->lock);
     if (opened->names)
-        g_hash_table_unref (opened->names);
+        g_array_unref (opened->names);
     if (opened->last)
         g_array_unref (opened->last);
     g_free (opened);

@@ -67,13 +67,27 @@ names_take (struct replicate_fd *opened, off_t offset)
     for (guint i = 0; opened->last && i < opened->last->len; i++)
         if (g_array_index (opened->last, struct listed, i).next == offset)
             taken = i + 1;
-    for (guint i = 0; i < taken && g_hash_table_size (opened->names) < NAMES_MAX; i++)
-        g_hash_table_add (opened->names,
-                          g_memdup2 (&g_array_index (opened->last, struct listed, i).hash,
-                                     sizeof (guint64)));
+    for (guint i = 0; i < taken && opened->names->len < NAMES_MAX; i++)
+        g_array_append_val (opened->names, g_array_index (opened->last, struct listed, i).hash);
     if (opened->last)
         g_array_set_size (opened->last, 0);
     pthread_mutex_unlock (&opened->lock);
+}
+
+static int
+hashes_compare (const void *a, const void *b)
+{
+    const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
+
+    return (x > y) - (x < y);
+}
+
+/* Another copy is read: the names listed up to now are looked for from here on. */
+static void
+names_close_locked (struct replicate_fd *opened)
+{
+    g_array_sort (opened->names, hashes_compare);
+    opened->sorted = opened->names->len;
 }
 
 static bool
@@ -81,7 +95,8 @@ name_is_new_locked (struct replicate_fd *opened, const gf_dirent_t *entry)
 {
     const struct listed listed = { name_hash (entry->d_name), entry->d_off };
 
-    if (opened->switched && g_hash_table_contains (opened->names, &listed.hash))
+    if (bsearch (&listed.hash, opened->names->data, opened->sorted, sizeof listed.hash,
+                 hashes_compare))
         return false;
     g_array_append_val (opened->last, listed);
     return true;
@@ -189,15 +204,15 @@ reader_choose_locked (struct listing *listing, struct replicate_fd *opened, copi
     if (!begins && opened->reader >= 0 && candidates & COPY (opened->reader))
         return;
     opened->reader = choose_copy (priv, candidates, listing->fd->inode);
-    opened->switched = !begins && !goes_on;
     if (!goes_on)
         listing->offset = 0;
-    if (begins && opened->names)
-        g_hash_table_remove_all (opened->names);
     if (!opened->names) {
-        opened->names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+        opened->names = g_array_new (FALSE, FALSE, sizeof (guint64));
         opened->last = g_array_new (FALSE, FALSE, sizeof (struct listed));
     }
+    if (begins)
+        g_array_set_size (opened->names, 0);
+    names_close_locked (opened);
 }
 
 static void listing_refresh (struct listing *listing);

@@ -191,8 +191,8 @@ struct replicate_fd {
 
     /* readdir.c: a directory */
     int reader;            /* the copy that offsets are of; -1: none; lock */
-    bool switched;         /* since the beginning: what `names` has was listed before; lock */
-    GHashTable *names;     /* hashes of names that were listed; lock */
+    GArray *names;         /* of guint64: hashes of names that were listed; lock */
+    guint sorted;          /* so many of them were listed from copies read earlier; lock */
     GArray *last;          /* of struct listed: the last answer; lock */
 };
 

@@ -64,10 +64,14 @@ struct mdc_slot {
     int64_t absent_time;     /* the same, by clock_roughly; private.lock */
 };
 
+#define MDC_ALONG 4 /* extended attributes that come along with names */
+
 /* Which extended attributes are kept; constant. */
 struct mdc_patterns {
     struct shared shared;
-    GPtrArray *globs; /* of char * */
+    GPtrArray *globs;      /* of char * */
+    GPtrArray *specs;      /* of GPatternSpec *, the same */
+    bool along[MDC_ALONG]; /* those that come along */
 };
 
 struct mdc_counts {

@@ -10,8 +10,29 @@ patterns_free (void *value)
     struct mdc_patterns *patterns = value;
 
     g_ptr_array_unref (patterns->globs);
+    g_ptr_array_unref (patterns->specs);
     g_free (patterns);
 }
+
+static void
+spec_free (void *spec)
+{
+    g_pattern_spec_free (spec);
+}
+
+static bool
+patterns_match (const struct mdc_patterns *patterns, const char *name)
+{
+    for (guint i = 0; i < patterns->specs->len; i++)
+        if (g_pattern_spec_match_string (patterns->specs->pdata[i], name))
+            return true;
+    return false;
+}
+
+/* What a server is asked for with each name. */
+static const char *const along[MDC_ALONG] = { "system.posix_acl_access",
+                                              "system.posix_acl_default", "security.selinux",
+                                              "security.capability" };
 
 static void
 patterns_add (struct mdc_patterns *patterns, bool wanted, const char *const *globs)
@@ -45,6 +66,11 @@ mdc_patterns_new (const mdc_private_t *options)
     for (char **at = list; *at; at++)
         if (*g_strstrip (*at))
             patterns_add (patterns, true, (const char *const[]){ *at, NULL });
+    patterns->specs = g_ptr_array_new_with_free_func (spec_free);
+    for (guint i = 0; i < patterns->globs->len; i++)
+        g_ptr_array_add (patterns->specs, g_pattern_spec_new (patterns->globs->pdata[i]));
+    for (unsigned i = 0; i < MDC_ALONG; i++)
+        patterns->along[i] = patterns_match (patterns, along[i]);
     return patterns;
 }
 
@@ -73,13 +99,12 @@ static bool
 is_kept (xlator_t *this, const char *name)
 {
     struct mdc_patterns *patterns;
-    bool matches = false;
+    bool matches;
 
     if (g_str_has_prefix (name, "trusted."))
         return false;
     patterns = shared_get (&mdc_priv (this)->patterns);
-    for (guint i = 0; !matches && i < patterns->globs->len; i++)
-        matches = g_pattern_match_simple (patterns->globs->pdata[i], name);
+    matches = patterns_match (patterns, name);
     shared_unref (&patterns->shared);
     return matches;
 }
@@ -290,15 +315,12 @@ mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_as
 
 /* --- along with names ------------------------------------------------------------------------- */
 
-static const char *const along[] = { "system.posix_acl_access", "system.posix_acl_default",
-                                     "security.selinux", "security.capability" };
-
 dict_t *
 mdc_xattrs_along (void)
 {
     dict_t *names = dict_new ();
 
-    for (unsigned i = 0; i < G_N_ELEMENTS (along); i++)
+    for (unsigned i = 0; i < MDC_ALONG; i++)
         dict_set_u64 (names, along[i], 0);
     return names;
 }
@@ -312,30 +334,41 @@ mdc_xattrs_ask (xlator_t *this, dict_t *xdata)
     if (!priv->along || !xdata)
         return dict_ref (priv->along ? priv->along : xdata);
     both = dict_copy (xdata);
-    for (unsigned i = 0; i < G_N_ELEMENTS (along); i++)
+    for (unsigned i = 0; i < MDC_ALONG; i++)
         if (!dict_has (both, along[i]))
             dict_set_u64 (both, along[i], 0);
     return both;
 }
 
 /* An attribute that was asked for, and isn't in the answer, does not exist. */
+static void
+take_locked (xlator_t *this, struct mdc_inode *kept, const char *name, const dict_t *xdata,
+             struct mdc_asked at)
+{
+    size_t size;
+    const void *value = dict_get (xdata, name, &size);
+    g_autoptr (dict_t) dict = value ? dict_new () : NULL;
+
+    if (dict)
+        dict_set (dict, name, value, size);
+    if (holds_locked (this, kept, name, dict, at.asked))
+        keep_locked (kept, name, dict, at);
+}
+
 void
 mdc_xattrs_take (xlator_t *this, inode_t *inode, const dict_t *xdata, struct mdc_asked at)
 {
-    struct mdc_inode *kept = mdc_priv (this)->along ? mdc_inode_make (this, inode) : NULL;
+    struct mdc_patterns *patterns;
+    struct mdc_inode *kept;
 
-    for (unsigned i = 0; kept && i < G_N_ELEMENTS (along); i++) {
-        size_t size;
-        const void *value = dict_get (xdata, along[i], &size);
-        g_autoptr (dict_t) dict = value ? dict_new () : NULL;
-
-        if (dict)
-            dict_set (dict, along[i], value, size);
-        if (!is_kept (this, along[i]))
-            continue;
-        pthread_mutex_lock (&kept->lock);
-        if (holds_locked (this, kept, along[i], dict, at.asked))
-            keep_locked (kept, along[i], dict, at);
-        pthread_mutex_unlock (&kept->lock);
-    }
+    if (!mdc_priv (this)->along)
+        return;
+    patterns = shared_get (&mdc_priv (this)->patterns);
+    kept = mdc_inode_make (this, inode);
+    pthread_mutex_lock (&kept->lock);
+    for (unsigned i = 0; i < MDC_ALONG; i++)
+        if (patterns->along[i])
+            take_locked (this, kept, along[i], xdata, at);
+    pthread_mutex_unlock (&kept->lock);
+    shared_unref (&patterns->shared);
 }

@@ -60,6 +60,8 @@
 #define QR_AHEAD_KEY "windlass.looks-ahead"
 /* Bytes of content in an answer to that: servers count only names. */
 #define QR_AHEAD_CONTENT (4 << 20)
+/* Contents don't come along after so many lookups of files whose content is there. */
+#define QR_SATED 16
 #define QR_READERS 4
 /* smaller content is kept without a buffer of its own, which would be larger, and copied for each
  * reader */
@@ -81,7 +83,7 @@ typedef struct {
                            translator in between judges otherwise, and storage reads as the caller,
                            unlike a server. Constant after PARENT_UP */
     bool modes_prove;   /* content comes from a server. Constant after PARENT_UP */
-    bool wanting;       /* the last lookup of a file requested content; atomic */
+    unsigned sated;     /* lookups of files with content, since one without; atomic */
 
     struct lru lru;
     struct change_clock clock;

@@ -71,8 +71,10 @@ qr_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     local->given = dict_has (xdata, QR_CONTENT_KEY);
     local->acl_given = dict_has (xdata, QR_ACL_KEY);
     local->asked = wants_content (this, loc, local);
-    if (local->asked || qr_has_content (qr_inode_get (this, loc->inode)))
-        __atomic_store_n (&qr_priv (this)->wanting, local->asked, __ATOMIC_RELAXED);
+    if (local->asked)
+        __atomic_store_n (&qr_priv (this)->sated, 0, __ATOMIC_RELAXED);
+    else if (qr_has_content (qr_inode_get (this, loc->inode)))
+        __atomic_add_fetch (&qr_priv (this)->sated, 1, __ATOMIC_RELAXED);
     if (local->asked) {
         QR_COUNT (this, lookups);
         local->caller = qr_priv (this)->lookups_prove ? stack_caller_new (frame->root) : NULL;
@@ -212,7 +214,7 @@ qr_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 
     local->inode = inode_ref (fd->inode);
     local->asked = ahead && qr_priv (this)->wanted
-                && __atomic_load_n (&qr_priv (this)->wanting, __ATOMIC_RELAXED);
+                && __atomic_load_n (&qr_priv (this)->sated, __ATOMIC_RELAXED) < QR_SATED;
     asked = ahead ? ask_ahead (this, local, size, xdata) : NULL;
     STACK_WIND (frame, qr_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset,
                 asked ? asked : xdata);
