@@ -95,8 +95,9 @@ name_is_new_locked (struct replicate_fd *opened, const gf_dirent_t *entry)
 {
     const struct listed listed = { name_hash (entry->d_name), entry->d_off };
 
-    if (bsearch (&listed.hash, opened->names->data, opened->sorted, sizeof listed.hash,
-                 hashes_compare))
+    if (opened->sorted > 0
+        && bsearch (&listed.hash, opened->names->data, opened->sorted, sizeof listed.hash,
+                    hashes_compare))
         return false;
     g_array_append_val (opened->last, listed);
     return true;
