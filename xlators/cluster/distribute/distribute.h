@@ -230,6 +230,25 @@ void locks_clear (struct op *op);
 /* What protects a name: its directory's layout, and the name itself. */
 void lock_name (struct op *op, unsigned child, const loc_t *loc);
 
+/* --- rename-names.c: for both kinds of rename ------------------------------------------------- */
+
+/* Notes the locks of both names, in order. */
+void rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed);
+
+/* Looks both names up, as a step, before or after the locks were taken. The answers are
+ * own_fan.answers[SELF (op)] and [SELF (op) + 1]. */
+void rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own));
+
+/* Is the inode the directory, or somewhere below it, by the names that are known? */
+bool rename_is_below (inode_t *inode, const gfid_t *directory);
+
+/* Do the directories have the layouts by which the locks were chosen? After rename_look under the
+ * locks. */
+bool rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed);
+
+/* Looks the directories of both names up, with their layouts. */
+void rename_refresh (struct op *op, void (*next) (call_frame_t *own));
+
 /* --- linkto.c --------------------------------------------------------------------------------- */
 
 /* Makes a linkto for loc, with gfid, on subvolume `on`, which names subvolume `to`, and gives it
@@ -341,21 +360,6 @@ link_fop dht_link;
 rename_fop dht_rename;
 void rename_directory (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
                        dict_t *xdata);
-
-/* For both kinds of rename: looks both names up, as a step, before or after the locks were taken;
- * and the locks of the names, in order.
- * The answers are own_fan.answers[SELF (op)] and [SELF (op) + 1]. */
-void rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own));
-void rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed);
-
-/* Is the inode the directory, or somewhere below it, by the names that are known? */
-bool rename_is_below (inode_t *inode, const gfid_t *directory);
-
-/* Do the directories have the layouts by which the locks were chosen? After rename_look under the
- * locks. */
-bool rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed);
-void rename_refresh (struct op *op, void (*next) (call_frame_t *own));
-
 stat_fop dht_stat;
 fstat_fop dht_fstat;
 setattr_fop dht_setattr;

@@ -11,7 +11,7 @@
  *
  * Until the change, the old name leads to the file; after it, the new one; both do in between.
  * Locks keep other clients' renames and a rebalance away: of the data of both files, and of both
- * names.
+ * names. They are chosen by what is known of the files, and checked by lookups once they are held.
  */
 #include "../distribute.h"
 
@@ -21,7 +21,7 @@ struct renaming {
     struct op op;
     unsigned cached, hashed, new_hashed;
     int new_cached;     /* or NO_CHILD */
-    gfid_t new_gfid;    /* of the file there */
+    inode_t *replaced;  /* the file there; with a reference */
     unsigned where;     /* the subvolume of the rename */
     bool linkto_made, linked;
     struct iatt buf, old_pre, old_post, new_pre, new_post;
@@ -31,112 +31,10 @@ struct renaming {
 static void
 renaming_clear (struct op *op)
 {
-    dict_unref (((struct renaming *) op)->xdata);
-}
+    struct renaming *renaming = (struct renaming *) op;
 
-/* --- for both kinds of rename ----------------------------------------------------------------- */
-
-static void
-ask_layout (struct op *op, unsigned slot, inode_t *parent, const char *name)
-{
-    const int hashed = name_hashed (op->this, parent, name);
-    g_autoptr (dict_t) wanted = xdata_lookup (op->priv, NULL, NULL);
-    loc_t loc = { .inode = parent };
-
-    if (hashed != NO_CHILD)
-        FAN_WIND (&op->own_fan, slot, op->priv->children[hashed], lookup, &loc, wanted);
-    loc_wipe_path (&loc);
-}
-
-static bool
-layout_answered_is_still (struct op *op, unsigned slot, const loc_t *loc, unsigned hashed)
-{
-    const struct fan_answer *answer = &op->own_fan.answers[slot];
-
-    return answer->op != FOP_NONE
-        && layout_is_still (op->this, loc->parent, hashed, &answer->lookup);
-}
-
-bool
-rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed)
-{
-    return layout_answered_is_still (op, SELF (op) + 2, &op->loc, hashed)
-        && layout_answered_is_still (op, SELF (op) + 3, &op->newloc, new_hashed);
-}
-
-/* Looks the directories of both names up, with their layouts. */
-void
-rename_refresh (struct op *op, void (*next) (call_frame_t *own))
-{
-    loc_t old = { .inode = op->loc.parent }, new = { .inode = op->newloc.parent };
-
-    own_begin (op, next);
-    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &old, NULL);
-    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &new, NULL);
-    own_end (op);
-    loc_wipe_path (&old);
-    loc_wipe_path (&new);
-}
-
-void
-rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own))
-{
-    g_autoptr (dict_t) xdata = locked ? xdata_without_healing () : NULL;
-    g_autoptr (inode_t) any = inode_new (op->newloc.parent->table);
-    loc_t fresh = { .inode = any, .parent = op->newloc.parent, .name = op->newloc.name };
-
-    own_begin (op, next);
-    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &op->loc, xdata);
-    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &fresh, xdata);
-    if (locked) {
-        ask_layout (op, SELF (op) + 2, op->loc.parent, op->loc.name);
-        ask_layout (op, SELF (op) + 3, op->newloc.parent, op->newloc.name);
-    }
-    own_end (op);
-    loc_wipe_path (&fresh);
-}
-
-bool
-rename_is_below (inode_t *inode, const gfid_t *directory)
-{
-    inode_t *at = inode_ref (inode), *parent;
-    bool is_below = gfid_equal (&at->gfid, directory), goes_on = true;
-
-    while (!is_below && goes_on) {
-        g_autofree char *name = NULL;
-
-        goes_on = inode_a_name (at, &parent, &name);
-        if (goes_on) {
-            inode_unref (at);
-            at = parent;
-            is_below = gfid_equal (&at->gfid, directory);
-        }
-    }
-    inode_unref (at);
-    return is_below;
-}
-
-static int
-names_compare (const loc_t *a, const loc_t *b)
-{
-    const int by_parent = memcmp (&a->parent->gfid, &b->parent->gfid, sizeof (gfid_t));
-
-    return by_parent ? by_parent : strcmp (a->name, b->name);
-}
-
-/* By the hashed subvolume's name, and on one subvolume by the directory and the name. */
-void
-rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed)
-{
-    const int order = hashed == new_hashed ? names_compare (&op->loc, &op->newloc)
-                                           : strcmp (op->priv->children[hashed]->name,
-                                                     op->priv->children[new_hashed]->name);
-
-    if (order <= 0)
-        lock_name (op, hashed, &op->loc);
-    lock_name (op, new_hashed, &op->newloc);
-    if (order > 0)
-        lock_name (op, hashed, &op->loc);
+    dict_unref (renaming->xdata);
+    inode_unref (renaming->replaced);
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
@@ -194,8 +92,9 @@ renaming_cleaned (call_frame_t *own)
     renaming_see (renaming);
 }
 
-/* Linktos of both names that lie where the names' hashes were before a rebalance. On one subvolume
- * all linktos of a file are names of one inode: if the file moves there, all become names of it. */
+/* Linktos of the old name, and of a file that was replaced, that lie where the names' hashes were
+ * before a rebalance. On one subvolume all linktos of a file are names of one inode: if the file
+ * moves there, all become names of it. */
 static void
 renaming_clean_linktos (struct renaming *renaming, dict_t *only)
 {
@@ -207,7 +106,7 @@ renaming_clean_linktos (struct renaming *renaming, dict_t *only)
             continue;
         if (i != renaming->hashed)
             OWN (op, i, unlink, &op->loc, 0, only);
-        if (i != renaming->new_hashed && (int) i != renaming->new_cached)
+        if (renaming->replaced && i != renaming->new_hashed && (int) i != renaming->new_cached)
             FAN_WIND (&op->own_fan, n + i, op->priv->children[i], unlink, &op->newloc, 0, only);
     }
 }
@@ -385,18 +284,15 @@ static void
 renaming_do (struct renaming *renaming)
 {
     struct op *op = &renaming->op;
-    g_autoptr (inode_t) replaced =
-        renaming->new_cached == NO_CHILD
-            ? NULL
-            : inode_find (op->newloc.parent->table, &renaming->new_gfid);
 
-    if (replaced)
-        fds_follow (op, replaced, NULL, (unsigned) renaming->new_cached, renaming_followed);
+    if (renaming->replaced)
+        fds_follow (op, renaming->replaced, NULL, (unsigned) renaming->new_cached,
+                    renaming_followed);
     else
         renaming_followed (op->own);
 }
 
-/* --- looking and locking ---------------------------------------------------------------------- */
+/* --- locking and looking ---------------------------------------------------------------------- */
 
 static void renaming_begin (call_frame_t *own);
 
@@ -406,14 +302,35 @@ renaming_refresh (call_frame_t *own)
     rename_refresh (OP_OF (own), renaming_begin);
 }
 
-/* Takes over what the lookups found. Returns an errno, or 0. */
+/* What is known of the files and the layouts. Returns 0 or an errno. */
+static int
+renaming_know (struct renaming *renaming)
+{
+    struct op *op = &renaming->op;
+    xlator_t *this = op->this;
+    const int cached = inode_cached (this, op->loc.inode),
+              hashed = name_hashed (this, op->loc.parent, op->loc.name),
+              new_hashed = name_hashed (this, op->newloc.parent, op->newloc.name);
+
+    if (cached == NO_CHILD || hashed == NO_CHILD || new_hashed == NO_CHILD)
+        return EIO;
+    renaming->cached = (unsigned) cached;
+    renaming->hashed = (unsigned) hashed;
+    renaming->new_hashed = (unsigned) new_hashed;
+    renaming->new_cached =
+        renaming->replaced ? inode_cached (this, renaming->replaced) : NO_CHILD;
+    if (renaming->new_cached == NO_CHILD)
+        g_clear_pointer (&renaming->replaced, inode_unref);
+    return 0;
+}
+
+/* Takes over what the lookups found. Returns 0 or an errno. */
 static int
 renaming_find (struct renaming *renaming)
 {
     struct op *op = &renaming->op;
-    const struct lookup_reply *old = &op->own_fan.answers[SELF (op)].lookup,
-                              *new = &op->own_fan.answers[SELF (op) + 1].lookup;
-    int hashed, new_hashed, cached;
+    const struct lookup_reply *old = &op->own_fan.answers[SELF (op)].lookup;
+    struct lookup_reply *new = &op->own_fan.answers[SELF (op) + 1].lookup;
 
     if (old->op_ret < 0)
         return old->op_errno;
@@ -423,36 +340,33 @@ renaming_find (struct renaming *renaming)
         return new->op_errno;
     if (new->op_ret >= 0 && new->buf.ia_type == IA_IFDIR)
         return rename_is_below (op->loc.parent, &new->buf.ia_gfid) ? ENOTEMPTY : EISDIR;
-    cached = inode_cached (op->this, op->loc.inode);
-    hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
-    new_hashed = name_hashed (op->this, op->newloc.parent, op->newloc.name);
-    if (cached == NO_CHILD || hashed == NO_CHILD || new_hashed == NO_CHILD)
-        return EIO;
     renaming->buf = old->buf;
-    renaming->cached = (unsigned) cached;
-    renaming->hashed = (unsigned) hashed;
-    renaming->new_hashed = (unsigned) new_hashed;
-    renaming->new_cached = new->op_ret < 0 ? NO_CHILD : inode_cached (op->this, new->inode);
-    renaming->new_gfid = new->op_ret < 0 ? (gfid_t){ 0 } : new->buf.ia_gfid;
-    return 0;
+    g_clear_pointer (&renaming->replaced, inode_unref);
+    if (new->op_ret >= 0)
+        renaming->replaced =
+            inode_link (new->inode, op->newloc.parent, op->newloc.name, &new->buf);
+    return renaming_know (renaming);
 }
 
-/* Under the locks: has anything changed since they were chosen? Then all begins anew. */
+/* Under the locks. If they were the wrong ones, all begins anew. */
 static void
-renaming_looked_again (call_frame_t *own)
+renaming_looked (call_frame_t *own)
 {
     struct renaming *renaming = OP_OF (own);
     struct op *op = &renaming->op;
     const struct renaming before = *renaming;
+    g_autoptr (inode_t) replaced = inode_ref (before.replaced);
     const int error = renaming_find (renaming);
     const bool same = before.cached == renaming->cached && before.hashed == renaming->hashed
                    && before.new_hashed == renaming->new_hashed
                    && before.new_cached == renaming->new_cached
-                   && gfid_equal (&before.new_gfid, &renaming->new_gfid)
+                   && replaced == renaming->replaced
                    && rename_layouts_are_still (op, renaming->hashed, renaming->new_hashed);
 
     if (error)
         op_fail (op, error);
+    else if (renaming->replaced == op->loc.inode)
+        op_end (op, renaming_answer); /* two names of one file: nothing is to be done */
     else if (same)
         renaming_do (renaming);
     else if (op->tries++ < TRIES)
@@ -464,7 +378,7 @@ renaming_looked_again (call_frame_t *own)
 static void
 renaming_locked (call_frame_t *own)
 {
-    rename_look (OP_OF (own), true, renaming_looked_again);
+    rename_look (OP_OF (own), true, renaming_looked);
 }
 
 static bool
@@ -477,62 +391,50 @@ data_lock_is_first (const struct op *op, unsigned a, const gfid_t *gfid_a, unsig
 }
 
 static void
-renaming_lock_data (struct renaming *renaming, inode_t *replaced)
+renaming_lock_data (struct renaming *renaming)
 {
     struct op *op = &renaming->op;
-    const int new_cached = renaming->new_cached;
-    const bool after = new_cached != NO_CHILD
-                    && data_lock_is_first (op, (unsigned) new_cached, &renaming->new_gfid,
-                                           renaming->cached, &op->loc.inode->gfid);
+    inode_t *replaced = renaming->replaced;
+    const unsigned new_cached = (unsigned) renaming->new_cached;
+    const bool after = replaced
+                    && data_lock_is_first (op, new_cached, &replaced->gfid, renaming->cached,
+                                           &op->loc.inode->gfid);
 
     if (!after)
         lock_data (op, renaming->cached, op->loc.inode, false);
-    if (new_cached != NO_CHILD)
-        lock_data (op, (unsigned) new_cached, replaced, true);
+    if (replaced && replaced != op->loc.inode)
+        lock_data (op, new_cached, replaced, true);
     if (after)
         lock_data (op, renaming->cached, op->loc.inode, false);
-}
-
-/* The replaced file's inode may be new to the table; locks need its gfid. */
-static inode_t *
-renaming_replaced (struct op *op)
-{
-    struct lookup_reply *new = &op->own_fan.answers[SELF (op) + 1].lookup;
-
-    return new->op_ret < 0
-        ? NULL
-        : inode_link (new->inode, op->newloc.parent, op->newloc.name, &new->buf);
-}
-
-static void
-renaming_looked (call_frame_t *own)
-{
-    struct renaming *renaming = OP_OF (own);
-    struct op *op = &renaming->op;
-    const int error = renaming_find (renaming);
-    g_autoptr (inode_t) replaced = NULL;
-
-    if (error) {
-        op_fail (op, error);
-        return;
-    }
-    if (gfid_equal (&renaming->new_gfid, &op->loc.inode->gfid)) {
-        op_end (op, renaming_answer); /* two names of one file: nothing is to be done */
-        return;
-    }
-    replaced = renaming_replaced (op);
-    renaming_lock_data (renaming, replaced);
-    rename_lock_names (op, renaming->hashed, renaming->new_hashed);
-    locks_take (op, renaming_locked);
 }
 
 static void
 renaming_begin (call_frame_t *own)
 {
-    rename_look (OP_OF (own), false, renaming_looked);
+    struct renaming *renaming = OP_OF (own);
+    struct op *op = &renaming->op;
+    const int error = renaming_know (renaming);
+
+    if (error && op->tries++ == 0) {
+        renaming_refresh (own);
+        return;
+    }
+    if (error) {
+        op_fail (op, error);
+        return;
+    }
+    renaming_lock_data (renaming);
+    rename_lock_names (op, renaming->hashed, renaming->new_hashed);
+    locks_take (op, renaming_locked);
 }
 
 /* --- a name that the caller does not know ----------------------------------------------------- */
+
+static bool
+is_known (xlator_t *this, inode_t *inode)
+{
+    return inode->ia_type == IA_IFDIR || inode_cached (this, inode) != NO_CHILD;
+}
 
 static void
 unknown_answer (struct op *op)
@@ -566,7 +468,12 @@ unknown_looked (call_frame_t *own)
         op_fail (op, reply->op_errno);
         return;
     }
+    inode_unref (op->loc.inode);
     op->loc.inode = inode_link (reply->inode, op->loc.parent, op->loc.name, &reply->buf);
+    if (!is_known (op->this, op->loc.inode)) {
+        op_fail (op, EIO);
+        return;
+    }
     step_begin (op, unknown_renamed);
     FAN_WIND (&op->fan, 0, op->this, rename, &op->loc, &op->newloc, 0, op->xdata);
     step_end (op);
@@ -584,7 +491,7 @@ dht_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, u
         STACK_WIND_TAIL (frame, priv->children[0], rename, oldloc, newloc, flags, xdata);
     } else if (flags != 0) {
         frame_fail (frame, EINVAL);
-    } else if (!oldloc->inode) {
+    } else if (!oldloc->inode || !is_known (this, oldloc->inode)) {
         unknown = op_new (frame, this, sizeof *unknown, oldloc, newloc, xdata);
         own_lookup (unknown, &unknown->loc, unknown_looked);
     } else if (oldloc->inode->ia_type == IA_IFDIR) {
@@ -592,6 +499,7 @@ dht_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, u
     } else {
         renaming = op_new (frame, this, sizeof *renaming, oldloc, newloc, xdata);
         renaming->op.clear = renaming_clear;
+        renaming->replaced = inode_ref (newloc->inode);
         renaming_begin (op_own (&renaming->op));
     }
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Both names of a rename, of a file or of a directory: their locks and lookups. */
+#include "distribute.h"
+
+#include <string.h>
+
+static void
+ask_layout (struct op *op, unsigned slot, inode_t *parent, const char *name)
+{
+    const int hashed = name_hashed (op->this, parent, name);
+    g_autoptr (dict_t) wanted = xdata_lookup (op->priv, NULL, NULL);
+    loc_t loc = { .inode = parent };
+
+    if (hashed != NO_CHILD)
+        FAN_WIND (&op->own_fan, slot, op->priv->children[hashed], lookup, &loc, wanted);
+    loc_wipe_path (&loc);
+}
+
+static bool
+layout_answered_is_still (struct op *op, unsigned slot, const loc_t *loc, unsigned hashed)
+{
+    const struct fan_answer *answer = &op->own_fan.answers[slot];
+
+    return answer->op != FOP_NONE
+        && layout_is_still (op->this, loc->parent, hashed, &answer->lookup);
+}
+
+bool
+rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed)
+{
+    return layout_answered_is_still (op, SELF (op) + 2, &op->loc, hashed)
+        && layout_answered_is_still (op, SELF (op) + 3, &op->newloc, new_hashed);
+}
+
+void
+rename_refresh (struct op *op, void (*next) (call_frame_t *own))
+{
+    loc_t old = { .inode = op->loc.parent }, new = { .inode = op->newloc.parent };
+
+    own_begin (op, next);
+    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &old, NULL);
+    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &new, NULL);
+    own_end (op);
+    loc_wipe_path (&old);
+    loc_wipe_path (&new);
+}
+
+void
+rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own))
+{
+    g_autoptr (dict_t) xdata = locked ? xdata_without_healing () : NULL;
+    g_autoptr (inode_t) any = inode_new (op->newloc.parent->table);
+    loc_t fresh = { .inode = any, .parent = op->newloc.parent, .name = op->newloc.name };
+
+    own_begin (op, next);
+    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &op->loc, xdata);
+    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &fresh, xdata);
+    if (locked) {
+        ask_layout (op, SELF (op) + 2, op->loc.parent, op->loc.name);
+        ask_layout (op, SELF (op) + 3, op->newloc.parent, op->newloc.name);
+    }
+    own_end (op);
+    loc_wipe_path (&fresh);
+}
+
+bool
+rename_is_below (inode_t *inode, const gfid_t *directory)
+{
+    inode_t *at = inode_ref (inode), *parent;
+    bool is_below = gfid_equal (&at->gfid, directory), goes_on = true;
+
+    while (!is_below && goes_on) {
+        g_autofree char *name = NULL;
+
+        goes_on = inode_a_name (at, &parent, &name);
+        if (goes_on) {
+            inode_unref (at);
+            at = parent;
+            is_below = gfid_equal (&at->gfid, directory);
+        }
+    }
+    inode_unref (at);
+    return is_below;
+}
+
+static int
+names_compare (const loc_t *a, const loc_t *b)
+{
+    const int by_parent = memcmp (&a->parent->gfid, &b->parent->gfid, sizeof (gfid_t));
+
+    return by_parent ? by_parent : strcmp (a->name, b->name);
+}
+
+/* A change of a layout locks it on all subvolumes, so in one directory the first lock of it does for
+ * both names. */
+static void
+lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, const loc_t *other)
+{
+    lock_name (op, first, loc);
+    if (loc->parent == other->parent)
+        lock_entry (op, second, other->parent, other->name);
+    else
+        lock_name (op, second, other);
+}
+
+/* By the hashed subvolume's name, and on one subvolume by the directory and the name. */
+void
+rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed)
+{
+    const int order = hashed == new_hashed ? names_compare (&op->loc, &op->newloc)
+                                           : strcmp (op->priv->children[hashed]->name,
+                                                     op->priv->children[new_hashed]->name);
+
+    if (order <= 0)
+        lock_names (op, hashed, &op->loc, new_hashed, &op->newloc);
+    else
+        lock_names (op, new_hashed, &op->newloc, hashed, &op->loc);
+}
