@@ -264,6 +264,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-calls.sh \
     %D%/mount/brick-conform.sh \
     %D%/mount/brick-killed.sh \
+    %D%/mount/brick-listing-ahead.sh \
     %D%/mount/brick-look-ahead.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-quick-read.sh \

@@ -221,6 +221,23 @@ START_TEST (a_copied_dict_is_independent)
 }
 END_TEST
 
+START_TEST (dicts_are_equal_in_any_order)
+{
+    g_autoptr (dict_t) a = dict_new (), b = dict_new ();
+
+    ck_assert (dict_equal (NULL, a));
+    dict_set_str (a, "x", "one");
+    dict_set_u64 (a, "y", 2);
+    dict_set_u64 (b, "y", 2);
+    ck_assert (!dict_equal (a, b));
+    ck_assert (!dict_equal (NULL, b));
+    dict_set_str (b, "x", "oné");
+    ck_assert (!dict_equal (a, b));
+    dict_set_str (b, "x", "one");
+    ck_assert (dict_equal (a, b));
+}
+END_TEST
+
 START_TEST (a_gfid_is_read_as_it_was_written)
 {
     gfid_t gfid = gfid_of_bytes ("something", 9), read;
@@ -317,6 +334,7 @@ TEST_PROGRAM (test_data)
     tcase_add_test (tcase, kept_bytes_outlive_the_call);
     tcase_add_test (tcase, a_dict_keeps_order_and_replaces);
     tcase_add_test (tcase, a_copied_dict_is_independent);
+    tcase_add_test (tcase, dicts_are_equal_in_any_order);
     tcase_add_test (tcase, a_gfid_is_read_as_it_was_written);
     tcase_add_test (tcase, a_malformed_gfid_is_refused);
     tcase_add_test (tcase, attributes_survive_the_way_to_struct_stat_and_back);

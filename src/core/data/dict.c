@@ -186,3 +186,21 @@ dict_nth_type (const dict_t *dict, size_t i)
 {
     return ((const struct pair *) dict->pairs->pdata[i])->type;
 }
+
+bool
+dict_equal (const dict_t *a, const dict_t *b)
+{
+    if (a == b)
+        return true;
+    if (dict_count (a) != dict_count (b))
+        return false;
+    for (guint i = 0; a && i < a->pairs->len; i++) {
+        const struct pair *pair = a->pairs->pdata[i];
+        size_t size;
+        const void *value = dict_get (b, pair->key, &size);
+
+        if (!value || size != pair->size || memcmp (value, pair->value, size) != 0)
+            return false;
+    }
+    return true;
+}

@@ -39,11 +39,18 @@ bool dict_get_u64 (const dict_t *dict, const char *key, uint64_t *ret_value);
 bool dict_has (const dict_t *dict, const char *key);
 void dict_del (dict_t *dict, const char *key);
 
+/* Have both the same keys with the same bytes, in any order? Both take NULL, which is as empty. */
+bool dict_equal (const dict_t *a, const dict_t *b);
+
 size_t dict_count (const dict_t *dict); /* takes NULL */
 
 /* Returns the i-th pair, for i below dict_count. */
 void dict_nth (const dict_t *dict, size_t i, const char **ret_key, const void **ret_value,
                size_t *ret_size);
 enum dict_type dict_nth_type (const dict_t *dict, size_t i);
+
+/* xdata of an opendir and its readdirp by a translator that lists a directory ahead of lookups: it
+ * reads one piece with each fd. */
+#define XDATA_LOOKS_AHEAD "windlass.looks-ahead"
 
 #endif

@@ -18,8 +18,6 @@
  */
 #include "md-cache.h"
 
-/* Tells performance/quick-read that the entries are to bring what lookups would bring. */
-#define AHEAD_KEY "windlass.looks-ahead"
 #define FOR_MISS 8
 #define FOR_HIT 16
 #define UNPROVED 1024
@@ -130,18 +128,20 @@ mdc_ahead (call_frame_t *frame, xlator_t *this, inode_t *directory, bool answere
 void
 mdc_ahead_begin (xlator_t *this, call_stack_t *root)
 {
+    g_autoptr (dict_t) xdata = dict_new ();
     struct mdc_local *local;
     loc_t loc = { 0 };
 
     if (!root)
         return;
+    dict_set_u64 (xdata, XDATA_LOOKS_AHEAD, 1);
     local = root->frames[0].local;
     local->fd = fd_new (this->fd_maker, local->inode, O_RDONLY | O_DIRECTORY, root->pid);
     loc.inode = local->inode;
     mdc_count (&mdc_priv (this)->count.pieces_ahead);
     stack_taken (root);
     STACK_WIND (&root->frames[0], ahead_opendir_cbk, FIRST_CHILD (this), opendir, &loc, local->fd,
-                NULL);
+                xdata);
     loc_wipe_path (&loc);
 }
 
@@ -175,7 +175,7 @@ ahead_opendir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
     }
     local->at = mdc_now (this);
     asked = dict_copy (mdc_priv (this)->along);
-    dict_set_u64 (asked, AHEAD_KEY, 1);
+    dict_set_u64 (asked, XDATA_LOOKS_AHEAD, 1); /* quick-read adds contents */
     STACK_WIND (frame, ahead_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size,
                 local->offset, asked);
 }

@@ -55,10 +55,8 @@
 #define QR_CONTENT_KEY "glusterfs.content"
 /* Requested with the content of a server: an answer without it is of a file without an ACL. */
 #define QR_ACL_KEY "system.posix_acl_access"
-/* In readdirp's xdata, from performance/md-cache: the entries are to bring what lookups of them
- * would bring. */
-#define QR_AHEAD_KEY "windlass.looks-ahead"
-/* Bytes of content in an answer to that: servers count only names. */
+/* Bytes of content in an answer to a readdirp with XDATA_LOOKS_AHEAD, whose entries are to bring
+ * what lookups of them would bring: servers count only names. */
 #define QR_AHEAD_CONTENT (4 << 20)
 /* Contents don't come along after so many lookups of files whose content is there. */
 #define QR_SATED 16

@@ -199,7 +199,7 @@ ask_ahead (xlator_t *this, const struct qr_local *local, size_t size, dict_t *xd
     dict_t *asked = local->asked ? ask (this, xdata, MIN (qr_priv (this)->max_size, each))
                                  : dict_copy (xdata);
 
-    dict_del (asked, QR_AHEAD_KEY);
+    dict_del (asked, XDATA_LOOKS_AHEAD);
     return asked;
 }
 
@@ -209,7 +209,7 @@ qr_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
              dict_t *xdata)
 {
     struct qr_local *local = local_new (frame, this);
-    const bool ahead = dict_has (xdata, QR_AHEAD_KEY);
+    const bool ahead = dict_has (xdata, XDATA_LOOKS_AHEAD);
     g_autoptr (dict_t) asked = NULL;
 
     local->inode = inode_ref (fd->inode);

@@ -11,8 +11,9 @@
 /* --- directories ------------------------------------------------------------------------------ */
 
 struct rda_dir *
-rda_dir_new (const call_frame_t *frame, fd_t *fd)
+rda_dir_new (xlator_t *this, const call_frame_t *frame, fd_t *fd)
 {
+    rda_private_t *priv = this->private;
     struct rda_dir *dir = g_new0 (struct rda_dir, 1);
 
     dir->refs = 1;
@@ -21,6 +22,9 @@ rda_dir_new (const call_frame_t *frame, fd_t *fd)
     dir->uid = frame->root->uid;
     dir->gid = frame->root->gid;
     dir->active = dir->plus = true;
+    pthread_mutex_lock (&priv->lock);
+    dir->xdata = dict_ref (priv->first_xdata);
+    pthread_mutex_unlock (&priv->lock);
     g_queue_init (&dir->batches);
     g_queue_init (&dir->waiters);
     return dir;
@@ -44,6 +48,7 @@ rda_dir_unref (struct rda_dir *dir)
 {
     if (!dir || __atomic_sub_fetch (&dir->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    dict_unref (dir->xdata);
     pthread_mutex_destroy (&dir->lock);
     g_free (dir);
 }
@@ -68,11 +73,30 @@ rda_entry_size (const gf_dirent_t *entry, bool plus)
     return 24 + (plus ? 128 : 0) + ((entry->d_len + 7) & ~(size_t) 7);
 }
 
-/* An estimate. It includes malloc's overhead, and an inode that may have no other user. */
+#define MALLOCS 16 /* bytes that malloc adds */
+
+static size_t
+dict_cost (const dict_t *dict)
+{
+    size_t cost = dict ? 64 + MALLOCS : 0;
+
+    for (size_t i = 0; i < dict_count (dict); i++) {
+        const char *key;
+        const void *value;
+        size_t size;
+
+        dict_nth (dict, i, &key, &value, &size);
+        cost += 32 + strlen (key) + size + MALLOCS;
+    }
+    return cost;
+}
+
+/* An estimate. It includes an inode that may have no other user. */
 static size_t
 entry_cost (const gf_dirent_t *entry)
 {
-    return sizeof *entry + entry->d_len + 1 + 16 + (entry->inode ? sizeof *entry->inode + 64 : 0);
+    return sizeof *entry + entry->d_len + 1 + MALLOCS + dict_cost (entry->dict)
+         + (entry->inode ? sizeof *entry->inode + 64 : 0);
 }
 
 static void

@@ -52,8 +52,8 @@ may_fill_locked (xlator_t *this, const struct rda_dir *dir)
     const struct rda_batch *first = g_queue_peek_head ((GQueue *) &dir->batches);
 
     return RDA_GET (priv->timeout) > 0 && dir->active && is_wanted_locked (dir) && !dir->eof
-        && !dir->error && dir->bytes < RDA_GET (priv->high) && has_room_locked (priv, dir)
-        && !RDA_GET (priv->ending)
+        && !dir->error && dir->bytes < RDA_GET (priv->high) + dir->promised
+        && has_room_locked (priv, dir) && !RDA_GET (priv->ending)
         && !rda_names_changed (this, dir->inode,
                                first ? first->clock : change_clock_now (&priv->clock));
 }
@@ -120,24 +120,43 @@ rda_fill_go_on_locked (xlator_t *this, struct rda_dir *dir)
     dir->pending_for = dir->generation;
 }
 
-/* Resumes waiting readers. A reader that is still not served waits for the next answer, if another
- * call may follow. */
+/* Takes off the waiting readers, which fill_wake resumes. What they will take makes room for another
+ * call, which may be made before. A reader that is still not served then waits for its answer. */
 static void
-fill_wake (xlator_t *this, struct rda_dir *dir, bool goes_on)
+fill_take_waiters (xlator_t *this, struct rda_dir *dir, bool goes_on, GQueue *ret_waiters)
 {
-    GQueue waiters;
+    pthread_mutex_lock (&dir->lock);
+    *ret_waiters = dir->waiters;
+    g_queue_init (&dir->waiters);
+    dir->promised = ret_waiters->length > 0 ? dir->bytes : 0;
+    dir->pending = goes_on && may_fill_locked (this, dir);
+    dir->pending_for = dir->generation;
+    pthread_mutex_unlock (&dir->lock);
+}
+
+static void
+fill_wake (xlator_t *this, struct rda_dir *dir, GQueue *waiters)
+{
     call_stub_t *stub;
 
     pthread_mutex_lock (&dir->lock);
-    dir->pending = goes_on && may_fill_locked (this, dir);
-    dir->pending_for = dir->generation;
-    waiters = dir->waiters;
-    g_queue_init (&dir->waiters);
+    dir->promised = 0;
     pthread_mutex_unlock (&dir->lock);
-    while ((stub = g_queue_pop_head (&waiters))) {
+    while ((stub = g_queue_pop_head (waiters))) {
         __atomic_sub_fetch (&rda_priv (this)->waiting, 1, __ATOMIC_RELAXED);
         call_resume (stub);
     }
+}
+
+static size_t
+first_size (rda_private_t *priv, size_t most)
+{
+    size_t size;
+
+    pthread_mutex_lock (&priv->lock);
+    size = CLAMP (priv->first_size, FILL_LEAST, most);
+    pthread_mutex_unlock (&priv->lock);
+    return size;
 }
 
 /* Prepares the next call, or ends the loop. If only this translator has a reference to the fd, the
@@ -146,6 +165,7 @@ static bool
 fill_prepare (xlator_t *this, struct rda_dir *dir, struct rda_local *local)
 {
     rda_private_t *priv = this->private;
+    const size_t most = MAX (fill_size (priv), FILL_LEAST);
     bool goes;
 
     pthread_mutex_lock (&dir->lock);
@@ -153,11 +173,10 @@ fill_prepare (xlator_t *this, struct rda_dir *dir, struct rda_local *local)
     dir->looping = dir->pending = dir->inside = goes;
     dir->returned = false;
     local->offset = dir->next;
-    local->size = MAX (fill_size (priv), FILL_LEAST);
-    if (dir->next == 0)
-        local->size = CLAMP (RDA_GET (priv->first_size), FILL_LEAST, local->size);
+    local->size = dir->next == 0 ? first_size (priv, most) : most;
     local->generation = dir->pending_for = dir->generation;
     local->plus = dir->plus;
+    local->xdata = dict_ref (dir->xdata);
     local->clock = change_clock_now (&priv->clock);
     local->born = clock_roughly ();
     rda_dir_watch_locked (this, dir);
@@ -175,10 +194,10 @@ fill_wind (xlator_t *this, call_stack_t *root)
     stack_taken (root);
     if (local->plus)
         STACK_WIND (frame, fill_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size,
-                    local->offset, NULL);
+                    local->offset, local->xdata);
     else
         STACK_WIND (frame, fill_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, local->size,
-                    local->offset, NULL);
+                    local->offset, local->xdata);
 }
 
 /* Called when the wind has returned. Returns true if the answer came within it. */
@@ -201,6 +220,7 @@ rda_fill (xlator_t *this, call_stack_t *root)
 {
     struct rda_dir *dir = root ? rda_dir_ref (((struct rda_local *) root->frames[0].local)->dir)
                                : NULL;
+    GQueue waiters;
 
     while (root && fill_prepare (this, dir, root->frames[0].local)) {
         fill_wind (this, root);
@@ -212,10 +232,20 @@ rda_fill (xlator_t *this, call_stack_t *root)
     }
     if (!root)
         return;
-    fill_wake (this, dir, false);
+    fill_take_waiters (this, dir, false, &waiters);
+    fill_wake (this, dir, &waiters);
     stack_done (root);
     rda_dir_unref (dir);
     count_filling (this->private, -1);
+}
+
+call_stack_t *
+rda_fill_early (xlator_t *this, call_stack_t *root)
+{
+    if (!rda_priv (this)->remote)
+        return root;
+    rda_fill (this, root);
+    return NULL;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -268,13 +298,15 @@ fill_answered (call_frame_t *frame, xlator_t *this, int op_ret, int op_errno,
     struct rda_local *local = frame->local;
     struct rda_dir *dir = rda_dir_ref (local->dir);
     call_stack_t *root;
+    GQueue waiters;
 
     fill_take (this, dir, local, op_ret, op_errno, entries);
-    fill_wake (this, dir, true);
+    fill_take_waiters (this, dir, true, &waiters);
     root = fill_request (this, frame, dir, local->fd);
+    root = fill_hand_over (dir, root) ? NULL : rda_fill_early (this, root);
+    fill_wake (this, dir, &waiters);
     stack_done (frame->root);
-    if (!fill_hand_over (dir, root))
-        rda_fill (this, root);
+    rda_fill (this, root);
     rda_dir_unref (dir);
 }
 

@@ -25,6 +25,7 @@ struct question {
     size_t size;
     off_t offset;
     bool plus;
+    dict_t *xdata;
 };
 
 /* The answer to a reader that is served. */
@@ -39,16 +40,19 @@ struct served {
 void
 rda_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
 {
-    STACK_WIND (frame, rda_opendir_cbk, FIRST_CHILD (this), opendir, loc, fd, xdata);
+    if (dict_has (xdata, XDATA_LOOKS_AHEAD))
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
+    else
+        STACK_WIND (frame, rda_opendir_cbk, FIRST_CHILD (this), opendir, loc, fd, xdata);
 }
 
 static call_stack_t *
 begin_ahead (call_frame_t *frame, xlator_t *this, fd_t *fd)
 {
-    struct rda_dir *dir = rda_dir_new (frame, fd);
+    struct rda_dir *dir = rda_dir_new (this, frame, fd);
 
     fd_ctx_set (fd, this, dir);
-    return rda_fill_wanted (this, frame, dir, fd);
+    return rda_fill_early (this, rda_fill_wanted (this, frame, dir, fd));
 }
 
 static void
@@ -106,6 +110,33 @@ look_over_locked (xlator_t *this, struct rda_dir *dir, bool plus, rda_gone_t *go
     }
 }
 
+/* For the first fill call of the next directory that is opened. */
+static void
+note_first (rda_private_t *priv, const struct question *q)
+{
+    dict_t *before = NULL;
+
+    pthread_mutex_lock (&priv->lock);
+    priv->first_size = q->size;
+    if (priv->first_xdata != q->xdata) {
+        before = priv->first_xdata;
+        priv->first_xdata = dict_ref (q->xdata);
+    }
+    pthread_mutex_unlock (&priv->lock);
+    dict_unref (before);
+}
+
+/* Entries that were read with other xdata lack what this reader asks for. */
+static void
+take_xdata_locked (xlator_t *this, struct rda_dir *dir, dict_t *xdata, rda_gone_t *gone)
+{
+    if (dict_equal (dir->xdata, xdata))
+        return;
+    dict_unref (dir->xdata);
+    dir->xdata = dict_ref (xdata);
+    rda_dir_drop_locked (this, dir, gone);
+}
+
 static enum verdict
 decide_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rda_gone_t *gone)
 {
@@ -116,7 +147,8 @@ decide_locked (xlator_t *this, struct rda_dir *dir, const struct question *q, rd
     dir->plus = q->plus;
     dir->goes_on = q->offset != 0 || !q->plus;
     if (q->offset == 0)
-        __atomic_store_n (&rda_priv (this)->first_size, q->size, __ATOMIC_RELAXED);
+        note_first (this->private, q);
+    take_xdata_locked (this, dir, q->xdata, gone);
     look_over_locked (this, dir, q->plus, gone);
     if (!dir->active || (dir->at != q->offset && !rda_dir_skip_locked (this, dir, q->offset, gone)))
         return FOLLOW;
@@ -171,6 +203,7 @@ static void
 strip (gf_dirent_t *entry)
 {
     g_clear_pointer (&entry->inode, inode_unref);
+    g_clear_pointer (&entry->dict, dict_unref);
     entry->d_stat = (struct iatt){ .ia_type = IA_INVAL };
 }
 
@@ -196,7 +229,7 @@ serve (xlator_t *this, struct rda_dir *dir, const struct question *q, struct ser
 
     RDA_COUNT (this, hits);
     leave_out (this, served, q->plus);
-    fill = rda_fill_wanted (this, q->frame, dir, q->fd);
+    fill = rda_fill_early (this, rda_fill_wanted (this, q->frame, dir, q->fd));
     unwind_entries (q->frame, q->plus, served->error ? -served->error : served->n, served->entries);
     dirents_free (served->entries);
     rda_fill (this, fill);
@@ -208,21 +241,24 @@ wind_down (xlator_t *this, const struct question *q, bool follows)
     RDA_COUNT (this, passed);
     if (follows && q->plus)
         STACK_WIND (q->frame, rda_readdirp_cbk, FIRST_CHILD (this), readdirp, q->fd, q->size,
-                    q->offset, NULL);
+                    q->offset, q->xdata);
     else if (follows)
         STACK_WIND (q->frame, rda_readdir_cbk, FIRST_CHILD (this), readdir, q->fd, q->size,
-                    q->offset, NULL);
+                    q->offset, q->xdata);
     else if (q->plus)
-        STACK_WIND_TAIL (q->frame, FIRST_CHILD (this), readdirp, q->fd, q->size, q->offset, NULL);
+        STACK_WIND_TAIL (q->frame, FIRST_CHILD (this), readdirp, q->fd, q->size, q->offset,
+                         q->xdata);
     else
-        STACK_WIND_TAIL (q->frame, FIRST_CHILD (this), readdir, q->fd, q->size, q->offset, NULL);
+        STACK_WIND_TAIL (q->frame, FIRST_CHILD (this), readdir, q->fd, q->size, q->offset,
+                         q->xdata);
 }
 
 static call_stub_t *
 stub_of (const struct question *q)
 {
-    return q->plus ? fop_readdirp_stub (q->frame, rda_readdirp, q->fd, q->size, q->offset, NULL)
-                   : fop_readdir_stub (q->frame, rda_readdir, q->fd, q->size, q->offset, NULL);
+    return q->plus
+        ? fop_readdirp_stub (q->frame, rda_readdirp, q->fd, q->size, q->offset, q->xdata)
+        : fop_readdir_stub (q->frame, rda_readdir, q->fd, q->size, q->offset, q->xdata);
 }
 
 static void
@@ -255,29 +291,28 @@ ask (xlator_t *this, struct rda_dir *dir, const struct question *q)
         wind_down (this, q, verdict == FOLLOW);
 }
 
-/* A call with xdata passes: it may ask for something that this translator does not know. */
 void
 rda_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
              dict_t *xdata)
 {
-    struct rda_dir *dir = xdata ? NULL : rda_dir_get (this, fd);
+    struct rda_dir *dir = rda_dir_get (this, fd);
 
     if (!dir)
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
     else
-        ask (this, dir, &(struct question){ frame, fd, size, offset, false });
+        ask (this, dir, &(struct question){ frame, fd, size, offset, false, xdata });
 }
 
 void
 rda_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
               dict_t *xdata)
 {
-    struct rda_dir *dir = xdata ? NULL : rda_dir_get (this, fd);
+    struct rda_dir *dir = rda_dir_get (this, fd);
 
     if (!dir)
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
     else
-        ask (this, dir, &(struct question){ frame, fd, size, offset, true });
+        ask (this, dir, &(struct question){ frame, fd, size, offset, true, xdata });
 }
 
 /* --- calls that went down --------------------------------------------------------------------- */
@@ -311,7 +346,7 @@ followed (call_frame_t *frame, xlator_t *this, int op_ret, const gf_dirent_t *en
     const struct rda_local *local = frame->local;
 
     follow (local, op_ret, entries);
-    return rda_fill_wanted (this, frame, local->dir, local->fd);
+    return rda_fill_early (this, rda_fill_wanted (this, frame, local->dir, local->fd));
 }
 
 static void

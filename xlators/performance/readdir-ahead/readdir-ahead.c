@@ -121,6 +121,8 @@ rda_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     rda_private_t *priv = this->private;
 
+    if (event == XLATOR_PARENT_UP)
+        priv->remote = xlator_is_remote (this);
     if (event == XLATOR_INVALIDATE)
         rda_invalidate (this, data);
     if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
@@ -140,6 +142,7 @@ rda_fini (xlator_t *this)
     if (!priv->begun)
         return;
     lru_destroy (&priv->lru);
+    dict_unref (priv->first_xdata);
     pthread_cond_destroy (&priv->idle);
     pthread_mutex_destroy (&priv->lock);
 }
@@ -151,6 +154,7 @@ rda_local_drop (xlator_t *this, void *data)
 
     fd_unref (local->fd);
     rda_dir_unref (local->dir);
+    dict_unref (local->xdata);
 }
 
 /* --- dumps ------------------------------------------------------------------------------------ */

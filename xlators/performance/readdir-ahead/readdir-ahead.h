@@ -40,9 +40,14 @@
  *   only names. So the first piece is as large as a reader's first call, and no more is read before
  *   the second call. If the answer had room left, the end is asked for at once, which costs
  *   nothing.
- * - Reading ahead begins after the answer of opendir went up, so that storage that answers within
- *   the call does not make opendir as slow as a listing. The loop ends when there is enough, or
+ * - Reading ahead begins, or goes on, after the reader's answer went up, so that storage that answers
+ *   within the call does not make opendir as slow as a listing. A server does not, so it is asked
+ *   before: it reads while the translators above, the kernel and the program use the answer. The
+ *   loop ends when there is enough, or
  *   when only this translator refers to the fd: no event tells of a close.
+ * - md-cache asks for extended attributes along with the entries, by xdata. So entries are read ahead
+ *   with the xdata of the last reader, and serve only readers with the same.
+ * - md-cache's look-ahead lists directories itself, a piece with each fd: nothing is read ahead.
  * - Not noticed: changes of atime by reading, and blocks that the file system allocates later.
  */
 #ifndef WINDLASS_READDIR_AHEAD_H
@@ -58,10 +63,9 @@ typedef struct {
     uint64_t request_size, low, high, limit;
     int64_t timeout;
 
-    size_t first_size;   /* atomic: size of the last reader's first call in a directory */
-
     bool begun;          /* init has initialised the locks */
     bool ending;         /* atomic: reading ahead has stopped */
+    bool remote;         /* over servers; constant once the graph is up */
     struct lru lru;      /* of rda_batch */
     unsigned watching;   /* atomic: open directories with entries read ahead or a fill loop; at 0,
                             changes are not stamped */
@@ -78,6 +82,8 @@ typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t idle; /* signalled when filling becomes 0 */
     unsigned filling;    /* lock: directories with a fill loop */
+    size_t first_size;   /* lock: size of the last reader's first call in a directory */
+    dict_t *first_xdata; /* lock: its xdata */
 } rda_private_t;
 
 /* The entries that one fill call brought. It belongs to its directory, or, after lru has evicted
@@ -102,6 +108,7 @@ struct rda_dir {
     gid_t gid;
     GQueue batches;        /* lock: of struct rda_batch */
     size_t bytes, cost;    /* lock: sums over batches */
+    size_t promised;       /* lock: bytes for readers that are about to be served */
     off_t at;              /* lock: the offset of the first entry */
     off_t next;            /* lock: where reading ahead goes on */
     off_t expected;        /* lock: where the last answer ended; a call for this offset reads in
@@ -109,6 +116,7 @@ struct rda_dir {
     unsigned generation;   /* lock: answers of calls from an earlier generation are discarded */
     bool active;           /* lock: at and next are valid */
     bool plus;             /* lock: the last reader wanted attributes */
+    dict_t *xdata;         /* lock: of the last reader; fill calls have the same */
     bool goes_on;          /* lock: a reader has asked for more than the beginning, or for names
                               alone */
     bool nears_end;        /* lock: the last fill call's answer had room left */
@@ -139,6 +147,7 @@ struct rda_local {
     struct rda_dir *dir;
     off_t offset;
     size_t size;
+    dict_t *xdata;
     uint64_t clock;
     int64_t born;
     unsigned generation;
@@ -157,7 +166,7 @@ rda_priv (const xlator_t *this)
 
 /* --- dir.c --- */
 
-struct rda_dir *rda_dir_new (const call_frame_t *frame, fd_t *fd);
+struct rda_dir *rda_dir_new (xlator_t *this, const call_frame_t *frame, fd_t *fd);
 struct rda_dir *rda_dir_get (xlator_t *this, fd_t *fd); /* NULL if there is none */
 struct rda_dir *rda_dir_ref (struct rda_dir *dir);
 void rda_dir_unref (struct rda_dir *dir); /* takes NULL */
@@ -203,6 +212,9 @@ void rda_releasedir (xlator_t *this, fd_t *fd);
 call_stack_t *
 rda_fill_wanted (xlator_t *this, const call_frame_t *frame, struct rda_dir *dir, fd_t *fd);
 void rda_fill (xlator_t *this, call_stack_t *root); /* takes NULL */
+
+/* The same before the reader is answered, over servers; else returns root. */
+call_stack_t *rda_fill_early (xlator_t *this, call_stack_t *root);
 
 /* Lets a loop that was about to end go on, since a reader has asked for more. The reader may then
  * wait for it. */
