@@ -58,3 +58,40 @@ assert os.getxattr("file-2999", "user.a") == b"b"
 PYTHON
 expect "the file that was removed" 0 "$(ls "$MNT/dir" | grep -c file-3000)"
 unmount
+
+# GlusterFS's parallel-readdir: one above each brick of a distributed volume.
+brick two
+for name in one two; do
+    brick_volfile $name
+    cat "$VOL"
+    cat <<EOF
+volume $name-ahead
+    type performance/readdir-ahead
+    subvolumes $name
+end-volume
+EOF
+done >both
+cp both "$VOL"
+cat >>"$VOL" <<EOF
+volume distribute
+    type cluster/distribute
+    subvolumes one-ahead two-ahead
+end-volume
+volume md-cache
+    type performance/md-cache
+    subvolumes distribute
+end-volume
+EOF
+mount_volfile "$VOL"
+mkdir "$MNT/other"
+(cd "$MNT/other" && seq -f 'file-%04g' $FILES | xargs touch)
+unmount
+mount_volfile "$VOL"
+for _ in 1 2; do
+    expect "the names on both" $FILES "$(ls -lU "$MNT/other" | grep -c '^-rw-.* file-')"
+done
+for name in one two; do # three pieces each time, of which the first may have to be waited for
+    hits=$(count hits $name-ahead)
+    [ "$hits" -ge 4 ] || fail "of $name, only $hits answers were read ahead"
+done
+unmount

@@ -380,6 +380,11 @@ readdirp_fop dht_readdirp;
 bool fd_is_open_on (xlator_t *this, fd_t *fd, int child);
 void fd_set_open_on (xlator_t *this, fd_t *fd, int child);
 
+/* Notes that a directory's offset `given`, at the end of an answer, stands for `exact` on its
+ * subvolume; and returns that for the offset noted last, or `otherwise`. */
+void fd_note_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t exact);
+uint64_t fd_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t otherwise);
+
 void dht_release (xlator_t *this, fd_t *fd);
 flush_fop dht_flush;
 

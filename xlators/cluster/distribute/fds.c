@@ -5,6 +5,7 @@
 struct fd_context {
     pthread_mutex_t lock; /* a leaf */
     inode_t *inode;       /* of a file: in whose list the fd is; with a reference; constant */
+    uint64_t given, exact; /* lock: where a listing goes on: fd_note_place */
     bool open_on[];       /* lock */
 };
 
@@ -63,6 +64,32 @@ fd_set_open_on (xlator_t *this, fd_t *fd, int child)
     pthread_mutex_lock (&context->lock);
     context->open_on[child] = true;
     pthread_mutex_unlock (&context->lock);
+}
+
+void
+fd_note_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t exact)
+{
+    struct fd_context *context = fd_ctx_get (fd, this);
+
+    pthread_mutex_lock (&context->lock);
+    context->given = given;
+    context->exact = exact;
+    pthread_mutex_unlock (&context->lock);
+}
+
+uint64_t
+fd_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t otherwise)
+{
+    struct fd_context *context = fd_ctx_get (fd, this);
+    uint64_t exact = otherwise;
+
+    if (!context)
+        return exact;
+    pthread_mutex_lock (&context->lock);
+    if (context->given == given)
+        exact = context->exact;
+    pthread_mutex_unlock (&context->lock);
+    return exact;
 }
 
 /* --- flush ------------------------------------------------------------------------------------ */

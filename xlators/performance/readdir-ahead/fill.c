@@ -36,12 +36,13 @@ has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
 }
 
 /* The kernel begins each listing with attributes, and continues without them if no caller has used
- * any. So only the first piece is read before the second call tells whether attributes are wanted.
- * Detecting the end costs nothing, so that call is made at once. */
+ * any. So only the first piece is read before the second call tells whether attributes are wanted;
+ * of a server, they cost less than waiting. Detecting the end costs nothing, so that call is made at
+ * once. */
 static bool
-is_wanted_locked (const struct rda_dir *dir)
+is_wanted_locked (xlator_t *this, const struct rda_dir *dir)
 {
-    return dir->next == 0 || dir->goes_on || dir->nears_end;
+    return rda_priv (this)->remote || dir->next == 0 || dir->goes_on || dir->nears_end;
 }
 
 /* While names change, entries read ahead would be dropped. */
@@ -51,7 +52,7 @@ may_fill_locked (xlator_t *this, const struct rda_dir *dir)
     const rda_private_t *priv = this->private;
     const struct rda_batch *first = g_queue_peek_head ((GQueue *) &dir->batches);
 
-    return RDA_GET (priv->timeout) > 0 && dir->active && is_wanted_locked (dir) && !dir->eof
+    return RDA_GET (priv->timeout) > 0 && dir->active && is_wanted_locked (this, dir) && !dir->eof
         && !dir->error && dir->bytes < RDA_GET (priv->high) + dir->promised
         && has_room_locked (priv, dir) && !RDA_GET (priv->ending)
         && !rda_names_changed (this, dir->inode,

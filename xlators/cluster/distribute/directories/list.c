@@ -7,7 +7,8 @@
  * the mount has moved to another graph, in which a subvolume may have been added: so it depends on
  * nothing else. The lowest bits are the subvolume. A large offset, a hash of ext4 for instance,
  * gives up its own lowest bits for them. It then stands for a slightly earlier place: an entry
- * would come twice if its hash differed from the next one's in these bits alone.
+ * would come twice if its hash differed from the next one's in these bits alone. A reader that goes
+ * on where the last answer ended goes on there exactly; so a subvolume that reads ahead knows it.
  */
 #include "../distribute.h"
 
@@ -28,7 +29,7 @@ struct listing {
     bool with_attributes; /* readdirp */
     fd_t *fd;
     size_t size, used; /* bytes */
-    struct place at;
+    struct place at, last; /* where it goes on; of the last entry */
     dict_t *wanted;
     struct layout *layout;
     gf_dirent_t *entries, **end;
@@ -71,7 +72,8 @@ place_of_offset (const struct listing *listing, uint64_t offset)
     const uint64_t there = (offset & ~LARGE) >> bits;
 
     return (struct place){ .child = offset & ((1U << bits) - 1),
-                           .offset = offset & LARGE ? there << (bits + 1) : there };
+                           .offset = fd_place (listing->op.this, listing->fd, offset,
+                                               offset & LARGE ? there << (bits + 1) : there) };
 }
 
 /* --- which entries ---------------------------------------------------------------------------- */
@@ -152,6 +154,7 @@ entry_add (struct listing *listing, const gf_dirent_t *from)
     listing->end = &entry->next;
     listing->used += sizeof *entry + entry->d_len;
     listing->n++;
+    listing->last = place;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -164,6 +167,9 @@ listing_answer (struct op *op)
     struct listing *listing = (struct listing *) op;
     const int error = listing->at.child < op->priv->n ? 0 : ENOENT;
 
+    if (listing->n > 0)
+        fd_note_place (op->this, listing->fd, offset_of_place (listing, listing->last),
+                       listing->last.offset);
     if (listing->with_attributes)
         STACK_UNWIND (readdirp, op->frame, listing->n, error, listing->entries, NULL);
     else
