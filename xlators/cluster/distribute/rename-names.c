@@ -91,8 +91,8 @@ names_compare (const loc_t *a, const loc_t *b)
     return by_parent ? by_parent : strcmp (a->name, b->name);
 }
 
-/* A change of a layout locks it on all subvolumes, so in one directory the first lock of it does for
- * both names. */
+/* A change of a layout locks it on all subvolumes, so in one directory the first lock of it does
+ * for both names. */
 static void
 lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, const loc_t *other)
 {

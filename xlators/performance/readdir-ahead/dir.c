@@ -11,9 +11,8 @@
 /* --- directories ------------------------------------------------------------------------------ */
 
 struct rda_dir *
-rda_dir_new (xlator_t *this, const call_frame_t *frame, fd_t *fd)
+rda_dir_new (const call_frame_t *frame, fd_t *fd)
 {
-    rda_private_t *priv = this->private;
     struct rda_dir *dir = g_new0 (struct rda_dir, 1);
 
     dir->refs = 1;
@@ -21,10 +20,7 @@ rda_dir_new (xlator_t *this, const call_frame_t *frame, fd_t *fd)
     dir->inode = fd->inode;
     dir->uid = frame->root->uid;
     dir->gid = frame->root->gid;
-    dir->active = dir->plus = true;
-    pthread_mutex_lock (&priv->lock);
-    dir->xdata = dict_ref (priv->first_xdata);
-    pthread_mutex_unlock (&priv->lock);
+    dir->plus = true;
     g_queue_init (&dir->batches);
     g_queue_init (&dir->waiters);
     return dir;

@@ -37,8 +37,8 @@ has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
 
 /* The kernel begins each listing with attributes, and continues without them if no caller has used
  * any. So only the first piece is read before the second call tells whether attributes are wanted;
- * of a server, they cost less than waiting. Detecting the end costs nothing, so that call is made at
- * once. */
+ * of a server, they cost less than waiting. Detecting the end costs nothing, so that call is made
+ * at once. */
 static bool
 is_wanted_locked (xlator_t *this, const struct rda_dir *dir)
 {
@@ -121,8 +121,9 @@ rda_fill_go_on_locked (xlator_t *this, struct rda_dir *dir)
     dir->pending_for = dir->generation;
 }
 
-/* Takes off the waiting readers, which fill_wake resumes. What they will take makes room for another
- * call, which may be made before. A reader that is still not served then waits for its answer. */
+/* Takes off the waiting readers, which fill_wake resumes. What they will take makes room for
+ * another call, which may be made before. A reader that is still not served then waits for its
+ * answer. */
 static void
 fill_take_waiters (xlator_t *this, struct rda_dir *dir, bool goes_on, GQueue *ret_waiters)
 {

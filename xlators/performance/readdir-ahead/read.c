@@ -49,8 +49,12 @@ rda_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *
 static call_stack_t *
 begin_ahead (call_frame_t *frame, xlator_t *this, fd_t *fd)
 {
-    struct rda_dir *dir = rda_dir_new (this, frame, fd);
+    rda_private_t *priv = this->private;
+    struct rda_dir *dir = rda_dir_new (frame, fd);
 
+    pthread_mutex_lock (&priv->lock);
+    dir->active = !priv->first_is_asked;
+    pthread_mutex_unlock (&priv->lock);
     fd_ctx_set (fd, this, dir);
     return rda_fill_early (this, rda_fill_wanted (this, frame, dir, fd));
 }
@@ -114,16 +118,10 @@ look_over_locked (xlator_t *this, struct rda_dir *dir, bool plus, rda_gone_t *go
 static void
 note_first (rda_private_t *priv, const struct question *q)
 {
-    dict_t *before = NULL;
-
     pthread_mutex_lock (&priv->lock);
     priv->first_size = q->size;
-    if (priv->first_xdata != q->xdata) {
-        before = priv->first_xdata;
-        priv->first_xdata = dict_ref (q->xdata);
-    }
+    priv->first_is_asked = q->xdata;
     pthread_mutex_unlock (&priv->lock);
-    dict_unref (before);
 }
 
 /* Entries that were read with other xdata lack what this reader asks for. */

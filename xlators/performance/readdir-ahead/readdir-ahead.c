@@ -142,7 +142,6 @@ rda_fini (xlator_t *this)
     if (!priv->begun)
         return;
     lru_destroy (&priv->lru);
-    dict_unref (priv->first_xdata);
     pthread_cond_destroy (&priv->idle);
     pthread_mutex_destroy (&priv->lock);
 }

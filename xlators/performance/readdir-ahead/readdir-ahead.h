@@ -40,13 +40,14 @@
  *   only names. So the first piece is as large as a reader's first call, and no more is read before
  *   the second call. If the answer had room left, the end is asked for at once, which costs
  *   nothing.
- * - Reading ahead begins, or goes on, after the reader's answer went up, so that storage that answers
- *   within the call does not make opendir as slow as a listing. A server does not, so it is asked
- *   before: it reads while the translators above, the kernel and the program use the answer. The
- *   loop ends when there is enough, or
+ * - Reading ahead begins, or goes on, after the reader's answer went up, so that storage that
+ *   answers within the call does not make opendir as slow as a listing. A server does not, so it is
+ *   asked before: it reads while the translators above, the kernel and the program use the answer.
+ *   The loop ends when there is enough, or
  *   when only this translator refers to the fd: no event tells of a close.
- * - md-cache asks for extended attributes along with the entries, by xdata. So entries are read ahead
- *   with the xdata of the last reader, and serve only readers with the same.
+ * - md-cache asks for extended attributes along with the entries, by xdata. So entries are read
+ *   ahead with the xdata of the directory's last reader, and serve only readers with the same. If
+ *   readers come with xdata, nothing is read before the first call.
  * - md-cache's look-ahead lists directories itself, a piece with each fd: nothing is read ahead.
  * - Not noticed: changes of atime by reading, and blocks that the file system allocates later.
  */
@@ -83,7 +84,7 @@ typedef struct {
     pthread_cond_t idle; /* signalled when filling becomes 0 */
     unsigned filling;    /* lock: directories with a fill loop */
     size_t first_size;   /* lock: size of the last reader's first call in a directory */
-    dict_t *first_xdata; /* lock: its xdata */
+    bool first_is_asked; /* lock: it had xdata */
 } rda_private_t;
 
 /* The entries that one fill call brought. It belongs to its directory, or, after lru has evicted
@@ -166,7 +167,7 @@ rda_priv (const xlator_t *this)
 
 /* --- dir.c --- */
 
-struct rda_dir *rda_dir_new (xlator_t *this, const call_frame_t *frame, fd_t *fd);
+struct rda_dir *rda_dir_new (const call_frame_t *frame, fd_t *fd);
 struct rda_dir *rda_dir_get (xlator_t *this, fd_t *fd); /* NULL if there is none */
 struct rda_dir *rda_dir_ref (struct rda_dir *dir);
 void rda_dir_unref (struct rda_dir *dir); /* takes NULL */
