@@ -273,6 +273,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/replicate-arbiter.sh \
     %D%/mount/replicate-conform.sh \
     %D%/mount/replicate-conform-killed.sh \
+    %D%/mount/replicate-fsync.sh \
     %D%/mount/replicate-handle.sh \
     %D%/mount/replicate-heal-busy.sh \
     %D%/mount/replicate-heal-names.sh \

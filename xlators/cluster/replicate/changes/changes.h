@@ -85,6 +85,12 @@ void op_fail (struct op *op, int error);
 
 enum hold_state { HOLD_LOCKING, HOLD_HELD, HOLD_ENDING };
 
+/* What a copy has written since the last fsync. INT64_MAX: there was no such write. */
+struct written {
+    off_t size_before; /* the smallest size of the file that a write found */
+    off_t first;       /* the first byte of writes that were no append */
+};
+
 struct txn {
     struct local head;
     xlator_t *this;
@@ -119,7 +125,8 @@ struct txn {
     /* hold.c; under the lock of the inode's context */
     enum hold_state state;
     GQueue running, unanswered; /* of struct op */
-    bool release, unstable, patient;
+    bool release, patient;
+    struct written written[COPIES_MAX];
     core_timer_t *timer;
     unsigned generation; /* of children, at the start; constant */
     int refs;            /* the hold, and its timer; atomic */
@@ -156,6 +163,9 @@ void hold_op_done (struct op *op);
 void hold_ready (struct txn *txn);              /* locked and marked */
 void hold_give_up (struct txn *txn, GQueue *ret_ops); /* not locked: its operations are to fail */
 void hold_ended (struct txn *txn);
+
+/* Has it written bytes that were there before, and that may be in the memory of a brick only? */
+bool hold_overwrote (const struct txn *hold);
 
 /* Ends the hold of an inode, or all of them, once nothing runs in it. */
 void hold_release (xlator_t *this, inode_t *inode);

@@ -140,11 +140,19 @@ step_locked (struct replicate_inode *kept, struct op **ret_op)
 }
 
 static void
+written_nothing (struct txn *hold)
+{
+    for (unsigned i = 0; i < COPIES_MAX; i++)
+        hold->written[i] = (struct written){ INT64_MAX, INT64_MAX };
+}
+
+static void
 hold_start (xlator_t *this, struct replicate_inode *kept, struct op *op)
 {
     replicate_t *priv = this->private;
     struct txn *hold = txn_new (this, op);
 
+    written_nothing (hold);
     __atomic_add_fetch (&priv->numbers.holds, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock (&priv->lock);
     g_queue_push_tail_link (&priv->holds, &hold->link);
@@ -226,18 +234,30 @@ op_saw_waiting (const struct op *op)
     return false;
 }
 
-/* Returns whether a write may be in the memory of a brick alone, without a trace: a copy that lost
- * an append is shorter than the others. */
-static bool
-op_is_unstable (const struct op *op)
+static void
+op_wrote_locked (struct txn *hold, const struct op *op)
 {
     uint64_t appended;
 
-    if (op->fop != FOP_writev || op->fd->flags & (O_SYNC | O_DSYNC))
-        return false;
-    for (unsigned i = 0; i < op->fan.n; i++)
-        if (op->succeeded & COPY (i)
-            && !(dict_get_u64 (op->fan.answers[i].writev.xdata, APPENDED, &appended) && appended))
+    for (unsigned i = 0; i < op->fan.n; i++) {
+        const struct writev_reply *reply = &op->fan.answers[i].writev;
+        struct written *written = &hold->written[i];
+
+        if (!(op->succeeded & COPY (i)))
+            continue;
+        written->size_before = MIN (written->size_before, (off_t) reply->prebuf.ia_size);
+        if (!dict_get_u64 (reply->xdata, APPENDED, &appended) || !appended)
+            written->first = MIN (written->first, op->from);
+    }
+}
+
+/* A copy that lost an append is shorter than the others. A brick may do one write before another
+ * that was sent first: then neither is an append, but both together are. */
+bool
+hold_overwrote (const struct txn *hold)
+{
+    for (unsigned i = 0; i < COPIES_MAX; i++)
+        if (hold->written[i].first < hold->written[i].size_before)
             return true;
     return false;
 }
@@ -252,9 +272,9 @@ op_leaves_locked (struct txn *hold, struct op *op)
     hold->release |= op->failed || op->op_ret < 0 || op_saw_waiting (op);
     hold->patient = op->fop == FOP_writev || op->fop == FOP_fsync;
     if (op->fop == FOP_fsync && op->op_ret >= 0 && !op->failed)
-        hold->unstable = false;
-    else
-        hold->unstable |= op_is_unstable (op);
+        written_nothing (hold);
+    else if (op->fop == FOP_writev && !(op->fd->flags & (O_SYNC | O_DSYNC)))
+        op_wrote_locked (hold, op);
     if (op->failed)
         g_queue_push_tail (&hold->unanswered, op);
 }

@@ -402,7 +402,7 @@ sync_data (struct txn *txn)
     replicate_t *priv = txn->this->private;
     const copies_t on = txn->fd ? txn_good (txn) & fd_opened (txn->this, txn->fd) : 0;
 
-    if (!on || !txn->unstable || !__atomic_load_n (&priv->durable, __ATOMIC_RELAXED)) {
+    if (!on || !hold_overwrote (txn) || !__atomic_load_n (&priv->durable, __ATOMIC_RELAXED)) {
         post_op (txn);
         return;
     }
