@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * windlass explain: how each translator treats a file. The mount may be stuck, so a child process
- * looks the path up, which also makes it known to the daemon. If that takes too long, the daemon
- * gets the path as the user wrote it.
+ * looks the path up, which also makes it known to the daemon. If that takes too long, or fails
+ * because of the mount, the daemon gets the path as the user wrote it: its translators know why.
  */
 #include "cli/cli.h"
 #include "control/control.h"
@@ -66,6 +66,14 @@ real_path (const char *path, char **ret_real)
     return r;
 }
 
+/* Does the error tell of the path, and not of the mount? */
+static bool
+is_of_path (int error)
+{
+    return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -ELOOP
+        || error == -ENAMETOOLONG;
+}
+
 /* Adds the leading "/", removes ".", and resolves ".." textually. */
 static char *
 from_root (const char *rest)
@@ -91,7 +99,7 @@ cli_explain (const struct cli_command *command, int argc, char **argv)
         g_clear_pointer (&rest, g_free);
         mountpoint = mount_around (real, &rest, &error);
     }
-    if (!mountpoint || (r < 0 && r != -ETIMEDOUT)) {
+    if (!mountpoint || is_of_path (r)) {
         fprintf (stderr, "windlass %s: ", command->name);
         if (mountpoint)
             error = g_strdup_printf ("'%s': %s", argv[1], g_strerror (-r));
@@ -101,6 +109,9 @@ cli_explain (const struct cli_command *command, int argc, char **argv)
     if (r == -ETIMEDOUT)
         fprintf (stderr, "windlass %s: the mount doesn't answer; this is what its daemon knows\n",
                  command->name);
+    else if (r < 0)
+        fprintf (stderr, "windlass %s: the mount answers '%s'; this is what its daemon knows\n",
+                 command->name, g_strerror (-r));
     path = from_root (rest + strspn (rest, "/"));
     input = g_bytes_new (path, strlen (path));
     return cli_call (command, mountpoint, NULL, "explain", input);

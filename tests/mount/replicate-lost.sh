@@ -91,7 +91,10 @@ more" "$(cat "$MNT/kept")"
 # Without a quorum nothing changes, and callers are told.
 brick_kill c1
 brick_kill c2
-wait_until "'$WINDLASS' explain '$MNT/kept' | grep -q 'too few'"
+wait_until "'$WINDLASS' explain '$MNT/kept' 2>/dev/null | grep -q 'too few'"
+wait_until "! stat '$MNT/kept' >/dev/null 2>&1" # until the kernel does not know it either
+expect_match "an explanation without a quorum" "answers 'Transport endpoint is not connected'.*
+.*too few are there" "$("$WINDLASS" explain "$MNT/kept" 2>&1 | grep 'answers\|too few')"
 copy_list c0 >c0.before
 for change in "echo x >'$MNT/kept'" "mkdir '$MNT/no'" "rm '$MNT/kept'" "chmod 644 '$MNT/kept'" \
     "mv '$MNT/kept' '$MNT/moved'"; do
