@@ -10,7 +10,7 @@ bricks_begin
 replicate_volfile post-op-delay-secs=1
 printf 'volume wb\n type performance/write-behind\n subvolumes r\nend-volume\n' >>"$VOL"
 # The kernel asks for capabilities before each write; md-cache knows that there are none.
-printf 'volume md\n type performance/md-cache\n subvolumes wb\nend-volume\n' >>"$VOL"
+printf 'volume md\n type performance/md-cache\n option md-cache-timeout 600\n subvolumes wb\nend-volume\n' >>"$VOL"
 mount_volfile "$VOL"
 echo 1 >"$MNT/.meta/measure_latency"
 
