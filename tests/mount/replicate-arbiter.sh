@@ -27,6 +27,18 @@ expect "both copies" "$(sha256sum <c0.d/file)" "$(sha256sum <c1.d/file)"
 expect "what a reader gets" "$(sha256sum <c0.d/file)" "$(sha256sum <"$MNT/file")"
 expect "the size" "$(stat -c %s c0.d/file)" "$(stat -c %s "$MNT/file")"
 
+# For names the arbiter is a copy as any other: it removes a directory with the others.
+mkdir "$MNT/gone" "$MNT/from" "$MNT/over"
+touch "$MNT/gone/file"
+rm -r "$MNT/gone"
+expect_ok mv -T "$MNT/from" "$MNT/over"
+mkdir "$MNT/gone"
+touch "$MNT/gone/other"
+wait_until no_marks
+expect "the arbiter's names" "./directory ./file ./gone ./gone/other ./over" \
+    "$(cd c2.d && find . -path ./.glusterfs -prune -o ! -name . -print | sort | paste -sd' ')"
+rm -r "$MNT/gone"
+
 # With one copy and the arbiter, changes go on.
 brick_kill c1
 wait_until "'$WINDLASS' explain '$MNT' | grep -q 'not there: c1'"

@@ -55,13 +55,18 @@ copies_are_clear (const struct copy *copies, unsigned n)
     return true;
 }
 
+copies_t
+copies_with_data (const replicate_t *priv, copies_t copies)
+{
+    return priv->arbiter < 0 ? copies : copies & ~COPY (priv->arbiter);
+}
+
 /* All copies accuse each other: a policy may say which to read. */
 static bool
 readable_favor (const replicate_t *priv, const struct copy *copies, struct readable *readable)
 {
     const int policy = __atomic_load_n (&priv->favorite, __ATOMIC_RELAXED);
-    const copies_t among = priv->arbiter < 0 ? readable->found
-                                             : readable->found & ~COPY (priv->arbiter);
+    const copies_t among = copies_with_data (priv, readable->found);
     int best;
 
     if (policy == FAVORITE_NONE || !among || (readable->data && readable->metadata)
@@ -117,14 +122,20 @@ inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, const st
     g_free (noted);
 }
 
+static struct readable
+readable_all (const replicate_t *priv, copies_t copies, ia_type_t type)
+{
+    const copies_t whole = type == IA_IFDIR ? copies : copies_with_data (priv, copies);
+
+    return (struct readable){ copies, whole, whole };
+}
+
 void
-inode_assume_good (xlator_t *this, inode_t *inode, const struct look *look)
+inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct look *look)
 {
     const replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_of (this, inode);
-    const copies_t up = children_up (priv);
-    const copies_t with_data = priv->arbiter < 0 ? up : up & ~COPY (priv->arbiter);
-    const struct readable readable = { up, with_data, with_data };
+    const struct readable readable = readable_all (priv, children_up (priv), type);
     struct copy *none = NULL;
 
     pthread_mutex_lock (&kept->lock);
@@ -177,16 +188,14 @@ inode_marked (xlator_t *this, inode_t *inode, bool *spoilt)
 }
 
 void
-inode_made (xlator_t *this, inode_t *inode, copies_t copies, unsigned generation)
+inode_made (xlator_t *this, inode_t *inode, ia_type_t type, copies_t copies, unsigned generation)
 {
-    const replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_of (this, inode);
-    const copies_t with_data = priv->arbiter < 0 ? copies : copies & ~COPY (priv->arbiter);
 
     pthread_mutex_lock (&kept->lock);
     if (kept->generation == 0) {
         kept->generation = generation;
-        kept->readable = (struct readable){ copies, with_data, with_data };
+        kept->readable = readable_all (this->private, copies, type);
     }
     pthread_mutex_unlock (&kept->lock);
 }
@@ -213,13 +222,14 @@ preferred_copy (const replicate_t *priv)
     if (priv->read_index >= 0 && priv->read_index < (int64_t) priv->n)
         return (int) priv->read_index;
     return __atomic_load_n (&priv->choose_local, __ATOMIC_RELAXED)
-               ? copies_first (priv->arbiter < 0 ? priv->near : priv->near & ~COPY (priv->arbiter))
+               ? copies_first (copies_with_data (priv, priv->near))
                : -1;
 }
 
 int
 choose_copy (replicate_t *priv, copies_t readable, const inode_t *inode)
 {
+    const copies_t with_data = copies_with_data (priv, readable);
     struct read_choice choice = {
         .n = priv->n,
         .preferred = preferred_copy (priv),
@@ -231,5 +241,5 @@ choose_copy (replicate_t *priv, copies_t readable, const inode_t *inode)
         choice.pending[i] = __atomic_load_n (&priv->pending_reads[i], __ATOMIC_RELAXED);
         choice.latency[i] = __atomic_load_n (&priv->latency[i], __ATOMIC_RELAXED);
     }
-    return copies_choose (&choice, readable, &inode->gfid, inode->ia_type);
+    return copies_choose (&choice, with_data ? with_data : readable, &inode->gfid, inode->ia_type);
 }

@@ -237,8 +237,8 @@ replicate_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata
         frame_fail (frame, ENOTCONN);
         return;
     }
-    if (priv->arbiter >= 0 && up & ~COPY (priv->arbiter))
-        up &= ~COPY (priv->arbiter);
+    if (copies_with_data (priv, up))
+        up = copies_with_data (priv, up);
     all = frame_local_new (frame, sizeof *all);
     all->head.drop = statfs_drop;
     fan_init (&all->fan, frame, priv->n);

@@ -148,7 +148,7 @@ entry_is_good (const struct listing *listing, const gf_dirent_t *entry)
     if (!inode_ctx_get (entry->inode, this) || !inode_is_fresh (this, entry->inode, &readable)) {
         if (!listing->nothing_to_heal || !entry_is_clean (this->private, entry))
             return false;
-        inode_assume_good (this, entry->inode, &listing->look);
+        inode_assume_good (this, entry->inode, entry->d_stat.ia_type, &listing->look);
     }
     return inode_is_fresh (this, entry->inode, &readable)
         && readable.data & readable.metadata & COPY (listing->child);

@@ -149,16 +149,20 @@ void inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind kind, copies_t 
 void inode_marked (xlator_t *this, inode_t *inode, bool *spoilt);
 
 /* Nothing is to be healed: all copies that are there are good. */
-void inode_assume_good (xlator_t *this, inode_t *inode, const struct look *look);
+void inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct look *look);
 
 /* A new object: these copies have it. */
-void inode_made (xlator_t *this, inode_t *inode, copies_t copies, unsigned generation);
+void inode_made (xlator_t *this, inode_t *inode, ia_type_t type, copies_t copies,
+                 unsigned generation);
 
 /* The next use looks at the copies again. */
 void inode_stale (xlator_t *this, inode_t *inode);
 
 /* Returns the copy to read from, of a set; -1: the set is empty. */
 int choose_copy (replicate_t *priv, copies_t readable, const inode_t *inode);
+
+/* Without the arbiter. */
+copies_t copies_with_data (const replicate_t *priv, copies_t copies);
 
 /* --- refresh.c -------------------------------------------------------------------------------- */
 

@@ -59,7 +59,7 @@ copies_judge (const struct copy *copies, unsigned n, int arbiter)
     readable.metadata = readable.found & ~copies_accused (copies, n, MARK_METADATA);
     readable.data = readable.found
         & ~copies_accused (copies, n, type == IA_IFDIR ? MARK_ENTRY : MARK_DATA);
-    if (arbiter >= 0) {
+    if (arbiter >= 0 && type != IA_IFDIR) {
         readable.data &= ~COPY (arbiter);
         readable.metadata &= ~COPY (arbiter);
     }

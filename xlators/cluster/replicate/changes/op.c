@@ -106,7 +106,8 @@ op_copies_error (struct op *op)
         copies_t good;
 
         inode_is_fresh (op->this, op->subject[i], &readable);
-        good = op->kind == MARK_METADATA ? readable.metadata : readable.data;
+        good = copies_with_data (op->this->private, op->kind == MARK_METADATA ? readable.metadata
+                                                                              : readable.data);
         if (i == 0)
             op->readable = readable;
         if (!good && readable.found)
@@ -456,7 +457,8 @@ op_note (struct op *op)
         op_tell_failures (op);
     }
     if (op->makes && op->op_ret >= 0)
-        inode_made (op->this, made_inode (op, (unsigned) op->best), op->succeeded,
+        inode_made (op->this, made_inode (op, (unsigned) op->best),
+                    object_iatt (op, (unsigned) op->best)->ia_type, op->succeeded,
                     op->generation);
 }
 
