@@ -78,6 +78,7 @@ static const struct xlator_option options[] = {
         .key = { "decommissioned-bricks" },
         .type = OPTION_STRING,
         OPTION_FIELD (dht_private_t, decommissioned),
+        .online = true,
         .help = "subvolumes that leave the volume: they get no new files, and no hashes of new "
                 "directories; names with commas between them",
     },
@@ -238,13 +239,13 @@ children_find (xlator_t *this)
 }
 
 static int
-child_mark_leaving (xlator_t *this, const char *name)
+child_mark_leaving (xlator_t *this, const char *name, bool *leaving)
 {
-    dht_private_t *priv = this->private;
+    const dht_private_t *priv = this->private;
 
     for (unsigned i = 0; i < priv->n; i++)
         if (strcmp (priv->children[i]->name, name) == 0) {
-            priv->leaving[i] = true;
+            leaving[i] = true;
             return 0;
         }
     gf_log (this, GF_LOG_ERROR,
@@ -253,16 +254,14 @@ child_mark_leaving (xlator_t *this, const char *name)
 }
 
 static int
-children_mark_leaving (xlator_t *this)
+children_mark_leaving (xlator_t *this, const char *list, bool *leaving)
 {
-    const dht_private_t *priv = this->private;
-    g_auto (GStrv) names = g_strsplit_set (priv->decommissioned ? priv->decommissioned : "", ", ",
-                                           -1);
+    g_auto (GStrv) names = g_strsplit_set (list ? list : "", ", ", -1);
     int r = 0;
 
     for (char **name = names; *name && r == 0; name++)
         if (**name)
-            r = child_mark_leaving (this, *name);
+            r = child_mark_leaving (this, *name, leaving);
     return r;
 }
 
@@ -287,7 +286,7 @@ dht_init (xlator_t *this)
                 "extended regular expressions, or none: %s", reason);
         return -EINVAL;
     }
-    return children_mark_leaving (this);
+    return children_mark_leaving (this, priv->decommissioned, priv->leaving);
 }
 
 static void
@@ -312,7 +311,12 @@ dht_reconfigure (xlator_t *this, const void *new_private)
 {
     dht_private_t *priv = this->private;
     const dht_private_t *now = new_private;
+    g_autofree bool *leaving = g_new0 (bool, priv->n);
 
+    if (children_mark_leaving (this, now->decommissioned, leaving) < 0)
+        return -EINVAL;
+    for (unsigned i = 0; i < priv->n; i++)
+        __atomic_store_n (&priv->leaving[i], leaving[i], __ATOMIC_RELAXED);
     __atomic_store_n (&priv->lookup_optimize, now->lookup_optimize, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->lookup_unhashed, (int) unhashed_of (now->lookup_unhashed),
                       __ATOMIC_RELAXED);

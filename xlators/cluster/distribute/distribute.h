@@ -62,7 +62,7 @@ typedef struct {
     unsigned n;
     xlator_t **children;
     unsigned *by_name;    /* the subvolumes in the order of their names */
-    bool *leaving;        /* decommissioned: gets no new files */
+    bool *leaving;        /* decommissioned: child_is_leaving; atomic */
     char *linkto_key, *mds_key, *commit_key;
     struct hash_rules rules;
     uint32_t commit;      /* the volume's commit hash; atomic */
@@ -209,6 +209,7 @@ bool iatt_may_be_linkto (const struct iatt *buf);
 int linkto_target (xlator_t *this, const struct iatt *buf, dict_t *xdata, bool *ret_is_linkto);
 
 bool child_is_up (const dht_private_t *priv, unsigned i);
+bool child_is_leaving (const dht_private_t *priv, unsigned i); /* gets no new files */
 int child_first_up (const dht_private_t *priv);
 gfid_t gfid_new (dht_private_t *priv);
 bool is_missing (int op_errno); /* ENOENT, ESTALE */

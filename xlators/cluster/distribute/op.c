@@ -157,6 +157,12 @@ child_is_up (const dht_private_t *priv, unsigned i)
     return __atomic_load_n (&priv->children[i]->up, __ATOMIC_RELAXED);
 }
 
+bool
+child_is_leaving (const dht_private_t *priv, unsigned i)
+{
+    return __atomic_load_n (&priv->leaving[i], __ATOMIC_RELAXED);
+}
+
 int
 child_first_up (const dht_private_t *priv)
 {

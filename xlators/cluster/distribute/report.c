@@ -26,7 +26,7 @@ dht_dump (xlator_t *this, GString *out)
 
         g_string_append_printf (out, "subvolume.%s=%s%s", priv->children[i]->name,
                                 child_is_up (priv, i) ? "up" : "down",
-                                priv->leaving[i] ? ", gets no new files" : "");
+                                child_is_leaving (priv, i) ? ", gets no new files" : "");
         if (room->known)
             g_string_append_printf (out, ", %.0f%% free, %.0f%% of its inodes free",
                                     room->free_percent, room->free_inodes);

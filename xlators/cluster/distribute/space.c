@@ -148,11 +148,11 @@ space_best (xlator_t *this, unsigned child)
     struct space *space = &priv->space;
     int best = NO_CHILD;
 
-    if (!priv->leaving[child] && !space_is_short (this, child))
+    if (!child_is_leaving (priv, child) && !space_is_short (this, child))
         return (int) child;
     pthread_mutex_lock (&space->lock);
     for (unsigned i = 0; i < priv->n; i++)
-        if (!priv->leaving[i] && child_is_up (priv, i) && !room_is_short_locked (space, i)
+        if (!child_is_leaving (priv, i) && child_is_up (priv, i) && !room_is_short_locked (space, i)
             && (best == NO_CHILD || room_is_larger (space, &space->rooms[i], &space->rooms[best])))
             best = (int) i;
     pthread_mutex_unlock (&space->lock);

@@ -206,7 +206,7 @@ layout_assign (xlator_t *this, struct layout *layout, loc_t *loc, const gfid_t *
     for (unsigned i = 0; i < priv->n; i++)
         all_known &= space_chunks (this, i) > 0;
     for (unsigned i = 0; i < priv->n; i++)
-        weights[i] = priv->leaving[i] ? 0 : all_known ? space_chunks (this, i) : 1;
+        weights[i] = child_is_leaving (priv, i) ? 0 : all_known ? space_chunks (this, i) : 1;
     layout_divide (layout, weights, first, (unsigned) priv->spread, commit);
 }
 
