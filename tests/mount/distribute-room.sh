@@ -94,9 +94,22 @@ for i in {1..20}; do
 done
 expect "what it gets" "" "$(ls a.d/later)"
 expect "what the other one gets" 20 "$(ls b.d/later | wc -l)"
-unmount
+
+# It changes while the mount goes on, in the same graph.
+DISTRIBUTE_OPTIONS=('option decommissioned-bricks c-b' 'option min-free-disk 1%')
+distribute_volfile "$VOL" a b
+expect_match "a reload" "decommissioned-bricks" "$("$WINDLASS" reload "$MNT")"
+expect "new graphs" 0 "$(grep -c 'moved to its new graph' "$LOG")"
+mkdir "$MNT/now"
+for i in {1..20}; do
+    echo $i >"$MNT/now/$i"
+done
+expect "what the one that leaves now gets" "" "$(ls b.d/now)"
 DISTRIBUTE_OPTIONS=('option decommissioned-bricks c-x')
 distribute_volfile "$VOL" a b
+expect_error "'all' refuses its new options" "$WINDLASS" reload "$MNT"
+expect_match "the log" "'decommissioned-bricks' must .*, got 'c-x'" "$(cat "$LOG")"
+unmount
 expect_error "'decommissioned-bricks' must .*, got 'c-x'" \
     "$WINDLASS" -f "$VOL" -l "$TEST_DIR/refused.log" "$MNT"
 
