@@ -442,6 +442,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/valgrind.sh \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh \
+    %D%/mount/volume-existing.sh \
     %D%/mount/volume-follows.sh \
     %D%/mount/volume-new-shape.sh \
     %D%/mount/volume-subdir.sh \

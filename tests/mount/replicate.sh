@@ -56,4 +56,15 @@ wait_until no_marks
 expect_equal_copies
 expect_match "what explain says" '3 copies; there: c0, c1, c2' \
     "$("$WINDLASS" explain "$MNT/random")"
+
+# What was made on the bricks themselves gets a gfid, one on all copies; a brick gives it to nothing
+# that is younger than a second.
+for name in "${BRICKS[@]}"; do
+    mkdir "$TEST_DIR/$name.d/strange"
+done
+wait_until "stat '$MNT/strange' >/dev/null 2>&1"
+touch "$MNT/strange/new"
+expect "gfids" 1 "$(getfattr --absolute-names -e hex -n trusted.gfid "$TEST_DIR"/c?.d/strange |
+    grep '^trusted' | sort -u | wc -l)"
+expect_equal_copies
 unmount

@@ -159,6 +159,16 @@ xlator_is_remote (const xlator_t *xl)
     return remote;
 }
 
+bool
+xlator_is_one_of_several (const xlator_t *xl)
+{
+    const xlator_list_t *parent = xl->parents;
+
+    while (parent && !parent->next && !parent->xlator->children->next)
+        parent = parent->xlator->parents;
+    return parent != NULL;
+}
+
 xlator_t
 xlator_init (const char *name, const struct xlator_api *api, struct graph *graph, void *private)
 {

@@ -279,6 +279,10 @@ void *inode_ctx_make (inode_t *inode, xlator_t *this,
 /* Returns whether a server has the files of xl or of a translator below: xlator_api.remote. */
 bool xlator_is_remote (const xlator_t *xl);
 
+/* Returns whether a translator above has other subvolumes, too: then that one knows what they all
+ * must agree on, such as the gfid of an object. */
+bool xlator_is_one_of_several (const xlator_t *xl);
+
 /* Returns a translator outside a graph, without contexts of inodes and fds. name is lent for the
  * translator's life. If api is NULL the caller fills in type and api later. */
 xlator_t xlator_init (const char *name, const struct xlator_api *api, struct graph *graph,

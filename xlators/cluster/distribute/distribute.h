@@ -287,6 +287,8 @@ struct lookup {
     int linked;         /* the subvolume that a linkto on `hashed` names, or NO_CHILD */
     bool has_linkto;    /* `hashed` has one */
     bool any_linkto;    /* a subvolume has one */
+    bool no_gfid;       /* a subvolume has an object without a gfid */
+    bool named;         /* such objects were given one */
     bool absent;        /* `hashed` has nothing of the name */
     gfid_t linkto_gfid;
     bool by_name;       /* the caller asks for a name; else for an inode */

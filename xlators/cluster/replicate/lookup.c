@@ -3,6 +3,10 @@
  * Lookup asks all copies at once. A name is what the good copies of its directory say: a copy that
  * missed a removal still has it. Copies that differ in gfid or type are no copies: EIO. If they may
  * differ only because the name changes just now, they are asked again, at last under its lock.
+ *
+ * Objects that were made on the bricks themselves have no gfid. If enough copies say so, the object
+ * is given one, under the lock of its name, by a lookup that brings it; a brick gives it to none
+ * that is younger than a second, as one that a client is making.
  */
 #include "changes/changes.h"
 
@@ -29,6 +33,7 @@ struct lookup {
     dict_t *xdata;   /* with a reference, or NULL */
     inode_t *parent; /* of a name; lent by loc; NULL: there is no name */
     unsigned attempts;
+    bool named;       /* the object was given a gfid */
     struct txn *lock; /* of the name, or NULL */
     struct look look;
     copies_t children;
@@ -222,6 +227,18 @@ lookup_answer (struct lookup *lookup, copies_t found, int best)
                                                         : NULL);
 }
 
+static bool
+lookup_finds_no_gfid (const struct lookup *lookup)
+{
+    copies_t nameless = 0;
+
+    for (unsigned i = 0; lookup->parent && i < lookup->fan.n; i++)
+        if (lookup->children & COPY (i) && lookup_reply_of (lookup, i)->op_ret < 0
+            && lookup_reply_of (lookup, i)->op_errno == ENODATA)
+            nameless |= COPY (i);
+    return children_quorum (lookup->this->private, nameless);
+}
+
 /* Returns the copies that lack the directory itself: it is being removed. */
 static copies_t
 lookup_gone (const struct lookup *lookup)
@@ -243,6 +260,8 @@ lookup_error (const struct lookup *lookup, copies_t missing)
 
     if (!error_is_absence (error))
         return error;
+    if (lookup_finds_no_gfid (lookup))
+        return ENODATA;
     missing |= lookup_gone (lookup);
     return children_quorum (lookup->this->private, missing) ? ENOENT : ENOTCONN;
 }
@@ -283,15 +302,42 @@ lookup_locked (struct txn *txn)
 }
 
 static void
+lookup_lock (struct lookup *lookup)
+{
+    lookup->lock = txn_of_name (lookup->this, lookup->frame, lookup->parent, lookup->loc.name,
+                                lookup);
+    txn_lock (lookup->lock, lookup_locked);
+}
+
+/* A translator above that spans several of these has chosen the gfid, or will. */
+static bool
+lookup_may_give_gfid (const struct lookup *lookup)
+{
+    return !lookup->named && !lookup->lock && !dict_has (lookup->xdata, NEW_GFID_KEY)
+        && lookup_finds_no_gfid (lookup) && !xlator_is_one_of_several (lookup->this);
+}
+
+static void
+lookup_give_gfid (struct lookup *lookup)
+{
+    const gfid_t gfid = gfid_new (lookup->this->private);
+    dict_t *xdata = dict_copy (lookup->xdata);
+
+    dict_set (xdata, NEW_GFID_KEY, gfid.b, sizeof gfid.b);
+    dict_unref (lookup->xdata);
+    lookup->xdata = xdata;
+    lookup->named = true;
+    lookup_lock (lookup);
+}
+
+static void
 lookup_again (struct lookup *lookup)
 {
     lookup->attempts++;
     if (!lookup->parent) {
         lookup_wind (lookup);
     } else if (lookup->attempts + 1 == ATTEMPTS) {
-        lookup->lock = txn_of_name (lookup->this, lookup->frame, lookup->parent, lookup->loc.name,
-                                    lookup);
-        txn_lock (lookup->lock, lookup_locked);
+        lookup_lock (lookup);
     } else {
         inode_refresh (lookup->this, lookup->parent, lookup_parent_known, lookup);
     }
@@ -317,6 +363,10 @@ lookup_done (call_frame_t *frame)
 
     if (found && lookup_doubts (lookup, found, missing, strangers)) {
         lookup_again (lookup);
+        return;
+    }
+    if (!found && lookup_may_give_gfid (lookup)) {
+        lookup_give_gfid (lookup);
         return;
     }
     lookup_unlock (lookup);

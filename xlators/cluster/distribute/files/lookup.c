@@ -10,6 +10,9 @@
  *
  * What all subvolumes were asked for is a file without a linkto, or with a wrong one: it gets one
  * here. A linkto without a file is removed.
+ *
+ * Objects that were made on the bricks themselves have no gfid. They are given one, under the lock
+ * of the name, by lookups that bring it; a directory gets the same on all.
  */
 #include "../distribute.h"
 
@@ -175,18 +178,66 @@ lookup_checked (call_frame_t *own)
     OWN_ONE (op, lookup_unlinked, (unsigned) lookup->hashed, unlink, &op->loc, 0, xdata);
 }
 
+/* Asks all as distribute itself. */
+static void
+lookup_own (struct op *op, dict_t *wanted, void (*next) (call_frame_t *own))
+{
+    g_autoptr (inode_t) any = inode_new (op->loc.parent->table);
+    loc_t loc = { .inode = any, .parent = op->loc.parent, .name = op->loc.name };
+
+    own_begin (op, next);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        OWN (op, i, lookup, &loc, wanted);
+    own_end (op);
+    loc_wipe_path (&loc);
+}
+
 static void
 lookup_check (call_frame_t *own)
 {
     struct op *op = OP_OF (own);
-    g_autoptr (inode_t) any = inode_new (op->loc.parent->table);
-    loc_t loc = { .inode = any, .parent = op->loc.parent, .name = op->loc.name };
 
-    own_begin (op, lookup_checked);
+    lookup_own (op, ((struct lookup *) op)->wanted, lookup_checked);
+}
+
+/* --- objects without a gfid ------------------------------------------------------------------- */
+
+static void
+lookup_named (call_frame_t *own)
+{
+    locks_drop (OP_OF (own), lookup_again);
+}
+
+/* A directory that other subvolumes have with a gfid gets that. */
+static void
+lookup_name (call_frame_t *own)
+{
+    struct op *op = OP_OF (own);
+    g_autoptr (dict_t) wanted = dict_copy (((struct lookup *) op)->wanted);
+    gfid_t gfid = gfid_new (op->priv);
+
     for (unsigned i = 0; i < op->priv->n; i++)
-        OWN (op, i, lookup, &loc, ((struct lookup *) op)->wanted);
-    own_end (op);
-    loc_wipe_path (&loc);
+        if (op->fan.answers[i].op == FOP_lookup && op->fan.answers[i].op_ret >= 0)
+            gfid = op->fan.answers[i].lookup.buf.ia_gfid;
+    dict_set (wanted, "gfid-req", gfid.b, sizeof gfid.b);
+    lookup_own (op, wanted, lookup_named);
+}
+
+static bool
+lookup_may_name (const struct lookup *lookup, int chosen)
+{
+    return lookup->no_gfid && chosen == NO_CHILD && !lookup->named && lookup->by_name
+        && lookup->heals && lookup->hashed != NO_CHILD;
+}
+
+static void
+lookup_begin_name (struct lookup *lookup)
+{
+    struct op *op = &lookup->op;
+
+    lookup->named = true;
+    lock_name (op, (unsigned) lookup->hashed, &op->loc);
+    locks_take (op, lookup_name);
 }
 
 static bool
@@ -289,6 +340,7 @@ lookup_count (struct lookup *lookup, unsigned *ret_directories)
             target = linkto_target (op->this, &reply->buf, reply->xdata, &is_linkto);
         else if (!is_missing (reply->op_errno))
             lookup->down = reply->op_errno;
+        lookup->no_gfid |= reply->op_ret < 0 && reply->op_errno == ENODATA;
         *ret_directories += reply->op_ret >= 0 && reply->buf.ia_type == IA_IFDIR;
         lookup->any_linkto |= is_linkto;
         if ((int) i != lookup->hashed)
@@ -309,10 +361,13 @@ lookup_all_answered (call_frame_t *frame)
     bool one_gfid;
     int chosen;
 
-    lookup->has_linkto = lookup->any_linkto = false;
+    lookup->has_linkto = lookup->any_linkto = lookup->no_gfid = false;
+    lookup->down = 0;
     lookup_count (lookup, &directories);
     chosen = lookup_choose (lookup, op->fan.answers, &one_gfid);
-    if (directories > 0 && chosen != NO_CHILD) {
+    if (lookup_may_name (lookup, chosen)) {
+        lookup_begin_name (lookup);
+    } else if (directories > 0 && chosen != NO_CHILD) {
         lookup_log_copies (lookup, "is a directory and a file");
         op_fail (op, EIO);
     } else if (!one_gfid) {

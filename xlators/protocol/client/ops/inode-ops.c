@@ -28,11 +28,8 @@ lookup_may_mend (const struct client_call *call, const struct rpc_reply *reply)
     struct xdr_in in = reply->results;
     const bool no_gfid = reply->error == 0 && xdr_get_i32 (&in) < 0
                       && wire_errno (xdr_get_i32 (&in)) == ENODATA && !in.failed;
-    const xlator_list_t *parent = call->this->parents;
 
-    while (no_gfid && parent && !parent->next && !parent->xlator->children->next)
-        parent = parent->xlator->parents;
-    return no_gfid && call->name && !parent;
+    return no_gfid && call->name && !xlator_is_one_of_several (call->this);
 }
 
 static void
