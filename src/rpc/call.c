@@ -8,16 +8,21 @@
 #define AUTH_NULL 0
 #define AUTH_GLUSTERFS_V3 390040
 #define AUTH_SIZE_MAX 400 /* RFC 5531 */
+#define GROUPS_ALLOWED 91
 #define CALL 0
+#define DENIED 1
 #define ACCEPTED 0
 
-/* Groups that fit in the credentials beside the owner of locks. The owner is never cut. */
+/* Groups that a server takes beside the owner of locks, which is never cut: those that fit, and no
+ * more than GlusterFS's servers allow, which subtract the bytes of the owner from a number. */
 static int
 groups_that_fit (const struct rpc_credentials *from)
 {
-    const size_t fixed = 9 * 4, owner = (from->owner_size + 3) & ~(size_t) 3;
+    const int fixed = 9 * 4, owner = (int) ((from->owner_size + 3) & ~(size_t) 3),
+              fit = (AUTH_SIZE_MAX - fixed - owner) / 4,
+              allowed = GROUPS_ALLOWED - (int) from->owner_size;
 
-    return MIN (from->ngroups, (int) ((AUTH_SIZE_MAX - fixed - owner) / 4));
+    return CLAMP (MIN (fit, allowed), 0, from->ngroups);
 }
 
 static void
@@ -90,6 +95,8 @@ rpc_reply_header (struct xdr_in *in)
     uint32_t accepted;
     size_t size;
 
+    if (state == DENIED) /* 0: another version of RPC; 1: it does not take the credentials */
+        return xdr_get_u32 (in) == 1 && !in->failed ? EACCES : EPROTO;
     xdr_get_u32 (in); /* the verifier */
     xdr_get_opaque (in, AUTH_SIZE_MAX, &size);
     accepted = xdr_get_u32 (in);

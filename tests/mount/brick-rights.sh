@@ -3,7 +3,7 @@
 # A change of owner, mode or ACL counts at once for the brick's own check of rights, though the file
 # is open meanwhile. A file without a name, which only its descriptor reaches, is changed as well.
 . "$(dirname "$0")/brick-lib.sh"
-need_command setfacl
+need_command setfacl setpriv flock
 
 brick one
 brick_volfile one
@@ -34,3 +34,15 @@ setfacl -m u:65534:rw listed 2>/dev/null || skip "the file system has no ACLs"
 expect_ok user dd if=/dev/null of=listed conv=notrunc oflag=append
 setfacl -b listed
 expect_error 'Permission denied' user dd if=/dev/null of=listed conv=notrunc oflag=append
+
+# A caller may be in more groups than fit in a call: the server takes some of them.
+mkdir -m 777 open
+for n in 86 87 88 89 95 100 300; do
+    expect_ok setpriv --reuid 1500 --regid 1500 --groups "$(seq -s, 6001 $((6000 + n)))" \
+        touch open/$n
+    expect_ok setpriv --reuid 1500 --regid 1500 --groups "$(seq -s, 6001 $((6000 + n)))" \
+        flock open/$n true # with the owner of a lock, which takes more room
+done
+mkdir -m 070 group
+chown 0:6001 group
+expect_ok setpriv --reuid 1500 --regid 1500 --groups "$(seq -s, 6001 6100)" touch group/file
