@@ -445,6 +445,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/volume-existing.sh \
     %D%/mount/volume-follows.sh \
     %D%/mount/volume-new-shape.sh \
+    %D%/mount/volume-quota.sh \
     %D%/mount/volume-subdir.sh \
     %D%/mount/volume.sh \
     %D%/mount/volume-tls.sh \

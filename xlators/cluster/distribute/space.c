@@ -84,12 +84,14 @@ space_told (call_frame_t *frame)
     stack_done (frame->root);
 }
 
-/* Asks in a request of its own, which nothing waits for. */
+/* Asks in a request of its own, which nothing waits for. The brick is to tell of its disk, not of
+ * the volume's quota. */
 void
 space_refresh (struct op *cause)
 {
     struct space *space = &cause->priv->space;
     const int64_t now = clock_now ();
+    g_autoptr (dict_t) disks = NULL;
     call_frame_t *frame;
     struct op *op;
     loc_t root;
@@ -105,9 +107,11 @@ space_refresh (struct op *cause)
     frame = &stack_new_like (cause->this, cause->frame)->frames[0];
     root = (loc_t){ .inode = itable_root (cause->loc.parent->table) };
     op = op_new (frame, cause->this, sizeof *op, &root, NULL, NULL);
+    disks = dict_new ();
+    dict_set_u64 (disks, "ignore-deem-statfs", 1);
     step_begin (op, space_told);
     for (unsigned i = 0; i < op->priv->n; i++)
-        ASK (op, i, statfs, &op->loc, NULL);
+        ASK (op, i, statfs, &op->loc, disks);
     step_end (op);
 }
 
@@ -209,28 +213,75 @@ statvfs_add (struct statvfs *to, const struct statvfs *from)
     to->f_namemax = MIN (to->f_namemax, from->f_namemax);
 }
 
+/* A brick that answers with the limit and the use of a quota says so. Both are of the whole volume,
+ * so a sum would be wrong. */
+static bool
+is_of_quota (const struct fan_answer *answer)
+{
+    uint64_t says_so = 0;
+
+    return answer->op_ret >= 0
+        && dict_get_u64 (answer->statfs.xdata, "quota-deem-statfs", &says_so) && says_so != 0;
+}
+
+static double
+statvfs_used (const struct statvfs *buf)
+{
+    return ((double) buf->f_blocks - (double) buf->f_bfree) * (double) buf->f_frsize;
+}
+
+/* Returns the answer with a quota's limit that tells of the largest use: the bricks learn the use
+ * one after the other. NULL: there is no quota. */
+static const struct fan_answer *
+quota_answer (const struct op *op)
+{
+    const struct fan_answer *most = NULL;
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct fan_answer *at = &op->fan.answers[i];
+
+        if (is_of_quota (at)
+            && (!most || statvfs_used (&at->statfs.buf) > statvfs_used (&most->statfs.buf)))
+            most = at;
+    }
+    return most;
+}
+
+static struct statvfs
+statfs_sum (const struct op *op, const struct fan_answer *first)
+{
+    struct statvfs sum = first->statfs.buf;
+
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (&op->fan.answers[i] != first && op->fan.answers[i].op_ret >= 0)
+            statvfs_add (&sum, &op->fan.answers[i].statfs.buf);
+    return sum;
+}
+
 static void
 statfs_answered (call_frame_t *frame)
 {
     struct op *op = OP_OF (frame);
-    struct fan_answer *first = fan_success (&op->fan);
-    struct statvfs sum;
+    const struct fan_answer *of_quota = quota_answer (op);
+    const struct fan_answer *first = of_quota ? of_quota : fan_success (&op->fan);
+    struct statvfs buf;
 
     if (!first) {
         op_fail (op, op->fan.answers[0].op_errno);
         return;
     }
-    sum = first->statfs.buf;
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (&op->fan.answers[i] != first && op->fan.answers[i].op_ret >= 0)
-            statvfs_add (&sum, &op->fan.answers[i].statfs.buf);
-    STACK_UNWIND (statfs, frame, 0, 0, &sum, first->statfs.xdata);
+    buf = of_quota ? of_quota->statfs.buf : statfs_sum (op, first);
+    STACK_UNWIND (statfs, frame, 0, 0, &buf, first->statfs.xdata);
 }
 
+/* A file is on one subvolume only, so all are asked about the root, as GlusterFS does. */
 void
 dht_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    struct op *op = op_new (frame, this, sizeof *op, loc, NULL, xdata);
+    const dht_private_t *priv = this->private;
+    const bool all_have_it = priv->n == 1 || loc->inode->ia_type == IA_IFDIR;
+    loc_t root = { .inode = itable_root (loc->inode->table) };
+    struct op *op = op_new (frame, this, sizeof *op, all_have_it ? loc : &root, NULL, xdata);
 
     step_begin (op, statfs_answered);
     for (unsigned i = 0; i < op->priv->n; i++)

@@ -188,6 +188,9 @@ struct client_call *client_begin_rights (call_frame_t *frame, xlator_t *this, co
                                          enum procedure procedure, enum procedure fd_procedure,
                                          client_reply_fn *reply);
 
+/* Whether the server finds no such inode. */
+bool client_reply_is_gone (const struct rpc_reply *reply);
+
 /* Whether the answer is to come from an open file instead: then the frame is not the caller's any
  * more. */
 bool client_asks_file (struct client_call *call, const struct rpc_reply *reply);

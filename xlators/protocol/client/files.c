@@ -206,8 +206,8 @@ client_begin_rights (call_frame_t *frame, xlator_t *this, const loc_t *loc,
     return call;
 }
 
-static bool
-answer_is_gone (const struct rpc_reply *reply)
+bool
+client_reply_is_gone (const struct rpc_reply *reply)
 {
     struct xdr_in in = reply->results;
     const bool failed = reply->error == 0 && xdr_get_i32 (&in) < 0;
@@ -223,7 +223,7 @@ client_asks_file (struct client_call *call, const struct rpc_reply *reply)
     struct client_file *file = NULL;
     struct client_call *again;
 
-    if (call->fd_procedure && call->inode && answer_is_gone (reply))
+    if (call->fd_procedure && call->inode && client_reply_is_gone (reply))
         file = file_of_inode (call->this, call->inode);
     if (!file)
         return false;

@@ -182,12 +182,32 @@ client_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, di
     client_send (call);
 }
 
+static client_reply_fn statfs_reply;
+
+static void
+statfs_ask (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *gfid, dict_t *xdata)
+{
+    struct client_call *call = client_begin (frame, this, WIRE_STATFS, 0, statfs_reply);
+
+    if (!call)
+        return;
+    call->inode = inode_ref (inode);
+    client_put_subject (call, gfid);
+    put_dict (&call->rpc.out, xdata);
+    client_send (call);
+}
+
+/* A brick is one file system, so the root stands for what has no name any more, too. */
 static void
 statfs_reply (struct client_call *call, struct rpc_reply *reply)
 {
-    g_auto (client_answer_t) answer;
+    g_auto (client_answer_t) answer = { 0 };
     struct statvfs buf;
 
+    if (call->inode && client_reply_is_gone (reply)) {
+        statfs_ask (call->frame, call->this, NULL, &gfid_root, NULL);
+        return;
+    }
     if (!client_answer_begin (call, reply, &answer))
         return;
     get_statvfs (&reply->results, &buf);
@@ -195,17 +215,13 @@ statfs_reply (struct client_call *call, struct rpc_reply *reply)
         STACK_UNWIND (statfs, call->frame, 0, 0, &buf, answer.xdata);
 }
 
-/* A brick is one file system, so the root stands for a file that has no name any more, too. */
+/* With quotas, a server's answer depends on the directory that it is asked about. */
 void
 client_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    struct client_call *call = client_begin (frame, this, WIRE_STATFS, 0, statfs_reply);
+    const gfid_t *gfid = loc_gfid (loc);
 
-    if (!call)
-        return;
-    client_put_subject (call, &gfid_root);
-    put_dict (&call->rpc.out, xdata);
-    client_send (call);
+    statfs_ask (frame, this, gfid_equal (gfid, &gfid_root) ? NULL : loc->inode, gfid, xdata);
 }
 
 /* --- truncate, setattr ------------------------------------------------------------------------ */
