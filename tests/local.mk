@@ -449,6 +449,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/volume-subdir.sh \
     %D%/mount/volume.sh \
     %D%/mount/volume-tls.sh \
+    %D%/mount/volume-xattrs.sh \
     %D%/mount/utime.sh \
     %D%/mount/write-behind-durable.sh \
     %D%/mount/write-behind-full.sh \

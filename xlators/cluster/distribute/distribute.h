@@ -371,7 +371,6 @@ setxattr_fop dht_setxattr;
 fsetxattr_fop dht_fsetxattr;
 removexattr_fop dht_removexattr;
 fremovexattr_fop dht_fremovexattr;
-getxattr_fop dht_getxattr;
 opendir_fop dht_opendir;
 fsyncdir_fop dht_fsyncdir;
 readdir_fop dht_readdir;
@@ -485,5 +484,9 @@ void dht_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
 
 /* The answer to getxattr of "dht.file.hashed-subvol.NAME"; NULL: another name. */
 dict_t *virtual_xattr (xlator_t *this, inode_t *directory, const char *name);
+
+/* --- pathinfo.c: also every other getxattr ---------------------------------------------------- */
+
+getxattr_fop dht_getxattr;
 
 #endif

@@ -12,6 +12,7 @@ xlators_cluster_distribute_so_SOURCES = \
     %D%/layout.h \
     %D%/locks.c \
     %D%/op.c \
+    %D%/pathinfo.c \
     %D%/rename-names.c \
     %D%/report.c \
     %D%/space.c \

@@ -17,6 +17,7 @@ xlators_cluster_replicate_so_SOURCES = \
     %D%/report.c \
     %D%/sources.c \
     %D%/sources.h \
+    %D%/virtual.c \
     %D%/changes/changes.h \
     %D%/changes/data.c \
     %D%/changes/entry.c \

@@ -346,7 +346,7 @@ const struct xlator_api xlator_api = {
     .notify = children_notify,
     .local_drop = replicate_local_drop,
     .fops = {
-        .lookup = replicate_lookup, .statfs = replicate_statfs,
+        .lookup = replicate_lookup, .statfs = replicate_statfs, .getxattr = replicate_getxattr,
         .readdir = replicate_readdir, .readdirp = replicate_readdirp,
         .open = replicate_open, .opendir = replicate_opendir, .flush = replicate_flush,
         .fsyncdir = replicate_fsyncdir, .create = replicate_create, .mknod = replicate_mknod,

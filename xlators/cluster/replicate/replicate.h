@@ -232,6 +232,10 @@ readdirp_fop replicate_readdirp;
 /* Returns whether an error says something of the copy, not of the object. */
 bool error_is_of_copy (int error);
 
+/* --- virtual.c: also every other getxattr ----------------------------------------------------- */
+
+getxattr_fop replicate_getxattr;
+
 /* --- locks.c: locks of callers ---------------------------------------------------------------- */
 
 lk_fop replicate_lk;

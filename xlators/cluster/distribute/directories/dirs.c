@@ -445,19 +445,6 @@ dht_fremovexattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *nam
         every_fremovexattr (frame, this, fd, name, xdata);
 }
 
-/* --- getxattr --------------------------------------------------------------------------------- */
-
-void
-dht_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
-{
-    g_autoptr (dict_t) own = virtual_xattr (this, loc->inode, name);
-
-    if (own)
-        STACK_UNWIND (getxattr, frame, 0, 0, own, NULL);
-    else
-        every_getxattr (frame, this, loc, name, xdata);
-}
-
 /* --- fsyncdir --------------------------------------------------------------------------------- */
 
 static void

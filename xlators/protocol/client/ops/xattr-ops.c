@@ -14,11 +14,33 @@ put_name (struct client_call *call, const char *name, dict_t *xdata)
     put_dict (&call->rpc.out, xdata);
 }
 
+/* Servers make these up from the path of a file, and know none of them of an open file. */
+static bool
+name_needs_path (const char *name)
+{
+    return name && (strcmp (name, "trusted.glusterfs.pathinfo") == 0
+                    || strcmp (name, "trusted.glusterfs.node-uuid") == 0
+                    || g_str_has_prefix (name, "glusterfs."));
+}
+
+static struct client_call *
+getxattr_begin (call_frame_t *frame, xlator_t *this, const loc_t *loc, const char *name)
+{
+    struct client_call *call;
+
+    if (!name_needs_path (name))
+        return client_begin_inode (frame, this, loc, WIRE_GETXATTR, WIRE_FGETXATTR, 0,
+                                   client_getxattr_reply);
+    call = client_begin (frame, this, WIRE_GETXATTR, 0, client_getxattr_reply);
+    if (call)
+        client_put_subject (call, loc_gfid (loc));
+    return call;
+}
+
 void
 client_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
 {
-    struct client_call *call = client_begin_inode (frame, this, loc, WIRE_GETXATTR,
-                                                   WIRE_FGETXATTR, 0, client_getxattr_reply);
+    struct client_call *call = getxattr_begin (frame, this, loc, name);
 
     if (!call)
         return;

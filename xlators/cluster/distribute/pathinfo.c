@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The virtual attribute trusted.glusterfs.pathinfo: which bricks have a file or a directory, and
+ * where. Each subvolume tells its own part, and this has the form that GlusterFS's clients give it,
+ * for programs that read it:
+ *
+ *   (<DISTRIBUTE:home-dht> PART)                       a file
+ *   ((<DISTRIBUTE:home-dht> PART PART) (home-dht-layout (home-client-0 0 2147483646) ...))
+ */
+#include "distribute.h"
+
+#include <string.h>
+
+/* In the xdata of a call that this translator makes to itself, which goes no further: it is to pass
+ * on what the file's subvolume says. */
+#define ONE_PART "distribute.one-part"
+
+struct pathinfo {
+    struct op op;
+    char *name; /* of the attribute */
+};
+
+static void
+pathinfo_clear (struct op *op)
+{
+    g_free (((struct pathinfo *) op)->name);
+}
+
+static bool
+name_is_pathinfo (const char *name)
+{
+    return name && (strcmp (name, "trusted.glusterfs.pathinfo") == 0
+                    || strcmp (name, "glusterfs.pathinfo") == 0);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* Returns how many there are. */
+static unsigned
+parts_print (const struct pathinfo *info, GString *out)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < info->op.priv->n; i++) {
+        const struct fan_answer *at = &info->op.fan.answers[i];
+        const char *part = at->op != FOP_NONE && at->op_ret >= 0
+                               ? dict_get_str (at->getxattr.dict, info->name)
+                               : NULL;
+
+        if (part)
+            g_string_append_printf (out, " %s", part);
+        n += part != NULL;
+    }
+    return n;
+}
+
+static void
+layout_print (const dht_private_t *priv, const struct layout *layout, GString *out)
+{
+    for (unsigned i = 0; i < layout->n; i++) {
+        const struct layout_range *range = &layout->ranges[i];
+        const bool set = range->state == RANGE_SET;
+
+        g_string_append_printf (out, " (%s %u %u)", priv->children[i]->name,
+                                set ? range->start : 0, set ? range->stop : 0);
+    }
+}
+
+/* A directory's has the ranges of hashes behind the parts. */
+static void
+pathinfo_close (const struct op *op, GString *out)
+{
+    struct layout *layout = inode_layout (op->this, op->loc.inode);
+
+    g_string_append_c (out, ')');
+    if (!layout)
+        return;
+    g_string_prepend_c (out, '(');
+    g_string_append_printf (out, " (%s-layout", op->this->name);
+    layout_print (op->priv, layout, out);
+    g_string_append (out, "))");
+    layout_unref (layout);
+}
+
+static void
+pathinfo_answered (call_frame_t *frame)
+{
+    struct pathinfo *info = OP_OF (frame);
+    const struct fan_answer *first = &info->op.fan.answers[0];
+    g_autoptr (GString) text = g_string_new (NULL);
+    g_autoptr (dict_t) dict = NULL;
+
+    g_string_append_printf (text, "(<DISTRIBUTE:%s>", info->op.this->name);
+    if (parts_print (info, text) == 0) {
+        op_fail (&info->op, first->op_ret < 0 ? first->op_errno : ENODATA);
+        return;
+    }
+    pathinfo_close (&info->op, text);
+    dict = dict_new ();
+    dict_set (dict, info->name, text->str, text->len);
+    STACK_UNWIND (getxattr, frame, 0, 0, dict, NULL);
+}
+
+/* --- the question ----------------------------------------------------------------------------- */
+
+static void
+pathinfo_ask (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name)
+{
+    struct pathinfo *info = op_new (frame, this, sizeof *info, loc, NULL, NULL);
+    struct op *op = &info->op;
+    g_autoptr (dict_t) one_part = dict_new ();
+
+    op->clear = pathinfo_clear;
+    info->name = g_strdup (name);
+    dict_set_u64 (one_part, ONE_PART, 1);
+    step_begin (op, pathinfo_answered);
+    if (loc->inode->ia_type != IA_IFDIR)
+        FAN_WIND (&op->fan, 0, this, getxattr, &op->loc, info->name, one_part);
+    else
+        for (unsigned i = 0; i < op->priv->n; i++)
+            ASK (op, i, getxattr, &op->loc, info->name, NULL);
+    step_end (op);
+}
+
+/* A single subvolume speaks for itself, as with GlusterFS's clients. */
+void
+dht_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
+{
+    const dht_private_t *priv = this->private;
+    g_autoptr (dict_t) own = virtual_xattr (this, loc->inode, name);
+
+    if (own)
+        STACK_UNWIND (getxattr, frame, 0, 0, own, NULL);
+    else if (dict_has (xdata, ONE_PART))
+        every_getxattr (frame, this, loc, name, NULL);
+    else if (name_is_pathinfo (name) && priv->n > 1)
+        pathinfo_ask (frame, this, loc, name);
+    else
+        every_getxattr (frame, this, loc, name, xdata);
+}
