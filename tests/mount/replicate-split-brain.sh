@@ -48,6 +48,14 @@ expect_match "explain" 'c0 says that c1 has missed changes of data \(1\)' "$expl
 expect_match "explain" 'c1 says that c2 has missed changes of data \(1\)' "$explained"
 expect_match "explain" 'split brain: every copy is accused .*favorite-child-policy' "$explained"
 expect_match "explain" 'good data: none' "$explained"
+# status NAME EXPECTED: what GlusterFS's tools ask for
+status () {
+    expect "the status of $1" "$2" \
+        "$(getfattr --only-values --absolute-names -n replica.split-brain-status "$MNT/$1")"
+}
+status data "data-split-brain:yes    metadata-split-brain:no    Choices:c0,c1,c2"
+status attributes "data-split-brain:no    metadata-split-brain:yes    Choices:c0,c1,c2"
+status two "The file is not under data or metadata split-brain"
 expect_error 'split brain of data' "$WINDLASS" heal "$MNT" data
 expect "a write changed nothing" "longest of all" "$(cat c1.d/data)"
 "$WINDLASS" heal "$MNT" names >heal.out || fail "heal: $(cat heal.out)"
@@ -59,6 +67,7 @@ begin favorite-child-policy=size
 expect "what the policy reads" "longest of all" "$(cat "$MNT/data")"
 expect_match "explain" 'read from the copy that the policy takes' \
     "$("$WINDLASS" explain "$MNT/data")"
+status data "data-split-brain:yes    metadata-split-brain:no    Choices:c0,c1,c2"
 "$WINDLASS" heal "$MNT" data >heal.out || fail "heal: $(cat heal.out)"
 expect_match "heal" 'data: data healed on c0, c2, from c1' "$(cat heal.out)"
 expect "the copies" "longest of all" "$(cat c0.d/data)"

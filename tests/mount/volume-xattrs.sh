@@ -43,10 +43,14 @@ for name in trusted.glusterfs.pathinfo glusterfs.pathinfo; do
     expect_match "$name" "$file_has" "$(attribute "$MNT" dir/file $name)"
     expect_match "$name" "$of_dir" "$(attribute "$MNT" dir $name)"
 done
+same dir/file replica.split-brain-status
+expect_match "the status" '^The file is not under data or metadata split-brain$' \
+    "$(attribute "$MNT" dir/file replica.split-brain-status)"
 
 exec 7<>"$MNT/dir/file"
 same dir/file trusted.glusterfs.pathinfo
 same dir/file trusted.glusterfs.node-uuid
+same dir/file replica.split-brain-status
 exec 7>&-
 
 # A brick that is down is not named.

@@ -4,16 +4,20 @@
  * programs that read them:
  *
  *   trusted.glusterfs.pathinfo    which bricks have the object, and where
+ *   replica.split-brain-status    whether there is no good copy of its data or metadata
  */
 #include "replicate.h"
 
 #include <errno.h>
 #include <string.h>
 
+#define STATUS "replica.split-brain-status"
+
 struct virtual {
     struct local head;
     xlator_t *this;
     call_frame_t *frame;
+    inode_t *inode; /* with a reference */
     char *name;     /* of the attribute */
     struct fan_out fan;
 };
@@ -24,11 +28,12 @@ virtual_drop (void *local)
     struct virtual *virtual = local;
 
     fan_clear (&virtual->fan);
+    inode_unref (virtual->inode);
     g_free (virtual->name);
 }
 
 static struct virtual *
-virtual_new (call_frame_t *frame, xlator_t *this, const char *name)
+virtual_new (call_frame_t *frame, xlator_t *this, inode_t *inode, const char *name)
 {
     const replicate_t *priv = this->private;
     struct virtual *virtual = frame_local_new (frame, sizeof *virtual);
@@ -36,6 +41,7 @@ virtual_new (call_frame_t *frame, xlator_t *this, const char *name)
     virtual->head.drop = virtual_drop;
     virtual->this = this;
     virtual->frame = frame;
+    virtual->inode = inode_ref (inode);
     virtual->name = g_strdup (name);
     fan_init (&virtual->fan, frame, priv->n);
     return virtual;
@@ -88,7 +94,7 @@ static void
 pathinfo_ask (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name)
 {
     const replicate_t *priv = this->private;
-    struct virtual *virtual = virtual_new (frame, this, name);
+    struct virtual *virtual = virtual_new (frame, this, loc->inode, name);
     const copies_t up = children_up (priv);
 
     fan_begin (&virtual->fan, pathinfo_answered);
@@ -96,6 +102,57 @@ pathinfo_ask (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name)
         if (up & COPY (i))
             FAN_WIND (&virtual->fan, i, priv->children[i], getxattr, loc, virtual->name, NULL);
     fan_end (&virtual->fan);
+}
+
+/* --- replica.split-brain-status --------------------------------------------------------------- */
+
+/* What the copies themselves say: a policy that chooses one of them ends no split brain. */
+static struct readable
+copies_readable (xlator_t *this, inode_t *inode)
+{
+    const replicate_t *priv = this->private;
+    struct replicate_inode *kept = inode_of (this, inode);
+    const copies_t all = copies_all (priv->n);
+    struct readable readable = { all, all, all };
+
+    pthread_mutex_lock (&kept->lock);
+    if (kept->copies)
+        readable = copies_judge (kept->copies, priv->n, priv->arbiter);
+    pthread_mutex_unlock (&kept->lock);
+    return readable;
+}
+
+static char *
+status_text (const replicate_t *priv, bool data, bool metadata)
+{
+    GString *text = g_string_new (NULL);
+
+    if (!data && !metadata)
+        return g_string_free (g_string_assign (text, "The file is not under data or metadata "
+                                                     "split-brain"), FALSE);
+    g_string_printf (text, "data-split-brain:%s    metadata-split-brain:%s    Choices:",
+                     data ? "yes" : "no", metadata ? "yes" : "no");
+    for (unsigned i = 0; i < priv->n; i++)
+        g_string_append_printf (text, "%s%s", i ? "," : "", priv->children[i]->name);
+    return g_string_free (text, FALSE);
+}
+
+static void
+status_known (void *data, int error)
+{
+    struct virtual *virtual = data;
+    const bool directory = virtual->inode->ia_type == IA_IFDIR;
+    g_autofree char *text = NULL;
+    struct readable readable;
+
+    stack_taken (virtual->frame->root);
+    if (error) {
+        frame_fail (virtual->frame, error);
+        return;
+    }
+    readable = copies_readable (virtual->this, virtual->inode);
+    text = status_text (virtual->this->private, !readable.data && !directory, !readable.metadata);
+    virtual_answer (virtual, text);
 }
 
 /* --- getxattr --------------------------------------------------------------------------------- */
@@ -106,6 +163,9 @@ replicate_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char 
 {
     if (name && name_is_pathinfo (name))
         pathinfo_ask (frame, this, loc, name);
+    else if (name && strcmp (name, STATUS) == 0)
+        inode_refresh (this, loc->inode, status_known,
+                       virtual_new (frame, this, loc->inode, name));
     else
         every_getxattr (frame, this, loc, name, xdata);
 }
