@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Extended attributes that GlusterFS's clients make up: a stock client answers the same. Which
-# bricks have a file or a directory, also while the file is open and while a brick is down.
+# Extended attributes that GlusterFS's clients make up, or refuse: a stock client answers the same.
+# Which bricks have a file or a directory, also while the file is open and while a brick is down;
+# and what belongs to GlusterFS itself.
 # timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
-need_command glusterd gluster glusterfs getfattr
+need_command glusterd gluster glusterfs getfattr setfattr
 server=127.1.1.1
 
 glusterd_begin $server
@@ -52,6 +53,19 @@ same dir/file trusted.glusterfs.pathinfo
 same dir/file trusted.glusterfs.node-uuid
 same dir/file replica.split-brain-status
 exec 7>&-
+
+# What belongs to GlusterFS itself is not for callers, nor to be removed.
+for name in trusted.gfid trusted.glusterfs.volume-id trusted.afr.dirty trusted.glusterfs.afr.x \
+    trusted.glusterfs.dht trusted.glusterfs.dht.linkto; do
+    for path in dir dir/file; do
+        for mount in stock "$MNT"; do
+            expect_error 'Operation not permitted' setfattr -n $name -v value "$mount/$path"
+            expect_error 'Operation not permitted' setfattr -x $name "$mount/$path"
+        done
+    done
+done
+expect_ok setfattr -n trusted.mine -v value "$MNT/dir/file"
+expect "an attribute of root's" value "$(attribute stock dir/file trusted.mine)"
 
 # A brick that is down is not named.
 pid=$(gluster_do volume status dr $server:"$TEST_DIR/r0.d" detail | awk '/^Pid/ { print $3 }')

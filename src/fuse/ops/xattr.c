@@ -13,6 +13,26 @@ static removexattr_cbk fuse_removexattr_cbk;
 static stat_cbk fuse_capability_owner_cbk;
 static access_cbk fuse_capability_access_cbk;
 
+/* A server of GlusterFS keeps these for itself: it would ignore a new value, and answer success. */
+static bool
+is_of_server (const call_frame_t *frame, const char *name)
+{
+    return (strcmp (name, "trusted.gfid") == 0 || strcmp (name, "trusted.glusterfs.volume-id") == 0)
+        && xlator_is_remote (FIRST_CHILD (frame->this));
+}
+
+/* What a change of an attribute begins with. Returns whether the request goes on. */
+static bool
+xattr_change_begin (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino, const char *name)
+{
+    if (!frame || !request_loc_inode (frame, ret_loc, ino))
+        return false;
+    if (!is_of_server (frame, name))
+        return true;
+    request_err (frame, -1, EPERM);
+    return false;
+}
+
 static void
 fuse_setxattr (fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
                int flags)
@@ -21,7 +41,7 @@ fuse_setxattr (fuse_req_t req, fuse_ino_t ino, const char *name, const char *val
     g_autoptr (dict_t) dict = NULL;
     g_auto (loc_t) loc = { 0 };
 
-    if (!frame || !request_loc_inode (frame, &loc, ino))
+    if (!xattr_change_begin (frame, &loc, ino, name))
         return;
     dict = dict_new ();
     dict_set (dict, name, value, size);
@@ -213,7 +233,7 @@ fuse_removexattr (fuse_req_t req, fuse_ino_t ino, const char *name)
     call_frame_t *frame = request_begin (req, ino, FOP_removexattr);
     g_auto (loc_t) loc = { 0 };
 
-    if (!frame || !request_loc_inode (frame, &loc, ino))
+    if (!xattr_change_begin (frame, &loc, ino, name))
         return;
     if (!is_killed_by_kernel (req, frame, name)) {
         STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc, name,

@@ -76,11 +76,12 @@ replicate_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *
 
 /* --- extended attributes ---------------------------------------------------------------------- */
 
-/* The marks are the file system's own. */
+/* The marks are the file system's own, as is what GlusterFS's healer notes. */
 static bool
 name_is_ours (const char *name)
 {
-    return g_str_has_prefix (name, "trusted.afr.");
+    return g_str_has_prefix (name, "trusted.afr.")
+        || g_str_has_prefix (name, "trusted.glusterfs.afr.");
 }
 
 static bool
