@@ -349,6 +349,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/gdb-commands.sh \
     %D%/mount/gdb-tutorial.sh \
     %D%/mount/gdb-wind.sh \
+    %D%/mount/gfid-attribute.sh \
     %D%/mount/git.sh \
     %D%/mount/graph-picture.sh \
     %D%/mount/hard-links.sh \

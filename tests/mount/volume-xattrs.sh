@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Extended attributes that GlusterFS's clients make up, or refuse: a stock client answers the same.
 # Which bricks have a file or a directory, also while the file is open and while a brick is down;
-# and what belongs to GlusterFS itself.
+# the identity of an inode; and what belongs to GlusterFS itself.
 # timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster glusterfs getfattr setfattr
@@ -53,6 +53,13 @@ same dir/file trusted.glusterfs.pathinfo
 same dir/file trusted.glusterfs.node-uuid
 same dir/file replica.split-brain-status
 exec 7>&-
+
+# The identity of an inode, in bytes and as text.
+for path in . dir dir/file; do
+    expect "the gfid of $path" "$(attribute stock $path glusterfs.gfid | od -tx1)" \
+        "$(attribute "$MNT" $path glusterfs.gfid | od -tx1)"
+    same $path glusterfs.gfid.string
+done
 
 # What belongs to GlusterFS itself is not for callers, nor to be removed.
 for name in trusted.gfid trusted.glusterfs.volume-id trusted.afr.dirty trusted.glusterfs.afr.x \

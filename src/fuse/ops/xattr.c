@@ -78,21 +78,6 @@ fuse_kill_privileges_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int
     request_err (frame, op_ret, op_errno);
 }
 
-static void
-fuse_getxattr (fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
-{
-    call_frame_t *frame = request_begin (req, ino, FOP_getxattr);
-    struct fuse_local *local;
-    g_auto (loc_t) loc = { 0 };
-
-    if (!frame || !request_loc_inode (frame, &loc, ino))
-        return;
-    local = request_local (frame, name, NULL);
-    local->size = size;
-    STACK_WIND (frame, fuse_getxattr_cbk, FIRST_CHILD (frame->this), getxattr, &loc, local->name,
-                NULL);
-}
-
 /* Size 0 asks for the size of the value. */
 static void
 xattr_reply (call_frame_t *frame, const void *value, size_t size)
@@ -110,6 +95,38 @@ xattr_reply (call_frame_t *frame, const void *value, size_t size)
     else
         fuse_reply_buf (req, value, size);
     stack_done (frame->root);
+}
+
+/* Programs know an object of a volume by its gfid. Returns whether the name asks for that. */
+static bool
+gfid_answered (call_frame_t *frame, const inode_t *inode, const char *name)
+{
+    char text[GFID_TEXT_SIZE];
+
+    if (strcmp (name, "glusterfs.gfid") == 0)
+        xattr_reply (frame, &inode->gfid, sizeof inode->gfid);
+    else if (strcmp (name, "glusterfs.gfid.string") == 0)
+        xattr_reply (frame, gfid_text (&inode->gfid, text), GFID_TEXT_SIZE - 1);
+    else
+        return false;
+    return true;
+}
+
+static void
+fuse_getxattr (fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+    call_frame_t *frame = request_begin (req, ino, FOP_getxattr);
+    struct fuse_local *local;
+    g_auto (loc_t) loc = { 0 };
+
+    if (!frame || !request_loc_inode (frame, &loc, ino))
+        return;
+    local = request_local (frame, name, NULL);
+    local->size = size;
+    if (gfid_answered (frame, loc.inode, name))
+        return;
+    STACK_WIND (frame, fuse_getxattr_cbk, FIRST_CHILD (frame->this), getxattr, &loc, local->name,
+                NULL);
 }
 
 /* The error for an attribute that the file lacks. ls(1) asks for the security label of each file
