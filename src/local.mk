@@ -286,6 +286,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ops/lock.c \
     %D%/fuse/ops/open.c \
     %D%/fuse/ops/write.c \
+    %D%/fuse/ops/umask.c \
     %D%/fuse/ops/xattr.c \
     %D%/fuse/options.c \
     %D%/fuse/passthrough.c \

@@ -110,6 +110,7 @@ struct terms {
                              * parallel, and no other thread between a caller and its answer */
     bool idmapped;          /* the mount may be mounted again with mapped ids: only requests that
                              * create an inode carry the caller's ids */
+    bool remote;            /* servers have the files */
     bool locks;             /* the kernel sends locks */
     bool labels;            /* the kernel runs SELinux, or the option selinux says so */
     bool keep_cache, direct_io, writeback, spares_flush; /* for every open */
@@ -350,6 +351,8 @@ struct fuse_local {
     inode_t *parent, *new_parent; /* lent, as root->maker.lent_inodes */
     const char *name, *new_name;  /* stored in text */
     struct fuse_file_info fi;
+    struct call_stub *make; /* a new object, while the bridge asks about its directory: umask.c */
+    bool masks;             /* the bridge applies the umask */
     bool opens_as_daemon; /* open: the caller was refused, but has the right that matters: open.c */
     struct iatt attributes; /* setattr: the attributes that remain to be set */
     uint32_t valid;
@@ -527,6 +530,20 @@ uint32_t request_flags (const struct bridge *bridge, int flags);
 
 /* --- a function for each group of handlers --- */
 void entry_handlers (struct fuse_lowlevel_ops *ops);
+
+/* --- ops/umask.c: the caller's umask, and default ACLs --- */
+
+/* Is it known whether the bridge or storage applies it to this mode of a new object, whose
+ * directory is local->parent? Else umask_settle finds out, and resumes the stub. */
+bool umask_is_settled (call_frame_t *frame, mode_t mode);
+void umask_settle (call_frame_t *frame, call_stub_t *make);
+
+/* The parts for both. */
+mode_t umask_of_bridge (const call_frame_t *frame);
+mode_t umask_of_storage (const call_frame_t *frame);
+
+/* The directory's default ACL changes. */
+void umask_forget (inode_t *directory);
 void names_handlers (struct fuse_lowlevel_ops *ops);
 void attr_handlers (struct fuse_lowlevel_ops *ops);
 void open_handlers (struct fuse_lowlevel_ops *ops);

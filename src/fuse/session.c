@@ -59,8 +59,9 @@ want_locks (struct bridge *bridge, struct fuse_conn_info *conn)
 {
     const enum choice choice = choice_of (bridge->settings.lock_forwarding);
 
+    bridge->terms.remote = xlator_is_remote (bridge->graph->top);
     bridge->terms.locks = choice == CHOICE_ON
-                       || (choice == CHOICE_AUTO && xlator_is_remote (bridge->graph->top));
+                       || (choice == CHOICE_AUTO && bridge->terms.remote);
     want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, bridge->terms.locks);
 }
 
@@ -72,7 +73,7 @@ want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_HANDLE_KILLPRIV, false);
     if (bridge->terms.idmapped)
         return;
-    if (xlator_is_remote (bridge->graph->top)) {
+    if (bridge->terms.remote) {
         want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false); /* the kernel truncates, and removes them */
         return;
     }

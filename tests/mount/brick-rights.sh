@@ -46,3 +46,23 @@ done
 mkdir -m 070 group
 chown 0:6001 group
 expect_ok setpriv --reuid 1500 --regid 1500 --groups "$(seq -s, 6001 6100)" touch group/file
+
+# A default ACL replaces the umask of a caller, also in a new directory.
+umask 022
+mkdir -m 770 shared plain
+chown 0:2000 shared
+setfacl -m g:2000:rwx -d -m g:2000:rwx,u::rwx,g::rwx,o::--- shared
+touch plain/before shared/file
+mkdir shared/sub
+touch shared/sub/file
+expect "modes by the umask, and by the ACL" "644 660 770 660" \
+    "$(stat -c %a plain/before shared/file shared/sub shared/sub/file | paste -sd' ')"
+as_2000=(setpriv --reuid 1002 --regid 2000 --clear-groups)
+expect_ok "${as_2000[@]}" dd if=/dev/null of=shared/file conv=notrunc oflag=append
+expect_ok "${as_2000[@]}" touch shared/sub/new
+setfacl -d -m g::rwx,o::rx plain
+touch plain/after
+setfacl -k plain
+touch plain/without
+expect "after it was set, and after it was removed" "664 644" \
+    "$(stat -c %a plain/after plain/without | paste -sd' ')"

@@ -49,6 +49,7 @@ struct inode {
     uint32_t cached_opens; /* descriptors of the kernel that may use its page cache; atomic */
     bool written_past;    /* a write bypassed that cache since the last open; atomic */
     uint32_t listed_at;   /* for the bridge, milliseconds: fuse/ops/dir.c; atomic */
+    uint32_t no_default_acl; /* for the bridge, milliseconds: fuse/ops/umask.c; atomic */
     uint16_t keepers[ITABLE_GRAPHS]; /* contexts of each graph that lie in `own`; constant */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten; table->lock */
     struct dentry *names; /* table->lock */

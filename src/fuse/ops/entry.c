@@ -180,14 +180,25 @@ new_entry_done (call_frame_t *frame, int op_ret, int op_errno, inode_t *inode,
 }
 
 static void
+mknod_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_t rdev, mode_t umask,
+            dict_t *xdata)
+{
+    STACK_WIND (frame, fuse_mknod_cbk, FIRST_CHILD (this), mknod, loc,
+                mode & ~umask_of_bridge (frame), rdev, umask_of_storage (frame), xdata);
+}
+
+static void
 fuse_mknod (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
     g_auto (loc_t) loc = { 0 };
     call_frame_t *frame = new_entry (req, FOP_mknod, parent, name, &loc);
 
-    if (frame)
-        STACK_WIND (frame, fuse_mknod_cbk, FIRST_CHILD (frame->this), mknod, &loc, mode, rdev,
-                    frame->root->umask, NULL);
+    if (!frame)
+        return;
+    if (umask_is_settled (frame, mode))
+        mknod_wind (frame, frame->this, &loc, mode, rdev, 0, NULL);
+    else
+        umask_settle (frame, fop_mknod_stub (frame, mknod_wind, &loc, mode, rdev, 0, NULL));
 }
 
 static void
@@ -199,14 +210,25 @@ fuse_mknod_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 }
 
 static void
+mkdir_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
+            dict_t *xdata)
+{
+    STACK_WIND (frame, fuse_mkdir_cbk, FIRST_CHILD (this), mkdir, loc,
+                mode & ~umask_of_bridge (frame), umask_of_storage (frame), xdata);
+}
+
+static void
 fuse_mkdir (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
     g_auto (loc_t) loc = { 0 };
     call_frame_t *frame = new_entry (req, FOP_mkdir, parent, name, &loc);
 
-    if (frame)
-        STACK_WIND (frame, fuse_mkdir_cbk, FIRST_CHILD (frame->this), mkdir, &loc, mode,
-                    frame->root->umask, NULL);
+    if (!frame)
+        return;
+    if (umask_is_settled (frame, mode))
+        mkdir_wind (frame, frame->this, &loc, mode, 0, NULL);
+    else
+        umask_settle (frame, fop_mkdir_stub (frame, mkdir_wind, &loc, mode, 0, NULL));
 }
 
 static void
@@ -237,6 +259,14 @@ fuse_symlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 }
 
 static void
+create_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+             mode_t umask, fd_t *fd, dict_t *xdata)
+{
+    STACK_WIND (frame, fuse_create_cbk, FIRST_CHILD (this), create, loc, flags,
+                mode & ~umask_of_bridge (frame), umask_of_storage (frame), fd, xdata);
+}
+
+static void
 fuse_create (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
              struct fuse_file_info *fi)
 {
@@ -251,8 +281,11 @@ fuse_create (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
     local->fi = *fi;
     flags = request_flags (bridge_of (req), fi->flags);
     local->fd = fd_new (&frame->this->graph->fd_maker, NULL, flags, frame->root->pid);
-    STACK_WIND (frame, fuse_create_cbk, FIRST_CHILD (frame->this), create, &loc, flags, mode,
-                frame->root->umask, local->fd, NULL);
+    if (umask_is_settled (frame, mode))
+        create_wind (frame, frame->this, &loc, flags, mode, 0, local->fd, NULL);
+    else
+        umask_settle (frame, fop_create_stub (frame, create_wind, &loc, flags, mode, 0, local->fd,
+                                              NULL));
 }
 
 static void

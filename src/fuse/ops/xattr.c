@@ -27,6 +27,7 @@ xattr_change_begin (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino, const c
 {
     if (!frame || !request_loc_inode (frame, ret_loc, ino))
         return false;
+    umask_forget (ret_loc->inode);
     if (!is_of_server (frame, name))
         return true;
     request_err (frame, -1, EPERM);

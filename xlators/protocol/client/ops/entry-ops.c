@@ -42,8 +42,8 @@ client_put_new_gfid (struct client_call *call, dict_t *xdata)
 
 /* --- mknod, mkdir, symlink, link -------------------------------------------------------------- */
 
-/* Begins a call that makes loc. The umask is applied here: a brick without system/posix-acl ignores
- * it, and new files would be open to all. So it also applies below a default ACL. */
+/* Begins a call that makes loc. A brick without features/access-control ignores the umask, so the
+ * bridge gives one only where a default ACL replaces it. */
 static struct client_call *
 make_begin (call_frame_t *frame, xlator_t *this, const loc_t *loc, enum procedure procedure,
             uint32_t times, client_reply_fn *reply)
@@ -66,8 +66,8 @@ client_mknod (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_
         return;
     put_gfid (&call->rpc.out, &loc->parent->gfid);
     xdr_put_u64 (&call->rpc.out, rdev);
-    xdr_put_u32 (&call->rpc.out, mode & ~umask);
-    xdr_put_u32 (&call->rpc.out, 0);
+    xdr_put_u32 (&call->rpc.out, mode);
+    xdr_put_u32 (&call->rpc.out, umask);
     xdr_put_string (&call->rpc.out, loc->name);
     client_put_new_gfid (call, xdata);
     client_send (call);
@@ -83,8 +83,8 @@ client_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode
     if (!call)
         return;
     put_gfid (&call->rpc.out, &loc->parent->gfid);
-    xdr_put_u32 (&call->rpc.out, mode & ~umask);
-    xdr_put_u32 (&call->rpc.out, 0);
+    xdr_put_u32 (&call->rpc.out, mode);
+    xdr_put_u32 (&call->rpc.out, umask);
     xdr_put_string (&call->rpc.out, loc->name);
     client_put_new_gfid (call, xdata);
     client_send (call);
@@ -171,8 +171,8 @@ client_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, 
     call->flags = flags;
     put_gfid (&call->rpc.out, &loc->parent->gfid);
     xdr_put_u32 (&call->rpc.out, client_open_flags (this, flags));
-    xdr_put_u32 (&call->rpc.out, mode & ~umask);
-    xdr_put_u32 (&call->rpc.out, 0);
+    xdr_put_u32 (&call->rpc.out, mode);
+    xdr_put_u32 (&call->rpc.out, umask);
     xdr_put_string (&call->rpc.out, loc->name);
     client_put_new_gfid (call, xdata);
     client_send (call);
