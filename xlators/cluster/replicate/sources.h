@@ -28,8 +28,8 @@ struct readable {
     copies_t metadata;
 };
 
-/* Judges what all reachable copies said. arbiter: the copy without data, -1: none. Of a directory it
- * has all that the others have. */
+/* Judges what all reachable copies said. arbiter: the copy without data, -1: none. Of a directory
+ * it has all that the others have. */
 struct readable copies_judge (const struct copy *copies, unsigned n, int arbiter);
 
 enum favorite { FAVORITE_NONE, FAVORITE_SIZE, FAVORITE_CTIME, FAVORITE_MTIME, FAVORITE_MAJORITY };
