@@ -33,6 +33,9 @@ echo text >"$MNT/directory/file"
 secret=$(grep -h 'option password' "$TEST_DIR"/glusterd/vols/home/*fuse.vol | awk '{ print $3 }')
 [ -n "$secret" ] || fail "the volume has no password to look for"
 expect_no_match "the graph, for anybody" "$secret" "$("$WINDLASS" graph "$MNT")"
+explained=$("$WINDLASS" explain "$MNT/directory/file")
+expect_match "explain" '^    option password = ' "$explained"
+expect_no_match "what explain says" "$secret" "$explained"
 expect_no_match "the log" "$secret" "$(cat "$LOG")"
 expect_no_match "the files of .meta" "$secret" "$(cat "$MNT"/.meta/graphs/active/volfile \
     "$MNT"/.meta/graphs/active/home-client-0/private)"

@@ -64,7 +64,7 @@ append_options (GString *out, const struct subject *subject, const xlator_t *xl)
         if (!setting->text || setting->option->inert)
             continue;
         g_string_append_printf (out, "    option %s = ", setting->option->key[0]);
-        line_append (out, setting->text, 200);
+        line_append (out, setting_shown (setting), 200);
         g_string_append (out, " (");
         append_source (out, subject->graph, setting);
         g_string_append (out, ")\n");
