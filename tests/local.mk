@@ -444,6 +444,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/user-namespaces.sh \
     %D%/mount/volfiles.sh \
     %D%/mount/volume-existing.sh \
+    %D%/mount/volume-foreign.sh \
     %D%/mount/volume-follows.sh \
     %D%/mount/volume-new-shape.sh \
     %D%/mount/volume-quota.sh \

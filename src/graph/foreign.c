@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Types of GlusterFS that Windlass does not have, in volfiles of a GlusterFS server. A volume whose
- * absence harms no data is left out: its parents get its child instead. Any other is refused with
+ * absence harms no data is left out: its parents get its first child instead. Where another type
+ * reads and writes the same files, that takes the place of the volume's. Any other is refused with
  * what would go wrong.
  */
 #include "graph/internal.h"
@@ -10,21 +11,33 @@
 
 struct foreign {
     const char *type;
-    const char *effect; /* of leaving it out, where it has a single subvolume; NULL: refused */
-    const char *harm;   /* why it can't be left out, otherwise */
+    const char *instead; /* the type that takes its place; NULL: none does */
+    const char *effect;  /* of that, or of leaving it out; NULL: refused */
+    guint subvolumes;    /* how many it has where it is left out */
+    const char *harm;    /* why it can't be left out, otherwise */
 };
 
+#define ONE_SUBVOLUME 1, "it must have one subvolume"
+
 static const struct foreign foreigners[] = {
-    { "cluster/disperse", NULL, "each brick has only a part of every file" },
-    { "features/shard", NULL, "large files are stored in pieces" },
-    { "features/cloudsync", NULL, "the data of some files is elsewhere" },
-    { "features/read-only", NULL, "the volume may not be changed" },
-    { "features/worm", NULL, "files may not be changed" },
-    { "encryption/crypt", NULL, "files are stored encrypted" },
-    { "features/snapview-client", "there is no directory .snaps", "it has two subvolumes" },
-    { "features/gfid-access", "there is no directory .gfid", "it must have one subvolume" },
-    { "features/quiesce", "operations do not wait while bricks change", "it must have one "
-                                                                          "subvolume" },
+    { "cluster/nufa", "cluster/distribute",
+      "a new file lies on the brick that its name decides, not on one of this machine", 0, NULL },
+    { "cluster/switch", "cluster/distribute",
+      "a new file lies on the brick that its name decides, not on one that a pattern names", 0,
+      NULL },
+    { "cluster/disperse", NULL, NULL, 0, "each brick has only a part of every file" },
+    { "features/shard", NULL, NULL, 0, "large files are stored in pieces" },
+    { "features/cloudsync", NULL, NULL, 0, "the data of some files is elsewhere" },
+    { "features/cdc", NULL, NULL, 0,
+      "the servers compress what is read, and expect what is written to be compressed; 'gluster "
+      "volume set VOLUME network.compression off' ends that" },
+    { "features/read-only", NULL, NULL, 0, "the volume may not be changed" },
+    { "features/worm", NULL, NULL, 0, "files may not be changed" },
+    { "encryption/crypt", NULL, NULL, 0, "files are stored encrypted" },
+    { "features/snapview-client", NULL, "there is no directory .snaps", 2,
+      "it must have two subvolumes, the second for the snapshots" },
+    { "features/gfid-access", NULL, "there is no directory .gfid", ONE_SUBVOLUME },
+    { "features/quiesce", NULL, "operations do not wait while bricks change", ONE_SUBVOLUME },
 };
 
 static const struct foreign *
@@ -52,7 +65,7 @@ options_text (const struct volfile_volume *volume)
     return g_string_free (out, FALSE);
 }
 
-/* Lets the parents of a volume use its only subvolume. */
+/* Lets the parents of a volume use its first subvolume. */
 static void
 volume_bypass (struct volfile *volfile, const struct volfile_volume *volume)
 {
@@ -72,24 +85,67 @@ volume_bypass (struct volfile *volfile, const struct volfile_volume *volume)
     }
 }
 
-/* Returns whether the volume is to go. Otherwise it loses its type: nothing more is said of it. */
+static bool
+volume_is_used (const struct volfile *volfile, const char *name)
+{
+    for (guint i = 0; i < volfile->volumes->len; i++) {
+        const struct volfile_volume *parent = volfile->volumes->pdata[i];
+
+        for (guint j = 0; j < parent->subvolumes->len; j++)
+            if (strcmp (((struct volfile_word *) parent->subvolumes->pdata[j])->text, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void
+volume_remove (struct volfile *volfile, const char *name)
+{
+    for (guint i = volfile->volumes->len; i-- > 0;)
+        if (strcmp (((struct volfile_volume *) volfile->volumes->pdata[i])->name, name) == 0) {
+            g_ptr_array_remove_index (volfile->volumes, i);
+            return;
+        }
+}
+
+/* Removes the volume at i, and those that nothing but it used. */
+static void
+volume_leave_out (struct volfile *volfile, guint i)
+{
+    const struct volfile_volume *volume = volfile->volumes->pdata[i];
+    g_autoptr (GPtrArray) subvolumes = g_ptr_array_ref (volume->subvolumes);
+
+    volume_bypass (volfile, volume);
+    g_ptr_array_remove_index (volfile->volumes, i);
+    for (guint j = 1; j < subvolumes->len; j++) {
+        const struct volfile_word *word = subvolumes->pdata[j];
+
+        if (!volume_is_used (volfile, word->text))
+            volume_remove (volfile, word->text);
+    }
+}
+
+/* Returns whether the volume is to go. One that is refused loses its type: nothing more is said of
+ * it. */
 static bool
 volume_judge (struct volfile *volfile, struct volfile_volume *volume,
               const struct foreign *foreign)
 {
     const struct place place = { volume->type_line, volume->type_column };
-    g_autofree char *options = options_text (volume);
+    const bool fits = foreign->instead || volume->subvolumes->len == foreign->subvolumes;
+    g_autofree char *options = options_text (volume), *type = g_steal_pointer (&volume->type);
 
-    if (!foreign->effect || volume->subvolumes->len != 1) {
+    if (!foreign->effect || !fits) {
         problem_error (volfile, place, volume->name,
-                       "type '%s' is not in Windlass, and can't be left out: %s%s", volume->type,
+                       "type '%s' is not in Windlass, and can't be left out: %s%s", type,
                        foreign->harm, options);
-        g_clear_pointer (&volume->type, g_free);
         return false;
     }
-    problem_warning (volfile, place, volume->name, "type '%s' is not in Windlass; without it %s%s",
-                     volume->type, foreign->effect, options);
-    return true;
+    volume->type = g_strdup (foreign->instead);
+    problem_warning (volfile, place, volume->name, "type '%s' is not in Windlass; %s%s %s%s", type,
+                     foreign->instead ? foreign->instead : "without it",
+                     foreign->instead ? " takes its place:" : "", foreign->effect, options);
+    return !foreign->instead;
 }
 
 static bool
@@ -100,19 +156,16 @@ type_is_there (const char *type, const char *const *xlator_dirs)
     return module_load (type, xlator_dirs, &error) != NULL;
 }
 
+/* From the end, where the volumes are that use those before them. */
 void
 foreign_leave_out (struct volfile *volfile, const char *const *xlator_dirs)
 {
-    for (guint i = 0; i < volfile->volumes->len;) {
+    for (guint i = volfile->volumes->len; i-- > 0; i = MIN (i, volfile->volumes->len)) {
         struct volfile_volume *volume = volfile->volumes->pdata[i];
         const struct foreign *foreign = foreign_find (volume->type);
 
-        if (!foreign || type_is_there (volume->type, xlator_dirs)
-            || !volume_judge (volfile, volume, foreign)) {
-            i++;
-            continue;
-        }
-        volume_bypass (volfile, volume);
-        g_ptr_array_remove_index (volfile->volumes, i);
+        if (foreign && !type_is_there (volume->type, xlator_dirs)
+            && volume_judge (volfile, volume, foreign))
+            volume_leave_out (volfile, i);
     }
 }

@@ -88,6 +88,22 @@ static const struct faulty faulty[] = {
       .line = 2,
       .column = 7,
       .part = "holds type 'test/other', must be 'test/wrongtype'" },
+    /* types of GlusterFS */
+    { .text = LEAF "volume x\n type features/cdc\n option mode client subvolumes leaf end-volume",
+      .line = 3,
+      .column = 7,
+      .part = "type 'features/cdc' is not in Windlass, and can't be left out: the servers" },
+    { .text = LEAF "volume x\n type features/snapview-client\n subvolumes leaf\nend-volume",
+      .line = 3,
+      .column = 7,
+      .part = "can't be left out: it must have two subvolumes, the second for the snapshots" },
+    { .text = LEAF "volume snaps type test/leaf end-volume\nvolume x\n type "
+                   "features/snapview-client\n subvolumes leaf snaps\nend-volume",
+      .line = 4,
+      .column = 7,
+      .part = "type 'features/snapview-client' is not in Windlass; without it there is no "
+              "directory .snaps",
+      .warning = true },
     /* options */
     { .text = "volume x type test/options " PATH "option nmuber 3 end-volume",
       .line = 2,
