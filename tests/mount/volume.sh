@@ -53,6 +53,35 @@ expect "attributes" "$(cd stock && find . -printf '%P %i %y %m %n %U %G %s %T@\n
     "$(cd "$MNT" && find . -printf '%P %i %y %m %n %U %G %s %T@\n' | sort)"
 umount stock
 unmount
+
+# A server that announces an answer of 1 MB and sends a byte now and then, or fragments without
+# bytes, is given up; another one is asked.
+cat >drip.py <<'EOF'
+import socket, threading, time
+
+def serve(server, first, drop, pause):
+    client, _ = server.accept()
+    try:
+        client.sendall(first)
+        while True:
+            client.sendall(drop)
+            time.sleep(pause)
+    except OSError:
+        pass
+
+for address, first, drop, pause in (("127.1.1.4", b"\x80\x10\0\0", b"x", 0.3),
+                                    ("127.1.1.5", b"", bytes(4 << 14), 0)):
+    server = socket.create_server((address, 24007))
+    threading.Thread(target=serve, args=(server, first, drop, pause)).start()
+print("ready", flush=True)
+EOF
+coproc DRIP { exec python3 drip.py; }
+BRICK_PID[drip]=$DRIP_PID
+read -r -t 20 _ <&"${DRIP[0]}" || fail "the servers that drip did not start"
+mount_volume 127.1.1.4,127.1.1.5,$server:/home "$MNT"
+expect "what is read" "text more" "$(paste -sd' ' "$MNT/directory/file")"
+unmount
+
 windlass_refused "'backup-volfile-servers' is for SERVER:/VOLUME, got '/tmp/none" -f /tmp/none.vol \
     -o backup-volfile-servers=$server
 WINDLASS=$WINDLASS "$BUILD_DIR/src/mount.windlass" 127.1.1.2:/home "$MNT" \

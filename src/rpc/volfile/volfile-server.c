@@ -5,18 +5,21 @@
  */
 #include "rpc/volfile/volfile-server.h"
 
+#include "core/time/clock.h"
 #include "rpc/call.h"
 #include "rpc/stream.h"
 #include "rpc/text-dict.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <netdb.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PATIENCE 10 /* seconds for each step: to connect, to send, to receive */
+#define PATIENCE 10 /* seconds for each step: to connect, to shake hands, to ask and be answered */
 #define LAST_FRAGMENT 0x80000000u
 #define RECORD_MAX (16 << 20)
 #define XID 1
@@ -62,7 +65,8 @@ volfile_directory (const char *text)
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
-/* 0, or a negative errno. A socket's own time limits also hold for connect(2): socket(7). */
+/* 0, or a negative errno. A socket's own time limits also hold for connect(2): socket(7). From then
+ * on no call waits: a server that sends a byte now and then would keep it for ever. */
 static int
 connect_address (const struct addrinfo *address, int *ret_fd)
 {
@@ -72,13 +76,13 @@ connect_address (const struct addrinfo *address, int *ret_fd)
     if (fd < 0)
         return -errno;
     (void) setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    (void) setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (connect (fd, address->ai_addr, address->ai_addrlen) < 0) {
         const int r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
 
         close (fd);
         return r;
     }
+    (void) fcntl (fd, F_SETFL, O_NONBLOCK);
     *ret_fd = fd;
     return 0;
 }
@@ -108,33 +112,47 @@ connect_server (const char *server, char **ret_error)
     return fd;
 }
 
+/* Waits until the socket is ready. until: of clock_now. */
 static int
-send_all (const struct stream *stream, const uint8_t *bytes, size_t size)
+await (const struct stream *stream, short events, int64_t until)
+{
+    struct pollfd pollfd = { .fd = stream->fd, .events = events };
+    const int64_t left = until - clock_now ();
+
+    if (left <= 0)
+        return -ETIMEDOUT;
+    return poll (&pollfd, 1, (int) (left / 1000000) + 1) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int
+send_all (const struct stream *stream, const uint8_t *bytes, size_t size, int64_t until)
 {
     while (size > 0) {
         const struct iovec part = { (void *) bytes, size };
         const ssize_t n = stream_write (stream, &part, 1);
+        const int r = n == -EAGAIN ? await (stream, POLLOUT, until) : n < 0 ? (int) n : 0;
 
-        if (n < 0)
-            return n == -EAGAIN ? -ETIMEDOUT : (int) n;
-        bytes += n;
-        size -= (size_t) n;
+        if (r < 0)
+            return r;
+        bytes += MAX (n, 0);
+        size -= (size_t) MAX (n, 0);
     }
     return 0;
 }
 
 static int
-receive_all (const struct stream *stream, uint8_t *bytes, size_t size)
+receive_all (const struct stream *stream, uint8_t *bytes, size_t size, int64_t until)
 {
     while (size > 0) {
         const ssize_t n = stream_read (stream, bytes, size);
+        const int r = n == -EAGAIN ? await (stream, POLLIN, until) : n < 0 ? (int) n : 0;
 
         if (n == 0)
             return -ECONNRESET;
-        if (n < 0)
-            return n == -EAGAIN ? -ETIMEDOUT : (int) n;
-        bytes += n;
-        size -= (size_t) n;
+        if (r < 0)
+            return r;
+        bytes += MAX (n, 0);
+        size -= (size_t) MAX (n, 0);
     }
     return 0;
 }
@@ -174,7 +192,7 @@ volfile_get_answer (struct xdr_in *in, const char *server, const char *volume, c
 }
 
 static int
-ask (const struct stream *stream, const char *volume)
+ask (const struct stream *stream, const char *volume, int64_t until)
 {
     struct rpc_call call = { 0 };
     int r;
@@ -183,14 +201,14 @@ ask (const struct stream *stream, const char *volume)
     volfile_put_question (&call.out, volume);
     xdr_set_u32 (&call.out, 0, LAST_FRAGMENT | (uint32_t) (call.out.used - 4));
     xdr_set_u32 (&call.out, 4, XID);
-    r = send_all (stream, call.out.bytes, call.out.used);
+    r = send_all (stream, call.out.bytes, call.out.used, until);
     xdr_out_clear (&call.out);
     return r;
 }
 
 /* Receives the fragments of a record. -EPROTONOSUPPORT: the server demands TLS. */
 static int
-receive_record (const struct stream *stream, GByteArray *record)
+receive_record (const struct stream *stream, GByteArray *record, int64_t until)
 {
     uint32_t mark = 0;
     int r = 0;
@@ -198,7 +216,8 @@ receive_record (const struct stream *stream, GByteArray *record)
     while (r == 0 && !(mark & LAST_FRAGMENT)) {
         const guint before = record->len;
 
-        r = receive_all (stream, (uint8_t *) &mark, sizeof mark);
+        r = clock_now () < until ? receive_all (stream, (uint8_t *) &mark, sizeof mark, until)
+                                 : -ETIMEDOUT; /* of fragments without bytes */
         if (r == 0 && !stream->tls && stream_is_alert (&mark, sizeof mark))
             r = -EPROTONOSUPPORT;
         mark = GUINT32_FROM_BE (mark);
@@ -207,7 +226,7 @@ receive_record (const struct stream *stream, GByteArray *record)
         if (r < 0)
             return r;
         g_byte_array_set_size (record, before + (mark & ~LAST_FRAGMENT));
-        r = receive_all (stream, record->data + before, record->len - before);
+        r = receive_all (stream, record->data + before, record->len - before, until);
     }
     return r;
 }
@@ -235,6 +254,9 @@ reason_of (const struct stream *stream, const char *server, int r)
                                 server, VOLFILE_SERVER_PORT, TLS_SECURE_ACCESS);
     if (r == -EPROTO && !stream->tls)
         return g_strdup_printf ("%s did not answer as a glusterd does", server);
+    if (r == -ETIMEDOUT)
+        return g_strdup_printf ("%s has not sent all of its answer within %d seconds", server,
+                                PATIENCE);
     return g_strdup_printf ("%s did not answer: %s", server, reason);
 }
 
@@ -258,11 +280,12 @@ stream_begin (struct stream *stream, struct tls_context *tls, const char *server
 static char *
 fetch_by (const struct stream *stream, const char *server, const char *volume, char **ret_error)
 {
+    const int64_t until = clock_now () + PATIENCE * 1000000000LL;
     g_autoptr (GByteArray) record = g_byte_array_new ();
-    int r = ask (stream, volume);
+    int r = ask (stream, volume, until);
 
     if (r == 0)
-        r = receive_record (stream, record);
+        r = receive_record (stream, record, until);
     if (r == 0)
         return read_answer (record, server, volume, ret_error);
     *ret_error = reason_of (stream, server, r);

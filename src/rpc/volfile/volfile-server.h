@@ -28,9 +28,10 @@ char *volfile_get_answer (struct xdr_in *in, const char *server, const char *vol
  * not. Returns false with a reason in *ret_error (g_free it) if they have to be, and can't. */
 bool volfile_tls (struct tls_context **ret_tls, char **ret_error);
 
-/* Fetches the volfile; the servers are tried in order. Blocks for ten seconds at most per address
- * of a server, and starts no thread. Returns the text; g_free it. NULL, with a reason that names
- * each server in *ret_error (g_free it). */
+/* Fetches the volfile; the servers are tried in order. For each it blocks for ten seconds at most
+ * per address, as many for TLS, and as many until the whole answer is there. It starts no thread.
+ * Returns the text; g_free it. NULL, with a reason that names each server in *ret_error (g_free
+ * it). */
 char *volfile_fetch (const char *text, char **ret_error);
 
 #endif
