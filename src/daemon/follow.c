@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Follows the volfile of a GlusterFS volume: what its server changes is taken over as by `windlass
- * reload`. */
+ * reload`. And the state is dumped when the server asks for it. */
 #include "daemon/daemon.h"
 
 #include "rpc/volfile/volfile-watch.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #define TRY_AGAIN 5 /* seconds after which a move that has to wait is tried again */
 
 static void
-changed (void *data)
+changed (void)
 {
     signals_post (EVENT_VOLFILE);
 }
+
+static void
+dump_asked (void)
+{
+    signals_post (SIGUSR1);
+}
+
+static const struct volfile_watch_events watch_events = { changed, dump_asked };
 
 void
 follow_begin (struct running *running)
@@ -22,7 +31,7 @@ follow_begin (struct running *running)
 
     if (options->volfile_on_server)
         running->watch = volfile_watch_new (options->volfile_again, running->graph->volfile->text,
-                                            changed, NULL);
+                                            &watch_events);
 }
 
 static gboolean

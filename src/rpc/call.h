@@ -27,7 +27,7 @@ enum {
 };
 
 /* Procedures of RPC_HANDSHAKE and RPC_CALLBACK. */
-enum { RPC_GETSPEC = 2, RPC_FETCHSPEC = 1 };
+enum { RPC_GETSPEC = 2, RPC_FETCHSPEC = 1, RPC_STATEDUMP = 9 };
 
 /* The caller of an operation. A server believes these claims: it knows its clients only by address,
  * password or certificate. */

@@ -27,6 +27,20 @@ expect_match "the log" "the server has changed the volfile of '127.1.1.2,$server
 expect_match "a reload fetches it from the server" "^no option changed$" \
     "$("$WINDLASS" reload "$MNT")"
 
+# A state dump, of this process only, and at most one in ten seconds. glusterd knows a client by the
+# address that 'volume status' prints.
+for pid in $$ "$DAEMON" "$DAEMON"; do
+    expect_ok gluster_do volume statedump home client "127.0.0.1:$pid"
+done
+wait_until "grep -q \"state dumped to\" '$LOG'"
+dump=$(sed -n "s/.*state dumped to '\(.*\)'.*/\1/p" "$LOG")
+expect_match "the dump" "$server:$TEST_DIR/home.d" "$(cat "$dump")"
+expect_ok gluster_do volume set home performance.cache-size 32MB # glusterd's calls are in order
+wait_until "grep -q \"'cache-size': '64MB' -> '32MB'\" '$LOG'"
+expect "how many dumps" 1 "$(grep -c "glusterd of $server asks for a state dump" "$LOG")"
+expect_ok gluster_do volume set home performance.cache-size 64MB
+wait_until "grep -q \"'cache-size': '32MB' -> '64MB'\" '$LOG'"
+
 # A volfile that is refused changes nothing; the log has its line and what is wrong.
 expect_ok gluster_do volume set home features.shard on
 wait_until "grep -q 'reload: nothing was changed' '$LOG'"

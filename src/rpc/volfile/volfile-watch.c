@@ -2,6 +2,7 @@
 #include "rpc/volfile/volfile-watch.h"
 
 #include "core/base/log.h"
+#include "core/time/clock.h"
 #include "core/time/thread.h"
 #include "core/time/timer.h"
 #include "core/work/work.h"
@@ -11,20 +12,22 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
-#define PATIENCE 30000000000LL /* nanoseconds for an answer */
+#define PATIENCE 30000000000LL   /* nanoseconds for an answer */
+#define DUMP_PAUSE 10000000000LL /* nanoseconds: a server must not fill a disk with dumps */
 
 struct volfile_watch {
     char **servers, *volume;
     struct tls_context *tls; /* NULL: not encrypted */
-    void (*changed) (void *data);
-    void *data;
+    const struct volfile_watch_events *events;
 
     /* The loop's thread. */
     char *known;      /* the last volfile */
     char *problem;    /* what was logged since the last answer, or NULL */
     bool asking;      /* GETSPEC has no answer yet */
     bool ask_again;   /* FETCHSPEC came meanwhile */
+    int64_t dumped;   /* when a dump was asked for last; 0: never */
 
     pthread_mutex_t lock; /* a leaf, but for the locks of a connection, the loop and timers */
     pthread_cond_t ended; /* connection or again has changed */
@@ -75,7 +78,7 @@ watch_compare (struct volfile_watch *w, char *text)
     g_free (w->fresh);
     w->fresh = g_strdup (text);
     pthread_mutex_unlock (&w->lock);
-    w->changed (w->data);
+    w->events->changed ();
 }
 
 static void
@@ -154,11 +157,31 @@ watch_connected (void *data)
     watch_ask (w);
 }
 
+/* glusterd knows the host and the volume of its clients, but not their processes. */
+static void
+watch_dump (struct volfile_watch *w, struct xdr_in *arguments)
+{
+    const uint32_t pid = xdr_get_u32 (arguments);
+    const int64_t now = clock_now ();
+
+    if (arguments->failed || pid != (uint32_t) getpid ()
+        || (w->dumped && now - w->dumped < DUMP_PAUSE))
+        return;
+    w->dumped = now;
+    gf_log (NULL, GF_LOG_INFO, "glusterd of %s asks for a state dump", watch_server (w));
+    w->events->dump_asked ();
+}
+
 static void
 watch_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *arguments)
 {
     if (program == RPC_CALLBACK && procedure == RPC_FETCHSPEC)
         watch_ask (data);
+    else if (program == RPC_CALLBACK && procedure == RPC_STATEDUMP)
+        watch_dump (data, arguments);
+    else
+        gf_log (NULL, GF_LOG_DEBUG, "glusterd called procedure %u of program %u; ignored",
+                procedure, program);
 }
 
 static void
@@ -215,7 +238,7 @@ watch_connect_locked (struct volfile_watch *w)
 /* --- beginning and end ------------------------------------------------------------------------ */
 
 struct volfile_watch *
-volfile_watch_new (const char *name, const char *text, void (*changed) (void *data), void *data)
+volfile_watch_new (const char *name, const char *text, const struct volfile_watch_events *events)
 {
     g_autofree char *error = NULL;
     struct tls_context *tls;
@@ -235,8 +258,7 @@ volfile_watch_new (const char *name, const char *text, void (*changed) (void *da
     w->servers = volfile_servers (name);
     w->volume = volfile_volume (name);
     w->tls = tls;
-    w->changed = changed;
-    w->data = data;
+    w->events = events;
     w->known = g_strdup (text);
     pthread_mutex_init (&w->lock, NULL);
     thread_cond_init (&w->ended);

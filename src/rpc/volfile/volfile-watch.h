@@ -2,17 +2,24 @@
 /*
  * Follows the volfile of a GlusterFS volume: a lasting connection to a server's glusterd, which
  * calls FETCHSPEC when it has changed. Then, and each time that it is connected, the volfile is
- * fetched and compared with the last one.
+ * fetched and compared with the last one. STATEDUMP is heard, too: `gluster volume statedump VOLUME
+ * client HOST:PID` makes glusterd call all clients of the host, with the process that is meant.
  */
 #ifndef WINDLASS_RPC_VOLFILE_WATCH_H
 #define WINDLASS_RPC_VOLFILE_WATCH_H
 
 struct volfile_watch;
 
-/* name: "SERVER[,SERVER...]:/VOLUME"; text: the volfile as it is known. changed is called on the
- * loop's thread when there is another one. NULL: a thread could not be started, which is logged. */
+/* Called on the loop's thread. */
+struct volfile_watch_events {
+    void (*changed) (void);    /* there is another volfile */
+    void (*dump_asked) (void); /* of this process; at most every ten seconds */
+};
+
+/* name: "SERVER[,SERVER...]:/VOLUME"; text: the volfile as it is known; events: static. NULL: a
+ * thread could not be started, which is logged. */
 struct volfile_watch *volfile_watch_new (const char *name, const char *text,
-                                         void (*changed) (void *data), void *data);
+                                         const struct volfile_watch_events *events);
 
 /* Returns the newest volfile, once; NULL: there is none since the last call. g_free it. Any
  * thread. */
