@@ -221,7 +221,7 @@ volfile_from_words (struct parsed *parsed, char **ret_error)
     if (servers)
         options->volfile = g_strdup_printf ("%s:/%s", servers,
                                             parsed->volume + (*parsed->volume == '/'));
-    else if (!options->volfile && rest && rest[1] && !rest[2] && strstr (rest[0], ":/")) {
+    else if (!options->volfile && rest && rest[1] && !rest[2] && volfile_colon (rest[0])) {
         options->volfile = rest[0];
         rest[0] = rest[1];
         rest[1] = NULL;
@@ -229,23 +229,38 @@ volfile_from_words (struct parsed *parsed, char **ret_error)
     return 0;
 }
 
+/* "B:C" or "B:[ADDRESS]:C", as GlusterFS has them, to "B,C". */
+static char *
+servers_listed (const char *text)
+{
+    GString *out = g_string_new (NULL);
+    bool bracket = false;
+
+    for (; *text; text++)
+        if (*text == '[' || *text == ']')
+            bracket = *text == '[';
+        else
+            g_string_append_c (out, *text == ':' && !bracket ? ',' : *text);
+    return g_string_free (out, FALSE);
+}
+
 /* -o backup-volfile-servers=B:C makes A,B,C:/VOLUME of A:/VOLUME. */
 static int
 volfile_add_backups (struct program_options *options, char **ret_error)
 {
     const char *name = options->volfile ? options->volfile : "no volfile",
-               *colon = strstr (name, ":/");
-    g_autofree char *more = g_strdup (options->backup_servers), *whole = NULL;
+               *colon = volfile_colon (name);
+    g_autofree char *more = NULL, *whole = NULL;
 
-    if (!more)
+    if (!options->backup_servers)
         return 0;
-    if (!colon || !volfile_is_on_server (name)) {
+    if (!volfile_is_on_server (name)) {
         *ret_error = g_strdup_printf (
             "option 'backup-volfile-servers' is for SERVER:/VOLUME, got '%s'", name);
         return -EINVAL;
     }
-    whole = g_strdup_printf ("%.*s,%s%s", (int) (colon - name), name,
-                             g_strdelimit (more, ":", ','), colon);
+    more = servers_listed (options->backup_servers);
+    whole = g_strdup_printf ("%.*s,%s%s", (int) (colon - name), name, more, colon);
     g_free (options->volfile);
     options->volfile = g_steal_pointer (&whole);
     return 0;

@@ -91,3 +91,13 @@ DAEMON=$(cat "$TEST_DIR/pid")
 expect "the source of the mount" 127.1.1.2:/home "$(findmnt -no SOURCE "$MNT")"
 expect_ok rm -r "$MNT/core"
 unmount
+
+# As GlusterFS's own mount has it: without a slash, and with addresses in brackets.
+mount_volume $server:home "$MNT"
+expect "what is read" "text more" "$(paste -sd' ' "$MNT/directory/file")"
+unmount
+mount_volume -f 127.1.1.2:home/directory -o "backup-volfile-servers=[::1]:$server" "$MNT"
+expect "what is read" "text more" "$(paste -sd' ' "$MNT/file")"
+unmount
+expect_ok touch file:name
+windlass_refused "file:name:1:1: .*no volume is defined|no volume is defined" -f file:name

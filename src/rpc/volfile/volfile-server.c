@@ -26,27 +26,34 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-bool
-volfile_is_on_server (const char *text)
+const char *
+volfile_colon (const char *text)
 {
-    const char *colon = strstr (text, ":/");
+    const char *colon = g_strrstr_len (text, (gssize) strcspn (text, "/"), ":");
 
-    return colon && colon != text && colon[2] != '\0'
-        && !memchr (text, '/', (size_t) (colon - text)) && !g_file_test (text, G_FILE_TEST_EXISTS);
-}
-
-char **
-volfile_servers (const char *text)
-{
-    g_autofree char *list = g_strndup (text, (size_t) (strstr (text, ":/") - text));
-
-    return g_strsplit (list, ",", -1);
+    return colon && colon != text ? colon : NULL;
 }
 
 static const char *
 volume_begin (const char *text)
 {
-    return strstr (text, ":/") + 2;
+    const char *begin = volfile_colon (text) + 1;
+
+    return begin + (*begin == '/');
+}
+
+bool
+volfile_is_on_server (const char *text)
+{
+    return volfile_colon (text) && *volume_begin (text) && !g_file_test (text, G_FILE_TEST_EXISTS);
+}
+
+char **
+volfile_servers (const char *text)
+{
+    g_autofree char *list = g_strndup (text, (size_t) (volfile_colon (text) - text));
+
+    return g_strsplit (list, ",", -1);
 }
 
 char *

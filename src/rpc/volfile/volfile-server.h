@@ -8,9 +8,12 @@
 
 #define VOLFILE_SERVER_PORT 24007
 
-/* Returns whether text is "SERVER[,SERVER...]:/VOLUME" or "...:/VOLUME/DIR", and not the name of a
- * file. */
+/* Returns whether text is "SERVER[,SERVER...]:/VOLUME" or "...:/VOLUME/DIR", also without the slash
+ * before VOLUME, and not the name of a file. */
 bool volfile_is_on_server (const char *text);
+
+/* Returns the colon after the servers, which may have colons in them; NULL: text has none. */
+const char *volfile_colon (const char *text);
 
 /* Return the servers in such a text, g_strfreev it; the volume, g_free it; and the directory, from
  * its slash on, which lies in text; NULL: none. */
