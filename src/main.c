@@ -239,6 +239,8 @@ start (struct program *program)
     g_autofree char *error = NULL;
     int r;
 
+    if (options->oom_score)
+        oom_score_set (options->oom_score); /* to lower it takes a capability */
     /* Before the first thread, since a thread inherits the capabilities of its creator. */
     if (options->confine)
         confine_capabilities ();

@@ -23,9 +23,11 @@ enum {
 struct program_options {
     char *volfile, *mountpoint;
     char *backup_servers; /* "SERVER:SERVER...", of -o; already in volfile */
+    char *subdir;         /* of -o subdir-mount; already in volfile */
     char *volfile_again; /* its absolute path; NULL: can't be read a second time. Set by
                             options_resolve, as volfile_on_server */
     char *log_file, *log_level, *pid_file, *volume_name;
+    char *oom_score;    /* the value of oom-score-adj, or NULL */
     char *confine_text; /* the value of the option, auto or off; NULL: auto */
     char **xlator_options, **xlator_dirs;
     GPtrArray *bridge;     /* "key=value", ends with NULL once parsed */
@@ -56,6 +58,10 @@ int options_add_bridge (struct program_options *options, const char *key, const 
 
 /* --- mount-options.c: -o --- */
 int mount_options_add (struct program_options *options, const char *text, char **ret_error);
+
+/* --- oom.c: oom-score-adj --- */
+int oom_score_check (const char *text, char **ret_error);
+void oom_score_set (const char *text);
 
 /* --- commands.c: commands of a running daemon --- */
 

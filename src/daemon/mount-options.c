@@ -22,9 +22,33 @@ static const char *const ignored_words[] = {
     "defaults",   "auto",        "noauto",        "user",     "nouser",     "users",
     "owner",      "group",       "_netdev",       "nofail",   "comment",    "relatime",
     "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "lazytime",
-    "nolazytime", "silent",      "loud",          "mand",     "nomand",     "iversion",
-    "noiversion", NULL,
+    "nolazytime", "lazyatime",   "nolazyatime",   "silent",   "loud",       "mand",
+    "nomand",     "iversion",    "noiversion",    NULL,
 };
+
+/* Options of mount.glusterfs that ask for what a mount here does not do. */
+static const struct {
+    const char *key, *reason;
+} refused_words[] = {
+    { "worm", "files could be changed all the same; 'gluster volume set VOLUME features.worm on' "
+              "has the servers refuse that to all clients" },
+    { "aux-gfid-mount", "a mount has no directory .gfid" },
+    { "dump-fuse", "the kernel's requests are not written to a file; 'windlass trace MOUNTPOINT' "
+                   "shows operations as they come" },
+    { "volume-id", "the volume is named as SERVER:/VOLUME, before the mount point" },
+};
+
+static bool
+word_is_refused (const char *word, const char *key, char **ret_error)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS (refused_words); i++)
+        if (strcmp (key, refused_words[i].key) == 0) {
+            *ret_error = g_strdup_printf ("-o %s: not supported: %s", word,
+                                          refused_words[i].reason);
+            return true;
+        }
+    return false;
+}
 
 static bool
 word_is_ignored (const char *key)
@@ -58,6 +82,8 @@ program_word (struct program_options *options, const char *key, const char *valu
         { "confine", &options->confine_text },
         { "backup-volfile-servers", &options->backup_servers },
         { "backupvolfile-server", &options->backup_servers },
+        { "subdir-mount", &options->subdir },
+        { "oom-score-adj", &options->oom_score },
     };
 
     if (!value)
@@ -122,6 +148,8 @@ word_add (struct program_options *options, const char *word, char **ret_error)
         return strcmp (word, "ro") == 0 ? options_add_bridge (options, "read-only", NULL, ret_error)
                                         : 0;
     }
+    if (word_is_refused (word, pair[0], ret_error))
+        return -EINVAL;
     value = pair[1] ? unescape (pair[1]) : NULL;
     if (strcmp (pair[0], "fuse-mountopts") == 0 && value)
         return mount_options_add (options, value, ret_error);

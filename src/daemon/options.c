@@ -122,6 +122,8 @@ context_new (struct parsed *parsed)
           "set an option of a volume", "VOLUME.KEY=VALUE" },
         { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->xlator_dirs,
           "look for translators in this directory first", "DIR" },
+        { "oom-score-adj", 0, 0, G_OPTION_ARG_FILENAME, &o->oom_score,
+          "how likely the kernel ends the daemon when memory runs out", "-1000...1000" },
         { "confine", 0, 0, G_OPTION_ARG_FILENAME, &o->confine_text,
           "auto: give up capabilities and system calls that a mount does not need; off: keep them",
           "auto|off" },
@@ -266,6 +268,26 @@ volfile_add_backups (struct program_options *options, char **ret_error)
     return 0;
 }
 
+/* -o subdir-mount=DIR makes A:/VOLUME/DIR of A:/VOLUME. */
+static int
+volfile_add_subdir (struct program_options *options, char **ret_error)
+{
+    const char *name = options->volfile ? options->volfile : "no volfile";
+    char *whole;
+
+    if (!options->subdir)
+        return 0;
+    if (!volfile_is_on_server (name) || volfile_directory (name)) {
+        *ret_error = g_strdup_printf (
+            "option 'subdir-mount' is for SERVER:/VOLUME without a directory, got '%s'", name);
+        return -EINVAL;
+    }
+    whole = g_build_path ("/", name, options->subdir, NULL);
+    g_free (options->volfile);
+    options->volfile = whole;
+    return 0;
+}
+
 /* Checks that the options are consistent. */
 static bool
 options_finish (struct parsed *parsed, char **argv, int *ret_status)
@@ -294,7 +316,8 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
         return usage (error, ret_status);
     }
     if (volfile_from_words (parsed, &error) < 0
-        || volfile_add_backups (options, &error) < 0)
+        || volfile_add_backups (options, &error) < 0 || volfile_add_subdir (options, &error) < 0
+        || (options->oom_score && oom_score_check (options->oom_score, &error) < 0))
         return usage (error, ret_status);
     if (!options->volfile) {
         g_autofree char *command = command_meant (argv);
@@ -369,6 +392,8 @@ options_clear (struct program_options *options)
 {
     g_free (options->volfile);
     g_free (options->backup_servers);
+    g_free (options->subdir);
+    g_free (options->oom_score);
     g_free (options->volfile_again);
     g_free (options->mountpoint);
     g_free (options->log_file);

@@ -28,6 +28,8 @@ acl_of (int value)
     return value < 5 ? DECIDES_KERNEL : value < 10 ? DECIDES_KERNEL_BY_MODE : DECIDES_TRANSLATOR;
 }
 
+static const char *const transport_values[] = { "tcp", "socket", NULL };
+static const char *const server_port_values[] = { "24007", NULL };
 static const char *const io_uring_values[] = { "auto", "off", "required", NULL };
 
 #define META_DIR_NAME "meta-dir-name"
@@ -284,12 +286,39 @@ const struct xlator_option bridge_options[] = {
     INERT ("resolve-gids", OPTION_BOOL,
            "has no effect: the groups of a request are always those of the calling process"),
     INERT ("enable-ino32", OPTION_BOOL, "has no effect: inode numbers are those of the storage"),
-    INERT ("no-root-squash", OPTION_BOOL, "has no effect: root is never squashed"),
+    INERT ("no-root-squash", OPTION_BOOL,
+           "has no effect: only a volume's servers squash root (server.root-squash)"),
+    INERT ("root-squash", OPTION_BOOL,
+           "has no effect: only a volume's servers squash root (server.root-squash)"),
     INERT ("capability", OPTION_BOOL, "has no effect: file capabilities always work"),
     INERT ("event-history", OPTION_BOOL, "has no effect"),
-    INERT ("thin-client", OPTION_BOOL, "has no effect"),
-    INERT ("flush-handle-interrupt", OPTION_BOOL,
-           "has no effect: every request can be interrupted"),
+    INERT ("thin-client", OPTION_BOOL, "has no effect: the bricks themselves are asked"),
+    { .key = { "flush-handle-interrupt", "fuse-flush-handle-interrupt" },
+      .type = OPTION_BOOL,
+      .inert = true,
+      .help = "has no effect: every request can be interrupted" },
+    { .key = { "transport" },
+      .type = OPTION_ENUM,
+      .values = transport_values,
+      .inert = true,
+      .help = "has no effect: servers are always reached by TCP" },
+    { .key = { "server-port" },
+      .type = OPTION_ENUM,
+      .values = server_port_values,
+      .inert = true,
+      .help = "has no effect: glusterd is always asked at port 24007" },
+    INERT ("fetch-attempts", OPTION_INT,
+           "has no effect: each server is asked for the volfile once before the mount works"),
+    INERT ("volfile-check", OPTION_BOOL, "has no effect: a volfile is always checked"),
+    INERT ("process-name", OPTION_STRING, "has no effect: the process is named windlass"),
+    INERT ("mem-accounting", OPTION_BOOL, "has no effect"),
+    INERT ("global-threading", OPTION_BOOL,
+           "has no effect: all parts share their threads in any case"),
+    INERT ("io-engine", OPTION_STRING, "has no effect: see io-uring"),
+    INERT ("localtime-logging", OPTION_BOOL, "has no effect: times in the log are of UTC"),
+    INERT ("halo-max-latency", OPTION_INT, "has no effect: all bricks of a replica count"),
+    INERT ("halo-max-replicas", OPTION_INT, "has no effect: all bricks of a replica count"),
+    INERT ("halo-min-replicas", OPTION_INT, "has no effect: all bricks of a replica count"),
     INERT ("invalidate-limit", OPTION_INT,
            "has no effect: only the kernel decides which inodes it forgets"),
     INERT ("fuse-dev-eperm-ratelimit-ns", OPTION_INT, "has no effect"),

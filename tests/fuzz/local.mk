@@ -72,6 +72,7 @@ tests_fuzz_xattr_CPPFLAGS = $(AM_CPPFLAGS) $(fuzz_xlators)
 fuzz_daemon = \
     src/daemon/windlass-bridge-options.$(OBJEXT) \
     src/daemon/windlass-mount-options.$(OBJEXT) \
+    src/daemon/windlass-oom.$(OBJEXT) \
     src/daemon/windlass-options.$(OBJEXT) \
     src/daemon/windlass-paths.$(OBJEXT)
 

@@ -47,6 +47,27 @@ ls "$MNT" >/dev/null
 unmount
 expect_match "the log" ' T \[.*opendir' "$(cat "$LOG")"
 
+# Options of mount.glusterfs that change nothing here.
+inert=transport=tcp,server-port=24007,fetch-attempts=3,volfile-check=yes,process-name=home
+inert+=,mem-accounting,global-threading,io-engine=auto,localtime-logging,halo-max-latency=5
+inert+=,halo-max-replicas=2,halo-min-replicas=2,root-squash=no,no-root-squash=yes,resolve-gids
+inert+=,enable-ino32,event-history=on,thin-client,invalidate-limit=0,fuse-flush-handle-interrupt=yes
+inert+=,fuse-dev-eperm-ratelimit-ns=1000
+: >"$LOG"
+mount_volfile "$VOL" -o "$inert,lazyatime,acl,selinux,oom-score-adj=500"
+expect "how likely the kernel ends it" 500 "$(cat "/proc/$DAEMON/oom_score_adj")"
+for word in $(tr , ' ' <<<"$inert"); do
+    name=${word%%=*}
+    expect_match "the log" "option '(fuse-)?${name#fuse-}' does nothing here: has no effect" \
+        "$(cat "$LOG")"
+done
+unmount
+mount_volfile "$VOL" --oom-score-adj=-5
+[ "$(cat "/proc/$DAEMON/oom_score_adj")" = -5 ] ||
+    expect_match "the log" "'oom-score-adj' is not in force, got '-5': .*CAP_SYS_RESOURCE" \
+        "$(cat "$LOG")"
+unmount
+
 # Which volume is the top, and where translators are found.
 stack encryption/rot-13
 mount_volfile "$VOL" --volume-name=posix

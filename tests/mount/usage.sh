@@ -24,6 +24,18 @@ usage "nonsense" -f "$VOL" --nonsense "$MNT"
 usage "log level must be .*DEBUG.*, got 'LOUD'" -f "$VOL" -L LOUD "$MNT"
 usage "there is no mount option 'nonsense'" -f "$VOL" -o ro,nonsense "$MNT"
 usage "there is no mount option 'nonsense'" -f "$VOL" -o nonsense=1 "$MNT"
+usage "-o worm: not supported: .*features.worm on" -f "$VOL" -o ro,worm "$MNT"
+usage "-o dump-fuse=/tmp/x: not supported" -f "$VOL" -o dump-fuse=/tmp/x "$MNT"
+usage "-o aux-gfid-mount: not supported: .*no directory .gfid" -f "$VOL" -o aux-gfid-mount "$MNT"
+usage "-o volume-id=x: not supported: .*SERVER:/VOLUME" -f "$VOL" -o volume-id=x "$MNT"
+usage "option 'transport' must be one of tcp, socket, got 'rdma'" -f "$VOL" -o transport=rdma "$MNT"
+usage "option 'server-port' must be one of 24007, got '1'" -f "$VOL" -o server-port=1 "$MNT"
+usage "option 'oom-score-adj' must be -1000 to 1000, got '1001'" -f "$VOL" -o oom-score-adj=1001 \
+    "$MNT"
+usage "option 'subdir-mount' is for SERVER:/VOLUME without a directory, got '$VOL'" -f "$VOL" \
+    -o subdir-mount=x "$MNT"
+usage "option 'subdir-mount' is for SERVER:/VOLUME without a directory, got 's:/v/d'" -f s:/v/d \
+    -o subdir-mount=x "$MNT"
 usage "attribute-timeout.*'soon'" -f "$VOL" --attribute-timeout=soon "$MNT"
 usage "reader-thread-count.*'65'" -f "$VOL" -o reader-thread-count=65 "$MNT"
 usage "attribute-timeout.*'-1'" -f "$VOL" --attribute-timeout=-1 "$MNT"

@@ -99,5 +99,10 @@ unmount
 mount_volume -f 127.1.1.2:home/directory -o "backup-volfile-servers=[::1]:$server" "$MNT"
 expect "what is read" "text more" "$(paste -sd' ' "$MNT/file")"
 unmount
+mount_volume $server:home -o transport=tcp,subdir-mount=directory "$MNT"
+expect "what is read" "text more" "$(paste -sd' ' "$MNT/file")"
+expect_ok gluster_do volume set home performance.cache-size 64MB
+wait_until "grep -q \"reload: volume 'home-quick-read': option 'cache-size': .* '64MB'\" '$LOG'"
+unmount
 expect_ok touch file:name
 windlass_refused "file:name:1:1: .*no volume is defined|no volume is defined" -f file:name
