@@ -20,7 +20,7 @@ expect_match "pending frames" '^frame : type\(1\) op\(MKDIR\) unique\([0-9]+\) a
     "$said"
 expect_match "what it was about" '^  path: /oops$' "$said"
 expect_match "the way" \
-    '^  1: oops-1 \(test/oops\) MKDIR from .*src/fuse/[a-z/]+\.c:[0-9]+ \(fuse_mkdir\)$' "$said"
+    '^  1: oops-1 \(test/oops\) MKDIR from .*src/fuse/[a-z/]+\.c:[0-9]+ \(mkdir_wind\)$' "$said"
 expect_match "the signal" '^signal received: 11$' "$said"
 expect_match "when" '^time of crash:$' "$said"
 expect_match "what crashed" '^package-string: windlass [0-9]' "$said"
