@@ -17,8 +17,11 @@ static access_cbk fuse_capability_access_cbk;
 static bool
 is_of_server (const call_frame_t *frame, const char *name)
 {
-    return (strcmp (name, "trusted.gfid") == 0 || strcmp (name, "trusted.glusterfs.volume-id") == 0)
-        && xlator_is_remote (FIRST_CHILD (frame->this));
+    const struct bridge *bridge = frame->this->private;
+
+    return bridge->terms.remote
+        && (strcmp (name, "trusted.gfid") == 0
+            || strcmp (name, "trusted.glusterfs.volume-id") == 0);
 }
 
 /* What a change of an attribute begins with. Returns whether the request goes on. */

@@ -128,12 +128,13 @@ mdc_ahead (call_frame_t *frame, xlator_t *this, inode_t *directory, bool answere
 void
 mdc_ahead_begin (xlator_t *this, call_stack_t *root)
 {
-    g_autoptr (dict_t) xdata = dict_new ();
+    g_autoptr (dict_t) xdata = NULL;
     struct mdc_local *local;
     loc_t loc = { 0 };
 
     if (!root)
         return;
+    xdata = dict_new ();
     dict_set_u64 (xdata, XDATA_LOOKS_AHEAD, 1);
     local = root->frames[0].local;
     local->fd = fd_new (this->fd_maker, local->inode, O_RDONLY | O_DIRECTORY, root->pid);
