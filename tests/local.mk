@@ -311,6 +311,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/control-user.sh \
     %D%/mount/control.sh \
     %D%/mount/crash-report.sh \
+    %D%/mount/declined.sh \
     %D%/mount/deep-tree.sh \
     %D%/mount/delay-gen.sh \
     %D%/mount/device-nodes.sh \

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/xattr.h>
@@ -178,9 +177,6 @@ static const struct value commands[] = {
 static const struct value out_sizes[] = {
     { "64", 64, NULL }, { "0", 0, NULL }, { "1", 1, NULL }, { "64K", 64 << 10, NULL }, END,
 };
-static const struct value events[] = {
-    { "IN|OUT", POLLIN | POLLOUT, NULL }, { "0", 0, NULL }, END,
-};
 static const struct value counts_of_bytes[] = {
     { "1000", 1000, NULL }, { "64K", 64 << 10, NULL }, { "0", 0, NULL }, { "1M", 1 << 20, NULL },
     END,
@@ -219,7 +215,7 @@ static const struct {
     { FOP_NONE, "operation", flocks }, { FOP_NONE, "what", whats },
     { FOP_seek, "offset", seek_offsets }, { FOP_NONE, "valid", valids },
     { FOP_NONE, "stbuf", NULL }, { FOP_NONE, "vector", vectors }, { FOP_ioctl, "cmd", commands },
-    { FOP_NONE, "in", NULL }, { FOP_NONE, "out_size", out_sizes }, { FOP_NONE, "events", events },
+    { FOP_NONE, "in", NULL }, { FOP_NONE, "out_size", out_sizes },
     { FOP_NONE, "count", NULL }, { FOP_NONE, "iobref", NULL }, { FOP_readlink, "size", out_sizes },
     { FOP_copy_file_range, "len", counts_of_bytes }, { FOP_NONE, "len", lengths },
     { FOP_readdir, "size", counts_of_bytes }, { FOP_readdirp, "size", counts_of_bytes },

@@ -2,7 +2,6 @@
 /* The translator of .meta, and its simple operations. */
 #include "meta/internal.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 /* As in procfs: no blocks. It depends on no other translator, so it is answered even if all others
@@ -42,12 +41,6 @@ meta_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name
         STACK_UNWIND (getxattr, frame, -1, ENODATA, NULL, NULL);
     else
         STACK_UNWIND (getxattr, frame, 0, 0, none, NULL);
-}
-
-static void
-meta_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict_t *xdata)
-{
-    STACK_UNWIND (poll, frame, 0, 0, events & (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM), NULL);
 }
 
 /* Operations that are not supported. Never ENOSYS: the kernel would not send the operation again
@@ -110,7 +103,6 @@ static const struct xlator_api meta_api = {
         .fsync = meta_fsync,
         .fsyncdir = meta_fsyncdir,
         .getxattr = meta_getxattr,
-        .poll = meta_poll,
     },
     .every = meta_every,
     .cbks = { .forget = meta_forget, .release = meta_release, .releasedir = meta_release },

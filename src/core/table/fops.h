@@ -10,7 +10,7 @@
  * operation, one with its results, one with all names.
  *
  * - rename has flags as an argument, not in xdata: RENAME_EXCHANGE changes the operation's meaning.
- * - tmpfile, flock, ioctl and poll are operations, since FUSE has requests for them.
+ * - tmpfile, flock and ioctl are operations, since FUSE has requests for them.
  * - A change of size in a setattr goes down as truncate or ftruncate, so that a translator handles
  *   it in one place.
  */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests for file attributes by ioctl, and for readiness (poll). */
+/* Requests for file attributes by ioctl. */
 #include "fuse/internal.h"
 
 #include <linux/fs.h>
 
 static ioctl_cbk fuse_ioctl_cbk;
-static poll_cbk fuse_poll_cbk;
 
 /* Returns the native number of a 32-bit program's command, or 0. Other programs may not use the
  * 32-bit numbers: the kernel checks the native commands before it sends a request, and would let
@@ -83,36 +82,8 @@ fuse_ioctl_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     stack_done (frame->root);
 }
 
-/* Answers with the current state. Changes of it are not notified. */
-static void
-fuse_poll (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
-           struct fuse_pollhandle *handle)
-{
-    call_frame_t *frame = request_begin (req, ino, FOP_poll);
-    fd_t *fd = frame ? request_fd (frame, fi) : NULL;
-
-    if (handle)
-        fuse_pollhandle_destroy (handle);
-    if (fd)
-        STACK_WIND (frame, fuse_poll_cbk, FIRST_CHILD (frame->this), poll, fd, fi->poll_events,
-                    NULL);
-}
-
-static void
-fuse_poll_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-               uint32_t revents, dict_t *xdata)
-{
-    if (op_ret < 0) {
-        request_err (frame, op_ret, op_errno);
-        return;
-    }
-    fuse_reply_poll (request_answer (frame), revents);
-    stack_done (frame->root);
-}
-
 void
 ioctl_handlers (struct fuse_lowlevel_ops *ops)
 {
     ops->ioctl = fuse_ioctl;
-    ops->poll = fuse_poll;
 }

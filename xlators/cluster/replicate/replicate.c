@@ -324,12 +324,6 @@ replicate_ioctl (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t cmd, GB
     frame_fail (frame, ENOTTY);
 }
 
-static void
-replicate_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict_t *xdata)
-{
-    frame_fail (frame, ENOSYS);
-}
-
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "cluster/replicate",
@@ -363,7 +357,7 @@ const struct xlator_api xlator_api = {
         .lk = replicate_lk, .flock = replicate_flock, .inodelk = replicate_inodelk,
         .finodelk = replicate_finodelk, .entrylk = replicate_entrylk,
         .fentrylk = replicate_fentrylk,
-        .tmpfile = replicate_tmpfile, .ioctl = replicate_ioctl, .poll = replicate_poll,
+        .tmpfile = replicate_tmpfile, .ioctl = replicate_ioctl,
     },
     .every = read_every,
     .every_ops = READS,

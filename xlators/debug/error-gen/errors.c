@@ -54,7 +54,6 @@ static const int likely[FOP_MAX][ERRORS_MAX] = {
     [FOP_seek] = { ENXIO, EINVAL, EIO },
     [FOP_copy_file_range] = { EFBIG, EOPNOTSUPP, EXDEV, SPACE_ERRORS },
     [FOP_ioctl] = { ENOTTY, EACCES, EPERM, EIO },
-    [FOP_poll] = { EINTR, ENOMEM },
     [FOP_inodelk] = { EAGAIN, EINTR, ENOTCONN },
     [FOP_finodelk] = { EAGAIN, EINTR, ENOTCONN },
     [FOP_entrylk] = { EAGAIN, EINTR, ENOTCONN },

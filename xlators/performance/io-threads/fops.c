@@ -10,7 +10,7 @@
 /* As in GlusterFS: lookups and other queries first, then names and attributes, then data. */
 #define LOOKING                                                                                    \
     (BIT (lookup) | BIT (stat) | BIT (fstat) | BIT (open) | BIT (access) | BIT (readlink)          \
-     | BIT (opendir) | BIT (statfs) | BIT (readdir) | BIT (readdirp) | BIT (poll))
+     | BIT (opendir) | BIT (statfs) | BIT (readdir) | BIT (readdirp))
 #define BYTES (OPS_CHANGE_DATA | BIT (readv) | BIT (seek) | BIT (fsync) | BIT (fsyncdir))
 
 static enum iot_priority

@@ -185,8 +185,7 @@ flush_fop ob_flush;
 
 /* All other operations that need an open fd. */
 #define OB_USING                                                                                   \
-    (OPS_CHANGE_DATA | OPSET_OF (FOP_fsync) | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_seek)       \
-     | OPSET_OF (FOP_poll))
+    (OPS_CHANGE_DATA | OPSET_OF (FOP_fsync) | OPSET_OF (FOP_fgetxattr) | OPSET_OF (FOP_seek))
 
 /* --- known.c --- */
 

@@ -344,7 +344,7 @@ const struct xlator_api xlator_api = {
         .lk = posix_lk, .flock = posix_flock,
         .fallocate = posix_allocate, .discard = posix_discard, .zerofill = posix_zerofill,
         .seek = posix_seek, .copy_file_range = posix_copy_file_range,
-        .ioctl = posix_ioctl, .poll = posix_poll,
+        .ioctl = posix_ioctl,
     },
     .cbks = { .forget = posix_forget, .release = posix_release, .releasedir = posix_release },
     .dumpops = { .priv = posix_dump_priv, .inodectx = posix_dump_inode, .fdctx = posix_dump_fd,

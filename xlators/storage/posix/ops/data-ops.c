@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Bytes of open files: readv, writev, copy_file_range, and the questions seek and poll. */
+/* Bytes of open files: readv, writev, copy_file_range, and seek. */
 #include "../posix.h"
 
 #include <limits.h>
-#include <poll.h>
 
 #ifndef RWF_NOAPPEND
 #define RWF_NOAPPEND 0x20
@@ -318,20 +317,4 @@ posix_seek (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, int32_t
     }
     posix_use_end (&use);
     STACK_UNWIND (seek, frame, POSIX_RET (r), r < 0 ? 0 : at, NULL);
-}
-
-void
-posix_poll (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t events, dict_t *xdata)
-{
-    posix_use_t use = { 0 };
-    struct pollfd poller = { .events = (short) events };
-    int r = posix_use_begin (this, fd, &use);
-
-    if (r >= 0) {
-        poller.fd = use.fd;
-        r = posix_result (poll (&poller, 1, 0));
-    }
-    posix_use_end (&use);
-    STACK_UNWIND (poll, frame, POSIX_RET (r),
-                  r < 0 ? 0 : (uint32_t) (unsigned short) poller.revents, NULL);
 }

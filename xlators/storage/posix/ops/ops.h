@@ -91,7 +91,6 @@ readv_fop posix_readv;
 writev_fop posix_writev;
 copy_file_range_fop posix_copy_file_range;
 seek_fop posix_seek;
-poll_fop posix_poll;
 
 ftruncate_fop posix_ftruncate;
 fallocate_fop posix_allocate; /* the C library has a posix_fallocate */
