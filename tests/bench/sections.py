@@ -2,6 +2,7 @@
 """The comparisons. A section yields (row, load's answer) for one peer, and begins on a fresh
 mount."""
 
+import json
 import os
 import resource
 import shutil
@@ -92,6 +93,33 @@ def direct(peer, run, sizes):
     os.unlink(os.path.join(peer.behind, "data"))
 
 
+def queues(peer, run, sizes):
+    """Buffered transfers of 4 KiB at random places, four at a time, through the kernel's two queues
+    for programs. The kernel polls a file before each buffered transfer of io_uring. fio tells the
+    time without its own start."""
+    run.bench.load("write", peer.behind, sizes.direct // 256, 1 << 20)
+    for engine in ("io_uring", "libaio"):
+        for way in ("read", "write"):
+            run.cold()
+            yield f"{engine} {way} 4K", fio(run, engine, way, sizes.direct)
+    os.unlink(os.path.join(peer.behind, "data"))
+
+
+def fio(run, engine, way, blocks):
+    before, cpu = run.begin(), Command.children()
+    done = subprocess.run([*run.on_cpu(), "fio", "--name=queue", "--filename=data",
+                           f"--ioengine={engine}", f"--rw=rand{way}", "--iodepth=4", "--bs=4k",
+                           f"--size={blocks * 4}k", "--fallocate=none", "--thread",
+                           "--output-format=json"],
+                          cwd=run.peer.mnt, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise OSError(f"fio --ioengine={engine}: {done.stderr.strip()[-200:]}")
+    measured = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0][way]
+    return run.end(before, measured["total_ios"], measured["runtime"] * 1000000,
+                   Command.children() - cpu)
+
+
 # --- what people do -----------------------------------------------------------------------------
 
 def source_tree(bench):
@@ -169,5 +197,7 @@ def work(peer, run, sizes):
 
 
 COMPARED = {"meta": meta, "readdir": readdir, "data": data, "direct": direct, "work": work}
+if shutil.which("fio"):
+    COMPARED["queues"] = queues
 # What waits for several processes at once says little on one CPU.
 NOT_PINNED = ["work"]
