@@ -263,6 +263,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick.sh \
     %D%/mount/brick-calls.sh \
     %D%/mount/brick-conform.sh \
+    %D%/mount/brick-inode-numbers.sh \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-listing-ahead.sh \
     %D%/mount/brick-look-ahead.sh \

@@ -215,7 +215,6 @@ static serve_fn *const procedures[] = {
     [WIRE_FTRUNCATE] = serve_ftruncate,
     [WIRE_FSTAT] = serve_fstat,
     [WIRE_LOOKUP] = serve_lookup,
-    [WIRE_READDIR] = serve_readdir,
     [WIRE_INODELK] = serve_inodelk,
     [WIRE_FINODELK] = serve_finodelk,
     [WIRE_ENTRYLK] = serve_entrylk,

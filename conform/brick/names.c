@@ -331,24 +331,6 @@ put_entry (struct request *q, const gf_dirent_t *entry)
     xdr_put_string (&q->out, entry->d_name);
 }
 
-void
-serve_readdir (struct request *q)
-{
-    struct readdir_reply reply = { 0 };
-    uint64_t offset;
-    int r;
-    g_autoptr (fd_t) fd = get_fd (q, &r);
-
-    offset = xdr_get_u64 (&q->in);
-    if (fd)
-        r = sync_readdir (q->client, fd, xdr_get_u32 (&q->in), (off_t) offset, NULL, &reply);
-    put_result (q, r, NULL);
-    for (const gf_dirent_t *entry = r < 0 ? NULL : reply.entries; entry; entry = entry->next)
-        put_entry (q, entry);
-    xdr_put_u32 (&q->out, 0);
-    readdir_reply_drop (&reply);
-}
-
 /* Entries are found by their gfids from then on. */
 static void
 put_entry_attributes (struct request *q, const gf_dirent_t *entry, inode_t *dir, dict_t *asked)

@@ -27,7 +27,7 @@ typedef void serve_fn (struct request *q);
 
 /* names.c */
 serve_fn serve_lookup, serve_mknod, serve_mkdir, serve_symlink, serve_link, serve_create,
-    serve_unlink, serve_rmdir, serve_rename, serve_readdir, serve_readdirp;
+    serve_unlink, serve_rmdir, serve_rename, serve_readdirp;
 
 /* data.c */
 serve_fn serve_read, serve_write, serve_truncate, serve_ftruncate, serve_fallocate, serve_discard,

@@ -41,7 +41,7 @@ put_iatt (struct xdr_out *out, const struct iatt *iatt)
     xdr_put_u32 (out, mode_of_iatt (iatt));
 }
 
-static uint64_t
+uint64_t
 ino_of_gfid (const gfid_t *gfid)
 {
     uint64_t wire;
@@ -317,7 +317,7 @@ wire_procedure_name (enum procedure procedure)
         NAME (SYMLINK), NAME (RENAME), NAME (LINK), NAME (TRUNCATE), NAME (OPEN), NAME (READ),
         NAME (WRITE), NAME (STATFS), NAME (FLUSH), NAME (FSYNC), NAME (SETXATTR),
         NAME (GETXATTR), NAME (REMOVEXATTR), NAME (OPENDIR), NAME (FSYNCDIR), NAME (ACCESS),
-        NAME (CREATE), NAME (FTRUNCATE), NAME (FSTAT), NAME (LK), NAME (LOOKUP), NAME (READDIR),
+        NAME (CREATE), NAME (FTRUNCATE), NAME (FSTAT), NAME (LK), NAME (LOOKUP),
         NAME (INODELK), NAME (FINODELK), NAME (ENTRYLK), NAME (FENTRYLK), NAME (XATTROP),
         NAME (FXATTROP), NAME (FGETXATTR), NAME (FSETXATTR), NAME (SETATTR), NAME (FSETATTR),
         NAME (READDIRP), NAME (RELEASE), NAME (RELEASEDIR), NAME (FREMOVEXATTR), NAME (FALLOCATE),

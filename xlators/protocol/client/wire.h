@@ -39,7 +39,6 @@ enum procedure {
     WIRE_FSTAT = 25,
     WIRE_LK = 26,
     WIRE_LOOKUP = 27,
-    WIRE_READDIR = 28,
     WIRE_INODELK = 29,
     WIRE_FINODELK = 30,
     WIRE_ENTRYLK = 31,
@@ -86,6 +85,9 @@ void put_statvfs (struct xdr_out *out, const struct statvfs *buf);
 /* Attributes. The inode's number is made of the gfid, as GlusterFS does, so that it is the same on
  * each brick. ret_iatt may be NULL: skips them. */
 void get_iatt (struct xdr_in *in, struct iatt *ret_iatt);
+
+/* The inode number of a file: the same on each brick. */
+uint64_t ino_of_gfid (const gfid_t *gfid);
 
 /* Returns a dict, or NULL if there is none or the server sent what is none. */
 dict_t *get_dict (struct xdr_in *in);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* readdir and readdirp. */
+/*
+ * readdir and readdirp. Both ask the server with READDIRP: the answer to READDIR has inode numbers of
+ * the brick's file system, while a file's number is made of its gfid, to be the same on each brick.
+ */
 #include "../client.h"
 
 #include <errno.h>
@@ -52,42 +55,61 @@ may_be_linkto (const struct iatt *buf)
     return buf->ia_type == IA_IFREG && buf->ia_prot == S_ISVTX;
 }
 
-/* Attributes without an identity mean that the entry was gone when the server looked. Those of an
- * inode of another type are not believed: a lookup tells of it. */
-static void
-get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, struct itable *table)
+/* "." is the directory itself, and the root is its own parent: what is above the brick's root is no
+ * part of the volume. */
+static uint64_t
+ino_of_dots (const gf_dirent_t *entry, const inode_t *directory, const gfid_t *gfid)
 {
-    struct iatt buf;
+    const bool itself = !entry->d_name[1] || gfid_equal (&directory->gfid, &gfid_root);
 
-    get_iatt (in, &buf);
+    return ino_of_gfid (itself ? &directory->gfid : gfid);
+}
+
+/* Attributes without an identity mean that the entry was gone when the server looked. */
+static bool
+get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, const inode_t *directory,
+                      struct iatt *ret_buf)
+{
+    get_iatt (in, ret_buf);
     entry->dict = get_dict (in);
-    if (in->failed || name_is_dots (entry) || gfid_is_null (&buf.ia_gfid)
-        || buf.ia_type == IA_INVAL)
-        return;
-    entry->inode = inode_find (table, &buf.ia_gfid);
-    if (entry->inode && entry->inode->ia_type != buf.ia_type && !may_be_linkto (&buf)) {
+    if (in->failed)
+        return false;
+    if (name_is_dots (entry))
+        entry->d_ino = ino_of_dots (entry, directory, &ret_buf->ia_gfid);
+    else if (!gfid_is_null (&ret_buf->ia_gfid))
+        entry->d_ino = ret_buf->ia_ino;
+    return !name_is_dots (entry) && !gfid_is_null (&ret_buf->ia_gfid)
+        && ret_buf->ia_type != IA_INVAL;
+}
+
+/* Attributes of an inode of another type are not believed: a lookup tells of it. */
+static void
+entry_find_inode (gf_dirent_t *entry, struct itable *table, const struct iatt *buf)
+{
+    entry->inode = inode_find (table, &buf->ia_gfid);
+    if (entry->inode && entry->inode->ia_type != buf->ia_type && !may_be_linkto (buf)) {
         g_clear_pointer (&entry->inode, inode_unref);
         return;
     }
     if (!entry->inode)
         entry->inode = inode_new (table);
-    entry->d_stat = buf;
-    entry->d_ino = buf.ia_ino;
+    entry->d_stat = *buf;
 }
 
-/* table: NULL without attributes. Returns the number of entries. */
+/* Returns the number of entries. inodes: with inodes and attributes. */
 static int
-get_entries (struct xdr_in *in, struct itable *table, gf_dirent_t **ret_entries)
+get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent_t **ret_entries)
 {
     gf_dirent_t **last = ret_entries, *entry;
+    struct iatt buf;
     int n = 0;
 
     *ret_entries = NULL;
     while (xdr_get_u32 (in) != 0 && n < ENTRIES_MAX && (entry = get_entry (in))) {
         *last = entry;
         last = &entry->next;
-        if (table)
-            get_entry_attributes (in, entry, table);
+        if (get_entry_attributes (in, entry, directory, &buf) && inodes)
+            entry_find_inode (entry, directory->table, &buf);
         n++;
     }
     return n;
@@ -112,7 +134,7 @@ note_end (const struct client_call *call, int32_t op_errno, const gf_dirent_t *e
         __atomic_store_n (&file->end, end, __ATOMIC_RELAXED);
 }
 
-#define REPLY_ENTRIES(name_, table_)                                                               \
+#define REPLY_ENTRIES(name_, inodes_)                                                              \
     static void name_##_reply (struct client_call *call, struct rpc_reply *reply)                  \
     {                                                                                              \
         g_auto (client_answer_t) answer;                                                           \
@@ -121,7 +143,7 @@ note_end (const struct client_call *call, int32_t op_errno, const gf_dirent_t *e
                                                                                                    \
         if (!client_answer_begin (call, reply, &answer))                                           \
             return;                                                                                \
-        n = get_entries (&reply->results, table_, &entries);                                       \
+        n = get_entries (&reply->results, call->fd->inode, inodes_, &entries);                     \
         note_end (call, answer.op_errno, entries);                                                 \
         if (client_answer_is_whole (call, reply))                                                  \
             STACK_UNWIND (name_, call->frame, n, end_of (answer.op_errno), entries,                \
@@ -129,8 +151,8 @@ note_end (const struct client_call *call, int32_t op_errno, const gf_dirent_t *e
         dirents_free (entries);                                                                    \
     }
 
-REPLY_ENTRIES (readdir, NULL)
-REPLY_ENTRIES (readdirp, call->fd->inode->table)
+REPLY_ENTRIES (readdir, false)
+REPLY_ENTRIES (readdirp, true)
 
 /* Whatever lists a directory asks for more after its last entry. */
 static bool
@@ -142,10 +164,10 @@ is_at_end (xlator_t *this, fd_t *fd, off_t offset)
 }
 
 static void
-entries_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, enum procedure procedure, size_t size,
-             off_t offset, dict_t *xdata, client_reply_fn *reply)
+entries_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+             dict_t *xdata, client_reply_fn *reply)
 {
-    struct client_call *call = client_begin_fd (frame, this, fd, procedure, 0, reply);
+    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_READDIRP, 0, reply);
 
     if (!call)
         return;
@@ -163,7 +185,7 @@ client_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_
     if (is_at_end (this, fd, offset))
         STACK_UNWIND (readdir, frame, 0, 0, NULL, NULL);
     else
-        entries_ask (frame, this, fd, WIRE_READDIR, size, offset, xdata, readdir_reply);
+        entries_ask (frame, this, fd, size, offset, xdata, readdir_reply);
 }
 
 void
@@ -173,5 +195,5 @@ client_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off
     if (is_at_end (this, fd, offset))
         STACK_UNWIND (readdirp, frame, 0, 0, NULL, NULL);
     else
-        entries_ask (frame, this, fd, WIRE_READDIRP, size, offset, xdata, readdirp_reply);
+        entries_ask (frame, this, fd, size, offset, xdata, readdirp_reply);
 }
