@@ -287,6 +287,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ops/open.c \
     %D%/fuse/ops/write.c \
     %D%/fuse/ops/umask.c \
+    %D%/fuse/ops/unknown-name.c \
     %D%/fuse/ops/xattr.c \
     %D%/fuse/options.c \
     %D%/fuse/passthrough.c \

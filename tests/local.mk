@@ -388,6 +388,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/meta-writes.sh \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \
+    %D%/mount/mounts-inside.sh \
     %D%/mount/mount-points.sh \
     %D%/mount/moved-into-child.sh \
     %D%/mount/open-behind.sh \

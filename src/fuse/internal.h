@@ -112,6 +112,7 @@ struct terms {
                              * create an inode carry the caller's ids */
     bool remote;            /* servers have the files */
     bool locks;             /* the kernel sends locks */
+    bool expires;           /* the kernel can be told that a name may have changed */
     bool labels;            /* the kernel runs SELinux, or the option selinux says so */
     bool keep_cache, direct_io, writeback, spares_flush; /* for every open */
 };
@@ -219,8 +220,12 @@ void init_flags_backing (struct fuse_file_info *fi, int id);
 /* --- session.c: negotiation and mount --- */
 void session_read_ahead (struct bridge *bridge);
 
-/* --- invalidate.c: drops cached state in the kernel. On a thread that no request waits for --- */
-void bridge_invalidate (struct bridge *bridge, const struct invalidation *gone);
+/* --- invalidate.c: drops cached state in the kernel --- */
+
+/* entrance: the bridge as the top's parent in the graph that sent it. The kernel waits for the
+ * directory's lock and for pages, which requests under way may hold: call this on a thread that no
+ * request waits for, except for INVALIDATE_ATTRIBUTES alone. */
+void bridge_invalidate (xlator_t *entrance, const struct invalidation *gone);
 
 /* --- dump.c: for xlator_dumpops --- */
 void bridge_dump (xlator_t *this, GString *out);
@@ -530,6 +535,13 @@ uint32_t request_flags (const struct bridge *bridge, int flags);
 
 /* --- a function for each group of handlers --- */
 void entry_handlers (struct fuse_lowlevel_ops *ops);
+
+/* --- ops/unknown-name.c: look-ups that fail without telling whether the name exists --- */
+
+/* Returns whether the failed look-up is one of a name that the kernel may have and must not drop.
+ * unknown_name_answer then answers it. */
+bool unknown_name_is (const call_frame_t *frame, int error);
+void unknown_name_answer (call_frame_t *frame, int error);
 
 /* --- ops/umask.c: the caller's umask, and default ACLs --- */
 

@@ -2,6 +2,18 @@
 /* Drops cached state in the kernel, when XLATOR_INVALIDATE has come up through the graph. */
 #include "fuse/internal.h"
 
+#include "core/edge/sync.h"
+
+#define PATIENCE (30LL * 1000000000) /* nanoseconds for a look-up */
+#define ENTRY_TIMEOUT_SHORT 1        /* seconds; the default entry-timeout */
+
+struct search {
+    struct bridge *bridge;
+    xlator_t *entrance; /* the bridge as the parent of the graph that has the names */
+    inode_t *parent;    /* only names in this directory; NULL: all names */
+    bool inodes;        /* invalidates the inodes as well */
+};
+
 /* If the kernel doesn't know the inode, it returns an error, which is ignored. */
 static void
 forget_inode (struct bridge *bridge, inode_t *inode, unsigned what)
@@ -13,25 +25,75 @@ forget_inode (struct bridge *bridge, inode_t *inode, unsigned what)
         fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), data ? 0 : -1, 0);
 }
 
-static void
-forget_name (struct bridge *bridge, inode_t *parent, const char *name)
+/* Names on a kernel that can only be told that a name is gone. */
+
+/* Returns whether the name stands for another inode than the one that the kernel was told of. If
+ * that cannot be found out, it is taken to be the same. */
+static bool
+name_has_changed (struct client *client, inode_t *parent, const char *name, const inode_t *known)
 {
-    fuse_lowlevel_notify_inval_entry (bridge->session, inode_nodeid (parent), name, strlen (name));
+    loc_t loc = { .parent = parent, .name = name, .inode = inode_new (parent->table) };
+    struct lookup_reply reply = { 0 };
+    const int r = sync_lookup (client, &loc, NULL, &reply);
+    const bool changed = r < 0 ? r == -ENOENT || r == -ESTALE
+                               : !gfid_equal (&reply.buf.ia_gfid, &known->gfid);
+
+    lookup_reply_drop (&reply);
+    inode_unref (loc.inode);
+    loc_wipe_path (&loc);
+    return changed;
 }
 
-struct search {
-    struct bridge *bridge;
-    inode_t *parent; /* only names in this directory; NULL: all names */
-    bool inodes;     /* invalidates the inodes as well */
-};
+/* An unknown name may be one of which the kernel was told that it does not exist: nothing can be
+ * mounted there. */
+static void
+drop_changed_name (const struct search *search, inode_t *parent, const char *name)
+{
+    g_autoptr (inode_t) known = inode_grep (parent, name);
+    struct client *client;
+    bool changed = true;
+
+    if (known) {
+        client = client_new (FIRST_CHILD (search->entrance));
+        client->patience = PATIENCE;
+        changed = name_has_changed (client, parent, name, known);
+        client_free (client);
+    }
+    if (changed)
+        fuse_lowlevel_notify_inval_entry (search->bridge->session, inode_nodeid (parent), name,
+                                          strlen (name));
+}
+
+/*
+ * A name that may have changed expires: the kernel looks it up again at its next use. If it still
+ * stands for the same inode, all that is mounted there, and the working directories below, stay. An
+ * invalidation would unmount them (d_invalidate), as would FUSE_NOTIFY_DELETE.
+ *
+ * Before Linux 6.2 a name cannot expire. The bridge then looks up a name that storage named, and
+ * invalidates it only if it changed. If any name of a directory may have changed, names that the
+ * kernel looks up again within a second anyway are left to that.
+ */
+static void
+expire_name (const struct search *search, inode_t *parent, const char *name, bool named)
+{
+    struct bridge *bridge = search->bridge;
+
+    if (bridge->terms.expires
+        && fuse_lowlevel_notify_expire_entry (bridge->session, inode_nodeid (parent), name,
+                                              strlen (name) EXPIRE_FLAGS)
+               != -ENOSYS)
+        return;
+    if (named || bridge->settings.entry_timeout > ENTRY_TIMEOUT_SHORT)
+        drop_changed_name (search, parent, name);
+}
 
 static void
-forget_known_name (inode_t *parent, const char *name, void *data)
+expire_known_name (inode_t *parent, const char *name, void *data)
 {
     const struct search *search = data;
 
     if (!search->parent || search->parent == parent)
-        forget_name (search->bridge, parent, name);
+        expire_name (search, parent, name, false);
 }
 
 static void
@@ -39,22 +101,23 @@ forget_known (inode_t *inode, void *data)
 {
     const struct search *search = data;
 
-    inode_each_name (inode, forget_known_name, data);
+    inode_each_name (inode, expire_known_name, data);
     if (search->inodes)
         forget_inode (search->bridge, inode, INVALIDATE_ALL);
 }
 
 void
-bridge_invalidate (struct bridge *bridge, const struct invalidation *gone)
+bridge_invalidate (xlator_t *entrance, const struct invalidation *gone)
 {
-    struct search search = { bridge, gone->inode, !gone->inode };
+    struct bridge *bridge = entrance->private;
+    struct search search = { bridge, entrance, gone->inode, !gone->inode };
 
     if (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
         return;
     if (gone->inode)
         forget_inode (bridge, gone->inode, gone->what);
     if (gone->inode && gone->what & INVALIDATE_NAMES && gone->name)
-        forget_name (bridge, gone->inode, gone->name);
+        expire_name (&search, gone->inode, gone->name, true);
     else if (!gone->inode || gone->what & INVALIDATE_NAMES)
         itable_foreach (bridge->itable, forget_known, &search);
 }

@@ -19,7 +19,7 @@ bridge_notify (xlator_t *this, enum xlator_event event, void *data)
     struct bridge *bridge = this->private;
 
     if (event == XLATOR_INVALIDATE)
-        bridge_invalidate (bridge, data);
+        bridge_invalidate (this, data);
     if (!bridge->hooks)
         return;
     if (event == XLATOR_DUMP_ASKED)
@@ -114,6 +114,8 @@ want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 }
 
+#define FLAG_HAS_EXPIRE_ONLY (1ULL << 35) /* since kernel 6.5, and in later 6.2 to 6.4 */
+
 #define FLAG_DIRECT_IO_ALLOW_MMAP (1ULL << 36) /* since kernel 6.6: mmap works with direct I/O
                                                 * too */
 
@@ -155,6 +157,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     bridge->terms.checks_all = bridge->terms.checked && conn->want & FUSE_CAP_POSIX_ACL;
     bridge->terms.is_root = geteuid () == 0;
     bridge->terms.labels = settings->selinux || access ("/sys/fs/selinux/enforce", F_OK) == 0;
+    bridge->terms.expires = bridge->terms.init.offered & FLAG_HAS_EXPIRE_ONLY;
     bridge->terms.direct_io = choice_of (settings->direct_io) == CHOICE_ON;
     bridge->terms.spares_flush = !bridge->terms.locks && flush_is_storage_only (bridge);
     bridge->terms.direct_opens = !bridge->terms.writeback

@@ -117,7 +117,9 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
         }
         inode_unlink (local->parent, local->name);
     }
-    if (op_ret < 0)
+    if (op_ret < 0 && unknown_name_is (frame, op_errno))
+        unknown_name_answer (frame, op_errno);
+    else if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
     else if (local->name && request_is_guarded (bridge, buf))
         lookup_guarded (frame, inode, buf);
