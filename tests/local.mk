@@ -262,6 +262,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/bench.sh \
     %D%/mount/brick.sh \
     %D%/mount/brick-calls.sh \
+    %D%/mount/brick-closed.sh \
     %D%/mount/brick-conform.sh \
     %D%/mount/brick-inode-numbers.sh \
     %D%/mount/brick-killed.sh \
@@ -481,8 +482,10 @@ dist_noinst_DATA += \
     %D%/tsan.supp \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
+    %D%/mount/programs/close-tells.py \
     %D%/mount/programs/in-trouble.py \
     %D%/mount/programs/lockers.py \
+    %D%/mount/programs/map-late.py \
     %D%/mount/programs/many-open.py \
     %D%/mount/programs/random-locks.py \
     %D%/mount/programs/record-locks.py \

@@ -29,19 +29,18 @@ START_TEST (an_error_is_told_once_to_each_who_wrote)
 }
 END_TEST
 
+/* No close follows the write: it comes from a mapping that outlives its descriptor. */
 START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
-                            "writev times 1 -> hang then error EIO");
+    struct world w = begin (OVER_FAULT (""), "writev times 1 -> hang then error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *reader = world_open (&w, fd->inode, O_RDONLY), *next;
 
     put (&w, fd, 'a', 10, 0);
-    ck_assert_int_eq (do_flush (&w, fd), 0); /* flush-behind: close does not know the error yet */
     fd_unref (fd);
     tell (&w, "release", "");
     ck_assert_uint_eq (world_stat (&w, reader->inode).ia_size, 0);
-    ck_assert_int_eq (do_flush (&w, reader), 0); /* it has not written: close reports nothing */
+    ck_assert_int_eq (do_flush (&w, reader), 0); /* it can't have written */
     next = world_open (&w, reader->inode, O_RDWR);
     tell (&w, "rules", "writev -> error EDQUOT");
     ck_assert_int_eq (put (&w, next, 'b', 10, 0), -EDQUOT); /* answered when complete */
@@ -55,13 +54,13 @@ START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
 }
 END_TEST
 
-/* This is the default, since storage is local. */
 static const char *const closing[] = {
-    OVER_FAULT ("option flush-behind off\n"), OVER_FAULT (""),
-    OVER_FAULT ("option flush-behind auto\n"),
+    OVER_FAULT ("option flush-behind off\n"),
+    OVER_FAULT ("option flush-behind on\n"),
+    OVER_FAULT (""),
 };
 
-START_TEST (close_tells_without_flush_behind)
+START_TEST (close_tells_what_became_of_the_writes)
 {
     struct world w = begin (closing[_i], "writev times 1 -> delay 20ms then error ENOSPC");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
@@ -74,16 +73,82 @@ START_TEST (close_tells_without_flush_behind)
 }
 END_TEST
 
+/* The kernel may have sent the bytes through another description than the one that is closed. */
+START_TEST (close_tells_what_another_description_wrote)
+{
+    struct world w = begin (closing[_i], "writev times 1 -> delay 20ms then error ENOSPC");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
+         *other = world_open (&w, fd->inode, O_WRONLY);
+
+    ck_assert_int_eq (put (&w, fd, 'a', 10, 0), 10);
+    ck_assert_int_eq (do_flush (&w, other), -ENOSPC);
+    ck_assert_int_eq (do_flush (&w, other), 0);
+    ck_assert_int_eq (do_flush (&w, fd), -ENOSPC);
+    ck_assert_int_eq (do_flush (&w, fd), 0);
+    fd_unref (fd);
+    fd_unref (other);
+    world_end (&w);
+}
+END_TEST
+
+static fd_t *
+written (struct world *w)
+{
+    fd_t *fd = world_create (w, w->root, "f", O_RDWR, 0644);
+
+    ck_assert_int_eq (put (w, fd, 'a', 10, 0), 10);
+    return fd;
+}
+
+START_TEST (the_flush_itself_is_behind)
+{
+    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
+                            "flush times 1 -> hang then error EDQUOT");
+    fd_t *fd = written (&w);
+
+    ck_assert_int_eq (do_flush (&w, fd), 0);
+    ck_assert_uint_eq (stored_size (&w, "f"), 10);
+    tell (&w, "release", "");
+    ck_assert_int_eq (do_fsync (&w, fd), -EDQUOT);
+    ck_assert_int_eq (do_fsync (&w, fd), 0);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
+/* A process that has closed the file, and opens and locks it again, keeps the lock when the flush
+ * of that close arrives. */
+START_TEST (a_flush_that_is_behind_ends_no_later_lock)
+{
+    struct world w = begin (OVER_FAULT ("option flush-behind on\n"), "flush times 1 -> hang");
+    fd_t *fd = written (&w);
+    struct client *other = client_new (w.graph->top);
+    struct gf_flock lock = { .l_type = F_WRLCK };
+
+    w.client->lk_owner = 1;
+    other->lk_owner = 2;
+    ck_assert_int_eq (do_flush (&w, fd), 0);
+    ck_assert_int_eq (sync_lk (w.client, fd, F_SETLK, &lock, NULL, NULL), 0);
+    tell (&w, "release", "");
+    ck_assert_int_eq (do_fsync (&w, fd), 0);
+    ck_assert_int_eq (sync_lk (other, fd, F_SETLK, &lock, NULL, NULL), -EAGAIN);
+    client_free (other);
+    fd_unref (fd);
+    world_end (&w);
+}
+END_TEST
+
 /* A caller that locked the file also receives all errors, and the unlock follows the writes. */
 START_TEST (close_waits_where_there_were_locks)
 {
-    struct world w = begin (OVER_FAULT (""), "writev times 1 -> delay 20ms");
+    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
+                            "writev times 1 -> delay 20ms\nflush times 1 -> error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct gf_flock lock = { .l_type = F_WRLCK };
 
     ck_assert_int_eq (sync_lk (w.client, fd, F_SETLK, &lock, NULL, NULL), 0);
     put (&w, fd, 'a', 10, 0);
-    ck_assert_int_eq (do_flush (&w, fd), 0);
+    ck_assert_int_eq (do_flush (&w, fd), -EIO);
     ck_assert_uint_eq (stored_size (&w, "f"), 10);
     fd_unref (fd);
     world_end (&w);
@@ -199,12 +264,9 @@ END_TEST
 
 START_TEST (what_nobody_asked_for_is_counted)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
-                            "writev times 1 -> hang then error EIO");
-    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644), *other;
+    struct world w = begin (OVER_FAULT (""), "writev times 1 -> hang then error EIO");
+    fd_t *fd = written (&w), *other;
 
-    put (&w, fd, 'a', 10, 0);
-    ck_assert_int_eq (do_flush (&w, fd), 0);
     fd_unref (fd);
     tell (&w, "release", "");
     while (dumped (&w, NULL, "errors_nobody_knows_yet") != 1)
@@ -229,7 +291,11 @@ TEST_PROGRAM (test_write_behind_errors)
     tcase_set_timeout (tcase, 60);
     tcase_add_test (tcase, an_error_is_told_once_to_each_who_wrote);
     tcase_add_test (tcase, an_error_that_nobody_knows_of_waits_for_whoever_asks);
-    tcase_add_loop_test (tcase, close_tells_without_flush_behind, 0, G_N_ELEMENTS (closing));
+    tcase_add_loop_test (tcase, close_tells_what_became_of_the_writes, 0, G_N_ELEMENTS (closing));
+    tcase_add_loop_test (tcase, close_tells_what_another_description_wrote, 0,
+                         G_N_ELEMENTS (closing));
+    tcase_add_test (tcase, the_flush_itself_is_behind);
+    tcase_add_test (tcase, a_flush_that_is_behind_ends_no_later_lock);
     tcase_add_test (tcase, who_is_told_finds_the_bytes_forgotten);
     tcase_add_test (tcase, what_nobody_asked_for_is_counted);
     tcase_add_test (tcase, close_waits_where_there_were_locks);

@@ -18,7 +18,8 @@ said=$("$WINDLASS" explain "$MNT/file")
 expect_match "the window" \
     'answers writes to it before they are done, until 512.* wait \(window-size\).*128.*\(aggregate-size\)' \
     "$(part write-behind-2)"
-expect_match "a close" 'a close returns before they are done \(flush-behind\)' \
+expect_match "a close" \
+    'a close waits until they are done, and tells of their errors; .* afterwards \(flush-behind\)' \
     "$(part write-behind-2)"
 expect_no_match "nothing waits" 'not done$' "$(part write-behind-2)"
 expect_match "the trace" 'remembers what is done with it \(log-history\)|logs what is done' \
@@ -27,15 +28,15 @@ expect_match "the statistics" 'what is done with it \(count-fop-hits\)' "$(part 
 
 echo 'writev -> hang' >rules
 expect_ok "$WINDLASS" fault "$MNT" rules
-exec 3>>"$MNT/file"
-echo more >&3
+echo more >>"$MNT/file" & # it waits in close
+wait_until 20 '"$WINDLASS" inflight "$MNT" | grep -q flush'
 stat "$MNT/file" >stat.out 2>&1 &
-wait_until 20 '"$WINDLASS" inflight "$MNT" | grep -q "writes to the file that were answered before"'
+wait_until 20 '[ "$("$WINDLASS" inflight "$MNT" |
+    grep -c "writes to the file that were answered before")" -ge 2 ]'
 said=$("$WINDLASS" inflight "$MNT")
 expect_match "the rule" 'writev -> hang' "$said"
 expect_match "how much waits" '1 writes to it, 5 bytes, are answered and not done' \
     "$("$WINDLASS" explain "$MNT/file")"
 expect_ok "$WINDLASS" fault "$MNT" --release
 wait
-exec 3>&-
 expect "what was written" "hello more" "$(paste -sd' ' <"$MNT/file")"

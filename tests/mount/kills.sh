@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A daemon that is killed under load (kill -9), again and again, loses nothing that was confirmed,
-# and can be mounted each time. Where a translator holds writes back and a close does not wait for
-# them, the check must see a loss, or it would see none anywhere.
+# and can be mounted each time, also where a translator holds writes back: a close waits for them.
+# Where storage itself is wrong, the check must see it, or it would see nothing anywhere.
 # timeout: 900
 # longer
 . "$(dirname "$0")/lib.sh"
@@ -19,5 +19,9 @@ out=$(CONFIRMED=synced "$kills" --seed $seed "$times" '' --kernel-writeback-cach
 # Storage is slow, so that hardly ever nothing is held back.
 stack debug/delay-gen,enable=writev,delay-percentage=100%,delay-duration=5000 \
     performance/write-behind,flush-behind=on,trickling-writes=off
-out=$("$kills" --seed $seed 15 "$VOL" 2>&1)
-expect_match "what isn't synced is lost" 'files wrong' "$out"
+out=$("$kills" --seed $seed $((times * 2)) "$VOL" 2>&1) || fail "with write-behind: $out"
+
+echo 'writev -> flip' >rules
+stack "debug/fault,seed=1,rules=$TEST_DIR/rules"
+out=$("$kills" --seed $seed 5 "$VOL" 2>&1)
+expect_match "what storage has wrong is found" 'files wrong' "$out"

@@ -79,7 +79,7 @@ wb_error_begin_locked (struct wb_inode *wbi, const xlator_t *this, fd_t *fd)
 }
 
 /* Returns the error that this description reports now, or 0. With `any`, a description that never
- * wrote reports it too. */
+ * wrote here reports an error that nobody knows yet. */
 static int
 error_take (xlator_t *this, fd_t *fd, bool any)
 {
@@ -106,12 +106,13 @@ error_take (xlator_t *this, fd_t *fd, bool any)
 /* --- fsync ------------------------------------------------------------------------------------ */
 
 /* Keeps fd for the callback. */
-static void
+static struct wb_local *
 keep_fd (call_frame_t *frame, fd_t *fd)
 {
     struct wb_local *local = frame_local_new (frame, sizeof *local);
 
     local->fd = fd_ref (fd);
+    return local;
 }
 
 /* An error of storage itself takes precedence over an error of an earlier write. */
@@ -194,30 +195,19 @@ wb_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_
 
 /* --- flush ------------------------------------------------------------------------------------ */
 
-static void
-wb_flush_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+/* Returns true if the file's pending bytes may have been written by the caller of this close. The
+ * kernel sends bytes of its page cache, of write(2) or of a mapping, through any description that
+ * is open for writing, so the fd of a write tells nothing. */
+static bool
+may_have_written (const fd_t *fd)
 {
-    keep_fd (frame, fd);
-    STACK_WIND (frame, wb_flush_cbk, FIRST_CHILD (this), flush, fd, xdata);
+    return (fd->flags & O_ACCMODE) != O_RDONLY;
 }
 
-static void
-wb_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-              dict_t *xdata)
+static bool
+was_locked (const struct wb_inode *wbi)
 {
-    const int error = error_of_answer (frame, this, op_ret, op_errno, false);
-
-    if (error)
-        fail_after (frame, this, error, flush_failed);
-    else
-        STACK_UNWIND (flush, frame, op_ret, 0, xdata);
-}
-
-static void
-wb_flush_behind_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
-{
-    keep_fd (frame, fd);
-    STACK_WIND (frame, wb_flush_behind_cbk, FIRST_CHILD (this), flush, fd, xdata);
+    return __atomic_load_n (&wbi->locked, __ATOMIC_RELAXED);
 }
 
 /* The close was already answered. The error is reported by the next fsync, also on a new
@@ -240,39 +230,61 @@ wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
     wb_unfinished (this, -1);
 }
 
-/* Answers the close now. The flush goes down after the writes, in a request of its own. */
+/* Answers the close, and sends the flush afterwards, in a request of its own. Nobody has locked the
+ * file, so there is no lock for this flush to end. It has no owner, since the caller may open and
+ * lock the file again before it arrives. */
 static void
-flush_behind (call_frame_t *frame, xlator_t *this, fd_t *fd, struct wb_inode *wbi, dict_t *xdata)
+flush_behind (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
-    const int error = error_take (this, fd, false);
-    call_frame_t *later = &stack_new_like (this, frame)->frames[0];
-    struct wb_node *waiter = wb_waiter_new (fop_flush_stub (later, wb_flush_behind_go, fd, xdata));
-    wb_ready_t ready = WB_READY_INIT;
+    const int error = error_take (this, fd, true);
+    call_stack_t *root = stack_new_like (this, frame);
+    call_frame_t *later = &root->frames[0];
+    struct wb_local *local = keep_fd (later, fd);
 
+    root->lk_owner = 0;
+    local->xdata = dict_ref (xdata);
     wb_unfinished (this, 1);
-    wb_wait_for (wbi, waiter, 0, -1, &ready);
-    if (error) {
-        keep_fd (frame, fd);
+    if (error)
         fail_after (frame, this, error, flush_failed);
-    } else {
+    else
         STACK_UNWIND (flush, frame, 0, 0, NULL);
-    }
-    wb_waiter_start (this, waiter, &ready);
+    STACK_WIND (later, wb_flush_behind_cbk, FIRST_CHILD (this), flush, local->fd, local->xdata);
 }
 
+static void
+wb_flush_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+{
+    keep_fd (frame, fd);
+    if (WB_OPTION (this, flush_behind) && !was_locked (wb_inode_get (this, fd->inode)))
+        flush_behind (frame, this, fd, xdata);
+    else
+        STACK_WIND (frame, wb_flush_cbk, FIRST_CHILD (this), flush, fd, xdata);
+}
+
+static void
+wb_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+              dict_t *xdata)
+{
+    const struct wb_local *local = frame->local;
+    const int error = error_of_answer (frame, this, op_ret, op_errno, may_have_written (local->fd));
+
+    if (error)
+        fail_after (frame, this, error, flush_failed);
+    else
+        STACK_UNWIND (flush, frame, op_ret, 0, xdata);
+}
+
+/* A close waits for the file's answered writes and reports their errors. One that can't have
+ * written waits only if it may end locks. */
 void
 wb_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
     struct wb_inode *wbi = wb_inode_get (this, fd->inode);
-    const bool wrote = wbi && fd_ctx_get (fd, this),
-               locked = wbi && __atomic_load_n (&wbi->locked, __ATOMIC_RELAXED);
 
-    if (!wrote && !(locked && wb_is_busy (wbi)))
+    if (!wbi || !(may_have_written (fd) || was_locked (wbi)))
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), flush, fd, xdata);
-    else if (!wb_is_busy (wbi))
-        wb_flush_go (frame, this, fd, xdata);
-    else if (WB_OPTION (this, flush_behind) && !WB_OPTION (this, ending) && !locked)
-        flush_behind (frame, this, fd, wbi, xdata);
-    else
+    else if (wb_is_busy (wbi))
         wb_wait (this, frame, fop_flush_stub (frame, wb_flush_go, fd, xdata), wbi, 0, -1);
+    else
+        wb_flush_go (frame, this, fd, xdata);
 }

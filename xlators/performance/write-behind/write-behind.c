@@ -19,9 +19,9 @@ static const struct xlator_option wb_options[] = {
         .value = "auto",
         .values = flush_choices,
         .online = true,
-        .help = "close returns before the writes are complete, and the next caller of fsync or "
-                "close gets a later error; auto: off if all storage below is local (storage/...), "
-                "so that close reports errors, otherwise on. On in GlusterFS",
+        .help = "a close waits for the writes of the file and reports their errors, and the flush "
+                "itself is sent after the answer; off: the close waits for the flush, too; auto: "
+                "off if all storage below is local (storage/...), otherwise on. On in GlusterFS",
     },
     {
         .key = { "cache-size", "window-size" },
@@ -174,11 +174,6 @@ wb_init (xlator_t *this)
     g_queue_init (&priv->nudge.lost);
     g_queue_init (&priv->nudge.after);
     priv->flush_behind = flush_behind (this, priv->flush_choice);
-    if (priv->flush_choice == FLUSH_AUTO)
-        gf_log (this, GF_LOG_INFO, "a close %s (flush-behind is auto, and storage is %s)",
-                priv->flush_behind ? "returns before what was written is done"
-                                   : "waits for what was written, and tells of its errors",
-                priv->flush_behind ? "not local" : "local");
     r = -pthread_key_create (&priv->runs, NULL);
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "can't keep anything with threads: %s", g_strerror (-r));
@@ -370,10 +365,10 @@ wb_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     g_string_append_printf (out, "not with O_SYNC or O_DSYNC, nor with O_DIRECT%s\n",
                             WB_OPTION (this, strict_direct) ? " (strict-O_DIRECT)"
                                                             : " where it isn't aligned to 4 KiB");
-    g_string_append_printf (out, "%s (flush-behind)\n",
-                            WB_OPTION (this, flush_behind)
-                                ? "a close returns before they are done"
-                                : "a close waits until they are done, and tells of their errors");
+    g_string_append_printf (out,
+                            "a close waits until they are done, and tells of their errors; the "
+                            "flush goes to storage %s (flush-behind)\n",
+                            WB_OPTION (this, flush_behind) ? "afterwards" : "before the answer");
     if (wbi)
         explain_inode (wbi, out);
 }

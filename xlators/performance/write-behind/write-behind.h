@@ -39,8 +39,9 @@
  *   thousand nested calls.
  * - A write on its way holds a second reference of its buffers. Otherwise a translator below, such
  *   as rot-13, changes them in place, and the rest of a short write is changed twice.
- * - flush-behind is off where storage is local: close is as quick as the disk there, and a program
- *   that does not sync learns at close that the disk is full.
+ * - A close waits for the writes also with flush-behind: a program that does not sync learns at
+ *   close that the disk is full, and what it closed is there for other clients. The flush alone is
+ *   left to the background.
  * - A failed write is given up, as the kernel gives up pages; GlusterFS retries it while all
  *   others wait. Until the error is reported to a caller, writes to the file are done before they
  *   are answered, so that a full disk is noticed at the next write.
@@ -82,8 +83,8 @@ typedef struct {
 
     pthread_mutex_t lock;
     pthread_cond_t idle;   /* signalled when unfinished becomes 0 */
-    uint64_t unfinished;   /* atomic, written under lock: answered writes that are not done, and
-                              closes that wait for them */
+    uint64_t unfinished;   /* atomic, written under lock: answered writes and flushes that are not
+                              done */
     GQueue busy;           /* lock: struct wb_inode with unfinished writes */
     struct {
         pthread_t thread;
