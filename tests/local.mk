@@ -324,6 +324,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/distribute-copied.sh \
     %D%/mount/distribute-down.sh \
     %D%/mount/distribute-grows.sh \
+    %D%/mount/distribute-leftover.sh \
     %D%/mount/distribute-moved.sh \
     %D%/mount/distribute-rebalance.sh \
     %D%/mount/distribute-room.sh \

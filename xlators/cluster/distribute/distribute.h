@@ -304,6 +304,7 @@ struct lookup {
     int source;         /* the subvolume whose attributes count */
     bool xattrs_differ; /* it says so */
     bool *made;         /* subvolumes that lacked the directory */
+    bool *leftovers;    /* subvolumes that have a linkto of its name instead */
 };
 
 lookup_fop dht_lookup;

@@ -2,7 +2,8 @@
 /*
  * Healing of a directory that a lookup found incomplete, before the lookup is answered:
  *
- *   heal_make        subvolumes that lack the directory make it, under the lock of its name
+ *   heal_make        subvolumes that lack the directory make it, under the lock of its name. A stale
+ *                    linkto of that name is removed first
  *   heal_ranges      hashes without a subvolume get one, under the locks of its layout. A subvolume
  *                    that is new to a complete layout gets no hash: a rebalance gives it some
  *   heal_attributes  owner, group and mode become those of the subvolume that decides
@@ -326,26 +327,43 @@ heal_made (call_frame_t *own)
     locks_drop (op, heal_ranges);
 }
 
+/* A subvolume on which the linkto is a file after all refuses to remove it, and to make the
+ * directory. */
+static void
+heal_make_unlinked (call_frame_t *own)
+{
+    struct lookup *lookup = OP_OF (own);
+    struct op *op = &lookup->op;
+    g_autoptr (dict_t) xdata = xdata_internal ();
+    const struct iatt *right = &lookup->bufs[lookup->source];
+    loc_t loc = { .inode = lookup->inode, .parent = op->loc.parent, .name = op->loc.name };
+
+    heal_log (lookup, "a linkto of its name could not be removed");
+    dict_set (xdata, "gfid-req", right->ia_gfid.b, sizeof right->ia_gfid.b);
+    own_begin (op, heal_made);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (lookup->layout->ranges[i].state == RANGE_MISSING)
+            OWN (op, i, mkdir, &loc, right->ia_prot, 0, xdata);
+    own_end (op);
+    loc_wipe_path (&loc);
+}
+
 static void
 heal_make_looked (call_frame_t *own)
 {
     struct lookup *lookup = OP_OF (own);
     struct op *op = &lookup->op;
-    g_autoptr (dict_t) xdata = xdata_internal ();
-    const struct iatt *right;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
     loc_t loc = { .parent = op->loc.parent, .name = op->loc.name };
 
     if (!directory_gather (lookup, &op->own_fan)) {
         op_fail (op, op->op_errno);
         return;
     }
-    right = &lookup->bufs[lookup->source];
-    dict_set (xdata, "gfid-req", right->ia_gfid.b, sizeof right->ia_gfid.b);
-    loc.inode = lookup->inode;
-    own_begin (op, heal_made);
+    own_begin (op, heal_make_unlinked);
     for (unsigned i = 0; i < op->priv->n; i++)
-        if (lookup->layout->ranges[i].state == RANGE_MISSING)
-            OWN (op, i, mkdir, &loc, right->ia_prot, 0, xdata);
+        if (lookup->leftovers[i])
+            OWN (op, i, unlink, &loc, 0, only);
     own_end (op);
     loc_wipe_path (&loc);
 }

@@ -15,8 +15,10 @@ gather_begin (struct lookup *lookup)
         lookup->bufs = g_new (struct iatt, n);
         lookup->dicts = g_new0 (dict_t *, n);
         lookup->made = g_new0 (bool, n);
+        lookup->leftovers = g_new (bool, n);
     }
     memset (lookup->bufs, 0, n * sizeof *lookup->bufs);
+    memset (lookup->leftovers, 0, n * sizeof *lookup->leftovers);
     for (unsigned i = 0; i < n; i++)
         g_clear_pointer (&lookup->dicts[i], dict_unref);
     layout_unref (lookup->layout);
@@ -52,6 +54,15 @@ gather_commit (dht_private_t *priv, dict_t *xdata)
                           __ATOMIC_RELAXED);
 }
 
+/* A stale linkto stands in the way of the directory: the subvolume lacks the directory until the
+ * heal has removed the linkto. */
+static void
+gather_not_directory (struct lookup *lookup, unsigned i, const struct lookup_reply *reply)
+{
+    linkto_target (lookup->op.this, &reply->buf, reply->xdata, &lookup->leftovers[i]);
+    layout_fail (lookup->layout, i, lookup->leftovers[i] ? RANGE_MISSING : RANGE_UNKNOWN);
+}
+
 static void
 gather_one (struct lookup *lookup, unsigned i, const struct lookup_reply *reply)
 {
@@ -67,7 +78,7 @@ gather_one (struct lookup *lookup, unsigned i, const struct lookup_reply *reply)
         return;
     }
     if (reply->buf.ia_type != IA_IFDIR) {
-        layout_fail (lookup->layout, i, RANGE_UNKNOWN);
+        gather_not_directory (lookup, i, reply);
         return;
     }
     lookup->bufs[i] = reply->buf;

@@ -14,6 +14,7 @@ struct mkdir {
     dict_t *xdata;
     struct layout *layout;
     bool whole; /* all subvolumes have it */
+    bool exists; /* a subvolume has something of the name: the directory, or a stale linkto */
 };
 
 static void
@@ -41,10 +42,29 @@ mkdir_answer (struct op *op)
 /* --- the layout ------------------------------------------------------------------------------- */
 
 static void
+mkdir_healed (call_frame_t *own)
+{
+    op_end (OP_OF (own), mkdir_answer);
+}
+
+/* The lookup heals the directory, and remembers its layout. */
+static void
+mkdir_heal (call_frame_t *own)
+{
+    struct mkdir *mkdir = OP_OF (own);
+    struct op *op = &mkdir->op;
+    loc_t loc = { .inode = mkdir->inode, .parent = op->loc.parent, .name = op->loc.name };
+
+    own_lookup (op, &loc, mkdir_healed);
+    loc_wipe_path (&loc);
+}
+
+static void
 mkdir_divided (call_frame_t *own)
 {
     struct mkdir *mkdir = OP_OF (own);
     struct op *op = &mkdir->op;
+    bool in_the_way = false;
 
     for (unsigned i = 0; i < op->priv->n; i++) {
         const struct fan_answer *answer = &op->own_fan.answers[i];
@@ -55,10 +75,14 @@ mkdir_divided (call_frame_t *own)
                 "new directory '%s' gets no range of hashes on %s: %s; the next lookup tries again",
                 loc_path (&op->loc), op->priv->children[i]->name, g_strerror (answer->op_errno));
         layout_fail (mkdir->layout, i, RANGE_UNSET);
+        in_the_way |= mkdir->exists && is_missing (answer->op_errno);
     }
     layout_seal (mkdir->layout);
     inode_set_layout (op->this, mkdir->inode, mkdir->layout, (int) mkdir->hashed);
-    op_end (op, mkdir_answer);
+    if (in_the_way)
+        locks_drop (op, mkdir_heal);
+    else
+        op_end (op, mkdir_answer);
 }
 
 static void
@@ -117,7 +141,8 @@ mkdir_tell (const struct mkdir *mkdir, unsigned i, int op_errno)
             op->priv->children[i]->name, g_strerror (op_errno));
 }
 
-/* One that exists already was made by another client's lookup, which healed it. */
+/* A directory that exists already was made by another client's lookup, which healed it. A stale
+ * linkto shows when the directory's range can't be set; mkdir_heal removes the linkto. */
 static void
 mkdir_made (call_frame_t *frame)
 {
@@ -137,6 +162,7 @@ mkdir_made (call_frame_t *frame)
             continue;
         }
         layout_fail (mkdir->layout, i, RANGE_UNSET);
+        mkdir->exists |= reply->op_ret < 0;
         iatt_merge (&mkdir->buf, &reply->buf);
         iatt_merge (&mkdir->preparent, &reply->preparent);
         iatt_merge (&mkdir->postparent, &reply->postparent);

@@ -70,6 +70,30 @@ moving_take (struct moving *moving, const struct rename_reply *reply)
     iatt_merge (&moving->new_post, &reply->postnewparent);
 }
 
+static void moving_on_others (struct moving *moving);
+
+static void
+moving_cleared (call_frame_t *own)
+{
+    moving_on_others (OP_OF (own));
+}
+
+/* A subvolume answers ENOTDIR if it has a stale linkto of the new name. It refuses to remove a
+ * file, and then fails the rename again. */
+static void
+moving_clear_linktos (struct moving *moving)
+{
+    struct op *op = &moving->emptying.op;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+
+    op->tries++;
+    own_begin (op, moving_cleared);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (!moving->moved[i])
+            OWN (op, i, unlink, &op->newloc, 0, only);
+    own_end (op);
+}
+
 static void
 moving_others_moved (call_frame_t *frame)
 {
@@ -80,7 +104,7 @@ moving_others_moved (call_frame_t *frame)
     for (unsigned i = 0; i < op->priv->n; i++) {
         const struct rename_reply *reply = &op->fan.answers[i].rename;
 
-        if (i == moving->new_hashed)
+        if (moving->moved[i])
             continue;
         moving->moved[i] = reply->op_ret >= 0;
         if (moving->moved[i])
@@ -90,8 +114,22 @@ moving_others_moved (call_frame_t *frame)
     }
     if (failed == NO_CHILD)
         op_end (op, moving_answer);
+    else if (op->fan.answers[failed].op_errno == ENOTDIR && op->tries == 0)
+        moving_clear_linktos (moving);
     else
         moving_undo (moving, (unsigned) failed, op->fan.answers[failed].op_errno);
+}
+
+static void
+moving_on_others (struct moving *moving)
+{
+    struct op *op = &moving->emptying.op;
+
+    step_begin (op, moving_others_moved);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (!moving->moved[i])
+            ASK (op, i, rename, &op->loc, &op->newloc, 0, op->xdata);
+    step_end (op);
 }
 
 static void
@@ -108,11 +146,7 @@ moving_hashed_moved (call_frame_t *frame)
     moving->moved[moving->new_hashed] = true;
     moving->xdata = dict_ref (reply->xdata);
     moving_take (moving, reply);
-    step_begin (op, moving_others_moved);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (i != moving->new_hashed)
-            ASK (op, i, rename, &op->loc, &op->newloc, 0, op->xdata);
-    step_end (op);
+    moving_on_others (moving);
 }
 
 static void

@@ -32,6 +32,7 @@ lookup_clear (struct op *op)
     g_free (lookup->dicts);
     g_free (lookup->bufs);
     g_free (lookup->made);
+    g_free (lookup->leftovers);
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
