@@ -48,6 +48,21 @@ same dir/file replica.split-brain-status
 expect_match "the status" '^The file is not under data or metadata split-brain$' \
     "$(attribute "$MNT" dir/file replica.split-brain-status)"
 
+# Samba asks for the name that differs in upper and lower case only, whichever brick has it.
+for i in {1..8}; do
+    echo text >"$MNT/dir/Name$i"
+    for mount in stock "$MNT"; do
+        expect "the real name of nAmE$i" Name$i \
+            "$(attribute "$mount" dir glusterfs.get_real_filename:nAmE$i | tr -d '\0')"
+    done
+done
+for mount in stock "$MNT"; do
+    expect_match "a name that is not there" ': No such attribute$' \
+        "$(attribute "$mount" dir glusterfs.get_real_filename:none)"
+    expect_match "a name in a file" ': Not a directory$' \
+        "$(attribute "$mount" dir/file glusterfs.get_real_filename:none)"
+done
+
 exec 7<>"$MNT/dir/file"
 same dir/file trusted.glusterfs.pathinfo
 same dir/file trusted.glusterfs.node-uuid

@@ -486,6 +486,11 @@ void dht_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
 /* The answer to getxattr of "dht.file.hashed-subvol.NAME"; NULL: another name. */
 dict_t *virtual_xattr (xlator_t *this, inode_t *directory, const char *name);
 
+/* --- real-filename.c -------------------------------------------------------------------------- */
+
+bool name_is_real_filename (const char *name);
+getxattr_fop real_filename_ask;
+
 /* --- pathinfo.c: also every other getxattr ---------------------------------------------------- */
 
 getxattr_fop dht_getxattr;

@@ -13,6 +13,7 @@ xlators_cluster_distribute_so_SOURCES = \
     %D%/locks.c \
     %D%/op.c \
     %D%/pathinfo.c \
+    %D%/real-filename.c \
     %D%/rename-names.c \
     %D%/report.c \
     %D%/space.c \

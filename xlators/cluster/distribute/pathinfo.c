@@ -135,6 +135,8 @@ dht_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
         every_getxattr (frame, this, loc, name, NULL);
     else if (name_is_pathinfo (name) && priv->n > 1)
         pathinfo_ask (frame, this, loc, name);
+    else if (name_is_real_filename (name) && priv->n > 1 && loc->inode->ia_type == IA_IFDIR)
+        real_filename_ask (frame, this, loc, name, xdata);
     else
         every_getxattr (frame, this, loc, name, xdata);
 }

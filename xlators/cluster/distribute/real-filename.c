@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The virtual attribute glusterfs.get_real_filename:NAME of a directory: the name in it that differs
+ * from NAME at most in upper and lower case. Samba asks for it. The file may be on any subvolume, so
+ * all are asked, and the first that has such a name answers. If the server of one does not know the
+ * attribute (EOPNOTSUPP), the caller gets that, and has to list the directory.
+ */
+#include "distribute.h"
+
+#define PREFIX "glusterfs.get_real_filename:"
+
+bool
+name_is_real_filename (const char *name)
+{
+    return name && g_str_has_prefix (name, PREFIX);
+}
+
+/* The errno if no subvolume has such a name: an error other than that, if there is one. */
+static void
+real_filename_fail (struct op *op)
+{
+    int error = ENODATA;
+
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (op->fan.answers[i].op_errno != ENODATA)
+            error = op->fan.answers[i].op_errno;
+    op_fail (op, error);
+}
+
+static void
+real_filename_answered (call_frame_t *frame)
+{
+    struct op *op = OP_OF (frame);
+    const struct getxattr_reply *found = NULL;
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct fan_answer *answer = &op->fan.answers[i];
+
+        if (answer->op_ret < 0 && answer->op_errno == EOPNOTSUPP) {
+            op_fail (op, EOPNOTSUPP);
+            return;
+        }
+        if (answer->op_ret >= 0 && !found)
+            found = &answer->getxattr;
+    }
+    if (found)
+        STACK_UNWIND (getxattr, frame, found->op_ret, 0, found->dict, found->xdata);
+    else
+        real_filename_fail (op);
+}
+
+void
+real_filename_ask (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
+{
+    struct op *op = op_new (frame, this, sizeof *op, loc, NULL, xdata);
+
+    step_begin (op, real_filename_answered);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        ASK (op, i, getxattr, &op->loc, name, xdata);
+    step_end (op);
+}
