@@ -10,15 +10,11 @@ need_command glusterd gluster
 server=127.1.1.1
 
 mkdir bin
+# For glusterd a killed process is there until init has waited for it; not every machine's does.
 cat >bin/gluster <<END
 #!/bin/sh
+case "\$*" in *force) find $TEST_DIR/glusterd* -name '*b2.pid' -delete ;; esac
 exec $(command -v gluster) --glusterd-sock=$TEST_DIR/glusterd.socket "\$@"
-END
-# For glusterd a killed process is there until init has waited for it; not every machine's does.
-cat >bin/pkill <<END
-#!/bin/sh
-find $TEST_DIR/glusterd* -name '*b2.pid' -delete
-exec $(command -v pkill) "\$@"
 END
 printf '#!/bin/sh\n' >bin/systemctl
 chmod +x bin/*
