@@ -486,11 +486,11 @@ dist_noinst_DATA += \
     %D%/mount/programs/close-tells.py \
     %D%/mount/programs/in-trouble.py \
     %D%/mount/programs/lockers.py \
-    %D%/mount/programs/map-late.py \
     %D%/mount/programs/many-open.py \
     %D%/mount/programs/random-locks.py \
     %D%/mount/programs/record-locks.py \
     %D%/mount/programs/relay.py \
+    %D%/mount/programs/store-mapped.py \
     %D%/mount/programs/openmetrics.py \
     %D%/mount/replay-lib.sh \
     %D%/mount/closed-directories.sh \

@@ -503,12 +503,14 @@ passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct f
 bool passthrough_writes (struct bridge *bridge, const inode_t *inode);
 /* Ends an open: the kernel released it, or never got it. */
 void passthrough_release (struct bridge *bridge, const fd_t *fd);
-/* passthrough_is_stale_soon returns whether data read with fi enters the kernel's page cache while
- * other opens write past that cache. After such an answer, passthrough_forget_pages has the kernel
- * drop the pages. */
+/* Has the kernel ask for the file's attributes again if stores through a mapping of this open, of
+ * which nobody is told, may have changed times. Before a flush is answered, since close(2) does not
+ * wait for the release, and at the release. */
+void passthrough_forget_times (struct bridge *bridge, const fd_t *fd);
+/* Returns whether data read with fi enters the kernel's page cache while other opens write past that
+ * cache. After such an answer, the kernel has to drop the pages. */
 bool
 passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi);
-void passthrough_forget_pages (struct bridge *bridge, inode_t *inode);
 
 /* --- write.c --- */
 

@@ -418,6 +418,13 @@ note_way (struct passthrough *all, const fd_t *fd, bool mixed, bool written)
     pthread_mutex_unlock (&all->shards[shard].lock);
 }
 
+/* Returns whether a file opened with these flags can be stored to through a mapping. */
+static bool
+may_be_stored_to (int flags)
+{
+    return (flags & O_ACCMODE) == O_RDWR;
+}
+
 void
 passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct fuse_file_info *fi)
 {
@@ -434,7 +441,16 @@ passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct f
         note_way (all, fd, true, false);
     } else if ((fi->flags & O_ACCMODE) != O_RDONLY) {
         note_way (all, fd, false, true);
+        fi->noflush &= !may_be_stored_to (fi->flags); /* passthrough_forget_times */
     }
+}
+
+void
+passthrough_forget_times (struct bridge *bridge, const fd_t *fd)
+{
+    if (bridge->passthrough->on && may_be_stored_to (fd->flags)
+        && passthrough_has (bridge, fd->inode))
+        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (fd->inode), -1, 0);
 }
 
 void
@@ -447,6 +463,7 @@ passthrough_release (struct bridge *bridge, const fd_t *fd)
 
     if (!all->on || fd->inode->ia_type != IA_IFREG)
         return;
+    passthrough_forget_times (bridge, fd);
     pthread_mutex_lock (&all->shards[shard].lock);
     known = g_hash_table_lookup (all->shards[shard].files, fd->inode);
     if (known && --known->opens == 0) {
@@ -454,12 +471,8 @@ passthrough_release (struct bridge *bridge, const fd_t *fd)
         g_hash_table_remove (all->shards[shard].files, fd->inode);
     }
     pthread_mutex_unlock (&all->shards[shard].lock);
-    if (!id)
-        return;
-    backing_close (bridge, id);
-    /* Writes through a mapping changed times, which the kernel may cache for long. */
-    if (bridge->settings.exclusive && (fd->flags & O_ACCMODE) != O_RDONLY)
-        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (fd->inode), -1, 0);
+    if (id)
+        backing_close (bridge, id);
 }
 
 /* Returns a copy of what is known of the inode; all 0 if it isn't open. */
@@ -502,32 +515,6 @@ passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct f
                   || !__atomic_load_n (&bridge->passthrough->any_mixed, __ATOMIC_RELAXED)))
         return false;
     return passed_of (bridge, fd->inode).mixed;
-}
-
-struct stale {
-    struct work_item work;
-    struct bridge *bridge;
-    inode_t *inode;
-};
-
-static void
-forget_stale (struct work_item *work)
-{
-    struct stale *stale = (struct stale *) work;
-
-    fuse_lowlevel_notify_inval_inode (stale->bridge->session, inode_nodeid (stale->inode), 0, 0);
-    inode_unref (stale->inode);
-    g_free (stale);
-}
-
-/* Runs on another thread, since the kernel waits for pages that are being read. */
-void
-passthrough_forget_pages (struct bridge *bridge, inode_t *inode)
-{
-    struct stale *stale = g_new (struct stale, 1);
-
-    *stale = (struct stale){ { .run = forget_stale }, bridge, inode_ref (inode) };
-    work_put (&stale->work);
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */

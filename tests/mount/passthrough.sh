@@ -38,6 +38,21 @@ exec 3>&-
 expect_match "the log" "kernel passthrough of '/file': yes" "$(cat "$LOG")"
 expect_ok "$PROGRAMS/passed" "$MNT"
 
+# A store through a mapping, of which the daemon is not told, moves the times that stat shows once
+# the file is closed, however long the kernel may keep attributes.
+unmount
+mount_volfile "$VOL" --attribute-timeout=600
+truncate -s "$(getconf PAGESIZE)" "$BACK/mapped"
+for text in 1 2 3 4 5; do
+    touch -d 2001-01-01 "$MNT/mapped" # the kernel gets the times, too
+    seen=$(python3 "$SOURCE_DIR/tests/mount/programs/store-mapped.py" "$MNT/mapped" $text before) ||
+        fail "store-mapped.py"
+    now=$(stat -c '%s %.9Y %.9Z' "$BACK/mapped" | tr -d .)
+    expect_no_match "the times in the directory" ' 978307200000000000 ' "$now"
+    expect "the times after store $text" "$now" "$seen"
+done
+why mapped | grep -q '^yes' || fail "the mapped file isn't passed: $(why mapped)"
+
 # The writer decides what becomes of setuid: a writer other than root takes it away, also where root
 # opened the file first.
 for first in root user; do

@@ -56,7 +56,7 @@ echo 'writev -> delay 20ms then error EIO' >rules
 stack "debug/fault,rules=$TEST_DIR/rules" $behind
 mount_volfile "$VOL"
 for i in 1 2 3; do
-    expect_ok python3 "$SOURCE_DIR/tests/mount/programs/map-late.py" "$MNT/$i" text
+    expect_ok python3 "$SOURCE_DIR/tests/mount/programs/store-mapped.py" "$MNT/$i" text after
 done
 wait_until '[ "$(counter errors_nobody_knows_yet 2)" = 3 ]'
 wait_until '! cat "$MNT"/[123] | grep -q text' # the kernel is told of it later

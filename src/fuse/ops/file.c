@@ -11,6 +11,34 @@ static discard_cbk fuse_discard_cbk;
 static zerofill_cbk fuse_zerofill_cbk;
 static copy_file_range_cbk fuse_copy_file_range_cbk;
 
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct stale {
+    struct work_item work;
+    struct bridge *bridge;
+    inode_t *inode;
+};
+
+static void
+forget_stale (struct work_item *work)
+{
+    struct stale *stale = (struct stale *) work;
+
+    fuse_lowlevel_notify_inval_inode (stale->bridge->session, inode_nodeid (stale->inode), 0, 0);
+    inode_unref (stale->inode);
+    g_free (stale);
+}
+
+/* Runs on another thread, since the kernel waits for pages that are being read. */
+static void
+forget_stale_pages (struct bridge *bridge, inode_t *inode)
+{
+    struct stale *stale = g_new (struct stale, 1);
+
+    *stale = (struct stale){ { .run = forget_stale }, bridge, inode_ref (inode) };
+    work_put (&stale->work);
+}
+
 static void
 fuse_read (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
@@ -46,7 +74,7 @@ fuse_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     else
         fuse_reply_iov (req, vector, count);
     if (G_UNLIKELY (frame->local))
-        passthrough_forget_pages (bridge, ((struct fuse_local *) frame->local)->inode);
+        forget_stale_pages (bridge, ((struct fuse_local *) frame->local)->inode);
     stack_done (frame->root);
 }
 

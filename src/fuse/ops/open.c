@@ -236,6 +236,7 @@ static void
 fuse_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 dict_t *xdata)
 {
+    passthrough_forget_times (this->private, frame->root->maker.lent_fds[0]);
     synced (frame, op_ret, op_errno);
 }
 

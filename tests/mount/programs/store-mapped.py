@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# map-late.py FILE TEXT: makes FILE of one page of zeros, maps and closes it, and only then stores
-# TEXT through the mapping, and unmaps it. The kernel writes the page back then.
+# store-mapped.py FILE TEXT before|after: makes FILE one page long, maps it, and stores TEXT through
+# the mapping, before or after it closes the file; then unmaps it. Prints the file's size and times
+# at once.
 import ctypes
 import mmap
 import os
 import sys
 
-path, text = sys.argv[1], sys.argv[2].encode()
+path, text, when = sys.argv[1], sys.argv[2].encode(), sys.argv[3]
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
@@ -14,10 +15,17 @@ libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_i
 libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-os.ftruncate(fd, mmap.PAGESIZE)
+if os.fstat(fd).st_size != mmap.PAGESIZE:
+    os.ftruncate(fd, mmap.PAGESIZE)
 start = libc.mmap(None, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, fd, 0)
 if start == ctypes.c_void_p(-1).value:
     sys.exit(f"mmap: {os.strerror(ctypes.get_errno())}")
-os.close(fd)
+os.stat(path)  # mmap has invalidated what the kernel knew of it
+if when == "after":
+    os.close(fd)
 ctypes.memmove(start, text, len(text))
 libc.munmap(start, mmap.PAGESIZE)
+if when == "before":
+    os.close(fd)
+st = os.stat(path)
+print(st.st_size, st.st_mtime_ns, st.st_ctime_ns)
