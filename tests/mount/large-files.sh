@@ -34,3 +34,15 @@ if command -v fallocate >/dev/null; then
     expect "blocks after a hole was punched" "$(stat -c %b "$BACK/room")" \
         "$(stat -c %b "$MNT/room")"
 fi
+unmount
+
+# The kernel takes a write beyond the largest file of storage into its writeback cache, as
+# windlass(8) says, and the next fsync or close fails.
+if ! truncate -s $(((1 << 44) + 1)) "$BACK/too-large" 2>/dev/null; then
+    mount_volfile "$VOL" --kernel-writeback-cache=on
+    beyond () {
+        dd if=/dev/zero of="$MNT/$1" bs=4096 seek=$((1 << 32)) count=1 conv=notrunc "${@:2}"
+    }
+    expect_error 'fsync.*File too large' beyond synced conv=fsync
+    expect_error 'clos.*Input/output error' beyond closed
+fi
