@@ -101,3 +101,26 @@ read -r opened stale <<<"$(handles_with 16)"
 
 # Within lru-limit none gets stale.
 expect "handles within lru-limit" "600 200" "$(handles_with 1000000000)"
+
+# A handle of a file that has no name any more is stale, also while a translator still holds what it
+# has read ahead of an open directory.
+rm -rf "${BACK:?}"/*
+stack performance/readdir-ahead
+mount_volfile "$VOL"
+cat >unlinked.py <<'END'
+exec (open ("handles.py").read ().partition ("names =")[0])
+names = [f"file-{i}" for i in range (1000)]
+for name in names:
+    make (name)
+handles = [handle_of (name) for name in names]
+listing = os.open (".", os.O_RDONLY | os.O_DIRECTORY)  # reads ahead
+for name in names:
+    os.unlink (name)
+forget ()
+for name, handle in zip (names, handles):
+    if libc.open_by_handle_at (top, ctypes.byref (handle), os.O_RDONLY) >= 0:
+        print (name)
+    elif ctypes.get_errno () != errno.ESTALE:
+        print (name, os.strerror (ctypes.get_errno ()))
+END
+expect "the unlinked files that were opened" '' "$(python3 unlinked.py "$MNT" | head -n 3)"

@@ -102,6 +102,15 @@ fuse_lookup_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32
         request_entry (frame, local->inode, local->parent, local->name, &local->attributes);
 }
 
+/* Returns whether a file handle stands for a file without a name. The kernel asks about a handle
+ * only if it has no inode for it: so the file isn't open either, and only a translator's entries
+ * read ahead, pages or the like still hold the inode here. */
+static bool
+is_gone (const struct fuse_local *local, const struct iatt *buf)
+{
+    return !local->name && buf->ia_nlink == 0;
+}
+
 static void
 fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                  int32_t op_errno, inode_t *inode, struct iatt *buf, dict_t *xdata,
@@ -121,6 +130,8 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
         unknown_name_answer (frame, op_errno);
     else if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
+    else if (is_gone (local, buf))
+        request_err (frame, -1, ESTALE);
     else if (local->name && request_is_guarded (bridge, buf))
         lookup_guarded (frame, inode, buf);
     else
