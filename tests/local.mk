@@ -289,6 +289,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/replicate-shared.sh \
     %D%/mount/replicate-silent.sh \
     %D%/mount/replicate-split-brain.sh \
+    %D%/mount/replicate-unreadable.sh \
     %D%/mount/replicate-wrong.sh \
     %D%/mount/replicate.sh \
     %D%/mount/brick-refused.sh \

@@ -53,4 +53,11 @@ enum dict_type dict_nth_type (const dict_t *dict, size_t i);
  * reads one piece with each fd. */
 #define XDATA_LOOKS_AHEAD "windlass.looks-ahead"
 
+/* xdata of an answer to a lookup, by a translator that keeps several copies of which none may be
+ * read. NO_GOOD_DATA: nothing is known of the content. NO_GOOD_METADATA: nothing is known of the
+ * extended attributes, so one that was requested and is not in the answer may exist, and owner and
+ * mode are those of any copy. */
+#define XDATA_NO_GOOD_DATA "windlass.no-good-data"
+#define XDATA_NO_GOOD_METADATA "windlass.no-good-metadata"
+
 #endif

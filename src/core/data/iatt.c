@@ -39,6 +39,19 @@ mode_of_iatt (const struct iatt *iatt)
 
 #define SETTLED 100000000 /* nanoseconds; larger than the granularity of file systems' times */
 
+void
+iatt_take_rights (struct iatt *to, const struct iatt *from)
+{
+    to->ia_uid = from->ia_uid;
+    to->ia_gid = from->ia_gid;
+    to->ia_prot = from->ia_prot;
+    if (from->ia_ctime > to->ia_ctime
+        || (from->ia_ctime == to->ia_ctime && from->ia_ctime_nsec > to->ia_ctime_nsec)) {
+        to->ia_ctime = from->ia_ctime;
+        to->ia_ctime_nsec = from->ia_ctime_nsec;
+    }
+}
+
 bool
 iatt_is_settled (const struct iatt *iatt, struct timespec asked)
 {

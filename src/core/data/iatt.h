@@ -59,6 +59,9 @@ enum {
 ia_type_t ia_type_of_mode (mode_t mode);
 mode_t mode_of_iatt (const struct iatt *iatt);
 
+/* For attributes of one file from two copies: takes over owner, group, mode and the later ctime. */
+void iatt_take_rights (struct iatt *to, const struct iatt *from);
+
 /* Returns whether the file had not changed for a while at the time of day asked. If so, data read
  * after that time and attributes that come with the answer belong together. Otherwise one of the
  * two may miss a change made in between, or in the same tick of the file system's clock. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define ATTEMPTS 4
+#define CONTENT "glusterfs.content"
 #define CREATION_ASKED "glusterfs.parent-entrylk" /* whether the name is locked: being made */
 
 bool
@@ -190,41 +191,109 @@ lookup_heal (const struct lookup *lookup, inode_t *inode, const struct readable 
         heal_later (lookup->this, inode, what);
 }
 
-/* Returns the copies whose attributes are good. One that misses names of the directory may have
- * missed a link, and count fewer names of the file. */
+/* The answer to a lookup, from the copies that may be read. */
+struct told {
+    int best;              /* the copy that the answer is from */
+    int metadata;          /* the copy that owner, mode and extended attributes are from; -1: none */
+    bool data;             /* whether the best copy has good data */
+    struct iatt buf;
+    dict_t *xdata;         /* with a reference, or NULL */
+    const struct iatt *postparent; /* of a reply, or NULL */
+};
+
+/* Returns the copies that attributes are taken from. One that misses names of the directory may
+ * have missed a link, and count fewer names of the file. */
 static copies_t
 lookup_good (const struct lookup *lookup, const struct readable *readable)
 {
-    copies_t good = readable->data & readable->metadata & readable->found;
+    copies_t good = readable->data & readable->metadata;
 
     if (!good)
-        good = readable->data & readable->found;
+        good = readable->data ? readable->data : readable->metadata;
     return good & lookup->trusted ? good & lookup->trusted : good;
 }
 
-/* The answer is that of a copy with good attributes; in a split brain any copy's, so that the file
- * can be seen, and healed. */
-static void
-lookup_answer (struct lookup *lookup, copies_t found, int best)
+/* A copy without good data must not bring content. If no copy's extended attributes are good, those
+ * of the best are told, since cluster/distribute finds files and layouts by them, and caches are
+ * told not to believe them. */
+static dict_t *
+told_xdata (const struct lookup *lookup, const struct told *told)
+{
+    const int from = told->metadata >= 0 ? told->metadata : told->best;
+    const dict_t *theirs = lookup_reply_of (lookup, (unsigned) told->best)->xdata;
+    const void *content;
+    dict_t *xdata;
+    size_t size;
+
+    if (told->data && told->metadata == told->best)
+        return dict_ref ((dict_t *) theirs);
+    xdata = dict_copy (lookup_reply_of (lookup, (unsigned) from)->xdata);
+    content = told->data ? dict_get (theirs, CONTENT, &size) : NULL;
+    dict_del (xdata, CONTENT);
+    if (content)
+        dict_set (xdata, CONTENT, content, size);
+    if (!told->data)
+        dict_set_u64 (xdata, XDATA_NO_GOOD_DATA, 1);
+    if (told->metadata < 0)
+        dict_set_u64 (xdata, XDATA_NO_GOOD_METADATA, 1);
+    return xdata;
+}
+
+/* Of the directory itself only a copy tells that has all of its names and attributes. */
+static const struct iatt *
+told_postparent (const struct lookup *lookup, int best, copies_t found)
+{
+    struct readable readable = { 0 };
+    copies_t good;
+    int from;
+
+    if (!lookup->parent)
+        return NULL;
+    inode_is_fresh (lookup->this, lookup->parent, &readable);
+    good = found & lookup->trusted & readable.metadata;
+    from = good & COPY (best) ? best : copies_first (good);
+    if (from < 0 || lookup_reply_of (lookup, (unsigned) from)->postparent.ia_type != IA_IFDIR)
+        return NULL;
+    return &lookup_reply_of (lookup, (unsigned) from)->postparent;
+}
+
+/* readable: of copies that were found. In a split brain of all the answer is any copy's, so that
+ * the file can be seen, and healed. */
+static struct told
+lookup_tell (const struct lookup *lookup, const struct readable *readable, int any, inode_t *inode)
 {
     replicate_t *priv = lookup->this->private;
-    inode_t *inode = lookup_reply_of (lookup, (unsigned) best)->inode;
-    const struct lookup_reply *reply;
+    const copies_t good = lookup_good (lookup, readable);
+    struct told told = { .best = good ? choose_copy (priv, good, inode) : any };
+
+    told.data = readable->data & COPY (told.best);
+    told.metadata = readable->metadata & COPY (told.best)
+                        ? told.best
+                        : choose_copy (priv, readable->metadata, inode);
+    told.buf = lookup_reply_of (lookup, (unsigned) told.best)->buf;
+    if (told.metadata >= 0)
+        iatt_take_rights (&told.buf, &lookup_reply_of (lookup, (unsigned) told.metadata)->buf);
+    told.xdata = told_xdata (lookup, &told);
+    told.postparent = told_postparent (lookup, told.best, readable->found);
+    return told;
+}
+
+static void
+lookup_answer (struct lookup *lookup, copies_t found, int any)
+{
+    inode_t *inode = lookup_reply_of (lookup, (unsigned) any)->inode;
+    g_autoptr (dict_t) xdata = NULL;
     struct readable readable;
-    copies_t good;
+    struct told told;
 
     lookup_learn (lookup, found, inode);
     inode_is_fresh (lookup->this, inode, &readable);
-    readable.found = found;
-    good = lookup_good (lookup, &readable);
-    if (good)
-        best = choose_copy (priv, good, inode);
-    reply = lookup_reply_of (lookup, (unsigned) best);
+    readable = (struct readable){ found, readable.data & found, readable.metadata & found };
     lookup_heal (lookup, inode, &readable);
-    STACK_UNWIND (lookup, lookup->frame, 0, 0, reply->inode, (struct iatt *) &reply->buf,
-                  reply->xdata,
-                  reply->postparent.ia_type == IA_IFDIR ? (struct iatt *) &reply->postparent
-                                                        : NULL);
+    told = lookup_tell (lookup, &readable, any, inode);
+    xdata = told.xdata;
+    STACK_UNWIND (lookup, lookup->frame, 0, 0, inode, &told.buf, xdata,
+                  (struct iatt *) told.postparent);
 }
 
 static bool

@@ -18,6 +18,8 @@ struct read {
     bool refreshed, opened;
     int error;         /* of the last copy, or of the refresh */
     int64_t begin;
+    bool without_rights; /* the copy that was asked missed a change of owner or mode */
+    struct fan_out fan;  /* of a stat of two copies */
 };
 
 static void
@@ -27,6 +29,7 @@ read_drop (void *local)
 
     if (read->stub)
         call_stub_destroy (read->stub);
+    fan_clear (&read->fan);
     inode_unref (read->inode);
     fd_unref (read->fd);
 }
@@ -112,6 +115,7 @@ read_error (const struct read *read, const struct readable *readable)
     return read->error ? read->error : ENOTCONN;
 }
 
+/* A read from a copy with good data alone brings no attributes: its owner and mode are old. */
 static void
 read_ask (struct read *read, const struct call *call, int child)
 {
@@ -122,6 +126,59 @@ read_ask (struct read *read, const struct call *call, int child)
     read->stub = call_keep (call);
     __atomic_add_fetch (&priv->pending_reads[child], 1, __ATOMIC_RELAXED);
     call_wind (call, priv->children[child], GINT_TO_POINTER (child));
+}
+
+static void
+stat_of_two_done (call_frame_t *frame)
+{
+    struct read *read = frame->local;
+    struct fan_answer *answers = read->fan.answers;
+    struct iatt buf;
+
+    if (fan_successes (&read->fan) < 2) {
+        frame_fail (frame, fan_error (&read->fan));
+    } else if (read->fd) {
+        buf = answers[0].fstat.buf;
+        iatt_take_rights (&buf, &answers[1].fstat.buf);
+        STACK_UNWIND (fstat, frame, 0, 0, &buf, answers[0].fstat.xdata);
+    } else {
+        buf = answers[0].stat.buf;
+        iatt_take_rights (&buf, &answers[1].stat.buf);
+        STACK_UNWIND (stat, frame, 0, 0, &buf, answers[0].stat.xdata);
+    }
+}
+
+/* No copy has both: size and times are of one, owner and mode of the other. */
+static void
+stat_of_two (struct read *read, const struct call *call, int data, int metadata)
+{
+    replicate_t *priv = read->this->private;
+    xlator_t *const two[2] = { priv->children[data], priv->children[metadata] };
+
+    fan_init (&read->fan, read->frame, 2);
+    fan_begin (&read->fan, stat_of_two_done);
+    for (unsigned i = 0; i < 2; i++)
+        if (read->fd)
+            FAN_WIND (&read->fan, i, two[i], fstat, read->fd, call->xdata);
+        else
+            FAN_WIND (&read->fan, i, two[i], stat, call->loc, call->xdata);
+    fan_end (&read->fan);
+}
+
+/* Asks a good copy of those that are left: `child`. */
+static void
+read_from (struct read *read, const struct call *call, const struct readable *readable, int child)
+{
+    replicate_t *priv = read->this->private;
+    const copies_t there = read->fd ? fd_opened (read->this, read->fd)
+                                    : children_up (priv);
+    const copies_t metadata = readable->metadata & there;
+
+    read->without_rights = !(readable->metadata & COPY (child));
+    if (read->without_rights && metadata && (call->op == FOP_stat || call->op == FOP_fstat))
+        stat_of_two (read, call, child, choose_copy (priv, metadata, read->inode));
+    else
+        read_ask (read, call, child);
 }
 
 void
@@ -150,7 +207,7 @@ read_every (const struct call *call)
         candidates &= fd_opened (call->this, read->fd);
     child = candidates ? choose_copy (priv, candidates, read->inode) : -1;
     if (child >= 0)
-        read_ask (read, call, child);
+        read_from (read, call, &readable, child);
     else
         call_fail (call, read_error (read, &readable));
 }
@@ -172,6 +229,20 @@ read_measure (replicate_t *priv, int child, int64_t took)
                       __ATOMIC_RELAXED);
 }
 
+/* The answer of a read, without the file's attributes. */
+static void
+answer_bytes (const struct answer *answer)
+{
+    const struct readlink_answer *link = answer->rets;
+
+    if (answer->op == FOP_readv)
+        STACK_UNWIND (readv, answer->frame, answer->op_ret, answer->op_errno, answer->vector,
+                      answer->count, NULL, answer->iobref, answer->xdata);
+    else
+        STACK_UNWIND (readlink, answer->frame, answer->op_ret, answer->op_errno, link->path, NULL,
+                      answer->xdata);
+}
+
 void
 read_every_cbk (const struct answer *answer)
 {
@@ -186,7 +257,11 @@ read_every_cbk (const struct answer *answer)
         read_resume (read);
         return;
     }
-    answer_pass (answer);
+    if (read->without_rights && answer->op_ret >= 0
+        && (answer->op == FOP_readv || answer->op == FOP_readlink))
+        answer_bytes (answer);
+    else
+        answer_pass (answer);
 }
 
 /* --- statfs ----------------------------------------------------------------------------------- */

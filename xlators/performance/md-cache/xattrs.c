@@ -340,7 +340,8 @@ mdc_xattrs_ask (xlator_t *this, dict_t *xdata)
     return both;
 }
 
-/* An attribute that was asked for, and isn't in the answer, does not exist. */
+/* An attribute that was asked for, and isn't in the answer, does not exist. Without a good copy of
+ * them nothing is known. */
 static void
 take_locked (xlator_t *this, struct mdc_inode *kept, const char *name, const dict_t *xdata,
              struct mdc_asked at)
@@ -361,7 +362,7 @@ mdc_xattrs_take (xlator_t *this, inode_t *inode, const dict_t *xdata, struct mdc
     struct mdc_patterns *patterns;
     struct mdc_inode *kept;
 
-    if (!mdc_priv (this)->along)
+    if (!mdc_priv (this)->along || dict_has (xdata, XDATA_NO_GOOD_METADATA))
         return;
     patterns = shared_get (&mdc_priv (this)->patterns);
     kept = mdc_inode_make (this, inode);

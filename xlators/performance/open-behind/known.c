@@ -161,12 +161,21 @@ ob_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     STACK_WIND (frame, ob_lookup_cbk, FIRST_CHILD (this), lookup, loc, xdata);
 }
 
+/* No copy of the file may be read, or nothing is known of its mode: the open may fail. */
+static bool
+storage_doubts (const dict_t *xdata)
+{
+    return dict_has (xdata, XDATA_NO_GOOD_DATA) || dict_has (xdata, XDATA_NO_GOOD_METADATA);
+}
+
 static void
 ob_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
 {
-    if (op_ret >= 0)
+    if (op_ret >= 0 && !storage_doubts (xdata))
         know_inode (this, inode, buf, ((struct ob_local *) frame->local)->clock);
+    else if (op_ret >= 0 && ob_inode_get (this, inode))
+        ob_unknow (this, ob_inode_get (this, inode));
     STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, xdata, postparent);
 }
 

@@ -28,6 +28,17 @@ see (xlator_t *this, const struct qr_local *local, inode_t *inode, const struct 
         qr_validate (this, qri, &local->stamp, buf);
 }
 
+/* No copy may be read, or the permission to read is not known: the kept content is no longer
+ * served. */
+static void
+forget (xlator_t *this, inode_t *inode, const struct iatt *buf)
+{
+    struct qr_inode *qri = qr_inode_of_answer (this, inode, buf, false);
+
+    if (qr_has_content (qri))
+        qr_drop (this, qri);
+}
+
 /* --- lookup ----------------------------------------------------------------------------------- */
 
 /* Content is not requested if settled content is there already, nor for an inode that is not a
@@ -89,7 +100,8 @@ all_may_read (const struct iatt *buf, const dict_t *xdata)
 {
     const mode_t all = S_IRUSR | S_IRGRP | S_IROTH;
 
-    return (buf->ia_prot & all) == all && !dict_has (xdata, QR_ACL_KEY);
+    return (buf->ia_prot & all) == all && !dict_has (xdata, QR_ACL_KEY)
+        && !dict_has (xdata, XDATA_NO_GOOD_METADATA);
 }
 
 static void
@@ -137,7 +149,10 @@ qr_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
                    && (dict_has (xdata, QR_CONTENT_KEY) || dict_has (xdata, QR_ACL_KEY));
     dict_t *less = mine ? without_mine (xdata, local) : NULL;
 
-    if (op_ret >= 0 && local->asked)
+    if (op_ret >= 0
+        && (dict_has (xdata, XDATA_NO_GOOD_DATA) || dict_has (xdata, XDATA_NO_GOOD_METADATA)))
+        forget (this, inode, buf);
+    else if (op_ret >= 0 && local->asked)
         take (this, local, inode, buf, xdata);
     else if (op_ret >= 0)
         see (this, local, inode, buf);

@@ -179,6 +179,16 @@ attributes_differ (const struct lookup *lookup)
     return false;
 }
 
+/* A subvolume of copies that all accuse each other may tell an old layout, owner, or ACL. */
+static bool
+attributes_are_doubtful (const struct lookup *lookup)
+{
+    for (unsigned i = 0; i < lookup->op.priv->n; i++)
+        if (dict_has (lookup->dicts[i], XDATA_NO_GOOD_METADATA))
+            return true;
+    return false;
+}
+
 /* Nothing is healed while a subvolume is down: what it has can't be known. A single subvolume has
  * all hashes anyway. */
 bool
@@ -188,7 +198,7 @@ directory_ails (const struct lookup *lookup)
     const bool is_root = gfid_equal (&lookup->bufs[lookup->source].ia_gfid, &gfid_root);
 
     if (lookup->op.priv->n == 1 || !lookup->heals || faults->down || faults->unknown
-        || (!lookup->by_name && !is_root))
+        || (!lookup->by_name && !is_root) || attributes_are_doubtful (lookup))
         return false;
     return faults->missing || faults->unset || faults->holes || faults->overlaps
         || lookup->xattrs_differ || attributes_differ (lookup)

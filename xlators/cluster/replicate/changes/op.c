@@ -477,12 +477,62 @@ op_note_made (struct op *op)
     op->txn->made_on = op->succeeded;
 }
 
+/* Returns the attributes of the object after the operation, as a copy told; NULL: it has none. */
+static struct iatt *
+post_of (const struct op *op, int i)
+{
+    struct fan_answer *at = &op->fan.answers[i];
+
+    switch (op->fop) {
+    case FOP_writev:
+        return &at->writev.postbuf;
+    case FOP_truncate:
+        return &at->truncate.postbuf;
+    case FOP_ftruncate:
+        return &at->ftruncate.postbuf;
+    case FOP_fallocate:
+        return &at->fallocate.postbuf;
+    case FOP_discard:
+        return &at->discard.postbuf;
+    case FOP_zerofill:
+        return &at->zerofill.postbuf;
+    case FOP_fsync:
+        return &at->fsync.postbuf;
+    case FOP_setattr:
+        return &at->setattr.statpost;
+    case FOP_fsetattr:
+        return &at->fsetattr.statpost;
+    default:
+        return NULL;
+    }
+}
+
+/* If no copy is good in each respect, the answer has the size and times of one with good data, and
+ * the owner and mode of one with good metadata. */
+static void
+op_complete (struct op *op)
+{
+    const copies_t data = op->succeeded & op->readable.data;
+    const copies_t metadata = op->succeeded & op->readable.metadata;
+    struct iatt *post = op->op_ret < 0 ? NULL : post_of (op, op->best);
+    struct iatt whole;
+
+    if (!post || !data || !metadata || data & metadata & COPY (op->best))
+        return;
+    whole = *post_of (op, data & COPY (op->best) ? op->best : copies_first (data));
+    iatt_take_rights (&whole,
+                      post_of (op, metadata & COPY (op->best) ? op->best
+                                                              : copies_first (metadata)));
+    *post = whole;
+}
+
 void
 op_done (call_frame_t *frame)
 {
     struct op *op = frame->local;
 
     op_judge (op);
+    op_complete (op);
     op_note (op);
     op_note_made (op);
     op_finish (op);
