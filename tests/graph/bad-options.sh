@@ -69,6 +69,30 @@ expect_error \
     "order.vol:5:8: error: volume 'acl': type 'system/posix-acl' can't be below 'md' \(line 13\), type 'performance/md-cache', which answers" \
     "$WINDLASS" check order.vol
 
+# Volumes of GlusterFS keep what they need on servers: a local directory below them is refused, also
+# beside a server. The line is the directory's.
+local_volume () {
+    printf 'volume %s\n    type storage/posix\n    option directory %s\nend-volume\n' "$1" \
+        "$TEST_DIR"
+}
+for type in cluster/replicate cluster/distribute; do
+    { local_volume a
+      local_volume b
+      printf 'volume top\n    type %s\n    subvolumes a b\nend-volume\n' "$type"
+    } >local.vol
+    expect_error "local.vol:5:8: error: volume 'b': type 'storage/posix' can't be below 'top' \(line 9\), type '$type', which keeps .* must be of type 'protocol/client'" \
+        "$WINDLASS" check local.vol
+    { printf 'volume far\n    type protocol/client\n    option remote-host localhost\n'
+      printf '    option remote-subvolume /far\nend-volume\n'
+      local_volume near
+      printf 'volume quick\n    type performance/io-threads\n    subvolumes near\nend-volume\n'
+      printf 'volume top\n    type %s\n    subvolumes far quick\nend-volume\n' "$type"
+    } >mixed.vol
+    expect_error "mixed.vol:6:8: error: volume 'near': type 'storage/posix' can't be below 'top'" \
+        "$WINDLASS" -f "$TEST_DIR/mixed.vol" "$MNT"
+    is_mounted && fail "it is mounted all the same"
+done
+
 # Refused as well, and nothing is mounted, by what mounts.
 expect_error "bad.vol:7:[0-9]+: error: .*meta-dir-name" "$WINDLASS" -f "$TEST_DIR/bad.vol" "$MNT"
 is_mounted && fail "it is mounted all the same"

@@ -313,11 +313,20 @@ posix_lend (xlator_t *this, call_frame_t *frame, inode_t *inode,
     return r;
 }
 
+static const struct xlator_misfit posix_misfits[] = {
+    { "cluster/replicate", "keeps marks and locks that only servers have: its subvolumes must be "
+                           "of type 'protocol/client'" },
+    { "cluster/distribute", "keeps layouts and locks that only servers have: its subvolumes must "
+                            "be of type 'protocol/client'" },
+    {},
+};
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "storage/posix",
     .about = "stores files in a directory of the system, by system calls",
     .children = { .min = 0, .max = 0 },
+    .not_below = posix_misfits,
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (posix_private_t),
