@@ -53,6 +53,9 @@ brick_start c1
 wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: c1, c2;'"
 expect_error 'Input/output error' cat "$MNT/file"
 expect_error 'Input/output error' bash -c "echo no >>'$MNT/file'"
+stale=$(sha256sum <c1.d/file)
+expect_error "only the arbiter's is good" "$WINDLASS" heal "$MNT" file
+expect "the copy that was not healed" "$stale" "$(sha256sum <c1.d/file)"
 brick_start c0
 wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: c0, c1, c2'"
 expect "what a reader gets" more "$(tail -n 1 "$MNT/file")"

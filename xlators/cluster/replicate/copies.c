@@ -200,6 +200,38 @@ inode_made (xlator_t *this, inode_t *inode, ia_type_t type, copies_t copies, uns
     pthread_mutex_unlock (&kept->lock);
 }
 
+static bool
+kind_ails_locked (const replicate_t *priv, const struct replicate_inode *kept, copies_t good,
+                  copies_t whole, enum mark_kind kind)
+{
+    const copies_t accused = kept->copies ? copies_accused (kept->copies, priv->n, kind) : 0;
+
+    return good && ((whole & ~good) || kept->readable.found & accused);
+}
+
+unsigned
+inode_ails (xlator_t *this, inode_t *inode, copies_t *ret_found)
+{
+    const replicate_t *priv = this->private;
+    struct replicate_inode *kept = inode_of (this, inode);
+    const struct readable *readable = &kept->readable;
+    const bool directory = inode->ia_type == IA_IFDIR;
+    const enum mark_kind content = directory ? MARK_ENTRY : MARK_DATA;
+    unsigned ails = 0;
+    copies_t whole;
+
+    pthread_mutex_lock (&kept->lock);
+    *ret_found = readable->found;
+    whole = directory ? readable->found : copies_with_data (priv, readable->found);
+    if (kind_ails_locked (priv, kept, readable->metadata, whole, MARK_METADATA))
+        ails |= HEAL_METADATA;
+    if ((directory || inode->ia_type == IA_IFREG)
+        && kind_ails_locked (priv, kept, readable->data, whole, content))
+        ails |= directory ? HEAL_ENTRIES : HEAL_DATA;
+    pthread_mutex_unlock (&kept->lock);
+    return ails;
+}
+
 void
 inode_stale (xlator_t *this, inode_t *inode)
 {

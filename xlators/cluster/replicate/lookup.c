@@ -175,20 +175,19 @@ lookup_learn (const struct lookup *lookup, copies_t copies, inode_t *inode)
     inode_learn (lookup->this, inode, all, &lookup->look);
 }
 
+/* An inode that the lookup has made is not known by its gfid, which healing asks for. */
 static void
-lookup_heal (const struct lookup *lookup, inode_t *inode, const struct readable *readable)
+lookup_heal (const struct lookup *lookup, inode_t *inode, const struct iatt *buf)
 {
-    replicate_t *priv = lookup->this->private;
-    unsigned what = 0;
+    const unsigned what = heals_at_lookup (lookup->this->private);
+    inode_t *known;
 
-    if (__atomic_load_n (&priv->heals_metadata, __ATOMIC_RELAXED)
-        && readable->metadata != readable->found)
-        what |= HEAL_METADATA;
-    if (__atomic_load_n (&priv->heals_entries, __ATOMIC_RELAXED) && inode->ia_type == IA_IFDIR
-        && readable->data != readable->found)
-        what |= HEAL_ENTRIES;
-    if (what)
-        heal_later (lookup->this, inode, what);
+    if (!what)
+        return;
+    known = inode_link (inode, NULL, NULL, buf);
+    if (known == inode)
+        heal_later (lookup->this, known, what);
+    inode_unref (known);
 }
 
 /* The answer to a lookup, from the copies that may be read. */
@@ -289,9 +288,9 @@ lookup_answer (struct lookup *lookup, copies_t found, int any)
     lookup_learn (lookup, found, inode);
     inode_is_fresh (lookup->this, inode, &readable);
     readable = (struct readable){ found, readable.data & found, readable.metadata & found };
-    lookup_heal (lookup, inode, &readable);
     told = lookup_tell (lookup, &readable, any, inode);
     xdata = told.xdata;
+    lookup_heal (lookup, inode, &told.buf);
     STACK_UNWIND (lookup, lookup->frame, 0, 0, inode, &told.buf, xdata,
                   (struct iatt *) told.postparent);
 }

@@ -237,6 +237,8 @@ opening_done (call_frame_t *frame)
 
     if (on)
         fd_was_opened (opening->this, opening->fd, opening->flags, opening->directory, on);
+    if (!error && !opening->directory)
+        heal_later (opening->this, opening->fd->inode, heals_at_open (opening->this->private));
     if (error)
         frame_fail (frame, error);
     else if (opening->directory)

@@ -8,6 +8,11 @@
 static const char *const quorum_types[] = { "none", "auto", "fixed", NULL };
 static const char *const favorites[] = { "none", "size", "ctime", "mtime", "majority", NULL };
 
+/* The values of data-self-heal: five of each kind, and "open". */
+static const char *const data_heals[] = { "off",  "no",     "false", "disable", "0",    "on", "yes",
+                                          "true", "enable", "1",     "open",    NULL };
+enum { DATA_HEALS_ON = 5, DATA_HEALS_OPEN = 10 };
+
 static const struct xlator_option options[] = {
     {
         .key = { "afr-pending-xattr" },
@@ -159,6 +164,16 @@ static const struct xlator_option options[] = {
         .help = "heals the names in a directory that is looked up",
     },
     {
+        .key = { "data-self-heal" },
+        .type = OPTION_ENUM,
+        OPTION_FIELD (replicate_t, heals_data),
+        .values = data_heals,
+        .value = "off",
+        .online = true,
+        .help = "heals the data of a file that is looked up or opened (on), or that is opened "
+                "(open)",
+    },
+    {
         .key = { "background-self-heal-count" },
         .type = OPTION_INT,
         OPTION_FIELD (replicate_t, heals_max),
@@ -166,7 +181,8 @@ static const struct xlator_option options[] = {
         .min = 0,
         .max = 256,
         .online = true,
-        .help = "how many objects are healed at a time after lookups",
+        .help = "how many objects are healed at a time after lookups and opens; the others wait "
+                "for the next lookup or open",
     },
     {
         .key = { "data-self-heal-window-size" },
@@ -186,7 +202,6 @@ static const struct xlator_option options[] = {
     {                                                                                              \
         .key = { name_ }, .type = OPTION_STRING, .inert = true, .help = "no effect: " why_         \
     }
-    INERT_TEXT ("data-self-heal", "data are healed by `windlass heal` and GlusterFS's daemon"),
     INERT_TEXT ("data-self-heal-algorithm", "healing compares each piece and writes what differs"),
     INERT_BOOL ("self-heal-daemon", "GlusterFS's daemon heals; this is a client"),
     INERT_BOOL ("iam-self-heal-daemon", "this is a client"),
@@ -302,9 +317,31 @@ replicate_reconfigure (xlator_t *this, const void *new_private)
     TAKE (granular);
     TAKE (heals_metadata);
     TAKE (heals_entries);
+    TAKE (heals_data);
     TAKE (heals_max);
     TAKE (heal_window);
     return 0;
+}
+
+/* --- what is healed ---------------------------------------------------------------------------- */
+
+unsigned
+heals_at_lookup (const replicate_t *priv)
+{
+    const int data = __atomic_load_n (&priv->heals_data, __ATOMIC_RELAXED);
+    unsigned what = data >= DATA_HEALS_ON && data < DATA_HEALS_OPEN ? HEAL_DATA : 0;
+
+    if (__atomic_load_n (&priv->heals_metadata, __ATOMIC_RELAXED))
+        what |= HEAL_METADATA;
+    if (__atomic_load_n (&priv->heals_entries, __ATOMIC_RELAXED))
+        what |= HEAL_ENTRIES;
+    return what;
+}
+
+unsigned
+heals_at_open (const replicate_t *priv)
+{
+    return __atomic_load_n (&priv->heals_data, __ATOMIC_RELAXED) >= DATA_HEALS_ON ? HEAL_DATA : 0;
 }
 
 /* --- operations that do not apply ------------------------------------------------------------- */

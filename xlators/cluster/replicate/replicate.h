@@ -38,6 +38,7 @@ typedef struct {
     int quorum_type, favorite, read_mode;
     int64_t quorum_count, read_index, arbiters, post_op_delay, heal_window, heals_max;
     bool eager, durable, granular, optimistic, choose_local, heals_metadata, heals_entries;
+    int heals_data; /* index in data_heals of replicate.c */
 
     /* Constant after init. */
     unsigned n;
@@ -155,6 +156,10 @@ void inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const st
 void inode_made (xlator_t *this, inode_t *inode, ia_type_t type, copies_t copies,
                  unsigned generation);
 
+/* Returns what is to be healed as the copies said last, a set of HEAL_*, where a good copy is
+ * there; *ret_found: the copies that were found. */
+unsigned inode_ails (xlator_t *this, inode_t *inode, copies_t *ret_found);
+
 /* The next use looks at the copies again. */
 void inode_stale (xlator_t *this, inode_t *inode);
 
@@ -261,9 +266,15 @@ void heals_init (xlator_t *this);
 void heals_fini (xlator_t *this);
 void heals_end (xlator_t *this); /* begins no more, and cuts short what runs */
 void heals_wait (xlator_t *this);
+unsigned heals_begun (xlator_t *this); /* so far */
 extern const struct xlator_command heal_commands[];
 
-/* Heals in the background, if not too many are being healed. */
+/* After a lookup or an open has looked at the copies: heals in the background what ails of `what`,
+ * a set of HEAL_*, if not too many are being healed. */
 void heal_later (xlator_t *this, inode_t *inode, unsigned what);
+
+/* replicate.c: what the options let a lookup, or an open, heal: a set of HEAL_*. */
+unsigned heals_at_lookup (const replicate_t *priv);
+unsigned heals_at_open (const replicate_t *priv);
 
 #endif

@@ -31,12 +31,12 @@ replicate_dump (xlator_t *this, GString *out)
         out,
         "transactions=%" G_GUINT64_FORMAT "\nholds-taken=%" G_GUINT64_FORMAT
         "\ncopies-accused=%" G_GUINT64_FORMAT "\nrefreshes=%" G_GUINT64_FORMAT
-        "\nreads-failed-over=%" G_GUINT64_FORMAT "\n",
+        "\nreads-failed-over=%" G_GUINT64_FORMAT "\nheals-begun=%u\n",
         __atomic_load_n (&priv->numbers.transactions, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.holds, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.accusations, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.refreshes, __ATOMIC_RELAXED),
-        __atomic_load_n (&priv->numbers.failovers, __ATOMIC_RELAXED));
+        __atomic_load_n (&priv->numbers.failovers, __ATOMIC_RELAXED), heals_begun (this));
 }
 
 void

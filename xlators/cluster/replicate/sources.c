@@ -271,14 +271,17 @@ one_source (const struct copy *copies, unsigned n, copies_t sources, enum mark_k
 struct direction
 copies_direction (const struct copy *copies, unsigned n, enum mark_kind kind, int arbiter)
 {
-    const copies_t all = copies_all (n), confessed = copies_confessed (copies, n, kind);
+    const copies_t confessed = copies_confessed (copies, n, kind);
     struct direction direction = { 0 };
-    copies_t accused = 0;
+    copies_t all = 0, accused = 0;
 
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        all |= copies[i].there ? COPY (i) : 0;
         for (unsigned j = 0; !(confessed & COPY (i)) && j < n; j++)
             if (copies[i].accuses[j].count[kind] != 0)
                 accused |= COPY (j);
+    }
+    accused &= all;
     direction.sources = all & ~accused;
     direction.sinks = accused | (confessed && direction.sources & ~confessed ? confessed : 0);
     direction.sources &= ~direction.sinks;

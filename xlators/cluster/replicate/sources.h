@@ -58,10 +58,10 @@ int copies_choose (const struct read_choice *choice, copies_t readable, const gf
 /* From where to where a kind of change is healed. */
 struct direction {
     copies_t sources, sinks;
-    bool split_brain; /* no copy is without accusation */
+    bool split_brain; /* no copy that is there is without accusation */
 };
 
-/* Judges all n copies, which must all be there. A mark "dirty" without accusation is decided by
+/* Judges the copies that are there; the others have no marks. A mark "dirty" without accusation is decided by
  * size, by the number of changes a copy has seen, and by time. */
 struct direction copies_direction (const struct copy *copies, unsigned n, enum mark_kind kind,
                                    int arbiter);

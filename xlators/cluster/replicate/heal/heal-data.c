@@ -214,7 +214,7 @@ data_tell (struct data_heal *data, const char *path)
                path, names, priv->names[data->source], data->size, data->written);
 }
 
-/* Opens the file on all copies. Returns an fd, or NULL. */
+/* Opens the file on the copies that take part. Returns an fd, or NULL. */
 static fd_t *
 data_open (struct heal *heal, inode_t *inode)
 {
@@ -224,9 +224,10 @@ data_open (struct heal *heal, inode_t *inode)
     int r = 0;
 
     for (unsigned i = 0; r >= 0 && i < priv->n; i++)
-        r = sync_open (heal->children[i], &loc, O_RDWR, fd, NULL, NULL);
+        if (heal->there & COPY (i))
+            r = sync_open (heal->children[i], &loc, O_RDWR, fd, NULL, NULL);
     if (r < 0) {
-        heal_tell (heal, "%s: can't be opened on all copies: %s", loc_path (&loc),
+        heal_tell (heal, "%s: can't be opened on all of them: %s", loc_path (&loc),
                    g_strerror (-r));
         g_clear_pointer (&fd, fd_unref);
     }

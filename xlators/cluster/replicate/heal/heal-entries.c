@@ -286,7 +286,11 @@ entry_look (struct entries_heal *entries, struct entry *entry)
 
     for (unsigned i = 0; i < priv->n; i++) {
         struct lookup_reply reply = { 0 };
-        const int r = copy_look (entries, &loc, i, &reply);
+        int r;
+
+        if (!(entries->heal->there & COPY (i)))
+            continue;
+        r = copy_look (entries, &loc, i, &reply);
 
         if (r >= 0) {
             entry->found |= COPY (i);
@@ -341,11 +345,13 @@ static bool
 entry_is_whole (const struct entries_heal *entries, const struct entry *entry)
 {
     const replicate_t *priv = entries->heal->this->private;
+    const int first = copies_first (entry->found);
 
-    if (entry->found == 0)
+    if (first < 0)
         return true;
     for (unsigned i = 0; i < priv->n; i++)
-        if (!(entry->found & COPY (i)) || entry_differs (entry, 0, i))
+        if (entries->heal->there & COPY (i)
+            && (!(entry->found & COPY (i)) || entry_differs (entry, (unsigned) first, i)))
             return false;
     return true;
 }
@@ -365,10 +371,11 @@ entry_heal_locked (struct entries_heal *entries, struct entry *entry)
     r = directory_look (entries);
     if (r <= 0)
         return r;
-    sources = entries->merge ? copies_all (priv->n) : entries->direction.sources;
+    sources = entries->merge ? entries->heal->there : entries->direction.sources;
     source = copies_first (entry->found & sources);
     for (unsigned i = 0; i < priv->n; i++)
-        if ((int) i != source && (entries->merge || entries->direction.sinks & COPY (i))
+        if ((int) i != source && entries->heal->there & COPY (i)
+            && (entries->merge || entries->direction.sinks & COPY (i))
             && !(entries->unhealed & COPY (i)))
             entry_heal_copy (entries, entry, source, i);
     return 0;
@@ -427,7 +434,8 @@ names_heal (struct entries_heal *entries)
     int r = 0;
 
     for (unsigned i = 0; r >= 0 && i < priv->n; i++)
-        r = names_read (entries, i, names);
+        if (entries->heal->there & COPY (i))
+            r = names_read (entries, i, names);
     if (r < 0)
         return r;
     g_hash_table_iter_init (&at, names);

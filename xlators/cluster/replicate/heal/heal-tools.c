@@ -87,6 +87,8 @@ heal_lock (struct heal *heal, struct heal_lock *lock, bool wait)
 
     lock->held = 0;
     for (unsigned i = 0; r >= 0 && i < priv->n; i++) {
+        if (!(heal->there & COPY (i)))
+            continue;
         r = lock_one (heal, lock, i, false, wait);
         if (r >= 0)
             lock->held |= COPY (i);
@@ -122,8 +124,12 @@ heal_look (struct heal *heal, inode_t *inode)
 
     for (unsigned i = 0; i < priv->n; i++) {
         struct lookup_reply reply = { 0 };
-        const int error = sync_lookup (heal->children[i], &loc, asked, &reply);
+        int error;
 
+        heal->copies[i] = (struct copy){ 0 };
+        if (!(heal->there & COPY (i)))
+            continue;
+        error = sync_lookup (heal->children[i], &loc, asked, &reply);
         copy_read (priv, &reply, &heal->copies[i]);
         heal->copies[i].locked = false;
         if (error < 0) {
@@ -148,8 +154,7 @@ static int
 favorite_of (struct heal *heal, inode_t *inode, enum mark_kind kind)
 {
     const replicate_t *priv = heal->this->private;
-    const copies_t among = priv->arbiter < 0 ? copies_all (priv->n)
-                                             : copies_all (priv->n) & ~COPY (priv->arbiter);
+    const copies_t among = copies_with_data (priv, heal->there);
     const int policy = __atomic_load_n (&priv->favorite, __ATOMIC_RELAXED);
 
     return kind == MARK_ENTRY || inode->ia_type == IA_IFDIR
@@ -172,6 +177,17 @@ tell_split_brain (struct heal *heal, inode_t *inode, enum mark_kind kind)
                path, kind_name (kind), marks->str);
 }
 
+static void
+tell_no_data (struct heal *heal, inode_t *inode)
+{
+    const replicate_t *priv = heal->this->private;
+    g_autofree char *path = inode_path (inode, NULL);
+
+    heal_tell (heal, "%s: of the copies that are there only the arbiter's is good (%s), and it has "
+                     "no data: heal again when another one is back",
+               path, priv->names[priv->arbiter]);
+}
+
 int
 heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
              struct direction *ret_direction)
@@ -188,22 +204,27 @@ heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
             return -EIO;
         }
         ret_direction->sources = COPY (favorite);
-        ret_direction->sinks = copies_all (priv->n) & ~COPY (favorite);
+        ret_direction->sinks = heal->there & ~COPY (favorite);
     }
     if (!ret_direction->sinks)
         return -1;
-    sources = ret_direction->sources;
-    if (priv->arbiter >= 0 && sources & ~COPY (priv->arbiter))
-        sources &= ~COPY (priv->arbiter);
+    sources = copies_with_data (priv, ret_direction->sources);
+    if (!sources && kind == MARK_DATA) {
+        tell_no_data (heal, inode);
+        return -EIO;
+    }
+    if (!sources)
+        sources = ret_direction->sources;
     return choose_copy (priv, sources, inode);
 }
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-/* Returns the change that takes back what a copy says, with a reference; NULL: it says nothing. */
+/* Returns the change that takes back what a copy says of `healed`, with a reference; NULL: it says
+ * nothing. clean: "dirty" too. */
 static dict_t *
 marks_back (const struct heal *heal, const struct copy *copy, bool directory, enum mark_kind kind,
-            copies_t unhealed)
+            copies_t healed, bool clean)
 {
     const replicate_t *priv = heal->this->private;
     dict_t *marks = dict_new ();
@@ -214,12 +235,12 @@ marks_back (const struct heal *heal, const struct copy *copy, bool directory, en
         back.count[kind] = -copy->accuses[i].count[kind];
         if (directory && kind == MARK_ENTRY)
             back.count[MARK_DATA] = -copy->accuses[i].count[MARK_DATA];
-        if (!(unhealed & COPY (i)) && !mark_is_clear (&back))
+        if (healed & COPY (i) && !mark_is_clear (&back))
             mark_set (marks, priv->pending[i], &back);
     }
     back = (struct mark){ 0 };
     back.count[kind] = -copy->dirty.count[kind];
-    if (!unhealed && !mark_is_clear (&back))
+    if (clean && !mark_is_clear (&back))
         mark_set (marks, priv->dirty_name, &back);
     if (dict_count (marks) == 0)
         g_clear_pointer (&marks, dict_unref);
@@ -230,6 +251,9 @@ int
 heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, copies_t unhealed)
 {
     const replicate_t *priv = heal->this->private;
+    const copies_t accused = copies_accused (heal->copies, priv->n, kind);
+    const copies_t healed = heal->there & ~unhealed;
+    const bool clean = (healed | (accused & ~heal->there)) == copies_all (priv->n);
     g_autoptr (dict_t) purge = dict_new ();
     loc_t loc = { .inode = inode };
     int r = 0;
@@ -237,7 +261,7 @@ heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, copies
     dict_set_u64 (purge, "glusterfs.xattrop-purge-index", 1);
     for (unsigned i = 0; i < priv->n; i++) {
         g_autoptr (dict_t) marks = marks_back (heal, &heal->copies[i],
-                                               inode->ia_type == IA_IFDIR, kind, unhealed);
+                                               inode->ia_type == IA_IFDIR, kind, healed, clean);
         int error = 0;
 
         if (marks)

@@ -38,7 +38,7 @@ heal_client (xlator_t *xl, uint64_t owner)
 }
 
 static struct heal *
-heal_new (xlator_t *this, unsigned what)
+heal_new (xlator_t *this, unsigned what, copies_t there)
 {
     replicate_t *priv = this->private;
     const uint64_t owner = owner_new (priv);
@@ -46,6 +46,7 @@ heal_new (xlator_t *this, unsigned what)
 
     heal->this = this;
     heal->what = what;
+    heal->there = there;
     heal->self = heal_client (this, owner);
     for (unsigned i = 0; i < priv->n; i++)
         heal->children[i] = heal_client (priv->children[i], owner);
@@ -144,7 +145,7 @@ static void
 heal_end (struct heal *heal, bool failed)
 {
     struct heals *heals = heals_of (heal->this);
-    const bool forget = heal->background;
+    const bool forget = heal->background != NULL;
 
     pthread_mutex_lock (&heals->lock);
     heal->finished = true;
@@ -205,7 +206,21 @@ heals_tidy_locked (struct heals *heals)
     }
 }
 
-/* Returns the number of the heal; 0: the mount ends. */
+/* Returns whether a heal in the background would be one too many, or the second of its object. */
+static bool
+heal_must_wait_locked (const struct heals *heals, const struct heal *heal)
+{
+    const replicate_t *priv = heal->this->private;
+
+    if (!heal->background)
+        return false;
+    for (const GList *at = heals->all.head; at; at = at->next)
+        if (((const struct heal *) at->data)->background == heal->background)
+            return true;
+    return heals->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
+}
+
+/* Returns the number of the heal; 0: the mount ends, or enough is being healed. */
 static unsigned
 heal_begin (struct heal *heal)
 {
@@ -214,10 +229,10 @@ heal_begin (struct heal *heal)
 
     pthread_mutex_lock (&heals->lock);
     heals_tidy_locked (heals);
-    if (!heals->ending) {
+    if (!heals->ending && !heal_must_wait_locked (heals, heal)) {
         number = heal->number = ++heals->last;
         heals->running++;
-        heals->background += heal->background;
+        heals->background += heal->background != NULL;
         g_queue_push_tail (&heals->all, heal);
     }
     pthread_mutex_unlock (&heals->lock);
@@ -233,17 +248,15 @@ void
 heal_later (xlator_t *this, inode_t *inode, unsigned what)
 {
     replicate_t *priv = this->private;
-    struct heals *heals = priv->heals;
     struct heal *heal;
-    bool full;
+    copies_t there;
 
-    pthread_mutex_lock (&heals->lock);
-    full = heals->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
-    pthread_mutex_unlock (&heals->lock);
-    if (full || children_up (priv) != copies_all (priv->n))
+    what &= inode_ails (this, inode, &there);
+    there &= children_up (priv);
+    if (!what || copies_count (there) < 2)
         return;
-    heal = heal_new (this, what);
-    heal->background = true;
+    heal = heal_new (this, what, there);
+    heal->background = inode;
     g_queue_push_tail (&heal->objects, inode_ref (inode));
     heal_begin (heal);
 }
@@ -270,6 +283,18 @@ heals_wait (xlator_t *this)
     while (heals->running > 0)
         thread_cond_wait (&heals->idle, &heals->lock);
     pthread_mutex_unlock (&heals->lock);
+}
+
+unsigned
+heals_begun (xlator_t *this)
+{
+    struct heals *heals = heals_of (this);
+    unsigned begun;
+
+    pthread_mutex_lock (&heals->lock);
+    begun = heals->last;
+    pthread_mutex_unlock (&heals->lock);
+    return begun;
 }
 
 void
@@ -304,18 +329,20 @@ static int
 heal_command (xlator_t *this, GBytes *input, GString *answer)
 {
     const replicate_t *priv = this->private;
-    const copies_t gone = copies_all (priv->n) & ~children_up (priv);
+    const copies_t there = children_up (priv), gone = copies_all (priv->n) & ~there;
     g_autofree char *missing = copies_text (priv, gone);
     struct heal *heal;
     unsigned number;
 
-    if (gone) {
-        g_string_append_printf (answer, "healing needs all copies, and %s: %s", missing,
-                                copies_count (gone) == 1 ? "is not there" : "are not there");
+    if (copies_count (there) < 2) {
+        g_string_append_printf (answer, "healing needs two copies, and these are not there: %s",
+                                missing);
         return -ENOTCONN;
     }
-    heal = heal_new (this, HEAL_ALL);
+    heal = heal_new (this, HEAL_ALL, there);
     heal->path = input_text (input);
+    if (gone)
+        heal_tell (heal, "not healed, since not there: %s", missing);
     number = heal_begin (heal);
     if (number)
         g_string_append_printf (answer, "%u\n", number);

@@ -5,6 +5,9 @@
  * GlusterFS's self-heal daemon takes: two healers do not meet, and writers wait only for the piece
  * that is being healed.
  *
+ * Two copies are enough: one that is good, and one to heal. Marks against a copy that is not there
+ * stay.
+ *
  *   heal.c           the objects to heal, the command
  *   heal-tools.c     the report, locks, marks, looking at all copies
  *   heal-metadata.c, heal-data.c, heal-entries.c
@@ -40,7 +43,9 @@ struct heal {
     struct client *self;                 /* makes requests to this translator */
     struct client *children[COPIES_MAX]; /* and to each child */
     struct copy copies[COPIES_MAX];      /* what they said last */
-    bool background;                     /* begun by a lookup: no report is asked for */
+    copies_t there;                      /* the copies that take part: at least two */
+    inode_t *background;                 /* begun by a lookup or an open of this object: no report
+                                          * is asked for. Lent by objects, or only compared */
 
     /* heals.lock */
     GString *report;
@@ -66,12 +71,12 @@ struct heal_lock {
     copies_t held;
 };
 
-/* Locks all copies. 0; -EAGAIN without wait if another client has one; -ENOTCONN if a copy is not
- * there. After a failure nothing is locked. */
+/* Locks the copies that take part. 0; -EAGAIN without wait if another client has one; -ENOTCONN if
+ * a copy has gone. After a failure nothing is locked. */
 int heal_lock (struct heal *heal, struct heal_lock *lock, bool wait);
 void heal_unlock (struct heal *heal, struct heal_lock *lock);
 
-/* Looks at all copies of an inode: heal->copies. 0, or -ENOTCONN if a copy is not there. */
+/* Looks at the copies of an inode: heal->copies. 0, or -ENOTCONN if a copy has gone. */
 int heal_look (struct heal *heal, inode_t *inode);
 
 /* Decides from where to heal what heal->copies say. Returns the source; -1: nothing is to be done;
@@ -79,7 +84,8 @@ int heal_look (struct heal *heal, inode_t *inode);
 int heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
                  struct direction *ret_direction);
 
-/* Takes back the marks in heal->copies against all copies but those of `unhealed`. */
+/* Takes back the marks in heal->copies against the copies that took part, but those of `unhealed`.
+ * "dirty" stays while a copy is not there that is not accused: it may differ. */
 int heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, copies_t unhealed);
 
 /* Each returns 1 if it healed something, 0 if there was nothing to heal, or a negative errno, which
