@@ -11,12 +11,18 @@ need_command getfattr setfattr
 
 BRICKS=(c0 c1 c2)
 
+# brick_node NAME: the UUID of the brick's node
+brick_node () {
+    printf '00000000-0000-4000-8000-%012d' "${BRICK_PORT[$1]}"
+}
+
 brick_write_volfile () {
     local name=$1
     cat <<END
 volume $name-posix
     type storage/posix
     option directory $TEST_DIR/$name.d
+    option glusterd-uuid $(brick_node "$name")
 end-volume
 volume $name-acl
     type features/access-control

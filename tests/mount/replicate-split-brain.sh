@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A split brain, made by hand: EIO, and `windlass explain` names the copies that accuse. A policy
-# decides which copy is read and healed from. A name that is another object on one brick is EIO too.
+# A split brain, made by hand: EIO, and `windlass explain` names the copies that accuse. A policy,
+# or an attribute that root sets, decides which copy is read and healed from. A name that is another
+# object on one brick is EIO too.
 . "$(dirname "$0")/replicate-lib.sh"
 
 # accuse BRICK NAME ACCUSED DATA METADATA ENTRIES
@@ -17,7 +18,7 @@ begin () {
 
 bricks_begin
 begin
-for name in data attributes two; do
+for name in data attributes two chosen; do
     echo same >"$MNT/$name"
 done
 mkdir "$MNT/names"
@@ -26,9 +27,12 @@ unmount
 wait_until no_marks
 for brick in c0 c1 c2; do
     echo "of $brick" >"$brick.d/data"
+    echo "of $brick" >"$brick.d/chosen"
+    setfattr -n user.who -v $brick "$brick.d/chosen" "$brick.d/attributes"
     for accused in c0 c1 c2; do
         [ "$brick" = "$accused" ] && continue
         accuse $brick data "$accused" 1 0 0
+        accuse $brick chosen "$accused" 1 1 0
         accuse $brick attributes "$accused" 0 1 0
         accuse $brick names "$accused" 0 0 1
     done
@@ -58,6 +62,51 @@ status attributes "data-split-brain:no    metadata-split-brain:yes    Choices:c0
 status two "The file is not under data or metadata split-brain"
 expect_error 'split brain of data' "$WINDLASS" heal "$MNT" data
 expect "a write changed nothing" "longest of all" "$(cat c1.d/data)"
+
+# split_brain HOW VALUE NAME
+split_brain () {
+    setfattr -n "replica.split-brain-$1" -v "$2" "$MNT/$3"
+}
+expect_error 'Invalid argument' split_brain choice c1 two
+expect_error 'Invalid argument' split_brain choice none two
+expect_error 'Invalid argument' split_brain choice c1 names
+expect_error 'Invalid argument' split_brain choice c9 chosen
+expect_error 'Invalid argument' split_brain choice-timeout soon chosen
+expect_error 'Invalid argument' split_brain heal-finalize none chosen
+chmod 666 "$MNT/two"
+expect_error 'Operation not permitted' setpriv --reuid 1002 --regid 1002 --clear-groups \
+    setfattr -n replica.split-brain-choice -v c1 "$MNT/two"
+for choice in c1 c2; do
+    split_brain choice $choice chosen
+    expect "the chosen copy" "of $choice" "$(cat "$MNT/chosen")"
+    expect "its attribute" $choice \
+        "$(getfattr --only-values --absolute-names -n user.who "$MNT/chosen")"
+    expect_error 'Input/output error' bash -c "echo x >>'$MNT/chosen'"
+    expect_error 'Input/output error' setfattr -n user.who -v none "$MNT/chosen"
+    status chosen "data-split-brain:yes    metadata-split-brain:yes    Choices:c0,c1,c2"
+done
+split_brain choice none chosen
+expect_error 'Input/output error' cat "$MNT/chosen"
+split_brain choice c1 attributes
+expect "an attribute of the chosen copy" c1 \
+    "$(getfattr --only-values --absolute-names -n user.who "$MNT/attributes")"
+expect "nothing changed on the bricks" "of c0 of c1 of c2" \
+    "$(cat c?.d/chosen | paste -sd' ')"
+split_brain choice c1 chosen
+split_brain heal-finalize c2 chosen
+for brick in c0 c1 c2; do
+    expect "the copy on $brick" "of c2" "$(cat $brick.d/chosen)"
+    expect "its attribute on $brick" c2 \
+        "$(getfattr --only-values -n user.who $brick.d/chosen)"
+done
+expect "no marks of it" "" "$(marks | grep ': chosen:')"
+expect "what is read then" "of c2" "$(cat "$MNT/chosen")"
+echo more >>"$MNT/chosen"
+split_brain heal-finalize c2 two
+nodes () {
+    getfattr --only-values --absolute-names -n trusted.glusterfs.list-node-uuids "$MNT/two"
+}
+expect "the nodes of the bricks" "$(brick_node c0) $(brick_node c1) $(brick_node c2)" "$(nodes)"
 "$WINDLASS" heal "$MNT" names >heal.out || fail "heal: $(cat heal.out)"
 touch "$MNT/names/new"
 unmount
@@ -81,6 +130,8 @@ unmount
 wait_until "! marks | grep -q twin"
 brick_stop c2
 begin
+expect "the nodes of two bricks" \
+    "$(brick_node c0) $(brick_node c1) 00000000-0000-0000-0000-000000000000" "$(nodes)"
 rm "$MNT/twin"
 echo other >"$MNT/twin"
 wait_until "! marks c0 | grep -q dirty"

@@ -143,6 +143,45 @@ inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct 
     pthread_mutex_unlock (&kept->lock);
 }
 
+/* In a split brain the chosen copy is read. */
+static void
+choice_apply_locked (const struct replicate_inode *kept, struct readable *readable)
+{
+    const copies_t chosen = kept->chosen & readable->found;
+
+    if (!chosen || clock_now () >= kept->chosen_until)
+        return;
+    if (!readable->data)
+        readable->data = chosen;
+    if (!readable->metadata)
+        readable->metadata = chosen;
+}
+
+void
+inode_choose (xlator_t *this, inode_t *inode, copies_t chosen, int64_t until)
+{
+    struct replicate_inode *kept = inode_of (this, inode);
+
+    pthread_mutex_lock (&kept->lock);
+    kept->chosen = chosen;
+    kept->chosen_until = until;
+    pthread_mutex_unlock (&kept->lock);
+}
+
+struct readable
+inode_said (xlator_t *this, inode_t *inode)
+{
+    const replicate_t *priv = this->private;
+    struct replicate_inode *kept = inode_of (this, inode);
+    struct readable readable;
+
+    pthread_mutex_lock (&kept->lock);
+    readable = kept->copies ? copies_judge (kept->copies, priv->n, priv->arbiter)
+                            : kept->readable;
+    pthread_mutex_unlock (&kept->lock);
+    return readable;
+}
+
 bool
 inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable)
 {
@@ -152,8 +191,19 @@ inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable)
     pthread_mutex_lock (&kept->lock);
     fresh = kept->generation == children_generation (this->private);
     *ret_readable = kept->readable;
+    choice_apply_locked (kept, ret_readable);
     pthread_mutex_unlock (&kept->lock);
     return fresh;
+}
+
+void
+inode_good (xlator_t *this, inode_t *inode, struct readable *ret_readable)
+{
+    struct replicate_inode *kept = inode_of (this, inode);
+
+    pthread_mutex_lock (&kept->lock);
+    *ret_readable = kept->readable;
+    pthread_mutex_unlock (&kept->lock);
 }
 
 void

@@ -5,6 +5,7 @@ xlators_cluster_replicate_so_SOURCES = \
     %D%/changelog.c \
     %D%/changelog.h \
     %D%/children.c \
+    %D%/choice.c \
     %D%/copies.c \
     %D%/locks.c \
     %D%/lookup.c \

@@ -285,6 +285,7 @@ replicate_init (xlator_t *this)
     pthread_mutex_init (&priv->random_lock, NULL);
     priv->random.state = random_seed ();
     heals_init (this);
+    priv->choice_lasts = 5 * 60 * 1000000000ll; /* as in GlusterFS */
     return r < 0 ? r : replicate_check (this);
 }
 

@@ -55,6 +55,7 @@ typedef struct {
     uint64_t looks;      /* at copies, begun so far; atomic */
     int64_t indexes[COPIES_MAX]; /* refresh.c: when a brick told of its index; atomic */
     uint64_t pending_reads[COPIES_MAX], latency[COPIES_MAX]; /* atomic */
+    int64_t choice_lasts; /* choice.c: nanoseconds; atomic */
     int64_t failure_told[COPIES_MAX]; /* changes/op.c: when the log told of one; atomic */
     struct {
         uint64_t transactions, holds, accusations, refreshes, failovers; /* atomic */
@@ -119,6 +120,10 @@ struct replicate_inode {
     unsigned unmarked;           /* transactions that spoilt some; lock */
     uint64_t marked_at;          /* by priv->looks, when the last of them had marked; lock */
 
+    /* choice.c: the copy to read in a split brain, and until when by clock_now; lock */
+    copies_t chosen;
+    int64_t chosen_until;
+
     /* changes/hold.c */
     struct txn *hold;  /* lock */
     GQueue waiting;    /* of struct op, that want a hold; lock */
@@ -142,6 +147,15 @@ void inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies,
 
 /* Returns whether the context is of the present generation; and what may be read of it. */
 bool inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable);
+
+/* What is good to change: a copy that was only chosen for reading is not. */
+void inode_good (xlator_t *this, inode_t *inode, struct readable *ret_readable);
+
+/* What the copies themselves said last: a policy that chooses one of them ends no split brain. */
+struct readable inode_said (xlator_t *this, inode_t *inode);
+
+/* In a split brain this copy is read until then, by clock_now; 0: none. */
+void inode_choose (xlator_t *this, inode_t *inode, copies_t chosen, int64_t until);
 
 /* These copies miss a change: they may not be read. *spoilt, of the transaction, is set until
  * inode_marked, when marks tell of it. */
@@ -241,6 +255,11 @@ bool error_is_of_copy (int error);
 
 getxattr_fop replicate_getxattr;
 
+/* --- choice.c --------------------------------------------------------------------------------- */
+
+/* Returns whether the setxattr is one that ends a split brain by hand, and takes it then. */
+bool choice_takes (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict);
+
 /* --- locks.c: locks of callers ---------------------------------------------------------------- */
 
 lk_fop replicate_lk;
@@ -272,6 +291,10 @@ extern const struct xlator_command heal_commands[];
 /* After a lookup or an open has looked at the copies: heals in the background what ails of `what`,
  * a set of HEAL_*, if not too many are being healed. */
 void heal_later (xlator_t *this, inode_t *inode, unsigned what);
+
+/* Heals the file's data and attributes, in a split brain from this copy, and calls done. */
+void heal_from (xlator_t *this, inode_t *inode, int child, void (*done) (void *data, bool failed),
+                void *data);
 
 /* replicate.c: what the options let a lookup, or an open, heal: a set of HEAL_*. */
 unsigned heals_at_lookup (const replicate_t *priv);

@@ -4,6 +4,7 @@
  * programs that read them:
  *
  *   trusted.glusterfs.pathinfo    which bricks have the object, and where
+ *   trusted.glusterfs.list-node-uuids    the nodes of all bricks
  *   replica.split-brain-status    whether there is no good copy of its data or metadata
  */
 #include "replicate.h"
@@ -11,6 +12,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define NODES "trusted.glusterfs.list-node-uuids"
+#define NODE "trusted.glusterfs.node-uuid" /* of one brick */
 #define STATUS "replica.split-brain-status"
 
 struct virtual {
@@ -90,37 +93,46 @@ pathinfo_answered (call_frame_t *frame)
         frame_fail (frame, fan_successes (&virtual->fan) ? ENODATA : fan_error (&virtual->fan));
 }
 
+/* --- trusted.glusterfs.list-node-uuids -------------------------------------------------------- */
+
+/* A brick that is down, or that does not know its node, counts as node 0. */
 static void
-pathinfo_ask (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name)
+nodes_answered (call_frame_t *frame)
 {
-    const replicate_t *priv = this->private;
-    struct virtual *virtual = virtual_new (frame, this, loc->inode, name);
+    struct virtual *virtual = frame->local;
+    g_autoptr (GString) text = g_string_new (NULL);
+
+    if (fan_successes (&virtual->fan) == 0) {
+        frame_fail (frame, fan_error (&virtual->fan));
+        return;
+    }
+    for (unsigned i = 0; i < virtual->fan.n; i++) {
+        const struct fan_answer *at = &virtual->fan.answers[i];
+        const char *node = at->op != FOP_NONE && at->op_ret >= 0
+                               ? dict_get_str (at->getxattr.dict, NODE)
+                               : NULL;
+
+        g_string_append_printf (text, "%s%s", i ? " " : "",
+                                node ? node : "00000000-0000-0000-0000-000000000000");
+    }
+    virtual_answer (virtual, text->str);
+}
+
+static void
+ask_all (struct virtual *virtual, loc_t *loc, const char *name,
+         void (*answered) (call_frame_t *frame))
+{
+    const replicate_t *priv = virtual->this->private;
     const copies_t up = children_up (priv);
 
-    fan_begin (&virtual->fan, pathinfo_answered);
+    fan_begin (&virtual->fan, answered);
     for (unsigned i = 0; i < priv->n; i++)
         if (up & COPY (i))
-            FAN_WIND (&virtual->fan, i, priv->children[i], getxattr, loc, virtual->name, NULL);
+            FAN_WIND (&virtual->fan, i, priv->children[i], getxattr, loc, name, NULL);
     fan_end (&virtual->fan);
 }
 
 /* --- replica.split-brain-status --------------------------------------------------------------- */
-
-/* What the copies themselves say: a policy that chooses one of them ends no split brain. */
-static struct readable
-copies_readable (xlator_t *this, inode_t *inode)
-{
-    const replicate_t *priv = this->private;
-    struct replicate_inode *kept = inode_of (this, inode);
-    const copies_t all = copies_all (priv->n);
-    struct readable readable = { all, all, all };
-
-    pthread_mutex_lock (&kept->lock);
-    if (kept->copies)
-        readable = copies_judge (kept->copies, priv->n, priv->arbiter);
-    pthread_mutex_unlock (&kept->lock);
-    return readable;
-}
 
 static char *
 status_text (const replicate_t *priv, bool data, bool metadata)
@@ -150,7 +162,7 @@ status_known (void *data, int error)
         frame_fail (virtual->frame, error);
         return;
     }
-    readable = copies_readable (virtual->this, virtual->inode);
+    readable = inode_said (virtual->this, virtual->inode);
     text = status_text (virtual->this->private, !readable.data && !directory, !readable.metadata);
     virtual_answer (virtual, text);
 }
@@ -162,7 +174,9 @@ replicate_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char 
                     dict_t *xdata)
 {
     if (name && name_is_pathinfo (name))
-        pathinfo_ask (frame, this, loc, name);
+        ask_all (virtual_new (frame, this, loc->inode, name), loc, name, pathinfo_answered);
+    else if (name && strcmp (name, NODES) == 0)
+        ask_all (virtual_new (frame, this, loc->inode, name), loc, NODE, nodes_answered);
     else if (name && strcmp (name, STATUS) == 0)
         inode_refresh (this, loc->inode, status_known,
                        virtual_new (frame, this, loc->inode, name));

@@ -110,6 +110,8 @@ void
 replicate_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, uint32_t flags,
                     dict_t *xdata)
 {
+    if (choice_takes (frame, this, loc, dict))
+        return;
     if (dict_is_ours (dict))
         frame_fail (frame, EPERM);
     else

@@ -105,7 +105,7 @@ op_copies_error (struct op *op)
     for (int i = 0; i < 2 && op->subject[i]; i++) {
         copies_t good;
 
-        inode_is_fresh (op->this, op->subject[i], &readable);
+        inode_good (op->this, op->subject[i], &readable);
         good = copies_with_data (op->this->private, op->kind == MARK_METADATA ? readable.metadata
                                                                               : readable.data);
         if (i == 0)

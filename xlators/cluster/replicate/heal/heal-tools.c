@@ -157,6 +157,8 @@ favorite_of (struct heal *heal, inode_t *inode, enum mark_kind kind)
     const copies_t among = copies_with_data (priv, heal->there);
     const int policy = __atomic_load_n (&priv->favorite, __ATOMIC_RELAXED);
 
+    if (heal->chosen >= 0)
+        return heal->chosen;
     return kind == MARK_ENTRY || inode->ia_type == IA_IFDIR
                ? -1
                : copies_favorite (heal->copies, priv->n, among, (enum favorite) policy);

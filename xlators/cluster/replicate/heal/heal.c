@@ -47,6 +47,7 @@ heal_new (xlator_t *this, unsigned what, copies_t there)
     heal->this = this;
     heal->what = what;
     heal->there = there;
+    heal->chosen = -1;
     heal->self = heal_client (this, owner);
     for (unsigned i = 0; i < priv->n; i++)
         heal->children[i] = heal_client (priv->children[i], owner);
@@ -145,7 +146,7 @@ static void
 heal_end (struct heal *heal, bool failed)
 {
     struct heals *heals = heals_of (heal->this);
-    const bool forget = heal->background != NULL;
+    const bool forget = heal->background || heal->ended;
 
     pthread_mutex_lock (&heals->lock);
     heal->finished = true;
@@ -153,11 +154,13 @@ heal_end (struct heal *heal, bool failed)
     heal->finished_at = clock_now ();
     heals->running--;
     if (forget) {
-        heals->background--;
+        heals->background -= heal->background != NULL;
         g_queue_remove (&heals->all, heal);
     }
     thread_cond_broadcast (&heals->idle);
     pthread_mutex_unlock (&heals->lock);
+    if (heal->ended)
+        heal->ended (heal->data, failed);
     if (forget)
         heal_free (heal);
 }
@@ -259,6 +262,21 @@ heal_later (xlator_t *this, inode_t *inode, unsigned what)
     heal->background = inode;
     g_queue_push_tail (&heal->objects, inode_ref (inode));
     heal_begin (heal);
+}
+
+void
+heal_from (xlator_t *this, inode_t *inode, int child, void (*done) (void *data, bool failed),
+           void *data)
+{
+    const copies_t there = children_up (this->private);
+    struct heal *heal = heal_new (this, HEAL_DATA | HEAL_METADATA, there);
+
+    heal->chosen = child;
+    heal->ended = done;
+    heal->data = data;
+    g_queue_push_tail (&heal->objects, inode_ref (inode));
+    if (!heal_begin (heal))
+        done (data, true);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -366,7 +384,7 @@ heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
     for (GList *at = heals->all.head; at && r < 0; at = at->next) {
         struct heal *heal = at->data;
 
-        if (heal->number != number || heal->background)
+        if (heal->number != number || heal->background || heal->ended)
             continue;
         r = 0;
         if (heal->finished)

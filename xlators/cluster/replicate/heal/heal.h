@@ -44,6 +44,9 @@ struct heal {
     struct client *children[COPIES_MAX]; /* and to each child */
     struct copy copies[COPIES_MAX];      /* what they said last */
     copies_t there;                      /* the copies that take part: at least two */
+    int chosen;                          /* the source in a split brain; -1: a policy decides */
+    void (*ended) (void *data, bool failed); /* NULL: a report is asked for */
+    void *data;
     inode_t *background;                 /* begun by a lookup or an open of this object: no report
                                           * is asked for. Lent by objects, or only compared */
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A split brain ended by hand, as with GlusterFS's clients: attributes that root sets on a file.
+ *
+ *   replica.split-brain-choice           SUBVOLUME: read this copy of the file for a while; none:
+ *                                        no longer. Changes fail with EIO all the same
+ *   replica.split-brain-choice-timeout   MINUTES for which choices made from now on hold
+ *   replica.split-brain-heal-finalize    SUBVOLUME: make the other copies equal to this one
+ */
+#include "replicate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHOICE "replica.split-brain-choice"
+#define TIMEOUT "replica.split-brain-choice-timeout"
+#define FINALIZE "replica.split-brain-heal-finalize"
+#define MINUTE 60000000000ll /* nanoseconds */
+#define MINUTES_MAX (7 * 24 * 60)
+
+struct choosing {
+    struct local head;
+    struct work_item work;
+    xlator_t *this;
+    call_frame_t *frame;
+    inode_t *inode; /* with a reference */
+    int child;      /* -1: the choice ends */
+    bool finalize;
+};
+
+static void
+choosing_drop (void *local)
+{
+    inode_unref (((struct choosing *) local)->inode);
+}
+
+static void
+choosing_answer (struct choosing *choosing, int error)
+{
+    if (error)
+        frame_fail (choosing->frame, error);
+    else
+        STACK_UNWIND (setxattr, choosing->frame, 0, 0, NULL);
+}
+
+/* --- the choice ------------------------------------------------------------------------------- */
+
+static void
+choice_forget_name (inode_t *parent, const char *name, void *this)
+{
+    struct invalidation gone = { .inode = parent, .what = INVALIDATE_NAMES, .name = name };
+
+    xlator_pass_on (this, XLATOR_INVALIDATE, &gone);
+}
+
+/* Without a chosen copy a stat fails, so the kernel must look the file up for new attributes.
+ *
+ * On a thread that no request needs: the kernel may wait for a read of a page that it drops. */
+static void
+choice_run (struct work_item *work)
+{
+    struct choosing *choosing =
+        (struct choosing *) ((char *) work - offsetof (struct choosing, work));
+    struct invalidation all = { .inode = choosing->inode, .what = INVALIDATE_ALL };
+    replicate_t *priv = choosing->this->private;
+    const copies_t chosen = choosing->child < 0 ? 0 : COPY (choosing->child);
+    const int64_t lasts = __atomic_load_n (&priv->choice_lasts, __ATOMIC_RELAXED);
+
+    inode_choose (choosing->this, choosing->inode, chosen, clock_now () + lasts);
+    xlator_pass_on (choosing->this, XLATOR_INVALIDATE, &all);
+    inode_each_name (choosing->inode, choice_forget_name, choosing->this);
+    stack_taken (choosing->frame->root);
+    choosing_answer (choosing, 0);
+}
+
+static void
+choice_known (void *data, int error)
+{
+    struct choosing *choosing = data;
+    const replicate_t *priv = choosing->this->private;
+    struct readable readable;
+
+    stack_taken (choosing->frame->root);
+    if (!error) {
+        readable = inode_said (choosing->this, choosing->inode);
+        if (readable.data && readable.metadata)
+            error = EINVAL;
+        else if (choosing->child >= 0 && !(readable.found & COPY (choosing->child)))
+            error = children_up (priv) & COPY (choosing->child) ? ENOENT : ENOTCONN;
+    }
+    if (error) {
+        choosing_answer (choosing, error);
+        return;
+    }
+    choosing->work.run = choice_run;
+    work_put (&choosing->work);
+}
+
+static void
+choice_healed (void *data, bool failed)
+{
+    struct choosing *choosing = data;
+
+    if (!failed)
+        inode_choose (choosing->this, choosing->inode, 0, 0);
+    stack_taken (choosing->frame->root);
+    choosing_answer (choosing, failed ? EIO : 0);
+}
+
+static void
+choice_begin (struct choosing *choosing)
+{
+    replicate_t *priv = choosing->this->private;
+
+    if (!choosing->finalize)
+        inode_refresh (choosing->this, choosing->inode, choice_known, choosing);
+    else if (!(children_up (priv) & COPY (choosing->child)))
+        choosing_answer (choosing, ENOTCONN);
+    else
+        heal_from (choosing->this, choosing->inode, choosing->child, choice_healed, choosing);
+}
+
+/* --- what is set ------------------------------------------------------------------------------ */
+
+static void
+timeout_set (call_frame_t *frame, xlator_t *this, const char *minutes)
+{
+    replicate_t *priv = this->private;
+    char *end;
+    const unsigned long n = strtoul (minutes, &end, 10);
+
+    if (!g_ascii_isdigit (*minutes) || *end || n == 0 || n > MINUTES_MAX) {
+        frame_fail (frame, EINVAL);
+        return;
+    }
+    __atomic_store_n (&priv->choice_lasts, (int64_t) n * MINUTE, __ATOMIC_RELAXED);
+    STACK_UNWIND (setxattr, frame, 0, 0, NULL);
+}
+
+static bool
+value_is_child (const replicate_t *priv, const char *value, bool finalize, int *ret_child)
+{
+    *ret_child = child_of_name (priv, value);
+    return *ret_child >= 0 || (!finalize && strcmp (value, "none") == 0);
+}
+
+bool
+choice_takes (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict)
+{
+    const bool finalize = dict_has (dict, FINALIZE), timeout = dict_has (dict, TIMEOUT);
+    const char *value = dict_get_str (dict, finalize ? FINALIZE : timeout ? TIMEOUT : CHOICE);
+    struct choosing *choosing;
+    int child;
+
+    if (!finalize && !timeout && !dict_has (dict, CHOICE))
+        return false;
+    if (frame->root->uid != 0) {
+        frame_fail (frame, EPERM);
+    } else if (timeout && value) {
+        timeout_set (frame, this, value);
+    } else if (!value || loc->inode->ia_type == IA_IFDIR
+               || !value_is_child (this->private, value, finalize, &child)) {
+        frame_fail (frame, EINVAL);
+    } else {
+        choosing = frame_local_new (frame, sizeof *choosing);
+        choosing->head.drop = choosing_drop;
+        choosing->this = this;
+        choosing->frame = frame;
+        choosing->inode = inode_ref (loc->inode);
+        choosing->child = child;
+        choosing->finalize = finalize;
+        choice_begin (choosing);
+    }
+    return true;
+}
