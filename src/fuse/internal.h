@@ -362,10 +362,11 @@ struct fuse_local {
     struct iatt attributes; /* setattr: the attributes that remain to be set */
     uint32_t valid;
     uint32_t wound; /* setattr: the attributes that the last wind was to set, IATT_* */
-    size_t size; /* readdir, getxattr: size of the kernel's buffer */
+    bool keeps_size; /* fallocate: is to zero a range and keep the size of the file */
+    size_t size; /* readdir, getxattr: size of the kernel's buffer; fallocate: length */
     struct iobref *iobref; /* with a reference: the buffer of a write of cached pages */
     struct iovec rest;     /* the part of that write that remains */
-    off_t offset;          /* and its offset in the file */
+    off_t offset;          /* and its offset in the file; fallocate: the same */
     char text[];
 };
 

@@ -56,6 +56,16 @@ expect "the size after truncate" "3000 3000" "$(stat -c %s data "$behind/data" |
 fallocate -l 1M space && fallocate -p -o 4096 -l 8192 space
 expect "allocated space with a hole" "$(stat -c "%s %b" "$behind/space")" "$(stat -c "%s %b" space)"
 cp --reflink=never space copy && expect_ok cmp space copy
+# Zeros that keep the size, within the file and past its end.
+head -c 20000 /dev/zero | tr '\0' x >zeroed
+fallocate -z -n -o 4096 -l 8192 zeroed
+fallocate -z -n -o 16384 -l 65536 zeroed
+{ head -c 4096 /dev/zero | tr '\0' x; head -c 8192 /dev/zero
+  head -c 4096 /dev/zero | tr '\0' x; head -c 3616 /dev/zero; } >"$TEST_DIR/zeroed"
+expect_ok cmp "$TEST_DIR/zeroed" zeroed
+expect_ok cmp "$TEST_DIR/zeroed" "$behind/zeroed"
+expect "blocks of it, past its end too" yes \
+    "$([ "$(stat -c %b "$behind/zeroed")" -ge 160 ] && echo yes)"
 
 # A directory whose list does not fit in one answer.
 mkdir many && (cd many && seq -f %06g 3000 | xargs touch)

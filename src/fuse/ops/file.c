@@ -8,6 +8,8 @@ static readv_cbk fuse_readv_cbk;
 static seek_cbk fuse_seek_cbk;
 static fallocate_cbk fuse_fallocate_cbk;
 static discard_cbk fuse_discard_cbk;
+static discard_cbk fuse_discarded_cbk;
+static fallocate_cbk fuse_allocated_cbk;
 static zerofill_cbk fuse_zerofill_cbk;
 static copy_file_range_cbk fuse_copy_file_range_cbk;
 
@@ -111,10 +113,13 @@ fuse_seek_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 
 /* --- changes other than writes ---------------------------------------------------------------- */
 
-static void
+static struct fuse_local *
 keep_changed (call_frame_t *frame, fd_t *fd)
 {
-    request_local (frame, NULL, NULL)->fd = fd_ref (fd);
+    struct fuse_local *local = request_local (frame, NULL, NULL);
+
+    local->fd = fd_ref (fd);
+    return local;
 }
 
 /* Storage has removed setuid, if the change requires that. */
@@ -134,7 +139,8 @@ changed_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
     request_err (frame, op_ret, op_errno);
 }
 
-/* Holes and zeros are operations of their own. */
+/* Holes and zeros are operations of their own. Servers of GlusterFS have none that zeros a range and
+ * keeps the size: a hole and then blocks of zeros are the same. */
 static void
 fuse_fallocate (fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
                 struct fuse_file_info *fi)
@@ -146,10 +152,14 @@ fuse_fallocate (fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t le
                                          : zero ? FOP_zerofill
                                                 : FOP_fallocate);
     fd_t *fd = frame ? request_fd (frame, fi) : NULL;
+    struct fuse_local *local;
 
     if (!fd)
         return;
-    keep_changed (frame, fd);
+    local = keep_changed (frame, fd);
+    local->keeps_size = mode == (FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE);
+    local->offset = offset;
+    local->size = (size_t) length;
     if (hole)
         STACK_WIND (frame, fuse_discard_cbk, FIRST_CHILD (frame->this), discard, fd, offset, length,
                     NULL);
@@ -163,6 +173,32 @@ fuse_fallocate (fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t le
 
 static void
 fuse_fallocate_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                    int32_t op_errno, struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+{
+    struct fuse_local *local = frame->local;
+
+    if (op_ret < 0 && op_errno == EOPNOTSUPP && local->keeps_size)
+        STACK_WIND (frame, fuse_discarded_cbk, FIRST_CHILD (frame->this), discard, local->fd,
+                    local->offset, local->size, NULL);
+    else
+        changed_done (frame, op_ret, op_errno);
+}
+
+static void
+fuse_discarded_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                    int32_t op_errno, struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
+{
+    struct fuse_local *local = frame->local;
+
+    if (op_ret >= 0)
+        STACK_WIND (frame, fuse_allocated_cbk, FIRST_CHILD (frame->this), fallocate, local->fd,
+                    FALLOC_FL_KEEP_SIZE, local->offset, local->size, NULL);
+    else
+        changed_done (frame, op_ret, op_errno);
+}
+
+static void
+fuse_allocated_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                     int32_t op_errno, struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
     changed_done (frame, op_ret, op_errno);
