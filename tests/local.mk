@@ -267,6 +267,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-inode-numbers.sh \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-listing-ahead.sh \
+    %D%/mount/brick-lock-timeout.sh \
     %D%/mount/brick-look-ahead.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-quick-read.sh \

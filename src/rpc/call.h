@@ -71,9 +71,14 @@ struct rpc_call {
     const struct iovec *payload; /* follows the arguments; the array lives as long as the call */
     int payload_parts;
     size_t weight; /* bytes of payload, there or back: what the window of a connection counts */
-    bool patient;  /* may take longer than frame-timeout: a lock */
-    /* Called once, on the loop's thread, or by rpc_send on its caller's. */
+    bool patient;  /* may take longer than frame-timeout: a lock of a program */
+    /* Called once, on the loop's thread, on that of a timer (ETIMEDOUT), or by rpc_send on its
+     * caller's. */
     void (*answered) (struct rpc_call *call, struct rpc_reply *reply);
+    /* NULL: after frame-timeout the call is answered with ETIMEDOUT, and a reply that comes later
+     * is dropped. Else this is called once instead, on a timer's thread: the call still waits for
+     * the reply, with which, or with ENOTCONN, answered is called. */
+    void (*overdue) (struct rpc_call *call);
     /* Frees the call and what it holds, after answered, on any thread. */
     void (*free) (struct rpc_call *call);
     /* For answers with a payload: returns how many bytes of results precede it; 0 if more bytes
@@ -86,6 +91,7 @@ struct rpc_call {
     size_t sent;          /* bytes of the record that were sent; the sending thread's */
     int64_t since;        /* clock_now of rpc_send */
     int64_t asked;        /* clock_now when it got a slot and so could be sent; 0: it waits */
+    bool overdue_told;    /* overdue was called, or is about to be; rpc_connection.lock */
     struct rpc_call *next;
 };
 

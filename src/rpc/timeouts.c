@@ -44,22 +44,35 @@ silence_locked (const struct rpc_connection *c, int64_t now)
     return now - MAX (__atomic_load_n (&c->heard, __ATOMIC_RELAXED), c->asked_since);
 }
 
-/* Takes the calls out that have waited too long. */
-static struct rpc_call *
-late_take_locked (struct rpc_connection *c, int64_t now)
+/* Adds the calls that have waited too long, each with a reference. A call with `overdue` keeps its
+ * slot. A call may still be in the queue of unsent calls, so its `next` is not ours. */
+static void
+late_take_locked (struct rpc_connection *c, int64_t now, GPtrArray *late)
 {
-    struct rpc_call *late = NULL;
-
     for (unsigned slot = 1; c->timeouts.frame > 0 && slot < RPC_WINDOW; slot++) {
         struct rpc_call *call = c->slots[slot];
 
-        if (!call || call->patient || now - call->since < c->timeouts.frame)
+        if (!call || call->patient || call->overdue_told || now - call->since < c->timeouts.frame)
             continue;
-        call_take_locked (c, slot);
-        call->next = late;
-        late = call;
+        if (call->overdue) {
+            call->overdue_told = true;
+            rpc_call_ref (call);
+        } else {
+            call_take_locked (c, slot);
+        }
+        g_ptr_array_add (late, call);
     }
-    return late;
+}
+
+static void
+late_end (struct rpc_call *call)
+{
+    if (!call->overdue) {
+        call_answer_error (call, ETIMEDOUT);
+        return;
+    }
+    call->overdue (call);
+    rpc_call_unref (call);
 }
 
 static void
@@ -67,12 +80,12 @@ tick (void *data)
 {
     struct rpc_connection *c = data;
     const int64_t now = clock_now ();
-    struct rpc_call *late, *next;
+    g_autoptr (GPtrArray) late = g_ptr_array_new ();
     bool pinged = false, silent = false;
 
     pthread_mutex_lock (&c->lock);
     c->ticking = false;
-    late = late_take_locked (c, now);
+    late_take_locked (c, now, late);
     if (c->state == RPC_OPEN && c->asked > 0 && c->timeouts.ping > 0) {
         silent = silence_locked (c, now) > c->timeouts.ping;
         pinged = !silent && silence_locked (c, now) > c->timeouts.ping / 2
@@ -84,10 +97,8 @@ tick (void *data)
         connection_flush (c);
     if (silent)
         rpc_hang_up (c, "the server has not answered for the time of ping-timeout");
-    for (; late; late = next) {
-        next = late->next;
-        call_answer_error (late, ETIMEDOUT);
-    }
+    for (guint i = 0; i < late->len; i++)
+        late_end (late->pdata[i]);
     rpc_connection_unref (c);
 }
 

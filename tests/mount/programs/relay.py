@@ -6,6 +6,7 @@ Bytes pass both ways. Each line of the standard input is an order:
     call PROCEDURE HEX   sends the client a call of the server (program 52743234), with arguments
     raw HEX              sends the client these bytes
     delay SECONDS        what the brick sends from now on reaches the client so much later
+    lose PROCEDURE       the brick's answer to the client's next call of this procedure is lost
 
 An order is answered with a line."""
 import socket
@@ -15,11 +16,43 @@ import threading
 import time
 
 CALLBACK = 52743234
-state = {"delay": 0.0, "client": None}
+FILES = 1298437
+LAST_FRAGMENT = 0x80000000
+state = {"delay": 0.0, "client": None, "lose": None, "lost": set()}
+
+
+def whole_records(source):
+    pending = b""
+    while data := source.recv(1 << 16):
+        pending += data
+        whole = b""
+        while len(pending) >= 4:
+            size = 4 + (struct.unpack(">I", pending[:4])[0] & ~LAST_FRAGMENT)
+            if len(pending) < size:
+                break
+            if not is_lost(pending[:size]):
+                whole += pending[:size]
+            pending = pending[size:]
+        yield whole
+
+
+def is_lost(record):
+    """Whether an answer is one that an order loses; notes the number of such a call."""
+    xid, direction = struct.unpack(">2I", record[4:12])
+    if direction == 1:
+        if xid not in state["lost"]:
+            return False
+        state["lost"].remove(xid)
+        return True
+    program, _, procedure = struct.unpack(">3I", record[16:28])
+    if program == FILES and procedure == state["lose"]:
+        state["lose"] = None
+        state["lost"].add(xid)
+    return False
 
 
 def pass_on(source, target, slowly):
-    while data := source.recv(1 << 16):
+    for data in whole_records(source):
         if slowly:
             time.sleep(state["delay"])
         target.sendall(data)
@@ -58,6 +91,8 @@ def obey(order, *words):
         state["client"].sendall(bytes.fromhex("".join(words)))
     elif order == "delay":
         state["delay"] = float(words[0])
+    elif order == "lose":
+        state["lose"] = int(words[0])
     else:
         sys.exit(f"relay: unknown order '{order}'")
 

@@ -36,6 +36,15 @@ call_is_first (struct client_call *call)
     return __atomic_fetch_add (&call->answers, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
+/* The lock is for nobody any more. */
+static void
+client_answered_late (struct client_call *call, struct rpc_reply *reply)
+{
+    client_note_answer (call, NULL, reply->error);
+    if (reply->error == 0 && xdr_get_i32 (&reply->results) >= 0)
+        call->undo (call);
+}
+
 static void
 client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 {
@@ -43,13 +52,12 @@ client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 
     if (call->claim.inode)
         claim_leave (call);
-    if (call->late && !call_is_first (call)) {
-        client_note_answer (call, NULL, reply->error);
-        call->late (call, reply);
+    if (call->undo && !call_is_first (call)) {
+        client_answered_late (call, reply);
         return;
     }
     client_note_answer (call, call->frame, reply->error);
-    if (call->late)
+    if (call->waits)
         stack_off_interrupt (call->frame->root, &call->on_interrupt);
     if (call->frame)
         stack_taken (call->frame->root);
@@ -112,10 +120,12 @@ call_identify (struct client_call *call, enum procedure procedure, uint32_t time
         .gid = root->gid,
         .times = __atomic_load_n (&root->times, __ATOMIC_RELAXED) & TIMES_OF_REQUEST ? times : 0,
         .now = root->ctime,
-        .owner = owner ? (const void *) &owner : &pid,
+        .owner = &call->owner,
         .owner_size = owner ? sizeof owner : sizeof pid,
     };
 
+    memcpy (&call->owner, owner ? (const void *) &owner : &pid, caller.owner_size);
+    call->owner_size = caller.owner_size;
     if (caller.uid != 0 && __atomic_load_n (&priv->send_gids, __ATOMIC_RELAXED))
         caller.ngroups = stack_groups (root, &caller.groups);
     rpc_call_begin (&call->rpc, RPC_FILES, WIRE_VERSION, procedure, &caller);
@@ -168,6 +178,8 @@ client_send (struct client_call *call)
         client_send_now (call);
 }
 
+/* --- locks ------------------------------------------------------------------------------------ */
+
 /* On the loop's thread. */
 static void
 call_interrupted (struct loop_task *task)
@@ -193,11 +205,29 @@ call_interrupt (void *data)
     loop_post (&call->interrupted);
 }
 
-void
-client_send_interruptible (struct client_call *call, client_reply_fn *late)
+/* The server has granted the lock, and its reply was lost, or it has not. The lock would keep all
+ * others out in the first case, so it is given up at once; in the second that does nothing, and
+ * what is granted later is undone then. No other call takes this owner's lock on the same range or
+ * name. */
+static void
+call_overdue (struct rpc_call *rpc)
 {
-    call->late = late;
-    call->rpc.patient = true;
+    struct client_call *call = (struct client_call *) rpc;
+    struct rpc_reply none = { .error = ETIMEDOUT };
+
+    if (!call_is_first (call))
+        return;
+    if (call->waits)
+        stack_off_interrupt (call->frame->root, &call->on_interrupt);
+    stack_taken (call->frame->root);
+    call->undo (call);
+    call->reply (call, &none);
+}
+
+static void
+call_send_waiting (struct client_call *call)
+{
+    call->waits = true;
     call->interrupted.run = call_interrupted;
     call->on_interrupt = (struct interrupt_watch){ .fn = call_interrupt, .data = call };
     rpc_call_ref (&call->rpc);
@@ -206,12 +236,35 @@ client_send_interruptible (struct client_call *call, client_reply_fn *late)
     client_drop (call);
 }
 
+void
+client_send_lock (struct client_call *call, bool waits, void (*undo) (struct client_call *call))
+{
+    call->undo = undo;
+    call->rpc.overdue = call_overdue;
+    if (waits)
+        call_send_waiting (call);
+    else
+        client_send (call);
+}
+
+static void
+undo_reply (struct client_call *call, struct rpc_reply *reply)
+{
+}
+
+struct client_call *
+client_begin_undo (const struct client_call *call, enum procedure procedure)
+{
+    return client_begin_own (call->this, call->connection, procedure, &call->owner,
+                             call->owner_size, undo_reply);
+}
+
 static bool
 call_end (struct rpc_call *rpc, void *data)
 {
     struct client_call *call = (struct client_call *) rpc;
 
-    if (call->late)
+    if (call->waits)
         call_interrupt (call);
     return false;
 }

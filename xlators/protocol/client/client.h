@@ -91,11 +91,13 @@ struct client_call {
                                * again */
     struct iovec *payload;
     struct iobref *payload_ref;
-    client_reply_fn *late;     /* reads a reply that came after an interrupt; NULL: the call can't
-                                * be interrupted */
+    void (*undo) (struct client_call *call); /* gives the lock back; NULL: the call takes none */
+    bool waits;           /* for a lock: it can be interrupted */
+    uint64_t owner;       /* of locks, as the server was told */
+    size_t owner_size;    /* bytes of owner */
     struct interrupt_watch on_interrupt;
     struct loop_task interrupted;
-    int answers; /* atomic: the first of reply and interrupt answers the frame */
+    int answers; /* atomic: the first of reply, interrupt and frame-timeout answers the frame */
 };
 
 enum session_state {
@@ -221,9 +223,14 @@ void client_put_new_gfid (struct client_call *call, dict_t *xdata);
 void client_send (struct client_call *call);
 void client_send_now (struct client_call *call);
 
-/* Sends a call whose frame is answered with EINTR if it is interrupted; then late reads the
- * reply. */
-void client_send_interruptible (struct client_call *call, client_reply_fn *late);
+/* Sends a call that takes a lock, and may wait for it. Its frame is answered with EINTR if the
+ * caller is interrupted while the call waits, and with ETIMEDOUT after frame-timeout unless the
+ * call is patient; a lock that the server grants after that is undone. */
+void client_send_lock (struct client_call *call, bool waits,
+                       void (*undo) (struct client_call *call));
+
+/* Begins a call with the same owner of locks, on the same connection, which no frame waits for. */
+struct client_call *client_begin_undo (const struct client_call *call, enum procedure procedure);
 
 /* Answers calls that wait for a lock, as if they had been interrupted. */
 void client_end_waiting (xlator_t *this);

@@ -85,7 +85,7 @@ client_dump (xlator_t *this, GString *out)
 
 struct waiting {
     const call_frame_t *frame;
-    bool found, patient;
+    bool found, lock;
     int64_t since, asked; /* of the call; asked 0: it has not been sent */
 };
 
@@ -97,7 +97,7 @@ waiting_see (struct rpc_call *rpc, void *data)
     if (((struct client_call *) rpc)->frame != waiting->frame)
         return false;
     waiting->found = true;
-    waiting->patient = rpc->patient;
+    waiting->lock = ((struct client_call *) rpc)->waits;
     waiting->since = rpc->since;
     waiting->asked = rpc->asked;
     return true;
@@ -116,7 +116,7 @@ static void
 append_waiting (const client_private_t *priv, const struct waiting *waiting,
                 const struct rpc_numbers *numbers, GString *out)
 {
-    g_string_append_printf (out, "%sbrick %s, %d s", waiting->patient ? "a lock of " : "",
+    g_string_append_printf (out, "%sbrick %s, %d s", waiting->lock ? "a lock of " : "",
                             priv->brick, seconds_since (waiting->since));
     append_heard (numbers, out);
     if (!waiting->asked)
@@ -260,7 +260,7 @@ client_note_answer (struct client_call *call, const call_frame_t *frame, int err
     answered.frame = frame;
     answered.took = clock_now () - call->rpc.asked;
     answered.error = error;
-    if (error == 0 && !call->rpc.patient)
+    if (error == 0 && !call->waits)
         histogram_add_alone (&priv->round_trips, (uint64_t) answered.took);
     server_call_answered (&answered);
 }

@@ -6,11 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static void
-undo_reply (struct client_call *call, struct rpc_reply *reply)
-{
-}
-
 /* --- inodelk, finodelk ------------------------------------------------------------------------ */
 
 static void
@@ -21,17 +16,11 @@ put_inodelk (struct client_call *call, dict_t *xdata)
     put_dict (&call->rpc.out, xdata);
 }
 
-/* The server granted the lock after the caller was interrupted. */
 static void
-inodelk_late (struct client_call *call, struct rpc_reply *reply)
+inodelk_undo (struct client_call *call)
 {
-    const uint64_t owner = GUINT64_TO_LE (call->lock.l_owner);
-    struct client_call *undo;
+    struct client_call *undo = client_begin_undo (call, WIRE_INODELK);
 
-    if (reply->error != 0 || xdr_get_i32 (&reply->results) < 0)
-        return;
-    undo = client_begin_own (call->this, call->connection, WIRE_INODELK, &owner, sizeof owner,
-                             undo_reply);
     undo->lock = call->lock;
     undo->lock.l_type = F_UNLCK;
     undo->cmd = F_SETLK;
@@ -53,8 +42,8 @@ inodelk_ask (struct client_call *call, inode_t *inode, const char *volume, int c
     call->lock = *lock;
     call->lock.l_owner = call->frame->root->lk_owner;
     put_inodelk (call, xdata);
-    if (cmd == F_SETLKW && lock->l_type != F_UNLCK)
-        client_send_interruptible (call, inodelk_late);
+    if (lock->l_type != F_UNLCK)
+        client_send_lock (call, cmd == F_SETLKW, inodelk_undo);
     else
         client_send (call);
 }
@@ -97,15 +86,10 @@ put_entrylk (struct client_call *call, int cmd, int type, dict_t *xdata)
 }
 
 static void
-entrylk_late (struct client_call *call, struct rpc_reply *reply)
+entrylk_undo (struct client_call *call)
 {
-    const uint64_t owner = GUINT64_TO_LE (call->lock.l_owner);
-    struct client_call *undo;
+    struct client_call *undo = client_begin_undo (call, WIRE_ENTRYLK);
 
-    if (reply->error != 0 || xdr_get_i32 (&reply->results) < 0)
-        return;
-    undo = client_begin_own (call->this, call->connection, WIRE_ENTRYLK, &owner, sizeof owner,
-                             undo_reply);
     undo->name = g_strdup (call->name);
     undo->volume = g_strdup (call->volume);
     put_gfid (&undo->rpc.out, &call->inode->gfid);
@@ -124,10 +108,9 @@ entrylk_ask (struct client_call *call, inode_t *inode, const char *volume, const
     call->volume = g_strdup (volume);
     call->name = g_strdup (basename);
     call->cmd = type;
-    call->lock.l_owner = call->frame->root->lk_owner;
     put_entrylk (call, cmd, type, xdata);
-    if (cmd == ENTRYLK_LOCK)
-        client_send_interruptible (call, entrylk_late);
+    if (cmd != ENTRYLK_UNLOCK)
+        client_send_lock (call, cmd == ENTRYLK_LOCK, entrylk_undo);
     else
         client_send (call);
 }

@@ -48,15 +48,13 @@ client_lock_own (xlator_t *this, struct rpc_connection *connection, const gfid_t
     return call;
 }
 
-/* The server granted a lock after its caller was interrupted. */
 static void
-lock_late (struct client_call *call, struct rpc_reply *reply)
+lock_undo (struct client_call *call)
 {
     struct gf_flock lock = call->lock;
     int64_t number;
 
-    if (reply->error != 0 || xdr_get_i32 (&reply->results) < 0
-        || file_number (call->this, call->fd, WIRE_LK, &number) != 0)
+    if (file_number (call->this, call->fd, WIRE_LK, &number) != 0)
         return;
     lock.l_type = F_UNLCK;
     client_send (client_lock_own (call->this, call->connection, &call->fd->inode->gfid, number,
@@ -120,8 +118,9 @@ lock_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, struct gf_floc
     put_lock_arguments (call, cmd, lock);
     put_dict (&call->rpc.out, xdata);
     __atomic_store_n (&client_inode_of (this, fd->inode)->locked, true, __ATOMIC_RELEASE);
+    call->rpc.patient = cmd == F_SETLKW;
     if (cmd == F_SETLKW)
-        client_send_interruptible (call, lock_late);
+        client_send_lock (call, true, lock_undo);
     else
         client_send (call);
 }
