@@ -508,10 +508,10 @@ void passthrough_release (struct bridge *bridge, const fd_t *fd);
  * which nobody is told, may have changed times. Before a flush is answered, since close(2) does not
  * wait for the release, and at the release. */
 void passthrough_forget_times (struct bridge *bridge, const fd_t *fd);
-/* Returns whether data read with fi enters the kernel's page cache while other opens write past that
- * cache. After such an answer, the kernel has to drop the pages. */
-bool
-passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd, const struct fuse_file_info *fi);
+/* Returns whether data read with fi enters the kernel's page cache while other opens write past
+ * that cache. After such an answer, the kernel has to drop the pages. */
+bool passthrough_is_stale_soon (struct bridge *bridge, const fd_t *fd,
+                                const struct fuse_file_info *fi);
 
 /* --- write.c --- */
 

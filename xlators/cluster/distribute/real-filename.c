@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The virtual attribute glusterfs.get_real_filename:NAME of a directory: the name in it that differs
- * from NAME at most in upper and lower case. Samba asks for it. The file may be on any subvolume, so
- * all are asked, and the first that has such a name answers. If the server of one does not know the
- * attribute (EOPNOTSUPP), the caller gets that, and has to list the directory.
+ * The virtual attribute glusterfs.get_real_filename:NAME of a directory: the name in it that
+ * differs from NAME at most in upper and lower case. Samba asks for it. The file may be on any
+ * subvolume, so all are asked, and the first that has such a name answers. If the server of one
+ * does not know the attribute (EOPNOTSUPP), the caller gets that, and has to list the directory.
  */
 #include "distribute.h"
 

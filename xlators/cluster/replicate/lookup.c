@@ -193,7 +193,7 @@ lookup_heal (const struct lookup *lookup, inode_t *inode, const struct iatt *buf
 /* The answer to a lookup, from the copies that may be read. */
 struct told {
     int best;              /* the copy that the answer is from */
-    int metadata;          /* the copy that owner, mode and extended attributes are from; -1: none */
+    int metadata;          /* the copy of owner, mode and extended attributes; -1: none */
     bool data;             /* whether the best copy has good data */
     struct iatt buf;
     dict_t *xdata;         /* with a reference, or NULL */

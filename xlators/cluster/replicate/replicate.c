@@ -324,7 +324,7 @@ replicate_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* --- what is healed ---------------------------------------------------------------------------- */
+/* --- what is healed --------------------------------------------------------------------------- */
 
 unsigned
 heals_at_lookup (const replicate_t *priv)

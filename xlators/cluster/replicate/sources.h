@@ -61,8 +61,8 @@ struct direction {
     bool split_brain; /* no copy that is there is without accusation */
 };
 
-/* Judges the copies that are there; the others have no marks. A mark "dirty" without accusation is decided by
- * size, by the number of changes a copy has seen, and by time. */
+/* Judges the copies that are there; the others have no marks. A mark "dirty" without accusation is
+ * decided by size, by the number of changes a copy has seen, and by time. */
 struct direction copies_direction (const struct copy *copies, unsigned n, enum mark_kind kind,
                                    int arbiter);
 

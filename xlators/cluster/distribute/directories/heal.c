@@ -2,8 +2,8 @@
 /*
  * Healing of a directory that a lookup found incomplete, before the lookup is answered:
  *
- *   heal_make        subvolumes that lack the directory make it, under the lock of its name. A stale
- *                    linkto of that name is removed first
+ *   heal_make        subvolumes that lack the directory make it, under the lock of its name. A
+ *                    stale linkto of that name is removed first
  *   heal_ranges      hashes without a subvolume get one, under the locks of its layout. A subvolume
  *                    that is new to a complete layout gets no hash: a rebalance gives it some
  *   heal_attributes  owner, group and mode become those of the subvolume that decides

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * readdir and readdirp. Both ask the server with READDIRP: the answer to READDIR has inode numbers of
- * the brick's file system, while a file's number is made of its gfid, to be the same on each brick.
+ * readdir and readdirp. Both ask the server with READDIRP: the answer to READDIR has inode numbers
+ * of the brick's file system, while a file's number is made of its gfid, to be the same on each
+ * brick.
  */
 #include "../client.h"
 
