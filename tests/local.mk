@@ -398,6 +398,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/open-behind.sh \
     %D%/mount/new-shape.sh \
     %D%/mount/nl-cache.sh \
+    %D%/mount/other-file-systems.sh \
     %D%/mount/passthrough.sh \
     %D%/mount/passthrough-append.sh \
     %D%/mount/passthrough-direct.sh \

@@ -13,6 +13,7 @@ xlators_storage_posix_so_SOURCES = \
     %D%/files/files.h \
     %D%/files/handle.c \
     %D%/files/identity.c \
+    %D%/files/number.c \
     %D%/files/path.c \
     %D%/files/room.c \
     %D%/files/stamp.c \

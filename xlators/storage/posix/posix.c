@@ -252,6 +252,7 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     const posix_private_t *priv = posix_priv (this);
     const struct posix_inode *pi = inode ? posix_inode_get (this, inode) : NULL;
+    uint64_t number;
 
     g_string_append_printf (out, "it is '%s%s'\n", priv->directory,
                             strcmp (path, "/") == 0 ? "" : path);
@@ -261,6 +262,11 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     g_string_append_printf (out, "its gfid %s (gfid)\n",
                             priv->gfid_mode == GFID_XATTR ? "is stored with it"
                                                           : "is made of what the file system says");
+    if (pi && !posix_number_is_own (priv, pi->dev) && posix_number_known (this, pi, &number))
+        g_string_append_printf (out,
+                                "on another file system than the directory: its inode number there "
+                                "is %" G_GUINT64_FORMAT ", here %" G_GUINT64_FORMAT "\n",
+                                pi->ino, number);
     g_string_append_printf (out, "%s (o-direct)\n",
                             priv->o_direct
                                 ? "reads and writes it past the page cache, where they are aligned"

@@ -11,10 +11,10 @@
  * descriptors run short.
  *
  * Locks, in order: posix_fd.lock; waiters.lock; wanted.lock; posix_locks.lock; cache.lock;
- * reserve.lock, descriptors.lock and watch.lock are leaves.
+ * reserve.lock, descriptors.lock, numbers.lock and watch.lock are leaves.
  *
- * Reasons (files/descriptors.c, files/identity.c, locks/lock.c and watch/internal.h have theirs at
- * their heads):
+ * Reasons (files/descriptors.c, files/identity.c, files/number.c, locks/lock.c and watch/internal.h
+ * have theirs at their heads):
  *
  * - The table of descriptors gets its size when storage starts. The kernel doubles it as it fills
  *   up, and waits for all processors when there are threads: a cold stat of 5,000 files then takes
@@ -143,6 +143,13 @@ struct posix_reserve {
     bool full;                 /* lock */
 };
 
+/* File systems below the directory, other than its own: number.c. */
+struct posix_numbers {
+    pthread_mutex_t lock; /* a leaf */
+    GHashTable *by_dev;   /* device to struct number_file_system, which it owns; lock */
+    GHashTable *slots;    /* slot to struct number_file_system; lock */
+};
+
 typedef struct posix_private {
     /* options */
     char *directory;
@@ -174,6 +181,7 @@ typedef struct posix_private {
     struct posix_waiters waiters;
     struct posix_wanted wanted;
     struct posix_reserve reserve;
+    struct posix_numbers numbers;
     struct posix_watch *watch; /* NULL: off. Constant */
 } posix_private_t;
 

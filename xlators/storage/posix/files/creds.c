@@ -127,6 +127,7 @@ posix_caller_leave (const posix_private_t *priv)
 void
 posix_caller_return (const posix_private_t *priv, struct posix_caller caller)
 {
-    if (!(acting.known && acting.uid == caller.uid && acting.gid == caller.gid))
+    if (priv->acts_as_caller
+        && !(acting.known && acting.uid == caller.uid && acting.gid == caller.gid))
         creds_set (priv, caller.uid, caller.gid);
 }

@@ -90,8 +90,14 @@ void posix_forget (xlator_t *this, inode_t *inode);
 
 /* --- identity.c ----------------------------------------------------------------------------- */
 
-int posix_iatt (int fd, const gfid_t *gfid, struct iatt *ret_buf);
+/* Attributes for callers: their inode number is that of posix_number. An identity, as a struct
+ * posix_inode, has the file system's own. */
+int posix_iatt (xlator_t *this, int fd, const gfid_t *gfid, struct iatt *ret_buf);
 int posix_identify (xlator_t *this, int fd, struct posix_ident *ret_ident, struct iatt *ret_buf);
+
+/* Returns whether the name stands for pi, and if so its attributes. pi's descriptor is pinned. */
+bool posix_is_named (xlator_t *this, const struct posix_inode *pi, int dirfd, const char *name,
+                     struct iatt *ret_buf);
 bool posix_is (const struct posix_inode *pi, const struct posix_ident *ident);
 
 /* Stores another gfid with fd's object: the stored one belongs to another object. */
@@ -99,6 +105,25 @@ int posix_gfid_renew (xlator_t *this, int fd, struct posix_ident *ident);
 
 /* Handle and mount of fd's object; a size of 0 if there is no handle. */
 int posix_handle_of (int fd, struct posix_ident *ident, int *ret_mount_id);
+
+/* --- number.c ------------------------------------------------------------------------------- */
+
+void posix_numbers_init (struct posix_numbers *numbers);
+void posix_numbers_destroy (struct posix_numbers *numbers);
+
+/* Returns whether callers see inode numbers of the device as they are. */
+bool posix_number_is_own (const posix_private_t *priv, uint64_t dev);
+
+/* Returns the inode number that callers see. fd: any descriptor of that device. */
+uint64_t posix_number (xlator_t *this, int fd, uint64_t dev, uint64_t ino);
+
+/* The same for the object of fd, which a name has just led to. If it is the top of a file system,
+ * looks whether that is still the one known by its device: the numbers of devices are used
+ * again. */
+uint64_t posix_number_of_found (xlator_t *this, int fd, const struct iatt *buf);
+
+/* The same without a system call: returns false if the file system is not known. */
+bool posix_number_known (xlator_t *this, const struct posix_inode *pi, uint64_t *ret_number);
 
 /* --- creds.c -------------------------------------------------------------------------------- */
 

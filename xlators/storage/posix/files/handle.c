@@ -337,7 +337,7 @@ handle_watch (xlator_t *this, inode_t *inode, struct posix_inode *pi, int fd, st
         return;
     posix_watch_know (watch, inode->table, pi, fd);
     if (!posix_priv (this)->cache.watch)
-        posix_iatt (fd, &pi->gfid, buf); /* else done when the descriptor is marked */
+        posix_iatt (this, fd, &pi->gfid, buf); /* else done when the descriptor is marked */
 }
 
 /* Returns the context of inode. Makes it if there is none. */
@@ -384,7 +384,7 @@ posix_adopt (xlator_t *this, struct itable *table, inode_t *given, int fd,
     }
     posix_cache_insert (&posix_priv (this)->cache, pi, fd);
     found->pin = (struct posix_pin){ pi, pi->fd };
-    return posix_priv (this)->cache.watch ? posix_iatt (pi->fd, &pi->gfid, &found->buf) : 0;
+    return posix_priv (this)->cache.watch ? posix_iatt (this, pi->fd, &pi->gfid, &found->buf) : 0;
 }
 
 int
@@ -402,7 +402,7 @@ posix_adopt_closed (xlator_t *this, struct itable *table, inode_t *given, int fd
         return own;
     posix_cache_insert (&posix_priv (this)->cache, pi, own);
     posix_cache_unpin (pi);
-    return posix_iatt (fd, &pi->gfid, &found->buf);
+    return posix_iatt (this, fd, &pi->gfid, &found->buf);
 }
 
 void

@@ -25,7 +25,7 @@ identity_statx (int fd, struct statx *ret_stx)
 }
 
 int
-posix_iatt (int fd, const gfid_t *gfid, struct iatt *ret_buf)
+posix_iatt (xlator_t *this, int fd, const gfid_t *gfid, struct iatt *ret_buf)
 {
     struct statx stx;
     int r = identity_statx (fd, &stx);
@@ -33,8 +33,28 @@ posix_iatt (int fd, const gfid_t *gfid, struct iatt *ret_buf)
     if (r < 0)
         return r;
     iatt_of_statx (ret_buf, &stx);
+    ret_buf->ia_ino = posix_number (this, fd, ret_buf->ia_dev, ret_buf->ia_ino);
     ret_buf->ia_gfid = *gfid;
     return 0;
+}
+
+/* While pi is open its number is no other file's. */
+bool
+posix_is_named (xlator_t *this, const struct posix_inode *pi, int dirfd, const char *name,
+                struct iatt *ret_buf)
+{
+    struct statx stx;
+
+    if (statx (dirfd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME,
+               &stx)
+        < 0)
+        return false;
+    iatt_of_statx (ret_buf, &stx);
+    if (ret_buf->ia_dev != pi->dev || ret_buf->ia_ino != pi->ino)
+        return false;
+    ret_buf->ia_ino = posix_number (this, pi->fd, pi->dev, pi->ino);
+    ret_buf->ia_gfid = pi->gfid;
+    return true;
 }
 
 int
@@ -195,6 +215,7 @@ posix_identify (xlator_t *this, int fd, struct posix_ident *ret_ident, struct ia
         r = gfid_stored (fd, &ret_ident->gfid);
     else
         ret_ident->gfid = gfid_derive (ret_ident, ret_buf);
+    ret_buf->ia_ino = posix_number_of_found (this, fd, ret_buf);
     ret_buf->ia_gfid = ret_ident->gfid;
     return r;
 }

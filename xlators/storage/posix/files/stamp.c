@@ -50,7 +50,7 @@ posix_stamp_change (xlator_t *this, int fd, const gfid_t *gfid, struct posix_cha
     if (is_later (&before, stamp) && is_later (&now, &before))
         stamp = &before;
     if (set_times (this, fd, &leave, stamp) == 0)
-        change->wanted = posix_iatt (fd, gfid, &change->post) == 0;
+        change->wanted = posix_iatt (this, fd, gfid, &change->post) == 0;
 }
 
 void
@@ -60,7 +60,7 @@ posix_stamp_new (const call_frame_t *frame, xlator_t *this, int fd, struct iatt 
     const gfid_t gfid = buf->ia_gfid;
 
     if (stamp && set_times (this, fd, stamp, stamp) == 0)
-        posix_iatt (fd, &gfid, buf);
+        posix_iatt (this, fd, &gfid, buf);
 }
 
 void
@@ -70,7 +70,7 @@ posix_stamp_cut_off (const call_frame_t *frame, xlator_t *this, int fd, struct i
     const gfid_t gfid = buf ? buf->ia_gfid : (gfid_t){ 0 };
 
     if (stamp && set_times (this, fd, &leave, stamp) == 0 && buf)
-        posix_iatt (fd, &gfid, buf);
+        posix_iatt (this, fd, &gfid, buf);
 }
 
 int

@@ -8,13 +8,13 @@ posix_before (const call_frame_t *frame, xlator_t *this, unsigned wants, int fd,
 {
     change->stamp = frame ? posix_stamp_of (frame) : NULL;
     change->wanted = (this->wants_above & wants || change->stamp)
-                  && posix_iatt (fd, gfid, &change->pre) == 0;
+                  && posix_iatt (this, fd, gfid, &change->pre) == 0;
 }
 
 void
 posix_after (xlator_t *this, int fd, const gfid_t *gfid, struct posix_change *change)
 {
-    change->wanted = change->wanted && posix_iatt (fd, gfid, &change->post) == 0;
+    change->wanted = change->wanted && posix_iatt (this, fd, gfid, &change->post) == 0;
     if (change->wanted && change->stamp)
         posix_stamp_change (this, fd, gfid, change);
 }
@@ -37,7 +37,7 @@ attr_stat (xlator_t *this, inode_t *inode, struct iatt *ret_buf)
     g_auto (posix_pin_t) pin = { 0 };
     int r = posix_pin (this, inode, &pin);
 
-    return r < 0 ? r : posix_iatt (pin.fd, &pin.pi->gfid, ret_buf);
+    return r < 0 ? r : posix_iatt (this, pin.fd, &pin.pi->gfid, ret_buf);
 }
 
 void
@@ -55,7 +55,7 @@ posix_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
     const struct posix_fd *pfd = posix_fd_get (this, fd);
     const int own = posix_fd_lasting (pfd);
     struct iatt buf;
-    int r = own >= 0 ? posix_iatt (own, &pfd->gfid, &buf) : attr_stat (this, fd->inode, &buf);
+    int r = own >= 0 ? posix_iatt (this, own, &pfd->gfid, &buf) : attr_stat (this, fd->inode, &buf);
 
     STACK_UNWIND (fstat, frame, POSIX_RET (r), r < 0 ? NULL : &buf, NULL);
 }
@@ -189,7 +189,7 @@ attr_change (call_frame_t *frame, xlator_t *this, int fd, bool open, const gfid_
     }
     if (r == 0 && valid & (IATT_ATIME_NOW | IATT_MTIME_NOW) && posix_stamp_of (frame))
         r = posix_stamp_now (frame, this, fd, valid);
-    return r < 0 ? r : posix_iatt (fd, gfid, &change->post);
+    return r < 0 ? r : posix_iatt (this, fd, gfid, &change->post);
 }
 
 static int

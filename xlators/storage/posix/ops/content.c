@@ -40,7 +40,7 @@ content_is_same (const struct iatt *a, const struct iatt *b)
 /* Reads the whole file into buf, which has room for one byte more. Returns false if the file has
  * changed since its attributes were read. */
 static bool
-content_read (int fd, char *buf, const struct iatt *looked)
+content_read (xlator_t *this, int fd, char *buf, const struct iatt *looked)
 {
     struct iatt now;
     ssize_t n;
@@ -48,8 +48,9 @@ content_read (int fd, char *buf, const struct iatt *looked)
     do
         n = pread (fd, buf, looked->ia_size + 1, 0);
     while (n < 0 && errno == EINTR);
-    return n >= 0 && (uint64_t) n == looked->ia_size && posix_iatt (fd, &looked->ia_gfid, &now) == 0
-           && content_is_same (looked, &now);
+    return n >= 0 && (uint64_t) n == looked->ia_size
+        && posix_iatt (this, fd, &looked->ia_gfid, &now) == 0
+        && content_is_same (looked, &now);
 }
 
 dict_t *
@@ -69,7 +70,7 @@ posix_content (call_frame_t *frame, xlator_t *this, const struct posix_found *fo
     if (fd < 0)
         return NULL;
     iobuf = iobuf_new (buf->ia_size + 1);
-    if (iobuf && content_read (fd, iobuf->ptr, buf)) {
+    if (iobuf && content_read (this, fd, iobuf->ptr, buf)) {
         dict = dict_new ();
         dict_set (dict, POSIX_CONTENT_KEY, iobuf->ptr, buf->ia_size);
     }

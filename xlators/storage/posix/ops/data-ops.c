@@ -79,7 +79,7 @@ static bool
 data_attributes (xlator_t *this, const struct posix_use *use, struct iatt *ret_buf)
 {
     return (this->wants_above & WANTS_DATA_ATTRIBUTES)
-        && posix_iatt (use->fd, &use->pfd->gfid, ret_buf) == 0;
+        && posix_iatt (this, use->fd, &use->pfd->gfid, ret_buf) == 0;
 }
 
 void

@@ -107,6 +107,19 @@ dir_read (const struct posix_use *use, size_t size, off_t offset, size_t each,
     return r;
 }
 
+/* The system tells numbers of the directory's own file system. That of the directory that a mount
+ * covers is the entry's, as from the system, unless the attributes come along. */
+static void
+dir_number (xlator_t *this, const struct posix_use *use, const fd_t *fd, gf_dirent_t *entries)
+{
+    const struct posix_inode *pi = posix_inode_get (this, fd->inode);
+
+    if (!pi || posix_number_is_own (posix_priv (this), pi->dev))
+        return;
+    for (; entries; entries = entries->next)
+        entries->d_ino = posix_number (this, use->fd, pi->dev, entries->d_ino);
+}
+
 void
 posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                dict_t *xdata)
@@ -117,27 +130,28 @@ posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t
 
     if (r == 0)
         r = dir_read (&use, size, offset, DIR_ENTRY_SIZE, &entries);
+    dir_number (this, &use, fd, entries);
     posix_use_end (&use);
     STACK_UNWIND (readdir, frame, POSIX_RET (r), entries, NULL);
     dirents_free (entries);
 }
 
-/* Finds the inode that the table knows by this name, if it still has the entry's inode number: no
- * other file gets the number while this one exists. Saves opening it. */
+/* Finds the inode that the table knows by this name, if the name still stands for it. Saves opening
+ * it. */
 static bool
-dir_known (xlator_t *this, inode_t *dir, gf_dirent_t *entry)
+dir_known (xlator_t *this, inode_t *dir, int dirfd, gf_dirent_t *entry)
 {
     g_autoptr (inode_t) inode = inode_grep (dir, entry->d_name);
     struct posix_inode *pi = posix_inode_get (this, inode);
     struct iatt buf;
-    bool known = false;
+    bool known;
 
-    if (!pi || pi->ino != entry->d_ino || !posix_cache_pin (pi))
+    if (!pi || !posix_cache_pin (pi))
         return false;
-    if (posix_iatt (pi->fd, &pi->gfid, &buf) == 0 && buf.ia_nlink > 0) {
+    known = posix_is_named (this, pi, dirfd, entry->d_name, &buf);
+    if (known) {
         entry->d_stat = buf;
         entry->inode = g_steal_pointer (&inode);
-        known = true;
     }
     posix_cache_unpin (pi);
     return known;
@@ -168,6 +182,15 @@ dir_is_dots (const char *name)
     return strcmp (name, ".") == 0 || strcmp (name, "..") == 0;
 }
 
+static void
+dir_attributes (xlator_t *this, inode_t *dir, int dirfd, gf_dirent_t *entry)
+{
+    if (!dir_known (this, dir, dirfd, entry))
+        dir_look (this, dirfd, dir->table, entry);
+    if (entry->inode)
+        entry->d_ino = entry->d_stat.ia_ino;
+}
+
 void
 posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                 dict_t *xdata)
@@ -178,11 +201,12 @@ posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_
 
     if (r == 0)
         r = dir_read (&use, size, offset, DIR_ENTRY_PLUS_SIZE, &entries);
+    dir_number (this, &use, fd, entries);
     /* A caller that may list a directory but not search it gets names alone, as from the system. */
     if (r > 0 && posix_act_as (posix_priv (this), frame) == 0)
         for (gf_dirent_t *entry = entries; entry; entry = entry->next)
-            if (!dir_is_dots (entry->d_name) && !dir_known (this, fd->inode, entry))
-                dir_look (this, use.fd, fd->inode->table, entry);
+            if (!dir_is_dots (entry->d_name))
+                dir_attributes (this, fd->inode, use.fd, entry);
     posix_use_end (&use);
     STACK_UNWIND (readdirp, frame, POSIX_RET (r), entries, NULL);
     dirents_free (entries);

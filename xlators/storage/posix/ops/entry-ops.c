@@ -159,7 +159,7 @@ entry_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
         r = posix_result (linkat (AT_FDCWD, posix_path_of (found->pin.fd).text, pin.fd,
                                   newloc->name, AT_SYMLINK_FOLLOW));
     if (r == 0)
-        r = posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
+        r = posix_iatt (this, found->pin.fd, &found->pin.pi->gfid, &found->buf);
     posix_dir_after (this, &pin, change);
     return r;
 }

@@ -25,7 +25,7 @@ inode_readlink (call_frame_t *frame, xlator_t *this, inode_t *inode, char *text,
     if (n < 0)
         return -errno;
     text[n] = '\0';
-    r = posix_iatt (pin.fd, &pin.pi->gfid, ret_buf);
+    r = posix_iatt (this, pin.fd, &pin.pi->gfid, ret_buf);
     return r < 0 ? r : (int) n;
 }
 

@@ -46,7 +46,7 @@ lookup_inode (xlator_t *this, inode_t *inode, struct posix_found *found)
     if (r < 0)
         return r;
     found->inode = inode_ref (inode);
-    return posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
+    return posix_iatt (this, found->pin.fd, &found->pin.pi->gfid, &found->buf);
 }
 
 /* The root is always open, so no other object has its number. */

@@ -96,10 +96,10 @@ rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newd
 
     if (!found->pin.pi)
         return posix_look (this, newdir, newloc->name, newloc->parent->table, oldloc->inode, found);
-    r = posix_iatt (found->pin.fd, &found->pin.pi->gfid, &found->buf);
+    r = posix_iatt (this, found->pin.fd, &found->pin.pi->gfid, &found->buf);
     if (fstatat (newdir, newloc->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return r;
-    if (r == 0 && st.st_ino == found->buf.ia_ino && st.st_dev == found->buf.ia_dev)
+    if (r == 0 && st.st_ino == found->pin.pi->ino && st.st_dev == found->pin.pi->dev)
         return 0;
     if (posix_look (this, newdir, newloc->name, newloc->parent->table, NULL, &other) < 0)
         return r;
