@@ -44,6 +44,18 @@ ls -l "$MNT/dir" >/dev/null
 expect "listings with attributes, a second later" $((before + 2)) "$(with_attributes)"
 unmount
 
+# Where the kernel asks for names alone, caches above storage do not ask for attributes either.
+stack performance/md-cache
+sed -i 's|type storage/posix|&\n    option log-level TRACE|' "$VOL"
+mount_volfile "$VOL" --use-readdirp=no
+: >"$LOG"
+expect "the names" 21 "$(ls "$MNT/dir" | wc -l)"
+expect_match "listings" ' readdir [^ ]* -> posix: ' "$(cat "$LOG")"
+expect_no_match "listings with attributes" ' readdirp [^ ]* -> posix: ' "$(cat "$LOG")"
+unmount
+
+stack
+sed -i 's|type storage/posix|&\n    option log-level TRACE|' "$VOL"
 # Where the kernel keeps no attributes, each listing has them.
 mount_volfile "$VOL" --attribute-timeout=0
 before=$(with_attributes)

@@ -66,7 +66,11 @@ mdc_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 
 /* --- readdir by readdirp ---------------------------------------------------------------------- */
 
-/* The part of the requested size that an entry takes is smaller without attributes. So a larger
+/* A server sends attributes for the price of names. To storage of this machine each costs several
+ * system calls, and who wants names alone, as a reader that seeks in a large directory, pays for a
+ * whole piece of the listing each time.
+ *
+ * The part of the requested size that an entry takes is smaller without attributes. So a larger
  * size is requested, and entries that would not have fitted are left out. */
 #define ENTRY_SIZE 24
 #define TIMES_LARGER 5
@@ -81,7 +85,8 @@ mdc_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 
     local->size = size;
     asked = mdc_xattrs_ask (this, xdata);
-    if (MDC_OPTION (this, force_readdirp) && size <= SIZE_MAX_ASKED / TIMES_LARGER)
+    if (mdc_priv (this)->along && MDC_OPTION (this, force_readdirp)
+        && size <= SIZE_MAX_ASKED / TIMES_LARGER)
         STACK_WIND (frame, mdc_readdir_forced_cbk, FIRST_CHILD (this), readdirp, fd,
                     size * TIMES_LARGER, offset, asked);
     else

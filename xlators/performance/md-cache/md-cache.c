@@ -34,7 +34,7 @@ static const struct xlator_option mdc_options[] = {
         .help = "the kernel and the translators above compare times and sizes themselves",
     },
     BOOLEAN ("force-readdirp", force_readdirp, "on",
-             "a listing of a directory also fetches the attributes of all entries"),
+             "a listing of a directory on a server also fetches the attributes of all entries"),
     BOOLEAN ("look-ahead", look_ahead, "on",
              "while names of a directory on a server are looked up one after the other, list the "
              "directory in the background, and answer the next lookups from that"),

@@ -37,8 +37,9 @@
  * - root->checked says that the maker of the request verified that the caller may search the
  *   directory, so that storage, which acts as the caller, would not refuse what a cache answers.
  *   The bridge sets it for root, and where the kernel checks rights and ACLs.
- * - readdir becomes a readdirp of five times the size, cut to as many names as a readdir would have
- *   had. Its inodes are linked, or they would be gone before a caller asks for them.
+ * - Over a server readdir becomes a readdirp of five times the size, cut to as many names as a
+ *   readdir would have had. Its inodes are linked, or they would be gone before a caller asks for
+ *   them.
  * - statfs holds until anything changes. It is off by default.
  */
 #ifndef WINDLASS_MD_CACHE_H
