@@ -62,6 +62,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_io_threads_waits.c \
     %D%/graph/test_limit.c \
     %D%/graph/test_load.c \
+    %D%/graph/test_open_behind.c \
     %D%/graph/test_posix.c \
     %D%/graph/test_posix_acl.c \
     %D%/graph/test_posix_acl_cases.c \

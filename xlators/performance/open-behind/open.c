@@ -27,7 +27,7 @@ sent_count (xlator_t *this, int by)
     ob_private_t *priv = this->private;
 
     pthread_mutex_lock (&priv->lock);
-    priv->sent += by;
+    __atomic_store_n (&priv->sent, priv->sent + by, __ATOMIC_RELAXED);
     if (priv->sent == 0)
         thread_cond_broadcast (&priv->idle);
     pthread_mutex_unlock (&priv->lock);
