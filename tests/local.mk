@@ -313,6 +313,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/compile.sh \
     %D%/mount/conform-client-stack.sh \
     %D%/mount/conform.sh \
+    %D%/mount/control-slow.sh \
     %D%/mount/control-user.sh \
     %D%/mount/control.sh \
     %D%/mount/crash-report.sh \

@@ -159,6 +159,7 @@ send_all (int fd, GBytes *bytes)
     return 0;
 }
 
+/* -ECONNRESET: the connection ended before the answer began; -ECONNABORTED: in the middle of it. */
 static int
 receive_answer (int fd, int *ret_status, GString *ret_text, char **ret_error)
 {
@@ -171,14 +172,35 @@ receive_answer (int fd, int *ret_status, GString *ret_text, char **ret_error)
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
+        if (n < 0 && errno != ECONNRESET)
             return errno == EAGAIN ? -ETIMEDOUT : -errno;
-        if (n == 0)
-            return -ECONNRESET;
+        if (n <= 0)
+            return in->len == 0 ? -ECONNRESET : -ECONNABORTED;
         g_byte_array_append (in, piece, n);
         r = control_parse_answer (in->data, in->len, ret_status, ret_text, ret_error);
     }
     return r;
+}
+
+/* r: of receive_answer or send_all. A daemon that has begun to answer and is still there has waited
+ * long enough for this process, which was stopped or did not run. */
+static char *
+ask_error (const struct place *place, int r)
+{
+    g_autofree char *error = NULL;
+    const int again = r == -ECONNABORTED ? daemon_connect (place, &error) : -1;
+
+    if (again >= 0)
+        close (again);
+    if (again >= 0)
+        return g_strdup_printf ("the daemon of '%s' is there, but nothing of its answer was taken "
+                                "for %d seconds, and it waits no longer; try again",
+                                place->mountpoint, CONTROL_TAKE_SECONDS);
+    if (r == -ECONNRESET || r == -ECONNABORTED)
+        return g_strdup_printf ("the daemon of '%s' ended before it %s", place->mountpoint,
+                                r == -ECONNRESET ? "answered" : "had sent all of its answer");
+    return g_strdup_printf ("the daemon of '%s' didn't answer: %s", place->mountpoint,
+                            g_strerror (-r));
 }
 
 static int
@@ -190,10 +212,7 @@ ask (int fd, const struct place *place, GBytes *request, GString *answer, char *
     if (r == 0)
         r = receive_answer (fd, &status, text, ret_error);
     if (r < 0 && !*ret_error)
-        *ret_error = g_strdup_printf ("the daemon of '%s' %s: %s", place->mountpoint,
-                                      r == -ECONNRESET ? "ended before it answered"
-                                                       : "didn't answer",
-                                      g_strerror (-r));
+        *ret_error = ask_error (place, r);
     if (r == 0 && status < 0)
         *ret_error = g_strdup (text->len ? text->str : g_strerror (-status));
     if (r < 0 || status < 0)

@@ -23,9 +23,10 @@
  * - Both sides check which user the other one is. The folder is closed to others, and refused if
  *   another user could have made it. A process that makes or removes a socket locks the folder: the
  *   next mount may have the same number.
- * - Limits: 8 connections at once, others wait; a request of 1 MiB within 5 s; an answer of 16 MiB
- *   taken within 5 s. A command with a long answer, or one that would hold the main thread, goes in
- *   pieces: control_piece_where, control_piece_next, and cli_call_pieces at the other end.
+ * - Limits: 8 connections at once, others wait; a request of 1 MiB within 5 s; an answer of 16 MiB,
+ *   of which the client takes something every CONTROL_TAKE_SECONDS. A command with a long answer,
+ *   or one that would hold the main thread, goes in pieces: control_piece_where,
+ *   control_piece_next, and cli_call_pieces at the other end.
  * - Reload compares options as texts: 1MB -> 1024KB is a change. A refused reload says which
  *   changes would have been taken over, and its last line is always "nothing was changed".
  */
@@ -39,6 +40,7 @@
 #define CONTROL_REQUEST_MAX (1 << 20) /* bytes, with the header */
 #define CONTROL_NAME_MAX 255          /* bytes of a command, or a target */
 #define CONTROL_ANSWER_MAX (16 << 20) /* bytes of text */
+#define CONTROL_TAKE_SECONDS 30       /* for which a client may take nothing of its answer */
 
 /* A request. */
 struct control_request {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The daemon's end of the socket. It runs on the main thread, from its main context, and never
- * waits: a client that is slow to send, or to take the answer, is disconnected after a while.
+ * waits. A client that is slow to send its request is refused, and one that takes nothing of its
+ * answer for a while is disconnected.
  */
 #include "control/control.h"
 
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 8
-#define PATIENCE 5 /* seconds to send a request, and to take the answer */
+#define PATIENCE 5 /* seconds to send a request */
 #define PIECE 65536
 
 struct control_server {
@@ -56,17 +57,34 @@ connection_end (struct connection *connection)
     g_free (connection);
 }
 
+static void connection_answer (struct connection *connection, int status, const GString *text);
+
 static gboolean
 connection_late (gpointer data)
 {
     struct connection *connection = data;
     struct control_server *server = connection->server;
 
-    gf_log (NULL, GF_LOG_DEBUG, "control: a client %s for %d seconds and was dropped",
-            connection->out ? "didn't take its answer" : "didn't finish its request", PATIENCE);
+    if (!connection->out) {
+        g_autoptr (GString) text = g_string_new (NULL);
+
+        g_string_printf (text, "the request did not arrive as a whole within %d seconds", PATIENCE);
+        connection_answer (connection, -ETIMEDOUT, text);
+        return G_SOURCE_CONTINUE; /* the source was replaced */
+    }
+    gf_log (NULL, GF_LOG_DEBUG, "control: a client took nothing of its answer for %d seconds and "
+            "was dropped", CONTROL_TAKE_SECONDS);
     connection_end (connection);
     server_listen (server);
     return G_SOURCE_CONTINUE; /* the source was removed with the connection */
+}
+
+/* From now on the client has CONTROL_TAKE_SECONDS to take more of its answer. */
+static void
+connection_wait (struct connection *connection)
+{
+    g_source_remove (connection->timer);
+    connection->timer = g_timeout_add_seconds (CONTROL_TAKE_SECONDS, connection_late, connection);
 }
 
 static gboolean
@@ -83,8 +101,10 @@ connection_write (gint fd, GIOCondition condition, gpointer data)
         return G_SOURCE_CONTINUE;
     if (n >= 0)
         connection->sent += n;
-    if (n >= 0 && connection->sent < size)
+    if (n >= 0 && connection->sent < size) {
+        connection_wait (connection);
         return G_SOURCE_CONTINUE;
+    }
     connection_end (connection);
     server_listen (server);
     return G_SOURCE_CONTINUE;
@@ -95,9 +115,8 @@ connection_answer (struct connection *connection, int status, const GString *tex
 {
     connection->out = control_pack_answer (status, text);
     g_source_remove (connection->watch);
-    g_source_remove (connection->timer);
     connection->watch = g_unix_fd_add (connection->fd, G_IO_OUT, connection_write, connection);
-    connection->timer = g_timeout_add_seconds (PATIENCE, connection_late, connection);
+    connection_wait (connection);
 }
 
 static void
