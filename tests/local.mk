@@ -398,6 +398,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mount-points.sh \
     %D%/mount/moved-into-child.sh \
     %D%/mount/open-behind.sh \
+    %D%/mount/output-files.sh \
     %D%/mount/new-shape.sh \
     %D%/mount/nl-cache.sh \
     %D%/mount/other-file-systems.sh \

@@ -126,11 +126,13 @@ int cli_timeline (const struct cli_command *command, int argc, char **argv);
 
 /* output.c: files named with -o */
 
-/* A file that appears as a whole or not at all: written under another name and renamed. A file that
- * is not regular is written directly. NULL or "-" is the standard output. */
+/* A file of the user's own is written under another name and renamed, so that a reader sees a whole
+ * one; until then a new file is empty. Any other file is written directly. NULL or "-" is the
+ * standard output. */
 struct cli_output {
     FILE *file;
     char *path, *beside; /* beside: NULL if it is not renamed */
+    bool made;           /* there was no file before; a failure removes it */
 };
 
 /* Returns 0; or -1 after a message, and then no file is left. */

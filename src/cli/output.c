@@ -17,36 +17,72 @@ say (const struct cli_command *command, const char *path, int error)
     return -1;
 }
 
-static mode_t
-usual_mode (void)
+/* The kernel resolves the name and judges the right to write there: its rules for directories that
+ * others can write to, such as fs.protected_symlinks, have no counterpart here. *ret_made: there
+ * was no file before. */
+static int
+open_named (const char *path, bool *ret_made)
 {
-    const mode_t mask = umask (0);
+    const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC;
+    const int fd = open (path, flags | O_EXCL, 0666);
 
-    umask (mask);
-    return 0666 & ~mask;
+    *ret_made = fd >= 0;
+    return fd >= 0 || errno != EEXIST ? fd : open (path, flags, 0666);
 }
 
-/* A symbolic link is kept, and its target is replaced. */
-static int
-open_beside (struct cli_output *output)
+/* Returns whether another file may take the place of an open one: that loses nobody's rights to it,
+ * and no other name of it. */
+static bool
+is_replaceable (const struct stat *st)
 {
-    g_autofree char *real = g_canonicalize_filename (output->path, NULL), *link = NULL;
+    return st->st_uid == geteuid () && st->st_nlink == 1;
+}
+
+/* Returns a descriptor of a new file beside the open one, with its mode, or -1. The kernel's name
+ * of an open file has no symbolic link in it: a link to the file stays a link. */
+static int
+open_beside (struct cli_output *output, int named, const struct stat *st)
+{
+    g_autofree char *own = g_strdup_printf ("/proc/self/fd/%d", named);
+    char *name = g_file_read_link (own, NULL);
     int fd;
 
-    if (g_file_test (real, G_FILE_TEST_IS_SYMLINK)) {
-        link = realpath (real, NULL);
-        if (!link)
-            return -1;
-    }
-    g_free (output->path);
-    output->path = g_strdup (link ? link : real);
-    output->beside = g_strconcat (output->path, ".XXXXXX", NULL);
-    fd = g_mkstemp_full (output->beside, O_WRONLY | O_CLOEXEC, usual_mode ());
+    if (!name)
+        return -1;
+    output->beside = g_strconcat (name, ".XXXXXX", NULL);
+    fd = g_mkstemp_full (output->beside, O_WRONLY | O_CLOEXEC, 0600);
     if (fd < 0)
         g_clear_pointer (&output->beside, g_free);
     else
-        output->file = fdopen (fd, "w");
-    return fd < 0 ? -1 : 0;
+        (void) fchmod (fd, st->st_mode & 0777); /* if that fails, it stays closed to others */
+    g_free (output->path);
+    output->path = name;
+    return fd;
+}
+
+/* Empties a regular file that no other can replace. */
+static int
+open_in_place (int fd, const struct stat *st)
+{
+    return S_ISREG (st->st_mode) && ftruncate (fd, 0) < 0 ? -1 : fd;
+}
+
+static int
+output_open (struct cli_output *output)
+{
+    int named = open_named (output->path, &output->made), fd = -1;
+    struct stat st;
+
+    if (named < 0 || fstat (named, &st) < 0)
+        return -1;
+    if (S_ISREG (st.st_mode) && is_replaceable (&st))
+        fd = open_beside (output, named, &st);
+    if (fd >= 0)
+        close (named);
+    else
+        fd = open_in_place (named, &st);
+    output->file = fd >= 0 ? fdopen (fd, "w") : NULL;
+    return output->file ? 0 : -1;
 }
 
 int
@@ -54,17 +90,9 @@ cli_output_open (const struct cli_command *command, const char *path, struct cli
 {
     struct cli_output output = { .file = stdout,
                                  .path = g_strdup (path && strcmp (path, "-") != 0 ? path : NULL) };
-    struct stat st;
-    int error = 0;
 
-    if (output.path && stat (output.path, &st) == 0 && !S_ISREG (st.st_mode)) {
-        output.file = fopen (output.path, "we");
-        error = output.file ? 0 : errno;
-    } else if (output.path && open_beside (&output) < 0) {
-        error = errno;
-    }
-    if (error) {
-        say (command, path, error);
+    if (output.path && output_open (&output) < 0) {
+        say (command, path, errno);
         g_free (output.path);
         return -1;
     }
@@ -79,6 +107,8 @@ cli_output_drop (struct cli_output *output)
         fclose (output->file);
     if (output->beside)
         unlink (output->beside);
+    if (output->made)
+        unlink (output->path);
     g_clear_pointer (&output->beside, g_free);
     g_clear_pointer (&output->path, g_free);
 }
@@ -93,10 +123,12 @@ cli_output_done (const struct cli_command *command, struct cli_output *output)
         error = errno;
     if (!error && output->beside && rename (output->beside, output->path) < 0)
         error = errno;
-    if (!error)
-        g_clear_pointer (&output->beside, g_free);
-    else
+    if (error) {
         say (command, name, error);
+    } else {
+        g_clear_pointer (&output->beside, g_free);
+        output->made = false;
+    }
     cli_output_drop (output);
     return error ? -1 : 0;
 }

@@ -45,6 +45,16 @@ own=$(sed -n 's/^fuse;rot-13-2:writev;delay-gen-1:writev \([0-9]*\)$/\1/p' <<<"$
 timeline cat "$MNT" --json | cmp - out.json || fail "what is printed is not what was written"
 timeline cat "$MNT" --text -o out.txt
 expect "text in a file" "$text" "$(cat out.txt)"
+echo other >linked
+chmod 640 linked
+ln -s linked link
+timeline cat "$MNT" --text -o link
+expect "text through a link, which keeps the file's mode" "$text linked 640" \
+    "$(cat linked) $(readlink link) $(stat -c %a linked)"
+ln linked second
+timeline cat "$MNT" --folded -o linked
+cmp linked second || fail "a file with two names is two files now"
+expect_error "No such file or directory" timeline cat "$MNT" -o missing/file
 expect_ok timeline clear "$MNT"
 expect_error "there is no recorded timeline; begin with: windlass timeline start $MNT" timeline \
     cat "$MNT"

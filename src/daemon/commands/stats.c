@@ -5,6 +5,7 @@
  */
 #include "daemon/daemon.h"
 
+#include "core/base/rundir.h"
 #include "core/edge/frame.h"
 #include "core/work/limit.h"
 #include "core/time/timer.h"
@@ -285,10 +286,9 @@ running_dump_metrics (const struct running *running)
     struct metrics_value values[VALUES + 1];
     const struct metrics_of of = { running->graph->xlators, running->mountpoint, PACKAGE_VERSION,
                                    values };
-    g_autofree char *dir = path_run_dir ();
-    g_autofree char *path = g_strdup_printf ("%s/windlass.%d.metrics", dir, getpid ());
+    g_autofree char *name = g_strdup_printf ("windlass.%d.metrics", getpid ()), *path = NULL;
     g_autoptr (GString) out = g_string_new (NULL), off = g_string_new (NULL);
-    g_autoptr (GError) error = NULL;
+    int r;
 
     if (!numbers_on (running->graph->xlators)) {
         say_command (running, "; measuring is off, numbers are from earlier; start with", "stats",
@@ -297,11 +297,9 @@ running_dump_metrics (const struct running *running)
     }
     values_of (running, values);
     metrics_openmetrics (&of, out);
-    g_mkdir_with_parents (dir, 0700);
-    /* Written under another name and renamed: a collector sees the old file or the new one. */
-    if (g_file_set_contents_full (path, out->str, (gssize) out->len, G_FILE_SET_CONTENTS_CONSISTENT,
-                                  0600, &error))
+    r = run_dir_write (name, out->str, out->len, &path);
+    if (r == 0)
         gf_log (NULL, GF_LOG_INFO, "metrics written to '%s'%s", path, off->str);
     else
-        gf_log (NULL, GF_LOG_ERROR, "can't write the metrics to '%s': %s", path, error->message);
+        gf_log (NULL, GF_LOG_ERROR, "can't write the metrics to '%s': %s", name, g_strerror (-r));
 }

@@ -4,6 +4,7 @@
 #include "daemon/statedump/internal.h"
 
 #include "core/base/printable.h"
+#include "core/base/rundir.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,25 +39,43 @@ append_all (GString *out, const struct running *running, const struct dump_wante
     append_time (out, "DUMP-END-TIME");
 }
 
+/* Functions that write return NULL, or why it failed (g_free it). A reader never sees half of a
+ * dump. */
+
+static char *
+write_to (const char *path, const GString *out)
+{
+    g_autoptr (GError) error = NULL;
+
+    g_file_set_contents_full (path, out->str, (gssize) out->len, G_FILE_SET_CONTENTS_CONSISTENT,
+                              0600, &error);
+    return error ? g_strdup (error->message) : NULL;
+}
+
+static char *
+write_to_run_dir (const char *name, const GString *out)
+{
+    const int r = run_dir_write (name, out->str, out->len, NULL);
+
+    return r < 0 ? g_strdup (g_strerror (-r)) : NULL;
+}
+
 void
 statedump (const struct running *running)
 {
     g_autoptr (GString) out = g_string_new (NULL);
-    g_autoptr (GError) error = NULL;
-    g_autofree char *dir = path_run_dir (), *path = NULL;
+    g_autofree char *dir = path_run_dir (), *path = NULL, *error = NULL;
+    g_autofree char *name = g_strdup_printf ("windlassdump.%d.dump.%lld", getpid (),
+                                             (long long) time (NULL));
     struct dump_wanted wanted;
 
     dump_wanted_read (&wanted, dir);
-    path = g_strdup_printf ("%s/windlassdump.%d.dump.%lld", wanted.path ? wanted.path : dir,
-                            getpid (), (long long) time (NULL));
+    path = g_build_filename (wanted.path ? wanted.path : dir, name, NULL);
     append_all (out, running, &wanted);
-    if (!wanted.path)
-        g_mkdir_with_parents (dir, 0700);
+    error = wanted.path ? write_to (path, out) : write_to_run_dir (name, out);
     g_free (wanted.path);
-    /* Written under another name and renamed: a reader never sees half of it. */
-    if (g_file_set_contents_full (path, out->str, out->len, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
-                                  &error))
-        gf_log (NULL, GF_LOG_INFO, "state dumped to '%s'", path);
+    if (error)
+        gf_log (NULL, GF_LOG_ERROR, "can't dump the state to '%s': %s", path, error);
     else
-        gf_log (NULL, GF_LOG_ERROR, "can't dump the state to '%s': %s", path, error->message);
+        gf_log (NULL, GF_LOG_INFO, "state dumped to '%s'", path);
 }
