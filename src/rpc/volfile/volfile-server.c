@@ -23,6 +23,8 @@
 #define LAST_FRAGMENT 0x80000000u
 #define RECORD_MAX (16 << 20)
 #define XID 1
+#define MESSAGE_REPLY 1
+#define OTHERS_MAX 100 /* records that are no answer to the question, such as calls of glusterd */
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -213,7 +215,8 @@ ask (const struct stream *stream, const char *volume, int64_t until)
     return r;
 }
 
-/* Receives the fragments of a record. -EPROTONOSUPPORT: the server demands TLS. */
+/* Receives the fragments of a record. -EPROTONOSUPPORT: the server demands TLS; -EBADMSG: the
+ * record is too large. */
 static int
 receive_record (const struct stream *stream, GByteArray *record, int64_t until)
 {
@@ -229,7 +232,7 @@ receive_record (const struct stream *stream, GByteArray *record, int64_t until)
             r = -EPROTONOSUPPORT;
         mark = GUINT32_FROM_BE (mark);
         if (r == 0 && before + (mark & ~LAST_FRAGMENT) > RECORD_MAX)
-            r = -EPROTO;
+            r = -EBADMSG;
         if (r < 0)
             return r;
         g_byte_array_set_size (record, before + (mark & ~LAST_FRAGMENT));
@@ -238,14 +241,37 @@ receive_record (const struct stream *stream, GByteArray *record, int64_t until)
     return r;
 }
 
-static char *
-read_answer (const GByteArray *record, const char *server, const char *volume, char **ret_error)
+/* Receives records until one is the answer, in which *ret_in is behind xid and direction. glusterd
+ * calls its clients, too, and may do so before it answers. -EBADMSG: a record is too short to have
+ * xid and direction, or too many are no answer. */
+static int
+receive_answer (const struct stream *stream, GByteArray *record, struct xdr_in *ret_in,
+                int64_t until)
 {
-    struct xdr_in in = xdr_in_of (record->data, record->len);
-    const uint32_t xid = xdr_get_u32 (&in), message = xdr_get_u32 (&in);
+    for (int i = 0; i <= OTHERS_MAX; i++) {
+        uint32_t xid, message;
+        int r;
 
-    if (!rpc_reply_header (&in) && xid == XID && message == 1)
-        return volfile_get_answer (&in, server, volume, ret_error);
+        g_byte_array_set_size (record, 0);
+        r = receive_record (stream, record, until);
+        if (r < 0)
+            return r;
+        *ret_in = xdr_in_of (record->data, record->len);
+        xid = xdr_get_u32 (ret_in);
+        message = xdr_get_u32 (ret_in);
+        if (ret_in->failed)
+            return -EBADMSG;
+        if (xid == XID && message == MESSAGE_REPLY)
+            return 0;
+    }
+    return -EBADMSG;
+}
+
+static char *
+read_answer (struct xdr_in *in, const char *server, const char *volume, char **ret_error)
+{
+    if (!rpc_reply_header (in))
+        return volfile_get_answer (in, server, volume, ret_error);
     *ret_error = g_strdup_printf ("%s did not answer as a glusterd does", server);
     return NULL;
 }
@@ -259,7 +285,7 @@ reason_of (const struct stream *stream, const char *server, int r)
         return g_strdup_printf ("%s, port %d, has closed the connection; if it demands TLS, it has "
                                 "a file %s, and that must be here, too",
                                 server, VOLFILE_SERVER_PORT, TLS_SECURE_ACCESS);
-    if (r == -EPROTO && !stream->tls)
+    if (r == -EBADMSG)
         return g_strdup_printf ("%s did not answer as a glusterd does", server);
     if (r == -ETIMEDOUT)
         return g_strdup_printf ("%s has not sent all of its answer within %d seconds", server,
@@ -289,12 +315,13 @@ fetch_by (const struct stream *stream, const char *server, const char *volume, c
 {
     const int64_t until = clock_now () + PATIENCE * 1000000000LL;
     g_autoptr (GByteArray) record = g_byte_array_new ();
+    struct xdr_in in;
     int r = ask (stream, volume, until);
 
     if (r == 0)
-        r = receive_record (stream, record, until);
+        r = receive_answer (stream, record, &in, until);
     if (r == 0)
-        return read_answer (record, server, volume, ret_error);
+        return read_answer (&in, server, volume, ret_error);
     *ret_error = reason_of (stream, server, r);
     return NULL;
 }
