@@ -33,6 +33,8 @@ tls_volfile b closed one
 refused "the private key '.*closed\.key' .* is protected by a passphrase"
 tls_volfile b client one transport.socket.ssl-crl-path=/none
 refused "there is no directory '/none' \(ssl-crl-path\)"
+tls_volfile b client one transport.socket.ssl-cipher-list=HIGH:eNULL
+refused "must be ciphers that encrypt .*; append ':!eNULL:!aNULL', got 'HIGH:eNULL'"
 tls_volfile b client one transport.socket.ssl-cipher-list=none
 refused "OpenSSL has no cipher of the list 'none' \(ssl-cipher-list\)"
 tls_volfile b client one transport.socket.ssl-ec-curve=none

@@ -53,12 +53,15 @@ identity (void)
     return &one;
 }
 
-struct tls_context *
-tls_server_client (void)
+static struct tls_context *
+client_of (const char *ciphers)
 {
     g_autofree char *file = g_strdup_printf ("%s/tls-%d.pem", g_get_tmp_dir (), getpid ()),
                     *error = NULL;
-    const struct tls_settings settings = { .certificate = file, .key = file, .ca_list = file };
+    const struct tls_settings settings = { .certificate = file,
+                                           .key = file,
+                                           .ca_list = file,
+                                           .ciphers = ciphers };
     struct tls_context *context;
     const int fd = open (file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     FILE *out = fdopen (fd, "w");
@@ -71,6 +74,60 @@ tls_server_client (void)
     unlink (file);
     ck_assert_msg (context != NULL, "%s", error);
     return context;
+}
+
+struct tls_context *
+tls_server_client (void)
+{
+    return client_of (NULL);
+}
+
+static SSL_CTX *
+server_of (void)
+{
+    SSL_CTX *context = SSL_CTX_new (TLS_server_method ());
+
+    SSL_CTX_use_certificate (context, identity ()->certificate);
+    SSL_CTX_use_PrivateKey (context, identity ()->key);
+    return context;
+}
+
+static void *
+shake_hands (void *ssl)
+{
+    (void) SSL_accept (ssl);
+    return NULL;
+}
+
+char *
+tls_server_refused (const char *ciphers)
+{
+    struct tls_context *context = client_of (ciphers);
+    SSL_CTX *server = server_of ();
+    SSL *ssl;
+    struct tls *tls;
+    pthread_t thread;
+    char *reason = NULL;
+    int ends[2];
+
+    SSL_CTX_set_max_proto_version (server, TLS1_2_VERSION);
+    ck_assert_int_eq (SSL_CTX_set_cipher_list (server, ciphers), 1);
+    ck_assert_int_eq (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    ssl = SSL_new (server);
+    SSL_set_fd (ssl, ends[1]);
+    pthread_create (&thread, NULL, shake_hands, ssl);
+    (void) fcntl (ends[0], F_SETFL, O_NONBLOCK);
+    tls = tls_new (context, ends[0], NULL);
+    ck_assert_int_eq (tls_handshake (tls, &reason), reason == NULL);
+    shutdown (ends[0], SHUT_RDWR);
+    pthread_join (thread, NULL);
+    tls_free (tls);
+    tls_context_unref (context);
+    SSL_free (ssl);
+    SSL_CTX_free (server);
+    close (ends[0]);
+    close (ends[1]);
+    return reason;
 }
 
 /* --- the pump --------------------------------------------------------------------------------- */
@@ -143,13 +200,11 @@ pump_run (void *data)
 int
 tls_server_accept (int fd)
 {
-    SSL_CTX *context = SSL_CTX_new (TLS_server_method ());
+    SSL_CTX *context = server_of ();
     struct pump *pump = g_new0 (struct pump, 1);
     pthread_t *thread = g_new0 (pthread_t, 1);
     int ends[2];
 
-    SSL_CTX_use_certificate (context, identity ()->certificate);
-    SSL_CTX_use_PrivateKey (context, identity ()->key);
     pump->ssl = SSL_new (context);
     SSL_CTX_free (context);
     SSL_set_fd (pump->ssl, fd);
@@ -176,6 +231,12 @@ tls_server_wait (void)
 
 struct tls_context *
 tls_server_client (void)
+{
+    return NULL;
+}
+
+char *
+tls_server_refused (const char *ciphers)
 {
     return NULL;
 }

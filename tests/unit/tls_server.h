@@ -14,6 +14,10 @@
 /* A context of a client that trusts the server below. The test fails if there can be none. */
 struct tls_context *tls_server_client (void);
 
+/* Shakes hands with a server of TLS 1.2 that has only these ciphers, as the client that may use
+ * only them. Returns why the client refuses, or NULL. g_free it. */
+char *tls_server_refused (const char *ciphers);
+
 /* Accepts a connection of TLS on fd, which becomes this thread's. Returns a socket that has the
  * plain bytes in both directions, in small pieces. */
 int tls_server_accept (int fd);

@@ -48,6 +48,24 @@ tls_for_glusterd (int64_t *ret_depth)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+#define DOCUMENTED "/etc/ssl" /* in GlusterFS's documentation */
+
+static bool
+is_below (const char *path, const char *folder)
+{
+    const size_t size = strlen (folder);
+
+    return strncmp (path, folder, size) == 0 && path[size] == '/';
+}
+
+/* A link in such a folder is its owner's choice, but `..` behind one could lead anywhere. */
+bool
+tls_is_usual_path (const char *path)
+{
+    return !strstr (path, "..")
+        && (is_below (path, DOCUMENTED) || is_below (path, X509_get_default_cert_area ()));
+}
+
 /* Functions that read a file return 0, or -1 with a sentence in *ret_error. */
 
 static int G_GNUC_PRINTF (2, 3)
@@ -62,13 +80,12 @@ refuse (char **ret_error, const char *format, ...)
 }
 
 /* Returns the file of an option, or its default. GlusterFS looks in the folder of the OpenSSL that
- * it was built with, which is not the same in all distributions; its documentation says
- * /etc/ssl. */
+ * it was built with, which is not the same in all distributions. */
 static char *
 file_of (const char *file, const char *name)
 {
     g_autofree char *here = g_build_filename (X509_get_default_cert_area (), name, NULL),
-                    *documented = g_build_filename ("/etc/ssl", name, NULL);
+                    *documented = g_build_filename (DOCUMENTED, name, NULL);
 
     if (file)
         return g_strdup (file);
@@ -253,6 +270,40 @@ rules_set (SSL_CTX *ssl, int depth)
     SSL_CTX_set_verify (ssl, SSL_VERIFY_PEER, verified);
     SSL_CTX_set_verify_depth (ssl, depth);
     SSL_CTX_set_purpose (ssl, X509_PURPOSE_ANY);
+}
+
+/* Returns a cipher of the list that gives data away: it does not encrypt, or it takes a server
+ * without a certificate, hence any. NULL: there is none. */
+static const char *
+unsafe_cipher (const SSL_CTX *ssl)
+{
+    const STACK_OF (SSL_CIPHER) *ciphers = SSL_CTX_get_ciphers (ssl);
+
+    for (int i = 0; i < sk_SSL_CIPHER_num (ciphers); i++) {
+        const SSL_CIPHER *cipher = sk_SSL_CIPHER_value (ciphers, i);
+
+        if (SSL_CIPHER_get_bits (cipher, NULL) == 0
+            || SSL_CIPHER_get_auth_nid (cipher) == NID_auth_null)
+            return SSL_CIPHER_get_name (cipher);
+    }
+    return NULL;
+}
+
+int
+tls_check_ciphers (const char *text, char **ret_allowed)
+{
+    SSL_CTX *ssl = SSL_CTX_new (TLS_client_method ());
+    const char *unsafe = ssl && SSL_CTX_set_cipher_list (ssl, text) == 1 ? unsafe_cipher (ssl)
+                                                                         : NULL;
+
+    ERR_clear_error ();
+    SSL_CTX_free (ssl);
+    if (!unsafe)
+        return 0;
+    *ret_allowed = g_strdup_printf ("must be ciphers that encrypt and make the server show a "
+                                    "certificate, and %s is none; append ':!eNULL:!aNULL'",
+                                    unsafe);
+    return -EINVAL;
 }
 
 static int

@@ -148,6 +148,24 @@ handshake_wait (struct tls *tls, int r, int64_t until)
     return poll (&pollfd, 1, (int) (left / 1000000) + 1) < 0 && errno != EINTR ? -1 : 1;
 }
 
+/* Returns NULL if the connection hides what goes over it, and the server has shown who it is; else
+ * why not. */
+static char *
+unsafe_reason (struct tls *tls)
+{
+    X509 *certificate = SSL_get1_peer_certificate (tls->ssl);
+
+    X509_free (certificate);
+    if (!certificate)
+        return g_strdup ("the server showed no certificate, so it could be anybody "
+                         "(ssl-cipher-list has to leave out aNULL)");
+    if (SSL_get_cipher_bits (tls->ssl, NULL) > 0)
+        return NULL;
+    return g_strdup_printf ("the cipher %s does not encrypt (ssl-cipher-list has to leave out "
+                            "eNULL)",
+                            SSL_get_cipher_name (tls->ssl));
+}
+
 bool
 tls_handshake (struct tls *tls, char **ret_reason)
 {
@@ -159,10 +177,8 @@ tls_handshake (struct tls *tls, char **ret_reason)
         r = SSL_connect (tls->ssl);
         go_on = r == 1 ? 1 : handshake_wait (tls, r, until);
     } while (r != 1 && go_on > 0);
-    if (r == 1)
-        return true;
-    *ret_reason = tls_reason_of_handshake (tls, go_on == 0);
-    return false;
+    *ret_reason = r == 1 ? unsafe_reason (tls) : tls_reason_of_handshake (tls, go_on == 0);
+    return !*ret_reason;
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -310,6 +326,18 @@ tls_description (struct tls *tls)
 
 #include <errno.h>
 #include <glib.h>
+
+int
+tls_check_ciphers (const char *text, char **ret_allowed)
+{
+    return 0;
+}
+
+bool
+tls_is_usual_path (const char *path)
+{
+    return false;
+}
 
 struct tls_context *
 tls_context_new (const struct tls_settings *settings, char **ret_error)

@@ -35,6 +35,15 @@ struct tls_settings {
     bool check_name;      /* the certificate must be made out to the server's host */
 };
 
+/* For the row of an option: accepts a list of ciphers, as in tls_settings, of which each one
+ * encrypts and makes the server show a certificate. Returns 0, or -EINVAL with the allowed values
+ * in *ret_allowed (g_free it). A list of unknown names is tls_context_new's to refuse. */
+int tls_check_ciphers (const char *text, char **ret_allowed);
+
+/* Returns whether a path leads below a folder for certificates and keys: OpenSSL's own, or
+ * /etc/ssl. */
+bool tls_is_usual_path (const char *path);
+
 struct tls_context;
 
 /* Reads the files. NULL, with a sentence for the user in *ret_error (g_free it). */
@@ -54,7 +63,8 @@ struct tls *tls_new (struct tls_context *context, int fd, const char *host);
 void tls_free (struct tls *tls); /* takes NULL */
 
 /* Waits for the handshake, at most ten seconds; shutdown(2) of the socket ends it earlier. Returns
- * false, with the reason in *ret_reason (g_free it). */
+ * false, with the reason in *ret_reason (g_free it). A server without a certificate, and a cipher
+ * that does not encrypt, are refused whatever the settings allow. */
 bool tls_handshake (struct tls *tls, char **ret_reason);
 
 /* As recv(2) and sendmsg(2) on the socket, but they return a negative errno; -EPROTO for what

@@ -211,7 +211,9 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, tls_ciphers),
         .value = TLS_CIPHERS,
-        .help = "ciphers for TLS 1.2, as 'openssl ciphers' takes them",
+        .check = tls_check_ciphers,
+        .help = "ciphers for TLS 1.2, as 'openssl ciphers' takes them; each must encrypt, and make "
+                "the server show a certificate",
     },
     {
         .key = { "transport.socket.ssl-ec-curve", "ssl-ec-curve" },
