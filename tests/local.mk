@@ -56,6 +56,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/write_behind_world.h \
     %D%/graph/test_effects.c \
     %D%/graph/test_fault.c \
+    %D%/graph/test_fetched.c \
     %D%/graph/test_functions.c \
     %D%/graph/test_io_stats.c \
     %D%/graph/test_io_threads.c \
@@ -462,6 +463,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/volume-subdir.sh \
     %D%/mount/volume.sh \
     %D%/mount/volume-tls.sh \
+    %D%/mount/volume-trust.sh \
     %D%/mount/volume-xattrs.sh \
     %D%/mount/utime.sh \
     %D%/mount/write-behind-durable.sh \
@@ -490,6 +492,7 @@ dist_noinst_DATA += \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
     %D%/mount/programs/close-tells.py \
+    %D%/mount/programs/glusterd.py \
     %D%/mount/programs/in-trouble.py \
     %D%/mount/programs/lockers.py \
     %D%/mount/programs/many-open.py \

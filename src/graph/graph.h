@@ -55,7 +55,7 @@ struct volfile_word {
 
 struct volfile {
     char *path, *text;
-    bool fetched; /* from a server, so its user can't change it */
+    bool fetched; /* from a server: its user did not write it, and can't change it */
     GPtrArray *volumes;  /* struct volfile_volume, in the order of the file */
     GPtrArray *problems; /* struct problem; ordered by place when volfile_read and graph_load
                           * return */
@@ -138,6 +138,10 @@ struct graph *graph_of_one (const struct xlator_api *api, const char *name, void
 void graph_set_loglevel (struct graph *graph, gf_loglevel_t level);
 
 xlator_t *graph_find (struct graph *graph, const char *name);
+
+/* Returns whether text, VOLUME.KEY=VALUE of the command line, has a value that nobody may see: that
+ * of a secret option, or of one that the graph does not have. */
+bool graph_option_is_secret (struct graph *graph, const char *text);
 
 /* Returns the OR of TOUCHES_* of all translators in the graph that aren't passed through. */
 unsigned graph_touches (const struct graph *graph);

@@ -186,6 +186,23 @@ loader_link (struct loader *loader)
     }
 }
 
+/* The files of a volume are on its servers. Any other lowest translator would show, or change,
+ * files of this machine that the server names. */
+static void
+loader_check_leaf (struct loader *loader, const struct loading *loading)
+{
+    const struct volfile_volume *volume = loading->volume;
+
+    if (loader->volfile->fetched && volume->subvolumes->len == 0
+        && strcmp (loading->xlator->type, "protocol/client") != 0)
+        problem_error (loader->volfile, (struct place){ volume->type_line, volume->type_column },
+                       volume->name,
+                       "type '%s' must have subvolumes in the volfile of a server: only "
+                       "protocol/client may have none there, since files of this machine are no "
+                       "server's to show; '-f FILE' mounts a copy of the volfile as it is",
+                       volume->type);
+}
+
 static void
 loader_load_module (struct loader *loader, const struct loading *loading)
 {
@@ -202,6 +219,7 @@ loader_load_module (struct loader *loader, const struct loading *loading)
         return;
     }
     xl->type = xl->api->type;
+    loader_check_leaf (loader, loading);
     xl->private = g_malloc0 (MAX (xl->api->priv_size, 1));
     options_from_volfile (loader->volfile, loading);
 }

@@ -6,6 +6,8 @@
  */
 #include "graph/internal.h"
 
+#include "rpc/tls/tls.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
@@ -147,29 +149,32 @@ options_from_volfile (struct volfile *volfile, const struct loading *loading)
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-/* The parts of --xlator-option PATTERN.KEY=VALUE. */
+/* The parts of --xlator-option PATTERN.KEY=VALUE. No message has the value, which may be a
+ * password. */
 struct command_option {
-    const char *text; /* the whole text */
     char *pattern, *key;
     const char *value;
 };
 
 static bool
-command_option_split (struct volfile *volfile, const char *text, struct command_option *ret_option)
+command_option_split (const char *text, struct command_option *ret_option)
 {
     const char *equals = strchr (text, '=');
     const char *dot = equals ? memchr (text, '.', equals - text) : NULL;
 
-    if (!dot || dot == text || dot + 1 == equals) {
-        problem_error (volfile, COMMAND_LINE, NULL, "--xlator-option '%s' must be VOLUME.KEY=VALUE",
-                       text);
+    if (!dot || dot == text || dot + 1 == equals)
         return false;
-    }
-    ret_option->text = text;
     ret_option->pattern = g_strndup (text, dot - text);
     ret_option->key = g_strndup (dot + 1, equals - dot - 1);
     ret_option->value = equals + 1;
     return true;
+}
+
+static void
+command_option_clear (struct command_option *option)
+{
+    g_free (option->pattern);
+    g_free (option->key);
 }
 
 /* If an option is given twice on the command line, the first value counts, as in GlusterFS. */
@@ -200,8 +205,8 @@ command_option_no_volume (struct volfile *volfile, GPtrArray *loadings,
         g_ptr_array_add (names, (char *) ((struct loading *) loadings->pdata[i])->xlator->name);
     suggestion = suggest_text (suggest_near (option->pattern, names));
     problem_error (volfile, COMMAND_LINE, NULL,
-                   "--xlator-option '%s': no volume of the graph is called '%s'%s", option->text,
-                   option->pattern, suggestion);
+                   "--xlator-option '%s.%s=...': no volume of the graph is called '%s'%s",
+                   option->pattern, option->key, option->pattern, suggestion);
 }
 
 /* A pattern may match volumes without the option, as long as one of them has it. */
@@ -241,12 +246,68 @@ options_from_command (struct volfile *volfile, GPtrArray *loadings, const char *
     for (size_t i = 0; options && options[i]; i++) {
         struct command_option option;
 
-        if (!command_option_split (volfile, options[i], &option))
+        if (!command_option_split (options[i], &option)) {
+            problem_error (volfile, COMMAND_LINE, NULL,
+                           "--xlator-option '%.*s' must be VOLUME.KEY=VALUE",
+                           (int) strcspn (options[i], "="), options[i]);
             continue;
+        }
         command_option_apply (volfile, loadings, &option);
-        g_free (option.pattern);
-        g_free (option.key);
+        command_option_clear (&option);
     }
+}
+
+bool
+graph_option_is_secret (struct graph *graph, const char *text)
+{
+    struct command_option option;
+    bool known = false, secret = false;
+
+    if (!command_option_split (text, &option))
+        return true;
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        xlator_t *xl = graph->xlators->pdata[i];
+        const struct option_setting *setting =
+            fnmatch (option.pattern, xl->name, 0) == 0 ? setting_find (xl, option.key) : NULL;
+
+        known |= setting != NULL;
+        secret |= setting && setting->option->secret;
+    }
+    command_option_clear (&option);
+    return secret || !known;
+}
+
+/* --- what a server may set ------------------------------------------------------------------ */
+
+static void
+setting_to_default (struct option_setting *setting)
+{
+    g_clear_pointer (&setting->text, g_free);
+    setting->by = SET_BY_DEFAULT;
+}
+
+/* A value that is not taken is not looked at either: to check a path may open it. */
+static void
+server_value_check (struct volfile *volfile, xlator_t *xl, struct option_setting *setting)
+{
+    const struct place place = { setting->line, setting->column };
+    const struct xlator_option *row = setting->option;
+
+    if (!setting->text || !option_is_local (row, setting->text))
+        return;
+    if (row->from_server != SERVER_MAY_IN_TLS_FOLDER)
+        problem_error (volfile, place, xl->name,
+                       "option '%s' can name a thing of this machine, so a server may not set it "
+                       "to '%s'; --xlator-option %s.%s=VALUE sets it here",
+                       row->key[0], setting_shown (setting), xl->name, row->key[0]);
+    else if (!tls_is_usual_path (setting->text))
+        problem_warning (volfile, place, xl->name,
+                         "option '%s' is ignored: a server may set it to a path in /etc/ssl or in "
+                         "OpenSSL's folder only, got '%s'; --xlator-option %s.%s=PATH sets any",
+                         row->key[0], setting_shown (setting), xl->name, row->key[0]);
+    else
+        return;
+    setting_to_default (setting);
 }
 
 /* --- checking and storing ------------------------------------------------------------------- */
@@ -322,7 +383,7 @@ setting_apply (struct volfile *volfile, xlator_t *xl, const struct option_settin
         g_ptr_array_add (values, (char *) row->values[i]);
     suggestion = suggest_text (suggest_near (setting->text, values));
     problem_error (volfile, setting_place (setting), xl->name, "option '%s' %s, got '%s'%s%s",
-                   row->key[0], allowed, setting->text, suggestion, purpose);
+                   row->key[0], allowed, setting_shown (setting), suggestion, purpose);
 }
 
 static void
@@ -399,6 +460,8 @@ options_apply (struct volfile *volfile, const struct loading *loading)
         struct option_setting *setting = xl->settings->pdata[i];
         const struct xlator_option *row = setting->option;
 
+        if (volfile->fetched && setting->by == SET_BY_VOLFILE)
+            server_value_check (volfile, xl, setting);
         if (setting->by == SET_BY_DEFAULT)
             setting->text = g_strdup (row->value);
         exclusion_check (volfile, xl, setting);

@@ -322,6 +322,31 @@ option_store (const struct xlator_option *option, const char *text, const union 
     }
 }
 
+/* An unknown type may have any meaning. */
+bool
+option_is_local (const struct xlator_option *option, const char *text)
+{
+    if (option->inert || option->from_server == SERVER_MAY)
+        return false;
+    switch (option->type) {
+    case OPTION_BOOL:
+    case OPTION_INT:
+    case OPTION_DOUBLE:
+    case OPTION_SIZE:
+    case OPTION_PERCENT:
+    case OPTION_PERCENT_OR_SIZE:
+    case OPTION_TIME:
+    case OPTION_XLATOR:
+        return false;
+    case OPTION_ENUM:
+        return option->local_value && g_ascii_strcasecmp (option->local_value, text) == 0;
+    case OPTION_PATH:
+    case OPTION_STRING:
+        break;
+    }
+    return true;
+}
+
 int
 option_check_name (const char *text, char **ret_allowed)
 {

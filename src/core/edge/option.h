@@ -32,6 +32,15 @@ struct option_share {
     double amount; /* percent, or bytes */
 };
 
+/* Whether the volfile of a server may set an option. Its user does not see such a volfile before it
+ * is mounted, so it must not name files, sockets and programs of the user's machine. */
+enum option_from_server {
+    SERVER_BY_TYPE, /* a path or text: no; anything else: yes */
+    SERVER_MAY,     /* a path or text that names nothing of this machine */
+    SERVER_MAY_IN_TLS_FOLDER, /* a path below a folder of certificates and keys. Another one is
+                               * ignored, with a warning */
+};
+
 #define OPTION_KEYS 4
 
 struct xlator_option {
@@ -50,6 +59,8 @@ struct xlator_option {
                            * kind, which is the upper limit */
     bool online;          /* may change while the graph runs: reconfigure takes it over */
     bool secret;          /* a password: no report shows the value */
+    enum option_from_server from_server;
+    const char *local_value; /* OPTION_ENUM: the value that a server's volfile may not set */
     bool inert;           /* accepted for GlusterFS, without effect; the first use logs that */
     const char *help;     /* one sentence, without a full stop */
 };
@@ -62,6 +73,10 @@ struct xlator_option {
  * (g_free it): "must be 4KB to 1GB". */
 int option_parse (const struct xlator_option *option, const char *text, void *field,
                   char **ret_allowed);
+
+/* Returns whether a value may name a thing of this machine, so that a server may not set it as it
+ * is. */
+bool option_is_local (const struct xlator_option *option, const char *text);
 
 /* For .check: accepts the name of a file in a directory, or an empty text. */
 int option_check_name (const char *text, char **ret_allowed);

@@ -79,6 +79,7 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (dht_private_t, decommissioned),
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "subvolumes that leave the volume: they get no new files, and no hashes of new "
                 "directories; names with commas between them",
     },
@@ -95,6 +96,7 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (dht_private_t, rsync_regex),
         .value = HASH_RSYNC_DEFAULT,
+        .from_server = SERVER_MAY,
         .help = "an extended regular expression of temporary names; the hash is that of its first "
                 "group; none: no such names",
     },
@@ -103,6 +105,7 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (dht_private_t, extra_regex),
         .value = "none",
+        .from_server = SERVER_MAY,
         .help = "another one, which is tried first",
     },
     {
@@ -110,6 +113,7 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (dht_private_t, layout_key),
         .value = "trusted.glusterfs.dht",
+        .from_server = SERVER_MAY,
         .help = "the extended attribute that has a directory's range; all clients of a volume must "
                 "have the same",
     },

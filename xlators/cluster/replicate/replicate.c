@@ -18,6 +18,7 @@ static const struct xlator_option options[] = {
         .key = { "afr-pending-xattr" },
         .type = OPTION_STRING,
         OPTION_FIELD (replicate_t, pending_names),
+        .from_server = SERVER_MAY,
         .help = "the names of the copies in marks on the bricks, one for each subvolume, separated "
                 "by commas; unset: the subvolumes' names",
     },
@@ -26,6 +27,7 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (replicate_t, dirty_name),
         .value = "trusted.afr.dirty",
+        .from_server = SERVER_MAY,
         .help = "the attribute that marks a change under way",
     },
     {
@@ -237,6 +239,7 @@ static const struct xlator_option options[] = {
         .key = { "thin-arbiter" },
         .type = OPTION_STRING,
         OPTION_FIELD (replicate_t, thin_arbiter),
+        .from_server = SERVER_MAY,
         .help = "must be unset: Windlass has no thin arbiter",
     },
     {},

@@ -61,6 +61,7 @@ static const struct xlator_option delaygen_options[] = {
         .value = "",
         .check = opset_check,
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "the operations that are delayed, separated by commas, such as lookup,readv or "
                 "LOOKUP,READ; empty: all",
     },
@@ -79,6 +80,7 @@ static const struct xlator_option delaygen_options[] = {
         OPTION_FIELD (delaygen_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "the number that determines which requests are delayed, so that a run can be "
                 "repeated; by default a new number each time, which the daemon logs",
     },

@@ -57,6 +57,7 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, error_no),
         .check = errorgen_check_error,
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "the name of the error of failing requests, such as EIO; " SHORT_WRITE
                 ": a write writes half of its data; by default an error that is usual for the "
                 "operation",
@@ -76,6 +77,7 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, enable),
         .check = opset_check,
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "the operations that fail, separated by commas, such as lookup,readv or "
                 "LOOKUP,READ; by default all",
     },
@@ -95,6 +97,7 @@ static const struct xlator_option errorgen_options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (errorgen_private_t, path),
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "only requests for paths in the mount that match this pattern fail, such as *.db "
                 "or /tmp/*; * also matches slashes",
     },
@@ -114,6 +117,7 @@ static const struct xlator_option errorgen_options[] = {
         OPTION_FIELD (errorgen_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "the number that determines which requests fail, so that a run can be repeated; by "
                 "default a new number each time, which the daemon logs",
     },

@@ -31,6 +31,7 @@ static const struct xlator_option fault_options[] = {
         OPTION_FIELD (fault_private_t, seed_text),
         .check = chance_seed_check,
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "the number that determines random decisions of rules without a seed of their own, "
                 "so that a run can be repeated; by default a new number each time, which the "
                 "daemon logs",

@@ -113,6 +113,7 @@ const struct xlator_option io_stats_options[] = {
         .key = { "volume-id" },
         .type = OPTION_STRING,
         OPTION_FIELD (io_stats_private_t, volume_id),
+        .from_server = SERVER_MAY,
         .help = "text that each JSON dump contains, for the program that collects dumps",
     },
     INERT_INT ("ios-dnscache-ttl-sec", 1, 259200, "does nothing here: there are no host names"),

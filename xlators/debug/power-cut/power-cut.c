@@ -67,6 +67,7 @@ static const struct xlator_option power_cut_options[] = {
       .type = OPTION_STRING,
       OPTION_FIELD (power_cut_private_t, seed_text),
       .check = chance_seed_check,
+      .from_server = SERVER_MAY,
       .help = "the number that determines random decisions; by default a new number each time" },
     { .key = { NULL } },
 };

@@ -36,6 +36,7 @@ static const struct xlator_option trace_options[] = {
         .check = opset_check,
         .excludes = "exclude-ops",
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "the operations that are traced, separated by commas, such as lookup,readv or "
                 "LOOKUP,READ; by default all",
     },
@@ -45,6 +46,7 @@ static const struct xlator_option trace_options[] = {
         OPTION_FIELD (trace_private_t, exclude),
         .check = opset_check,
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "the operations that are not traced; include-ops and exclude-ops exclude each "
                 "other",
     },

@@ -50,6 +50,7 @@ static const struct xlator_option ioc_options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (ioc_private_t, priority),
         .check = priorities_check,
+        .from_server = SERVER_MAY,
         .help = "patterns and weights of files, such as '*.html:3,*:1'; the longest matching "
                 "pattern gives the weight; pages with lower weights are dropped first; a file with "
                 "weight 0 or without a matching pattern is not cached",

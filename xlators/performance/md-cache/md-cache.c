@@ -47,6 +47,7 @@ static const struct xlator_option mdc_options[] = {
         .value = "",
         .check = mdc_patterns_check,
         .online = true,
+        .from_server = SERVER_MAY,
         .help = "extended attributes to cache, separated by commas; * matches any text. The "
                 "translator never caches trusted attributes",
     },

@@ -56,6 +56,7 @@ static const struct xlator_option qr_options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (qr_private_t, priority),
         .check = priorities_check,
+        .from_server = SERVER_MAY,
         .help = "patterns and weights of files, such as \"*.html:3,*:1\"; files with lower weights "
                 "are dropped first; a file with weight 0 or without a matching pattern is not "
                 "cached",

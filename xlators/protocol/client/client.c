@@ -18,12 +18,14 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (client_private_t, transport),
         .values = transports,
         .value = "tcp",
+        .local_value = "unix",
         .help = "how the server is reached: tcp, or unix for a socket in the file system",
     },
     {
         .key = { "remote-host" },
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, host),
+        .from_server = SERVER_MAY,
         .help = "the server's name or address",
     },
     {
@@ -46,6 +48,7 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, subvolume),
         .required = true,
+        .from_server = SERVER_MAY,
         .help = "the brick: the name of a volume in the server's volfile; glusterd names it by "
                 "the brick's directory",
     },
@@ -53,6 +56,7 @@ static const struct xlator_option options[] = {
         .key = { "subdir-mount" },
         .type = OPTION_PATH,
         OPTION_FIELD (client_private_t, directory),
+        .from_server = SERVER_MAY,
         .help = "a directory of the volume, \"/DIR\", that is to be the root; SERVER:/VOLUME/DIR "
                 "sets it",
     },
@@ -60,6 +64,7 @@ static const struct xlator_option options[] = {
         .key = { "username" },
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, username),
+        .from_server = SERVER_MAY,
         .help = "for a server that asks for it (auth.login)",
     },
     {
@@ -67,12 +72,14 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, password),
         .secret = true,
+        .from_server = SERVER_MAY,
         .help = "for a server that asks for it (auth.login)",
     },
     {
         .key = { "volume-id" },
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, volume_id),
+        .from_server = SERVER_MAY,
         .help = "the identity of the volume; the server refuses if its brick is of another",
     },
     {
@@ -172,6 +179,7 @@ static const struct xlator_option options[] = {
         .key = { "transport.socket.ssl-own-cert", "ssl-own-cert" },
         .type = OPTION_PATH,
         OPTION_FIELD (client_private_t, tls_certificate),
+        .from_server = SERVER_MAY_IN_TLS_FOLDER,
         .help = "the certificate that this client shows, of the form PEM, with those of its CAs "
                 "behind it; if not set, glusterfs.pem in OpenSSL's folder ('openssl version -d'), "
                 "or else in /etc/ssl",
@@ -180,6 +188,7 @@ static const struct xlator_option options[] = {
         .key = { "transport.socket.ssl-private-key", "ssl-private-key" },
         .type = OPTION_PATH,
         OPTION_FIELD (client_private_t, tls_key),
+        .from_server = SERVER_MAY_IN_TLS_FOLDER,
         .help = "the private key of ssl-own-cert, without a passphrase; if not set, "
                 "glusterfs.key in the same folders",
     },
@@ -187,6 +196,7 @@ static const struct xlator_option options[] = {
         .key = { "transport.socket.ssl-ca-list", "ssl-ca-list" },
         .type = OPTION_PATH,
         OPTION_FIELD (client_private_t, tls_ca_list),
+        .from_server = SERVER_MAY_IN_TLS_FOLDER,
         .help = "certificates of the CAs that are trusted: one must have signed the server's; if "
                 "not set, glusterfs.ca in the same folders",
     },
@@ -194,6 +204,7 @@ static const struct xlator_option options[] = {
         .key = { "transport.socket.ssl-crl-path", "ssl-crl-path" },
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, tls_crl_path),
+        .from_server = SERVER_MAY_IN_TLS_FOLDER,
         .help = "a directory with revocation lists, named by 'openssl rehash'; a server whose "
                 "certificate one of them names is refused; NULL: none",
     },
@@ -212,6 +223,7 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (client_private_t, tls_ciphers),
         .value = TLS_CIPHERS,
         .check = tls_check_ciphers,
+        .from_server = SERVER_MAY,
         .help = "ciphers for TLS 1.2, as 'openssl ciphers' takes them; each must encrypt, and make "
                 "the server show a certificate",
     },
@@ -220,6 +232,7 @@ static const struct xlator_option options[] = {
         .type = OPTION_STRING,
         OPTION_FIELD (client_private_t, tls_curves),
         .value = TLS_CURVES,
+        .from_server = SERVER_MAY,
         .help = "curves for the exchange of keys, the preferred one first",
     },
     {
