@@ -5,6 +5,8 @@
 
 noinst_LIBRARIES += src/libcore.a
 src_libcore_a_SOURCES = \
+    %D%/core/base/arguments.c \
+    %D%/core/base/arguments.h \
     %D%/core/base/audit.c \
     %D%/core/base/audit.h \
     %D%/core/base/errors.c \

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "core/report/failures.h"
 #include "core/time/attempt.h"
+#include "core/base/arguments.h"
 #include "core/base/safe-open.h"
 #include "core/time/thread.h"
 #include "core/time/timer.h"
@@ -30,7 +31,8 @@
 
 struct program {
     struct program_options options;
-    char *command_line;
+    char **argv, **argv_given; /* main's words, where secrets are hidden, and a copy of before */
+    char *command_line;        /* without secrets */
     char *mountpoint; /* resolved by realpath(3) */
     struct graph *graph;
     struct bridge *bridge;
@@ -52,6 +54,30 @@ fail (const char *text)
 
 /* --- before side effects --- */
 
+/* Every user can read these words. Which options are secret is known when the modules are loaded;
+ * until then all that could be are hidden. */
+static void
+hide_options (struct program *program, char **argv)
+{
+    char **options = program->options.xlator_options;
+
+    program->argv = argv;
+    program->argv_given = g_strdupv (argv);
+    for (; options && *options; options++)
+        arguments_hide (argv, *options);
+}
+
+static void
+show_options (struct program *program)
+{
+    char **options = program->options.xlator_options;
+
+    for (; options && *options; options++)
+        if (!graph_option_is_secret (program->graph, *options))
+            arguments_show (program->argv, program->argv_given, *options);
+    program->command_line = g_strjoinv (" ", program->argv);
+}
+
 static int
 load (struct program *program)
 {
@@ -64,7 +90,10 @@ load (struct program *program)
         return fail (error);
     program->graph = graph_load (volfile, &settings);
     volfile_print_problems (volfile);
-    return volfile_has_errors (volfile) ? 1 : 0;
+    if (volfile_has_errors (volfile))
+        return 1;
+    show_options (program);
+    return 0;
 }
 
 static int
@@ -412,10 +441,12 @@ main (int argc, char **argv)
     status = cli_main (argc, argv, &handled);
     if (handled)
         return status;
-    program->command_line = g_strjoinv (" ", argv);
-    if (options_parse (&program->options, argv, &status))
+    if (options_parse (&program->options, argv, &status)) {
+        hide_options (program, argv);
         status = mount_and_run (program);
+    }
     options_clear (&program->options);
+    g_strfreev (program->argv_given);
     g_free (program->command_line);
     return status;
 }

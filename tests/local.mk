@@ -427,6 +427,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/run-under.sh \
     %D%/mount/same-as-bare-user.sh \
     %D%/mount/same-as-bare.sh \
+    %D%/mount/secrets.sh \
     %D%/mount/security-labels.sh \
     %D%/mount/setuid-and-capabilities.sh \
     %D%/mount/sighup.sh \

@@ -2,6 +2,7 @@
 /* The command line of a subcommand: options for graphs, its own options, and the graph that it
  * names. */
 #include "cli/cli.h"
+#include "core/base/arguments.h"
 #include "core/base/suggest.h"
 
 #include <stdio.h>
@@ -25,6 +26,7 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
     g_autoptr (GOptionContext) context = g_option_context_new (command->arguments);
     g_autoptr (GError) error = NULL;
     g_autofree char *name = g_strdup_printf ("windlass %s", command->name), *text = NULL;
+    g_autofree char **words = g_memdup2 (argv, (*argc + 1) * sizeof *argv); /* argv loses some */
 
     g_set_prgname (name); /* for the usage message */
     g_option_context_set_summary (context, command->about);
@@ -49,6 +51,8 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
         cli_graph_clear (&graph);
         return false;
     }
+    for (char **option = graph.options; option && *option; option++)
+        arguments_hide (words, *option); /* it may be a password */
     if (ret_graph)
         *ret_graph = graph;
     return true;

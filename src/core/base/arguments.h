@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Words of a command line, which every user can read in /proc/PID/cmdline. */
+#ifndef WINDLASS_CORE_BASE_ARGUMENTS_H
+#define WINDLASS_CORE_BASE_ARGUMENTS_H
+
+/* Overwrites VALUE with stars wherever argv, in main's memory, has the text KEY=VALUE, also with
+ * backslashes as in -o. */
+void arguments_hide (char *const *argv, const char *text);
+
+/* Undoes that. before: a copy of argv from before. */
+void arguments_show (char *const *argv, char *const *before, const char *text);
+
+#endif
