@@ -349,7 +349,7 @@ fuse_statx (fuse_req_t req, fuse_ino_t ino, int flags, int mask, struct fuse_fil
         STACK_WIND (frame, fuse_statx_cbk, FIRST_CHILD (frame->this), stat, &loc, NULL);
 }
 
-/* Sets only the fields that the kernel uses. The kernel fills in the device numbers itself. */
+/* The kernel fills in the device numbers itself. Up to 6.18 it does not look at the attributes. */
 static struct statx
 statx_of_iatt (const struct iatt *iatt)
 {
