@@ -409,6 +409,7 @@ src_windlass_SOURCES = \
     %D%/daemon/options.c \
     %D%/daemon/paths.c \
     %D%/daemon/signals.c \
+    %D%/daemon/stale.c \
     %D%/daemon/statedump/inodes.c \
     %D%/daemon/statedump/internal.h \
     %D%/daemon/statedump/memory.c \

@@ -290,6 +290,7 @@ start (struct program *program)
     signals_catch_end ();
     if (bridge_mount (program->bridge, &error) < 0)
         return fail_logged (error);
+    crash_aborts (stale_abort_file (program->mountpoint));
     if (options->confine)
         confine_system_calls ();
     r = bridge_start (program->bridge, &bridge_hooks);
@@ -376,6 +377,7 @@ stop (struct program *program)
         /* Threads still run translators' code, so nothing can be freed. */
         gf_log (NULL, GF_LOG_ERROR, "gone with requests unanswered");
         pid_file_drop ();
+        crash_abort ();
         if (left)
             bridge_become_unmount (program->mountpoint);
         _exit (1);

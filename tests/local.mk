@@ -375,6 +375,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/io-uring-hangs.sh \
     %D%/mount/io-uring.sh \
     %D%/mount/killed.sh \
+    %D%/mount/killed-in-notification.sh \
     %D%/mount/kills.sh \
     %D%/mount/large-files.sh \
     %D%/mount/left-clean.sh \

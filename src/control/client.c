@@ -2,6 +2,8 @@
 /* The client's end of the socket. */
 #include "control/control.h"
 
+#include "core/base/process.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -70,15 +72,15 @@ socket_try (const char *path, int *ret_fd)
     return r;
 }
 
-/* In a folder that any user may write to, the socket could be another user's. */
+/* Returns who listens at the socket, if that is root or the mount's user: in a folder that any user
+ * may write to, the socket could be another user's. */
 static bool
-is_of_owner (int fd, const struct place *place)
+listener_of (int fd, const struct mount *mount, struct ucred *ret_who)
 {
-    struct ucred who;
-    socklen_t size = sizeof who;
+    socklen_t size = sizeof *ret_who;
 
-    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0
-        && (who.uid == 0 || who.uid == place->mount.user_id);
+    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, ret_who, &size) == 0
+        && (ret_who->uid == 0 || ret_who->uid == mount->user_id);
 }
 
 static char *
@@ -91,6 +93,10 @@ connect_error (const struct place *place, const GPtrArray *paths, int r)
         return g_strdup_printf ("not permitted: the daemon of '%s' belongs to user %d, and only "
                                 "that user and root may talk to it",
                                 mountpoint, (int) place->mount.user_id);
+    if (r == -EOWNERDEAD)
+        return g_strdup_printf ("the daemon of '%s' was killed, and waits for a caller that waits "
+                                "for the daemon; mount it again, or end the mount with 'umount -f'",
+                                mountpoint);
     if (r == -ECONNREFUSED)
         return g_strdup_printf ("the daemon of '%s' is gone; mount it again", mountpoint);
     if (r == -EAGAIN || r == -ETIMEDOUT)
@@ -110,18 +116,17 @@ connect_error (const struct place *place, const GPtrArray *paths, int r)
                             mountpoint, all);
 }
 
-/* Returns a socket, or a negative errno and *ret_error. An error of an existing socket is preferred
- * to the error of a missing one. */
+/* Returns a connected socket, or a negative errno. An error of an existing socket is preferred to
+ * the error of a missing one. */
 static int
-daemon_connect (const struct place *place, char **ret_error)
+sockets_try (const struct mount *mount, const GPtrArray *paths, struct ucred *ret_who)
 {
-    g_autoptr (GPtrArray) paths = control_paths (&place->mount);
     int worst = -ENOENT, fd = -1;
 
     for (guint i = 0; i < paths->len && fd < 0; i++) {
         int r = socket_try (paths->pdata[i], &fd);
 
-        if (r == 0 && !is_of_owner (fd, place)) {
+        if (r == 0 && !listener_of (fd, mount, ret_who)) {
             close (fd);
             fd = -1;
             r = -EPERM;
@@ -129,11 +134,39 @@ daemon_connect (const struct place *place, char **ret_error)
         if (r < 0 && r != -ENOENT && r != -ENOTDIR)
             worst = r;
     }
+    return fd >= 0 ? fd : worst;
+}
+
+/* Returns a socket, or a negative errno and *ret_error. */
+static int
+daemon_connect (const struct place *place, char **ret_error)
+{
+    g_autoptr (GPtrArray) paths = control_paths (&place->mount);
+    struct ucred who;
+    int fd = sockets_try (&place->mount, paths, &who);
+
+    if (fd >= 0 && process_was_killed (who.pid)) {
+        close (fd);
+        fd = -EOWNERDEAD;
+    }
     if (fd >= 0)
         return fd;
     g_ptr_array_add (paths, NULL);
-    *ret_error = connect_error (place, paths, worst);
-    return worst;
+    *ret_error = connect_error (place, paths, fd);
+    return fd;
+}
+
+pid_t
+control_daemon_pid (const struct mount *mount)
+{
+    g_autoptr (GPtrArray) paths = control_paths (mount);
+    struct ucred who;
+    const int fd = sockets_try (mount, paths, &who);
+
+    if (fd < 0)
+        return 0;
+    close (fd);
+    return who.pid;
 }
 
 /* --- requests --- */

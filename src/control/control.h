@@ -35,6 +35,8 @@
 
 #include "graph/graph.h"
 
+#include <sys/types.h>
+
 /* --- protocol.c: the bytes --- */
 
 #define CONTROL_REQUEST_MAX (1 << 20) /* bytes, with the header */
@@ -132,6 +134,10 @@ int control_dispatch (struct graph *graph, const struct control_command *command
                       const struct control_request *request, GString *answer);
 
 /* --- client.c: requests --- */
+
+/* Returns the process that listens at the socket of a Windlass mount, or 0 if that cannot be found
+ * out. process_was_killed tells whether it can end. */
+pid_t control_daemon_pid (const struct mount *mount);
 
 /* Sends a request to the daemon of a mount point. target NULL: the daemon itself; input NULL: none.
  * Returns 0 with the answer in answer if the command succeeded; else a negative errno and

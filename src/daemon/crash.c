@@ -179,9 +179,24 @@ act_as_oneself (void)
     prctl (PR_SET_DUMPABLE, dumpable);
 }
 
-/* The first thread that comes here reports, and then raises the default action, which leaves a
- * core. Another thread waits for that. If the same thread comes again, the report itself has
- * crashed. */
+static int abort_file = -1;
+
+void
+crash_aborts (int file)
+{
+    abort_file = file;
+}
+
+void
+crash_abort (void)
+{
+    if (abort_file >= 0 && write (abort_file, "1", 1) < 0)
+        say ("the connection to the kernel can't be aborted\n");
+}
+
+/* The first thread that comes here reports, aborts the connection, and then raises the default
+ * action, which leaves a core once all threads have ended. Another thread waits for that. If the
+ * same thread comes again, the report itself has crashed. */
 static void
 crash (int number, siginfo_t *info, void *context)
 {
@@ -194,6 +209,7 @@ crash (int number, siginfo_t *info, void *context)
     else if (nobody != me)
         sleep (10);
     act_as_oneself ();
+    crash_abort ();
     signal (number, SIG_DFL);
     raise (number);
 }

@@ -166,6 +166,19 @@ int mountpoint_check_storage (const struct graph *graph, const char *mountpoint,
 /* Warns on stderr about files that the mount hides. */
 void mountpoint_notice (const struct graph *graph, const char *mountpoint);
 
+/* --- stale.c: mounts whose daemon is gone --- */
+
+/* Unmounts the FUSE mounts at a mount point whose daemon is gone, or was killed and cannot end.
+ * Returns 0; or a negative errno and *ret_error: a mount can't be unmounted, or its daemon, which
+ * may live, does not answer within a few seconds. */
+int stale_clear (const char *point, char **ret_error);
+
+/* Returns whether a system call on a mount gives this errno because its daemon is gone. */
+bool stale_error (int error);
+
+/* Opens the file by which this process ends its own mount's connection; -1 if there is none. */
+int stale_abort_file (const char *mountpoint);
+
 /* --- background.c: a daemon that reports how its start went --- */
 
 /* Forks. The parent waits until the child is ready or has ended, and then exits. Returns 0 in the
@@ -201,6 +214,12 @@ int signals_wait (void);
 
 /* --- crash.c: a report in the log --- */
 void crash_init (void);
+
+/* crash_aborts gives the file of stale_abort_file. A thread that waits in the kernel for a caller's
+ * lock keeps the process from ending while the caller waits for an answer: so crash_abort, and a
+ * crash, end the connection. */
+void crash_aborts (int file);
+void crash_abort (void);
 
 /* --- statedump/ --- */
 void statedump (const struct running *running);

@@ -6,19 +6,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#define STALE_MAX 16 /* mounts on top of each other */
-
-extern char **environ;
 
 static bool
 mount_at (const char *path, struct mount *ret_mount)
@@ -29,32 +21,6 @@ mount_at (const char *path, struct mount *ret_mount)
         && mount_find (text, path, ret_mount);
 }
 
-static int
-unmount_stale (const char *path)
-{
-    const char *argv[] = { "fusermount3", "-u", "-q", "-z", "--", path, NULL };
-    int status;
-    pid_t pid;
-
-    if (umount2 (path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
-        return 0;
-    if (errno != EPERM)
-        return -errno;
-    if (posix_spawnp (&pid, argv[0], NULL, NULL, (char **) argv, environ) != 0)
-        return -EPERM;
-    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EPERM;
-}
-
-/* The errors of a mount whose daemon was killed: the second for a process that had accessed it
- * before, the third for a request that waited in the daemon's io_uring. */
-static bool
-says_gone (int error)
-{
-    return error == ENOTCONN || error == ECONNABORTED || error == ECANCELED;
-}
-
 /* The real path of a folder. Its own attributes may be unavailable, because its daemon is gone. */
 static char *
 real_path (const char *path)
@@ -62,49 +28,13 @@ real_path (const char *path)
     char *real = realpath (path, NULL);
     g_autofree char *absolute = NULL, *dir = NULL, *name = NULL, *real_dir = NULL;
 
-    if (real || !says_gone (errno))
+    if (real || !stale_error (errno))
         return real ? real : NULL;
     absolute = path_absolute (path);
     dir = g_path_get_dirname (absolute);
     name = g_path_get_basename (absolute);
     real_dir = realpath (dir, NULL);
     return real_dir ? g_build_filename (real_dir, name, NULL) : NULL;
-}
-
-/* A daemon that was killed leaves its mount behind, which answers "Transport endpoint is not
- * connected". Attributes may still be cached; this query is not. */
-static bool
-daemon_is_gone (const char *path)
-{
-    struct statvfs buf;
-
-    return statvfs (path, &buf) < 0 && says_gone (errno);
-}
-
-static int
-clear_stale (const char *path, char **ret_error)
-{
-    for (int i = 0; i < STALE_MAX; i++) {
-        struct mount mount;
-        int r;
-
-        if (!daemon_is_gone (path) || !mount_at (path, &mount))
-            return 0;
-        r = unmount_stale (path);
-        if (r < 0)
-            *ret_error = g_strdup_printf (
-                "mount point '%s': its daemon is gone, and it can't be unmounted: %s", path,
-                g_strerror (-r));
-        else
-            fprintf (stderr,
-                     "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it "
-                     "was unmounted\n",
-                     path, mount.source);
-        mount_clear (&mount);
-        if (r < 0)
-            return r;
-    }
-    return 0;
 }
 
 /* Refuses a mount point with a Windlass mount; a mount of another type may be covered. */
@@ -145,15 +75,18 @@ check_folder (const char *path, char **ret_error)
 char *
 mountpoint_check (const char *path, char **ret_error)
 {
-    g_autofree char *real = real_path (path);
+    g_autofree char *real = NULL;
 
+    if (stale_clear (path, ret_error) < 0)
+        return NULL;
+    real = real_path (path);
     if (!real) {
         *ret_error = errno == ENOENT
                        ? g_strdup_printf ("mount point '%s' does not exist", path)
                        : g_strdup_printf ("mount point '%s': %s", path, g_strerror (errno));
         return NULL;
     }
-    if (clear_stale (real, ret_error) < 0 || check_folder (real, ret_error) < 0)
+    if (check_folder (real, ret_error) < 0)
         return NULL;
     return g_steal_pointer (&real);
 }

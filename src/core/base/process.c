@@ -126,6 +126,16 @@ process_is_dying (pid_t thread)
 }
 
 bool
+process_was_killed (pid_t process)
+{
+    g_autofree char *status = is_known (process) ? process_status (process) : NULL;
+    const char *state = status ? strstr (status, "\nState:\t") : NULL;
+
+    return state && (strchr ("ZX", state[strlen ("\nState:\t")])
+                     || status_number (status, "\nSigPnd:", 16) & bit_of (SIGKILL));
+}
+
+bool
 process_is_gone (pid_t thread)
 {
     return is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;

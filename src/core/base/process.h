@@ -37,6 +37,10 @@ bool process_gives_up (pid_t thread);
  * known. */
 bool process_is_dying (pid_t thread);
 
+/* Returns whether the process has been killed and some of its threads cannot end: a SIGKILL is
+ * pending for the first thread, or that thread has ended. false if it isn't known. */
+bool process_was_killed (pid_t process);
+
 /* Returns whether valgrind(1) runs this process: its preloaded library is in the environment. */
 bool process_is_under_valgrind (void);
 

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Mounts whose daemon is gone: a new daemon for the mount point unmounts them.
+ *
+ * Usually the kernel has closed the connection with the last thread of the daemon, and says so.
+ * But a thread that tells the kernel of a changed name waits there for the directory's lock, even
+ * when it is killed. If a caller holds the lock and waits for the daemon's answer, neither ends,
+ * and a question about the mount hangs, as with a slow storage. Only an abort of the connection
+ * ends them. It would end a mount that lives, too, so it takes a proof: the process that listens
+ * at the mount's control socket was killed. A socket that refuses is no proof, since it may be left
+ * from another mount of the same number; but then the daemon has closed its files, and no question
+ * hangs.
+ */
+#include "core/base/process.h"
+#include "core/time/clock.h"
+#include "core/time/thread.h"
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STALE_MAX 16                 /* mounts on top of each other */
+#define PATIENCE (5LL * 1000000000)  /* nanoseconds for a mount to answer */
+#define LOOK_AGAIN (100LL * 1000000) /* nanoseconds between looks at the daemon meanwhile */
+
+extern char **environ;
+
+enum verdict { DAEMON_LIVES, DAEMON_SILENT, DAEMON_GONE, DAEMON_KILLED };
+
+/* The errors of a mount whose daemon was killed: the second for a process that had accessed it
+ * before, the third for a request that waited in the daemon's io_uring. */
+bool
+stale_error (int error)
+{
+    return error == ENOTCONN || error == ECONNABORTED || error == ECANCELED;
+}
+
+/* --- asking the mount, on a thread of its own --- */
+
+struct question {
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t changed;
+    bool answered; /* lock */
+    bool left;     /* lock; nobody waits for the answer: the thread frees the question */
+    int error;     /* lock; of statvfs, or 0 */
+    char *path;
+};
+
+static void
+question_free (struct question *question)
+{
+    pthread_cond_destroy (&question->changed);
+    pthread_mutex_destroy (&question->lock);
+    g_free (question->path);
+    g_free (question);
+}
+
+/* Attributes may still be cached; this question is not. */
+static void *
+question_run (void *data)
+{
+    struct question *question = data;
+    struct statvfs buf;
+    const int error = statvfs (question->path, &buf) < 0 ? errno : 0;
+    bool left;
+
+    pthread_mutex_lock (&question->lock);
+    question->answered = true;
+    question->error = error;
+    left = question->left;
+    pthread_cond_signal (&question->changed);
+    pthread_mutex_unlock (&question->lock);
+    if (left)
+        question_free (question);
+    return NULL;
+}
+
+static enum verdict
+question_wait (struct question *question, pid_t daemon, bool *ret_left)
+{
+    const int64_t until = clock_now () + PATIENCE;
+    enum verdict verdict = DAEMON_SILENT;
+
+    pthread_mutex_lock (&question->lock);
+    while (!question->answered && verdict == DAEMON_SILENT && clock_now () < until) {
+        thread_cond_wait_until (&question->changed, &question->lock, clock_now () + LOOK_AGAIN);
+        if (process_was_killed (daemon))
+            verdict = DAEMON_KILLED;
+    }
+    if (question->answered)
+        verdict = stale_error (question->error) ? DAEMON_GONE : DAEMON_LIVES;
+    question->left = !question->answered;
+    *ret_left = question->left;
+    pthread_mutex_unlock (&question->lock);
+    return verdict;
+}
+
+/* If the mount doesn't answer, the thread is left: this process ends soon, or the mount does. */
+static enum verdict
+ask_mount (const char *path, pid_t daemon)
+{
+    struct question *question = g_new0 (struct question, 1);
+    enum verdict verdict = DAEMON_LIVES;
+    bool left = false;
+    pthread_t thread;
+
+    pthread_mutex_init (&question->lock, NULL);
+    thread_cond_init (&question->changed);
+    question->path = g_strdup (path);
+    if (thread_new (&thread, "statvfs", question_run, question) == 0) {
+        pthread_detach (thread);
+        verdict = question_wait (question, daemon, &left);
+    }
+    if (!left)
+        question_free (question);
+    return verdict;
+}
+
+static enum verdict
+verdict_on (const char *path, const struct mount *mount)
+{
+    const bool ours = strcmp (mount->type, "fuse.windlass") == 0;
+    const pid_t daemon = ours ? control_daemon_pid (mount) : 0;
+
+    return process_was_killed (daemon) ? DAEMON_KILLED : ask_mount (path, daemon);
+}
+
+/* --- unmounting --- */
+
+static int
+abort_file_of (const struct mount *mount)
+{
+    char path[64];
+
+    snprintf (path, sizeof path, "/sys/fs/fuse/connections/%u/abort", mount->minor);
+    return open (path, O_WRONLY | O_CLOEXEC);
+}
+
+/* For a user, whose file it is. */
+static void
+abort_connection (const struct mount *mount)
+{
+    const int fd = abort_file_of (mount);
+
+    if (fd < 0 || write (fd, "1", 1) < 0)
+        fprintf (stderr,
+                 "windlass: warning: can't abort the connection of a daemon that was killed "
+                 "(/sys/fs/fuse/connections/%u/abort): %s\n",
+                 mount->minor, g_strerror (errno));
+    if (fd >= 0)
+        close (fd);
+}
+
+static int
+unmount_by_fusermount (const char *path)
+{
+    const char *argv[] = { "fusermount3", "-u", "-q", "-z", "--", path, NULL };
+    int status;
+    pid_t pid;
+
+    if (posix_spawnp (&pid, argv[0], NULL, NULL, (char **) argv, environ) != 0)
+        return -EPERM;
+    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EPERM;
+}
+
+/* MNT_FORCE aborts the connection as well. */
+static int
+unmount_stale (const char *path, const struct mount *mount, bool killed)
+{
+    const int flags = MNT_DETACH | UMOUNT_NOFOLLOW | (killed ? MNT_FORCE : 0);
+
+    if (umount2 (path, flags) == 0)
+        return 0;
+    if (errno != EPERM)
+        return -errno;
+    if (killed)
+        abort_connection (mount);
+    return unmount_by_fusermount (path);
+}
+
+static int
+unmount_and_tell (const char *path, const struct mount *mount, bool killed, char **ret_error)
+{
+    const int r = unmount_stale (path, mount, killed);
+
+    if (r < 0)
+        *ret_error = g_strdup_printf (
+            "mount point '%s': its daemon is gone, and it can't be unmounted: %s", path,
+            g_strerror (-r));
+    else
+        fprintf (stderr,
+                 "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it was "
+                 "unmounted\n",
+                 path, mount->source);
+    return r;
+}
+
+/* Returns 1 if a mount was unmounted, 0 if there is none to unmount. */
+static int
+clear_one (const char *path, const struct mount *mount, char **ret_error)
+{
+    const enum verdict verdict = verdict_on (path, mount);
+    int r;
+
+    if (verdict == DAEMON_LIVES)
+        return 0;
+    if (verdict == DAEMON_SILENT) {
+        *ret_error = g_strdup_printf ("mount point '%s' is already mounted (%s), and the mount "
+                                      "does not answer",
+                                      path, mount->source);
+        return -EBUSY;
+    }
+    r = unmount_and_tell (path, mount, verdict == DAEMON_KILLED, ret_error);
+    return r < 0 ? r : 1;
+}
+
+/* Returns the path of the mount at a mount point, found without a question to it, or NULL. */
+static char *
+mount_at_point (const char *point, struct mount *ret_mount)
+{
+    g_autofree char *text = NULL, *path = NULL, *error = NULL;
+
+    if (g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL))
+        path = mount_path (text, point, &error);
+    return path && mount_find (text, path, ret_mount) ? g_steal_pointer (&path) : NULL;
+}
+
+int
+stale_clear (const char *point, char **ret_error)
+{
+    int r = 1;
+
+    for (int i = 0; i < STALE_MAX && r > 0; i++) {
+        struct mount mount = { 0 };
+        g_autofree char *path = mount_at_point (point, &mount);
+
+        r = path && g_str_has_prefix (mount.type, "fuse") ? clear_one (path, &mount, ret_error) : 0;
+        mount_clear (&mount);
+    }
+    return MIN (r, 0);
+}
+
+int
+stale_abort_file (const char *mountpoint)
+{
+    struct mount mount = { 0 };
+    g_autofree char *path = mount_at_point (mountpoint, &mount);
+    const int fd = path ? abort_file_of (&mount) : -1;
+
+    mount_clear (&mount);
+    return fd;
+}
