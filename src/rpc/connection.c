@@ -304,7 +304,7 @@ rpc_each_call (struct rpc_connection *c, rpc_see *see, void *data)
     bool found = false;
 
     pthread_mutex_lock (&c->lock);
-    for (unsigned slot = 0; slot < RPC_WINDOW && !found; slot++)
+    for (unsigned slot = SLOT_OF_PING + 1; slot < RPC_WINDOW && !found; slot++)
         found = c->slots[slot] && see (c->slots[slot], data);
     for (struct rpc_call *call = c->waiting.first; call && !found; call = call->next)
         found = see (call, data);

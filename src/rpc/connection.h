@@ -81,7 +81,9 @@ struct rpc_numbers rpc_numbers_of (struct rpc_connection *connection);
  * it. */
 char *rpc_encryption_of (struct rpc_connection *connection);
 
-/* Calls see for each call without an answer, under the connection's lock, until it returns true. */
+/* Calls see for each call of rpc_send without an answer, under the connection's lock, until it
+ * returns true. The connection's own ping is not among them: the user may take each call for a
+ * struct of its own. */
 typedef bool rpc_see (struct rpc_call *call, void *data);
 void rpc_each_call (struct rpc_connection *connection, rpc_see *see, void *data);
 

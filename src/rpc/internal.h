@@ -14,7 +14,7 @@
 /* The number of a call: its slot, and a serial number above it. */
 #define SLOT_BITS 10
 #define SLOT_OF(xid_) ((xid_) & (RPC_WINDOW - 1))
-#define SLOT_OF_PING 0 /* kept free for the ping */
+#define SLOT_OF_PING 0 /* the first; kept free for the ping */
 
 _Static_assert (RPC_WINDOW == 1 << SLOT_BITS, "a slot's number fits in SLOT_BITS");
 

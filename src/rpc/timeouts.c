@@ -49,7 +49,7 @@ silence_locked (const struct rpc_connection *c, int64_t now)
 static void
 late_take_locked (struct rpc_connection *c, int64_t now, GPtrArray *late)
 {
-    for (unsigned slot = 1; c->timeouts.frame > 0 && slot < RPC_WINDOW; slot++) {
+    for (unsigned slot = SLOT_OF_PING + 1; c->timeouts.frame > 0 && slot < RPC_WINDOW; slot++) {
         struct rpc_call *call = c->slots[slot];
 
         if (!call || call->patient || call->overdue_told || now - call->since < c->timeouts.frame)

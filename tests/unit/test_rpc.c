@@ -567,6 +567,46 @@ START_TEST (lists_of_unsafe_ciphers_are_refused)
 END_TEST
 #endif
 
+static struct rpc_connection *asked;
+static GPtrArray *seen;
+
+static bool
+note_call (struct rpc_call *call, void *data)
+{
+    g_ptr_array_add (seen, call);
+    return false;
+}
+
+/* The question gets its answer after the client has sent a ping. */
+static void
+serve_late (struct server *server)
+{
+    g_autoptr (GByteArray) record = answer_of (server_read (server), 0);
+
+    server_read (server);
+    rpc_each_call (asked, note_call, NULL);
+    server_write (server, record->data, record->len);
+}
+
+/* The user of a connection takes each call that it is shown for one of its own kind. */
+START_TEST (a_ping_is_no_call_of_the_user)
+{
+    const struct rpc_timeouts timeouts = { .ping = 6000000000 }; /* a ping after half of it */
+    struct server server;
+    struct question question;
+
+    seen = g_ptr_array_new ();
+    asked = server_connect (&server, serve_late, 0);
+    rpc_set_timeouts (asked, &timeouts);
+    ask (asked, &question);
+    expect_answer (&question, 0);
+    ck_assert_uint_eq (seen->len, 1);
+    ck_assert_ptr_eq (seen->pdata[0], &question.rpc);
+    g_ptr_array_unref (seen);
+    g_free (server_end (&server, asked));
+}
+END_TEST
+
 TEST_PROGRAM (test_rpc)
 {
     Suite *suite = suite_create ("rpc");
@@ -584,6 +624,7 @@ TEST_PROGRAM (test_rpc)
     tcase_add_test (answers, unsafe_ciphers_are_refused);
     tcase_add_test (answers, lists_of_unsafe_ciphers_are_refused);
 #endif
+    tcase_add_test (answers, a_ping_is_no_call_of_the_user);
     tcase_set_timeout (answers, 60);
     suite_add_tcase (suite, answers);
     return suite_run (suite);

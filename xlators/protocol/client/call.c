@@ -7,10 +7,19 @@
 
 /* --- making ----------------------------------------------------------------------------------- */
 
+static void client_answered (struct rpc_call *rpc, struct rpc_reply *reply);
+
+struct client_call *
+client_call_of (struct rpc_call *rpc)
+{
+    g_assert (rpc->answered == client_answered);
+    return (struct client_call *) rpc;
+}
+
 static void
 call_free (struct rpc_call *rpc)
 {
-    struct client_call *call = (struct client_call *) rpc;
+    struct client_call *call = client_call_of (rpc);
 
     rpc_connection_unref (call->connection);
     file_unref (call->file);
@@ -48,7 +57,7 @@ client_answered_late (struct client_call *call, struct rpc_reply *reply)
 static void
 client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 {
-    struct client_call *call = (struct client_call *) rpc;
+    struct client_call *call = client_call_of (rpc);
 
     if (call->claim.inode)
         claim_leave (call);
@@ -262,7 +271,7 @@ client_begin_undo (const struct client_call *call, enum procedure procedure)
 static bool
 call_end (struct rpc_call *rpc, void *data)
 {
-    struct client_call *call = (struct client_call *) rpc;
+    struct client_call *call = client_call_of (rpc);
 
     if (call->waits)
         call_interrupt (call);

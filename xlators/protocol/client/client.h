@@ -235,6 +235,9 @@ struct client_call *client_begin_undo (const struct client_call *call, enum proc
 /* Answers calls that wait for a lock, as if they had been interrupted. */
 void client_end_waiting (xlator_t *this);
 
+/* Returns the call around rpc, which is a call of protocol/client. */
+struct client_call *client_call_of (struct rpc_call *rpc);
+
 /* Drops a call that was not sent. */
 void client_drop (struct client_call *call);
 

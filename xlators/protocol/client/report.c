@@ -94,7 +94,7 @@ waiting_see (struct rpc_call *rpc, void *data)
 {
     struct waiting *waiting = data;
 
-    if (((struct client_call *) rpc)->frame != waiting->frame)
+    if (client_call_of (rpc)->frame != waiting->frame)
         return false;
     waiting->found = true;
     waiting->lock = ((struct client_call *) rpc)->waits;
