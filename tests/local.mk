@@ -292,6 +292,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/replicate-shared.sh \
     %D%/mount/replicate-silent.sh \
     %D%/mount/replicate-split-brain.sh \
+    %D%/mount/replicate-timeline.sh \
     %D%/mount/replicate-unreadable.sh \
     %D%/mount/replicate-wrong.sh \
     %D%/mount/replicate.sh \
@@ -444,6 +445,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/ten-mounts.sh \
     %D%/mount/timeline-errors.sh \
     %D%/mount/timeline-load.sh \
+    %D%/mount/timeline-reload.sh \
     %D%/mount/timeline-under-way.sh \
     %D%/mount/timeline.sh \
     %D%/mount/times.sh \

@@ -7,6 +7,7 @@
 #include "daemon/daemon.h"
 
 #include "meta/meta.h"
+#include "trace/functions/functions.h"
 #include "trace/metrics/numbers.h"
 #include "trace/probes.h"
 #include "trace/swallowed.h"
@@ -31,9 +32,8 @@ watch_fresh (struct graph *old, struct graph *fresh)
         swallowed_set (fresh->xlators, true);
     probes_end ();
     probes_begin (fresh->xlators);
-    if (timeline_is_on ())
-        gf_log (NULL, GF_LOG_WARNING,
-                "the timeline sees only the graph before from now on; stop it, and start another");
+    timeline_move (fresh->xlators);
+    functions_move (fresh->xlators);
 }
 
 static void

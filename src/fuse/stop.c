@@ -186,7 +186,9 @@ wait_for_answers (struct bridge *bridge)
 
     while (!all_is_answered () && clock_now () < until)
         g_usleep (10000);
+    xlators_pin ();
     stack_foreach (report_one, bridge);
+    xlators_unpin ();
 }
 
 static void

@@ -183,5 +183,6 @@ graph_deactivate (struct graph *graph)
     if (graph->active)
         xlator_notify (graph->top, XLATOR_PARENT_DOWN, NULL);
     graph->active = false;
+    xlators_wait_unpinned ();
     graph_stop (graph);
 }

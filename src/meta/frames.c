@@ -5,7 +5,7 @@
 #include "core/base/json.h"
 #include "core/edge/stack.h"
 
-/* The printed data of a frame. The pointers are valid as long as the graph. */
+/* The printed data of a frame. The pointers are valid while translators are pinned. */
 struct seen {
     const xlator_t *xl, *parent;
     enum fop op;
@@ -148,7 +148,9 @@ meta_show_frames (const struct meta *meta, const struct meta_node *node, GString
     struct report report = { .own = meta->own, .out = out };
 
     g_string_append (out, "{\"Stack\":[");
+    xlators_pin ();
     stack_foreach (append_stack, &report);
+    xlators_unpin ();
     g_string_append_printf (out, "],\"Call_Count\":%u}\n", report.n_stacks);
     return 0;
 }

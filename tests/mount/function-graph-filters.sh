@@ -69,4 +69,13 @@ expect_error "'writv' is no operation; did you mean 'writev'" "$WINDLASS" trace 
 expect_error "'pid' must be .*, got '0'" "$WINDLASS" trace start "$MNT" --pid 0
 expect_error "'pid' must be .*, got 'me'" "$WINDLASS" trace start "$MNT" --pid me
 expect_error "no trace is on" "$WINDLASS" trace stop "$MNT"
+# The filter goes with the mount to another graph.
+expect_ok "$WINDLASS" trace start "$MNT" --translator posix
+stack encryption/rot-13
+expect_match "the reload" '^the mount has moved' "$("$WINDLASS" reload "$MNT")"
+echo three >"$MNT/three"
+expect_ok "$WINDLASS" trace stop "$MNT"
+trace_cat moved
+expect_trace moved posix_writev rot13_writev
+expect_no_trace moved rot13_rotate
 unmount

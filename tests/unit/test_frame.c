@@ -225,6 +225,38 @@ START_TEST (a_request_that_is_never_answered_is_reported_with_its_place)
 }
 END_TEST
 
+static call_frame_t *kept; /* not answered yet */
+
+static void
+late_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    kept = frame;
+}
+
+static const struct xlator_api late_api = { .type = "test/late", .fops = { .stat = late_stat } };
+
+START_TEST (a_request_that_was_abandoned_outlives_its_client)
+{
+    struct stack *s = stack_of (1, &late_api);
+    xlator_t *top = FIRST_CHILD (&s->client->xlator);
+    g_autofree char *log = NULL, *said = NULL;
+    int r;
+
+    s->client->patience = 50 * 1000 * 1000;
+    log = log_of (ask_stat, s, &r);
+    ck_assert_int_eq (r, -ETIMEDOUT);
+    client_free (s->client);
+    s->client = client_new (top);
+    xlators_pin ();
+    said = stack_describe (kept->root);
+    xlators_unpin ();
+    ck_assert_msg (strstr (said, "stat at 'layer' (test/late)") != NULL, "%s", said);
+    STACK_UNWIND (stat, kept, -1, EIO, NULL, NULL);
+    ck_assert_uint_eq (stack_count (), 0);
+    stack_free (s);
+}
+END_TEST
+
 static int
 ask_and_be_watched (struct stack *s)
 {
@@ -497,6 +529,7 @@ frame_suite (void)
     tcase_add_test (tcase, a_second_answer_is_dropped_and_its_translator_named);
     tcase_add_test (tcase, an_answer_to_another_operation_becomes_eio);
     tcase_add_test (tcase, a_request_that_is_never_answered_is_reported_with_its_place);
+    tcase_add_test (tcase, a_request_that_was_abandoned_outlives_its_client);
     tcase_add_test (tcase, the_watchdog_says_once_where_a_request_is_stuck);
     tcase_add_test (tcase, an_answer_before_the_child_has_answered_is_reported);
     tcase_add_test (tcase, a_frame_may_wind_again_after_its_child_answered);

@@ -383,9 +383,7 @@ no_path (const gfid_t *gfid, void *data)
 }
 
 static call_frame_t frames[4];
-static xlator_t volumes[4] = {
-    { .name = "fuse" }, { .name = "a" }, { .name = "b" }, { .name = "c" }
-};
+static const char *const volumes[4] = { "fuse", "a", "b", "c" };
 
 static struct ring_record
 wind (unsigned depth, uint64_t ticks)
@@ -396,8 +394,8 @@ wind (unsigned depth, uint64_t ticks)
                                  .op = FOP_stat,
                                  .top = depth == 1,
                                  .thread = depth,
-                                 .wind = { &frames[depth], &frames[depth - 1], &volumes[depth - 1],
-                                           &volumes[depth], 0 } };
+                                 .wind = { &frames[depth], &frames[depth - 1], volumes[depth - 1],
+                                           volumes[depth], 0 } };
 }
 
 static struct ring_record
@@ -408,7 +406,7 @@ unwind (unsigned depth, uint64_t begin, uint64_t ticks)
                                  .kind = RING_UNWIND,
                                  .op = FOP_stat,
                                  .thread = 9,
-                                 .unwind = { &frames[depth], &volumes[depth], begin, 5, 0 } };
+                                 .unwind = { &frames[depth], volumes[depth], begin, 5, 0 } };
 }
 
 /* The request is the same in whichever order the records of the threads are concatenated. */
@@ -453,7 +451,8 @@ START_TEST (call_to_a_server_is_below_its_frame)
     struct ring_record call = { .ticks = 25,
                                 .request = 7,
                                 .kind = RING_CALL,
-                                .call = { &frames[2], &volumes[2], "WRITE", 15, 5 } };
+                                .error = 5,
+                                .call = { &frames[2], volumes[2], "server:/b", "WRITE", 15 } };
     struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal),
                                                  note_whole, no_path, NULL);
     const struct ring_record records[] = { wind (1, 8), wind (2, 10), unwind (2, 10, 30),

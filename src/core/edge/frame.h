@@ -337,16 +337,17 @@ frame_slot_again (call_frame_t *frame)
         slot_;                                                                                     \
     })
 
-/* Fills in a frame from FRAME_TAKE. */
+/* Fills in a frame from FRAME_TAKE. state is set last: a report that sees the frame waiting then
+ * finds the translator of this wind, not one of an earlier request, which may have been freed. */
 #define FRAME_FILL(next_, to_, ret_, cookie_, op_, site_)                                          \
     do {                                                                                           \
         (next_)->this = (to_);                                                                     \
         (next_)->local = NULL;                                                                     \
         (next_)->cookie = (cookie_);                                                               \
         (next_)->ret = (ret_fn_t) (ret_);                                                          \
-        __atomic_store_n (&(next_)->state, (op_), __ATOMIC_RELAXED);                               \
         (next_)->wind_from = (site_);                                                              \
         (next_)->unwind_from = NULL;                                                               \
+        __atomic_store_n (&(next_)->state, (op_), __ATOMIC_RELEASE);                               \
     } while (0)
 
 /* Marks a frame as answered if it waits for an answer of this operation. Otherwise the answer goes

@@ -41,7 +41,7 @@ void server_report_dump (const struct server_report *report, GString *out);
 
 struct server_call {
     xlator_t *xl;
-    const char *server;        /* "server:/brick" */
+    const char *server;        /* "server:/brick"; from g_intern_string: a recording keeps it */
     const char *name;          /* "WRITE"; constant */
     uint64_t request;          /* root->unique of the request for which it is made; 0: of none */
     const call_frame_t *frame; /* for which it is made, not answered yet; NULL: for none */

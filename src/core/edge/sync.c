@@ -12,6 +12,7 @@
 /* A call and its answer. The calling thread and the callback share it; the last of the two frees
  * it. */
 struct waiter {
+    struct client *client; /* a reference; constant */
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t answered;
     bool done, abandoned; /* lock */
@@ -31,17 +32,27 @@ client_new (xlator_t *top)
     child->xlator = top;
     client->xlator = xlator_init ("client", &api, top->graph, NULL);
     client->xlator.children = child;
+    client->refs = 1;
     client->uid = geteuid ();
     client->gid = getegid ();
     client->pid = getpid ();
     return client;
 }
 
+static void
+client_unref (struct client *client)
+{
+    if (__atomic_sub_fetch (&client->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    xlators_wait_unpinned ();
+    g_free (client->xlator.children);
+    g_free (client);
+}
+
 void
 client_free (struct client *client)
 {
-    g_free (client->xlator.children);
-    g_free (client);
+    client_unref (client);
 }
 
 static int
@@ -59,6 +70,8 @@ client_begin (struct client *client, enum fop op, void *reply, call_stack_t **re
     pthread_mutex_init (&waiter->lock, NULL);
     thread_cond_init (&waiter->answered);
     waiter->reply = reply;
+    waiter->client = client;
+    __atomic_add_fetch (&client->refs, 1, __ATOMIC_RELAXED);
     root->op = op;
     root->uid = client->uid;
     root->gid = client->gid;
@@ -153,6 +166,7 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
         if (waiter->reply)                                                                         \
             fop##_reply_keep (&reply, op_ret, op_errno FOP_RETS_##fop (NAME));                     \
         stack_done (frame->root);                                                                  \
+        client_unref (waiter->client);                                                             \
         if (!waiter_answer (waiter, reply.op_ret, reply.op_errno, &reply, sizeof reply))           \
             fop##_reply_drop (&reply);                                                             \
     }                                                                                              \

@@ -17,6 +17,7 @@
 /* The identity that requests have. Only one thread at a time may use a client. */
 struct client {
     xlator_t xlator; /* stands as the parent of the graph's top */
+    int refs;        /* the owner's, and one for each call without an answer. Atomic */
     uid_t uid;
     gid_t gid;
     pid_t pid;
@@ -31,6 +32,7 @@ struct client {
 
 /* Returns a client of the translator top, with the ids of this process. */
 struct client *client_new (xlator_t *top);
+/* An abandoned request uses the client until it is answered. */
 void client_free (struct client *client);
 
 /* sync_lookup (client, loc, xdata, &reply) returns op_ret, or -errno. reply may be NULL; otherwise

@@ -169,10 +169,37 @@ xlator_is_one_of_several (const xlator_t *xl)
     return parent != NULL;
 }
 
+/* --- reports, and the end of translators ----------------------------------------------------- */
+
+/* Taken for reading by reports, which may take any other lock, and by one thread for writing only
+ * while it holds no other. */
+static pthread_rwlock_t reports_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+void
+xlators_pin (void)
+{
+    pthread_rwlock_rdlock (&reports_lock);
+}
+
+void
+xlators_unpin (void)
+{
+    pthread_rwlock_unlock (&reports_lock);
+}
+
+void
+xlators_wait_unpinned (void)
+{
+    pthread_rwlock_wrlock (&reports_lock);
+    pthread_rwlock_unlock (&reports_lock);
+}
+
+/* --- making them ------------------------------------------------------------------------------ */
+
 xlator_t
 xlator_init (const char *name, const struct xlator_api *api, struct graph *graph, void *private)
 {
-    return (xlator_t){ .name = name,
+    return (xlator_t){ .name = g_intern_string (name),
                        .type = api ? api->type : NULL,
                        .api = api,
                        .graph = graph,

@@ -283,10 +283,20 @@ bool xlator_is_remote (const xlator_t *xl);
  * must agree on, such as the gfid of an object. */
 bool xlator_is_one_of_several (const xlator_t *xl);
 
-/* Returns a translator outside a graph, without contexts of inodes and fds. name is lent for the
- * translator's life. If api is NULL the caller fills in type and api later. */
+/* Returns a translator outside a graph, without contexts of inodes and fds. It gets a copy of the
+ * name, which is never freed, and equal names are one text (g_intern_string): a record that may
+ * outlive the translator keeps the name, and compares it by its address. If api is NULL the caller
+ * fills in type and api later. */
 xlator_t xlator_init (const char *name, const struct xlator_api *api, struct graph *graph,
                       void *private);
+
+/* A report that follows the translators of running requests, which belong to other threads, does so
+ * between xlators_pin and xlators_unpin. Whoever frees a translator whose requests have
+ * all ended calls xlators_wait_unpinned first, without a lock held: reports that began before have
+ * then ended, and later ones no longer find it. */
+void xlators_pin (void);
+void xlators_unpin (void);
+void xlators_wait_unpinned (void);
 
 /* Fills in xl->routes from its own fops and its first child's routes; call it for the children
  * first. The lowest translator answers ENOSYS to operations that no translator implements. */

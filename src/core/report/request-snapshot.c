@@ -33,7 +33,7 @@ LOOKS_AT_RUNNING_REQUESTS static void
 see_down (const call_frame_t *frame, struct seen_request *seen)
 {
     for (unsigned i = 0; frame && i < STACK_FRAMES; i++) {
-        const uint16_t awaited = frame->awaited;
+        const uint16_t awaited = __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE);
 
         if (awaited != FOP_NONE && awaited < FRAME_COMPLETE)
             see_frame (frame, seen);

@@ -2,8 +2,9 @@
 /*
  * Requests that other threads work on, as seen by a report: a copy, taken without a lock and
  * checked afterwards. All memory read here stays mapped: call_stack_t and strands are reused, and
- * translators live as long as their graph. In the worst case a request is missed, or half of the
- * copy is a moment older than the other half.
+ * whoever takes a copy, and uses it, does so between xlators_pin and xlators_unpin, so that no
+ * translator in it is freed. In the worst case a request is missed, or half of the copy is a moment
+ * older than the other half.
  *
  * Reasons:
  *

@@ -73,8 +73,11 @@ look (void *unused)
     patience = dog.patience;
     arm_locked ();
     pthread_mutex_unlock (&dog.lock);
-    if (patience > 0)
-        stack_foreach (look_at, &patience);
+    if (patience <= 0)
+        return;
+    xlators_pin ();
+    stack_foreach (look_at, &patience);
+    xlators_unpin ();
 }
 
 void

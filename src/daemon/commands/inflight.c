@@ -184,11 +184,13 @@ inflight_append (GString *out, int64_t older, bool json)
     struct collection collection = { clock_roughly () - older, candidates };
     unsigned shown, more;
 
+    xlators_pin ();
     stack_foreach (collect, &collection);
     g_array_sort (candidates, by_age);
     if (json)
         g_string_append (out, "{\"requests\": [");
     shown = append_all (out, candidates, json);
+    xlators_unpin ();
     more = candidates->len > SHOWN_MAX ? candidates->len - SHOWN_MAX : 0;
     if (json)
         g_string_append_printf (out, "], \"more\": %u}\n", more);

@@ -7,7 +7,6 @@
 #include "trace/timeline/timeline.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <string.h>
 
 #define STILL_RECORDED "a timeline is being recorded; end it first with"
@@ -77,18 +76,13 @@ wishes_read (struct wishes *wishes, char **lines, GString *answer)
 /* --- translators ----------------------------------------------------------------------------- */
 
 static bool
-add_volumes (const struct graph *graph, const char *pattern, GPtrArray *out)
+is_there (const struct graph *graph, char *pattern)
 {
+    char *patterns[] = { pattern, NULL };
     bool found = false;
 
-    for (guint i = 0; i < graph->xlators->len; i++) {
-        xlator_t *xl = graph->xlators->pdata[i];
-
-        if (fnmatch (pattern, xl->name, 0) != 0 && fnmatch (pattern, xl->type, 0) != 0)
-            continue;
-        found = true;
-        g_ptr_array_add (out, xl);
-    }
+    for (guint i = 0; i < graph->xlators->len && !found; i++)
+        found = timeline_wants (patterns, graph->xlators->pdata[i]);
     return found;
 }
 
@@ -116,16 +110,23 @@ no_volume (const struct graph *graph, const char *word, GString *answer)
     return -EINVAL;
 }
 
+/* *ret_volumes: NULL if the text names none. */
 static int
-volumes_of (const struct graph *graph, const char *text, GPtrArray **ret_volumes, GString *answer)
+volumes_of (const struct graph *graph, const char *text, char ***ret_volumes, GString *answer)
 {
     g_auto (GStrv) words = text ? g_strsplit_set (text, ", ", -1) : NULL;
-    g_autoptr (GPtrArray) volumes = g_ptr_array_new ();
+    g_autoptr (GStrvBuilder) volumes = g_strv_builder_new ();
+    bool any = false;
 
-    for (char **word = words; word && *word; word++)
-        if (**word && !add_volumes (graph, *word, volumes))
+    for (char **word = words; word && *word; word++) {
+        if (!**word)
+            continue;
+        if (!is_there (graph, *word))
             return no_volume (graph, *word, answer);
-    *ret_volumes = volumes->len ? g_steal_pointer (&volumes) : NULL;
+        g_strv_builder_add (volumes, *word);
+        any = true;
+    }
+    *ret_volumes = any ? g_strv_builder_end (volumes) : NULL;
     return 0;
 }
 
@@ -152,7 +153,7 @@ start_with (const struct running *running, const struct wishes *wishes, GString 
     r = volumes_of (graph, wishes->translator, &settings.volumes, answer);
     if (r == 0 && (r = timeline_start (graph->xlators, graph->itable, &settings)) < 0)
         g_string_append_printf (answer, "can't record: %s", g_strerror (-r));
-    g_clear_pointer (&settings.volumes, g_ptr_array_unref);
+    g_strfreev (settings.volumes);
     return r;
 }
 

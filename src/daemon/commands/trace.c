@@ -48,7 +48,7 @@ static int
 take_translator (struct wish *wish, const char *name, GString *answer)
 {
     struct graph *graph = wish->running->graph;
-    xlator_t *xl = graph_find (graph, name);
+    const xlator_t *xl = graph_find (graph, name);
 
     if (!xl) {
         g_autoptr (GPtrArray) names = g_ptr_array_new ();
@@ -60,7 +60,7 @@ take_translator (struct wish *wish, const char *name, GString *answer)
         g_string_append_printf (answer, "the graph has no volume '%s'%s", name, near);
         return -ENOENT;
     }
-    g_ptr_array_add (wish->functions.gate.translators, xl);
+    g_ptr_array_add (wish->functions.gate.translators, (char *) xl->name);
     return 0;
 }
 

@@ -65,7 +65,9 @@ dump_requests (GString *out)
 {
     struct requests requests = { .text = g_string_new (NULL) };
 
+    xlators_pin ();
     stack_foreach (append_request, &requests);
+    xlators_unpin ();
     g_string_append_printf (out, "\n[global.callpool]\ncallpool.cnt=%u\n", requests.count);
     g_string_append_len (out, requests.text->str, requests.text->len);
     g_string_free (requests.text, TRUE);

@@ -287,7 +287,18 @@ functions_stop (GString *answer)
     return 0;
 }
 
+void
+functions_move (GPtrArray *graph)
+{
+    gate_move (graph);
+}
+
 #else
+
+void
+functions_move (GPtrArray *graph)
+{
+}
 
 const char *
 functions_missing (void)

@@ -54,9 +54,10 @@
 /* The requests to trace. They must match each kind of filter, and within a kind any of its values.
  * An empty filter matches all. */
 struct functions_gate {
-    GPtrArray *graph;       /* xlator_t: all translators that requests may meet, as for watch_set;
-                               they outlive the trace */
-    GPtrArray *translators; /* xlator_t: only while the request is at one of these, or below */
+    GPtrArray *graph;       /* xlator_t: all translators that requests may meet, as for
+                               watch_set */
+    GPtrArray *translators; /* names (char *): only while the request is at one of these, or
+                               below */
     uint64_t ops;           /* opset_t; 0: any */
     GPtrArray *paths;       /* as for call_is_at (char *) */
     GArray *pids;           /* int64_t: ids of processes, or of their threads */
@@ -85,6 +86,10 @@ int functions_start (const struct functions_wish *wish, GString *answer);
 int functions_stop (GString *answer);
 
 bool functions_are_traced (void);
+
+/* The mount moves to another graph: a trace that is limited to some requests goes on with those of
+ * the new one. No request may be under way. */
+void functions_move (GPtrArray *graph);
 
 /* Appends a piece of the records. where: "" at first, then the previous *ret_next. *ret_next: where
  * the next piece begins, or NULL (freed with g_free). Returns 0, or a negative errno and text in

@@ -23,7 +23,7 @@
 /* Written by the main thread while no listener is set, but a late one may still read: atomic. Texts
  * are never freed. */
 static struct {
-    const xlator_t *translators[FUNCTIONS_GATE_MAX];
+    const char *translators[FUNCTIONS_GATE_MAX]; /* names, compared by their addresses */
     const char *paths[FUNCTIONS_GATE_MAX];
     int64_t pids[FUNCTIONS_GATE_MAX];
     opset_t ops;
@@ -31,7 +31,9 @@ static struct {
 } gate;
 
 static uint64_t requests[REQUESTS]; /* numbers of requests; atomic */
-static GPtrArray *listening;        /* the main thread's; NULL: not listening */
+/* The main thread's. */
+static GPtrArray *listening;            /* a reference; NULL: not listening */
+static const struct watcher *listener;
 
 #define load(place_) __atomic_load_n (place_, __ATOMIC_RELAXED)
 #define store(place_, value_) __atomic_store_n (place_, value_, __ATOMIC_RELAXED)
@@ -46,7 +48,7 @@ frame_fits (const call_frame_t *frame)
     if (ops && !opset_has (ops, frame->op))
         return false;
     for (unsigned i = 0; load (&gate.by_translator) && i < FUNCTIONS_GATE_MAX; i++)
-        if (load (&gate.translators[i]) == frame->this)
+        if (load (&gate.translators[i]) == frame->this->name)
             return true;
     return !load (&gate.by_translator);
 }
@@ -150,14 +152,18 @@ gate_is_wanted (const struct functions_gate *wanted)
         || (wanted->paths && wanted->paths->len) || (wanted->pids && wanted->pids->len);
 }
 
+static const char *
+gate_text (const GPtrArray *texts, guint i)
+{
+    return i < texts->len ? g_intern_string (texts->pdata[i]) : NULL;
+}
+
 void
 gate_begin (const struct functions_gate *wanted)
 {
     for (unsigned i = 0; i < FUNCTIONS_GATE_MAX; i++) {
-        store (&gate.translators[i],
-               i < wanted->translators->len ? wanted->translators->pdata[i] : NULL);
-        store (&gate.paths[i],
-               i < wanted->paths->len ? g_intern_string (wanted->paths->pdata[i]) : NULL);
+        store (&gate.translators[i], gate_text (wanted->translators, i));
+        store (&gate.paths[i], gate_text (wanted->paths, i));
         store (&gate.pids[i], i < wanted->pids->len ? g_array_index (wanted->pids, int64_t, i) : 0);
     }
     for (unsigned i = 0; i < REQUESTS; i++)
@@ -166,8 +172,20 @@ gate_begin (const struct functions_gate *wanted)
     store (&gate.by_translator, wanted->translators->len > 0);
     store (&gate.by_path, wanted->paths->len > 0);
     store (&gate.by_pid, wanted->pids->len > 0);
-    listening = wanted->graph;
-    watch_set (listening, wanted->paths->len ? &path_watcher : &watcher, true);
+    listener = wanted->paths->len ? &path_watcher : &watcher;
+    listening = g_ptr_array_ref (wanted->graph);
+    watch_set (listening, listener, true);
+}
+
+void
+gate_move (GPtrArray *graph)
+{
+    if (!listening)
+        return;
+    watch_set (listening, listener, false);
+    g_ptr_array_unref (listening);
+    listening = g_ptr_array_ref (graph);
+    watch_set (listening, listener, true);
 }
 
 void
@@ -175,9 +193,8 @@ gate_end (void)
 {
     if (!listening)
         return;
-    watch_set (listening, &watcher, false);
-    watch_set (listening, &path_watcher, false);
-    listening = NULL;
+    watch_set (listening, listener, false);
+    g_clear_pointer (&listening, g_ptr_array_unref);
 }
 
 #endif

@@ -22,6 +22,8 @@ extern struct functions functions; /* the main thread's */
 bool gate_is_wanted (const struct functions_gate *gate);
 void gate_begin (const struct functions_gate *gate);
 void gate_end (void);
+/* The same for another graph; does nothing without gate_begin. */
+void gate_move (GPtrArray *graph);
 
 /* threads.c */
 

@@ -194,11 +194,11 @@ take_call (struct building *b, const struct ring_record *record)
                                  .answered = true,
                                  .span = { .begin = record->call.begin,
                                            .end = record->ticks,
-                                           .caller = record->call.xl,
-                                           .callee = record->call.xl,
+                                           .caller = record->call.caller,
+                                           .callee = record->call.server,
                                            .call = record->call.name,
-                                           .op_ret = record->call.error ? -1 : 0,
-                                           .op_errno = record->call.error,
+                                           .op_ret = record->error ? -1 : 0,
+                                           .op_errno = record->error,
                                            .thread = record->thread,
                                            .end_thread = record->thread } };
 

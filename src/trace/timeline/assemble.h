@@ -17,8 +17,9 @@ enum span_state {
  * come before children, and earlier spans before later ones. */
 struct span {
     uint64_t begin, end; /* ticks */
-    const xlator_t *caller, *callee;
-    const char *call;    /* a call to the callee's server, such as "WRITE"; NULL: a wind */
+    /* Names, one text for equal names: of translators, and of the server that a call went to. */
+    const char *caller, *callee;
+    const char *call;    /* a call to the server callee, such as "WRITE"; NULL: a wind */
     uint32_t parent;     /* index; SPAN_NONE: the maker of the request wound it, or the parent is
                             not known */
     uint32_t lane;       /* a track of the drawing: recording.c; of a call, one of its server's */

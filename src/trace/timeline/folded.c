@@ -24,11 +24,11 @@ append_span (const struct recording *recording, const struct span *span, GString
 
     g_string_append_c (out, ';');
     if (span->call) {
-        recording_span_name (recording, span, call);
+        span_name (span, call);
         append_name (out, call->str);
         return;
     }
-    append_name (out, span->callee->name);
+    append_name (out, span->callee);
     g_string_append_printf (out, ":%s", fop_name (span->op));
 }
 
@@ -38,7 +38,7 @@ stack_of (const struct recording *recording, const struct timeline_request *requ
     GString *out = g_string_new (NULL);
     g_autoptr (GArray) way = g_array_new (FALSE, FALSE, sizeof (uint32_t));
 
-    append_name (out, request->under_way ? "(under way)" : request->spans[0].caller->name);
+    append_name (out, request->under_way ? "(under way)" : request->spans[0].caller);
     if (request->caused_by)
         g_string_append (out, " (background)");
     for (; i != SPAN_NONE; i = request->spans[i].parent)

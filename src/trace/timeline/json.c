@@ -83,21 +83,19 @@ append_thread_name (uint32_t lane, GString *out)
 }
 
 static void
-append_server_name (const struct recording *recording, guint server, GString *out)
+append_server_name (const struct recording_server *server, GString *out)
 {
-    const struct recording_server *named = recording->servers->pdata[server];
-
     g_string_append_printf (out,
                             ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":0,\"ts\":0,"
                             "\"name\":\"process_name\",\"args\":{\"name\":",
-                            PID_OF_SERVER (server));
-    json_append_string (out, named->name);
+                            PID_OF_SERVER (server->number));
+    json_append_string (out, server->name);
     g_string_append (out, "}}");
-    for (unsigned lane = 0; lane < MIN (named->n_lanes, NAMED_LANES); lane++)
+    for (unsigned lane = 0; lane < MIN (server->n_lanes, NAMED_LANES); lane++)
         g_string_append_printf (out,
                                 ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"ts\":0,"
                                 "\"name\":\"thread_name\",\"args\":{\"name\":\"calls %u\"}}",
-                                PID_OF_SERVER (server), lane + 1, lane + 1);
+                                PID_OF_SERVER (server->number), lane + 1, lane + 1);
 }
 
 void
@@ -125,7 +123,7 @@ recording_json_begin (const struct recording *recording, GString *out)
     for (uint32_t lane = 0; lane < MIN (recording->n_lanes, NAMED_LANES); lane++)
         append_thread_name (lane, out);
     for (guint i = 0; i < recording->servers->len; i++)
-        append_server_name (recording, i, out);
+        append_server_name (recording->servers->pdata[i], out);
 }
 
 void
@@ -177,12 +175,13 @@ static void
 append_call (const struct recording *recording, const struct timeline_request *request,
              const struct span *span, GString *out)
 {
+    const struct recording_server *server = recording_server_of (recording, span);
     g_autoptr (GString) name = g_string_new (NULL);
 
-    recording_span_name (recording, span, name);
-    open_slice_of (recording, request, PID_OF_SERVER (recording_server_of (recording, span)),
-                   span->lane, span->begin, span->end, name->str, "server", out);
-    append_text (out, "from", span->caller->name);
+    span_name (span, name);
+    open_slice_of (recording, request, PID_OF_SERVER (server->number), span->lane, span->begin,
+                   span->end, name->str, "server", out);
+    append_text (out, "from", span->caller);
     append_answer (span, out);
     g_string_append (out, "}}");
 }
@@ -195,11 +194,11 @@ append_span (const struct recording *recording, const struct timeline_request *r
     const uint32_t above = span->parent == SPAN_NONE ? request->lane
                                                      : request->spans[span->parent].lane;
     const uint64_t flow = request->sequence << 16 | (i + 1);
-    g_autofree char *name = g_strdup_printf ("%s: %s", span->callee->name, fop_name (span->op));
+    g_autofree char *name = g_strdup_printf ("%s: %s", span->callee, fop_name (span->op));
 
     open_slice (recording, request, span->lane, span->begin, span->end, name, fop_name (span->op),
                 out);
-    append_text (out, "from", span->caller->name);
+    append_text (out, "from", span->caller);
     append_text (out, "thread", ring_thread_name (span->thread));
     if (span->end_thread != span->thread)
         append_text (out, "answered_on", ring_thread_name (span->end_thread));

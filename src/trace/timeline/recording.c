@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "trace/timeline/recording.h"
 
-#include "core/edge/server.h"
+#include "core/edge/translator.h"
 #include "core/time/ticks.h"
 
-static void
-server_free (gpointer data)
-{
-    struct recording_server *server = data;
-
-    g_free (server->name);
-    g_free (server);
-}
+#include <fnmatch.h>
 
 struct recording *
 recording_new (const struct timeline_settings *settings, uint64_t begin)
@@ -19,12 +12,13 @@ recording_new (const struct timeline_settings *settings, uint64_t begin)
     struct recording *recording = g_new0 (struct recording, 1);
 
     recording->settings = *settings;
-    if (settings->volumes)
-        g_ptr_array_ref (settings->volumes);
+    recording->settings.volumes = g_strdupv (settings->volumes);
+    pthread_mutex_init (&recording->volumes_lock, NULL);
+    recording->volumes = settings->volumes ? g_hash_table_new (NULL, NULL) : NULL;
     recording->begin = begin;
     clock_gettime (CLOCK_REALTIME, &recording->when);
     recording->requests = g_ptr_array_new_with_free_func ((GDestroyNotify) timeline_request_free);
-    recording->servers = g_ptr_array_new_with_free_func (server_free);
+    recording->servers = g_ptr_array_new_with_free_func (g_free);
     g_queue_init (&recording->kept);
     return recording;
 }
@@ -39,11 +33,36 @@ recording_free (struct recording *recording)
     g_ptr_array_unref (recording->servers);
     g_clear_pointer (&recording->because, g_hash_table_unref);
     g_clear_pointer (&recording->causes, g_hash_table_unref);
-    g_clear_pointer (&recording->settings.volumes, g_ptr_array_unref);
+    g_clear_pointer (&recording->servers_by_name, g_hash_table_unref);
+    g_clear_pointer (&recording->volumes, g_hash_table_unref);
+    pthread_mutex_destroy (&recording->volumes_lock);
+    g_strfreev (recording->settings.volumes);
     g_free (recording);
 }
 
 /* --- filters --------------------------------------------------------------------------------- */
+
+bool
+timeline_wants (char **patterns, const xlator_t *xl)
+{
+    for (; *patterns; patterns++)
+        if (fnmatch (*patterns, xl->name, 0) == 0 || fnmatch (*patterns, xl->type, 0) == 0)
+            return true;
+    return false;
+}
+
+void
+recording_see (struct recording *recording, const GPtrArray *xlators)
+{
+    pthread_mutex_lock (&recording->volumes_lock);
+    for (guint i = 0; recording->volumes && i < xlators->len; i++) {
+        const xlator_t *xl = xlators->pdata[i];
+
+        if (timeline_wants (recording->settings.volumes, xl))
+            g_hash_table_add (recording->volumes, (char *) xl->name);
+    }
+    pthread_mutex_unlock (&recording->volumes_lock);
+}
 
 static bool
 has_fop (const struct timeline_request *request, opset_t fops)
@@ -55,17 +74,20 @@ has_fop (const struct timeline_request *request, opset_t fops)
 }
 
 static bool
-has_volume (const struct timeline_request *request, const GPtrArray *volumes)
+has_volume (struct recording *recording, const struct timeline_request *request)
 {
-    for (uint32_t i = 0; i < request->n_spans; i++)
-        for (guint v = 0; v < volumes->len; v++)
-            if (request->spans[i].callee == volumes->pdata[v])
-                return true;
-    return false;
+    bool has = false;
+
+    pthread_mutex_lock (&recording->volumes_lock);
+    for (uint32_t i = 0; i < request->n_spans && !has; i++)
+        has = !request->spans[i].call
+           && g_hash_table_contains (recording->volumes, request->spans[i].callee);
+    pthread_mutex_unlock (&recording->volumes_lock);
+    return has;
 }
 
 static bool
-is_wanted (const struct recording *recording, const struct timeline_request *request)
+is_wanted (struct recording *recording, const struct timeline_request *request)
 {
     const struct timeline_settings *settings = &recording->settings;
 
@@ -73,7 +95,7 @@ is_wanted (const struct recording *recording, const struct timeline_request *req
         return false;
     if (settings->fops != OPSET_ALL && !has_fop (request, settings->fops))
         return false;
-    return !settings->volumes || has_volume (request, settings->volumes);
+    return !settings->volumes || has_volume (recording, request);
 }
 
 /* --- the slowest: a heap --------------------------------------------------------------------- */
@@ -291,63 +313,64 @@ share_lanes (struct recording *recording)
 
 /* --- servers --------------------------------------------------------------------------------- */
 
-/* The calls of a server have lanes of their own. */
-static void
-share_server_lanes (struct recording *recording, guint server)
-{
-    g_autoptr (GArray) users = g_array_new (FALSE, FALSE, sizeof (struct lane_user));
-
-    for (guint i = 0; i < recording->requests->len; i++) {
-        struct timeline_request *request = recording->requests->pdata[i];
-
-        for (uint32_t k = 0; k < request->n_spans; k++) {
-            struct span *span = &request->spans[k];
-            const struct lane_user user = { span->begin, span->end, &span->lane };
-
-            if (span->call && recording_server_of (recording, span) == server)
-                g_array_append_val (users, user);
-        }
-    }
-    ((struct recording_server *) recording->servers->pdata[server])->n_lanes = lanes_give (users);
-}
-
-static void
-note_servers (struct recording *recording, GPtrArray *xlators)
-{
-    for (guint i = 0; i < xlators->len; i++) {
-        struct server_report report;
-        struct recording_server *server;
-
-        if (!xlator_server (xlators->pdata[i], &report))
-            continue;
-        server = g_new0 (struct recording_server, 1);
-        server->xl = xlators->pdata[i];
-        server->name = g_strdup (report.name);
-        server_report_clear (&report);
-        g_ptr_array_add (recording->servers, server);
-    }
-}
-
-guint
+struct recording_server *
 recording_server_of (const struct recording *recording, const struct span *call)
 {
-    for (guint i = 0; i < recording->servers->len; i++)
-        if (((struct recording_server *) recording->servers->pdata[i])->xl == call->callee)
-            return i;
-    return 0;
+    return g_hash_table_lookup (recording->servers_by_name, call->callee);
+}
+
+static struct recording_server *
+server_make (struct recording *recording, const struct span *call)
+{
+    struct recording_server *server = g_new0 (struct recording_server, 1);
+
+    server->name = call->callee;
+    server->number = recording->servers->len;
+    server->calls = g_array_new (FALSE, FALSE, sizeof (struct lane_user));
+    g_ptr_array_add (recording->servers, server);
+    g_hash_table_insert (recording->servers_by_name, (char *) server->name, server);
+    return server;
+}
+
+static void
+note_calls (struct recording *recording, struct timeline_request *request)
+{
+    for (uint32_t k = 0; k < request->n_spans; k++) {
+        struct span *span = &request->spans[k];
+        const struct lane_user user = { span->begin, span->end, &span->lane };
+        struct recording_server *server;
+
+        if (!span->call)
+            continue;
+        server = recording_server_of (recording, span);
+        if (!server)
+            server = server_make (recording, span);
+        g_array_append_val (server->calls, user);
+    }
+}
+
+/* The calls of a server have lanes of their own. */
+static void
+share_server_lanes (struct recording *recording)
+{
+    recording->servers_by_name = g_hash_table_new (NULL, NULL);
+    for (guint i = 0; i < recording->requests->len; i++)
+        note_calls (recording, recording->requests->pdata[i]);
+    for (guint i = 0; i < recording->servers->len; i++) {
+        struct recording_server *server = recording->servers->pdata[i];
+
+        server->n_lanes = lanes_give (server->calls);
+        g_clear_pointer (&server->calls, g_array_unref);
+    }
 }
 
 void
-recording_span_name (const struct recording *recording, const struct span *span, GString *out)
+span_name (const struct span *span, GString *out)
 {
-    const struct recording_server *server;
-
-    if (!span->call) {
-        g_string_append_printf (out, "%s: %s", span->callee->name, fop_name (span->op));
-        return;
-    }
-    server = recording->servers->pdata[recording_server_of (recording, span)];
-    g_string_append_printf (out, "%s %s", span->call, server->name);
+    if (span->call)
+        g_string_append_printf (out, "%s %s", span->call, span->callee);
+    else
+        g_string_append_printf (out, "%s: %s", span->callee, fop_name (span->op));
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
@@ -395,7 +418,7 @@ note_causes (struct recording *recording)
 }
 
 void
-recording_finish (struct recording *recording, uint64_t end, GPtrArray *xlators)
+recording_finish (struct recording *recording, uint64_t end)
 {
     struct timeline_request *request;
 
@@ -406,9 +429,7 @@ recording_finish (struct recording *recording, uint64_t end, GPtrArray *xlators)
     recording->counts.kept = recording->requests->len;
     note_causes (recording);
     share_lanes (recording);
-    note_servers (recording, xlators);
-    for (guint i = 0; i < recording->servers->len; i++)
-        share_server_lanes (recording, i);
+    share_server_lanes (recording);
 }
 
 const struct timeline_request *

@@ -6,15 +6,19 @@
 #include "trace/timeline/assemble.h"
 #include "trace/timeline/timeline.h"
 
-/* A server of a translator, and the tracks of its calls. */
+/* A server that was called, and the tracks of its calls. */
 struct recording_server {
-    const xlator_t *xl;
-    char *name; /* "server:/brick" */
+    const char *name; /* "server:/brick"; one text for equal names */
+    unsigned number;  /* index in recording->servers */
+    GArray *calls;    /* while lanes are given: of struct lane_user */
     unsigned n_lanes;
 };
 
 struct recording {
-    struct timeline_settings settings; /* has its own copy of volumes */
+    struct timeline_settings settings; /* the patterns are the recording's own copy */
+    pthread_mutex_t volumes_lock; /* a leaf */
+    GHashTable *volumes;  /* names that match the patterns, in all graphs so far; NULL: all are
+                             wanted. volumes_lock */
     struct timeline_counts counts;
     uint64_t begin, end;  /* ticks */
     GPtrArray *requests;  /* of struct timeline_request: ordered by begin once finished; before, if
@@ -26,17 +30,21 @@ struct recording {
     GHashTable *causes;   /* finished: the causes that are in the recording, by &unique */
     struct timespec when; /* its start, time of day */
     unsigned n_lanes;     /* finished: without those of servers */
-    GPtrArray *servers;   /* of struct recording_server; complete when finished */
+    GPtrArray *servers;   /* finished: of struct recording_server, in the order of first calls */
+    GHashTable *servers_by_name; /* finished: the same by the address of their names */
 };
 
 struct recording *recording_new (const struct timeline_settings *settings, uint64_t begin);
 void recording_free (struct recording *recording); /* takes NULL */
 
+/* Requests of these translators will come, too. Any thread. */
+void recording_see (struct recording *recording, const GPtrArray *xlators);
+
 /* Adds a complete request. Takes ownership. */
 void recording_add (struct recording *recording, struct timeline_request *request);
 
-/* No more requests come: sorts them. xlators: of the graph. */
-void recording_finish (struct recording *recording, uint64_t end, GPtrArray *xlators);
+/* No more requests come: sorts them. */
+void recording_finish (struct recording *recording, uint64_t end);
 
 /* The background requests that it caused, and the request that caused it; NULL if not recorded. */
 const GPtrArray *
@@ -47,11 +55,12 @@ recording_cause (const struct recording *recording, const struct timeline_reques
 /* Appends "/a/b", "<gfid:...>" if the path is not known, or nothing if the request has no file. */
 void request_path (const struct timeline_request *request, GString *out);
 
-/* Returns the index in recording->servers of the server that a call went to. */
-guint recording_server_of (const struct recording *recording, const struct span *call);
+/* Returns the server that a call went to. */
+struct recording_server *
+recording_server_of (const struct recording *recording, const struct span *call);
 
 /* Appends the name of a span: "brick-1: writev", or of a call "WRITE server:/brick". */
-void recording_span_name (const struct recording *recording, const struct span *span, GString *out);
+void span_name (const struct span *span, GString *out);
 
 /* Nanoseconds since the recording began. */
 uint64_t recording_ns (const struct recording *recording, uint64_t ticks);

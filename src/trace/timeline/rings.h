@@ -17,7 +17,8 @@ enum ring_kind { RING_ABOUT, RING_NAME, RING_WIND, RING_UNWIND, RING_CALL };
 
 #define RING_NAME_BYTES 40
 
-/* One cache line. */
+/* One cache line. Translators and servers are kept as names that are never freed (xlator_init): the
+ * recording outlives them. */
 struct ring_record {
     uint64_t ticks;   /* never decreases within one thread */
     uint64_t request; /* the request's number */
@@ -25,7 +26,10 @@ struct ring_record {
     uint8_t tail;     /* wind, unwind: the caller passed its own request on */
     uint8_t top;      /* wind: from the frame of the request's maker */
     uint16_t thread;  /* see ring_thread_name; filled in by ring_put */
-    uint16_t used;    /* name: number of bytes used here */
+    union {
+        uint16_t used;  /* name: number of bytes used here */
+        uint16_t error; /* call: a positive errno if there was no answer; 0: none */
+    };
     union {
         struct {
             uint64_t caused_by;
@@ -37,21 +41,20 @@ struct ring_record {
         char name[RING_NAME_BYTES];
         struct {
             const call_frame_t *frame, *parent; /* only compared */
-            const xlator_t *caller, *callee;
+            const char *caller, *callee;
             uint32_t uid;
         } wind;
         struct {
             const call_frame_t *frame;
-            const xlator_t *callee;
+            const char *callee;
             uint64_t begin; /* ticks of the frame's wind */
             int32_t op_ret, op_errno;
         } unwind;
         struct { /* a server has answered a call */
             const call_frame_t *frame; /* for which it was made */
-            const xlator_t *xl;
+            const char *caller, *server;
             const char *name; /* constant */
             uint64_t begin;   /* ticks */
-            int32_t error;    /* 0: none */
         } call;
     };
 };

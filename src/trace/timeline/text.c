@@ -85,7 +85,7 @@ append_spans (const struct recording *recording, const struct timeline_request *
 
         depths[i] = above ? depths[span->parent] + 1 : 1;
         append_line (recording, request, span->begin, span->end, indent + INDENT * depths[i], out);
-        recording_span_name (recording, span, out);
+        span_name (span, out);
         append_answer (span, out);
         if (span->call) {
             g_string_append_c (out, '\n');
@@ -109,7 +109,7 @@ append_tree (const struct recording *recording, const struct timeline_request *r
 
     append_head (recording, request, indent, out);
     append_line (recording, request, request->begin, request->end, indent, out);
-    g_string_append_printf (out, "%s (on %s)\n", request->under_way ? "..." : first->caller->name,
+    g_string_append_printf (out, "%s (on %s)\n", request->under_way ? "..." : first->caller,
                             ring_thread_name (first->thread));
     append_spans (recording, request, indent, out);
     for (guint i = 0; caused && depth < DEPTH_MAX && i < caused->len && i < BACKGROUND_MAX; i++)

@@ -110,8 +110,8 @@ timeline_wind (const struct watch_event *event)
                                        .op = event->op,
                                        .tail = event->tail,
                                        .top = top,
-                                       .wind = { frame, frame->parent, event->caller, event->callee,
-                                                 frame->root->uid } };
+                                       .wind = { frame, frame->parent, event->caller->name,
+                                                 event->callee->name, frame->root->uid } };
     ring_put (records, n + 1);
 }
 
@@ -123,7 +123,7 @@ timeline_unwind (const struct watch_event *event)
                                   .kind = RING_UNWIND,
                                   .op = event->op,
                                   .tail = event->tail,
-                                  .unwind = { event->frame, event->callee, event->begin,
+                                  .unwind = { event->frame, event->callee->name, event->begin,
                                               event->op_ret, event->op_errno } };
 
     if (__atomic_load_n (&timeline.writes, __ATOMIC_RELAXED))
@@ -140,10 +140,11 @@ timeline_call (const struct server_call *call)
         return;
     record.request = call->request;
     record.call.frame = call->frame;
-    record.call.xl = call->xl;
+    record.call.caller = call->xl->name;
+    record.call.server = call->server;
     record.call.name = call->name;
     record.call.begin = now - ticks_of_ns ((uint64_t) call->took);
-    record.call.error = call->error;
+    record.error = (uint16_t) call->error;
     ring_put (&record, 1);
 }
 
@@ -243,7 +244,7 @@ last_round (void)
     rings_drain (UINT64_MAX, take_record, NULL);
     assembler_finish (timeline.assembler, timeline.running.ticks, &timeline.running);
     timeline.recording->counts.lost = rings_lost ();
-    recording_finish (timeline.recording, ticks_now (), timeline.xlators);
+    recording_finish (timeline.recording, ticks_now ());
 }
 
 static void *
@@ -291,6 +292,7 @@ timeline_start (GPtrArray *xlators, struct itable *itable, const struct timeline
     timeline.paths = g_hash_table_new_full (gfid_hash, gfid_same, g_free,
                                             (GDestroyNotify) g_ref_string_release);
     timeline.recording = recording_new (settings, ticks_now ());
+    recording_see (timeline.recording, xlators);
     timeline.assembler = assembler_new (timeline.recording->begin, look_what_runs ().uniques,
                                         take_whole, find_path, NULL);
     timeline.ending = timeline.ended = false;
@@ -305,6 +307,18 @@ timeline_start (GPtrArray *xlators, struct itable *itable, const struct timeline
     watch_set (xlators, &timeline_watcher, true);
     __atomic_store_n (&server_call_hook, timeline_call, __ATOMIC_RELEASE);
     return 0;
+}
+
+void
+timeline_move (GPtrArray *xlators)
+{
+    if (!timeline.on || timeline.ending)
+        return;
+    recording_see (timeline.recording, xlators);
+    watch_set (timeline.xlators, &timeline_watcher, false);
+    watch_set (xlators, &timeline_watcher, true);
+    g_ptr_array_unref (timeline.xlators);
+    timeline.xlators = g_ptr_array_ref (xlators);
 }
 
 static void

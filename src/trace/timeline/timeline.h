@@ -37,7 +37,8 @@
 /* Filters and limits of a recording. */
 struct timeline_settings {
     opset_t fops;        /* only requests with at least one of these operations */
-    GPtrArray *volumes;  /* of xlator_t: only requests that reached one of them; NULL: all. Lent */
+    char **volumes;      /* patterns of names and types: only requests that reached a translator of
+                            them; NULL: all. Lent */
     uint64_t min;        /* only requests that took at least so many nanoseconds */
     unsigned slowest;    /* only this number of requests, the slowest; 0: all */
     uint64_t memory;     /* bytes; when exceeded, the oldest requests are dropped */
@@ -58,6 +59,13 @@ struct timeline_counts {
  * -EALREADY if a recording runs; or another negative errno if the thread can't be started. */
 int timeline_start (GPtrArray *xlators, struct itable *itable,
                     const struct timeline_settings *settings);
+
+/* The mount moves to another graph, with the same table of inodes: the recording goes on there. No
+ * request may be under way, but of clients of either graph. */
+void timeline_move (GPtrArray *xlators);
+
+/* Returns whether a translator's name or type matches one of the patterns. */
+bool timeline_wants (char **patterns, const xlator_t *xl);
 
 /* Ends the recording, which stays until the next one, or timeline_clear. Returns 0; -ENOENT if none
  * runs; or -EINPROGRESS if sorting takes longer than `patience` nanoseconds (half a second for

@@ -22,6 +22,10 @@ def ns(value):
     return round(value * 1000)
 
 
+def track(event):
+    return event["pid"], event["tid"]
+
+
 def nested(slices):
     open_ends = []
     for begin, end, name in sorted(slices, key=lambda s: (s[0], -s[1])):
@@ -44,7 +48,8 @@ for event in trace["traceEvents"]:
     assert phase in "XsfM", f"an event of kind {phase}"
     if phase == "X":
         begin = ns(event["ts"])
-        tracks.setdefault(event["tid"], []).append((begin, begin + ns(event["dur"]), event["name"]))
+        tracks.setdefault(track(event), []).append((begin, begin + ns(event["dur"]),
+                                                    event["name"]))
         names.append(event["name"])
     elif phase == "s":
         assert event["id"] not in starts, f"two arrows begin as {event['id']}"
@@ -58,7 +63,7 @@ for slices in tracks.values():
 for id_, start in starts.items():
     for event in (start, ends[id_]):
         assert any(begin <= ns(event["ts"]) <= end for begin, end,
-                   _ in tracks[event["tid"]]), f"an arrow into nothing: {event}"
+                   _ in tracks[track(event)]), f"an arrow into nothing: {event}"
     assert start["ts"] <= ends[id_]["ts"], "an arrow into the past"
 assert names, "no slice"
 for word in sys.argv[2:]:

@@ -386,7 +386,6 @@ client_fini (xlator_t *this)
     upcalls_fini (this);
     session_fini (this);
     histogram_clear (&priv->round_trips);
-    g_free (priv->brick);
     pthread_mutex_destroy (&priv->held_lock);
     pthread_mutex_destroy (&priv->random_lock);
 }

@@ -154,7 +154,7 @@ typedef struct {
                                                 * NULL: not encrypted */
     bool send_gids, strict_locks, filter_o_direct; /* atomic */
     char process[128]; /* names this client to the server */
-    char *brick;       /* names the brick to users: "server:/brick" */
+    const char *brick; /* names the brick to users, "server:/brick"; never freed */
     struct histogram round_trips; /* the loop's thread adds */
     pthread_mutex_t held_lock;    /* a leaf */
     GQueue held; /* of struct client_call: they wait for others on the same bytes; held_lock */
@@ -351,7 +351,7 @@ void client_waits_for (xlator_t *this, const call_frame_t *frame, GString *out);
 void client_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
 void client_server (xlator_t *this, struct server_report *report);
 void client_why_failed (xlator_t *this, const call_frame_t *frame, GString *out);
-char *client_brick (const client_private_t *priv); /* "server:/brick". g_free it */
+const char *client_brick (const client_private_t *priv); /* "server:/brick"; never freed */
 
 /* For client_why_failed: notes what an answer without success was, before its frame fails. */
 void client_note_failure (struct client_call *call, const struct rpc_reply *reply,

@@ -12,10 +12,13 @@ seconds_since (int64_t then)
     return (int) ((clock_now () - then) / 1000000000);
 }
 
-char *
+const char *
 client_brick (const client_private_t *priv)
 {
-    return g_strdup_printf ("%s:%s", priv->path ? priv->path : priv->host, priv->subvolume);
+    g_autofree char *name =
+        g_strdup_printf ("%s:%s", priv->path ? priv->path : priv->host, priv->subvolume);
+
+    return g_intern_string (name);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
