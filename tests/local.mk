@@ -421,6 +421,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/probes.sh \
     %D%/mount/quick-read.sh \
     %D%/mount/races.sh \
+    %D%/mount/reload-memory.sh \
     %D%/mount/reload.sh \
     %D%/mount/read-ahead.sh \
     %D%/mount/removed-but-open.sh \

@@ -110,9 +110,7 @@ running_move (struct running *running, struct graph *fresh, GString *answer)
         g_string_append (answer, "nothing was changed\n");
         if (r != -ETIMEDOUT) /* else calls in it may still be under way */
             graph_free (fresh);
-    } else if (!bridge_past_is_used (running->bridge)) {
-        bridge_past_end (running->bridge);
-    } else {
+    } else if (bridge_past_is_used (running->bridge) || !bridge_past_end (running->bridge)) {
         running->past = g_timeout_add_seconds (LOOK_AGAIN, look_again, running);
     }
     return r;

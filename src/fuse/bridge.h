@@ -75,7 +75,7 @@ void bridge_foreach_open (struct bridge *bridge, void (*fn) (fd_t *fd, void *dat
 /* Moves the mount to another active graph, which has joined the table of the present one
  * (graph_join): requests wait meanwhile, and files stay open. moved is called when the bridge has
  * the new graph, while no request runs. Files that can't be opened there keep using the present
- * graph, which must stay active until bridge_past_is_used returns false. One move at a time, on one
+ * graph, which bridge_past_end frees. One move at a time, on one
  * thread. Returns 0; or a negative errno and a line in answer, and nothing has changed: -EAGAIN, it
  * may be possible later; -ETIMEDOUT, calls in the new graph may be under way, so it can't be
  * freed. */
@@ -85,8 +85,9 @@ int bridge_move (struct bridge *bridge, struct graph *fresh, void (*moved) (void
 /* Returns whether open files use the graph that the mount has left. */
 bool bridge_past_is_used (struct bridge *bridge);
 
-/* Ends the graph that the mount has left, which no file uses. Returns false if it is in use after
- * all. Its memory stays until bridge_free, as reports may name its translators. */
+/* Ends and frees the graph that the mount has left, if there is one, which no file uses. Returns
+ * false if it is in use after all, or has requests of its own under way: call it again later. After
+ * bridge_stop it always succeeds; call it before bridge_free. */
 bool bridge_past_end (struct bridge *bridge);
 
 /* Unmounts (lazily if the mount is busy), waits for the threads, and frees what the kernel held. */

@@ -136,13 +136,13 @@ struct bridge_limits {
     struct limit *classes[LIMIT_CLASSES];
 };
 
-/* A graph that the mount has left, and the bridge as its top's parent. */
+/* The graph that the mount has left, and the bridge as its top's parent. */
 struct past_graph {
     xlator_t xlator;
     xlator_list_t child, parent;
     struct graph *graph;
     GHashTable *inodes; /* inode_t to the number of its fds that use it; bridge->fds_lock */
-    bool ended;         /* the main thread */
+    bool ending;        /* its translators hold nothing back any more; the main thread */
 };
 
 struct bridge {
@@ -178,8 +178,9 @@ struct bridge {
     GHashTable *fds;          /* fds_lock; the fds that the kernel has open */
     bool held;                /* requests wait until the mount has moved; atomic, changed under
                                * lock */
-    struct past_graph *past;        /* the graph that open files still use, or NULL; atomic */
-    GSList *pasts;            /* all of them, for their memory; the main thread */
+    struct past_graph *past;  /* the graph before, if open files still use it, or NULL; atomic,
+                               * changes only while no request runs */
+    struct past_graph *before; /* the graph before, until it is freed, or NULL; the main thread */
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */
     bool stopping;    /* atomic */
@@ -280,8 +281,6 @@ bridge_stays (struct bridge *bridge, inode_t *inode)
 void past_new (struct bridge *bridge, GHashTable *inodes);
 /* Counts an open file, if it is in that graph. */
 void past_count_locked (struct bridge *bridge, fd_t *fd, int by);
-/* For bridge_stop and bridge_free. */
-void pasts_free (struct bridge *bridge);
 
 /* --- limits.c: the number of operations that run at a time --- */
 void limits_begin (struct bridge *bridge);

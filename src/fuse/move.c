@@ -407,6 +407,20 @@ move_opens (struct move *move)
     }
 }
 
+/* A file that stays open over many moves stands for its newest fd alone. */
+static void
+shorten_all (struct bridge *bridge)
+{
+    GHashTableIter iter;
+    gpointer fd;
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    g_hash_table_iter_init (&iter, bridge->fds);
+    while (g_hash_table_iter_next (&iter, &fd, NULL))
+        fd_shorten (fd);
+    pthread_mutex_unlock (&bridge->fds_lock);
+}
+
 /* --- the move --------------------------------------------------------------------------------- */
 
 /* The old graph's files changed since the new one looked them up. */
@@ -432,7 +446,6 @@ bridge_take (struct move *move)
     bridge->graph = bridge->xlator.graph = move->fresh;
     bridge->child.xlator = move->fresh->top;
     move->fresh->top->parents = &bridge->parent;
-    __atomic_store_n (&move->old->past, true, __ATOMIC_RELEASE);
 }
 
 /* The kernel's pages and attributes may differ from what the new graph's translators make of the
@@ -483,6 +496,7 @@ move_held (struct move *move, void (*moved) (void *data), void *data, GString *a
     if (has_timed_out (move))
         return gave_up (answer);
     move_opens (move);
+    shorten_all (move->bridge);
     forget_looked_up (move->fresh);
     bridge_take (move);
     moved (data);

@@ -20,7 +20,7 @@ past_new (struct bridge *bridge, GHashTable *inodes)
     past->child.xlator = past->graph->top;
     past->parent.xlator = &past->xlator;
     past->graph->top->parents = &past->parent;
-    bridge->pasts = g_slist_prepend (bridge->pasts, past);
+    bridge->before = past;
     if (g_hash_table_size (inodes) > 0)
         __atomic_store_n (&bridge->past, past, __ATOMIC_RELAXED);
 }
@@ -92,33 +92,59 @@ past_close (struct bridge *bridge)
     return !bridge->past;
 }
 
+struct search {
+    const struct graph *graph;
+    bool found;
+};
+
+LOOKS_AT_RUNNING_REQUESTS static void
+look_for_graph (const call_stack_t *root, void *data)
+{
+    struct search *search = data;
+
+    search->found |= root->frames[0].this->graph == search->graph;
+}
+
+/* Returns whether a request of the graph's own translators is under way, such as a write that was
+ * answered before it was done. */
+static bool
+graph_is_busy (const struct graph *graph)
+{
+    struct search search = { .graph = graph };
+
+    xlators_pin ();
+    stack_foreach (look_for_graph, &search);
+    xlators_unpin ();
+    return search.found;
+}
+
+static void
+past_free (struct past_graph *past)
+{
+    graph_deactivate (past->graph);
+    past->graph->top->parents = NULL;
+    past->graph->top->gate = NULL;
+    numbers_free (past->graph->xlators);
+    graph_free (past->graph);
+    g_hash_table_unref (past->inodes);
+    g_free (past);
+}
+
 bool
 bridge_past_end (struct bridge *bridge)
 {
-    struct past_graph *past = bridge->pasts ? bridge->pasts->data : NULL;
+    struct past_graph *past = bridge->before;
 
-    if (!past || past->ended)
+    if (!past)
         return true;
     if (bridge->past && bridge->mounted && !past_close (bridge))
         return false;
-    past->ended = true;
-    xlator_notify (past->graph->top, XLATOR_ENDING, NULL);
-    graph_deactivate (past->graph);
+    if (!past->ending)
+        xlator_notify (past->graph->top, XLATOR_ENDING, NULL);
+    past->ending = true;
+    if (graph_is_busy (past->graph))
+        return false;
+    bridge->past = bridge->before = NULL;
+    past_free (past);
     return true;
-}
-
-void
-pasts_free (struct bridge *bridge)
-{
-    for (GSList *at = bridge->pasts; at; at = at->next) {
-        struct past_graph *past = at->data;
-
-        past->graph->top->parents = NULL;
-        past->graph->top->gate = NULL;
-        numbers_free (past->graph->xlators);
-        graph_free (past->graph);
-        g_hash_table_unref (past->inodes);
-        g_free (past);
-    }
-    g_slist_free (bridge->pasts);
 }

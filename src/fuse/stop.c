@@ -283,7 +283,6 @@ bridge_free (struct bridge *bridge)
         session_end (bridge->session);
     groups_cache_free (bridge->groups);
     passthrough_free (bridge->passthrough);
-    pasts_free (bridge);
     g_hash_table_destroy (bridge->fds);
     pthread_mutex_destroy (&bridge->fds_lock);
     option_clear (bridge_options, &bridge->settings);

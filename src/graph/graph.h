@@ -70,7 +70,6 @@ struct graph {
     struct fd_maker fd_maker;
     unsigned id;
     bool active;
-    bool past; /* a mount has moved from this graph to another: nothing may ask it; atomic */
     /* A leaf; guards the settings of the translators. Only the main thread changes them, and holds
      * it for that. Other threads hold it to read them; the main thread reads them without. */
     pthread_mutex_t settings_lock;

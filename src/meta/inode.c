@@ -40,12 +40,29 @@ meta_ino (const gfid_t *gfid)
     return ino | (uint64_t) 1 << 63;
 }
 
+xlator_t *
+meta_xl (const struct meta *meta, const struct meta_node *node)
+{
+    xlator_t *xl;
+
+    if (!node->volume || node->api == meta->of.bridge->api)
+        return node->volume ? meta->of.bridge : NULL;
+    xl = graph_find (meta->of.graph, node->volume);
+    return xl && xl->api == node->api ? xl : NULL;
+}
+
+bool
+meta_is_gone (const struct meta *meta, const struct meta_node *node)
+{
+    return node->volume && !meta_xl (meta, node);
+}
+
 static size_t
 link_size (const struct meta *meta, const struct meta_node *node)
 {
     g_autoptr (GString) target = g_string_new (NULL);
 
-    if (node->kind->type == IA_IFLNK)
+    if (node->kind->type == IA_IFLNK && !meta_is_gone (meta, node))
         node->kind->show (meta, node, target);
     return target->len;
 }
@@ -120,8 +137,8 @@ meta_refused (const call_frame_t *frame, const struct meta_inode *mi)
 {
     if (!mi || mi->node.kind == &meta_outside)
         return ESTALE;
-    if (mi->node.xl && __atomic_load_n (&mi->node.xl->graph->past, __ATOMIC_ACQUIRE))
-        return ESTALE; /* the volume is not in the graph any more */
+    if (meta_is_gone (meta_of (frame->this), &mi->node))
+        return ESTALE;
     return meta_may_look (frame) || gfid_equal (&mi->gfid, &meta_gfid) ? 0 : EACCES;
 }
 

@@ -25,7 +25,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* State of the translator; constant after meta_new, but for what meta_move changes. */
+/* State of the translator; constant after meta_new, but for of.graph, which meta_move changes. */
 struct meta {
     struct meta_of of;
     const struct graph *own; /* .meta itself */
@@ -39,7 +39,9 @@ struct meta {
 /* The object that an inode of .meta stands for. */
 struct meta_node {
     const struct meta_kind *kind;
-    xlator_t *xl;                       /* its translator, or NULL */
+    /* Its translator, or NULL. By its name and type: the graph of an inode may be gone. */
+    const char *volume;                 /* xlator_t.name, which is never freed */
+    const struct xlator_api *api;
     const struct xlator_option *option; /* its option, or NULL */
     unsigned n;                         /* index of its subvolume */
 };
@@ -64,7 +66,7 @@ struct meta_kind {
                 GString *allowed);
 };
 
-/* The context of an inode; constant, but for meta_move. */
+/* The context of an inode; constant. */
 struct meta_inode {
     struct meta_node node;
     gfid_t gfid;
@@ -85,6 +87,10 @@ meta_of (const xlator_t *this)
 }
 
 /* --- inode.c --- */
+/* Returns the translator of an object in the present graph; NULL if it has none, or if the mount
+ * has moved to a graph without it, so that the object is gone. */
+xlator_t *meta_xl (const struct meta *meta, const struct meta_node *node);
+bool meta_is_gone (const struct meta *meta, const struct meta_node *node);
 struct meta_inode *meta_inode_get (xlator_t *this, inode_t *inode);
 /* Makes inode the entry of parent, unless it is that already. */
 void meta_inode_become (xlator_t *this, inode_t *inode, const struct meta_inode *parent,

@@ -151,25 +151,10 @@ meta_new (const struct meta_of *of)
     return own;
 }
 
-static void
-move_node (inode_t *inode, void *data)
-{
-    struct graph *own = data;
-    struct meta_inode *mi = meta_inode_get (own->top, inode);
-    xlator_t *xl = mi ? mi->node.xl : NULL;
-    xlator_t *now = xl && xl->graph->past
-                      ? graph_find (meta_of (own->top)->of.graph, xl->name)
-                      : NULL;
-
-    if (now && now->api == xl->api)
-        mi->node.xl = now;
-}
-
 void
 meta_move (struct graph *own, struct graph *fresh)
 {
     struct meta *meta = own->top->private;
 
     meta->of.graph = fresh;
-    itable_foreach (own->itable, move_node, own);
 }

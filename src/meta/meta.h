@@ -44,7 +44,7 @@ struct meta_of {
 struct graph *meta_new (const struct meta_of *of);
 
 /* The mount has moved to another graph, and no request runs. Files of a translator become those of
- * the one with the same name. */
+ * the one with the same name and type; the others are gone. */
 void meta_move (struct graph *meta, struct graph *fresh);
 
 #endif

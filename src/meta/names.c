@@ -27,7 +27,7 @@ look_up (call_frame_t *frame, const loc_t *loc)
 
     if (!loc->name)
         return meta_refused (frame, meta_inode_get (this, loc->inode));
-    if (!parent)
+    if (!parent || meta_is_gone (meta_of (this), &parent->node))
         return ESTALE;
     if (parent->node.kind->type != IA_IFDIR)
         return ENOTDIR;
@@ -85,6 +85,7 @@ meta_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, dic
     int error = meta_refused (frame, mi);
     g_autoptr (GString) target = g_string_new (NULL);
     struct iatt buf;
+    int r;
 
     if (!error && mi->node.kind->type != IA_IFLNK)
         error = EINVAL;
@@ -92,7 +93,11 @@ meta_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, dic
         STACK_UNWIND (readlink, frame, -1, error, NULL, NULL, NULL);
         return;
     }
-    mi->node.kind->show (meta_of (this), &mi->node, target);
+    r = mi->node.kind->show (meta_of (this), &mi->node, target);
+    if (r < 0) {
+        STACK_UNWIND (readlink, frame, -1, -r, NULL, NULL, NULL);
+        return;
+    }
     buf = meta_iatt (this, mi);
     STACK_UNWIND (readlink, frame, (int32_t) target->len, 0, target->str, &buf, NULL);
 }

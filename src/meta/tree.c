@@ -34,18 +34,24 @@ list_options (const struct meta *meta, const struct meta_node *node, GPtrArray *
 {
     guint first = entries->len;
 
-    meta_each_option (meta, node->xl, add_option, entries);
-    for (guint i = first; i < entries->len; i++)
-        ((struct meta_entry *) entries->pdata[i])->node.xl = node->xl;
+    meta_each_option (meta, meta_xl (meta, node), add_option, entries);
+    for (guint i = first; i < entries->len; i++) {
+        struct meta_node *option = &((struct meta_entry *) entries->pdata[i])->node;
+
+        option->volume = node->volume;
+        option->api = node->api;
+    }
 }
 
 static void
 list_subvolumes (const struct meta *meta, const struct meta_node *node, GPtrArray *entries)
 {
     static const struct meta_kind kind = { .type = IA_IFLNK, .show = meta_show_subvolume };
-    struct meta_node link = { .kind = &kind, .xl = node->xl };
+    struct meta_node link = { .kind = &kind, .volume = node->volume, .api = node->api };
 
-    for (const xlator_list_t *child = node->xl->children; child; child = child->next, link.n++)
+    const xlator_list_t *child = meta_xl (meta, node)->children;
+
+    for (; child; child = child->next, link.n++)
         meta_entries_add (entries, g_strdup_printf ("%u", link.n), &link);
 }
 
@@ -79,9 +85,10 @@ list_graph (const struct meta *meta, const struct meta_node *node, GPtrArray *en
     const GPtrArray *xlators = meta->of.graph->xlators;
 
     for (guint i = 0; i < xlators->len; i++) {
-        const struct meta_node dir = { .kind = &kind, .xl = xlators->pdata[i] };
+        const xlator_t *xl = xlators->pdata[i];
+        const struct meta_node dir = { .kind = &kind, .volume = xl->name, .api = xl->api };
 
-        meta_entries_add (entries, meta_file_name (dir.xl->name), &dir);
+        meta_entries_add (entries, meta_file_name (xl->name), &dir);
     }
 }
 
@@ -127,7 +134,8 @@ static void
 list_meta (const struct meta *meta, const struct meta_node *node, GPtrArray *entries)
 {
     static const struct meta_kind kind = { .type = IA_IFDIR, .children = xlator_files };
-    const struct meta_node dir = { .kind = &kind, .xl = meta->of.bridge };
+    const xlator_t *bridge = meta->of.bridge;
+    const struct meta_node dir = { .kind = &kind, .volume = bridge->name, .api = bridge->api };
 
     meta_entries_add (entries, g_strdup ("root"), &dir);
     meta_entries_add (entries, g_strdup ("master"), &dir);
@@ -172,7 +180,7 @@ meta_entries (const struct meta *meta, const struct meta_node *node)
     GPtrArray *entries = g_ptr_array_new_with_free_func (entry_free);
 
     for (const struct meta_kind *const *child = node->kind->children; child && *child; child++) {
-        const struct meta_node at = { .kind = *child, .xl = node->xl };
+        const struct meta_node at = { .kind = *child, .volume = node->volume, .api = node->api };
 
         meta_entries_add (entries, g_strdup ((*child)->name), &at);
     }

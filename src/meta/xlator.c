@@ -19,14 +19,14 @@ meta_file_name (const char *name)
 int
 meta_show_type (const struct meta *meta, const struct meta_node *node, GString *out)
 {
-    g_string_append_printf (out, "%s\n", node->xl->type);
+    g_string_append_printf (out, "%s\n", meta_xl (meta, node)->type);
     return 0;
 }
 
 int
 meta_show_name (const struct meta *meta, const struct meta_node *node, GString *out)
 {
-    g_string_append_printf (out, "%s\n", node->xl->name);
+    g_string_append_printf (out, "%s\n", meta_xl (meta, node)->name);
     return 0;
 }
 
@@ -34,12 +34,13 @@ meta_show_name (const struct meta *meta, const struct meta_node *node, GString *
 int
 meta_show_private (const struct meta *meta, const struct meta_node *node, GString *out)
 {
+    xlator_t *xl = meta_xl (meta, node);
     g_autoptr (GString) dump = g_string_new (NULL);
     g_auto (GStrv) lines = NULL;
 
-    if (!node->xl->api->dumpops.priv)
+    if (!xl->api->dumpops.priv)
         return 0;
-    node->xl->api->dumpops.priv (node->xl, dump);
+    xl->api->dumpops.priv (xl, dump);
     lines = g_strsplit (dump->str, "\n", -1);
     for (char **line = lines; *line; line++) {
         const char *equals = strchr (*line, '=');
@@ -55,8 +56,10 @@ meta_show_private (const struct meta *meta, const struct meta_node *node, GStrin
 int
 meta_show_history (const struct meta *meta, const struct meta_node *node, GString *out)
 {
-    if (node->xl->api->dumpops.history)
-        node->xl->api->dumpops.history (node->xl, out);
+    xlator_t *xl = meta_xl (meta, node);
+
+    if (xl->api->dumpops.history)
+        xl->api->dumpops.history (xl, out);
     return 0;
 }
 
@@ -80,10 +83,11 @@ count_kept (inode_t *inode, void *data)
 int
 meta_show_meminfo (const struct meta *meta, const struct meta_node *node, GString *out)
 {
-    struct kept kept = { .xl = node->xl };
+    const xlator_t *xl = meta_xl (meta, node);
+    struct kept kept = { .xl = xl };
 
-    g_string_append_printf (out, "private_size=%zu\n", node->xl->api->priv_size);
-    if (node->xl->inode_slot < 0)
+    g_string_append_printf (out, "private_size=%zu\n", xl->api->priv_size);
+    if (xl->inode_slot < 0)
         return 0;
     itable_foreach (meta->of.graph->itable, count_kept, &kept);
     g_string_append_printf (out, "inodes_kept=%zu\n", kept.inodes);
@@ -96,16 +100,18 @@ meta_show_meminfo (const struct meta *meta, const struct meta_node *node, GStrin
 int
 meta_show_profile (const struct meta *meta, const struct meta_node *node, GString *out)
 {
+    const xlator_t *xl = meta_xl (meta, node);
+
     for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++) {
         g_autofree char *name = NULL;
         struct numbers_sum sum;
 
-        if (!numbers_sum (node->xl, op, &sum))
+        if (!numbers_sum (xl, op, &sum))
             continue;
         name = meta_fop_name (op);
         g_string_append_printf (
             out, "%s.latency.%s = AVG:%f CNT:%" G_GUINT64_FORMAT " TOTAL:%" G_GUINT64_FORMAT,
-            node->xl->name, name, (double) sum.sum / (double) sum.count, sum.count, sum.sum);
+            xl->name, name, (double) sum.sum / (double) sum.count, sum.count, sum.sum);
         g_string_append_printf (out, " MIN:%" G_GUINT64_FORMAT " MAX:%" G_GUINT64_FORMAT "\n",
                                 sum.min, sum.max);
     }
@@ -117,7 +123,7 @@ meta_show_profile (const struct meta *meta, const struct meta_node *node, GStrin
 int
 meta_show_xl_loglevel (const struct meta *meta, const struct meta_node *node, GString *out)
 {
-    gf_loglevel_t level = __atomic_load_n (&node->xl->loglevel, __ATOMIC_RELAXED);
+    gf_loglevel_t level = __atomic_load_n (&meta_xl (meta, node)->loglevel, __ATOMIC_RELAXED);
 
     if (level == GF_LOG_UNSET)
         g_string_append (out, "unset\n");
@@ -137,7 +143,7 @@ meta_set_xl_loglevel (const struct meta *meta, const struct meta_node *node, con
                          "must be " META_LEVELS ", or unset, for the level of the process");
         return -EINVAL;
     }
-    xlator_set_loglevel (node->xl, level);
+    xlator_set_loglevel (meta_xl (meta, node), level);
     return 0;
 }
 
@@ -180,11 +186,12 @@ meta_each_option (const struct meta *meta, xlator_t *xl,
 int
 meta_show_option (const struct meta *meta, const struct meta_node *node, GString *out)
 {
+    const xlator_t *xl = meta_xl (meta, node);
     int r = -ENOENT;
 
     settings_lock (meta);
-    for (guint i = 0; i < node->xl->settings->len; i++) {
-        const struct option_setting *setting = node->xl->settings->pdata[i];
+    for (guint i = 0; i < xl->settings->len; i++) {
+        const struct option_setting *setting = xl->settings->pdata[i];
 
         if (setting->option != node->option || !setting_is_explicit (setting))
             continue;
@@ -209,9 +216,11 @@ append_setting (GString *out, const struct option_setting *setting)
 int
 meta_show_settings (const struct meta *meta, const struct meta_node *node, GString *out)
 {
+    const xlator_t *xl = meta_xl (meta, node);
+
     settings_lock (meta);
-    for (guint i = 0; i < node->xl->settings->len; i++) {
-        const struct option_setting *setting = node->xl->settings->pdata[i];
+    for (guint i = 0; i < xl->settings->len; i++) {
+        const struct option_setting *setting = xl->settings->pdata[i];
 
         if (!setting->option->inert || setting->by != SET_BY_DEFAULT)
             append_setting (out, setting);
@@ -225,13 +234,16 @@ meta_show_settings (const struct meta *meta, const struct meta_node *node, GStri
 int
 meta_show_subvolume (const struct meta *meta, const struct meta_node *node, GString *out)
 {
-    const xlator_list_t *child = node->xl->children;
+    const xlator_t *xl = meta_xl (meta, node);
+    const xlator_list_t *child = xl->children;
     g_autofree char *name = NULL;
 
-    for (unsigned i = 0; i < node->n; i++)
+    for (unsigned i = 0; child && i < node->n; i++)
         child = child->next;
+    if (!child)
+        return -ENOENT; /* the translator has fewer in the present graph */
     name = meta_file_name (child->xlator->name);
-    g_string_append_printf (out, "../../%s%s", node->xl == meta->of.bridge ? "graphs/active/" : "",
+    g_string_append_printf (out, "../../%s%s", xl == meta->of.bridge ? "graphs/active/" : "",
                             name);
     return 0;
 }

@@ -66,6 +66,17 @@ fd_move (fd_t *fd, fd_t *to)
     fd->moved = fd_ref (to);
 }
 
+void
+fd_shorten (fd_t *fd)
+{
+    while (fd->moved && fd->moved->moved) {
+        fd_t *between = fd->moved;
+
+        fd->moved = fd_ref (between->moved);
+        fd_unref (between);
+    }
+}
+
 void *
 fd_ctx_get_at (fd_t *fd, int slot)
 {
