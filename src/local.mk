@@ -287,6 +287,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ops/ioctl.c \
     %D%/fuse/ops/lock.c \
     %D%/fuse/ops/open.c \
+    %D%/fuse/ops/privileges.c \
     %D%/fuse/ops/write.c \
     %D%/fuse/ops/umask.c \
     %D%/fuse/ops/unknown-name.c \

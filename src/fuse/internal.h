@@ -145,6 +145,16 @@ struct past_graph {
     bool ending;        /* its translators hold nothing back any more; the main thread */
 };
 
+/* What the kernel has asked for root about a file's capabilities: ops/privileges.c. */
+struct privileges_ask {
+    pid_t thread;
+    uint64_t nodeid;
+    unsigned times; /* that it asked whether there are any, and there were */
+    bool removed;   /* it has removed them */
+};
+
+#define PRIVILEGES_ASKS 16 /* by the number of the thread */
+
 struct bridge {
     xlator_t xlator;
     xlator_list_t child;
@@ -190,6 +200,7 @@ struct bridge {
     pthread_mutex_t lock; /* guards the fields below; a leaf */
     pthread_cond_t changed;
     enum bridge_state state;
+    struct privileges_ask asks[PRIVILEGES_ASKS];
     unsigned timers; /* pending timers that refer to the bridge, which lives until they are done */
     struct reader_threads threads;
 };
@@ -253,6 +264,14 @@ bool bridge_connection_is_gone (const struct bridge *bridge);
 /* Makes each thread end after its current request. Returns whether all ended within so many
  * nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);
+
+/* --- ops/privileges.c: whether a setattr of nothing is a chown --- */
+/* Note that the kernel has asked for an attribute of that name, which the file has, and that it
+ * removes it. */
+void privileges_note_asked (const call_frame_t *frame, const char *name);
+void privileges_note_removed (const call_frame_t *frame, const char *name);
+/* Returns whether a setattr of nothing by root announces a write. */
+bool privileges_announce_write (const call_frame_t *frame);
 
 /* --- hold.c, past.c: another graph --- */
 

@@ -121,7 +121,8 @@ truncate_wind (call_frame_t *frame)
  * removes these; if they stayed until then, the kernel would use the cached mode for the attribute
  * timeout. A caller that writes needs no right to chown. The request is therefore treated as chown,
  * and nothing_is_refused handles a refusal. Root's writes leave setuid; its notices concern file
- * capabilities, which the kernel removes itself. With the writeback cache only chown has a ctime.
+ * capabilities, which the kernel has removed: privileges.c. With the writeback cache only chown has
+ * a ctime.
  */
 static uint32_t
 valid_of_nothing (call_frame_t *frame, int to_set)
@@ -131,7 +132,8 @@ valid_of_nothing (call_frame_t *frame, int to_set)
 
     if (bridge->terms.idmapped) /* the kernel removes setuid and setgid itself */
         return 0;
-    if (to_set == 0 && frame->root->uid == 0 && request_fd_to_write (bridge, local->inode))
+    if (to_set == 0 && frame->root->uid == 0 && privileges_announce_write (frame)
+        && request_fd_to_write (bridge, local->inode))
         return 0;
     local->attributes.ia_uid = (uid_t) -1;
     local->attributes.ia_gid = (gid_t) -1;

@@ -14,9 +14,11 @@
 #include "core/work/work.h"
 
 #include <fcntl.h>
+#include <linux/xattr.h>
 
 static writev_cbk fuse_writev_cbk;
 static setattr_cbk fuse_write_kill_cbk;
+static removexattr_cbk fuse_write_capability_cbk;
 
 /* Converts the flags of a write, which may differ from those of the open. */
 static uint32_t
@@ -133,12 +135,24 @@ fuse_write_kill_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
                      int32_t op_errno, struct iatt *statpre, struct iatt *statpost, dict_t *xdata)
 {
     const struct fuse_local *local = frame->local;
+    g_auto (loc_t) loc = { 0 };
 
     if (op_ret < 0) {
         request_err (frame, op_ret, op_errno);
         return;
     }
     write_forget_mode (frame->this->private, local->fd->inode);
+    loc.inode = local->fd->inode;
+    STACK_WIND (frame, fuse_write_capability_cbk, FIRST_CHILD (frame->this), removexattr, &loc,
+                XATTR_NAME_CAPS, NULL);
+}
+
+/* Most files have none. Storage removes them with the write, too; but a translator may answer the
+ * write before. */
+static void
+fuse_write_capability_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                           int32_t op_errno, dict_t *xdata)
+{
     wind_kept (frame);
 }
 

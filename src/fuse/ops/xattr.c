@@ -155,8 +155,11 @@ fuse_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
         request_err (frame, op_ret, op_errno);
     else if (!value)
         request_err (frame, -1, no_attribute (frame, local->name));
-    else
+    else {
+        if (local->size == 0)
+            privileges_note_asked (frame, local->name);
         xattr_reply (frame, value, size);
+    }
 }
 
 static void
@@ -202,7 +205,10 @@ fuse_listxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
  * asks for a write, truncate or chown, and so before the caller's right to that is checked. Storage
  * removes them with the change itself, as the caller. The bridge therefore removes them now for a
  * caller that may write to the file or owns it, and for a write from the kernel's cache. Otherwise
- * the bridge only answers that they are gone, and the kernel's next request decides.
+ * the bridge only answers that they are gone, and the kernel's next request decides: so does it for
+ * a setuid or setgid file of another user, whose chown (path, -1, -1) is refused, while a write
+ * removes all of these before its bytes (write.c). Where the kernel removes setuid itself it has
+ * checked a chown before.
  */
 static bool
 is_killed_by_kernel (fuse_req_t req, const call_frame_t *frame, const char *name)
@@ -211,10 +217,16 @@ is_killed_by_kernel (fuse_req_t req, const call_frame_t *frame, const char *name
         && !request_is_anonymous (req);
 }
 
+static bool
+capability_waits (const struct bridge *bridge, const struct iatt *buf)
+{
+    return buf->ia_prot & (S_ISUID | S_ISGID) && !bridge->terms.remote && !bridge->terms.idmapped;
+}
+
 static void
 capability_wind (call_frame_t *frame)
 {
-    g_auto (loc_t) loc = { .inode = inode_ref (((const struct fuse_local *) frame->local)->inode) };
+    g_auto (loc_t) loc = { .inode = ((const struct fuse_local *) frame->local)->inode };
 
     STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc,
                 XATTR_NAME_CAPS, NULL);
@@ -224,15 +236,20 @@ static void
 fuse_capability_owner_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                            int32_t op_errno, struct iatt *buf, dict_t *xdata)
 {
-    g_auto (loc_t) loc = { .inode = inode_ref (((const struct fuse_local *) frame->local)->inode) };
+    struct bridge *bridge = frame->this->private;
+    g_auto (loc_t) loc = { .inode = ((const struct fuse_local *) frame->local)->inode };
 
-    if (op_ret < 0)
+    if (op_ret < 0) {
         request_err (frame, op_ret, op_errno);
-    else if (buf->ia_uid == frame->root->uid)
+    } else if (buf->ia_uid == frame->root->uid) {
         capability_wind (frame);
-    else
+    } else if (capability_waits (bridge, buf)) {
+        write_note_mode (bridge, frame->root->about, buf);
+        request_err (frame, 0, 0);
+    } else {
         STACK_WIND (frame, fuse_capability_access_cbk, FIRST_CHILD (frame->this), access, &loc,
                     W_OK, NULL);
+    }
 }
 
 static void
@@ -256,6 +273,7 @@ fuse_removexattr (fuse_req_t req, fuse_ino_t ino, const char *name)
 
     if (!xattr_change_begin (frame, &loc, ino, name))
         return;
+    privileges_note_removed (frame, name);
     if (!is_killed_by_kernel (req, frame, name)) {
         STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc, name,
                     NULL);
