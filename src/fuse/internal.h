@@ -453,7 +453,8 @@ kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
 
 /* Returns whether the inode is a device, a pipe or a socket and the kernel checks no rights. The
  * kernel opens such inodes without a request. The bridge then lets only callers that may read and
- * write them look them up, and has the kernel look them up each time. */
+ * write them look them up, and their owner, who could change the mode; and has the kernel look them
+ * up each time. */
 static inline bool
 request_is_guarded (const struct bridge *bridge, const struct iatt *iatt)
 {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The kernel alone opens pipes, sockets and devices. Where it checks no rights, with acl=translator
-# and no_default_permissions, only a caller that may read and write one finds it, whichever caller
-# asked before.
+# and no_default_permissions, only a caller that may read and write one finds it, and its owner,
+# whichever caller asked before.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command setpriv setfacl python3 timeout
@@ -30,7 +30,7 @@ server=$!
 wait_until "[ -S '$BACK/socket' ]"
 chmod 700 "$BACK/socket"
 
-try_all () { # HOW
+try_all () { # HOW WHO: who decides about rights: the kernel, or another
     stat "$MNT"/* >/dev/null || fail "$1: root can't see them all"
     ls -l "$MNT" >/dev/null
     for file in pipe null; do
@@ -45,22 +45,65 @@ try_all () { # HOW
     as 1001 sh -c "exec 3<>'$MNT/pipe'" || fail "$1: an owner can't open his pipe"
     chown 0 "$MNT/pipe"
     as 1001 sh -c "exec 3<>'$MNT/pipe'" 2>/dev/null && fail "$1: the owner before can open it"
+    owners "$1" "$2"
+    case $2 in
+        kernel) expect "$1: a closed directory's .." EACCES "$(leaves)" ;;
+        *) expect "$1: a closed directory's .." "gets out" "$(leaves)" ;;
+    esac
+}
+
+# An owner needs no right to his own: he could change its mode.
+owners () { # HOW WHO
+    mkdir "$MNT/own"
+    chown 1001 "$MNT/own"
+    as 1001 mkfifo -m 0200 "$MNT/own/pipe" || fail "$1: no pipe that is only written"
+    expect "$1: its mode" 200 "$(as 1001 stat -c %a "$MNT/own/pipe")"
+    as 1001 python3 -c 'import socket, sys, os
+socket.socket (socket.AF_UNIX).bind (sys.argv[1]); os.chmod (sys.argv[1], 0)' "$MNT/own/socket" ||
+        fail "$1: no socket of mode 0"
+    as 1001 chmod 400 "$MNT/own/socket" || fail "$1: an owner can't chmod his socket"
+    if [ "$2" = kernel ]; then
+        as 1002 stat "$MNT/own/pipe" >/dev/null || fail "$1: another user can't stat it"
+    else
+        as 1002 stat "$MNT/own/pipe" >/dev/null 2>&1 && fail "$1: another user finds it"
+    fi
+    as 1001 rm -r "$MNT/own/pipe" "$MNT/own/socket" || fail "$1: an owner can't remove his own"
+    rmdir "$MNT/own"
+}
+
+# What becomes of a user who has a directory open that is then closed to him, and opens "..".
+leaves () {
+    mkdir -m 711 "$MNT/closed"
+    python3 - "$MNT/closed" <<'END'
+import errno, os, sys
+os.seteuid (1001)
+fd = os.open (sys.argv[1], os.O_PATH)
+os.seteuid (0)
+os.chmod (sys.argv[1], 0o700)
+os.seteuid (1001)
+try:
+    os.open ("..", os.O_PATH, dir_fd = fd)
+    print ("gets out")
+except OSError as error:
+    print (errno.errorcode[error.errno])
+END
+    rmdir "$MNT/closed"
 }
 
 stack
 mount_volfile "$VOL" -o no_default_permissions,dev
-try_all no_default_permissions
+try_all no_default_permissions storage
 unmount
 stack system/posix-acl
 mount_volfile "$VOL" --acl=translator -o dev
-try_all acl=translator
+try_all acl=translator translator
 setfacl -m u:1001:rw "$MNT/half"
 as 1001 sh -c "exec 3<>'$MNT/half'" || fail "an entry of an ACL doesn't count"
 setfacl -b "$MNT/half"
 unmount
 stack
 mount_volfile "$VOL" -o dev
-try_all "what the kernel checks"
+try_all "what the kernel checks" kernel
 kill "$server"
 
 # The kernel itself refuses these: attributes of a pipe, and modes of fallocate that FUSE does not

@@ -96,7 +96,7 @@ fuse_lookup_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32
 {
     struct fuse_local *local = frame->local;
 
-    if (op_ret < 0)
+    if (op_ret < 0 && frame->root->uid != local->attributes.ia_uid)
         request_err (frame, op_ret, op_errno);
     else
         request_entry (frame, local->inode, local->parent, local->name, &local->attributes);
