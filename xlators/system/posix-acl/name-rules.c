@@ -111,6 +111,16 @@ posix_acl_mknod (struct acl_look *look)
     return r;
 }
 
+/* The present setting of this system, which the kernel would apply to a local directory. */
+static bool
+acl_protects_hardlinks (void)
+{
+    g_autofree char *text = NULL;
+
+    return g_file_get_contents ("/proc/sys/fs/protected_hardlinks", &text, NULL, NULL)
+        && atoi (text) != 0;
+}
+
 /* may_linkat: with protected_hardlinks a caller may only link a file that it owns, or may read and
  * write. */
 static int
@@ -119,7 +129,7 @@ may_link (struct acl_look *look, inode_t *inode)
     g_auto (acl_view_t) view = { 0 };
     int r = acl_see (look, inode, &view);
 
-    if (r != 0 || view.uid == look->caller.uid)
+    if (r != 0 || view.uid == look->caller.uid || !acl_protects_hardlinks ())
         return r;
     if (inode->ia_type != IA_IFREG || view.mode & S_ISUID
         || (view.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
@@ -131,7 +141,7 @@ may_link (struct acl_look *look, inode_t *inode)
 int
 posix_acl_link (struct acl_look *look)
 {
-    const int r = look->priv->protected_hardlinks ? may_link (look, look->call->loc->inode) : 0;
+    const int r = may_link (look, look->call->loc->inode);
 
     return r == 0 ? may_make (look, look->call->newloc->parent) : r;
 }

@@ -99,23 +99,12 @@ posix_acl_every (const struct call *call)
 
 /* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
-/* The setting of this system: the kernel would apply it to a local directory. */
-static bool
-kernel_protects_hardlinks (void)
-{
-    g_autofree char *text = NULL;
-
-    return g_file_get_contents ("/proc/sys/fs/protected_hardlinks", &text, NULL, NULL)
-        && atoi (text) != 0;
-}
-
 static int
 posix_acl_init (xlator_t *this)
 {
     posix_acl_private_t *priv = this->private;
 
     acl_keep_init (priv);
-    priv->protected_hardlinks = kernel_protects_hardlinks ();
     priv->selinux = access ("/sys/fs/selinux/enforce", F_OK) == 0;
     return 0;
 }

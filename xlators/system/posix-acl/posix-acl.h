@@ -66,7 +66,6 @@ struct acl_stripe {
 typedef struct posix_acl_private {
     int64_t super_uid; /* option; atomic */
     int64_t timeout;   /* option, in nanoseconds; atomic */
-    bool protected_hardlinks; /* the kernel's setting at start */
     bool selinux;             /* SELinux is active and decides about its labels */
     /* Counts changes. Kept data were requested after the last change of their inode, and after
      * all_changed. */
