@@ -38,10 +38,11 @@ explained_as () {
 miss () {
     local brick=$1
     shift
+    wait_until "! marks c0 | grep -q dirty"
     brick_kill "$brick"
     explained_as "not there: .*$brick"
     "$@"
-    wait_until "! marks | grep -q dirty"
+    wait_until "! marks c0 | grep -q dirty"
     brick_start "$brick"
     wait_until "! '$WINDLASS' explain '$MNT' | grep -q 'not there: .*$brick'"
 }
@@ -60,6 +61,7 @@ mkdir "$MNT/many"
 for i in 1 2 3 4; do
     echo old >"$MNT/many/$i"
 done
+wait_until no_marks
 brick_kill c2
 explained_as 'not there: c2'
 miss c1 rewrite file 'new, of two copies'

@@ -169,13 +169,14 @@ static void
 heal_run (struct work_item *work)
 {
     struct heal *heal = (struct heal *) ((char *) work - offsetof (struct heal, work));
+    const replicate_t *priv = heal->this->private;
+    bool failed = heal->path && heal->there != copies_all (priv->n);
     unsigned healed = 0;
-    bool failed = false;
     inode_t *inode;
 
     if (heal->path) {
         inode = heal_find (heal);
-        failed = !inode;
+        failed |= !inode;
         if (inode)
             g_queue_push_tail (&heal->objects, inode);
     }
