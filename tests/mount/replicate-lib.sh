@@ -117,7 +117,7 @@ marks () {
     for name in "${@:-${BRICKS[@]}}"; do
         (cd "$TEST_DIR/$name.d" && find . -path ./.glusterfs -prune -o -print0 |
             xargs -0 getfattr -h -m '^trusted\.afr\.' -d -e hex 2>/dev/null |
-            awk -v brick="$name" '/^# file: / { path = substr ($0, 9) }
+            LC_ALL=C awk -v brick="$name" '/^# file: / { path = substr ($0, 9) }
                 /^trusted/ && $0 !~ /=0x0*$/ { print brick ": " path ": " $0 }')
     done
 }
@@ -132,14 +132,24 @@ indexed () {
         wc -l
 }
 
-# heal_all [MARKS]: heals what has marks until none is left, of those that match MARKS.
+# accusers [NAME...]: the paths of what has marks. A name may be no UTF-8.
+accusers () {
+    marks "$@" | LC_ALL=C awk '{ print $2 }' | LC_ALL=C tr -d : | LC_ALL=C sort -u
+}
+
+# heal_all [MARKS]: heals what has marks until none is left, of those that match MARKS. Fails if
+# nothing changes for a minute.
 heal_all () {
-    local path wanted=${1:-.} end=$((SECONDS + 60))
-    until [ -z "$(marks | grep "$wanted")" ]; do
-        [ $SECONDS -lt $end ] || fail "marks are left: $(marks)"
+    local path wanted=${1:-.} left before end=$((SECONDS + 60))
+    left=$(marks | LC_ALL=C grep -a "$wanted")
+    until [ -z "$left" ]; do
+        [ $SECONDS -lt $end ] || fail "marks are left: $left"
         "$WINDLASS" heal "$MNT" / >>heal.out 2>&1
-        for path in $(marks | awk '{ print $2 }' | tr -d : | sort -u); do
+        accusers | while read -r path; do
             [ "$path" = . ] || "$WINDLASS" heal "$MNT" "$path" >>heal.out 2>&1
         done
+        before=$left
+        left=$(marks | LC_ALL=C grep -a "$wanted")
+        [ "$left" = "$before" ] || end=$((SECONDS + 60))
     done
 }

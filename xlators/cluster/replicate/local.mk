@@ -30,6 +30,7 @@ xlators_cluster_replicate_so_SOURCES = \
     %D%/heal/heal-data.c \
     %D%/heal/heal-entries.c \
     %D%/heal/heal-metadata.c \
+    %D%/heal/heal-moved.c \
     %D%/heal/heal-tools.c \
     %D%/heal/heal.c \
     %D%/heal/heal.h

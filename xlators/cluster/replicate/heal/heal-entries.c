@@ -2,8 +2,8 @@
 /*
  * Heals the names in a directory. What the source has is made on the sinks, with marks that say
  * that data and attributes are missing, and what it has not is removed there. If every copy is
- * accused, none is believed that lacks a name: nothing is removed. Objects that were made are
- * healed next.
+ * accused, none is believed that lacks a name: nothing is removed. A directory that a sink has
+ * under another name is renamed there (heal-moved.c). Objects that were made are healed next.
  */
 #include "heal.h"
 
@@ -238,11 +238,14 @@ entry_make (struct entries_heal *entries, struct entry *entry, unsigned source, 
     inode_t *fresh = inode_new (entries->directory->table);
     inode_t *inode = inode_link (fresh, NULL, NULL, iatt);
     loc_t loc = { .name = entry->name, .parent = entries->directory, .inode = inode };
-    const bool known = iatt->ia_type != IA_IFDIR && copy_knows (heal, child, inode);
+    const bool directory = iatt->ia_type == IA_IFDIR, known = copy_knows (heal, child, inode);
     const copies_t sources = entry_sources (entries, entry, source);
-    int r = known ? 0 : mark_missing (heal, sources, child, inode);
+    int r = known && directory ? heal_move (heal, child, inode, &loc) : 0;
+    const bool moved = r > 0;
 
-    if (r >= 0)
+    if (r >= 0 && !moved && (directory || !known))
+        r = mark_missing (heal, sources, child, inode);
+    if (r >= 0 && !moved)
         r = object_make (heal, source, child, inode, iatt, &loc);
     if (r >= 0) {
         entries->made++;

@@ -10,7 +10,7 @@
  *
  *   heal.c           the objects to heal, the command
  *   heal-tools.c     the report, locks, marks, looking at all copies
- *   heal-metadata.c, heal-data.c, heal-entries.c
+ *   heal-metadata.c, heal-data.c, heal-entries.c, heal-moved.c
  */
 #ifndef WINDLASS_CLUSTER_REPLICATE_HEAL_H
 #define WINDLASS_CLUSTER_REPLICATE_HEAL_H
@@ -96,5 +96,9 @@ int heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, co
 int heal_metadata (struct heal *heal, inode_t *inode);
 int heal_data (struct heal *heal, inode_t *inode);
 int heal_entries (struct heal *heal, inode_t *inode);
+
+/* Renames a directory on one copy, which has it under another name. Returns 1; 0: the copy does not
+ * tell that name; or a negative errno. -EAGAIN: a client or a healer changes a name of its path. */
+int heal_move (struct heal *heal, unsigned child, inode_t *directory, loc_t *to);
 
 #endif
