@@ -283,6 +283,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/replicate-heal-busy.sh \
     %D%/mount/replicate-heal-names.sh \
     %D%/mount/replicate-healer.sh \
+    %D%/mount/replicate-killed-between.sh \
     %D%/mount/replicate-lib.sh \
     %D%/mount/replicate-listing.sh \
     %D%/mount/replicate-lookup-heals.sh \
@@ -496,6 +497,7 @@ dist_noinst_DATA += \
     %D%/tsan.supp \
     %D%/valgrind.supp \
     %D%/mount/lib.sh \
+    %D%/mount/programs/between-kills.py \
     %D%/mount/programs/close-tells.py \
     %D%/mount/programs/glusterd.py \
     %D%/mount/programs/in-trouble.py \

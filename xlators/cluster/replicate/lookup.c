@@ -334,16 +334,25 @@ lookup_error (const struct lookup *lookup, copies_t missing)
     return children_quorum (lookup->this->private, missing) ? ENOENT : ENOTCONN;
 }
 
-static void
-lookup_differs (struct lookup *lookup, copies_t found, copies_t strangers, int best)
+/* Returns whether no copy of the directory is known to be right where they differ. A copy that
+ * missed changes of the directory has other objects until it is healed, which is no news. */
+static bool
+lookup_is_undecided (const struct lookup *lookup, copies_t found, copies_t strangers)
 {
     const copies_t trusted = found & lookup->trusted;
 
-    lookup_tell_mismatch (lookup, strangers, best);
-    if (!trusted || strangers & trusted)
+    return strangers && (!trusted || strangers & trusted);
+}
+
+static void
+lookup_differs (struct lookup *lookup, copies_t found, copies_t strangers, int best)
+{
+    if (lookup_is_undecided (lookup, found, strangers)) {
+        lookup_tell_mismatch (lookup, strangers, best);
         frame_fail (lookup->frame, EIO);
-    else
+    } else {
         lookup_answer (lookup, found & ~strangers, best);
+    }
 }
 
 /* Copies that differ may do so only because a name changed while they were asked, or because
@@ -352,8 +361,10 @@ lookup_differs (struct lookup *lookup, copies_t found, copies_t strangers, int b
 static bool
 lookup_doubts (const struct lookup *lookup, copies_t found, copies_t missing, copies_t strangers)
 {
-    if (strangers)
+    if (lookup_is_undecided (lookup, found, strangers))
         return lookup->attempts + 1 < ATTEMPTS;
+    if (strangers)
+        return lookup->attempts == 0;
     return lookup->parent && lookup->attempts == 0 && lookup->trusted & found
         && lookup->trusted & missing;
 }
