@@ -50,8 +50,8 @@ expect_ok cmp -n "$size" large "$MNT/large"
 unmount
 umount "$BACK"
 
-# Each write fails late, and no caller asks, since the bytes come from a mapping after the close: the
-# failure is counted, and logged once more when the file is forgotten.
+# Each write fails late, and no caller asks, since the bytes come from a mapping after the close:
+# the failure is counted, and logged once more when the file is forgotten.
 echo 'writev -> delay 20ms then error EIO' >rules
 stack "debug/fault,rules=$TEST_DIR/rules" $behind
 mount_volfile "$VOL"

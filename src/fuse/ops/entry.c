@@ -106,7 +106,7 @@ fuse_lookup_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32
  * only if it has no inode for it: so the file isn't open either, and only a translator's entries
  * read ahead, pages or the like still hold the inode here. */
 static bool
-is_gone (const struct fuse_local *local, const struct iatt *buf)
+handle_is_gone (const struct fuse_local *local, const struct iatt *buf)
 {
     return !local->name && buf->ia_nlink == 0;
 }
@@ -130,7 +130,7 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
         unknown_name_answer (frame, op_errno);
     else if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
-    else if (is_gone (local, buf))
+    else if (handle_is_gone (local, buf))
         request_err (frame, -1, ESTALE);
     else if (local->name && request_is_guarded (bridge, buf))
         lookup_guarded (frame, inode, buf);

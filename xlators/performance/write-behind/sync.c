@@ -234,7 +234,7 @@ wb_flush_behind_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
  * file, so there is no lock for this flush to end. It has no owner, since the caller may open and
  * lock the file again before it arrives. */
 static void
-flush_behind (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+answer_and_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
     const int error = error_take (this, fd, true);
     call_stack_t *root = stack_new_like (this, frame);
@@ -256,7 +256,7 @@ wb_flush_go (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
     keep_fd (frame, fd);
     if (WB_OPTION (this, flush_behind) && !was_locked (wb_inode_get (this, fd->inode)))
-        flush_behind (frame, this, fd, xdata);
+        answer_and_flush (frame, this, fd, xdata);
     else
         STACK_WIND (frame, wb_flush_cbk, FIRST_CHILD (this), flush, fd, xdata);
 }
