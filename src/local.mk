@@ -297,6 +297,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/past.c \
     %D%/fuse/requests.c \
     %D%/fuse/rights.c \
+    %D%/fuse/ring/dying.c \
     %D%/fuse/ring/entries.c \
     %D%/fuse/ring/nudge.c \
     %D%/fuse/ring/ring.c \

@@ -376,6 +376,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/io-stats-full.sh \
     %D%/mount/io-uring-hangs.sh \
     %D%/mount/io-uring.sh \
+    %D%/mount/killed-in-line.sh \
     %D%/mount/killed.sh \
     %D%/mount/killed-in-notification.sh \
     %D%/mount/kills.sh \

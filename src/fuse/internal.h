@@ -186,6 +186,7 @@ struct bridge {
                             * first request */
     pthread_mutex_t fds_lock; /* a leaf */
     GHashTable *fds;          /* fds_lock; the fds that the kernel has open */
+    int64_t looks_until;      /* until this clock_now, ring_caller_dies looks at callers; atomic */
     bool held;                /* requests wait until the mount has moved; atomic, changed under
                                * lock */
     struct past_graph *past;  /* the graph before, if open files still use it, or NULL; atomic,
@@ -197,7 +198,7 @@ struct bridge {
     bool stuck;       /* bridge_stop ended, but some work didn't */
     bool left;        /* bridge_stop ended, but the mount remains: no process for unmounting could
                        * be started */
-    pthread_mutex_t lock; /* guards the fields below; a leaf */
+    pthread_mutex_t lock; /* guards the fields below; only timers.lock is taken under it */
     pthread_cond_t changed;
     enum bridge_state state;
     struct privileges_ask asks[PRIVILEGES_ASKS];
@@ -343,6 +344,13 @@ bool ring_has (const struct bridge *bridge, const struct iovec *iov);
 ssize_t ring_answer (struct bridge *bridge, const struct iovec *iov, int count);
 /* Handles a message from the device that may concern a request of the ring. */
 void ring_interrupt (struct bridge *bridge, void *message, size_t size);
+/* Record that the caller of a request about that inode was found dying, and return whether another
+ * caller of the same inode is dying, soon after: ring/dying.c. Without a ring nothing is recorded;
+ * ring_caller_dies may be called once bridge->looks_until is set. */
+void ring_note_dying (struct bridge *bridge, uint64_t about);
+bool ring_caller_dies (struct bridge *bridge, uint64_t about, pid_t pid);
+/* No request is looked at any more; under bridge->lock. */
+void ring_unwatch_locked (struct bridge *bridge);
 /* Append a text for explain, and one for a dump. */
 void ring_describe (const struct bridge *bridge, GString *out);
 void ring_dump (const struct bridge *bridge, GString *out);

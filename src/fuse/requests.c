@@ -27,12 +27,23 @@ op_makes (enum fop op)
         || op == FOP_tmpfile;
 }
 
+/* Returns whether the operation must be done even if its caller is gone, as call_stub_is_owed. With
+ * the writeback cache the kernel sets times that it has cached. */
+static bool
+op_is_owed (const struct bridge *bridge, enum fop op)
+{
+    return op == FOP_flush || op == FOP_lk || op == FOP_flock
+        || (op == FOP_setattr && bridge->terms.writeback);
+}
+
 /* Returns the error for a request that is refused at once, or 0. A new inode needs an owner, so a
  * caller without a known id can't create one. */
 static int
-request_refused (const struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about,
-                 enum fop op)
+request_refused (struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about, enum fop op)
 {
+    if (G_UNLIKELY (__atomic_load_n (&bridge->looks_until, __ATOMIC_RELAXED))
+        && !op_is_owed (bridge, op) && ring_caller_dies (bridge, about, ctx->pid))
+        return EINTR;
     if (G_UNLIKELY (bridge->settings.read_only) && request_modifies (op) && !(about & INODE_REALM))
         return EROFS;
     if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID)

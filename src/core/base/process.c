@@ -99,6 +99,22 @@ bit_of (int signal_number)
     return UINT64_C (1) << (signal_number - 1);
 }
 
+/* Returns the pending signals that the thread neither blocks nor ignores. */
+static uint64_t
+pending (const char *status)
+{
+    return (status_number (status, "\nSigPnd:", 16) | status_number (status, "\nShdPnd:", 16))
+         & ~status_number (status, "\nSigBlk:", 16) & ~status_number (status, "\nSigIgn:", 16);
+}
+
+bool
+process_has_signal (pid_t thread)
+{
+    g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
+
+    return status && pending (status);
+}
+
 bool
 process_gives_up (pid_t thread)
 {
@@ -108,12 +124,7 @@ process_gives_up (pid_t thread)
                             | bit_of (SIGTSTP) | bit_of (SIGTTIN) | bit_of (SIGTTOU);
     g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
 
-    if (!status)
-        return true;
-    const uint64_t waiting = status_number (status, "\nSigPnd:", 16)
-                           | status_number (status, "\nShdPnd:", 16);
-    return waiting & ~status_number (status, "\nSigBlk:", 16)
-         & ~status_number (status, "\nSigIgn:", 16) & ~harmless;
+    return !status || pending (status) & ~harmless;
 }
 
 /* When a signal ends a process, the kernel gives each of its threads a SIGKILL of its own. */

@@ -33,6 +33,10 @@ bool process_is_idle_class (pid_t thread, int64_t now);
  * fail. true if it isn't known. */
 bool process_gives_up (pid_t thread);
 
+/* Returns whether a signal is pending that the thread neither blocks nor ignores: the kernel then
+ * reports an interrupt of the thread's request. false if it isn't known. */
+bool process_has_signal (pid_t thread);
+
 /* Returns whether the thread is being killed, or ends by another signal. false if it isn't
  * known. */
 bool process_is_dying (pid_t thread);

@@ -130,7 +130,8 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
     __atomic_store_n (&worker->busy, true, __ATOMIC_RELAXED);
     entry->lender = worker;
     worker->at = entry;
-    __atomic_add_fetch (&entry->queue->in_use, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch (&entry->queue->in_use, 1, __ATOMIC_SEQ_CST);
+    ring_watch (entry->queue->ring);
     __tsan_acquire (entry->queue->ring);
     buf.size = entry_assemble (entry, &request);
     buf.mem = request;

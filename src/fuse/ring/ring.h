@@ -50,6 +50,7 @@
 #ifndef WINDLASS_FUSE_RING_RING_H
 #define WINDLASS_FUSE_RING_RING_H
 
+#include "core/time/timer.h"
 #include "fuse/internal.h"
 #include "fuse/ring/uring.h"
 
@@ -134,6 +135,10 @@ struct ring {
     bool used;          /* the kernel sends requests through the ring; atomic */
     bool gone;          /* the mount is gone; atomic */
     bool looking;       /* a timer checks for answers that wait; atomic */
+    bool watching;      /* a timer looks at the callers of old requests; atomic */
+    core_timer_t *watch; /* that timer until it is due, or NULL; bridge->lock */
+    int64_t looked;     /* clock_now of its last look; used by the timer */
+    uint64_t dying[64]; /* inodes: for each hash, the last one whose caller was dying; atomic */
     bool broken;        /* a refusal of entries by the kernel was logged; atomic */
     enum ring_go go;    /* bridge->lock; changes are signalled by bridge->changed */
     unsigned n_workers; /* bridge->lock: of all queues */
@@ -193,6 +198,12 @@ bool ring_call (struct ring_queue *queue);
  * there. */
 void ring_nudge (struct ring_queue *queue);
 bool ring_is_nudge (const struct ring_entry *entry);
+
+/* --- dying.c: callers whose signals the kernel doesn't report --- */
+
+/* Has a timer look at the callers of requests until none is in use. Called after a request was
+ * counted as in use. */
+void ring_watch (struct ring *ring);
 
 /* --- entries.c: requests and answers --- */
 

@@ -7,7 +7,8 @@
  *
  * The interrupt arrives under a lock of libfuse, where no request can be answered, so a timer does
  * the rest. The kernel reports one signal for each request. That may be a harmless one, and a
- * deadly one may follow: the timer therefore repeats until the request is over.
+ * deadly one may follow: the timer therefore repeats until the request is over. ring/dying.c makes
+ * up for interrupts that the kernel does not send.
  */
 #include "fuse/internal.h"
 
@@ -19,6 +20,7 @@ struct interruption {
     uint64_t unique; /* of the request: call_stack_t.unique */
     uint64_t number; /* the number that the kernel uses */
     pid_t pid;
+    uint64_t about;      /* call_stack_t.about */
     inode_t *inodes[2]; /* with references: the inodes that the kernel lent until the answer */
     fd_t *fds[2];       /* the same for fds */
     bool may_answer;    /* the request may be answered before it is done */
@@ -62,12 +64,26 @@ interruption_free (struct work_item *work)
     g_free (one);
 }
 
+/* Those who wait in the kernel for the same lock may have been killed as well. A rename or link has
+ * the lock of a second directory. */
+static void
+note_dying (const struct interruption *one)
+{
+    ring_note_dying (one->bridge, one->about);
+    if (one->inodes[1])
+        ring_note_dying (one->bridge, inode_nodeid (one->inodes[1]));
+}
+
 static void
 end_wait (struct interruption *one)
 {
+    const bool dies = process_is_dying (one->pid);
+
+    if (dies)
+        note_dying (one);
     if (process_gives_up (one->pid) && limit_cancel (one->unique))
         one->answered = true;
-    else if (one->looks > 0 && one->may_answer && process_is_dying (one->pid)) {
+    else if (one->looks > 0 && one->may_answer && dies) {
         answer_early (one->bridge, one->number, EINTR);
         one->answered = true;
     }
@@ -103,6 +119,7 @@ interrupt_request (fuse_req_t req, void *data)
                                   .unique = root->unique,
                                   .number = root->maker.number,
                                   .pid = root->pid,
+                                  .about = root->about,
                                   .may_answer = !bridge->settings.exclusive
                                              || !request_modifies (root->op) };
     for (unsigned i = 0; i < G_N_ELEMENTS (one->inodes); i++)

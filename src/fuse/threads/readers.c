@@ -481,6 +481,7 @@ loop_stop (struct bridge *bridge, int64_t patience)
     pthread_cond_broadcast (&bridge->changed);
     stopped = loop_wake_locked (bridge, until);
     running = bridge->threads.n_running;
+    ring_unwatch_locked (bridge);
     while (stopped && bridge->timers)
         stopped = thread_cond_wait_until (&bridge->changed, &bridge->lock, until) == 0;
     pthread_mutex_unlock (&bridge->lock);
