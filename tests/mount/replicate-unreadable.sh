@@ -41,7 +41,7 @@ bricks_begin
 replicate_volfile
 mount_volfile "$VOL"
 mkdir "$MNT/dir"
-for name in good data attributes apart; do
+for name in good data attributes apart stale; do
     echo same >"$MNT/dir/$name"
 done
 unmount
@@ -72,6 +72,13 @@ chmod 644 c0.d/dir/apart
 chmod 600 c1.d/dir/apart c2.d/dir/apart
 setfacl -m u:1002:- -m m::- c1.d/dir/apart c2.d/dir/apart
 
+# The copy that is preferred for the directory has missed changes of a file.
+for accuser in c0 c2; do
+    accuse $accuser dir/stale c1 1 1
+    echo 'as it should be' >$accuser.d/dir/stale
+    chmod 640 $accuser.d/dir/stale
+done
+
 acl () {
     getfattr --absolute-names -n system.posix_acl_access "$1"
 }
@@ -97,6 +104,16 @@ stat dir/* >/dev/null
 find dir -printf '%p %s\n' >/dev/null
 cd "$TEST_DIR" || exit 1
 expect_unreadable "listed"
+unmount
+
+replicate_volfile read-subvolume=c1
+mount_volfile "$VOL" --attribute-timeout=60 --entry-timeout=60
+expect "the stale file" "16 640" "$(stat -c '%s %a' "$MNT/dir/stale")"
+ln "$MNT/dir/stale" "$MNT/dir/linked"
+expect "another name of it" "16 640" "$(stat -c '%s %a' "$MNT/dir/linked")"
+mv "$MNT/dir/linked" "$MNT/dir/renamed"
+expect "the name, changed" "16 640" "$(stat -c '%s %a' "$MNT/dir/renamed")"
+rm "$MNT/dir/renamed"
 unmount
 
 brick_stop c1

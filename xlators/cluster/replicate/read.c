@@ -170,9 +170,8 @@ static void
 read_from (struct read *read, const struct call *call, const struct readable *readable, int child)
 {
     replicate_t *priv = read->this->private;
-    const copies_t there = read->fd ? fd_opened (read->this, read->fd)
-                                    : children_up (priv);
-    const copies_t metadata = readable->metadata & there;
+    const copies_t metadata = readable->metadata & children_up (priv)
+                            & (read->fd ? fd_opened (read->this, read->fd) : copies_all (priv->n));
 
     read->without_rights = !(readable->metadata & COPY (child));
     if (read->without_rights && metadata && (call->op == FOP_stat || call->op == FOP_fstat))

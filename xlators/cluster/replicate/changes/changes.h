@@ -29,6 +29,7 @@ struct op {
     inode_t *subject[2];              /* what is marked: the file, or the directories; with
                                        * references */
     char *entry[2];                   /* names that change in these directories */
+    inode_t *object;                  /* that link or rename names; with a reference, or NULL */
     inode_t *emptied;                 /* a directory that must be empty, with a reference, or
                                        * NULL */
     fd_t *fd;                         /* with a reference, or NULL */

@@ -191,8 +191,10 @@ link_wind (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, di
 void
 replicate_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, dict_t *xdata)
 {
-    op_begin (entry_op (frame, this, FOP_link, newloc, link_answer),
-              fop_link_stub (frame, link_wind, oldloc, newloc, xdata));
+    struct op *op = entry_op (frame, this, FOP_link, newloc, link_answer);
+
+    op->object = inode_ref (oldloc->inode);
+    op_begin (op, fop_link_stub (frame, link_wind, oldloc, newloc, xdata));
 }
 
 /* --- unlink, rmdir ---------------------------------------------------------------------------- */
@@ -257,6 +259,7 @@ replicate_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *new
         return;
     }
     op = entry_op (frame, this, FOP_rename, oldloc, rename_answer);
+    op->object = inode_ref (oldloc->inode);
     op->subject[1] = inode_ref (newloc->parent);
     op->entry[1] = g_strdup (newloc->name);
     op_lock (op, newloc->parent, true, newloc->name);

@@ -24,6 +24,7 @@ op_drop (void *local)
         inode_unref (op->locks[i].inode);
         g_free (op->locks[i].name);
     }
+    inode_unref (op->object);
     inode_unref (op->emptied);
     fd_unref (op->fd);
 }
@@ -484,6 +485,10 @@ post_of (const struct op *op, int i)
     struct fan_answer *at = &op->fan.answers[i];
 
     switch (op->fop) {
+    case FOP_link:
+        return &at->link.buf;
+    case FOP_rename:
+        return &at->rename.buf;
     case FOP_writev:
         return &at->writev.postbuf;
     case FOP_truncate:
@@ -507,22 +512,33 @@ post_of (const struct op *op, int i)
     }
 }
 
-/* If no copy is good in each respect, the answer has the size and times of one with good data, and
- * the owner and mode of one with good metadata. */
+/* Returns a copy of a set: the best one, if it is among them. */
+static int
+op_one_of (const struct op *op, copies_t copies)
+{
+    return copies & COPY (op->best) ? op->best : copies_first (copies);
+}
+
+/* The attributes of the object in the answer are those of a copy that is good in each respect. If
+ * there is none, size and times are of one with good data, owner and mode of one with good
+ * metadata. */
 static void
 op_complete (struct op *op)
 {
-    const copies_t data = op->succeeded & op->readable.data;
-    const copies_t metadata = op->succeeded & op->readable.metadata;
+    struct readable readable = op->readable;
     struct iatt *post = op->op_ret < 0 ? NULL : post_of (op, op->best);
+    copies_t data, metadata;
     struct iatt whole;
 
-    if (!post || !data || !metadata || data & metadata & COPY (op->best))
+    if (!post || (op->object && !inode_is_fresh (op->this, op->object, &readable)))
         return;
-    whole = *post_of (op, data & COPY (op->best) ? op->best : copies_first (data));
+    data = op->succeeded & readable.data;
+    metadata = op->succeeded & readable.metadata;
+    if (!data || !metadata || data & metadata & COPY (op->best))
+        return;
+    whole = *post_of (op, op_one_of (op, data & metadata ? data & metadata : data));
     iatt_take_rights (&whole,
-                      post_of (op, metadata & COPY (op->best) ? op->best
-                                                              : copies_first (metadata)));
+                      post_of (op, op_one_of (op, data & metadata ? data & metadata : metadata)));
     *post = whole;
 }
 
