@@ -200,6 +200,16 @@ check_bytes (const struct rule *rule)
         broken (rule, "op_ret", "op_ret is %d, only %zu were asked for", a->op_ret, size);
 }
 
+/* Programs take the number in a listing for that of stat. */
+static void
+check_number (const struct rule *rule, const gf_dirent_t *entry)
+{
+    if (entry->inode && entry->d_stat.ia_type != IA_INVAL && entry->d_ino != entry->d_stat.ia_ino)
+        broken (rule, "entries",
+                "'%s' has the inode number %ju, its attributes %ju", entry->d_name,
+                (uintmax_t) entry->d_ino, (uintmax_t) entry->d_stat.ia_ino);
+}
+
 static void
 check_entries (const struct rule *rule)
 {
@@ -208,10 +218,12 @@ check_entries (const struct rule *rule)
 
     if (a->op != FOP_readdir && a->op != FOP_readdirp)
         return;
-    for (const gf_dirent_t *entry = a->entries; entry; entry = entry->next, n++)
+    for (const gf_dirent_t *entry = a->entries; entry; entry = entry->next, n++) {
         if (entry->d_len != strlen (entry->d_name) || entry->d_len == 0)
             broken (rule, "entries", "a name of %zu bytes has d_len %u", strlen (entry->d_name),
                     entry->d_len);
+        check_number (rule, entry);
+    }
     if (n != a->op_ret)
         broken (rule, "op_ret", "op_ret is %d for %d entries", a->op_ret, n);
 }

@@ -95,6 +95,7 @@ pass request-leak straight/opendir request never ended: 'bad' \(defects/pass\), 
 pass twice-on-rename-error failing/rename answered twice: 'bad' \(defects/pass\), rename
 pass context-kept straight/open context never freed: defects/pass: 'bad' keeps something with an open file
 pass own-key-errno late/getxattr/name=own:* negative errno: 'bad' \(defects/pass\), getxattr: it failed with op_errno -E[A-Z]
+pass wrong-number straight/readdirp entries: 'bad' \(defects/pass\), readdirp: '.*' has the inode number
 pass rename-error-swallowed failing/rename result differs: rename
 rot in-place-down straight/writev lent memory changed: 'bad' \(defects/rot\), writev: rot_iovec
 rot in-place-up straight/readv lent memory changed: 'bad' \(defects/rot\), readv: rot_iovec

@@ -19,7 +19,7 @@ enum defect {
     XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
     TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE,
     BYTES_LATER, WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED,
-    CONTEXT_KEPT, OWN_KEY_ERRNO, LOST_CONFIRMED,
+    CONTEXT_KEPT, OWN_KEY_ERRNO, LOST_CONFIRMED, WRONG_NUMBER,
 };
 
 typedef struct {
@@ -78,6 +78,7 @@ static const char *const pass_defects[] = {
     "context-kept",
     "own-key-errno",
     "lost-confirmed",
+    "wrong-number",
     NULL,
 };
 
@@ -287,7 +288,7 @@ pass_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
                   has (this, STALE_POST) ? prebuf : postbuf, xdata);
 }
 
-/* --- open, readv, readdir, getxattr, mkdir ---------------------------------------------------- */
+/* --- open, readv, readdir, readdirp, getxattr, mkdir ------------------------------------------ */
 
 /* Never freed: there is no release. */
 static void
@@ -323,6 +324,27 @@ pass_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t 
     if (has (this, OFFSET_TRUNCATED))
         offset = (int32_t) offset;
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
+}
+
+static readdirp_cbk pass_readdirp_cbk;
+
+static void
+pass_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+               dict_t *xdata)
+{
+    STACK_WIND (frame, pass_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
+}
+
+static void
+pass_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
+{
+    gf_dirent_t *copy = has (this, WRONG_NUMBER) ? dirents_copy (entries) : NULL;
+
+    for (gf_dirent_t *entry = copy; entry; entry = entry->next)
+        entry->d_ino++;
+    STACK_UNWIND (readdirp, frame, op_ret, op_errno, copy ? copy : entries, xdata);
+    dirents_free (copy);
 }
 
 static getxattr_cbk pass_getxattr_cbk;
@@ -513,6 +535,7 @@ const struct xlator_api xlator_api = {
         .readv = pass_readv,
         .writev = pass_writev,
         .readdir = pass_readdir,
+        .readdirp = pass_readdirp,
         .getxattr = pass_getxattr,
         .mkdir = pass_mkdir,
         .rename = pass_rename,
