@@ -33,6 +33,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_thread.c \
     %D%/unit/test_timeline.c \
     %D%/unit/test_timer.c \
+    %D%/unit/test_tls.c \
     %D%/unit/test_trace_history.c \
     %D%/unit/test_volfile.c \
     %D%/unit/test_watch.c \
