@@ -271,6 +271,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-killed.sh \
     %D%/mount/brick-listing-ahead.sh \
     %D%/mount/brick-lock-timeout.sh \
+    %D%/mount/brick-mounts-inside.sh \
     %D%/mount/brick-look-ahead.sh \
     %D%/mount/brick-lost.sh \
     %D%/mount/brick-quick-read.sh \
@@ -401,6 +402,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \
     %D%/mount/mounts-inside.sh \
+    %D%/mount/mounts-lib.sh \
     %D%/mount/mount-points.sh \
     %D%/mount/moved-into-child.sh \
     %D%/mount/open-behind.sh \
