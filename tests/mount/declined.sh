@@ -21,13 +21,15 @@ END
 stack
 echo text >"$BACK/f"
 mount_volfile "$VOL"
-coproc POLLS { python3 polls.py "$MNT/f"; }
-read -r first <&"${POLLS[0]}"
+mkfifo ask answer
+python3 polls.py "$MNT/f" <ask >answer &
+exec 8>ask 9<answer
+read -r first <&9
 expect "poll of a file" "[$((0x1 | 0x4))]" "$first"
 kill -STOP "$DAEMON"
-echo >&"${POLLS[1]}"
-read -t 10 -r second <&"${POLLS[0]}" || second="nothing for 10 seconds"
+echo >&8
+read -t 10 -r second <&9 || second="nothing for 10 seconds"
 kill -CONT "$DAEMON"
 expect "poll of a file, again" "[$((0x1 | 0x4))]" "$second"
-wait "$POLLS_PID"
+wait $!
 unmount
