@@ -55,10 +55,9 @@ look_again (gpointer data)
 {
     struct running *running = data;
 
-    if (bridge_past_is_used (running->bridge) || !bridge_past_end (running->bridge))
+    if (!bridge_past_end (running->bridge))
         return G_SOURCE_CONTINUE;
     running->past = 0;
-    gf_log (NULL, GF_LOG_INFO, "no file uses the graph before any more; it has ended");
     return G_SOURCE_REMOVE;
 }
 
@@ -81,8 +80,10 @@ start_fresh (const struct running *running, struct graph *fresh, GString *answer
         return r;
     }
     if (!graph_join (fresh, running->graph)) {
-        g_string_append (answer, "the new shape has to wait: files that have been open since "
-                                 "before the last one still use the graph before\n");
+        g_string_append_printf (answer,
+                                "the new shape has to wait: files that have been open since before "
+                                "still use %d graphs before the present one\n",
+                                ITABLE_GRAPHS - 1);
         return -EAGAIN;
     }
     r = graph_activate (fresh);
@@ -110,7 +111,7 @@ running_move (struct running *running, struct graph *fresh, GString *answer)
         g_string_append (answer, "nothing was changed\n");
         if (r != -ETIMEDOUT) /* else calls in it may still be under way */
             graph_free (fresh);
-    } else if (bridge_past_is_used (running->bridge) || !bridge_past_end (running->bridge)) {
+    } else if (!bridge_past_end (running->bridge) && !running->past) {
         running->past = g_timeout_add_seconds (LOOK_AGAIN, look_again, running);
     }
     return r;

@@ -82,12 +82,9 @@ void bridge_foreach_open (struct bridge *bridge, void (*fn) (fd_t *fd, void *dat
 int bridge_move (struct bridge *bridge, struct graph *fresh, void (*moved) (void *data), void *data,
                  GString *answer);
 
-/* Returns whether open files use the graph that the mount has left. */
-bool bridge_past_is_used (struct bridge *bridge);
-
-/* Ends and frees the graph that the mount has left, if there is one, which no file uses. Returns
- * false if it is in use after all, or has requests of its own under way: call it again later. After
- * bridge_stop it always succeeds; call it before bridge_free. */
+/* Ends and frees the graphs that the mount has left and that no file uses. Returns false if one is
+ * in use, or has requests of its own under way: call it again later. After bridge_stop it always
+ * succeeds; call it before bridge_free. */
 bool bridge_past_end (struct bridge *bridge);
 
 /* Unmounts (lazily if the mount is busy), waits for the threads, and frees what the kernel held. */

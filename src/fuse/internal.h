@@ -136,12 +136,15 @@ struct bridge_limits {
     struct limit *classes[LIMIT_CLASSES];
 };
 
-/* The graph that the mount has left, and the bridge as its top's parent. */
+/* A graph that the mount has left, and the bridge as its top's parent. */
 struct past_graph {
+    struct past_graph *next; /* in bridge->past */
     xlator_t xlator;
     xlator_list_t child, parent;
     struct graph *graph;
     GHashTable *inodes; /* inode_t to the number of its fds that use it; bridge->fds_lock */
+    bool entered;       /* it is in bridge->past; the main thread */
+    bool had_files;     /* it was there once; constant */
     bool ending;        /* its translators hold nothing back any more; the main thread */
 };
 
@@ -189,9 +192,10 @@ struct bridge {
     int64_t looks_until;      /* until this clock_now, ring_caller_dies looks at callers; atomic */
     bool held;                /* requests wait until the mount has moved; atomic, changed under
                                * lock */
-    struct past_graph *past;  /* the graph before, if open files still use it, or NULL; atomic,
-                               * changes only while no request runs */
-    struct past_graph *before; /* the graph before, until it is freed, or NULL; the main thread */
+    struct past_graph *past;  /* the graphs before that open files may still use; atomic, changes
+                               * only while no request runs */
+    GSList *before;           /* of struct past_graph: the graphs before, until they are freed; the
+                               * main thread */
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */
     bool stopping;    /* atomic */
@@ -286,20 +290,21 @@ bool hold_answered (int64_t until);
 bool hold_idle (int64_t until);
 void hold_end (struct bridge *bridge);
 
-/* The bridge as the parent of a graph's top; of the graph that the mount has left. */
+/* The bridge as the parent of a graph's top. */
 xlator_t *bridge_entrance (struct bridge *bridge, const struct graph *graph);
-xlator_t *bridge_past (struct bridge *bridge);
-/* Returns whether the inode is still used in the graph that the mount has left. */
-bool bridge_stays_slow (struct bridge *bridge, inode_t *inode);
-static inline bool
+/* Returns the entrance to the graph before in which the inode is still used, or NULL. */
+xlator_t *bridge_stays_slow (struct bridge *bridge, inode_t *inode);
+static inline xlator_t *
 bridge_stays (struct bridge *bridge, inode_t *inode)
 {
-    return __atomic_load_n (&bridge->past, __ATOMIC_RELAXED) && bridge_stays_slow (bridge, inode);
+    return G_LIKELY (!__atomic_load_n (&bridge->past, __ATOMIC_RELAXED))
+             ? NULL
+             : bridge_stays_slow (bridge, inode);
 }
 /* The bridge is about to get another graph; inodes are those that stay with the present one, to the
  * number of their fds. No request runs. */
 void past_new (struct bridge *bridge, GHashTable *inodes);
-/* Counts an open file, if it is in that graph. */
+/* Counts an open file, if it is in a graph before. */
 void past_count_locked (struct bridge *bridge, fd_t *fd, int by);
 
 /* --- limits.c: the number of operations that run at a time --- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The graph that a mount has left: files that could not move with it use it until they are
+/* The graphs that a mount has left: files that could not move with it use them until they are
  * closed. */
 #include "fuse/internal.h"
 
 #include "trace/metrics/numbers.h"
 
-#define PATIENCE (10LL * 1000000000) /* nanoseconds for what is under way */
+#define PATIENCE 100000000 /* nanoseconds for threads that handle a request, while others wait */
 
 void
 past_new (struct bridge *bridge, GHashTable *inodes)
@@ -20,9 +20,23 @@ past_new (struct bridge *bridge, GHashTable *inodes)
     past->child.xlator = past->graph->top;
     past->parent.xlator = &past->xlator;
     past->graph->top->parents = &past->parent;
-    bridge->before = past;
-    if (g_hash_table_size (inodes) > 0)
-        __atomic_store_n (&bridge->past, past, __ATOMIC_RELAXED);
+    past->entered = past->had_files = g_hash_table_size (inodes) > 0;
+    bridge->before = g_slist_prepend (bridge->before, past);
+    if (!past->entered)
+        return;
+    past->next = bridge->past;
+    __atomic_store_n (&bridge->past, past, __ATOMIC_RELAXED);
+}
+
+/* The list changes only while no request runs. */
+static struct past_graph *
+past_of_graph (const struct bridge *bridge, const struct graph *graph)
+{
+    struct past_graph *past = __atomic_load_n (&bridge->past, __ATOMIC_RELAXED);
+
+    while (past && past->graph != graph)
+        past = past->next;
+    return past;
 }
 
 xlator_t *
@@ -30,66 +44,61 @@ bridge_entrance (struct bridge *bridge, const struct graph *graph)
 {
     if (graph == bridge->graph)
         return &bridge->xlator;
-    return graph == bridge->hidden.graph ? &bridge->hidden : bridge_past (bridge);
+    return graph == bridge->hidden.graph ? &bridge->hidden
+                                         : &past_of_graph (bridge, graph)->xlator;
 }
 
 xlator_t *
-bridge_past (struct bridge *bridge)
-{
-    return &__atomic_load_n (&bridge->past, __ATOMIC_RELAXED)->xlator;
-}
-
-bool
 bridge_stays_slow (struct bridge *bridge, inode_t *inode)
 {
-    bool stays;
+    struct past_graph *past;
 
     pthread_mutex_lock (&bridge->fds_lock);
-    stays = bridge->past && g_hash_table_contains (bridge->past->inodes, inode);
+    past = bridge->past;
+    while (past && !g_hash_table_contains (past->inodes, inode))
+        past = past->next;
     pthread_mutex_unlock (&bridge->fds_lock);
-    return stays;
+    return past ? &past->xlator : NULL;
 }
 
 void
 past_count_locked (struct bridge *bridge, fd_t *given, int by)
 {
     const fd_t *fd = fd_now (given);
-    GHashTable *inodes;
+    const struct past_graph *past = G_LIKELY (!bridge->past) ? NULL
+                                                             : past_of_graph (bridge, fd->data);
     guint n;
 
-    if (G_LIKELY (!bridge->past || fd->data != bridge->past->graph))
+    if (G_LIKELY (!past))
         return;
-    inodes = bridge->past->inodes;
-    n = GPOINTER_TO_UINT (g_hash_table_lookup (inodes, fd->inode)) + (guint) by;
+    n = GPOINTER_TO_UINT (g_hash_table_lookup (past->inodes, fd->inode)) + (guint) by;
     if (n > 0)
-        g_hash_table_insert (inodes, fd->inode, GUINT_TO_POINTER (n));
+        g_hash_table_insert (past->inodes, fd->inode, GUINT_TO_POINTER (n));
     else
-        g_hash_table_remove (inodes, fd->inode);
+        g_hash_table_remove (past->inodes, fd->inode);
 }
 
-bool
-bridge_past_is_used (struct bridge *bridge)
+static bool
+past_has_files (struct bridge *bridge, const struct past_graph *past)
 {
-    bool used;
+    bool has;
 
     pthread_mutex_lock (&bridge->fds_lock);
-    used = bridge->past && g_hash_table_size (bridge->past->inodes) > 0;
+    has = g_hash_table_size (past->inodes) > 0;
     pthread_mutex_unlock (&bridge->fds_lock);
-    return used;
+    return has;
 }
 
-/* Lets no more requests enter it. Those that did before its last file was closed may be under
- * way. */
-static bool
-past_close (struct bridge *bridge)
+static void
+past_unlink (struct bridge *bridge, struct past_graph *past)
 {
-    const int64_t until = clock_now () + PATIENCE;
-    bool idle = hold_begin (bridge, until) && hold_idle (until);
+    struct past_graph **at = &bridge->past;
 
-    if (idle && !bridge_past_is_used (bridge))
-        __atomic_store_n (&bridge->past, NULL, __ATOMIC_RELAXED);
-    hold_end (bridge);
-    return !bridge->past;
+    while (*at && *at != past)
+        at = &(*at)->next;
+    if (*at)
+        __atomic_store_n (at, past->next, __ATOMIC_RELAXED);
+    past->entered = false;
 }
 
 struct search {
@@ -105,7 +114,7 @@ look_for_graph (const call_stack_t *root, void *data)
     search->found |= root->frames[0].this->graph == search->graph;
 }
 
-/* Returns whether a request of the graph's own translators is under way, such as a write that was
+/* Returns whether a request is under way in the graph, such as a write of a translator that was
  * answered before it was done. */
 static bool
 graph_is_busy (const struct graph *graph)
@@ -116,6 +125,18 @@ graph_is_busy (const struct graph *graph)
     stack_foreach (look_for_graph, &search);
     xlators_unpin ();
     return search.found;
+}
+
+/* Lets no more requests enter it. Requests of other graphs go on: one that hangs must not keep all
+ * callers waiting. */
+static bool
+past_close (struct bridge *bridge, struct past_graph *past)
+{
+    if (hold_begin (bridge, clock_now () + PATIENCE) && !past_has_files (bridge, past)
+        && !graph_is_busy (past->graph))
+        past_unlink (bridge, past);
+    hold_end (bridge);
+    return !past->entered;
 }
 
 static void
@@ -130,21 +151,35 @@ past_free (struct past_graph *past)
     g_free (past);
 }
 
-bool
-bridge_past_end (struct bridge *bridge)
+/* Returns whether it has been freed. */
+static bool
+past_end (struct bridge *bridge, struct past_graph *past)
 {
-    struct past_graph *past = bridge->before;
+    const bool had_files = past->had_files;
 
-    if (!past)
-        return true;
-    if (bridge->past && bridge->mounted && !past_close (bridge))
+    if (past->entered && bridge->mounted
+        && (past_has_files (bridge, past) || !past_close (bridge, past)))
         return false;
     if (!past->ending)
         xlator_notify (past->graph->top, XLATOR_ENDING, NULL);
     past->ending = true;
     if (graph_is_busy (past->graph))
         return false;
-    bridge->past = bridge->before = NULL;
+    past_unlink (bridge, past);
     past_free (past);
+    if (had_files)
+        gf_log (&bridge->xlator, GF_LOG_INFO,
+                "no file uses the graph before any more; it has ended");
     return true;
+}
+
+bool
+bridge_past_end (struct bridge *bridge)
+{
+    for (GSList *at = bridge->before, *next; at; at = next) {
+        next = at->next;
+        if (past_end (bridge, at->data))
+            bridge->before = g_slist_delete_link (bridge->before, at);
+    }
+    return !bridge->before;
 }

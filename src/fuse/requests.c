@@ -421,13 +421,15 @@ bool
 request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino)
 {
     inode_t *inode = inode_of_nodeid (frame->this->graph->itable, ino);
+    xlator_t *past;
 
     if (!inode) {
         request_err (frame, -1, unknown_error (frame, ino));
         return false;
     }
-    if (G_UNLIKELY (bridge_stays (frame->this->private, inode)))
-        frame->this = bridge_past (frame->this->private);
+    past = bridge_stays (frame->this->private, inode);
+    if (G_UNLIKELY (past))
+        frame->this = past;
     *ret_loc = (loc_t){ .inode = inode };
     lend_inode (frame->root, inode);
     return true;

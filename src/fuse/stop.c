@@ -216,8 +216,8 @@ bridge_stop (struct bridge *bridge)
     if (!bridge->mounted)
         return;
     xlator_notify (bridge->graph->top, XLATOR_ENDING, NULL);
-    if (bridge->past)
-        xlator_notify (bridge->past->graph->top, XLATOR_ENDING, NULL);
+    for (const struct past_graph *past = bridge->past; past; past = past->next)
+        xlator_notify (past->graph->top, XLATOR_ENDING, NULL);
     r = bridge_connection_is_gone (bridge) ? 0 : bridge_unmount (bridge);
     stopped = loop_stop (bridge, PATIENCE);
     if (r < 0)

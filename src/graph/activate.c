@@ -90,13 +90,13 @@ graph_wire (struct graph *graph, size_t inode_limit)
 bool
 graph_join (struct graph *fresh, struct graph *active)
 {
+    const int number = itable_spare (active->itable);
+
     g_assert (!fresh->active && active->active);
-    fresh->in_itable = !active->in_itable;
-    if (!itable_join (active->itable, slots_assign (fresh), graph_forget, fresh,
-                      &fresh->in_itable)) {
-        fresh->in_itable = 0; /* its number in its own table, which it keeps */
+    if (number < 0)
         return false;
-    }
+    fresh->in_itable = (unsigned) number;
+    itable_join (active->itable, fresh->in_itable, slots_assign (fresh), graph_forget, fresh);
     itable_destroy (fresh->itable);
     fresh->itable = active->itable;
     return true;

@@ -120,7 +120,7 @@ int graph_reload (struct graph *graph, struct volfile *volfile,
                   GString *answer);
 
 /* Has a loaded graph use the table of inodes of an active one, with contexts of its own. Returns
- * false if two graphs use it already. */
+ * false if ITABLE_GRAPHS use it already. */
 bool graph_join (struct graph *fresh, struct graph *active);
 
 /* For tests: puts a translator of the program's own api on every edge of a loaded, inactive graph,

@@ -391,13 +391,11 @@ START_TEST (two_graphs_keep_contexts_of_their_own)
     inode_t *early = linked (table, itable_root (table), "early", 1, IA_IFREG), *late;
     xlator_t one = { .inode_slot = INODE_SLOT (0, 0) }, two = { .inode_slot = INODE_SLOT (1, 1) },
              three = { .inode_slot = INODE_SLOT (0, 2) };
-    unsigned graph;
     int a, b, c;
 
     inode_ctx_set (early, &one, &a);
-    ck_assert (itable_join (table, 2, count_forget, NULL, &graph));
-    ck_assert_uint_eq (graph, 1);
-    ck_assert (!itable_join (table, 1, NULL, NULL, &graph));
+    ck_assert_int_eq (itable_spare (table), 1);
+    itable_join (table, 1, 2, count_forget, NULL);
     late = linked (table, itable_root (table), "late", 2, IA_IFREG);
     assert_context (early, &two, NULL);
     inode_ctx_set (early, &two, &b);
@@ -408,8 +406,8 @@ START_TEST (two_graphs_keep_contexts_of_their_own)
     itable_leave (table, 0);
     ck_assert_uint_eq (forgotten, 3); /* the root too */
     assert_context (late, &two, &b);
-    ck_assert (itable_join (table, 3, count_forget, NULL, &graph));
-    ck_assert_uint_eq (graph, 0);
+    ck_assert_int_eq (itable_spare (table), 0);
+    itable_join (table, 0, 3, count_forget, NULL);
     for (int i = 0; i < 3; i++)
         assert_context (late, &(xlator_t){ .inode_slot = INODE_SLOT (0, i) }, NULL);
     inode_ctx_set (early, &three, &c);
@@ -421,6 +419,35 @@ START_TEST (two_graphs_keep_contexts_of_their_own)
     ck_assert_uint_eq (forgotten, 6);
     itable_leave (table, 0);
     ck_assert_uint_eq (forgotten, 9);
+}
+END_TEST
+
+/* As many graphs as there may be, of which one in the middle leaves. */
+START_TEST (several_graphs_keep_contexts_of_their_own)
+{
+    struct itable *table = table_new (5);
+    inode_t *inode = linked (table, itable_root (table), "file", 1, IA_IFREG);
+    int values[ITABLE_GRAPHS];
+
+    for (int i = 1; i < ITABLE_GRAPHS; i++) {
+        ck_assert_int_eq (itable_spare (table), i);
+        itable_join (table, (unsigned) i, 1, count_forget, NULL);
+    }
+    ck_assert_int_eq (itable_spare (table), -1);
+    for (int i = 0; i < ITABLE_GRAPHS; i++)
+        inode_ctx_set (inode, &(xlator_t){ .inode_slot = INODE_SLOT (i, 0) }, &values[i]);
+    itable_leave (table, 2);
+    ck_assert_uint_eq (forgotten, 2);
+    ck_assert_int_eq (itable_spare (table), 2);
+    for (int i = 0; i < ITABLE_GRAPHS; i++)
+        if (i != 2)
+            assert_context (inode, &(xlator_t){ .inode_slot = INODE_SLOT (i, 0) }, &values[i]);
+    itable_join (table, 2, 2, count_forget, NULL);
+    assert_context (inode, &(xlator_t){ .inode_slot = INODE_SLOT (2, 1) }, NULL);
+    inode_unref (inode);
+    for (unsigned i = 0; i < ITABLE_GRAPHS; i++)
+        itable_leave (table, i);
+    ck_assert_uint_eq (forgotten, 2 + 2 * ITABLE_GRAPHS);
 }
 END_TEST
 
@@ -447,6 +474,7 @@ TEST_PROGRAM (test_inode)
     tcase_add_test (tcase, many_threads_may_use_one_table);
     tcase_add_test (tcase, the_first_to_set_a_context_wins);
     tcase_add_test (tcase, two_graphs_keep_contexts_of_their_own);
+    tcase_add_test (tcase, several_graphs_keep_contexts_of_their_own);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

@@ -65,9 +65,10 @@ contexts_fit_locked (inode_t *inode)
 static void
 contexts_drop (inode_t *inode, unsigned graph)
 {
-    void **const at = inode->ctx[graph],
-               **const end = inode->own + inode->keepers[0] + inode->keepers[1];
+    void **const at = inode->ctx[graph], **end = inode->own;
 
+    for (unsigned i = 0; i < ITABLE_GRAPHS; i++)
+        end += inode->keepers[i];
     if (at >= inode->own && at < end)
         memset (at, 0, inode->keepers[graph] * sizeof *at); /* for the next graph */
     else
@@ -78,14 +79,17 @@ contexts_drop (inode_t *inode, unsigned graph)
 inode_t *
 inode_new (struct itable *table)
 {
-    const unsigned n0 = keepers_of (table, 0), n1 = keepers_of (table, 1);
-    inode_t *inode = g_malloc0 (sizeof *inode + (n0 + n1) * sizeof inode->own[0]);
+    uint16_t keepers[ITABLE_GRAPHS];
+    size_t own = 0;
+    inode_t *inode;
 
+    for (unsigned i = 0; i < ITABLE_GRAPHS; i++)
+        own += keepers[i] = (uint16_t) keepers_of (table, i);
+    inode = g_malloc0 (sizeof *inode + own * sizeof inode->own[0]);
     inode->magic = INODE_MAGIC;
     inode->refs = 1;
     inode->table = table;
-    inode->keepers[0] = (uint16_t) n0;
-    inode->keepers[1] = (uint16_t) n1;
+    memcpy (inode->keepers, keepers, sizeof keepers);
     pthread_mutex_lock (&table->lock);
     contexts_fit_locked (inode);
     slot_take_locked (table, inode);
@@ -429,32 +433,38 @@ itable_destroy (struct itable *table)
     g_free (table);
 }
 
-/* --- two graphs ------------------------------------------------------------------------------- */
+/* --- several graphs --------------------------------------------------------------------------- */
 
-bool
-itable_join (struct itable *table, unsigned keepers, void (*forget) (inode_t *inode, void *data),
-             void *data, unsigned *ret_graph)
+int
+itable_spare (struct itable *table)
 {
-    const unsigned graph = table->graphs[0].used ? 1 : 0;
-    bool room;
+    int spare = -1;
 
     pthread_mutex_lock (&table->lock);
-    room = !table->graphs[graph].used;
-    if (room) {
-        table->graphs[graph].used = true;
-        table->graphs[graph].forget = forget;
-        table->graphs[graph].data = data;
-        __atomic_store_n (&table->graphs[graph].keepers, keepers, __ATOMIC_RELAXED);
-    }
-    for (uint32_t slot = 0; room && slot < table->n_slots; slot++) {
+    for (int i = ITABLE_GRAPHS - 1; i >= 0; i--)
+        if (!table->graphs[i].used)
+            spare = i;
+    pthread_mutex_unlock (&table->lock);
+    return spare;
+}
+
+void
+itable_join (struct itable *table, unsigned graph, unsigned keepers,
+             void (*forget) (inode_t *inode, void *data), void *data)
+{
+    pthread_mutex_lock (&table->lock);
+    g_assert (!table->graphs[graph].used);
+    table->graphs[graph].used = true;
+    table->graphs[graph].forget = forget;
+    table->graphs[graph].data = data;
+    __atomic_store_n (&table->graphs[graph].keepers, keepers, __ATOMIC_RELAXED);
+    for (uint32_t slot = 0; slot < table->n_slots; slot++) {
         inode_t *inode = slot_inode (table, slot);
 
         if (inode)
             contexts_fit_locked (inode);
     }
     pthread_mutex_unlock (&table->lock);
-    *ret_graph = graph;
-    return room;
 }
 
 /* Returns all inodes, each with a reference. */
@@ -510,7 +520,11 @@ graph_leave (struct itable *table, unsigned graph)
 void
 itable_leave (struct itable *table, unsigned graph)
 {
-    if (table->graphs[!graph].used)
+    unsigned others = 0;
+
+    for (unsigned i = 0; i < ITABLE_GRAPHS; i++)
+        others += i != graph && table->graphs[i].used;
+    if (others > 0)
         graph_leave (table, graph);
     else
         itable_destroy (table);

@@ -12,8 +12,9 @@
  * the list of forgotten inodes; the oldest is freed when there are more than the limit. inode_link
  * enters a new inode in the table.
  *
- * Two graphs may share a table, while a mount moves from one to the other: each has contexts of its
- * own in every inode. itable_join adds the second one, itable_leave removes one of them.
+ * Several graphs may share a table: the mount's, the next one during a move, and those before that
+ * open files still use. Each has contexts of its own in every inode. itable_join adds one more,
+ * itable_leave removes one of them.
  *
  * Lock: itable.lock guards the maps, dentries, lookup counts and the list of forgotten inodes. It
  * is a leaf: no callback runs and no other lock is taken under it. forget callbacks run without it.
@@ -34,7 +35,7 @@ struct itable;
 #define INODE_MAGIC 0x494e4f44u
 
 /* A slot (xlator.inode_slot) names the graph in the table, and the translator in the graph. */
-#define ITABLE_GRAPHS 2
+#define ITABLE_GRAPHS 4
 #define INODE_SLOT(graph_, keeper_) ((int) ((graph_) << 16 | (keeper_)))
 
 struct inode {
@@ -66,11 +67,13 @@ struct itable *itable_new (unsigned keepers, size_t limit,
                            void (*forget) (inode_t *inode, void *data), void *data);
 void itable_destroy (struct itable *table);
 
-/* itable_join adds a second graph, with no context in any inode yet; *ret_graph is its number. It
- * returns false if there are two already. itable_leave forgets all contexts of a graph that gets no
- * more requests, and destroys the table with the last graph. */
-bool itable_join (struct itable *table, unsigned keepers,
-                  void (*forget) (inode_t *inode, void *data), void *data, unsigned *ret_graph);
+/* itable_spare returns a number for one more graph, or -1 if there are ITABLE_GRAPHS already;
+ * itable_join adds a graph with that number, and with no context in any inode yet, on the same
+ * thread. itable_leave forgets all contexts of a graph that gets no more requests, and destroys the
+ * table with the last graph. */
+int itable_spare (struct itable *table);
+void itable_join (struct itable *table, unsigned graph, unsigned keepers,
+                  void (*forget) (inode_t *inode, void *data), void *data);
 void itable_leave (struct itable *table, unsigned graph);
 
 /* Sets INODE_REALM in all numbers of this table, that of the root too, so that they differ from
