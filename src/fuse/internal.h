@@ -143,9 +143,8 @@ struct past_graph {
     xlator_list_t child, parent;
     struct graph *graph;
     GHashTable *inodes; /* inode_t to the number of its fds that use it; bridge->fds_lock */
-    bool entered;       /* it is in bridge->past; the main thread */
-    bool had_files;     /* it was there once; constant */
-    bool ending;        /* its translators hold nothing back any more; the main thread */
+    /* The main thread: it is in bridge->past; it once was; its translators hold nothing back. */
+    bool entered, had_files, ending;
 };
 
 /* What the kernel has asked for root about a file's capabilities: ops/privileges.c. */
@@ -155,7 +154,6 @@ struct privileges_ask {
     unsigned times; /* that it asked whether there are any, and there were */
     bool removed;   /* it has removed them */
 };
-
 #define PRIVILEGES_ASKS 16 /* by the number of the thread */
 
 struct bridge {
@@ -194,8 +192,7 @@ struct bridge {
                                * lock */
     struct past_graph *past;  /* the graphs before that open files may still use; atomic, changes
                                * only while no request runs */
-    GSList *before;           /* of struct past_graph: the graphs before, until they are freed; the
-                               * main thread */
+    GSList *before;           /* of struct past_graph: those not freed yet; the main thread */
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */
     bool stopping;    /* atomic */
@@ -271,8 +268,7 @@ bool bridge_connection_is_gone (const struct bridge *bridge);
 bool loop_stop (struct bridge *bridge, int64_t patience);
 
 /* --- ops/privileges.c: whether a setattr of nothing is a chown --- */
-/* Note that the kernel has asked for an attribute of that name, which the file has, and that it
- * removes it. */
+/* Note that the kernel has asked for an attribute that the file has, and that it removes one. */
 void privileges_note_asked (const call_frame_t *frame, const char *name);
 void privileges_note_removed (const call_frame_t *frame, const char *name);
 /* Returns whether a setattr of nothing by root announces a write. */
@@ -297,9 +293,8 @@ xlator_t *bridge_stays_slow (struct bridge *bridge, inode_t *inode);
 static inline xlator_t *
 bridge_stays (struct bridge *bridge, inode_t *inode)
 {
-    return G_LIKELY (!__atomic_load_n (&bridge->past, __ATOMIC_RELAXED))
-             ? NULL
-             : bridge_stays_slow (bridge, inode);
+    return __atomic_load_n (&bridge->past, __ATOMIC_RELAXED) ? bridge_stays_slow (bridge, inode)
+                                                            : NULL;
 }
 /* The bridge is about to get another graph; inodes are those that stay with the present one, to the
  * number of their fds. No request runs. */
