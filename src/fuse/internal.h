@@ -191,7 +191,7 @@ struct bridge {
     bool held;                /* requests wait until the mount has moved; atomic, changed under
                                * lock */
     struct past_graph *past;  /* the graphs before that open files may still use; atomic, changes
-                               * only while no request runs */
+                               * under fds_lock while no new request comes */
     GSList *before;           /* of struct past_graph: those not freed yet; the main thread */
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */

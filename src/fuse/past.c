@@ -28,7 +28,8 @@ past_new (struct bridge *bridge, GHashTable *inodes)
     __atomic_store_n (&bridge->past, past, __ATOMIC_RELAXED);
 }
 
-/* The list changes only while no request runs. */
+/* The list changes only while no new request comes, under fds_lock: the caller is at the beginning of
+ * a request, or has that lock. */
 static struct past_graph *
 past_of_graph (const struct bridge *bridge, const struct graph *graph)
 {
@@ -94,10 +95,12 @@ past_unlink (struct bridge *bridge, struct past_graph *past)
 {
     struct past_graph **at = &bridge->past;
 
+    pthread_mutex_lock (&bridge->fds_lock);
     while (*at && *at != past)
         at = &(*at)->next;
     if (*at)
         __atomic_store_n (at, past->next, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&bridge->fds_lock);
     past->entered = false;
 }
 

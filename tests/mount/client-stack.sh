@@ -76,7 +76,7 @@ unmount
 diff bare.txt <(describe "$BACK") || fail "the directory holds something else"
 expect_no_match "the log" ' [CEW] \[' "$(cat "$LOG")"
 
-# GlusterFS's own: storage in place of the network, and nothing to distribute.
+# GlusterFS's own: storage in place of the network and of what distributes over it.
 for generated in "$SOURCE_DIR"/tests/mount/generated/*.vol; do
     : >"$LOG"
     "$WINDLASS" help >types
@@ -86,7 +86,7 @@ text, known = open(sys.argv[1]).read(), re.findall(r"^  (\S+/\S+) ", open("types
 below = "network"
 print(f"volume {below}\n    type storage/posix\n    option directory {sys.argv[2]}\nend-volume")
 for volume, kind in re.findall(r"(?sm)^(volume .*?    type (\S+)\n.*?^end-volume)", text):
-    if kind not in known or kind == "protocol/client":
+    if kind not in known or kind in ("protocol/client", "cluster/distribute"):
         print(f"{kind} is left out", file=sys.stderr)
         continue
     print(re.sub(r"subvolumes \S+", f"subvolumes {below}", volume))
