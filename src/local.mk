@@ -230,6 +230,7 @@ src_librpc_a_SOURCES = \
     %D%/rpc/tls/tls-reasons.c \
     %D%/rpc/tls/tls.c \
     %D%/rpc/tls/tls.h \
+    %D%/rpc/volfile/volfile-name.c \
     %D%/rpc/volfile/volfile-server.c \
     %D%/rpc/volfile/volfile-server.h \
     %D%/rpc/volfile/volfile-watch.c \

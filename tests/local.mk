@@ -468,6 +468,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/volume-existing.sh \
     %D%/mount/volume-foreign.sh \
     %D%/mount/volume-follows.sh \
+    %D%/mount/volume-names.sh \
     %D%/mount/volume-new-shape.sh \
     %D%/mount/volume-quota.sh \
     %D%/mount/volume-subdir.sh \

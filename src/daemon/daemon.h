@@ -23,6 +23,7 @@ enum {
 struct program_options {
     char *volfile, *mountpoint;
     char *backup_servers; /* "SERVER:SERVER...", of -o; already in volfile */
+    char *server_port;    /* of all servers, of -o; already in volfile */
     char *subdir;         /* of -o subdir-mount; already in volfile */
     char *volfile_again; /* its absolute path; NULL: can't be read a second time. Set by
                             options_resolve, as volfile_on_server */

@@ -83,6 +83,7 @@ program_word (struct program_options *options, const char *key, const char *valu
         { "backup-volfile-servers", &options->backup_servers },
         { "backupvolfile-server", &options->backup_servers },
         { "subdir-mount", &options->subdir },
+        { "server-port", &options->server_port },
         { "oom-score-adj", &options->oom_score },
     };
 

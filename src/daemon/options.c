@@ -268,6 +268,31 @@ volfile_add_backups (struct program_options *options, char **ret_error)
     return 0;
 }
 
+/* -o server-port=PORT makes A:PORT:/VOLUME of A:/VOLUME. */
+static int
+volfile_add_port (struct program_options *options, char **ret_error)
+{
+    const char *name = options->volfile ? options->volfile : "no volfile";
+    guint64 port;
+    char *whole;
+
+    if (!options->server_port)
+        return 0;
+    if (!g_ascii_string_to_unsigned (options->server_port, 10, 1, UINT16_MAX, &port, NULL)) {
+        *ret_error = g_strdup_printf ("option 'server-port' must be 1 to 65535, got '%s'",
+                                      options->server_port);
+        return -EINVAL;
+    }
+    if (!volfile_is_on_server (name)) {
+        *ret_error = g_strdup_printf ("option 'server-port' is for SERVER:/VOLUME, got '%s'", name);
+        return -EINVAL;
+    }
+    whole = volfile_with_port (name, (unsigned) port);
+    g_free (options->volfile);
+    options->volfile = whole;
+    return 0;
+}
+
 /* -o subdir-mount=DIR makes A:/VOLUME/DIR of A:/VOLUME. */
 static int
 volfile_add_subdir (struct program_options *options, char **ret_error)
@@ -288,6 +313,21 @@ volfile_add_subdir (struct program_options *options, char **ret_error)
     return 0;
 }
 
+/* Names the volfile, from all options that say something of it. A snapshot is mounted to be read
+ * only, as by GlusterFS's clients. */
+static int
+volfile_name (struct parsed *parsed, char **ret_error)
+{
+    struct program_options *options = parsed->options;
+
+    if (volfile_from_words (parsed, ret_error) < 0 || volfile_add_backups (options, ret_error) < 0
+        || volfile_add_port (options, ret_error) < 0 || volfile_add_subdir (options, ret_error) < 0)
+        return -EINVAL;
+    return options->volfile && volfile_is_snapshot (options->volfile)
+               ? options_add_bridge (options, "read-only", NULL, ret_error)
+               : 0;
+}
+
 /* Checks that the options are consistent. */
 static bool
 options_finish (struct parsed *parsed, char **argv, int *ret_status)
@@ -298,6 +338,8 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
     for (char **words = parsed->mount_words; words && *words; words++)
         if (mount_options_add (options, *words, &error) < 0)
             return usage (error, ret_status);
+    if (volfile_name (parsed, &error) < 0)
+        return usage (error, ret_status);
     g_ptr_array_add (options->bridge, NULL);
     if (options->debug) {
         options->no_daemon = TRUE;
@@ -315,9 +357,7 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
                                  options->confine_text);
         return usage (error, ret_status);
     }
-    if (volfile_from_words (parsed, &error) < 0
-        || volfile_add_backups (options, &error) < 0 || volfile_add_subdir (options, &error) < 0
-        || (options->oom_score && oom_score_check (options->oom_score, &error) < 0))
+    if (options->oom_score && oom_score_check (options->oom_score, &error) < 0)
         return usage (error, ret_status);
     if (!options->volfile) {
         g_autofree char *command = command_meant (argv);
@@ -392,6 +432,7 @@ options_clear (struct program_options *options)
 {
     g_free (options->volfile);
     g_free (options->backup_servers);
+    g_free (options->server_port);
     g_free (options->subdir);
     g_free (options->oom_score);
     g_free (options->volfile_again);

@@ -29,7 +29,6 @@ acl_of (int value)
 }
 
 static const char *const transport_values[] = { "tcp", "socket", NULL };
-static const char *const server_port_values[] = { "24007", NULL };
 static const char *const io_uring_values[] = { "auto", "off", "required", NULL };
 
 #define META_DIR_NAME "meta-dir-name"
@@ -302,11 +301,6 @@ const struct xlator_option bridge_options[] = {
       .values = transport_values,
       .inert = true,
       .help = "has no effect: servers are always reached by TCP" },
-    { .key = { "server-port" },
-      .type = OPTION_ENUM,
-      .values = server_port_values,
-      .inert = true,
-      .help = "has no effect: glusterd is always asked at port 24007" },
     INERT ("fetch-attempts", OPTION_INT,
            "has no effect: each server is asked for the volfile once before the mount works"),
     INERT ("volfile-check", OPTION_BOOL, "has no effect: a volfile is always checked"),

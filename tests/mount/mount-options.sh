@@ -48,7 +48,7 @@ unmount
 expect_match "the log" ' T \[.*opendir' "$(cat "$LOG")"
 
 # Options of mount.glusterfs that change nothing here.
-inert=transport=tcp,server-port=24007,fetch-attempts=3,volfile-check=yes,process-name=home
+inert=transport=tcp,fetch-attempts=3,volfile-check=yes,process-name=home
 inert+=,mem-accounting,global-threading,io-engine=auto,localtime-logging,halo-max-latency=5
 inert+=,halo-max-replicas=2,halo-min-replicas=2,root-squash=no,no-root-squash=yes,resolve-gids
 inert+=,enable-ino32,event-history=on,thin-client,invalidate-limit=0,fuse-flush-handle-interrupt=yes

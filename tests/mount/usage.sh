@@ -29,7 +29,8 @@ usage "-o dump-fuse=/tmp/x: not supported" -f "$VOL" -o dump-fuse=/tmp/x "$MNT"
 usage "-o aux-gfid-mount: not supported: .*no directory .gfid" -f "$VOL" -o aux-gfid-mount "$MNT"
 usage "-o volume-id=x: not supported: .*SERVER:/VOLUME" -f "$VOL" -o volume-id=x "$MNT"
 usage "option 'transport' must be one of tcp, socket, got 'rdma'" -f "$VOL" -o transport=rdma "$MNT"
-usage "option 'server-port' must be one of 24007, got '1'" -f "$VOL" -o server-port=1 "$MNT"
+usage "option 'server-port' must be 1 to 65535, got '70000'" -o server-port=70000 host:/v "$MNT"
+usage "option 'server-port' is for SERVER:/VOLUME, got '$VOL'" -f "$VOL" -o server-port=1 "$MNT"
 usage "option 'oom-score-adj' must be -1000 to 1000, got '1001'" -f "$VOL" -o oom-score-adj=1001 \
     "$MNT"
 usage "option 'subdir-mount' is for SERVER:/VOLUME without a directory, got '$VOL'" -f "$VOL" \

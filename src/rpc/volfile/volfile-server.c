@@ -23,54 +23,14 @@
 #define LAST_FRAGMENT 0x80000000u
 #define RECORD_MAX (16 << 20)
 #define XID 1
+
+/* One of the servers that are asked. */
+struct server {
+    const char *host;
+    uint16_t port;
+};
 #define MESSAGE_REPLY 1
 #define OTHERS_MAX 100 /* records that are no answer to the question, such as calls of glusterd */
-
-/* --- names ------------------------------------------------------------------------------------ */
-
-const char *
-volfile_colon (const char *text)
-{
-    const char *colon = g_strrstr_len (text, (gssize) strcspn (text, "/"), ":");
-
-    return colon && colon != text ? colon : NULL;
-}
-
-static const char *
-volume_begin (const char *text)
-{
-    const char *begin = volfile_colon (text) + 1;
-
-    return begin + (*begin == '/');
-}
-
-bool
-volfile_is_on_server (const char *text)
-{
-    return volfile_colon (text) && *volume_begin (text) && !g_file_test (text, G_FILE_TEST_EXISTS);
-}
-
-char **
-volfile_servers (const char *text)
-{
-    g_autofree char *list = g_strndup (text, (size_t) (volfile_colon (text) - text));
-
-    return g_strsplit (list, ",", -1);
-}
-
-char *
-volfile_volume (const char *text)
-{
-    return g_strndup (volume_begin (text), strcspn (volume_begin (text), "/"));
-}
-
-const char *
-volfile_directory (const char *text)
-{
-    const char *slash = strchr (volume_begin (text), '/');
-
-    return slash && slash[1] ? slash : NULL;
-}
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
@@ -98,14 +58,16 @@ connect_address (const struct addrinfo *address, int *ret_fd)
 
 /* Returns the socket, or -1 with the reason. */
 static int
-connect_server (const char *server, char **ret_error)
+connect_server (const struct server *server, char **ret_error)
 {
     const struct addrinfo wanted = { .ai_socktype = SOCK_STREAM };
     struct addrinfo *addresses = NULL;
-    int r = getaddrinfo (server, G_STRINGIFY (24007), &wanted, &addresses), fd = -1;
+    g_autofree char *port = g_strdup_printf ("%u", server->port);
+    int r = getaddrinfo (server->host, port, &wanted, &addresses), fd = -1;
 
     if (r != 0) {
-        *ret_error = g_strdup_printf ("there is no address of '%s': %s", server, gai_strerror (r));
+        *ret_error = g_strdup_printf ("there is no address of '%s': %s", server->host,
+                                      gai_strerror (r));
         return -1;
     }
     r = -EHOSTUNREACH;
@@ -113,11 +75,11 @@ connect_server (const char *server, char **ret_error)
         r = connect_address (at, &fd);
     freeaddrinfo (addresses);
     if (r == -ECONNREFUSED)
-        *ret_error = g_strdup_printf ("no glusterd listens at %s, port %d", server,
-                                      VOLFILE_SERVER_PORT);
+        *ret_error = g_strdup_printf ("no glusterd listens at %s, port %u", server->host,
+                                      server->port);
     else if (r < 0)
-        *ret_error = g_strdup_printf ("%s, port %d, can't be reached: %s", server,
-                                      VOLFILE_SERVER_PORT, g_strerror (-r));
+        *ret_error = g_strdup_printf ("%s, port %u, can't be reached: %s", server->host,
+                                      server->port, g_strerror (-r));
     return fd;
 }
 
@@ -277,41 +239,42 @@ read_answer (struct xdr_in *in, const char *server, const char *volume, char **r
 }
 
 static char *
-reason_of (const struct stream *stream, const char *server, int r)
+reason_of (const struct stream *stream, const struct server *server, int r)
 {
     g_autofree char *reason = stream_reason (stream, r);
 
     if (r == -EPROTONOSUPPORT || (r == -ECONNRESET && !stream->tls))
-        return g_strdup_printf ("%s, port %d, has closed the connection; if it demands TLS, it has "
+        return g_strdup_printf ("%s, port %u, has closed the connection; if it demands TLS, it has "
                                 "a file %s, and that must be here, too",
-                                server, VOLFILE_SERVER_PORT, TLS_SECURE_ACCESS);
+                                server->host, server->port, TLS_SECURE_ACCESS);
     if (r == -EBADMSG)
-        return g_strdup_printf ("%s did not answer as a glusterd does", server);
+        return g_strdup_printf ("%s did not answer as a glusterd does", server->host);
     if (r == -ETIMEDOUT)
-        return g_strdup_printf ("%s has not sent all of its answer within %d seconds", server,
-                                PATIENCE);
-    return g_strdup_printf ("%s did not answer: %s", server, reason);
+        return g_strdup_printf ("%s has not sent all of its answer within %d seconds",
+                                server->host, PATIENCE);
+    return g_strdup_printf ("%s did not answer: %s", server->host, reason);
 }
 
 /* Shakes hands, if tls is not NULL. */
 static bool
-stream_begin (struct stream *stream, struct tls_context *tls, const char *server,
+stream_begin (struct stream *stream, struct tls_context *tls, const struct server *server,
               char **ret_error)
 {
     g_autofree char *reason = NULL;
 
     if (!tls)
         return true;
-    stream->tls = tls_new (tls, stream->fd, server);
+    stream->tls = tls_new (tls, stream->fd, server->host);
     if (tls_handshake (stream->tls, &reason))
         return true;
-    *ret_error = g_strdup_printf ("no TLS with %s, port %d, as %s demands: %s", server,
-                                  VOLFILE_SERVER_PORT, TLS_SECURE_ACCESS, reason);
+    *ret_error = g_strdup_printf ("no TLS with %s, port %u, as %s demands: %s", server->host,
+                                  server->port, TLS_SECURE_ACCESS, reason);
     return false;
 }
 
 static char *
-fetch_by (const struct stream *stream, const char *server, const char *volume, char **ret_error)
+fetch_by (const struct stream *stream, const struct server *server, const char *volume,
+          char **ret_error)
 {
     const int64_t until = clock_now () + PATIENCE * 1000000000LL;
     g_autoptr (GByteArray) record = g_byte_array_new ();
@@ -321,21 +284,28 @@ fetch_by (const struct stream *stream, const char *server, const char *volume, c
     if (r == 0)
         r = receive_answer (stream, record, &in, until);
     if (r == 0)
-        return read_answer (&in, server, volume, ret_error);
+        return read_answer (&in, server->host, volume, ret_error);
     *ret_error = reason_of (stream, server, r);
     return NULL;
 }
 
 static char *
-fetch_from (const char *server, struct tls_context *tls, const char *volume, char **ret_error)
+fetch_from (const char *text, struct tls_context *tls, const char *volume, char **ret_error)
 {
-    struct stream stream = { .fd = connect_server (server, ret_error) };
+    uint16_t port;
+    g_autofree char *host = volfile_server_host (text, &port);
+    const struct server server = { host, port };
+    struct stream stream = { .fd = -1 };
     char *spec = NULL;
 
+    if (port == 0)
+        *ret_error = g_strdup_printf ("the port of '%s' must be 1 to 65535", text);
+    else
+        stream.fd = connect_server (&server, ret_error);
     if (stream.fd < 0)
         return NULL;
-    if (stream_begin (&stream, tls, server, ret_error))
-        spec = fetch_by (&stream, server, volume, ret_error);
+    if (stream_begin (&stream, tls, &server, ret_error))
+        spec = fetch_by (&stream, &server, volume, ret_error);
     tls_free (stream.tls);
     close (stream.fd);
     return spec;

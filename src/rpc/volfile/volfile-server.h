@@ -6,10 +6,11 @@
 #include "rpc/tls/tls.h"
 #include "rpc/xdr.h"
 
-#define VOLFILE_SERVER_PORT 24007
+#define VOLFILE_SERVER_PORT 24007 /* of a server without a port */
 
 /* Returns whether text is "SERVER[,SERVER...]:/VOLUME" or "...:/VOLUME/DIR", also without the slash
- * before VOLUME, and not the name of a file. */
+ * before VOLUME, and not the name of a file. The volume of a snapshot is "/snaps/SNAPSHOT/VOLUME". A
+ * SERVER is HOST, HOST:PORT, ADDRESS, [ADDRESS] or [ADDRESS]:PORT. */
 bool volfile_is_on_server (const char *text);
 
 /* Returns the colon after the servers, which may have colons in them; NULL: text has none. */
@@ -20,6 +21,16 @@ const char *volfile_colon (const char *text);
 char **volfile_servers (const char *text);
 char *volfile_volume (const char *text);
 const char *volfile_directory (const char *text);
+
+/* Returns whether such a text names a snapshot, which is mounted to be read only. */
+bool volfile_is_snapshot (const char *text);
+
+/* Returns a server's name or address, g_free it, and its port; 0 in *ret_port: the text has what is
+ * none. */
+char *volfile_server_host (const char *server, uint16_t *ret_port);
+
+/* Returns the text with the port for each server that has none. g_free it. */
+char *volfile_with_port (const char *text, unsigned port);
 
 /* Puts the arguments of GETSPEC. volfile_get_answer returns the volfile in an answer to it, g_free
  * it; NULL, with a reason in *ret_error (g_free it). */

@@ -228,9 +228,9 @@ static void
 watch_connect_locked (struct volfile_watch *w)
 {
     static const struct rpc_timeouts timeouts = { .frame = PATIENCE, .ping = PATIENCE };
-    const struct rpc_address address = { .host = w->servers[w->server],
-                                         .port = VOLFILE_SERVER_PORT,
-                                         .tls = w->tls };
+    uint16_t port;
+    g_autofree char *host = volfile_server_host (w->servers[w->server], &port);
+    const struct rpc_address address = { .host = host, .port = port, .tls = w->tls };
 
     w->connection = rpc_connect (&address, &timeouts, &watch_events, w);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Stands for a glusterd that has one volfile: glusterd.py ADDRESS FILE [OTHERS]
+"""Stands for a glusterd that has one volfile: glusterd.py ADDRESS[:PORT] FILE [OTHERS]
 
-Each question is answered with what FILE has then. Before the first answer to each client, OTHERS
+Each question is answered with what FILE has then, and its bytes are added to FILE.asked. Before the first answer to each client, OTHERS
 records come that are no answer: calls of the server, and answers to what was not asked.
 
 A line "changed" on the standard input tells all clients that there is another volfile. It is
@@ -43,7 +43,10 @@ def serve(client, path, others):
     clients.append(client)
     while True:
         size = struct.unpack(">I", receive(client, 4))[0] & 0x7FFFFFFF
-        xid = struct.unpack(">I", receive(client, size)[:4])[0]
+        question = receive(client, size)
+        xid = struct.unpack(">I", question[:4])[0]
+        with open(path + ".asked", "ab") as file:
+            file.write(question)
         for i in range(others):
             client.sendall(call() if i % 2 else answer(xid + 1, b"not this one"))
         others = 0
@@ -65,7 +68,8 @@ def accept(listener, path, others):
 
 
 def main(address, path, others=0):
-    listener = socket.create_server((address, 24007))
+    address, _, port = address.partition(":")
+    listener = socket.create_server((address, int(port or 24007)))
     threading.Thread(target=accept, args=(listener, path, int(others)), daemon=True).start()
     print("ready", flush=True)
     for line in sys.stdin:
