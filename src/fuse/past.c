@@ -28,8 +28,8 @@ past_new (struct bridge *bridge, GHashTable *inodes)
     __atomic_store_n (&bridge->past, past, __ATOMIC_RELAXED);
 }
 
-/* The list changes only while no new request comes, under fds_lock: the caller is at the beginning of
- * a request, or has that lock. */
+/* The list changes only while no new request comes, under fds_lock: the caller is at the beginning
+ * of a request, or has that lock. */
 static struct past_graph *
 past_of_graph (const struct bridge *bridge, const struct graph *graph)
 {
