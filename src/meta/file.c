@@ -135,8 +135,12 @@ meta_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector
 {
     const struct meta_inode *mi = meta_inode_get (this, fd->inode);
     struct iatt buf = meta_iatt (this, mi);
-    int r = mi->node.kind->set ? set_value (frame, fd, mi, vector, count) : -EBADF;
+    int r = -EBADF;
 
+    if (meta_is_gone (meta_of (this), &mi->node))
+        r = -ESTALE; /* with the graph that the translator was in */
+    else if (mi->node.kind->set)
+        r = set_value (frame, fd, mi, vector, count);
     if (r < 0)
         STACK_UNWIND (writev, frame, -1, -r, NULL, NULL, NULL);
     else

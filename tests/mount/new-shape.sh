@@ -21,6 +21,8 @@ cd "$MNT/dir/deep" || exit 1
 exec 7<>"$MNT/dir/file" 8<>"$MNT/removed"
 rm "$MNT/removed"
 
+exec 6>"$MNT/.meta/graphs/active/io-cache-1/loglevel"
+
 # Files that are open, and the working directory, are the same afterwards.
 changed performance/write-behind performance/io-cache performance/md-cache
 expect_match "what is said of a removed file" "^1 files stay with the graph before until they are \
@@ -36,6 +38,10 @@ echo more >&8 || fail "a removed file can't be written"
 expect "its size" 9 "$(stat -Lc %s /proc/$$/fd/8)"
 echo new >new
 expect "a new file" new "$(cat "$BACK/dir/deep/new")"
+
+# A file of .meta that is still open sets nothing of a translator that went.
+expect_error 'Stale file handle|write error' bash -c 'echo DEBUG >&6'
+exec 6>&-
 
 # While a file uses a graph before, the mount moves on. Three such graphs are all that there can be.
 ended () {
