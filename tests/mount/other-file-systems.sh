@@ -165,6 +165,23 @@ if [ -d "$BACK/btrfs-1" ] && command -v btrfs >/dev/null; then
     expect_ok btrfs subvolume create "$BACK/btrfs-1/subvolume"
     fill "$BACK/btrfs-1/subvolume"
 fi
+# A file that is mounted by itself, from a file system that has its UUID asked through directories.
+if [ -d "$BACK/xfs-1" ]; then
+    touch "$BACK/bound"
+    mount --bind "$BACK/xfs-1/dir/f" "$BACK/bound"
+    for first in bound xfs-1/dir/f; do
+        mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
+        bound=$(number "$MNT/$first")
+        for name in bound xfs-1/dir/f bound xfs-1/dir/link; do
+            ls "$MNT/xfs-1" >/dev/null
+            expect "$name, the same file as $first" "$bound" "$(number "$MNT/$name")"
+        done
+        unmount
+    done
+    umount "$BACK/bound"
+    rm "$BACK/bound"
+fi
+
 mount_volfile "$VOL"
 check
 before=$(numbers)

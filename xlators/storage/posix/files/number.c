@@ -191,6 +191,14 @@ number_slot_locked (struct posix_numbers *numbers, const gfid_t *key, GHashTable
     return 0;
 }
 
+/* Returns whether a device that is known as one file system may still be that one. A null identity
+ * rules nothing out: a UUID can't be asked through a file, as where a file is mounted by itself. */
+static bool
+number_may_be (const gfid_t *known, const gfid_t *found)
+{
+    return gfid_is_null (known) || gfid_is_null (found) || gfid_equal (known, found);
+}
+
 /* fs->slot is not set yet. Another thread may have added the device meanwhile. */
 static void
 number_add_locked (struct posix_numbers *numbers, struct number_file_system *fs,
@@ -198,7 +206,7 @@ number_add_locked (struct posix_numbers *numbers, struct number_file_system *fs,
 {
     struct number_file_system *old = g_hash_table_lookup (numbers->by_dev, &fs->dev), *kept;
 
-    if (old && gfid_equal (&old->id, &fs->id)) {
+    if (old && number_may_be (&old->id, &fs->id)) {
         *fs = *old;
         return;
     }
@@ -232,7 +240,7 @@ number_learn (xlator_t *this, int fd, uint64_t dev, bool known, struct number_fi
     const gfid_t id = number_id (this, fd, dev, &subvolumes);
     GHashTable *mounted;
 
-    if (known && gfid_equal (&id, &fs->id))
+    if (known && number_may_be (&fs->id, &id))
         return;
     mounted = number_mounted ();
     *fs = (struct number_file_system){
