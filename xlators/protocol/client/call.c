@@ -204,12 +204,15 @@ call_interrupted (struct loop_task *task)
     client_drop (call);
 }
 
-/* Under the request's lock, so the frame is answered elsewhere. */
+/* Under the request's lock, so the frame is answered elsewhere. The end of the mount may come while
+ * the task of an interrupt is still posted. */
 static void
 call_interrupt (void *data)
 {
     struct client_call *call = data;
 
+    if (__atomic_exchange_n (&call->interrupting, true, __ATOMIC_ACQ_REL))
+        return;
     rpc_call_ref (&call->rpc);
     loop_post (&call->interrupted);
 }

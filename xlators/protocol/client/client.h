@@ -97,6 +97,7 @@ struct client_call {
     size_t owner_size;    /* bytes of owner */
     struct interrupt_watch on_interrupt;
     struct loop_task interrupted;
+    bool interrupting;    /* interrupted is posted, or was; atomic */
     int answers; /* atomic: the first of reply, interrupt and frame-timeout answers the frame */
 };
 

@@ -96,11 +96,13 @@ static bool
 waiting_see (struct rpc_call *rpc, void *data)
 {
     struct waiting *waiting = data;
+    const struct client_call *call = client_call_of (rpc);
 
-    if (client_call_of (rpc)->frame != waiting->frame)
+    /* A frame that was answered without the reply may be another request's by now. */
+    if (call->frame != waiting->frame || __atomic_load_n (&call->answers, __ATOMIC_ACQUIRE) > 0)
         return false;
     waiting->found = true;
-    waiting->lock = ((struct client_call *) rpc)->waits;
+    waiting->lock = call->waits;
     waiting->since = rpc->since;
     waiting->asked = rpc->asked;
     return true;
