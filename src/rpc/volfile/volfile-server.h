@@ -9,8 +9,8 @@
 #define VOLFILE_SERVER_PORT 24007 /* of a server without a port */
 
 /* Returns whether text is "SERVER[,SERVER...]:/VOLUME" or "...:/VOLUME/DIR", also without the slash
- * before VOLUME, and not the name of a file. The volume of a snapshot is "/snaps/SNAPSHOT/VOLUME". A
- * SERVER is HOST, HOST:PORT, ADDRESS, [ADDRESS] or [ADDRESS]:PORT. */
+ * before VOLUME, and not the name of a file. The volume of a snapshot is "/snaps/SNAPSHOT/VOLUME".
+ * A SERVER is HOST, HOST:PORT, ADDRESS, [ADDRESS] or [ADDRESS]:PORT. */
 bool volfile_is_on_server (const char *text);
 
 /* Returns the colon after the servers, which may have colons in them; NULL: text has none. */
