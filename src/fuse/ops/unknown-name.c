@@ -19,24 +19,20 @@ struct unknown_name {
     int error; /* storage's errno */
 };
 
-/* Returns whether the errno says neither that the name is gone nor that the caller may not use it.
- * The kernel keeps the name by itself at EINTR and ENOMEM. */
+/* Returns whether the errno says that storage could not be asked. EIO does not: storage may have
+ * found that copies contradict each other, and then must keep callers from them. */
 static bool
 leaves_open (int error)
 {
     switch (error) {
-    case ENOENT:
-    case ESTALE:
-    case ENOTDIR:
-    case ENAMETOOLONG:
-    case ELOOP:
-    case EACCES:
-    case EPERM:
-    case EINTR:
-    case ENOMEM:
-        return false;
-    default:
+    case ENOTCONN:
+    case ETIMEDOUT:
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
         return true;
+    default:
+        return false;
     }
 }
 
