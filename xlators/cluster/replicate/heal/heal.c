@@ -142,27 +142,40 @@ heal_object (struct heal *heal, inode_t *inode)
     return metadata < 0 ? metadata : data < 0 ? data : metadata + data;
 }
 
+/* Ends a heal whose report nobody asks for. */
+static void
+heal_forget (struct heal *heal, bool failed)
+{
+    struct heals *heals = heals_of (heal->this);
+
+    pthread_mutex_lock (&heals->lock);
+    heals->background -= heal->background != NULL;
+    g_queue_remove (&heals->all, heal);
+    pthread_mutex_unlock (&heals->lock);
+    if (heal->ended)
+        heal->ended (heal->data, failed);
+    heal_free (heal);
+}
+
+/* Once running is 0, heals_wait returns and the translator may be freed: this thread uses nothing
+ * of it after that. */
 static void
 heal_end (struct heal *heal, bool failed)
 {
     struct heals *heals = heals_of (heal->this);
     const bool forget = heal->background || heal->ended;
 
+    if (forget)
+        heal_forget (heal, failed);
     pthread_mutex_lock (&heals->lock);
-    heal->finished = true;
-    heal->failed = failed;
-    heal->finished_at = clock_now ();
-    heals->running--;
-    if (forget) {
-        heals->background -= heal->background != NULL;
-        g_queue_remove (&heals->all, heal);
+    if (!forget) {
+        heal->finished = true;
+        heal->failed = failed;
+        heal->finished_at = clock_now ();
     }
+    heals->running--;
     thread_cond_broadcast (&heals->idle);
     pthread_mutex_unlock (&heals->lock);
-    if (heal->ended)
-        heal->ended (heal->data, failed);
-    if (forget)
-        heal_free (heal);
 }
 
 static void
@@ -210,16 +223,18 @@ heals_tidy_locked (struct heals *heals)
     }
 }
 
-/* Returns whether a heal in the background would be one too many, or the second of its object. */
+/* Returns whether a heal of the inode in the background would be one too many, or the second of
+ * its object. NULL: not in the background. */
 static bool
-heal_must_wait_locked (const struct heals *heals, const struct heal *heal)
+heal_must_wait_locked (xlator_t *this, const inode_t *background)
 {
-    const replicate_t *priv = heal->this->private;
+    const replicate_t *priv = this->private;
+    const struct heals *heals = heals_of (this);
 
-    if (!heal->background)
+    if (!background)
         return false;
     for (const GList *at = heals->all.head; at; at = at->next)
-        if (((const struct heal *) at->data)->background == heal->background)
+        if (((const struct heal *) at->data)->background == background)
             return true;
     return heals->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
 }
@@ -233,7 +248,7 @@ heal_begin (struct heal *heal)
 
     pthread_mutex_lock (&heals->lock);
     heals_tidy_locked (heals);
-    if (!heals->ending && !heal_must_wait_locked (heals, heal)) {
+    if (!heals->ending && !heal_must_wait_locked (heal->this, heal->background)) {
         number = heal->number = ++heals->last;
         heals->running++;
         heals->background += heal->background != NULL;
@@ -248,6 +263,20 @@ heal_begin (struct heal *heal)
     return number;
 }
 
+static bool
+heal_must_wait (xlator_t *this, const inode_t *background)
+{
+    struct heals *heals = heals_of (this);
+    bool must;
+
+    pthread_mutex_lock (&heals->lock);
+    must = heals->ending || heal_must_wait_locked (this, background);
+    pthread_mutex_unlock (&heals->lock);
+    return must;
+}
+
+/* An ailing file may be looked up often while it is healed, so this asks whether the heal may begin
+ * before it makes one: to free its clients waits for all reports. heal_begin asks again. */
 void
 heal_later (xlator_t *this, inode_t *inode, unsigned what)
 {
@@ -257,7 +286,7 @@ heal_later (xlator_t *this, inode_t *inode, unsigned what)
 
     what &= inode_ails (this, inode, &there);
     there &= children_up (priv);
-    if (!what || copies_count (there) < 2)
+    if (!what || copies_count (there) < 2 || heal_must_wait (this, inode))
         return;
     heal = heal_new (this, what, there);
     heal->background = inode;
