@@ -41,7 +41,7 @@ bricks_begin
 replicate_volfile
 mount_volfile "$VOL"
 mkdir "$MNT/dir"
-for name in good data attributes apart stale; do
+for name in good data attributes apart stale pair; do
     echo same >"$MNT/dir/$name"
 done
 unmount
@@ -71,6 +71,14 @@ setfacl -b c0.d/dir/apart
 chmod 644 c0.d/dir/apart
 chmod 600 c1.d/dir/apart c2.d/dir/apart
 setfacl -m u:1002:- -m m::- c1.d/dir/apart c2.d/dir/apart
+
+# c0 and c1 have the data, c2 alone the attributes.
+for brick in c0 c1; do
+    accuse $brick dir/pair c2 1 0
+    accuse c2 dir/pair $brick 0 1
+    echo longer >$brick.d/dir/pair
+done
+chmod 600 c2.d/dir/pair
 
 # The copy that is preferred for the directory has missed changes of a file.
 for accuser in c0 c2; do
@@ -114,6 +122,25 @@ expect "another name of it" "16 640" "$(stat -c '%s %a' "$MNT/dir/linked")"
 mv "$MNT/dir/linked" "$MNT/dir/renamed"
 expect "the name, changed" "16 640" "$(stat -c '%s %a' "$MNT/dir/renamed")"
 rm "$MNT/dir/renamed"
+unmount
+
+# A stat of two copies of which one fails asks another.
+replicate_volfile read-subvolume=fault afr-pending-xattr=c0,c1,c2
+sed -i "s/subvolumes c0 c1 c2/subvolumes fault c1 c2/; /^volume r$/i \\
+volume fault\\
+    type debug/fault\\
+    option rules $TEST_DIR/rules\\
+    subvolumes c0\\
+end-volume" "$VOL"
+printf 'stat,fstat -> error ENOTCONN\n' >rules
+mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
+wait_until "! '$WINDLASS' explain '$MNT/dir/pair' | grep -q 'not there'"
+exec 3<"$MNT/dir/pair"
+expect "the size and mode of two copies, one of which fails" "7 600" \
+    "$(stat -c '%s %a' "$MNT/dir/pair")"
+expect "the same, open" "7 600" "$(stat -c '%s %a' - <&3)"
+expect_match "what the fault met" 'matched [1-9]' "$("$WINDLASS" fault "$MNT" --show)"
+exec 3<&-
 unmount
 
 brick_stop c1

@@ -19,7 +19,8 @@ struct read {
     int error;         /* of the last copy, or of the refresh */
     int64_t begin;
     bool without_rights; /* the copy that was asked missed a change of owner or mode */
-    struct fan_out fan;  /* of a stat of two copies */
+    struct fan_out fan;  /* of a stat of two copies: */
+    int two[2];          /* for data, and for metadata */
 };
 
 static void
@@ -128,6 +129,29 @@ read_ask (struct read *read, const struct call *call, int child)
     call_wind (call, priv->children[child], GINT_TO_POINTER (child));
 }
 
+/* Asks other copies instead of those that failed by themselves. */
+static void
+stat_of_two_failed (struct read *read)
+{
+    replicate_t *priv = read->this->private;
+    const copies_t before = read->tried;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct fan_answer *at = &read->fan.answers[i];
+
+        if (at->op_ret < 0 && error_is_of_copy (at->op_errno))
+            read->tried |= COPY (read->two[i]);
+    }
+    read->error = fan_error (&read->fan);
+    if (read->tried == before || !read->stub) {
+        frame_fail (read->frame, read->error);
+        return;
+    }
+    __atomic_add_fetch (&priv->numbers.failovers, 1, __ATOMIC_RELAXED);
+    fan_clear (&read->fan);
+    read_resume (read);
+}
+
 static void
 stat_of_two_done (call_frame_t *frame)
 {
@@ -136,7 +160,7 @@ stat_of_two_done (call_frame_t *frame)
     struct iatt buf;
 
     if (fan_successes (&read->fan) < 2) {
-        frame_fail (frame, fan_error (&read->fan));
+        stat_of_two_failed (read);
     } else if (read->fd) {
         buf = answers[0].fstat.buf;
         iatt_take_rights (&buf, &answers[1].fstat.buf);
@@ -155,6 +179,9 @@ stat_of_two (struct read *read, const struct call *call, int data, int metadata)
     replicate_t *priv = read->this->private;
     xlator_t *const two[2] = { priv->children[data], priv->children[metadata] };
 
+    read->two[0] = data;
+    read->two[1] = metadata;
+    read->stub = call_keep (call);
     fan_init (&read->fan, read->frame, 2);
     fan_begin (&read->fan, stat_of_two_done);
     for (unsigned i = 0; i < 2; i++)
@@ -165,17 +192,21 @@ stat_of_two (struct read *read, const struct call *call, int data, int metadata)
     fan_end (&read->fan);
 }
 
-/* Asks a good copy of those that are left: `child`. */
+/* Asks a good copy of those that are left: `child`. A stat fails if it has tried all copies that
+ * know the owner and mode. */
 static void
 read_from (struct read *read, const struct call *call, const struct readable *readable, int child)
 {
     replicate_t *priv = read->this->private;
-    const copies_t metadata = readable->metadata & children_up (priv)
+    const copies_t metadata = readable->metadata & children_up (priv) & ~read->tried
                             & (read->fd ? fd_opened (read->this, read->fd) : copies_all (priv->n));
+    const bool stat = call->op == FOP_stat || call->op == FOP_fstat;
 
     read->without_rights = !(readable->metadata & COPY (child));
-    if (read->without_rights && metadata && (call->op == FOP_stat || call->op == FOP_fstat))
+    if (stat && read->without_rights && metadata)
         stat_of_two (read, call, child, choose_copy (priv, metadata, read->inode));
+    else if (stat && read->without_rights && readable->metadata & read->tried)
+        call_fail (call, read_error (read, readable));
     else
         read_ask (read, call, child);
 }
