@@ -8,10 +8,10 @@
 static const char *const quorum_types[] = { "none", "auto", "fixed", NULL };
 static const char *const favorites[] = { "none", "size", "ctime", "mtime", "majority", NULL };
 
-/* The values of data-self-heal: five of each kind, and "open". */
+/* The values of data-self-heal: those of a bool, and "open". */
+static const char *const data_heals_off[] = { "off", "no", "false", "disable", "0", NULL };
 static const char *const data_heals[] = { "off",  "no",     "false", "disable", "0",    "on", "yes",
                                           "true", "enable", "1",     "open",    NULL };
-enum { DATA_HEALS_ON = 5, DATA_HEALS_OPEN = 10 };
 
 static const struct xlator_option options[] = {
     {
@@ -329,12 +329,19 @@ replicate_reconfigure (xlator_t *this, const void *new_private)
 
 /* --- what is healed --------------------------------------------------------------------------- */
 
+static const char *
+data_heals_value (const replicate_t *priv)
+{
+    return data_heals[__atomic_load_n (&priv->heals_data, __ATOMIC_RELAXED)];
+}
+
 unsigned
 heals_at_lookup (const replicate_t *priv)
 {
-    const int data = __atomic_load_n (&priv->heals_data, __ATOMIC_RELAXED);
-    unsigned what = data >= DATA_HEALS_ON && data < DATA_HEALS_OPEN ? HEAL_DATA : 0;
+    unsigned what = heals_at_open (priv);
 
+    if (strcmp (data_heals_value (priv), "open") == 0)
+        what = 0;
     if (__atomic_load_n (&priv->heals_metadata, __ATOMIC_RELAXED))
         what |= HEAL_METADATA;
     if (__atomic_load_n (&priv->heals_entries, __ATOMIC_RELAXED))
@@ -345,7 +352,7 @@ heals_at_lookup (const replicate_t *priv)
 unsigned
 heals_at_open (const replicate_t *priv)
 {
-    return __atomic_load_n (&priv->heals_data, __ATOMIC_RELAXED) >= DATA_HEALS_ON ? HEAL_DATA : 0;
+    return g_strv_contains (data_heals_off, data_heals_value (priv)) ? 0 : HEAL_DATA;
 }
 
 /* --- operations that do not apply ------------------------------------------------------------- */
