@@ -365,7 +365,7 @@ run (struct program *program)
 static void
 stop (struct program *program)
 {
-    bool left;
+    bool left, ended;
 
     control_stop (program->control);
     follow_end (&program->running);
@@ -385,8 +385,8 @@ stop (struct program *program)
     timeline_end ();
     probes_end ();
     running_end_lease (&program->running);
-    if (program->bridge)
-        bridge_past_end (program->bridge);
+    ended = !program->bridge || bridge_past_end (program->bridge);
+    g_assert (ended);
     if (program->graph)
         graph_deactivate (program->graph);
     bridge_free (program->bridge);

@@ -154,19 +154,22 @@ past_free (struct past_graph *past)
     g_free (past);
 }
 
-/* Returns whether it has been freed. */
+/* Returns whether it has been freed. After bridge_stop only translators' own requests can be under
+ * way, such as a heal's; graph_deactivate waits for them. */
 static bool
 past_end (struct bridge *bridge, struct past_graph *past)
 {
     const bool had_files = past->had_files;
 
+    /* A hold keeps all callers waiting, so it is only tried where it can succeed. */
     if (past->entered && bridge->mounted
-        && (past_has_files (bridge, past) || !past_close (bridge, past)))
+        && (past_has_files (bridge, past) || graph_is_busy (past->graph)
+            || !past_close (bridge, past)))
         return false;
     if (!past->ending)
         xlator_notify (past->graph->top, XLATOR_ENDING, NULL);
     past->ending = true;
-    if (graph_is_busy (past->graph))
+    if (bridge->mounted && graph_is_busy (past->graph))
         return false;
     past_unlink (bridge, past);
     past_free (past);
