@@ -130,6 +130,20 @@ waiter_wait_locked (struct waiter *waiter, int64_t patience)
     return waiter->done;
 }
 
+/* Logs where the abandoned request is. It may be answered meanwhile, so its translators could be
+ * freed but for the pin. */
+static void
+client_report (const struct client *client, const call_stack_t *root)
+{
+    g_autofree char *where = NULL;
+
+    xlators_pin ();
+    where = stack_describe (root);
+    xlators_unpin ();
+    gf_log (&client->xlator, GF_LOG_CRITICAL, "no answer after %.3f s: %s", client->patience / 1e9,
+            where);
+}
+
 static int
 client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
 {
@@ -139,9 +153,7 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
     if (!waiter_wait_locked (waiter, client->patience)) {
         waiter->abandoned = true;
         pthread_mutex_unlock (&waiter->lock);
-        g_autofree char *where = stack_describe (root);
-        gf_log (&client->xlator, GF_LOG_CRITICAL, "no answer after %.3f s: %s",
-                client->patience / 1e9, where);
+        client_report (client, root);
         return -ETIMEDOUT;
     }
     r = waiter->op_ret < 0 ? -waiter->op_errno : waiter->op_ret;
