@@ -12,6 +12,8 @@ struct search {
     xlator_t *entrance; /* the bridge as the parent of the graph that has the names */
     inode_t *parent;    /* only names in this directory; NULL: all names */
     bool inodes;        /* invalidates the inodes as well */
+    struct client *client; /* looks up names; NULL: no name needed it yet */
+    bool hangs;            /* a look-up had no answer in time: no more names are looked up */
 };
 
 /* If the kernel doesn't know the inode, it returns an error, which is ignored. */
@@ -27,17 +29,28 @@ forget_inode (struct bridge *bridge, inode_t *inode, unsigned what)
 
 /* Names on a kernel that can only be told that a name is gone. */
 
+static struct client *
+search_client (struct search *search)
+{
+    if (!search->client) {
+        search->client = client_new (FIRST_CHILD (search->entrance));
+        search->client->patience = PATIENCE;
+    }
+    return search->client;
+}
+
 /* Returns whether the name stands for another inode than the one that the kernel was told of. If
  * that cannot be found out, it is taken to be the same. */
 static bool
-name_has_changed (struct client *client, inode_t *parent, const char *name, const inode_t *known)
+name_has_changed (struct search *search, inode_t *parent, const char *name, const inode_t *known)
 {
     loc_t loc = { .parent = parent, .name = name, .inode = inode_new (parent->table) };
     struct lookup_reply reply = { 0 };
-    const int r = sync_lookup (client, &loc, NULL, &reply);
+    const int r = sync_lookup (search_client (search), &loc, NULL, &reply);
     const bool changed = r < 0 ? r == -ENOENT || r == -ESTALE
                                : !gfid_equal (&reply.buf.ia_gfid, &known->gfid);
 
+    search->hangs = r == -ETIMEDOUT;
     lookup_reply_drop (&reply);
     inode_unref (loc.inode);
     loc_wipe_path (&loc);
@@ -47,19 +60,11 @@ name_has_changed (struct client *client, inode_t *parent, const char *name, cons
 /* An unknown name may be one of which the kernel was told that it does not exist: nothing can be
  * mounted there. */
 static void
-drop_changed_name (const struct search *search, inode_t *parent, const char *name)
+drop_changed_name (struct search *search, inode_t *parent, const char *name)
 {
     g_autoptr (inode_t) known = inode_grep (parent, name);
-    struct client *client;
-    bool changed = true;
 
-    if (known) {
-        client = client_new (FIRST_CHILD (search->entrance));
-        client->patience = PATIENCE;
-        changed = name_has_changed (client, parent, name, known);
-        client_free (client);
-    }
-    if (changed)
+    if (!known || name_has_changed (search, parent, name, known))
         fuse_lowlevel_notify_inval_entry (search->bridge->session, inode_nodeid (parent), name,
                                           strlen (name));
 }
@@ -74,7 +79,7 @@ drop_changed_name (const struct search *search, inode_t *parent, const char *nam
  * kernel looks up again within a second anyway are left to that.
  */
 static void
-expire_name (const struct search *search, inode_t *parent, const char *name, bool named)
+expire_name (struct search *search, inode_t *parent, const char *name, bool named)
 {
     struct bridge *bridge = search->bridge;
 
@@ -90,9 +95,9 @@ expire_name (const struct search *search, inode_t *parent, const char *name, boo
 static void
 expire_known_name (inode_t *parent, const char *name, void *data)
 {
-    const struct search *search = data;
+    struct search *search = data;
 
-    if (!search->parent || search->parent == parent)
+    if (!search->hangs && (!search->parent || search->parent == parent))
         expire_name (search, parent, name, false);
 }
 
@@ -110,7 +115,10 @@ void
 bridge_invalidate (xlator_t *entrance, const struct invalidation *gone)
 {
     struct bridge *bridge = entrance->private;
-    struct search search = { bridge, entrance, gone->inode, !gone->inode };
+    struct search search = { .bridge = bridge,
+                             .entrance = entrance,
+                             .parent = gone->inode,
+                             .inodes = !gone->inode };
 
     if (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
         return;
@@ -120,4 +128,6 @@ bridge_invalidate (xlator_t *entrance, const struct invalidation *gone)
         expire_name (&search, gone->inode, gone->name, true);
     else if (!gone->inode || gone->what & INVALIDATE_NAMES)
         itable_foreach (bridge->itable, forget_known, &search);
+    if (search.client)
+        client_free (search.client);
 }
