@@ -27,8 +27,10 @@ op_makes (enum fop op)
         || op == FOP_tmpfile;
 }
 
-/* Returns whether the operation must be done even if its caller is gone, as call_stub_is_owed. With
- * the writeback cache the kernel sets times that it has cached. */
+/* Returns whether the operation may be one that must be done even if its caller is gone.
+ * call_stub_is_owed knows the arguments of a call, but not the mount. So here all of lk and flock
+ * pass, since an unlock can't be told from a lock yet; and a setattr passes only with the writeback
+ * cache, since only then does the kernel send times that it has cached. */
 static bool
 op_is_owed (const struct bridge *bridge, enum fop op)
 {
