@@ -268,9 +268,8 @@ bool bridge_connection_is_gone (const struct bridge *bridge);
 bool loop_stop (struct bridge *bridge, int64_t patience);
 
 /* --- ops/privileges.c: whether a setattr of nothing is a chown --- */
-/* Note that the kernel has asked for an attribute that the file has, and that it removes one. */
-void privileges_note_asked (const call_frame_t *frame, const char *name);
-void privileges_note_removed (const call_frame_t *frame, const char *name);
+/* Notes that the kernel has asked for an attribute that the file has; or that it removes one. */
+void privileges_note (const call_frame_t *frame, const char *name, bool removes);
 /* Returns whether a setattr of nothing by root announces a write. */
 bool privileges_announce_write (const call_frame_t *frame);
 

@@ -36,26 +36,17 @@ is_noted (const call_stack_t *root, const char *name)
 }
 
 void
-privileges_note_asked (const call_frame_t *frame, const char *name)
+privileges_note (const call_frame_t *frame, const char *name, bool removes)
 {
     struct bridge *bridge = frame->this->private;
+    struct privileges_ask *ask;
 
     if (!is_noted (frame->root, name))
         return;
     pthread_mutex_lock (&bridge->lock);
-    ask_of_locked (bridge, frame->root)->times++;
-    pthread_mutex_unlock (&bridge->lock);
-}
-
-void
-privileges_note_removed (const call_frame_t *frame, const char *name)
-{
-    struct bridge *bridge = frame->this->private;
-
-    if (!is_noted (frame->root, name))
-        return;
-    pthread_mutex_lock (&bridge->lock);
-    ask_of_locked (bridge, frame->root)->removed = true;
+    ask = ask_of_locked (bridge, frame->root);
+    ask->times += !removes;
+    ask->removed |= removes;
     pthread_mutex_unlock (&bridge->lock);
 }
 

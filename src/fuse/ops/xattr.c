@@ -157,7 +157,7 @@ fuse_getxattr_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
         request_err (frame, -1, no_attribute (frame, local->name));
     else {
         if (local->size == 0)
-            privileges_note_asked (frame, local->name);
+            privileges_note (frame, local->name, false);
         xattr_reply (frame, value, size);
     }
 }
@@ -273,7 +273,7 @@ fuse_removexattr (fuse_req_t req, fuse_ino_t ino, const char *name)
 
     if (!xattr_change_begin (frame, &loc, ino, name))
         return;
-    privileges_note_removed (frame, name);
+    privileges_note (frame, name, true);
     if (!is_killed_by_kernel (req, frame, name)) {
         STACK_WIND (frame, fuse_removexattr_cbk, FIRST_CHILD (frame->this), removexattr, &loc, name,
                     NULL);
