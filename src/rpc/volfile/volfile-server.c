@@ -23,14 +23,14 @@
 #define LAST_FRAGMENT 0x80000000u
 #define RECORD_MAX (16 << 20)
 #define XID 1
+#define MESSAGE_REPLY 1
+#define OTHERS_MAX 100 /* records that are no answer to the question, such as calls of glusterd */
 
 /* One of the servers that are asked. */
 struct server {
     const char *host;
     uint16_t port;
 };
-#define MESSAGE_REPLY 1
-#define OTHERS_MAX 100 /* records that are no answer to the question, such as calls of glusterd */
 
 /* --- the socket ------------------------------------------------------------------------------- */
 

@@ -35,17 +35,11 @@ struct number_file_system {
     unsigned slot; /* 0: none was free */
 };
 
-static void
-number_drop (gpointer fs)
-{
-    g_free (fs);
-}
-
 void
 posix_numbers_init (struct posix_numbers *numbers)
 {
     pthread_mutex_init (&numbers->lock, NULL);
-    numbers->by_dev = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, number_drop);
+    numbers->by_dev = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
     numbers->slots = g_hash_table_new (NULL, NULL);
 }
 
