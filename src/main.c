@@ -55,7 +55,7 @@ fail (const char *text)
 /* --- before side effects --- */
 
 /* Every user can read these words. Which options are secret is known when the modules are loaded;
- * until then all that could be are hidden. */
+ * until then the values of all --xlator-options are hidden. */
 static void
 hide_options (struct program *program, char **argv)
 {

@@ -30,8 +30,8 @@ open_named (const char *path, bool *ret_made)
     return fd >= 0 || errno != EEXIST ? fd : open (path, flags, 0666);
 }
 
-/* Returns whether another file may take the place of an open one: that loses nobody's rights to it,
- * and no other name of it. */
+/* Returns whether a rename may replace the file: another owner would lose it, and its other names
+ * would keep the old content. */
 static bool
 is_replaceable (const struct stat *st)
 {

@@ -42,7 +42,7 @@
 #define CONTROL_REQUEST_MAX (1 << 20) /* bytes, with the header */
 #define CONTROL_NAME_MAX 255          /* bytes of a command, or a target */
 #define CONTROL_ANSWER_MAX (16 << 20) /* bytes of text */
-#define CONTROL_TAKE_SECONDS 30       /* for which a client may take nothing of its answer */
+#define CONTROL_TAKE_SECONDS 30       /* seconds that a client may leave its answer unread */
 
 /* A request. */
 struct control_request {

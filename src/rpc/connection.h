@@ -11,7 +11,8 @@
  *
  * A connection ends when the server closes it, sends what no server sends, or says nothing for
  * ping_timeout while calls wait; then every call is answered with ENOTCONN. A call that the server
- * does not answer within frame_timeout is answered with ETIMEDOUT, or is told (rpc_call.overdue).
+ * does not answer within frame_timeout is answered with ETIMEDOUT; if the call has `overdue`,
+ * that is called instead.
  */
 #ifndef WINDLASS_RPC_CONNECTION_H
 #define WINDLASS_RPC_CONNECTION_H

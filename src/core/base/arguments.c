@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Returns how many bytes at `at` stand for the first `size` bytes of text; 0: they are another
- * text. */
+/* Returns the length at `at` of the first `size` bytes of text, with escaping backslashes; 0 if
+ * they differ. */
 static size_t
 arguments_match (const char *at, const char *text, size_t size)
 {
@@ -20,7 +20,7 @@ arguments_match (const char *at, const char *text, size_t size)
     return at - begin;
 }
 
-/* Writes over the value in one word: what the same word had before, or stars. */
+/* Overwrites the value wherever word has text: with stars, or with the bytes of `before`. */
 static void
 arguments_overwrite (char *word, const char *before, const char *text)
 {

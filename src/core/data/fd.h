@@ -47,8 +47,8 @@ void fd_unref (fd_t *fd); /* takes NULL */
  * inode in another graph, and takes a reference to that. */
 void fd_move (fd_t *fd, fd_t *to);
 
-/* Has fd stand directly for the last of the fds that it stands for: those in between are freed.
- * While no request runs. */
+/* Makes fd->moved the last fd of its chain and drops the references in between. No request may
+ * run. */
 void fd_shorten (fd_t *fd);
 
 /* Takes a reference for code that has a pointer to fd without one. Returns false if the last

@@ -139,8 +139,8 @@ changed_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
     request_err (frame, op_ret, op_errno);
 }
 
-/* Holes and zeros are operations of their own. Servers of GlusterFS have none that zeros a range
- * and keeps the size: a hole and then blocks of zeros are the same. */
+/* Holes and zeros are operations of their own. GlusterFS's servers have no operation that zeroes a
+ * range and keeps the size; the bridge punches a hole and allocates its blocks. */
 static void
 fuse_fallocate (fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
                 struct fuse_file_info *fi)

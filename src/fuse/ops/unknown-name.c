@@ -7,9 +7,9 @@
  *
  * So the bridge answers with the inode that the kernel has under that name. The kernel asks again
  * at each use, and a caller that uses more than the name gets storage's error from the next
- * request: the kernel is told no attributes, and needs them to check rights. It ignores those of
- * the answer, since an invalidation came after its question (fuse_change_attributes compares
- * attr_version); so neither the size nor the pages of a file change.
+ * request: the kernel is told no attributes, and needs them to check rights. The kernel ignores the
+ * attributes of the answer, since an invalidation came after its question (fuse_change_attributes
+ * compares attr_version); so neither the size nor the pages of a file change.
  */
 #include "fuse/internal.h"
 

@@ -8,11 +8,11 @@
  *
  * - A timer therefore looks at the callers of requests that are 0.2 s old, and again each time that
  *   their age has doubled. If a signal is pending, libfuse is handed the interrupt that is missing.
- * - Those who wait for one lock come one after the other: each gets the lock when the one before
+ * - Callers that wait for one lock come one after the other: each gets the lock when the one before
  *   has been answered. Once the caller of a request was found dying, requests about the same inode
  *   are looked at as they come, and those of dying callers are refused before they begin.
  *
- * The kernel tells no number of a caller in another pid namespace, which can't be looked at.
+ * A request from another pid namespace has pid 0, so its caller can't be looked at.
  */
 #include "fuse/ring/ring.h"
 
@@ -96,7 +96,8 @@ look_at_old (struct ring *ring)
 }
 
 /* A request counts as in use before ring_handle looks at `watching`, and `watching` is cleared
- * before this looks at the requests: one of the two sees the other. */
+ * before this looks at the requests: either ring_handle starts a timer, or this function sees its
+ * request. */
 static bool
 any_in_use (const struct ring *ring)
 {

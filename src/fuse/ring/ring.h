@@ -45,10 +45,10 @@
  *   also do, but the thread that calls it keeps a killed daemon alive: the thread keeps the memory,
  *   the memory the io_uring, and the io_uring the device.
  * - The kernel takes no entry back before the mount ends: it cancels an entry only with the
- *   io_uring or the thread, keeps its own part of the entry all the same, and forgets a request
- *   that it was about to deliver there, whose caller then waits for ever. So an idle worker does
- *   not end. A worker that waited two to four seconds returns the memory of its entries, except
- *   64 KiB each, and its thread's buffers.
+ *   io_uring or the thread, and does not free its own record of the entry. A request that it was
+ *   about to deliver to that thread is lost with the thread, and the caller of the request waits
+ *   for ever. So an idle worker does not end. A worker that waited two to four seconds returns the
+ *   memory of its entries, except 64 KiB each, and its thread's buffers.
  */
 #ifndef WINDLASS_FUSE_RING_RING_H
 #define WINDLASS_FUSE_RING_RING_H

@@ -64,8 +64,8 @@ interruption_free (struct work_item *work)
     g_free (one);
 }
 
-/* Those who wait in the kernel for the same lock may have been killed as well. A rename or link has
- * the lock of a second directory. */
+/* Callers that wait in the kernel for the same lock may have been killed as well. A rename or link
+ * has the lock of a second directory. */
 static void
 note_dying (const struct interruption *one)
 {

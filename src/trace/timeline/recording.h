@@ -37,7 +37,8 @@ struct recording {
 struct recording *recording_new (const struct timeline_settings *settings, uint64_t begin);
 void recording_free (struct recording *recording); /* takes NULL */
 
-/* Requests of these translators will come, too. Any thread. */
+/* Adds the translators of one more graph to those that the patterns may match. May be called on any
+ * thread. */
 void recording_see (struct recording *recording, const GPtrArray *xlators);
 
 /* Adds a complete request. Takes ownership. */

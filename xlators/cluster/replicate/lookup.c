@@ -212,9 +212,9 @@ lookup_good (const struct lookup *lookup, const struct readable *readable)
     return good & lookup->trusted ? good & lookup->trusted : good;
 }
 
-/* A copy without good data must not bring content. If no copy's extended attributes are good, those
- * of the best are told, since cluster/distribute finds files and layouts by them, and caches are
- * told not to believe them. */
+/* Content is passed on only from a copy with good data. If no copy's attributes are good, those of
+ * the best copy are passed on, since cluster/distribute needs linktos and layouts;
+ * XDATA_NO_GOOD_METADATA keeps caches from storing them. */
 static dict_t *
 told_xdata (const struct lookup *lookup, const struct told *told)
 {
@@ -238,7 +238,8 @@ told_xdata (const struct lookup *lookup, const struct told *told)
     return xdata;
 }
 
-/* Of the directory itself only a copy tells that has all of its names and attributes. */
+/* Returns the parent directory's attributes from a copy that has all its names and its current
+ * attributes; NULL if there is none. */
 static const struct iatt *
 told_postparent (const struct lookup *lookup, int best, copies_t found)
 {
@@ -256,8 +257,8 @@ told_postparent (const struct lookup *lookup, int best, copies_t found)
     return &lookup_reply_of (lookup, (unsigned) from)->postparent;
 }
 
-/* readable: of copies that were found. In a split brain of all the answer is any copy's, so that
- * the file can be seen, and healed. */
+/* readable: only copies on which the name was found. If none is good, the answer has the attributes
+ * of copy `any`, so that the file can be listed and healed. */
 static struct told
 lookup_tell (const struct lookup *lookup, const struct readable *readable, int any, inode_t *inode)
 {
@@ -335,7 +336,8 @@ lookup_error (const struct lookup *lookup, copies_t missing)
 }
 
 /* Returns whether no copy of the directory is known to be right where they differ. A copy that
- * missed changes of the directory has other objects until it is healed, which is no news. */
+ * missed changes of the directory has other objects until it is healed, so this difference needs no
+ * message. */
 static bool
 lookup_is_undecided (const struct lookup *lookup, copies_t found, copies_t strangers)
 {

@@ -148,10 +148,11 @@ void inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies,
 /* Returns whether the context is of the present generation; and what may be read of it. */
 bool inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable);
 
-/* What is good to change: a copy that was only chosen for reading is not. */
+/* Returns the copies that a change may go by: without the one that split-brain-choice lets callers
+ * read. */
 void inode_good (xlator_t *this, inode_t *inode, struct readable *ret_readable);
 
-/* What the copies themselves said last: a policy that chooses one of them ends no split brain. */
+/* Returns what the marks of the last look say, before favorite-child-policy is applied. */
 struct readable inode_said (xlator_t *this, inode_t *inode);
 
 /* In a split brain this copy is read until then, by clock_now; 0: none. */

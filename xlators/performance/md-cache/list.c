@@ -66,9 +66,9 @@ mdc_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 
 /* --- readdir by readdirp ---------------------------------------------------------------------- */
 
-/* A server sends attributes for the price of names. To storage of this machine each costs several
- * system calls, and who wants names alone, as a reader that seeks in a large directory, pays for a
- * whole piece of the listing each time.
+/* A server sends attributes at the cost of names. On local storage each entry costs several system
+ * calls, and a program that seeks in a large directory would pay them for a whole piece at each
+ * seek.
  *
  * The part of the requested size that an entry takes is smaller without attributes. So a larger
  * size is requested, and entries that would not have fitted are left out. */

@@ -197,7 +197,7 @@ wb_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_
 
 /* Returns true if the file's pending bytes may have been written by the caller of this close. The
  * kernel sends bytes of its page cache, of write(2) or of a mapping, through any description that
- * is open for writing, so the fd of a write tells nothing. */
+ * is open for writing, so the fd of a write does not show which program wrote the bytes. */
 static bool
 may_have_written (const fd_t *fd)
 {

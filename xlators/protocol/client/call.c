@@ -45,7 +45,7 @@ call_is_first (struct client_call *call)
     return __atomic_fetch_add (&call->answers, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-/* The lock is for nobody any more. */
+/* If the server granted the lock after the frame was answered, the lock is given back. */
 static void
 client_answered_late (struct client_call *call, struct rpc_reply *reply)
 {
@@ -217,9 +217,9 @@ call_interrupt (void *data)
     loop_post (&call->interrupted);
 }
 
-/* The server has granted the lock, and its reply was lost, or it has not. The lock would keep all
- * others out in the first case, so it is given up at once; in the second that does nothing, and
- * what is granted later is undone then. No other call takes this owner's lock on the same range or
+/* The server may have granted the lock and the reply was lost, or the lock is still queued there.
+ * The undo frees a granted lock; for a queued one it has no effect, and client_answered_late undoes
+ * the later grant. No other call takes this owner's lock on the same range or
  * name. */
 static void
 call_overdue (struct rpc_call *rpc)

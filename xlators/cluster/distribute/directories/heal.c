@@ -327,8 +327,7 @@ heal_made (call_frame_t *own)
     locks_drop (op, heal_ranges);
 }
 
-/* A subvolume on which the linkto is a file after all refuses to remove it, and to make the
- * directory. */
+/* If the linkto has become a file, the subvolume refuses both the unlink and the mkdir. */
 static void
 heal_make_unlinked (call_frame_t *own)
 {

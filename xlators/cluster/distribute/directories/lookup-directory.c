@@ -179,7 +179,8 @@ attributes_differ (const struct lookup *lookup)
     return false;
 }
 
-/* A subvolume of copies that all accuse each other may tell an old layout, owner, or ACL. */
+/* A replicated subvolume without a good copy may answer with an old layout, owner or ACL, so
+ * nothing is healed by it. */
 static bool
 attributes_are_doubtful (const struct lookup *lookup)
 {

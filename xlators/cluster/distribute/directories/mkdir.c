@@ -14,7 +14,7 @@ struct mkdir {
     dict_t *xdata;
     struct layout *layout;
     bool whole; /* all subvolumes have it */
-    bool exists; /* a subvolume has something of the name: the directory, or a stale linkto */
+    bool exists; /* a subvolume answered EEXIST: it has the directory, or a stale linkto */
 };
 
 static void

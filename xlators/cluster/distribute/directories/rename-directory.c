@@ -78,8 +78,8 @@ moving_cleared (call_frame_t *own)
     moving_on_others (OP_OF (own));
 }
 
-/* A subvolume answers ENOTDIR if it has a stale linkto of the new name. It refuses to remove a
- * file, and then fails the rename again. */
+/* A subvolume answers ENOTDIR if it has a stale linkto of the new name. A subvolume with a file of
+ * that name refuses the unlink, and the second rename fails with ENOTDIR again. */
 static void
 moving_clear_linktos (struct moving *moving)
 {

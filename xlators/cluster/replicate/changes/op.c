@@ -478,7 +478,8 @@ op_note_made (struct op *op)
     op->txn->made_on = op->succeeded;
 }
 
-/* Returns the attributes of the object after the operation, as a copy told; NULL: it has none. */
+/* Returns the attributes of the object after the operation in the answer of copy i; NULL if that
+ * operation's answer has none. */
 static struct iatt *
 post_of (const struct op *op, int i)
 {

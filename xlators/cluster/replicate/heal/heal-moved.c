@@ -96,8 +96,8 @@ step_look (struct old_path *old, const char *name)
     return r < 0 ? r : 0;
 }
 
-/* Where not all copies have the directory, no client and no healer can lock a name in it, or change
- * it. */
+/* If a copy lacks the directory, heal_lock fails with ENOENT or ESTALE. No client or healer can
+ * then lock a name in it, so the walk continues without that lock. */
 static int
 step_take (struct old_path *old, const char *name)
 {

@@ -222,8 +222,8 @@ heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-/* Returns the change that takes back what a copy says of `healed`, with a reference; NULL: it says
- * nothing. clean: "dirty" too. */
+/* Returns the xattrop that subtracts this copy's marks against the copies in `healed`, with a
+ * reference; NULL if it has none. clean: subtract "dirty" too. */
 static dict_t *
 marks_back (const struct heal *heal, const struct copy *copy, bool directory, enum mark_kind kind,
             copies_t healed, bool clean)

@@ -47,8 +47,9 @@ struct heal {
     int chosen;                          /* the source in a split brain; -1: a policy decides */
     void (*ended) (void *data, bool failed); /* NULL: a report is asked for */
     void *data;
-    inode_t *background;                 /* begun by a lookup or an open of this object: no report
-                                          * is asked for. Lent by objects, or only compared */
+    inode_t *background;                 /* the inode whose look-up or open began this heal, or
+                                          * NULL; `objects` holds the reference, others only
+                                          * compare the address. Nobody asks for its report */
 
     /* heals.lock */
     GString *report;

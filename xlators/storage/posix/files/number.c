@@ -92,8 +92,8 @@ number_uuid (xlator_t *this, int fd, bool xfs, gfid_t *ret_id)
     return got;
 }
 
-/* statfs tells the UUID, folded to 64 bits, and with it the number of a btrfs subvolume; but the
- * number of the device on XFS and others, and 0 on NFS, FUSE and others. */
+/* f_fsid is the UUID folded to 64 bits, on btrfs with the subvolume's number; on XFS it is the
+ * device number, on NFS and FUSE 0. */
 static gfid_t
 number_id (xlator_t *this, int fd, uint64_t dev, bool *ret_subvolumes)
 {
@@ -137,9 +137,10 @@ number_mounted (void)
     return devices;
 }
 
-/* Copies of a disk have one UUID. They are mounted at the same time, and so told apart, while a
- * file system that was mounted again under another device is itself. btrfs mounts no copies. A
- * device that is no mount's may be of a part of a file system: there only the device tells. */
+/* Two copies of a disk have one UUID; both are mounted, so the device tells them apart. A file
+ * system that was mounted again under another device is the same one, since its earlier device is
+ * not mounted any more. btrfs mounts no copies. A device that no mount has may be of a part of a
+ * file system: only the device tells parts apart. */
 static gfid_t
 number_key (const gfid_t *id, uint64_t dev, bool subvolumes, GHashTable *mounted)
 {
@@ -248,8 +249,8 @@ number_learn (xlator_t *this, int fd, uint64_t dev, bool known, struct number_fi
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Each step can be undone, so the numbers of one file system have different hashes; those that are
- * cut off may be equal. */
+/* Each step is a bijection, so one file system's numbers have different hashes; number_in keeps 62
+ * bits, so two may then be equal. */
 static uint64_t
 number_hash (uint64_t seed, uint64_t ino)
 {

@@ -107,8 +107,8 @@ dir_read (const struct posix_use *use, size_t size, off_t offset, size_t each,
     return r;
 }
 
-/* The system tells numbers of the directory's own file system. That of the directory that a mount
- * covers is the entry's, as from the system, unless the attributes come along. */
+/* getdents(2) gives numbers of the listed directory's file system. For a name on which something is
+ * mounted that is the covered directory's; readdirp replaces it by the number in the attributes. */
 static void
 dir_number (xlator_t *this, const struct posix_use *use, const fd_t *fd, gf_dirent_t *entries)
 {
