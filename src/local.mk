@@ -296,6 +296,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/options.c \
     %D%/fuse/passthrough.c \
     %D%/fuse/past.c \
+    %D%/fuse/past.h \
     %D%/fuse/requests.c \
     %D%/fuse/rights.c \
     %D%/fuse/ring/dying.c \

@@ -4,7 +4,7 @@
  * requests marks itself busy before it looks whether they are held, and hold_begin sets `held`
  * before it looks for busy threads: one of the two sees the other.
  */
-#include "fuse/internal.h"
+#include "fuse/past.h"
 
 #include "core/time/thread.h"
 #include "fuse/ring/ring.h"

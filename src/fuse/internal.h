@@ -73,6 +73,7 @@ struct init_flags {
 };
 
 struct groups_cache;
+struct past_graph;
 
 /* A thread that reads requests and winds them. */
 struct reader {
@@ -134,17 +135,6 @@ struct reader_threads {
 struct bridge_limits {
     struct limits routes; /* the gate for winds to the graph */
     struct limit *classes[LIMIT_CLASSES];
-};
-
-/* A graph that the mount has left, and the bridge as its top's parent. */
-struct past_graph {
-    struct past_graph *next; /* in bridge->past */
-    xlator_t xlator;
-    xlator_list_t child, parent;
-    struct graph *graph;
-    GHashTable *inodes; /* inode_t to the number of its fds that use it; bridge->fds_lock */
-    /* The main thread: it is in bridge->past; it once was; its translators hold nothing back. */
-    bool entered, had_files, ending;
 };
 
 /* What the kernel has asked for root about a file's capabilities: ops/privileges.c. */
@@ -272,34 +262,6 @@ bool loop_stop (struct bridge *bridge, int64_t patience);
 void privileges_note (const call_frame_t *frame, const char *name, bool removes);
 /* Returns whether a setattr of nothing by root announces a write. */
 bool privileges_announce_write (const call_frame_t *frame);
-
-/* --- hold.c, past.c: another graph --- */
-
-/* Has libfuse handle a request, when requests aren't held. */
-void hold_process (struct reader *reader, struct fuse_buf *buf);
-/* hold_begin holds new requests, and waits until no thread handles one; hold_answered until all are
- * answered; hold_idle until, beside that, nothing is held back for later; each until a time of
- * clock_now. hold_end lets requests go on. */
-bool hold_begin (struct bridge *bridge, int64_t until);
-bool hold_answered (int64_t until);
-bool hold_idle (int64_t until);
-void hold_end (struct bridge *bridge);
-
-/* The bridge as the parent of a graph's top. */
-xlator_t *bridge_entrance (struct bridge *bridge, const struct graph *graph);
-/* Returns the entrance to the graph before in which the inode is still used, or NULL. */
-xlator_t *bridge_stays_slow (struct bridge *bridge, inode_t *inode);
-static inline xlator_t *
-bridge_stays (struct bridge *bridge, inode_t *inode)
-{
-    return __atomic_load_n (&bridge->past, __ATOMIC_RELAXED) ? bridge_stays_slow (bridge, inode)
-                                                            : NULL;
-}
-/* The bridge is about to get another graph; inodes are those that stay with the present one, to the
- * number of their fds. No request runs. */
-void past_new (struct bridge *bridge, GHashTable *inodes);
-/* Counts an open file, if it is in a graph before. */
-void past_count_locked (struct bridge *bridge, fd_t *fd, int by);
 
 /* --- limits.c: the number of operations that run at a time --- */
 void limits_begin (struct bridge *bridge);

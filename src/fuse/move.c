@@ -26,7 +26,7 @@
  * - Files are opened during the pause, not at their next use: no handler then waits for an open.
  * - Locks are not taken again: between unlock and lock another client could have them.
  */
-#include "fuse/internal.h"
+#include "fuse/past.h"
 
 #include "core/base/errors.h"
 #include "core/data/itable.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The graphs that a mount has left: files that could not move with it use them until they are
  * closed. */
-#include "fuse/internal.h"
+#include "fuse/past.h"
 
 #include "trace/metrics/numbers.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a request of the kernel becomes a call_stack, and how it is answered. */
 #include "fuse/internal.h"
+#include "fuse/past.h"
 
 #include "core/base/errors.h"
 #include "core/report/failures.h"

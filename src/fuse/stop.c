@@ -4,7 +4,7 @@
  * the mount is unmounted, then pending requests may finish. Each step has a time limit; requests
  * that exceed it are logged.
  */
-#include "fuse/internal.h"
+#include "fuse/past.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -8,6 +8,7 @@
  * can't, it leaves work that may block to core/work. Readers that aren't needed for a while end.
  */
 #include "fuse/internal.h"
+#include "fuse/past.h"
 
 #include "core/report/watchdog.h"
 
