@@ -17,6 +17,8 @@ src_libcore_a_SOURCES = \
     %D%/core/base/log.c \
     %D%/core/base/malloc-trim.c \
     %D%/core/base/malloc-trim.h \
+    %D%/core/base/path-question.c \
+    %D%/core/base/path-question.h \
     %D%/core/base/printable.c \
     %D%/core/base/printable.h \
     %D%/core/base/process.c \

@@ -446,6 +446,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/sqlite.sh \
     %D%/mount/statedump.sh \
     %D%/mount/stats.sh \
+    %D%/mount/stopped.sh \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
     %D%/mount/ten-mounts.sh \

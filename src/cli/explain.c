@@ -6,64 +6,38 @@
  */
 #include "cli/cli.h"
 #include "control/control.h"
+#include "core/base/path-question.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define PATIENCE 2000 /* milliseconds for the lookup */
 
-/* In the child: writes the real path, or "" and an errno. */
 static void
-look_up (const char *path, int out)
+explain_ask (const char *path, struct path_answer *answer)
 {
-    char real[PATH_MAX];
-    int error = 0;
-
-    if (!realpath (path, real)) {
-        error = errno;
-        real[0] = '\0';
-    }
-    if (write (out, &error, sizeof error) == sizeof error && write (out, real, strlen (real)) >= 0)
-        _exit (0);
-    _exit (1);
+    if (!realpath (path, answer->text))
+        answer->error = errno;
 }
 
-/* Returns 0 and *ret_real (freed with g_free), -ETIMEDOUT, or the error of the lookup. A child that
- * hangs is killed, which ends its wait. */
+/* Returns 0 and *ret_real (freed with g_free), -ETIMEDOUT, or the error of the lookup. */
 static int
 real_path (const char *path, char **ret_real)
 {
-    int ends[2], error = 0, r = -ETIMEDOUT;
-    char real[PATH_MAX] = "";
-    struct pollfd fd;
-    pid_t pid;
+    struct path_question question;
+    struct path_answer answer;
+    bool answered;
 
-    if (pipe (ends) < 0)
-        return -errno;
-    pid = fork ();
-    if (pid == 0)
-        look_up (path, ends[1]);
-    close (ends[1]);
-    fd = (struct pollfd){ .fd = ends[0], .events = POLLIN };
-    if (pid > 0 && poll (&fd, 1, PATIENCE) == 1
-        && read (ends[0], &error, sizeof error) == sizeof error) {
-        r = -error;
-        if (read (ends[0], real, sizeof real - 1) > 0)
-            *ret_real = g_strdup (real);
-    }
-    close (ends[0]);
-    if (pid > 0) {
-        kill (pid, SIGKILL);
-        waitpid (pid, NULL, r == -ETIMEDOUT ? WNOHANG : 0);
-    }
-    return r;
+    path_question_begin (&question, explain_ask, path);
+    answered = path_question_wait (&question, PATIENCE, &answer);
+    path_question_end (&question);
+    if (!answered)
+        return -ETIMEDOUT;
+    if (!answer.error)
+        *ret_real = g_strdup (answer.text);
+    return -answer.error;
 }
 
 /* Does the error tell of the path, and not of the mount? */

@@ -158,7 +158,10 @@ char *path_absolute (const char *path);
 
 /* --- mountpoint.c: checks of the mount point --- */
 
-/* Returns the real path, or NULL and *ret_error. Unmounts a mount whose daemon is gone. */
+#define MOUNT_PATIENCE 5000 /* milliseconds for what is at a mount point to answer a question */
+
+/* Returns the real path, or NULL and *ret_error: it can't be mounted there, or the file system does
+ * not answer. Unmounts a mount whose daemon is gone. */
 char *mountpoint_check (const char *path, char **ret_error);
 
 /* Returns -EINVAL, and *ret_error, if a storage of the graph contains the mount point. */
@@ -173,9 +176,6 @@ void mountpoint_notice (const struct graph *graph, const char *mountpoint);
  * Returns 0; or a negative errno and *ret_error: a mount can't be unmounted, or its daemon, which
  * may live, does not answer within a few seconds. */
 int stale_clear (const char *point, char **ret_error);
-
-/* Returns whether a system call on a mount gives this errno because its daemon is gone. */
-bool stale_error (int error);
 
 /* Opens the file by which this process ends its own mount's connection; -1 if there is none. */
 int stale_abort_file (const char *mountpoint);

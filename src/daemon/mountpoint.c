@@ -3,9 +3,9 @@
 #include "daemon/daemon.h"
 
 #include "control/control.h"
+#include "core/base/path-question.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +19,6 @@ mount_at (const char *path, struct mount *ret_mount)
 
     return g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL)
         && mount_find (text, path, ret_mount);
-}
-
-/* The real path of a folder. Its own attributes may be unavailable, because its daemon is gone. */
-static char *
-real_path (const char *path)
-{
-    char *real = realpath (path, NULL);
-    g_autofree char *absolute = NULL, *dir = NULL, *name = NULL, *real_dir = NULL;
-
-    if (real || !stale_error (errno))
-        return real ? real : NULL;
-    absolute = path_absolute (path);
-    dir = g_path_get_dirname (absolute);
-    name = g_path_get_basename (absolute);
-    real_dir = realpath (dir, NULL);
-    return real_dir ? g_build_filename (real_dir, name, NULL) : NULL;
 }
 
 /* Refuses a mount point with a Windlass mount; a mount of another type may be covered. */
@@ -55,40 +39,48 @@ check_not_mounted (const char *path, char **ret_error)
     return r;
 }
 
-static int
-check_folder (const char *path, char **ret_error)
+/* The real path of a directory. */
+static void
+mountpoint_ask (const char *path, struct path_answer *answer)
 {
     struct stat st;
 
-    if (stat (path, &st) < 0) {
-        int r = -errno;
-        *ret_error = g_strdup_printf ("mount point '%s': %s", path, g_strerror (-r));
-        return r;
-    }
-    if (!S_ISDIR (st.st_mode)) {
-        *ret_error = g_strdup_printf ("mount point '%s' must be a directory", path);
-        return -ENOTDIR;
-    }
-    return check_not_mounted (path, ret_error);
+    if (!realpath (path, answer->text) || stat (answer->text, &st) < 0)
+        answer->error = errno;
+    else if (!S_ISDIR (st.st_mode))
+        answer->error = ENOTDIR;
+}
+
+static char *
+answer_error (const char *path, int error)
+{
+    if (error == ENOENT)
+        return g_strdup_printf ("mount point '%s' does not exist", path);
+    if (error == ENOTDIR)
+        return g_strdup_printf ("mount point '%s' must be a directory", path);
+    return g_strdup_printf ("mount point '%s': %s", path, g_strerror (error));
 }
 
 char *
 mountpoint_check (const char *path, char **ret_error)
 {
-    g_autofree char *real = NULL;
+    struct path_question question;
+    struct path_answer answer;
+    bool answered;
 
     if (stale_clear (path, ret_error) < 0)
         return NULL;
-    real = real_path (path);
-    if (!real) {
-        *ret_error = errno == ENOENT
-                       ? g_strdup_printf ("mount point '%s' does not exist", path)
-                       : g_strdup_printf ("mount point '%s': %s", path, g_strerror (errno));
+    path_question_begin (&question, mountpoint_ask, path);
+    answered = path_question_wait (&question, MOUNT_PATIENCE, &answer);
+    path_question_end (&question);
+    if (!answered)
+        *ret_error = g_strdup_printf ("mount point '%s': the file system there does not answer",
+                                      path);
+    else if (answer.error)
+        *ret_error = answer_error (path, answer.error);
+    if (!answered || answer.error || check_not_mounted (answer.text, ret_error) < 0)
         return NULL;
-    }
-    if (check_folder (real, ret_error) < 0)
-        return NULL;
-    return g_steal_pointer (&real);
+    return g_strdup (answer.text);
 }
 
 /* Returns true if dir is path or one of the folders above it, under any name. */

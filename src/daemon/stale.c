@@ -11,9 +11,9 @@
  * from another mount of the same number; but then the daemon has closed its files, and no question
  * hangs.
  */
+#include "core/base/path-question.h"
 #include "core/base/process.h"
 #include "core/time/clock.h"
-#include "core/time/thread.h"
 #include "daemon/daemon.h"
 
 #include <errno.h>
@@ -26,9 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STALE_MAX 16                 /* mounts on top of each other */
-#define PATIENCE (5LL * 1000000000)  /* nanoseconds for a mount to answer */
-#define LOOK_AGAIN (100LL * 1000000) /* nanoseconds between looks at the daemon meanwhile */
+#define STALE_MAX 16   /* mounts on top of each other */
+#define LOOK_AGAIN 100 /* milliseconds between looks at the daemon while the mount is asked */
 
 extern char **environ;
 
@@ -36,90 +35,39 @@ enum verdict { DAEMON_LIVES, DAEMON_SILENT, DAEMON_GONE, DAEMON_KILLED };
 
 /* The errors of a mount whose daemon was killed: the second for a process that had accessed it
  * before, the third for a request that waited in the daemon's io_uring. */
-bool
+static bool
 stale_error (int error)
 {
     return error == ENOTCONN || error == ECONNABORTED || error == ECANCELED;
 }
 
-/* --- asking the mount, on a thread of its own --- */
-
-struct question {
-    pthread_mutex_t lock; /* a leaf */
-    pthread_cond_t changed;
-    bool answered; /* lock */
-    bool left;     /* lock; nobody waits for the answer: the thread frees the question */
-    int error;     /* lock; of statvfs, or 0 */
-    char *path;
-};
-
-static void
-question_free (struct question *question)
-{
-    pthread_cond_destroy (&question->changed);
-    pthread_mutex_destroy (&question->lock);
-    g_free (question->path);
-    g_free (question);
-}
+/* --- asking the mount --- */
 
 /* Attributes may still be cached; this question is not. */
-static void *
-question_run (void *data)
+static void
+stale_ask (const char *path, struct path_answer *answer)
 {
-    struct question *question = data;
     struct statvfs buf;
-    const int error = statvfs (question->path, &buf) < 0 ? errno : 0;
-    bool left;
 
-    pthread_mutex_lock (&question->lock);
-    question->answered = true;
-    question->error = error;
-    left = question->left;
-    pthread_cond_signal (&question->changed);
-    pthread_mutex_unlock (&question->lock);
-    if (left)
-        question_free (question);
-    return NULL;
+    answer->error = statvfs (path, &buf) < 0 ? errno : 0;
 }
 
-static enum verdict
-question_wait (struct question *question, pid_t daemon, bool *ret_left)
-{
-    const int64_t until = clock_now () + PATIENCE;
-    enum verdict verdict = DAEMON_SILENT;
-
-    pthread_mutex_lock (&question->lock);
-    while (!question->answered && verdict == DAEMON_SILENT && clock_now () < until) {
-        thread_cond_wait_until (&question->changed, &question->lock, clock_now () + LOOK_AGAIN);
-        if (process_was_killed (daemon))
-            verdict = DAEMON_KILLED;
-    }
-    if (question->answered)
-        verdict = stale_error (question->error) ? DAEMON_GONE : DAEMON_LIVES;
-    question->left = !question->answered;
-    *ret_left = question->left;
-    pthread_mutex_unlock (&question->lock);
-    return verdict;
-}
-
-/* If the mount doesn't answer, the thread is left: this process ends soon, or the mount does. */
 static enum verdict
 ask_mount (const char *path, pid_t daemon)
 {
-    struct question *question = g_new0 (struct question, 1);
-    enum verdict verdict = DAEMON_LIVES;
-    bool left = false;
-    pthread_t thread;
+    const int64_t until = clock_now () + MOUNT_PATIENCE * INT64_C (1000000);
+    enum verdict verdict = DAEMON_SILENT;
+    struct path_question question;
+    struct path_answer answer;
 
-    pthread_mutex_init (&question->lock, NULL);
-    thread_cond_init (&question->changed);
-    question->path = g_strdup (path);
-    if (thread_new (&thread, "statvfs", question_run, question) == 0) {
-        pthread_detach (thread);
-        verdict = question_wait (question, daemon, &left);
+    path_question_begin (&question, stale_ask, path);
+    while (verdict == DAEMON_SILENT && clock_now () < until) {
+        if (path_question_wait (&question, LOOK_AGAIN, &answer))
+            verdict = stale_error (answer.error) ? DAEMON_GONE : DAEMON_LIVES;
+        else if (process_was_killed (daemon))
+            verdict = DAEMON_KILLED;
     }
-    if (!left)
-        question_free (question);
+    path_question_end (&question);
     return verdict;
 }
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/base/path-question.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Whoever reads the output of this program to its end, such as a shell in $(...), waits until the
+ * last process that has the other end of that pipe has closed it. */
+static void
+close_all_but (unsigned fd)
+{
+    if (fd > 0)
+        close_range (0, fd - 1, 0);
+    close_range (fd + 1, ~0U, 0);
+}
+
+static void G_GNUC_NORETURN
+path_question_ask (path_question_fn *ask, const char *path, int out)
+{
+    struct path_answer answer = { 0 };
+    size_t size;
+
+    close_all_but (out);
+    ask (path, &answer);
+    size = offsetof (struct path_answer, text) + strlen (answer.text);
+    _exit (write (out, &answer, size) == (ssize_t) size ? 0 : 1);
+}
+
+void
+path_question_begin (struct path_question *ret_question, path_question_fn *ask, const char *path)
+{
+    int ends[2] = { -1, -1 };
+
+    *ret_question = (struct path_question){ .fd = -1 };
+    if (pipe2 (ends, O_CLOEXEC) == 0)
+        ret_question->pid = fork ();
+    if (ends[0] < 0 || ret_question->pid < 0)
+        ret_question->error = errno;
+    else if (ret_question->pid == 0)
+        path_question_ask (ask, path, ends[1]);
+    if (ends[1] >= 0)
+        close (ends[1]);
+    ret_question->fd = ends[0];
+}
+
+/* The process ends as soon as it has written, or has crashed. */
+static void
+path_question_read (struct path_question *question, struct path_answer *ret_answer)
+{
+    char *at = (char *) ret_answer;
+    size_t left = sizeof *ret_answer - 1;
+    ssize_t n;
+
+    memset (ret_answer, 0, sizeof *ret_answer);
+    while ((n = read (question->fd, at, left)) > 0 || (n < 0 && errno == EINTR)) {
+        at += MAX (n, 0);
+        left -= MAX (n, 0);
+    }
+    if (at < ret_answer->text)
+        ret_answer->error = EIO;
+    while (waitpid (question->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    question->pid = 0;
+}
+
+bool
+path_question_wait (struct path_question *question, int milliseconds,
+                    struct path_answer *ret_answer)
+{
+    struct pollfd fd = { .fd = question->fd, .events = POLLIN };
+    int n;
+
+    if (question->error) {
+        *ret_answer = (struct path_answer){ .error = question->error };
+        return true;
+    }
+    while ((n = poll (&fd, 1, milliseconds)) < 0 && errno == EINTR)
+        continue;
+    if (n > 0)
+        path_question_read (question, ret_answer);
+    return n > 0;
+}
+
+void
+path_question_end (struct path_question *question)
+{
+    if (question->fd >= 0)
+        close (question->fd);
+    if (question->pid <= 0)
+        return;
+    kill (question->pid, SIGKILL);
+    waitpid (question->pid, NULL, WNOHANG);
+}
