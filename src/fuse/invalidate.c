@@ -10,8 +10,6 @@
 struct search {
     struct bridge *bridge;
     xlator_t *entrance; /* the bridge as the parent of the graph that has the names */
-    inode_t *parent;    /* only names in this directory; NULL: all names */
-    bool inodes;        /* invalidates the inodes as well */
     struct client *client; /* looks up names; NULL: no name needed it yet */
     bool hangs;            /* a look-up had no answer in time: no more names are looked up */
 };
@@ -97,7 +95,7 @@ expire_known_name (inode_t *parent, const char *name, void *data)
 {
     struct search *search = data;
 
-    if (!search->hangs && (!search->parent || search->parent == parent))
+    if (!search->hangs)
         expire_name (search, parent, name, false);
 }
 
@@ -107,27 +105,25 @@ forget_known (inode_t *inode, void *data)
     const struct search *search = data;
 
     inode_each_name (inode, expire_known_name, data);
-    if (search->inodes)
-        forget_inode (search->bridge, inode, INVALIDATE_ALL);
+    forget_inode (search->bridge, inode, INVALIDATE_ALL);
 }
 
 void
 bridge_invalidate (xlator_t *entrance, const struct invalidation *gone)
 {
     struct bridge *bridge = entrance->private;
-    struct search search = { .bridge = bridge,
-                             .entrance = entrance,
-                             .parent = gone->inode,
-                             .inodes = !gone->inode };
+    struct search search = { .bridge = bridge, .entrance = entrance };
 
     if (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
         return;
     if (gone->inode)
         forget_inode (bridge, gone->inode, gone->what);
-    if (gone->inode && gone->what & INVALIDATE_NAMES && gone->name)
-        expire_name (&search, gone->inode, gone->name, true);
-    else if (!gone->inode || gone->what & INVALIDATE_NAMES)
+    if (!gone->inode)
         itable_foreach (bridge->itable, forget_known, &search);
+    else if (gone->what & INVALIDATE_NAMES && gone->name)
+        expire_name (&search, gone->inode, gone->name, true);
+    else if (gone->what & INVALIDATE_NAMES)
+        inode_each_child (gone->inode, expire_known_name, &search);
     if (search.client)
         client_free (search.client);
 }

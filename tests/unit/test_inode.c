@@ -174,6 +174,47 @@ START_TEST (files_that_the_kernel_knows_are_found_and_nothing_else)
 }
 END_TEST
 
+static void
+name_add (inode_t *parent, const char *name, void *names)
+{
+    g_string_append_printf (names, "%s ", name);
+}
+
+static void
+assert_children (inode_t *directory, const char *expected)
+{
+    g_autoptr (GString) names = g_string_new (NULL);
+
+    inode_each_child (directory, name_add, names);
+    ck_assert_str_eq (names->str, expected);
+}
+
+START_TEST (a_directory_has_the_names_in_it_and_no_others)
+{
+    g_autoptr (table_t) table = table_new (10);
+    inode_t *root = itable_root (table);
+    g_autoptr (inode_t) folder = linked (table, root, "folder", 1, IA_IFDIR);
+    g_autoptr (inode_t) file = linked (table, folder, "a", 2, IA_IFREG);
+    g_autoptr (inode_t) linked_file = linked (table, root, "b", 2, IA_IFREG);
+    g_autoptr (inode_t) other = linked (table, folder, "c", 3, IA_IFREG);
+    g_autoptr (inode_t) third = linked (table, folder, "d", 4, IA_IFREG);
+
+    assert_children (root, "b folder ");
+    assert_children (folder, "d c a ");
+    assert_children (file, "");
+    inode_unlink (folder, "c");
+    assert_children (folder, "d a ");
+    inode_rename (folder, "d", folder, "e", false);
+    assert_children (folder, "e a ");
+    inode_rename (folder, "a", root, "f", false);
+    assert_children (folder, "e ");
+    inode_unlink (folder, "e");
+    assert_children (folder, "");
+    inode_unlink (root, "b");
+    assert_children (root, "f folder ");
+}
+END_TEST
+
 START_TEST (only_so_many_idle_inodes_are_remembered)
 {
     g_autoptr (table_t) table = table_new (100);
@@ -468,6 +509,7 @@ TEST_PROGRAM (test_inode)
     tcase_add_test (tcase, a_very_deep_tree_goes_without_a_deep_stack);
     tcase_add_test (tcase, a_stale_or_invented_number_finds_nothing);
     tcase_add_test (tcase, files_that_the_kernel_knows_are_found_and_nothing_else);
+    tcase_add_test (tcase, a_directory_has_the_names_in_it_and_no_others);
     tcase_add_test (tcase, numbers_given_back_are_never_given_out_again);
     tcase_add_test (tcase, numbers_of_two_realms_are_never_the_same);
     tcase_add_test (tcase, an_idle_inode_is_found_with_a_reference_alone);

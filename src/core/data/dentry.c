@@ -36,6 +36,9 @@ dentry_drop_locked (struct dentry *dentry, GSList **gone)
     struct dentry **link = &dentry->inode->names;
 
     g_hash_table_remove (dentry->parent->table->by_name, dentry);
+    *dentry->back = dentry->sibling;
+    if (dentry->sibling)
+        dentry->sibling->back = dentry->back;
     while (*link != dentry)
         link = &(*link)->next;
     *link = dentry->next;
@@ -55,6 +58,11 @@ dentry_add_locked (inode_t *parent, const char *name, inode_t *inode)
     dentry->parent = inode_ref_locked (parent);
     dentry->next = inode->names;
     inode->names = dentry;
+    dentry->sibling = parent->children;
+    dentry->back = &parent->children;
+    if (dentry->sibling)
+        dentry->sibling->back = &dentry->sibling;
+    parent->children = dentry;
     g_hash_table_add (parent->table->by_name, dentry);
 }
 
@@ -187,24 +195,54 @@ known_name_clear (void *data)
     g_free (known->name);
 }
 
-void
-inode_each_name (inode_t *inode, void (*fn) (inode_t *parent, const char *name, void *data),
-                 void *data)
+static GArray *
+known_names_new (void)
 {
-    g_autoptr (GArray) names = g_array_new (FALSE, FALSE, sizeof (struct known_name));
+    GArray *names = g_array_new (FALSE, FALSE, sizeof (struct known_name));
 
     g_array_set_clear_func (names, known_name_clear);
-    pthread_mutex_lock (&inode->table->lock);
-    for (const struct dentry *dentry = inode->names; dentry; dentry = dentry->next) {
-        const struct known_name known = { inode_ref_locked (dentry->parent),
-                                          g_strdup (dentry->name) };
-        g_array_append_val (names, known);
-    }
-    pthread_mutex_unlock (&inode->table->lock);
+    return names;
+}
+
+static void
+known_names_add_locked (GArray *names, const struct dentry *dentry)
+{
+    const struct known_name known = { inode_ref_locked (dentry->parent), g_strdup (dentry->name) };
+
+    g_array_append_val (names, known);
+}
+
+static void
+known_names_tell (const GArray *names, known_name_fn *fn, void *data)
+{
     for (guint i = 0; i < names->len; i++) {
         const struct known_name *known = &g_array_index (names, struct known_name, i);
         fn (known->parent, known->name, data);
     }
+}
+
+void
+inode_each_name (inode_t *inode, known_name_fn *fn, void *data)
+{
+    g_autoptr (GArray) names = known_names_new ();
+
+    pthread_mutex_lock (&inode->table->lock);
+    for (const struct dentry *dentry = inode->names; dentry; dentry = dentry->next)
+        known_names_add_locked (names, dentry);
+    pthread_mutex_unlock (&inode->table->lock);
+    known_names_tell (names, fn, data);
+}
+
+void
+inode_each_child (inode_t *directory, known_name_fn *fn, void *data)
+{
+    g_autoptr (GArray) names = known_names_new ();
+
+    pthread_mutex_lock (&directory->table->lock);
+    for (const struct dentry *dentry = directory->children; dentry; dentry = dentry->sibling)
+        known_names_add_locked (names, dentry);
+    pthread_mutex_unlock (&directory->table->lock);
+    known_names_tell (names, fn, data);
 }
 
 static void

@@ -2,7 +2,7 @@
 /*
  * Inodes, their names, and the table of both.
  *
- *   itable --by_gfid--> inode <--names-- dentry --parent--> inode (directory)
+ *   itable --by_gfid--> inode --names--> dentry --parent--> inode (directory) --children--> dentry
  *          --by_name--> dentry
  *          --slots----> inode                by the number that the kernel uses
  *          --forgotten> inode, inode, ...    inodes without references; at most `limit`
@@ -54,6 +54,7 @@ struct inode {
     uint16_t keepers[ITABLE_GRAPHS]; /* contexts of each graph that lie in `own`; constant */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten; table->lock */
     struct dentry *names; /* table->lock */
+    struct dentry *children; /* of a directory: the known names in it; table->lock */
     GList *forgotten;     /* table->lock; the element of table->forgotten, or NULL */
     void **ctx[ITABLE_GRAPHS]; /* of each graph: one per translator with WANTS_INODE, each atomic;
                                 * or NULL. Set and cleared under table->lock */
@@ -126,9 +127,11 @@ inode_t *inode_find (struct itable *table, const gfid_t *gfid);
  * g_free the name. */
 bool inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name);
 
-/* Calls fn for each of the inode's names, with references held and no lock. */
-void inode_each_name (inode_t *inode, void (*fn) (inode_t *parent, const char *name, void *data),
-                      void *data);
+/* Call fn for each of the inode's names, and for each known name in a directory, with references
+ * held and no lock. */
+typedef void known_name_fn (inode_t *parent, const char *name, void *data);
+void inode_each_name (inode_t *inode, known_name_fn *fn, void *data);
+void inode_each_child (inode_t *directory, known_name_fn *fn, void *data);
 
 /* Returns the path of inode from the root of the mount, "/" for the root, or of name in inode.
  * "<gfid:...>" stands for an inode without a name. g_free it. */

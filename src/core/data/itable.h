@@ -10,6 +10,7 @@ struct dentry {
     inode_t *inode;      /* no reference: the dentry is freed with the inode */
     inode_t *parent;     /* holds a reference */
     struct dentry *next; /* next name of the same inode */
+    struct dentry *sibling, **back; /* next name in the same directory, and the link to this one */
     const char *name;    /* stored after the struct */
 };
 
