@@ -62,16 +62,19 @@ upcalls_fini (xlator_t *this)
 
 /* --- telling, on a thread of core/work -------------------------------------------------------- */
 
+/* The brick also sends UP_FORGET: it has dropped its inode and does not report later changes of the
+ * file. It does so for each file that this client itself removes. */
 static unsigned
 changes_of (const inode_t *inode, uint32_t flags)
 {
+    const bool directory = inode->ia_type == IA_IFDIR;
     unsigned what = INVALIDATE_ATTRIBUTES;
 
     if (flags & UP_FORGET)
-        return INVALIDATE_ALL;
-    if (flags & (UP_SIZE | UP_TIMES) && inode->ia_type != IA_IFDIR)
+        return directory ? INVALIDATE_ALL : INVALIDATE_ALL & ~INVALIDATE_NAMES;
+    if (flags & (UP_SIZE | UP_TIMES) && !directory)
         what |= INVALIDATE_DATA;
-    if (flags & (UP_TIMES | UP_PARENT_TIMES | UP_RENAME | UP_NLINK) && inode->ia_type == IA_IFDIR)
+    if (flags & (UP_TIMES | UP_PARENT_TIMES | UP_RENAME | UP_NLINK) && directory)
         what |= INVALIDATE_NAMES;
     if (flags & (UP_XATTR | UP_XATTR_REMOVED | UP_MODE | UP_PERMISSIONS))
         what |= INVALIDATE_XATTRS; /* a mode may be an ACL's */
