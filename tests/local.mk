@@ -300,6 +300,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/replicate-wrong.sh \
     %D%/mount/replicate.sh \
     %D%/mount/brick-refused.sh \
+    %D%/mount/brick-removals.sh \
     %D%/mount/brick-reports.sh \
     %D%/mount/brick-rights.sh \
     %D%/mount/brick-shared.sh \

@@ -153,7 +153,7 @@ mdc_invalidate (xlator_t *this, const struct invalidation *gone)
     if (gone->what & INVALIDATE_NAMES && gone->name)
         mdc_name_changed (this, mdc_name_hash (this, gone->inode, gone->name));
     else if (gone->what & INVALIDATE_NAMES)
-        mdc_all_changed (this, &priv->names);
+        mdc_directory_changed (this, gone->inode);
     mdc_changed (this, gone->inode, true, gone->what & INVALIDATE_XATTRS);
 }
 

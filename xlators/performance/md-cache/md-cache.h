@@ -17,7 +17,8 @@
  *
  *   mdc_private --all----> change_view     everything; paused while a name is changed whose file is
  *                                          not known
- *               --names--> mdc_slot[]      a name in a directory, by its hash
+ *               --slots--> mdc_slot[]      a name in a directory, by its hash
+ *               --directories--> change_view[]  all names in a directory, by its hash
  *               --recent-> uint64_t[]      when the inode with a gfid of that hash last changed,
  *                                          for inodes without a context
  *   inode ctx = mdc_inode --attributes--> change_view
@@ -52,6 +53,7 @@
 #include <string.h>
 
 #define MDC_SLOTS 4096
+#define MDC_DIRECTORIES 1024
 #define MDC_RECENT 1024
 #define MDC_TIMEOUT_MAX 60 /* seconds, without cache-invalidation */
 
@@ -99,13 +101,15 @@ typedef struct mdc_private {
                                     after PARENT_UP */
     uint32_t namespaces;         /* of extended attributes that storage supports: a bit for each of
                                     mdc_namespaces. Atomic */
-    struct change_view all, names, xattrs; /* changes of anything; of any name; of any extended
-                                              attribute. Written under lock */
-    pthread_mutex_t lock;                  /* a leaf; taken by changes of names, and by statfs */
-    unsigned ahead_under_way;              /* listings by ahead.c; lock */
-    pthread_cond_t ahead_idle;             /* ahead_under_way is 0 */
-    struct mdc_slot *slots;                /* MDC_SLOTS; allocated for the first name. Atomic */
-    struct {                               /* lock */
+    struct change_view all, xattrs; /* changes of anything; of any extended attribute. Written under
+                                       lock */
+    struct change_view directories[MDC_DIRECTORIES]; /* changes of any name in a directory, by its
+                                                        hash. Written under lock */
+    pthread_mutex_t lock;           /* a leaf; taken by changes of names, and by statfs */
+    unsigned ahead_under_way;       /* listings by ahead.c; lock */
+    pthread_cond_t ahead_idle;      /* ahead_under_way is 0 */
+    struct mdc_slot *slots;         /* MDC_SLOTS; allocated for the first name. Atomic */
+    struct {                        /* lock */
         struct statvfs buf;
         uint64_t nodeid, asked; /* nodeid 0: no request */
         int64_t time;
@@ -247,6 +251,7 @@ uint64_t mdc_name_hash (xlator_t *this, const inode_t *parent, const char *name)
 bool mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked);
 void mdc_name_absent (xlator_t *this, uint64_t name, struct mdc_asked at);
 void mdc_name_changed (xlator_t *this, uint64_t name);
+void mdc_directory_changed (xlator_t *this, const inode_t *directory); /* any of its names */
 
 /* known_asked: when the name's file was requested, if it is known. *ret_sure: that still holds, or
  * the name is known not to exist. *ret_absent: it did not exist md-cache-timeout ago or less.

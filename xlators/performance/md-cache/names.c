@@ -18,18 +18,40 @@ hash_bytes (uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-/* Equal hashes alone do not confuse two names: the table would also have to know the inode by the
- * wrong name. */
+static uint64_t
+hash_mix (uint64_t hash)
+{
+    hash ^= hash >> 32;
+    hash *= 0xd6e8feb86659fd93u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t
+directory_hash (xlator_t *this, const inode_t *directory)
+{
+    return hash_bytes (mdc_priv (this)->seed, directory->gfid.b, sizeof directory->gfid.b);
+}
+
+/* The highest bits are the directory's. Equal hashes alone do not confuse two names: the table
+ * would also have to know the inode by the wrong name. */
+#define NAME_BITS 54
+
 uint64_t
 mdc_name_hash (xlator_t *this, const inode_t *parent, const char *name)
 {
-    uint64_t hash = hash_bytes (mdc_priv (this)->seed, parent->gfid.b, sizeof parent->gfid.b);
+    const uint64_t directory = directory_hash (this, parent);
+    const uint64_t hash = hash_mix (hash_bytes (directory, name, strlen (name)))
+                        & ((UINT64_C (1) << NAME_BITS) - 1);
 
-    hash = hash_bytes (hash, name, strlen (name));
-    hash ^= hash >> 32;
-    hash *= 0xd6e8feb86659fd93u;
-    hash ^= hash >> 29;
-    return hash ? hash : 1;
+    return hash_mix (directory) >> NAME_BITS << NAME_BITS | (hash ? hash : 1);
+}
+
+/* The view of all names in the directory of a name. */
+static struct change_view *
+directory_of (xlator_t *this, uint64_t name)
+{
+    _Static_assert (MDC_DIRECTORIES == 1 << (64 - NAME_BITS), "a view for each value of the bits");
+    return &mdc_priv (this)->directories[name >> NAME_BITS];
 }
 
 static struct mdc_slot *
@@ -52,7 +74,7 @@ slot_of (xlator_t *this, uint64_t name)
 bool
 mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked)
 {
-    return change_view_holds (&mdc_priv (this)->names, asked)
+    return change_view_holds (directory_of (this, name), asked)
         && change_view_holds (&slot_of (this, name)->view, asked);
 }
 
@@ -87,17 +109,18 @@ mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked,
 {
     mdc_private_t *priv = mdc_priv (this);
     struct mdc_slot *slot = slot_of (this, name);
+    const struct change_view *directory = directory_of (this, name);
     const int64_t now = clock_roughly ();
     uint64_t begun;
     bool absent;
 
     pthread_mutex_lock (&priv->lock);
     absent = slot->absent == name && change_view_holds (&slot->view, slot->absent_asked)
-          && change_view_holds (&priv->names, slot->absent_asked);
+          && change_view_holds (directory, slot->absent_asked);
     *ret_absent = absent && now - slot->absent_time < MDC_OPTION (this, timeout);
     *ret_sure = absent
              || (known && change_view_holds (&slot->view, known_asked)
-                 && change_view_holds (&priv->names, known_asked));
+                 && change_view_holds (directory, known_asked));
     if (slot->view.under_way > 0 && !slot->company) {
         slot->company = true;
         change_begin (&priv->clock, &priv->all);
@@ -129,7 +152,14 @@ mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone)
     return at;
 }
 
-/* --- all names -------------------------------------------------------------------------------- */
+/* --- many names ------------------------------------------------------------------------------- */
+
+void
+mdc_directory_changed (xlator_t *this, const inode_t *directory)
+{
+    mdc_all_changed (this,
+                     directory_of (this, hash_mix (directory_hash (this, directory))));
+}
 
 void
 mdc_pause (xlator_t *this)
