@@ -226,9 +226,8 @@ void session_read_ahead (struct bridge *bridge);
 
 /* --- invalidate.c: drops cached state in the kernel --- */
 
-/* entrance: the bridge as the top's parent in the graph that sent it. The kernel waits for the
- * directory's lock and for pages, which requests under way may hold: call this on a thread that no
- * request waits for, except for INVALIDATE_ATTRIBUTES alone. */
+/* entrance: the bridge as the top's parent in the graph that sent it. XLATOR_INVALIDATE tells which
+ * threads may call this. */
 void bridge_invalidate (xlator_t *entrance, const struct invalidation *gone);
 
 /* --- dump.c: for xlator_dumpops --- */

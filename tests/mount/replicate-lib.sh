@@ -122,6 +122,11 @@ marks () {
     done
 }
 
+# accuse BRICK PATH ACCUSED DATA METADATA [ENTRIES]: a mark of so many changes that ACCUSED missed
+accuse () {
+    setfattr -n "trusted.afr.$3" -v "0x$(printf '%08x%08x%08x' "$4" "$5" "${6:-0}")" "$1.d/$2"
+}
+
 no_marks () {
     [ -z "$(marks "$@")" ]
 }

@@ -5,11 +5,6 @@
 # object on one brick is EIO too.
 . "$(dirname "$0")/replicate-lib.sh"
 
-# accuse BRICK NAME ACCUSED DATA METADATA ENTRIES
-accuse () {
-    setfattr -n "trusted.afr.$3" -v "0x$(printf '%08x%08x%08x' "$4" "$5" "$6")" "$1.d/$2"
-}
-
 begin () {
     : >"$LOG"
     replicate_volfile "$@"
@@ -21,8 +16,9 @@ begin
 for name in data attributes two chosen; do
     echo same >"$MNT/$name"
 done
-mkdir "$MNT/names"
+mkdir "$MNT/names" "$MNT/renamed"
 touch "$MNT/names/everywhere"
+echo same >"$MNT/renamed/one"
 unmount
 wait_until no_marks
 for brick in c0 c1 c2; do
@@ -33,6 +29,7 @@ for brick in c0 c1 c2; do
         [ "$brick" = "$accused" ] && continue
         accuse $brick data "$accused" 1 0 0
         accuse $brick chosen "$accused" 1 1 0
+        accuse $brick renamed/one "$accused" 1 1 0
         accuse $brick attributes "$accused" 0 1 0
         accuse $brick names "$accused" 0 0 1
     done
@@ -109,6 +106,33 @@ nodes () {
 expect "the nodes of the bricks" "$(brick_node c0) $(brick_node c1) $(brick_node c2)" "$(nodes)"
 "$WINDLASS" heal "$MNT" names >heal.out || fail "heal: $(cat heal.out)"
 touch "$MNT/names/new"
+unmount
+
+# A rename holds the directory's lock while it waits for the file's, which the choice holds until it
+# is answered.
+cat >choose.py <<'EOF'
+import errno, os, sys, threading
+names = [f"{sys.argv[1]}/{name}" for name in ("one", "two")]
+over = False
+def rename():
+    while not over:
+        os.rename(*names)
+        os.rename(*reversed(names))
+thread = threading.Thread(target=rename)
+thread.start()
+chosen = 0
+while chosen < 100:
+    try:
+        os.setxattr(names[chosen % 2], "replica.split-brain-choice", (b"c1", b"none")[chosen % 2])
+        chosen += 1
+    except OSError as error:  # under the other name, or the kernel had no attributes
+        if error.errno not in (errno.ENOENT, errno.EIO):
+            raise
+over = True
+thread.join()
+EOF
+mount_volfile "$VOL" --entry-timeout=0
+expect_ok timeout -s KILL 20 python3 choose.py "$MNT/renamed"
 unmount
 
 # The largest copy is taken for the good one.

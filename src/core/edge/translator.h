@@ -57,10 +57,11 @@ enum xlator_event {
     XLATOR_CHILD_DOWN, /* upwards: storage is not available; it may come back */
     XLATOR_GONE, /* upwards: storage is gone for good, and the mount ends */
     XLATOR_INVALIDATE, /* upwards, data is a struct invalidation: cached state is no longer valid.
-                        * Sent without a lock held, and not after XLATOR_ENDING. The sending thread
-                        * must be one that no request waits for, since the kernel waits for requests
-                        * about the inode; INVALIDATE_ATTRIBUTES alone may be sent from any
-                        * thread */
+                        * Sent without a lock held, and not after XLATOR_ENDING. The kernel may wait
+                        * before it returns. INVALIDATE_NAMES: for the directory's lock, which any
+                        * request may hold up, so none may wait for the sending thread.
+                        * INVALIDATE_DATA: for pages, so no read or write of the file may wait for
+                        * the thread. INVALIDATE_ATTRIBUTES alone: any thread may send it */
     XLATOR_LOCK_CONTENDED, /* upwards, data is a struct lock_contention: another client waits for a
                             * lock that this one holds on a server. Sent on the thread that serves
                             * connections, so a translator only notes it there */

@@ -275,31 +275,44 @@ children_fini (xlator_t *this)
 
 /* --- requests of our own ---------------------------------------------------------------------- */
 
+void
+requests_add (xlator_t *this)
+{
+    replicate_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    priv->requests++;
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+requests_drop (xlator_t *this)
+{
+    replicate_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    if (--priv->requests == 0)
+        thread_cond_broadcast (&priv->idle);
+    pthread_mutex_unlock (&priv->lock);
+}
+
 call_frame_t *
 request_new (xlator_t *this, const call_frame_t *like)
 {
-    replicate_t *priv = this->private;
     call_stack_t *root = like ? stack_new_like (this, like) : stack_new (this);
 
     root->uid = 0;
     root->gid = 0;
     root->ngroups = 0;
-    pthread_mutex_lock (&priv->lock);
-    priv->requests++;
-    pthread_mutex_unlock (&priv->lock);
+    requests_add (this);
     return &root->frames[0];
 }
 
 void
 request_done (xlator_t *this, call_frame_t *frame)
 {
-    replicate_t *priv = this->private;
-
     stack_done (frame->root);
-    pthread_mutex_lock (&priv->lock);
-    if (--priv->requests == 0)
-        thread_cond_broadcast (&priv->idle);
-    pthread_mutex_unlock (&priv->lock);
+    requests_drop (this);
 }
 
 void

@@ -49,29 +49,40 @@ choosing_answer (struct choosing *choosing, int error)
 static void
 choice_forget_name (inode_t *parent, const char *name, void *this)
 {
+    const replicate_t *priv = ((const xlator_t *) this)->private;
     struct invalidation gone = { .inode = parent, .what = INVALIDATE_NAMES, .name = name };
 
-    xlator_pass_on (this, XLATOR_INVALIDATE, &gone);
+    if (!__atomic_load_n (&priv->ending, __ATOMIC_ACQUIRE))
+        xlator_pass_on (this, XLATOR_INVALIDATE, &gone);
 }
 
-/* Without a chosen copy a stat fails, so the kernel must look the file up for new attributes.
+/* Tells what was kept of the file before the answer, so that its caller finds no byte of another
+ * copy. The kernel waits for pages then, but no read or write waits for this setxattr.
  *
- * On a thread that no request needs: the kernel may wait for a read of a page that it drops. */
+ * Without a chosen copy a stat fails, so the kernel must look the file up for new attributes. It
+ * forgets a name under the directory's lock. A rename holds that lock while it waits for the file's
+ * own, which the kernel holds until this setxattr is answered: so names come after the answer. */
 static void
 choice_run (struct work_item *work)
 {
     struct choosing *choosing =
         (struct choosing *) ((char *) work - offsetof (struct choosing, work));
-    struct invalidation all = { .inode = choosing->inode, .what = INVALIDATE_ALL };
-    replicate_t *priv = choosing->this->private;
-    const copies_t chosen = choosing->child < 0 ? 0 : COPY (choosing->child);
+    xlator_t *this = choosing->this;
+    inode_t *inode = inode_ref (choosing->inode);
+    struct invalidation file = { .inode = inode, .what = INVALIDATE_FILE };
+    replicate_t *priv = this->private;
+    const bool ends = choosing->child < 0;
     const int64_t lasts = __atomic_load_n (&priv->choice_lasts, __ATOMIC_RELAXED);
 
-    inode_choose (choosing->this, choosing->inode, chosen, clock_now () + lasts);
-    xlator_pass_on (choosing->this, XLATOR_INVALIDATE, &all);
-    inode_each_name (choosing->inode, choice_forget_name, choosing->this);
+    inode_choose (this, inode, ends ? 0 : COPY (choosing->child), clock_now () + lasts);
+    xlator_pass_on (this, XLATOR_INVALIDATE, &file);
+    requests_add (this);
     stack_taken (choosing->frame->root);
     choosing_answer (choosing, 0);
+    if (ends)
+        inode_each_name (inode, choice_forget_name, this);
+    inode_unref (inode);
+    requests_drop (this);
 }
 
 static void

@@ -95,6 +95,8 @@ int fan_error (const struct fan_out *fan);
 /* A request of our own, which the end of the mount waits for. Its frame acts as root. */
 call_frame_t *request_new (xlator_t *this, const call_frame_t *like);
 void request_done (xlator_t *this, call_frame_t *frame);
+void requests_add (xlator_t *this); /* work without a frame, which the end waits for as well */
+void requests_drop (xlator_t *this); /* it has ended: this must not be used any more */
 void requests_wait (xlator_t *this); /* until none is there */
 
 /* Returns a new owner of locks. */
@@ -293,7 +295,8 @@ extern const struct xlator_command heal_commands[];
  * a set of HEAL_*, if not too many are being healed. */
 void heal_later (xlator_t *this, inode_t *inode, unsigned what);
 
-/* Heals the file's data and attributes, in a split brain from this copy, and calls done. */
+/* Heals the data and attributes of a file, not of a directory (heal_invalidate); in a split brain
+ * from this copy. Then calls done. */
 void heal_from (xlator_t *this, inode_t *inode, int child, void (*done) (void *data, bool failed),
                 void *data);
 

@@ -236,7 +236,7 @@ look_below (xlator_t *this)
 static void
 invalidate (xlator_t *this, const struct invalidation *gone)
 {
-    if (!(gone->what & (INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS)))
+    if (!(gone->what & INVALIDATE_FILE))
         return;
     if (!gone->inode)
         qr_drop_all (this);

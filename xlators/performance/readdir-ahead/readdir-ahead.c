@@ -107,11 +107,9 @@ rda_reconfigure (xlator_t *this, const void *new_private)
 static void
 rda_invalidate (xlator_t *this, const struct invalidation *gone)
 {
-    const unsigned file = INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
-
     rda_changed (this, gone->inode,
                  (gone->what & INVALIDATE_NAMES ? RDA_NAMES | RDA_FILE : 0)
-                     | (gone->what & file ? RDA_FILE : 0));
+                     | (gone->what & INVALIDATE_FILE ? RDA_FILE : 0));
 }
 
 /* From XLATOR_ENDING on, there is no more reading ahead. PARENT_DOWN waits until all fill calls are

@@ -115,14 +115,18 @@ heal_find (struct heal *heal)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* The kernel, and the caches above, may know the inode by a copy that was wrong. */
+/* The kernel, and the caches above, may know the inode by a copy that was wrong. A request may wait
+ * for the heal of a file (heal_from), but not for that of a directory, whose names are told. */
 static void
 heal_invalidate (const struct heal *heal, inode_t *inode)
 {
-    struct invalidation all = { .inode = inode, .what = INVALIDATE_ALL };
+    struct invalidation healed = {
+        .inode = inode,
+        .what = inode->ia_type == IA_IFDIR ? INVALIDATE_ALL : INVALIDATE_FILE,
+    };
 
     if (!heal_must_stop (heal))
-        xlator_pass_on (heal->this, XLATOR_INVALIDATE, &all);
+        xlator_pass_on (heal->this, XLATOR_INVALIDATE, &healed);
 }
 
 static int

@@ -67,7 +67,7 @@ what_of_object (uint64_t mask)
 
     if (mask & CHANGES_DATA)
         /* a write removes capabilities, which are xattrs */
-        what |= INVALIDATE_DATA | INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
+        what |= INVALIDATE_FILE;
     if (mask & FAN_ATTRIB)
         what |= INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS;
     if (mask & CHANGES_SELF)
