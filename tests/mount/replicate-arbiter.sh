@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Two copies and an arbiter, which has names and attributes but no data. It is never read, and never
-# the source of data: a file of which only the arbiter is good is EIO, and stays as it is.
+# the source of data: a file of which only the arbiter is good is EIO, and stays as it is. In a
+# split brain it is no choice.
 . "$(dirname "$0")/replicate-lib.sh"
 
 # The third brick has GlusterFS's features/arbiter in its graph.
@@ -64,5 +65,35 @@ for path in / file directory; do
 done
 expect "both copies" "$(sha256sum <c0.d/file)" "$(sha256sum <c1.d/file)"
 expect "the arbiter's file" 0 "$(stat -c %s c2.d/file)"
+expect "no marks" "" "$(marks)"
+
+# A split brain.
+echo same >"$MNT/split"
+unmount
+wait_until no_marks
+for brick in c0 c1 c2; do
+    [ $brick = c2 ] || echo "of $brick" >$brick.d/split
+    setfattr -n user.who -v $brick $brick.d/split
+    for accused in c0 c1 c2; do
+        [ $brick = $accused ] || accuse $brick split $accused 1 1
+    done
+done
+mount_volfile "$VOL"
+expect_error 'Input/output error' cat "$MNT/split"
+expect "the status" "data-split-brain:yes    metadata-split-brain:yes    Choices:c0,c1" \
+    "$(getfattr --only-values --absolute-names -n replica.split-brain-status "$MNT/split")"
+for how in choice heal-finalize; do
+    expect_error 'Invalid argument' setfattr -n replica.split-brain-$how -v c2 "$MNT/split"
+done
+expect_error 'Input/output error' cat "$MNT/split"
+expect "nothing healed" "c0 c1 c2" \
+    "$(for brick in c0 c1 c2; do getfattr --only-values -n user.who $brick.d/split; echo; done |
+        paste -sd' ')"
+expect_ok setfattr -n replica.split-brain-choice -v c1 "$MNT/split"
+expect "the chosen copy" "of c1" "$(cat "$MNT/split")"
+expect_ok setfattr -n replica.split-brain-heal-finalize -v c1 "$MNT/split"
+expect "what is read then" "of c1" "$(cat "$MNT/split")"
+expect "both copies" "of c1 of c1" "$(cat c0.d/split c1.d/split | paste -sd' ')"
+expect "the arbiter's file" 0 "$(stat -c %s c2.d/split)"
 expect "no marks" "" "$(marks)"
 unmount

@@ -149,11 +149,12 @@ timeout_set (call_frame_t *frame, xlator_t *this, const char *minutes)
     STACK_UNWIND (setxattr, frame, 0, 0, NULL);
 }
 
+/* The arbiter's copy of a file has no data, and its attributes are those of an empty file. */
 static bool
-value_is_child (const replicate_t *priv, const char *value, bool finalize, int *ret_child)
+value_is_choice (const replicate_t *priv, const char *value, bool finalize, int *ret_child)
 {
     *ret_child = child_of_name (priv, value);
-    return *ret_child >= 0 || (!finalize && strcmp (value, "none") == 0);
+    return *ret_child >= 0 ? *ret_child != priv->arbiter : !finalize && strcmp (value, "none") == 0;
 }
 
 bool
@@ -171,7 +172,7 @@ choice_takes (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict)
     } else if (timeout && value) {
         timeout_set (frame, this, value);
     } else if (!value || loc->inode->ia_type == IA_IFDIR
-               || !value_is_child (this->private, value, finalize, &child)) {
+               || !value_is_choice (this->private, value, finalize, &child)) {
         frame_fail (frame, EINVAL);
     } else {
         choosing = frame_local_new (frame, sizeof *choosing);

@@ -145,7 +145,8 @@ status_text (const replicate_t *priv, bool data, bool metadata)
     g_string_printf (text, "data-split-brain:%s    metadata-split-brain:%s    Choices:",
                      data ? "yes" : "no", metadata ? "yes" : "no");
     for (unsigned i = 0; i < priv->n; i++)
-        g_string_append_printf (text, "%s%s", i ? "," : "", priv->children[i]->name);
+        if ((int) i != priv->arbiter)
+            g_string_append_printf (text, "%s%s", i ? "," : "", priv->children[i]->name);
     return g_string_free (text, FALSE);
 }
 
