@@ -157,8 +157,7 @@ mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone)
 void
 mdc_directory_changed (xlator_t *this, const inode_t *directory)
 {
-    mdc_all_changed (this,
-                     directory_of (this, hash_mix (directory_hash (this, directory))));
+    mdc_all_changed (this, directory_of (this, hash_mix (directory_hash (this, directory))));
 }
 
 void
