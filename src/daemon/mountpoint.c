@@ -4,6 +4,7 @@
 
 #include "control/control.h"
 #include "core/base/path-question.h"
+#include "core/time/attempt.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,13 +53,18 @@ mountpoint_ask (const char *path, struct path_answer *answer)
 }
 
 static char *
-answer_error (const char *path, int error)
+answer_error (const char *path, const struct path_question *question, int error)
 {
+    g_autofree char *reason = attempt_reason (error);
+
+    if (question->error)
+        return g_strdup_printf ("can't start a process to look at mount point '%s': %s", path,
+                                reason);
     if (error == ENOENT)
         return g_strdup_printf ("mount point '%s' does not exist", path);
     if (error == ENOTDIR)
         return g_strdup_printf ("mount point '%s' must be a directory", path);
-    return g_strdup_printf ("mount point '%s': %s", path, g_strerror (error));
+    return g_strdup_printf ("mount point '%s': %s", path, reason);
 }
 
 char *
@@ -77,7 +83,7 @@ mountpoint_check (const char *path, char **ret_error)
         *ret_error = g_strdup_printf ("mount point '%s': the file system there does not answer",
                                       path);
     else if (answer.error)
-        *ret_error = answer_error (path, answer.error);
+        *ret_error = answer_error (path, &question, answer.error);
     if (!answered || answer.error || check_not_mounted (answer.text, ret_error) < 0)
         return NULL;
     return g_strdup (answer.text);
