@@ -85,6 +85,18 @@ wait_until "stat '$MNT'/many/* >/dev/null; no_marks"
 expect_equal_copies
 unmount
 
+# Objects beyond it wait, and are healed without a second look.
+replicate_volfile data-self-heal=on background-self-heal-count=1
+mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
+for i in 1 2 3 4; do
+    echo old >"$MNT/many/$i"
+done
+miss c1 rewrite_many
+cat "$MNT"/many/* >/dev/null
+wait_until no_marks
+expect_equal_copies
+unmount
+
 replicate_volfile data-self-heal=on background-self-heal-count=0
 mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
 miss c1 rewrite file 'not healed'

@@ -183,8 +183,19 @@ static const struct xlator_option options[] = {
         .min = 0,
         .max = 256,
         .online = true,
-        .help = "how many objects are healed at a time after lookups and opens; the others wait "
-                "for the next lookup or open",
+        .help = "how many objects are healed at a time after lookups and opens; others wait "
+                "(heal-wait-queue-length)",
+    },
+    {
+        .key = { "heal-wait-queue-length" },
+        .type = OPTION_INT,
+        OPTION_FIELD (replicate_t, heals_waiting_max),
+        .value = "128",
+        .min = 0,
+        .max = 10000,
+        .online = true,
+        .help = "how many objects wait while background-self-heal-count are being healed; those "
+                "beyond are healed after a later lookup or open",
     },
     {
         .key = { "data-self-heal-window-size" },
@@ -228,7 +239,6 @@ static const struct xlator_option options[] = {
     INERT_TEXT ("halo-max-latency", "all bricks count"),
     INERT_TEXT ("halo-max-replicas", "all bricks count"),
     INERT_TEXT ("halo-min-replicas", "all bricks count"),
-    INERT_TEXT ("heal-wait-queue-length", "what cannot be healed at once is left to the daemon"),
     INERT_TEXT ("heal-timeout", "it is of GlusterFS's daemon"),
     INERT_TEXT ("shd-max-threads", "it is of GlusterFS's daemon"),
     INERT_TEXT ("shd-wait-qlength", "it is of GlusterFS's daemon"),
@@ -323,6 +333,7 @@ replicate_reconfigure (xlator_t *this, const void *new_private)
     TAKE (heals_entries);
     TAKE (heals_data);
     TAKE (heals_max);
+    TAKE (heals_waiting_max);
     TAKE (heal_window);
     return 0;
 }

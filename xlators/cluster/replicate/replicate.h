@@ -36,7 +36,8 @@ typedef struct {
     /* Options. Online ones are atomic. */
     char *pending_names, *dirty_name, *read_name, *thin_arbiter;
     int quorum_type, favorite, read_mode;
-    int64_t quorum_count, read_index, arbiters, post_op_delay, heal_window, heals_max;
+    int64_t quorum_count, read_index, arbiters, post_op_delay, heal_window, heals_max,
+        heals_waiting_max;
     bool eager, durable, granular, optimistic, choose_local, heals_metadata, heals_entries;
     int heals_data; /* index in data_heals of replicate.c */
 

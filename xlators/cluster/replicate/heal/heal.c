@@ -18,6 +18,7 @@ heals_init (xlator_t *this)
     pthread_mutex_init (&heals->lock, NULL);
     thread_cond_init (&heals->idle);
     g_queue_init (&heals->all);
+    g_queue_init (&heals->waiting);
     ((replicate_t *) this->private)->heals = heals;
     work_use ();
 }
@@ -147,18 +148,52 @@ heal_object (struct heal *heal, inode_t *inode)
 }
 
 /* Ends a heal whose report nobody asks for. */
+/* An object that was looked up or opened while too many were being healed. */
+struct waiting {
+    inode_t *inode; /* with a reference */
+    unsigned what;
+};
+
+static void
+waiting_free (void *data)
+{
+    struct waiting *waiting = data;
+
+    inode_unref (waiting->inode);
+    g_free (waiting);
+}
+
+static void
+heals_next (xlator_t *this)
+{
+    struct heals *heals = heals_of (this);
+    struct waiting *next;
+
+    pthread_mutex_lock (&heals->lock);
+    next = g_queue_pop_head (&heals->waiting);
+    pthread_mutex_unlock (&heals->lock);
+    if (!next)
+        return;
+    heal_later (this, next->inode, next->what);
+    waiting_free (next);
+}
+
 static void
 heal_forget (struct heal *heal, bool failed)
 {
-    struct heals *heals = heals_of (heal->this);
+    xlator_t *this = heal->this;
+    struct heals *heals = heals_of (this);
+    const bool background = heal->background != NULL;
 
     pthread_mutex_lock (&heals->lock);
-    heals->background -= heal->background != NULL;
+    heals->background -= background;
     g_queue_remove (&heals->all, heal);
     pthread_mutex_unlock (&heals->lock);
     if (heal->ended)
         heal->ended (heal->data, failed);
     heal_free (heal);
+    if (background)
+        heals_next (this);
 }
 
 /* Once running is 0, heals_wait returns and the translator may be freed: this thread uses nothing
@@ -227,20 +262,51 @@ heals_tidy_locked (struct heals *heals)
     }
 }
 
-/* Returns whether a heal of the inode in the background would be one too many, or the second of
- * its object. NULL: not in the background. */
 static bool
-heal_must_wait_locked (xlator_t *this, const inode_t *background)
+object_is_healed_locked (const struct heals *heals, const inode_t *inode)
+{
+    for (const GList *at = heals->all.head; at; at = at->next)
+        if (((const struct heal *) at->data)->background == inode)
+            return true;
+    return false;
+}
+
+static bool
+heals_are_enough_locked (xlator_t *this)
 {
     const replicate_t *priv = this->private;
-    const struct heals *heals = heals_of (this);
 
-    if (!background)
-        return false;
-    for (const GList *at = heals->all.head; at; at = at->next)
-        if (((const struct heal *) at->data)->background == background)
-            return true;
-    return heals->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
+    return heals_of (this)->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
+}
+
+/* If none may run, none ends for which an object could wait. */
+static void
+object_wait_locked (xlator_t *this, inode_t *inode, unsigned what)
+{
+    const replicate_t *priv = this->private;
+    struct heals *heals = heals_of (this);
+    struct waiting *waiting;
+
+    for (const GList *at = heals->waiting.head; at; at = at->next)
+        if (((const struct waiting *) at->data)->inode == inode)
+            return;
+    if (heals->background == 0
+        || heals->waiting.length >= __atomic_load_n (&priv->heals_waiting_max, __ATOMIC_RELAXED))
+        return;
+    waiting = g_new (struct waiting, 1);
+    *waiting = (struct waiting){ inode_ref (inode), what };
+    g_queue_push_tail (&heals->waiting, waiting);
+}
+
+/* Returns whether a heal that was made may run. */
+static bool
+heal_may_run_locked (const struct heal *heal)
+{
+    const struct heals *heals = heals_of (heal->this);
+
+    return !heals->ending
+        && (!heal->background || (!object_is_healed_locked (heals, heal->background)
+                                  && !heals_are_enough_locked (heal->this)));
 }
 
 /* Returns the number of the heal; 0: the mount ends, or enough is being healed. */
@@ -252,7 +318,7 @@ heal_begin (struct heal *heal)
 
     pthread_mutex_lock (&heals->lock);
     heals_tidy_locked (heals);
-    if (!heals->ending && !heal_must_wait_locked (heal->this, heal->background)) {
+    if (heal_may_run_locked (heal)) {
         number = heal->number = ++heals->last;
         heals->running++;
         heals->background += heal->background != NULL;
@@ -267,16 +333,21 @@ heal_begin (struct heal *heal)
     return number;
 }
 
+/* Returns whether the object's heal may begin. If too many are being healed, the object waits. */
 static bool
-heal_must_wait (xlator_t *this, const inode_t *background)
+object_may_begin (xlator_t *this, inode_t *inode, unsigned what)
 {
     struct heals *heals = heals_of (this);
-    bool must;
+    bool may;
 
     pthread_mutex_lock (&heals->lock);
-    must = heals->ending || heal_must_wait_locked (this, background);
+    may = !heals->ending && !object_is_healed_locked (heals, inode);
+    if (may && heals_are_enough_locked (this)) {
+        object_wait_locked (this, inode, what);
+        may = false;
+    }
     pthread_mutex_unlock (&heals->lock);
-    return must;
+    return may;
 }
 
 /* An ailing file may be looked up often while it is healed, so this asks whether the heal may begin
@@ -290,7 +361,7 @@ heal_later (xlator_t *this, inode_t *inode, unsigned what)
 
     what &= inode_ails (this, inode, &there);
     there &= children_up (priv);
-    if (!what || copies_count (there) < 2 || heal_must_wait (this, inode))
+    if (!what || copies_count (there) < 2 || !object_may_begin (this, inode, what))
         return;
     heal = heal_new (this, what, there);
     heal->background = inode;
@@ -319,10 +390,14 @@ void
 heals_end (xlator_t *this)
 {
     struct heals *heals = heals_of (this);
+    GList *waiting;
 
     pthread_mutex_lock (&heals->lock);
     __atomic_store_n (&heals->ending, true, __ATOMIC_RELEASE);
+    waiting = g_steal_pointer (&heals->waiting.head);
+    g_queue_init (&heals->waiting);
     pthread_mutex_unlock (&heals->lock);
+    g_list_free_full (waiting, waiting_free);
 }
 
 void

@@ -22,6 +22,7 @@ struct heals {
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t idle;  /* running is 0 */
     GQueue all;           /* of struct heal: running, and finished ones that are asked for; lock */
+    GQueue waiting;       /* of struct waiting: too many heals were running; lock */
     unsigned running, background; /* lock */
     unsigned last;        /* number; lock */
     bool ending;          /* atomic; set under the lock */
