@@ -9,9 +9,10 @@ need_root
 need_command fusermount3
 mount -t fusectl fusectl /sys/fs/fuse/connections || skip "needs /sys/fs/fuse/connections"
 
-connection=''
+# The number of a connection belongs to the mount; without it, to the next mount on the machine.
 end_all () {
-    local status=$?
+    local status=$? connection
+    connection=$(awk -v at="$MNT" '$5 == at { sub (".*:", "", $3); print $3 }' /proc/self/mountinfo)
     [ -z "$connection" ] || echo 1 2>/dev/null >"/sys/fs/fuse/connections/$connection/abort"
     (exit $status)
     cleanup
@@ -30,7 +31,6 @@ locked () {
     "$@" "$WINDLASS" -f "$VOL" -l "$TEST_DIR/log" -p "$TEST_DIR/pid" --passthrough=off "$MNT" ||
         fail "not mounted"
     DAEMON=$(cat pid)
-    connection=$(awk -v at="$MNT" '$5 == at { sub (".*:", "", $3); print $3 }' /proc/self/mountinfo)
     "$@" ls "$MNT/d" >/dev/null
     expect_ok "$@" "$WINDLASS" fault "$MNT" - <<<$'mkdir -> hang\nstatfs -> hang'
     "$@" mkdir "$MNT/d/new" 2>caller.err &
