@@ -8,7 +8,8 @@ output, in that order.
 A block ```sh is a terminal: "$ " begins a command, "> " goes on with it. A command that starts gdb
 is continued by the ```gdb blocks, whose commands begin with "(gdb) ". Other lines are output. A
 block of gdb that ends while the program runs is followed by one of another terminal, whose commands
-make it stop; gdb's output then stands at the beginning of its next block.
+make it stop; gdb's output then stands at the beginning of its next block. A command of a terminal
+begins when the one before it has ended, as in a shell.
 
 "```sh TOOL" is left out where REPLAY_WITHOUT=TOOL says so. In output "..." is anything. Addresses,
 line numbers in C files, numbers of threads, requests, processes, values and breakpoints, and ages
@@ -151,7 +152,7 @@ class Terminal:
 
 class Replay:
     def __init__(self, substitutions):
-        self.substitutions, self.gdb, self.open, self.mountpoint = substitutions, None, [], None
+        self.substitutions, self.gdb, self.running = substitutions, None, None
 
     def here(self, text):
         for word, meaning in self.substitutions:
@@ -167,11 +168,10 @@ class Replay:
             time.sleep(0.05)
 
     def sh(self, lines):
-        begun = None
+        """Only the last command of a block may wait for gdb, and goes on while gdb's next block is
+        typed."""
         for command, expected in commands(lines, "$ ")[1:]:
-            if begun:  # one after the other: only the last of a block may wait for gdb
-                begun.finish()
-                self.open.remove(begun)
+            self.finish_command()
             command, expected = self.here(command), [self.here(line) for line in expected]
             if re.match(r"(RUN=gdb|gdb) ", command):
                 # Which an optimised build has.
@@ -179,17 +179,12 @@ class Replay:
                 self.gdb = Gdb(re.sub("^RUN=gdb", "RUN='%s'" % gdb, command)
                                if command.startswith("RUN") else
                                re.sub("^gdb", gdb, command))
-                begun = None
                 continue
             if self.gdb and self.gdb.waits:
                 self.mounted()
-            if command.startswith("umount "):  # it refuses while a file is open
-                self.finish_open()
-            begun = Terminal(command, expected)
-            self.open.append(begun)
-        if begun and not (self.gdb and self.gdb.waits):
-            begun.finish()
-            self.open.remove(begun)
+            self.running = Terminal(command, expected)
+        if not (self.gdb and self.gdb.waits):
+            self.finish_command()
 
     def session(self, lines):
         found = commands(lines, PROMPT)
@@ -205,12 +200,13 @@ class Replay:
                 print("(gdb) %s\n%s" % (command, out), flush=True)
             expect("(gdb) %s" % command, [self.here(line) for line in expected], out)
 
-    def finish_open(self):
-        while self.open:
-            self.open.pop(0).finish()
+    def finish_command(self):
+        if self.running:
+            self.running.finish()
+            self.running = None
 
     def finish(self):
-        self.finish_open()
+        self.finish_command()
         if self.gdb:
             self.gdb.process.stdin.close()
             self.gdb.process.wait(PATIENCE)
