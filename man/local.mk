@@ -26,12 +26,17 @@ man_MANS = \
     man/man7/performance-io-threads.7 \
     man/man7/performance-write-behind.7 \
     man/man7/protocol-client.7 \
+    man/man7/windlass-gdb.7 \
+    man/man7/windlass-kernels.7 \
     man/man7/windlass-meta.7 \
     man/man7/windlass-probes.7 \
+    man/man7/windlass-semantics.7 \
     man/man7/storage-posix.7 \
     man/man7/system-posix-acl.7 \
     man/man8/mount.windlass.8 \
+    man/man8/windlass-commands.8 \
     man/man8/windlass-conform.8 \
+    man/man8/windlass-options.8 \
     man/man8/windlass.8
 man_sources = \
     %D%/cluster-distribute.7.in \
@@ -60,9 +65,14 @@ man_sources = \
     %D%/storage-posix.7.in \
     %D%/system-posix-acl.7.in \
     %D%/volfile.5.in \
+    %D%/windlass-commands.8.in \
     %D%/windlass-conform.8.in \
+    %D%/windlass-gdb.7.in \
+    %D%/windlass-kernels.7.in \
     %D%/windlass-meta.7.in \
+    %D%/windlass-options.8.in \
     %D%/windlass-probes.7.in \
+    %D%/windlass-semantics.7.in \
     %D%/windlass.8.in
 EXTRA_DIST += $(man_sources) %D%/page.awk %D%/probes.awk src/core/table/fops-man.awk
 dist_noinst_DATA += HACKING
@@ -119,4 +129,4 @@ man/man7/protocol-client.7: src/windlass$(EXEEXT) xlators/protocol/client.so
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.so
 man/man7/system-posix-acl.7: src/windlass$(EXEEXT) xlators/system/posix-acl.so
 man/man8/windlass-conform.8: src/windlass-conform$(EXEEXT)
-man/man8/windlass.8: src/windlass$(EXEEXT)
+man/man8/windlass-options.8: src/windlass$(EXEEXT)

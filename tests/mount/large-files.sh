@@ -37,7 +37,7 @@ fi
 unmount
 
 # The kernel takes a write beyond the largest file of storage into its writeback cache, as
-# windlass(8) says, and the next fsync or close fails.
+# windlass-semantics(7) says, and the next fsync or close fails.
 if ! truncate -s $(((1 << 44) + 1)) "$BACK/too-large" 2>/dev/null; then
     mount_volfile "$VOL" --kernel-writeback-cache=on
     beyond () {
