@@ -281,6 +281,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/init-flags.c \
     %D%/fuse/internal.h \
     %D%/fuse/invalidate.c \
+    %D%/fuse/mount-cause.c \
     %D%/fuse/move.c \
     %D%/fuse/names.c \
     %D%/fuse/ops/attr.c \

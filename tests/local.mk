@@ -317,6 +317,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/caches-in-trouble.sh \
     %D%/mount/capabilities-of-strangers.sh \
     %D%/mount/caller-rights.sh \
+    %D%/mount/cannot-mount.sh \
     %D%/mount/compile.sh \
     %D%/mount/conform-client-stack.sh \
     %D%/mount/conform.sh \

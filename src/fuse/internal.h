@@ -221,6 +221,11 @@ extern const struct fuse_custom_io init_flags_io;
 /* The open that this thread answers next names a backing file. */
 void init_flags_backing (struct fuse_file_info *fi, int id);
 
+/* --- mount-cause.c --- */
+
+/* After a mount failed: returns the known cause and what to do, or NULL. g_free it. */
+char *bridge_mount_cause (const struct bridge *bridge);
+
 /* --- session.c: negotiation and mount --- */
 void session_read_ahead (struct bridge *bridge);
 

@@ -268,7 +268,7 @@ without_ours (const char *options)
 static __thread struct bridge *speaking; /* the bridge whose call into libfuse runs on this
                                           * thread */
 
-/* Logs a message of libfuse. */
+/* Logs a message of libfuse, unless an error is going to contain it. */
 static void
 session_log (enum fuse_log_level level, const char *format, va_list args)
 {
@@ -279,7 +279,7 @@ session_log (enum fuse_log_level level, const char *format, va_list args)
         g_string_append_printf (speaking->libfuse_says, "%s%s",
                                 speaking->libfuse_says->len ? "; " : "", text);
     gf_log (speaking ? &speaking->xlator : NULL,
-            level <= FUSE_LOG_ERR ? GF_LOG_ERROR : GF_LOG_DEBUG, "libfuse: %s", text);
+            level <= FUSE_LOG_ERR && !speaking ? GF_LOG_ERROR : GF_LOG_DEBUG, "libfuse: %s", text);
 }
 
 static int
@@ -482,15 +482,15 @@ hidden_look_up (struct bridge *bridge)
     client_free (client);
 }
 
-/* Completes fusermount3's message, which doesn't tell how to allow the mount. */
-static const char *
-mount_remedy (const struct bridge *bridge)
+static char *
+mount_error (const struct bridge *bridge)
 {
-    if (!bridge->terms.for_others || geteuid () == 0)
-        return "";
-    return "; -o allow_other and allow_root of a user need a line 'user_allow_other' in "
-           "/etc/fuse.conf, which root can add; without them "
-           "it is mounted for you alone";
+    g_autofree char *cause = bridge_mount_cause (bridge);
+    const char *says = bridge->libfuse_says->str;
+
+    return g_strdup_printf ("can't mount '%s' on '%s'%s%s%s%s", bridge->graph->volfile->path,
+                            bridge->mountpoint, *says ? ": " : "", says, cause ? "; " : "",
+                            cause ? cause : "");
 }
 
 int
@@ -508,6 +508,8 @@ bridge_mount (struct bridge *bridge, char **ret_error)
     r = fuse_session_mount (bridge->session, bridge->mountpoint);
     if (r == 0) {
         bridge->mounted = true;
+        if (bridge->libfuse_says->len > 0)
+            gf_log (&bridge->xlator, GF_LOG_WARNING, "libfuse: %s", bridge->libfuse_says->str);
         r = fuse_session_custom_io (bridge->session, &init_flags_io,
                                     fuse_session_fd (bridge->session));
     } else {
@@ -517,9 +519,6 @@ bridge_mount (struct bridge *bridge, char **ret_error)
     if (r == 0)
         r = ring_prepare (bridge, ret_error);
     if (r < 0 && !*ret_error)
-        *ret_error = g_strdup_printf ("can't mount '%s' on '%s'%s%s%s",
-                                      bridge->graph->volfile->path, bridge->mountpoint,
-                                      bridge->libfuse_says->len ? ": " : "",
-                                      bridge->libfuse_says->str, mount_remedy (bridge));
+        *ret_error = mount_error (bridge);
     return r;
 }
