@@ -404,6 +404,7 @@ src_windlass_SOURCES = \
     %D%/daemon/commands/stats.c \
     %D%/daemon/commands/timeline.c \
     %D%/daemon/commands/trace.c \
+    %D%/daemon/commands/way.c \
     %D%/daemon/commands/words.c \
     %D%/daemon/confine.c \
     %D%/daemon/crash.c \

@@ -59,10 +59,19 @@ int
 cli_explain (const struct cli_command *command, int argc, char **argv)
 {
     g_autofree char *error = NULL, *mountpoint = NULL, *rest = NULL, *real = NULL, *path = NULL;
+    g_autofree char *text = NULL;
+    gboolean all = FALSE;
+    const GOptionEntry more[] = {
+        { "all", 0, 0, G_OPTION_ARG_NONE, &all,
+          "also options with their default, the operations of each translator, and its state for "
+          "the file",
+          NULL },
+        { 0 },
+    };
     g_autoptr (GBytes) input = NULL;
     int r;
 
-    if (!cli_parse (command, &argc, argv, NULL, NULL))
+    if (!cli_parse (command, &argc, argv, NULL, more))
         return CLI_USAGE;
     if (argc != 2)
         return cli_usage (command, argc < 2 ? "which file?" : "one path is wanted");
@@ -87,6 +96,7 @@ cli_explain (const struct cli_command *command, int argc, char **argv)
         fprintf (stderr, "windlass %s: the mount answers '%s'; this is what its daemon knows\n",
                  command->name, g_strerror (-r));
     path = from_root (rest + strspn (rest, "/"));
-    input = g_bytes_new (path, strlen (path));
+    text = g_strconcat (all ? "all\n" : "", path, NULL);
+    input = g_bytes_new (text, strlen (text));
     return cli_call (command, mountpoint, NULL, "explain", input);
 }

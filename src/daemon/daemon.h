@@ -96,6 +96,19 @@ int command_refuse_word (const char *word, const char *allowed, GString *answer)
 void
 say_command (const struct running *running, const char *what, const char *command, GString *answer);
 
+/* --- way.c: the translators that a request reaches --- */
+
+struct way_step {
+    const xlator_t *xl;
+    unsigned parent; /* index of the step before; not used for the first */
+};
+
+/* Appends steps, parents first, as "a -> b -> [c -> d, e]": several children are in brackets.
+ * more: steps that are left out. */
+void way_append (GString *out, const struct way_step *steps, unsigned n, unsigned more);
+/* Appends all translators that a request of the bridge with this operation may reach. */
+void way_of (const struct graph *graph, enum fop op, GString *out);
+
 /* --- errors.c: the last failures --- */
 int command_errors (void *data, GBytes *input, GString *answer);
 

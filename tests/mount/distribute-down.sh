@@ -21,6 +21,17 @@ expect "where the name of a file hashes" c-a \
 expect_match "what explain says" 'the file is on c-a' \
     "$("$WINDLASS" explain "$MNT/dir/$(head -1 <<<"$on_a")" 2>&1)"
 
+# Children side by side are in brackets, where a request may go and where it is.
+expect_match "where requests may go" \
+    '^way of lookup, stat, readv, writev: fuse -> [^ ]+ -> \[c-a, c-b\]$' \
+    "$("$WINDLASS" explain "$MNT")"
+brick_freeze a
+brick_freeze b
+stat -f "$MNT" >/dev/null &
+wait_until '"$WINDLASS" inflight "$MNT" | grep -q "way: *fuse -> [^ ]* -> \[c-a, c-b\]$"'
+kill -CONT "${BRICK_PID[a]}" "${BRICK_PID[b]}"
+wait $!
+
 brick_kill b
 wait_until "! cat '$MNT/dir/$(head -1 <<<"$on_b")' 2>/dev/null"
 for i in $on_a; do

@@ -16,7 +16,7 @@ mount_volfile "$VOL" --entry-timeout=3600 # so that nobody has to look the name 
 echo hello >"$MNT/file"
 said=$("$WINDLASS" explain "$MNT/file")
 expect_match "the window" \
-    'answers writes to it before they are done, until 512.* wait \(window-size\).*128.*\(aggregate-size\)' \
+    'answers writes to it before they are done, until 512.* wait \(cache-size\).*128.*\(aggregate-size\)' \
     "$(part write-behind-2)"
 expect_match "a close" \
     'a close waits until they are done, and tells of their errors; .* afterwards \(flush-behind\)' \

@@ -15,11 +15,16 @@ stack "encryption/rot-13,decrypt-read=no" "debug/fault,rules=$TEST_DIR/rules" en
 mount_volfile "$VOL" --xlator-option rot-13-1.encrypt-write=off --xlator-option \
     rot-13-3.pass-through=on --attribute-timeout 7
 said=$("$WINDLASS" explain "$MNT/dir/file")
+expect_match "passthrough is the second line" "^kernel passthrough: no, " "$(sed -n 2p <<<"$said")"
+expect_no_match "defaults, operations or state" '\(default\)|takes part in|keeps with it' "$said"
+expect_match "an option that is set" '^    option attribute-timeout = 7 \(command line\)$' "$said"
+expect_match "how to see the rest" \
+    '^[1-9][0-9]+ more options have their default: --all prints ' "$said"
+[ "$(wc -l <<<"$said")" -le 50 ] || fail "it is $(wc -l <<<"$said") lines long"
+said=$("$WINDLASS" explain --all "$MNT/dir/file")
 expect_match "what it is" '^/dir/file: a file, gfid [-0-9a-f]{36}, number [0-9]+$' "$said"
-expect "its ways" "way of lookup: fuse -> fault-2 -> posix
-way of stat: fuse -> fault-2 -> posix
-way of readv: fuse -> fault-2 -> rot-13-1 -> posix
-way of writev: fuse -> fault-2 -> rot-13-1 -> posix" "$(grep '^way of' <<<"$said")"
+expect "its ways" "way of lookup, stat: fuse -> fault-2 -> posix
+way of readv, writev: fuse -> fault-2 -> rot-13-1 -> posix" "$(grep '^way of' <<<"$said")"
 
 # part VOLUME: what is said of it.
 part () {
@@ -47,7 +52,6 @@ expect_match "one that is passed through" 'is passed through: no request comes h
     "$(part rot-13-3)"
 expect_match "storage" "it is '$BACK/dir/file'" "$(part posix)"
 expect_match "what it keeps" "keeps with it: ino=$(stat -c %i "$BACK/dir/file")\$" "$(part posix)"
-expect_match "passthrough" "^kernel passthrough: no, " "$said"
 
 # Other names of files, and none.
 expect_match "a link to it" '^/dir/file: a file' "$("$WINDLASS" explain "$MNT/link")"

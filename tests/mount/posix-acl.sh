@@ -44,7 +44,7 @@ setfacl -x u:1001 "$MNT/dir/file"
 expect_error "Permission denied" as 1001 cat "$MNT/dir/file"
 setfacl -m u:1001:r "$MNT/dir/file"
 as 1001 cat "$MNT/dir/file" >/dev/null
-explained=$("$WINDLASS" explain "$MNT/dir/file")
+explained=$("$WINDLASS" explain --all "$MNT/dir/file")
 expect_match "the owner" 'user 0, who owns it: rw- by the mode' "$explained"
 expect_match "one by an entry" 'user 1001: r-- by user:1001:r--' "$explained"
 expect_match "root" 'user 0: everything \(super-uid\)' "$explained"

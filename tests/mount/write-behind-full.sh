@@ -72,7 +72,7 @@ stack debug/power-cut debug/delay-gen,delay-percentage=100%,delay-duration=20000
 mount_volfile "$VOL"
 dd if=/dev/zero of="$MNT/f" bs=64k count=100000 2>dd.said &
 writer=$!
-wait_until '"$WINDLASS" inflight "$MNT" | grep -q "room: as much of the file as may be (window-size)"'
+wait_until '"$WINDLASS" inflight "$MNT" | grep -q "room: as much of the file as may be (cache-size)"'
 [ "$(counter waited_for_room 3)" -gt 0 ] || fail "who waits for room isn't counted"
 expect_ok "$WINDLASS" power-cut "$MNT"
 wait_until "! is_running $DAEMON"

@@ -31,7 +31,7 @@ const struct control_command running_commands[] = {
       command_errors },
     { "explain",
       "print how each translator handles a file; input: the path of the file from the root of the "
-      "mount",
+      "mount, after a line 'all' for everything that is known",
       command_explain },
     { "graph", "print the graph with the options in force", command_graph },
     { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS",

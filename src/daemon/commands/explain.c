@@ -14,11 +14,13 @@
 #include <string.h>
 
 #define NAMES_MAX 4096 /* names in a path */
+#define EXPLAIN_ALL "all\n" /* before the path */
 
 /* The file that is explained. */
 struct subject {
     struct graph *graph;
     const char *path;
+    bool all;       /* also defaults, operations and state */
     inode_t *inode; /* with a reference; NULL: the kernel does not know it */
 };
 
@@ -55,20 +57,28 @@ append_source (GString *out, const struct graph *graph, const struct option_sett
                                 setting->column);
 }
 
-static void
+/* Returns the number of options that are left out since they have their default. */
+static unsigned
 append_options (GString *out, const struct subject *subject, const xlator_t *xl)
 {
+    unsigned defaults = 0;
+
     for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
 
         if (!setting->text || setting->option->inert)
             continue;
+        if (!subject->all && setting->by == SET_BY_DEFAULT) {
+            defaults++;
+            continue;
+        }
         g_string_append_printf (out, "    option %s = ", setting->option->key[0]);
         line_append (out, setting_shown (setting), 200);
         g_string_append (out, " (");
         append_source (out, subject->graph, setting);
         g_string_append (out, ")\n");
     }
+    return defaults;
 }
 
 /* --- translators ------------------------------------------------------------------------------ */
@@ -92,11 +102,6 @@ append_part (GString *out, const xlator_t *xl)
 {
     const opset_t ops = implemented (xl);
 
-    if (xl->pass_through) {
-        g_string_append (out,
-                         "    is passed through: no request comes here (option pass-through)\n");
-        return;
-    }
     g_string_append (out, "    takes part in: ");
     if (ops == OPSET_ALL)
         g_string_append (out, "all operations");
@@ -157,46 +162,55 @@ append_own_words (GString *out, const struct subject *subject, xlator_t *xl)
         return;
     if (xl->api->dumpops.explain)
         xl->api->dumpops.explain (xl, subject->path, subject->inode, says);
-    if (xl->api->dumpops.inodectx && subject->inode)
+    if (subject->all && xl->api->dumpops.inodectx && subject->inode)
         xl->api->dumpops.inodectx (xl, subject->inode, keeps);
     append_indented (out, says, "");
     append_indented (out, keeps, "keeps with it: ");
 }
 
-static void
+/* Returns the number of options that are left out. */
+static unsigned
 append_xlator (GString *out, const struct subject *subject, xlator_t *xl)
 {
     g_string_append_c (out, '\n');
     line_append (out, xl->name, 256);
     g_string_append_printf (out, " (%s)\n", xl->type);
     append_own_words (out, subject, xl);
-    if (xl->number >= 0) {
-        append_part (out, xl);
-        append_touches (out, xl->pass_through ? 0 : xl->api->touches);
+    if (xl->pass_through)
+        g_string_append (out,
+                         "    is passed through: no request comes here (option pass-through)\n");
+    else if (xl->number >= 0) {
+        if (subject->all)
+            append_part (out, xl);
+        append_touches (out, xl->api->touches);
     }
-    append_options (out, subject, xl);
+    return append_options (out, subject, xl);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
 
+/* Operations of one way share a line. */
 static void
-append_step (GString *out, const xlator_t *xl)
+append_ways (GString *out, const struct graph *graph)
 {
-    g_string_append (out, " -> ");
-    line_append (out, xl->name, 256);
-}
+    static const enum fop ops[] = { FOP_lookup, FOP_stat, FOP_readv, FOP_writev };
+    g_autoptr (GString) names = g_string_new (NULL), way = g_string_new (NULL);
 
-/* Appends the translators that a request of a kind reaches. */
-#define APPEND_WAY(out_, graph_, fop_)                                                             \
-    do {                                                                                           \
-        g_string_append (out_, "way of " #fop_ ": fuse");                                          \
-        for (const xlator_t *at_ = (graph_)->top; at_;) {                                          \
-            const xlator_t *to_ = at_->routes.fop_.to;                                             \
-            append_step (out_, to_);                                                               \
-            at_ = to_->children ? FIRST_CHILD (to_) : NULL;                                        \
-        }                                                                                          \
-        g_string_append_c (out_, '\n');                                                            \
-    } while (0)
+    for (size_t i = 0; i < G_N_ELEMENTS (ops); i++) {
+        g_autoptr (GString) next = g_string_new (NULL);
+
+        if (i + 1 < G_N_ELEMENTS (ops))
+            way_of (graph, ops[i + 1], next);
+        if (i == 0)
+            way_of (graph, ops[i], way);
+        g_string_append_printf (names, "%s%s", names->len ? ", " : "", fop_name (ops[i]));
+        if (strcmp (way->str, next->str) == 0)
+            continue;
+        g_string_append_printf (out, "way of %s: %s\n", names->str, way->str);
+        g_string_truncate (names, 0);
+        g_string_assign (way, next->str);
+    }
+}
 
 static const char *
 kind_of (const inode_t *inode)
@@ -239,18 +253,39 @@ is_of_meta (const struct bridge *bridge, const char *path)
         && (path[1 + length] == '/' || path[1 + length] == '\0');
 }
 
+static void
+explain (const struct running *running, const struct subject *subject, GString *answer)
+{
+    unsigned defaults;
+
+    append_subject (answer, subject);
+    bridge_explain_passthrough (running->bridge, subject->inode, answer);
+    append_ways (answer, running->graph);
+    defaults = append_xlator (answer, subject, bridge_xlator (running->bridge));
+    for (guint i = 0; i < running->graph->xlators->len; i++)
+        defaults += append_xlator (answer, subject, running->graph->xlators->pdata[i]);
+    if (!subject->all)
+        g_string_append_printf (answer,
+                                "\n%u more options have their default: --all prints these, and the "
+                                "operations and the state of each translator\n",
+                                defaults);
+}
+
 int
 command_explain (void *data, GBytes *input, GString *answer)
 {
     const struct running *running = data;
     gsize size;
     const char *bytes = g_bytes_get_data (input, &size);
-    g_autofree char *path = g_strndup (bytes ? bytes : "", size);
-    struct subject subject = { running->graph, path, NULL };
+    g_autofree char *text = g_strndup (bytes ? bytes : "", size);
+    const bool all = g_str_has_prefix (text, EXPLAIN_ALL);
+    const char *path = all ? text + strlen (EXPLAIN_ALL) : text;
+    struct subject subject = { running->graph, path, all, NULL };
 
     if (*path != '/') {
         g_string_append (answer,
-                         "the input must be a path from the root of the mount, such as /dir/file");
+                         "the input must be a path from the root of the mount, such as /dir/file, "
+                         "after a line 'all' or alone");
         return -EINVAL;
     }
     if (is_of_meta (running->bridge, path)) {
@@ -260,16 +295,7 @@ command_explain (void *data, GBytes *input, GString *answer)
         return 0;
     }
     subject.inode = find (running->graph, path);
-    append_subject (answer, &subject);
-    APPEND_WAY (answer, running->graph, lookup);
-    APPEND_WAY (answer, running->graph, stat);
-    APPEND_WAY (answer, running->graph, readv);
-    APPEND_WAY (answer, running->graph, writev);
-    append_xlator (answer, &subject, bridge_xlator (running->bridge));
-    for (guint i = 0; i < running->graph->xlators->len; i++)
-        append_xlator (answer, &subject, running->graph->xlators->pdata[i]);
-    g_string_append_c (answer, '\n');
-    bridge_explain_passthrough (running->bridge, subject.inode, answer);
+    explain (running, &subject, answer);
     inode_unref (subject.inode);
     return 0;
 }

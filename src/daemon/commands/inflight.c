@@ -64,13 +64,15 @@ append_place (GString *out, const struct seen_frame *frame)
 static void
 append_way (GString *out, const struct seen_request *seen)
 {
-    line_append (out, seen->maker->name, 256);
+    struct way_step steps[SEEN_FRAMES + 1] = { { seen->maker, 0 } };
+
     for (unsigned i = 0; i < seen->n; i++) {
-        g_string_append (out, " -> ");
-        line_append (out, seen->frames[i].xl->name, 256);
+        steps[i + 1] = (struct way_step){ seen->frames[i].xl, 0 };
+        for (unsigned j = 0; j < i; j++)
+            if (seen->frames[j].frame == seen->frames[i].parent)
+                steps[i + 1].parent = j + 1;
     }
-    if (seen->more)
-        g_string_append_printf (out, " and %u more", seen->more);
+    way_append (out, steps, seen->n + 1, seen->more);
     g_string_append_c (out, '\n');
 }
 

@@ -111,15 +111,20 @@ limits_dump (const struct bridge *bridge, GString *out)
 void
 limits_explain (const struct bridge *bridge, GString *out)
 {
+    g_autoptr (GString) now = g_string_new (NULL);
+
+    g_string_append (out, "at a time run");
     for (unsigned i = 0; i < LIMIT_CLASSES; i++) {
         const struct limit_numbers n = limit_count (bridge->limits.classes[i]);
 
-        g_string_append_printf (out,
-                                "%u %s that began within the last %.1f ms run at a time (%s): now "
-                                "%u, and %u older ones; %u wait\n",
-                                n.most, classes[i].kind, AGE / 1e6, classes[i].option, n.running,
-                                n.old, n.waiting);
+        g_string_append_printf (out, "%s %u %s (%s)", i ? "," : "", n.most, classes[i].kind,
+                                classes[i].option);
+        if (n.running + n.old + n.waiting)
+            g_string_append_printf (now, "%s: now %u run, and %u older ones; %u wait\n",
+                                    classes[i].kind, n.running, n.old, n.waiting);
     }
+    g_string_append_printf (out, " that began within the last %.1f ms%s\n%s", AGE / 1e6,
+                            now->len ? "" : "; now none", now->str);
 }
 
 /* --- windlass tell MOUNTPOINT - limits -------------------------------------------------------- */

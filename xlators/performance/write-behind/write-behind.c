@@ -324,7 +324,7 @@ static void
 wb_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 {
     if (waits_for_room (this, frame))
-        g_string_append (out, "room: as much of the file as may be (window-size) was answered "
+        g_string_append (out, "room: as much of the file as may be (cache-size) was answered "
                               "before, and isn't done");
     else if (WB_OPTION (this, unfinished) > 0)
         g_string_append (out, "writes to the file that were answered before, and aren't done");
@@ -359,7 +359,7 @@ wb_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     }
     g_string_append_printf (out,
                             "answers writes to it before they are done, until %s wait "
-                            "(window-size), and puts those that follow "
+                            "(cache-size), and puts those that follow "
                             "each other together, up to %s (aggregate-size)\n",
                             window, aggregate);
     g_string_append_printf (out, "not with O_SYNC or O_DSYNC, nor with O_DIRECT%s\n",
