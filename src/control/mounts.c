@@ -146,18 +146,78 @@ walk_step (struct walk *walk)
     }
 }
 
-/* Returns the result of the walk, or NULL and *ret_error; both NULL: go on. Before each step,
- * checks that it would not enter a Windlass mount. */
+/* The Windlass mount that path is in, or is: found by the text of the path, which is real. NULL if
+ * another file system has it. */
+static char *
+mount_holding (const char *mountinfo, const char *path)
+{
+    g_autofree char *at = g_strdup (path);
+
+    while (!is_mount_point (mountinfo, at, NULL) && strcmp (at, "/") != 0) {
+        char *up = g_path_get_dirname (at);
+
+        g_free (at);
+        at = up;
+    }
+    return is_mount_point (mountinfo, at, "fuse.windlass") ? g_steal_pointer (&at) : NULL;
+}
+
+/* The walk begins in the current folder: its path is real, and a walk to it from above could ask a
+ * mount that hangs. glib's function would access ".". */
+static void
+walk_begin (struct walk *ret_walk, const char *path, char **ret_error)
+{
+    char *here = *path == '/' ? NULL : getcwd (NULL, 0);
+
+    *ret_error = *path == '/' || here
+                   ? NULL
+                   : g_strdup_printf ("'%s': the current folder is not known: %s", path,
+                                      g_strerror (errno));
+    *ret_walk = (struct walk){ .at = g_strdup (here ? here : "/"), .rest = g_strdup (path) };
+    free (here);
+}
+
+static void
+walk_clear (struct walk *walk)
+{
+    g_free (walk->at);
+    g_free (walk->rest);
+}
+
+/* Does the next step ask no file system? So it is with "." and "..", and at the end. */
+static bool
+walk_is_textual (const struct walk *walk)
+{
+    const char *name = walk->rest + strspn (walk->rest, "/");
+    const size_t size = strcspn (name, "/");
+
+    return size <= 2 && strspn (name, ".") >= size;
+}
+
+/* Returns the Windlass mount that the next step would ask, or in which the walk has ended; or
+ * NULL. */
+static char *
+walk_entered (const struct walk *walk, const char *mountinfo)
+{
+    const bool over = walk->rest[strspn (walk->rest, "/")] == '\0';
+
+    return over || !walk_is_textual (walk) ? mount_holding (mountinfo, walk->at) : NULL;
+}
+
+/* Returns the result of the walk, or NULL and *ret_error; both NULL: go on. */
 static char *
 walk_end (const struct walk *walk, const char *mountinfo, char **ret_error)
 {
-    g_autofree char *whole = walk_whole (walk);
+    g_autofree char *whole = walk_whole (walk), *entered = NULL;
 
-    if (walk->rest[strspn (walk->rest, "/")] == '\0' || is_mount_point (mountinfo, whole, NULL))
+    if (is_mount_point (mountinfo, whole, NULL))
         return g_steal_pointer (&whole);
-    if (is_mount_point (mountinfo, walk->at, "fuse.windlass"))
+    entered = walk_entered (walk, mountinfo);
+    if (entered)
         *ret_error = g_strdup_printf ("'%s' is not a mount point, but in one: '%s'", whole,
-                                      walk->at);
+                                      entered);
+    else if (walk->rest[strspn (walk->rest, "/")] == '\0')
+        return g_steal_pointer (&whole);
     else if (walk->links > LINKS_MAX)
         *ret_error = g_strdup_printf ("'%s': too many symbolic links on the way", whole);
     return NULL;
@@ -166,48 +226,30 @@ walk_end (const struct walk *walk, const char *mountinfo, char **ret_error)
 char *
 mount_path (const char *mountinfo, const char *path, char **ret_error)
 {
-    struct walk walk = { .at = g_strdup ("/") };
-    char *here = *path == '/' ? NULL : getcwd (NULL, 0); /* glib's function would access "." */
+    struct walk walk;
     char *end = NULL;
 
-    *ret_error = NULL;
-    if (*path != '/' && !here)
-        *ret_error = g_strdup_printf ("'%s': the current folder is not known: %s", path,
-                                      g_strerror (errno));
-    walk.rest = here ? g_strconcat (here, "/", path, NULL) : g_strdup (path);
-    free (here);
+    walk_begin (&walk, path, ret_error);
     while (!end && !*ret_error) {
         end = walk_end (&walk, mountinfo, ret_error);
         if (!end && !*ret_error)
             walk_step (&walk);
     }
-    g_free (walk.at);
-    g_free (walk.rest);
+    walk_clear (&walk);
     return end;
-}
-
-/* Returns true if the walk has reached a Windlass mount. */
-static bool
-walk_entered (const struct walk *walk, const char *mountinfo)
-{
-    return is_mount_point (mountinfo, walk->at, "fuse.windlass");
 }
 
 char *
 mount_around (const char *path, char **ret_rest, char **ret_error)
 {
     g_autofree char *mountinfo = NULL;
-    struct walk walk = { .at = g_strdup ("/") };
-    char *here = *path == '/' ? NULL : getcwd (NULL, 0);
-    bool entered = false, over = false;
+    struct walk walk;
+    char *entered = NULL;
+    bool over = false;
 
-    *ret_error = NULL;
-    if ((*path != '/' && !here)
-        || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
-        *ret_error = g_strdup_printf (
-            "'%s': the current folder, or /proc/self/mountinfo, can't be had", path);
-    walk.rest = here ? g_strconcat (here, "/", path, NULL) : g_strdup (path);
-    free (here);
+    walk_begin (&walk, path, ret_error);
+    if (!*ret_error && !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        *ret_error = g_strdup_printf ("'%s': /proc/self/mountinfo can't be read", path);
     while (!*ret_error && !entered && !over) {
         entered = walk_entered (&walk, mountinfo);
         over = walk.rest[strspn (walk.rest, "/")] == '\0' || walk.links > LINKS_MAX;
@@ -216,8 +258,7 @@ mount_around (const char *path, char **ret_rest, char **ret_error)
     }
     if (!entered && !*ret_error)
         *ret_error = g_strdup_printf ("'%s' is not in a Windlass mount", path);
-    *ret_rest = g_steal_pointer (&walk.rest);
-    if (!entered)
-        g_clear_pointer (&walk.at, g_free);
-    return walk.at;
+    *ret_rest = entered ? path_join (walk.at + strlen (entered), walk.rest) : NULL;
+    walk_clear (&walk);
+    return entered;
 }

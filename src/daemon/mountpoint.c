@@ -67,9 +67,26 @@ answer_error (const char *path, const struct path_question *question, int error)
     return g_strdup_printf ("mount point '%s': %s", path, reason);
 }
 
-char *
-mountpoint_check (const char *path, char **ret_error)
+/* A caller whose current folder is a mount that is dead can still name it with ".": until it is
+ * unmounted, its path is known. */
+static char *
+mountpoint_named (const char *path)
 {
+    g_autofree char *text = NULL, *whole = NULL, *error = NULL;
+    struct mount mount = { 0 };
+    bool mounted;
+
+    if (g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL))
+        whole = mount_path (text, path, &error);
+    mounted = whole && mount_find (text, whole, &mount);
+    mount_clear (&mount);
+    return mounted ? g_steal_pointer (&whole) : g_strdup (path);
+}
+
+char *
+mountpoint_check (const char *given, char **ret_error)
+{
+    g_autofree char *path = mountpoint_named (given);
     struct path_question question;
     struct path_answer answer;
     bool answered;

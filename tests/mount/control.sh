@@ -47,6 +47,27 @@ for name in "$MNT/" mnt link/mnt "link/../${TEST_DIR##*/}/./mnt" "link/a blank";
 done
 umount "a blank"
 
+# From inside, where every command takes "."; a folder of the mount is not its mount point.
+mkdir "$MNT/folder"
+ln -s "$MNT" to-mount
+(
+    cd "$MNT" || fail "can't enter the mount"
+    for name in . ./ .// "$MNT/." "$MNT/../${MNT##*/}" "../${MNT##*/}//" "$TEST_DIR/to-mount/."; do
+        expect "the process of $name" "pid=$DAEMON" "$("$WINDLASS" counts "$name" | grep '^pid=')"
+    done
+    for command in stats errors inflight graph tell "top --batch --count 1" "trace stop" \
+        "timeline stop" "graph --svg"; do
+        # shellcheck disable=SC2086
+        said=$("$WINDLASS" $command . 2>&1)
+        expect_no_match "the answer to $command" 'mount point' "$said"
+    done
+    cd folder || fail "can't enter the folder"
+    expect "from a folder" "pid=$DAEMON" "$("$WINDLASS" counts .. | grep '^pid=')"
+    expect_error "'$MNT/folder' is not a mount point, but in one: '$MNT'" "$WINDLASS" counts .
+    expect_match "explain" '^storage/posix|posix' "$("$WINDLASS" explain .)"
+    expect_match "explain" '^storage/posix|posix' "$("$WINDLASS" explain ../folder/..)"
+) || exit 1
+
 # What is wrong is said.
 expect_error "'$BACK' is not a mount point" "$WINDLASS" counts "$BACK"
 expect_error "nothing of that name" "$WINDLASS" counts nowhere
@@ -83,6 +104,10 @@ wait_until '[ "$(value_of "$MNT" requests)" = 0 ]'
 (cd / && exec timeout -s KILL 60 stat -f "$MNT" >/dev/null 2>&1) &
 wait_until '[ "$(value_of "$MNT" requests)" = 1 ]'
 expect_match "threads" '^[1-9]' "$(value_of "$MNT" threads)"
+for name in "$MNT/." "$MNT/../mnt/" to-mount/; do
+    expect "the process of $name, which is stuck" "pid=$DAEMON" \
+        "$(timeout 10 "$WINDLASS" counts "$name" | grep '^pid=')"
+done
 expect_match "memory" '^[1-9][0-9]{5}' "$(value_of "$MNT" rss)"
 
 # The socket of a killed daemon stays; control-user shows that the next daemon of its number

@@ -9,14 +9,16 @@ stack
 mount_volfile "$VOL"
 echo before >"$MNT/file"
 exec 7<"$MNT/file"
+cd "$MNT" || fail "can't enter the mount" # whose name is "." here, and stays it
 kill -9 "$DAEMON"
 wait_until "! is_running $DAEMON"
 expect_error "$DAEMON_GONE" ls "$MNT"
 expect_error "$DAEMON_GONE" cat <&7
 rm -f "$TEST_DIR/pid"
 
-out=$("$WINDLASS" -f "$VOL" -l "$LOG" -p "$TEST_DIR/pid" "$MNT" 2>&1) ||
+out=$("$WINDLASS" -f "$VOL" -l "$LOG" -p "$TEST_DIR/pid" . 2>&1) ||
     fail "it can't be mounted again: $out"
+cd "$TEST_DIR" || fail "can't leave the mount"
 DAEMON=$(cat pid)
 expect_match "what is said" \
     "notice: '$MNT' was still mounted .*, but its daemon is gone; it was unmounted" "$out"

@@ -217,6 +217,13 @@ START_TEST (mount_point_is_found_from_outside)
         { "/srv/a/file", NULL, "'/srv/a/file' is not a mount point, but in one: '/srv/a'" },
         { "/srv/with blank/x/y", NULL, "not a mount point, but in one" },
         { "/..", "/", NULL },
+        { "/srv/a/.", "/srv/a", NULL },
+        { "/srv/a/./", "/srv/a", NULL },
+        { "/srv/a/../a", "/srv/a", NULL },
+        { "/srv/a/.././a//.", "/srv/a", NULL },
+        { "/srv/a/./b/c/", "/srv/a/b/c", NULL },
+        { "/srv/a/b/..", NULL, "not a mount point, but in one: '/srv/a'" },
+        { "/srv/a/...", NULL, "'/srv/a/...' is not a mount point, but in one: '/srv/a'" },
     };
     g_autofree char *error = NULL;
     g_autofree char *found = mount_path (mountinfo, cases[_i].path, &error);
@@ -283,7 +290,7 @@ TEST_PROGRAM (test_control)
     tcase_add_loop_test (bytes, pieces_say_where_they_begin, 0, 5);
     suite_add_tcase (suite, bytes);
     tcase_add_test (mounts, topmost_mount_is_found);
-    tcase_add_loop_test (mounts, mount_point_is_found_from_outside, 0, 7);
+    tcase_add_loop_test (mounts, mount_point_is_found_from_outside, 0, 14);
     tcase_add_test (mounts, links_lead_to_the_mount_point);
     suite_add_tcase (suite, mounts);
     return suite_run (suite);
