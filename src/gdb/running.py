@@ -45,12 +45,20 @@ def frame_of_argument(value):
     return value if points_to(value.type, "call_frame") else value["frame"]
 
 
-class Landing(gdb.Breakpoint):
+class Own(gdb.Breakpoint):
+    """One that the command keeps to itself: gdb would name it by a negative number."""
+
+    def __init__(self, run, **place):
+        super().__init__(internal=True, **place)
+        self.run, self.silent = run, True
+
+
+class Landing(Own):
     """Where a request may come by; gone when the command is over."""
 
     def __init__(self, function, run):
-        self.function_name, self.run = function.name, run
-        super().__init__(source=function.file, function=function.name, internal=True)
+        self.function_name = function.name
+        super().__init__(run, source=function.file, function=function.name)
 
     def stop(self):
         try:
@@ -59,12 +67,11 @@ class Landing(gdb.Breakpoint):
             return False
 
 
-class End(gdb.Breakpoint):
+class End(Own):
     """stack_done of the request."""
 
     def __init__(self, run):
-        self.run = run
-        super().__init__(function="stack_done", internal=True)
+        super().__init__(run, function="stack_done")
 
     def stop(self):
         try:
@@ -84,6 +91,7 @@ class Run:
         self.begin = (int(start), int(start["this"])) if start is not None and skips_start else None
         self.thread = gdb.selected_thread().num
         self.landed = self.ended = None
+        self.silent = False  # whether gdb has shown nothing of the stop
         if start is not None:
             self.know(start["root"])
 
@@ -109,15 +117,23 @@ class Run:
             self.know(root)
         return self.ended
 
+    def stopped(self, event):
+        hit = getattr(event, "breakpoints", [])
+        self.silent = bool(hit) and all(isinstance(one, Own) for one in hit)
+
     def go(self, functions):
         breakpoints = []
+        gdb.events.stop.connect(self.stopped)
         try:
             breakpoints = [Landing(one, self) for one in functions] + [End(self)]
             gdb.execute("continue")
         finally:
+            gdb.events.stop.disconnect(self.stopped)
             for one in breakpoints:
                 if one.is_valid():
                     one.delete()
+        if self.silent:
+            gdb.execute("frame")
 
 
 def function_set(addresses):

@@ -12,9 +12,10 @@ make it stop; gdb's output then stands at the beginning of its next block. A com
 begins when the one before it has ended, as in a shell.
 
 "```sh TOOL" is left out where REPLAY_WITHOUT=TOOL says so. In output "..." is anything. Addresses,
-line numbers in C files, numbers of threads, requests, processes, values and breakpoints, and ages
-may differ from the text; so may the number before a unit of time, and a sum in microseconds, from
-200 ms on.
+line numbers in C files, numbers of threads, requests, processes and values, and ages may differ
+from the text; so may times of the function graph, the number before a unit of time, and a sum in
+microseconds, from 200 ms on. No command may ask back, and gdb's numbers for itself, as in
+"Breakpoint -46", are not for readers.
 """
 
 import os
@@ -29,8 +30,8 @@ PATIENCE = 60
 PROMPT = "(gdb) "
 VARYING = (r"0x[0-9a-f]+", r"\.c:\d+", r"[Tt]hread \d+", r'"fuse-(?:ring-)?\d+"', r"requests? \d+",
            r"pid \d+", r"process \d+", r"\$\d+", r"LWP \d+",
-           r"Breakpoint -?\d+", r"[\d.]+ (?:s old|us|ms)\b", r"^\d+\t", r"^\d+ {4,}", r"req=\d+",
-           r"ino \d+", r"nodeid \d+",
+           r"[\d.]+ (?:s old|us|ms)\b", r"^\d+\t", r"^\d+ {4,}", r"req=\d+",
+           r"ino \d+", r"nodeid \d+", r"^ +\d+\.\d{3} \|",
            r"\]: (?:[2-9]\d{5}|\d{7,})$")
 RUNS = re.compile(r"(run|r|continue|c|xl wind|xl unwind)$")
 
@@ -198,6 +199,9 @@ class Replay:
             out = self.gdb.output()
             if os.environ.get("REPLAY_VERBOSE"):
                 print("(gdb) %s\n%s" % (command, out), flush=True)
+            asks = re.search(r"\(y or n\)|\bbreakpoint -\d+", out, re.I)
+            if asks:
+                fail("(gdb) %s: '%s' is shown to whoever types this:\n%s" % (command, asks[0], out))
             expect("(gdb) %s" % command, [self.here(line) for line in expected], out)
 
     def finish_command(self):
