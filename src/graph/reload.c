@@ -100,7 +100,7 @@ compare_shape (struct reload *reload)
 
 /* --- options -------------------------------------------------------------------------------- */
 
-/* Both translators have the same rows, since their types are equal. */
+/* Both translators have the same rows, since they have the same module. */
 static const struct option_setting *
 changed_setting (const xlator_t *old, const xlator_t *fresh, guint i)
 {
@@ -208,7 +208,9 @@ reconfigure_all (struct reload *reload)
             r = old->api->reconfigure (old, fresh->private);
         if (r >= 0)
             continue;
-        g_string_append_printf (reload->answer, "%s:%d: volume '%s' refuses its new options: %s\n",
+        g_string_append_printf (reload->answer,
+                                "%s:%d: volume '%s' refuses its new options: %s; the log has the "
+                                "reason\n",
                                 reload->fresh->volfile->path, fresh->line, old->name,
                                 g_strerror (-r));
         roll_back (reload, i);
@@ -255,8 +257,12 @@ reload_take (struct reload *reload)
     int r;
 
     compare_shape (reload);
-    for (guint i = 0; reload->n_differ == 0 && i < reload->fresh->xlators->len; i++)
-        compare_options (reload, reload_old (reload, i), reload->fresh->xlators->pdata[i]);
+    for (guint i = 0; i < reload->fresh->xlators->len; i++) {
+        const xlator_t *fresh = reload->fresh->xlators->pdata[i], *old = reload_old (reload, i);
+
+        if (old && old->api == fresh->api)
+            compare_options (reload, old, fresh);
+    }
     r = reload->n_differ ? 1 : reconfigure_all (reload);
     if (r != 0)
         return r;

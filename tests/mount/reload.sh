@@ -87,6 +87,18 @@ moved () {
 write number=20,fixed=2
 moved "a fixed option" "^$VOL:[0-9]+: volume 'online-1': option 'fixed': '1' -> '2'$"
 expect "values after a fixed option" "number=20 fixed=2 text= " "$(values)"
+
+# Every option that changed is told, also with a new graph, and with a new shape.
+stack test/online,number=21,fixed=3,text=new test/online,number=4,fixed=5
+moved "several options" "^$VOL:[0-9]+: volume 'online-1': option 'fixed': '2' -> '3'$"
+expect_match "an option beside it" "^volume 'online-1': option 'number': '20' -> '21'$" \
+    "$(cat answer)"
+stack test/online,number=22,fixed=3,text=new test/online,number=6,fixed=7
+moved "a second volume" "volume 'online-2': option 'fixed': '5' -> '7'$"
+expect "how many options are told" 3 "$(grep -c ': option ' answer)"
+write number=20
+moved "one option" "volume 'online-2' of type 'test/online' is not in the graph any more$"
+expect_match "an option with a new shape" "option 'fixed': '3' -> '1'" "$(cat answer)"
 stack "test/online,number=5" test/pass
 moved "another type" "volume 'pass-2' of type 'test/pass' is new in the graph$"
 stack "test/online,number=5"
