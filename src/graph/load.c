@@ -55,14 +55,16 @@ static void
 loader_unknown_top (struct loader *loader, const char *name)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
-    g_autofree char *suggestion = NULL;
+    g_autofree char *suggestion = NULL, *all = NULL;
 
     for (guint i = 0; i < loader->volfile->volumes->len; i++)
         g_ptr_array_add (names, loader_volume (loader, i)->name);
     suggestion = suggest_text (suggest_near (name, names));
+    g_ptr_array_add (names, NULL);
+    all = g_strjoinv (", ", (char **) names->pdata);
     problem_error (loader->volfile, COMMAND_LINE, NULL,
-                   "--volume-name '%s' is not a volume of '%s'%s", name, loader->volfile->path,
-                   suggestion);
+                   "--volume-name '%s' is not a volume of '%s'%s; its volumes are %s", name,
+                   loader->volfile->path, suggestion, all);
 }
 
 /* Returns the volume that --volume-name names, or else the last one. */

@@ -307,6 +307,34 @@ module_suggestion (const GPtrArray *types, const char *type)
     return suggest_near (type, types);
 }
 
+/* Returns whether GlusterFS has, or had until 10.3, a translator of this type. */
+static bool
+type_is_of_glusterfs (const char *type)
+{
+    static const char *const theirs[] = {
+        "cluster/ec", "cluster/disperse", "cluster/nufa", "cluster/stripe", "cluster/switch",
+        "cluster/tier", "cluster/unify", "debug/sink", "encryption/crypt", "experimental/fdl",
+        "experimental/jbr-client", "experimental/jbr-server", "features/arbiter",
+        "features/barrier", "features/bit-rot", "features/bitrot-stub", "features/cdc",
+        "features/changelog", "features/changetimerecorder", "features/cloudsync",
+        "features/compress", "features/filter", "features/ganesha", "features/gfid-access",
+        "features/glupy", "features/index", "features/leases", "features/locks",
+        "features/mac-compat", "features/marker", "features/namespace", "features/path-converter",
+        "features/posix-locks", "features/prot_client", "features/prot_server",
+        "features/qemu-block", "features/quiesce", "features/quota", "features/quotad",
+        "features/read-only", "features/sdfs", "features/selinux", "features/shard",
+        "features/simple-quota", "features/snapview-client", "features/snapview-server", "features/thin-arbiter",
+        "features/trash", "features/upcall", "features/worm", "mgmt/glusterd", "mount/api",
+        "nfs/server", "performance/decompounder", "performance/symlink-cache",
+        "playground/template", "protocol/server", "storage/bd",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (theirs); i++)
+        if (strcmp (theirs[i], type) == 0)
+            return true;
+    return false;
+}
+
 static char *
 module_missing (const char *type, const char *const *dirs, GPtrArray *all)
 {
@@ -315,10 +343,16 @@ module_missing (const char *type, const char *const *dirs, GPtrArray *all)
     g_autofree char *where = NULL;
 
     if (!type_is_valid (type))
-        return g_strdup_printf ("type '%s' must be CATEGORY/NAME%s", type, suggestion);
+        return g_strdup_printf ("type '%s' must be CATEGORY/NAME, as 'windlass help' lists them%s",
+                                type, suggestion);
     g_ptr_array_add (all, NULL);
     where = g_strjoinv (", ", (char **) all->pdata);
-    return g_strdup_printf ("type '%s' is not there, looked in %s%s", type, where, suggestion);
+    if (type_is_of_glusterfs (type))
+        return g_strdup_printf ("type '%s' is one of GlusterFS that Windlass does not have, looked "
+                                "in %s; 'windlass help' lists the types there are",
+                                type, where);
+    return g_strdup_printf ("type '%s' is not there, looked in %s%s%s", type, where, suggestion,
+                            *suggestion ? "" : "; 'windlass help' lists the types there are");
 }
 
 const struct xlator_api *

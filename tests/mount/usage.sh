@@ -94,6 +94,8 @@ for option in --volume-name=nosuch --xlator-option=posix.nosuch=1 \
     expect_match "what is said of $option" "nosuch|nonsense" "$(cat out)"
     ! is_mounted || fail "it is mounted with $option"
 done
+expect_match "the volumes there are" "--volume-name 'nosuch' is not a volume of .*; its volumes are posix$" \
+    "$("$WINDLASS" check --volume-name=nosuch "$VOL" 2>&1)"
 
 # A volfile may be right, and its directory missing on this machine.
 expect_ok "$WINDLASS" check "$VOL"
