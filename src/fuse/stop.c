@@ -157,8 +157,9 @@ bridge_unmount_again (struct bridge *bridge)
 
     bridge->left = r == -EAGAIN;
     if (r < 0 && !bridge->left)
-        gf_log (&bridge->xlator, GF_LOG_WARNING, "can't unmount '%s': %s; 'fusermount3 -u %s' does",
-                bridge->mountpoint, g_strerror (-r), bridge->mountpoint);
+        gf_log (&bridge->xlator, GF_LOG_WARNING, "can't unmount '%s': %s; '%s %s' does",
+                bridge->mountpoint, g_strerror (-r),
+                geteuid () == 0 ? "umount" : "fusermount3 -u", bridge->mountpoint);
 }
 
 static void

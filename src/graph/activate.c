@@ -3,6 +3,7 @@
 #include "graph/internal.h"
 
 #include "core/base/audit.h"
+#include "core/time/attempt.h"
 
 #include <errno.h>
 #include <string.h>
@@ -107,6 +108,7 @@ graph_join (struct graph *fresh, struct graph *active)
 static int
 xlator_start (xlator_t *xl)
 {
+    g_autofree char *reason = NULL;
     int r = 0;
 
     /* Even after a failed init fini is called. */
@@ -115,9 +117,9 @@ xlator_start (xlator_t *xl)
         r = xl->api->init (xl);
     if (r == 0)
         return 0;
-    gf_log (xl, GF_LOG_ERROR, "volume '%s' of type '%s' (%s:%d) could not be started: %s", xl->name,
-            xl->type, xl->graph->volfile->path, xl->line,
-            r < 0 ? g_strerror (-r) : "unknown error");
+    reason = r < 0 ? attempt_reason (-r) : g_strdup ("unknown error");
+    gf_log (xl, GF_LOG_ERROR, "volume '%s' of type '%s' (%s:%d:%d) could not be started: %s",
+            xl->name, xl->type, xl->graph->volfile->path, xl->line, xl->column, reason);
     return r < 0 ? r : -EINVAL;
 }
 

@@ -54,6 +54,9 @@ expect "and once of those that run them" 1 \
 kill "${readers[-1]}"
 wait_until "! is_running ${readers[-1]}"
 
+expect_error "can't start the thread that records: .*RLIMIT_NPROC" as_games "$WINDLASS" timeline \
+    start "$MNT"
+
 # Room again: all reads begin.
 as_games prlimit --pid "$DAEMON" --nproc=1000:
 wait_until '[ "$(number data_waiting)" = 0 ] && [ "$(number data_old)" -ge 29 ]'
@@ -95,6 +98,23 @@ expect "rounds of 20 writers" 1000 "$(as_games /usr/bin/python3 "$TEST_DIR/write
 kill "$DAEMON"
 wait_until "! is_running $DAEMON"
 DAEMON=''
+
+# A volume of a server, whose thread for the network can't start.
+cat >client.vol <<VOLUME
+volume client
+    type protocol/client
+    option remote-subvolume /nonexist
+    option transport.socket.connect-path /nonexist
+    option transport-type unix
+end-volume
+VOLUME
+: >err
+for most in {2..40}; do # the user's other processes count as well
+    ! grep -q "'client' .* could not be started: .*RLIMIT_NPROC" err || break
+    as_games bash -c "ulimit -u $most; exec \"\$@\"" - "$WINDLASS" -f client.vol -l "$LOG" \
+        "$MNT" 2>err && fail "it is mounted without a server"
+done
+[ "$most" -lt 40 ] || fail "no limit names the cause: $(cat err)"
 
 # However few there may be from the beginning: a mount that works, or none, and the reason.
 for most in 1 2 3 4 5 6 7 8; do

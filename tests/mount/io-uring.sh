@@ -42,6 +42,21 @@ if [ "$(id -u)" = 0 ]; then
         "no io_uring: the kernel's switch is off: as root, 'echo Y > " "$(cat "$LOG")"
 fi
 
+# The kernel's setting denies io_uring; here by injection, as the machine's own is everybody's.
+if [ "$(id -u)" = 0 ] && command -v strace >/dev/null; then
+    refused_by () { # SETTING
+        echo "$1" >setting
+        unshare -m sh -c 'mount --bind setting /proc/sys/kernel/io_uring_disabled && exec "$@"' - \
+            strace -f -o /dev/null -e inject=io_uring_setup:error=EPERM \
+            "$WINDLASS" -N -f "$VOL" -l "$LOG" --io-uring=required "$MNT" 2>&1
+    }
+    expect_match "for nobody" "not to be had: the kernel's setting kernel.io_uring_disabled is 2 \
+.for nobody.: as root, 'sysctl kernel.io_uring_disabled=0' allows it" "$(refused_by 2)"
+    expect_match "for root" "io_uring_disabled is 1 .only for root" "$(refused_by 1)"
+    expect_match "a filter" "not to be had: .* probably by a filter of system calls" \
+        "$(refused_by 0)"
+fi
+
 # --- the threads that take requests run before others, as far as this process may set that -------
 
 nice_of () { # NAMES: of the daemon's threads that are called so

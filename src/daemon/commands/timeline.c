@@ -4,6 +4,7 @@
 
 #include "core/base/suggest.h"
 #include "core/time/ticks.h"
+#include "core/time/attempt.h"
 #include "trace/timeline/timeline.h"
 
 #include <errno.h>
@@ -138,7 +139,7 @@ start_with (const struct running *running, const struct wishes *wishes, GString 
     const struct graph *graph = running->graph;
     struct timeline_settings settings = { .min = wishes->min, .slowest = wishes->slowest,
                                           .memory = wishes->memory };
-    g_autofree char *problem = NULL;
+    g_autofree char *problem = NULL, *reason = NULL;
     int r;
 
     if (timeline_is_on ()) {
@@ -151,8 +152,10 @@ start_with (const struct running *running, const struct wishes *wishes, GString 
         return -EINVAL;
     }
     r = volumes_of (graph, wishes->translator, &settings.volumes, answer);
-    if (r == 0 && (r = timeline_start (graph->xlators, graph->itable, &settings)) < 0)
-        g_string_append_printf (answer, "can't record: %s", g_strerror (-r));
+    if (r == 0 && (r = timeline_start (graph->xlators, graph->itable, &settings)) < 0) {
+        reason = attempt_reason (-r);
+        g_string_append_printf (answer, "can't start the thread that records: %s", reason);
+    }
     g_strfreev (settings.volumes);
     return r;
 }

@@ -182,6 +182,29 @@ ring_new (struct bridge *bridge, int *ret_error)
     return NULL;
 }
 
+#define SYSCTL "kernel.io_uring_disabled" /* since Linux 6.6 */
+
+static char *
+refusal_text (int error)
+{
+    g_autofree char *setting = NULL;
+
+    if (error == ENOSYS)
+        return g_strdup ("this kernel was built without io_uring");
+    if (error != EPERM)
+        return attempt_reason (error);
+    if (g_file_get_contents ("/proc/sys/kernel/io_uring_disabled", &setting, NULL, NULL)
+        && *setting != '0')
+        return g_strdup_printf ("the kernel's setting " SYSCTL " is %s%s: as root, 'sysctl " SYSCTL
+                                "=0' allows it",
+                                g_strstrip (setting),
+                                *setting == '1' ? " (only for root, and for the group of "
+                                                  "kernel.io_uring_group)"
+                                                : " (for nobody)");
+    return g_strdup ("Operation not permitted, probably by a filter of system calls, as containers "
+                     "have it (seccomp)");
+}
+
 int
 ring_prepare (struct bridge *bridge, char **ret_error)
 {
@@ -199,7 +222,7 @@ ring_prepare (struct bridge *bridge, char **ret_error)
         bridge->ring = ring_new (bridge, &r);
     if (bridge->ring)
         return 0;
-    failed = why ? NULL : attempt_reason (-r);
+    failed = why ? NULL : refusal_text (-r);
     bridge->no_ring = why ? why : g_intern_string (failed);
     if (required) {
         *ret_error = g_strdup_printf ("option 'io-uring' is required, but not to be had: %s",

@@ -37,6 +37,7 @@ bool
 ring_start (struct bridge *bridge)
 {
     struct ring *ring = bridge->ring;
+    g_autofree char *reason = NULL;
     int r = 0;
 
     pthread_mutex_lock (&bridge->lock);
@@ -45,9 +46,10 @@ ring_start (struct bridge *bridge)
     pthread_mutex_unlock (&bridge->lock);
     if (r == 0)
         return true;
+    reason = attempt_reason (-r);
     gf_log (&bridge->xlator, GF_LOG_WARNING,
             "no io_uring: can't start a thread for each of %u processors: %s", ring->n_queues,
-            g_strerror (-r));
+            reason);
     ring_refuse (bridge, "there are too few threads");
     return false;
 }

@@ -245,16 +245,18 @@ dumper_new (xlator_t *this)
 void
 dumper_start (struct dumper *dumper)
 {
+    g_autofree char *reason = NULL;
     int r;
 
     pthread_mutex_lock (&dumper->lock);
     r = dumper->running ? 0 : thread_new (&dumper->thread, "ios-dump", dumper_run, dumper);
     dumper->running |= r == 0;
     pthread_mutex_unlock (&dumper->lock);
-    if (r < 0)
-        gf_log (dumper->this, GF_LOG_ERROR,
-                "there will be no dumps: can't start the thread that writes them: %s",
-                g_strerror (-r));
+    if (r == 0)
+        return;
+    reason = attempt_reason (-r);
+    gf_log (dumper->this, GF_LOG_ERROR,
+            "there will be no dumps: can't start the thread that writes them: %s", reason);
 }
 
 void

@@ -72,15 +72,17 @@ watch_run (void *data)
 void
 posix_watch_start (struct posix_watch *watch)
 {
+    g_autofree char *reason = NULL;
     int r = thread_new (&watch->thread, "posix-watch", watch_run, watch);
 
-    if (r < 0)
-        gf_log (watch->this, GF_LOG_WARNING,
-                "option 'watch': no thread for it (%s); what others change is seen when what is "
-                "remembered "
-                "expires",
-                g_strerror (-r));
     watch->started = r == 0;
+    if (r == 0)
+        return;
+    reason = attempt_reason (-r);
+    gf_log (watch->this, GF_LOG_WARNING,
+            "option 'watch': can't start a thread for it: %s. What others change is seen when what "
+            "is remembered expires",
+            reason);
 }
 
 void
