@@ -58,13 +58,14 @@ setting_is_online (const xlator_t *xl, const struct option_setting *setting)
 /* --- finding the row ------------------------------------------------------------------------ */
 
 static void
-settings_add_rows (GPtrArray *settings, const struct xlator_option *rows)
+settings_add_rows (GPtrArray *settings, const struct xlator_option *rows, const char *file)
 {
     for (; rows && rows->key[0]; rows++) {
         struct option_setting *setting = g_new0 (struct option_setting, 1);
 
         setting->option = rows;
         setting->by = SET_BY_DEFAULT;
+        setting->file = g_intern_string (file);
         g_ptr_array_add (settings, setting);
     }
 }
@@ -141,8 +142,8 @@ options_from_volfile (struct volfile *volfile, const struct loading *loading)
 {
     xlator_t *xl = loading->xlator;
 
-    settings_add_rows (xl->settings, xl->api->options);
-    settings_add_rows (xl->settings, common_options);
+    settings_add_rows (xl->settings, xl->api->options, volfile->path);
+    settings_add_rows (xl->settings, common_options, volfile->path);
     for (guint i = 0; i < loading->volume->options->len; i++)
         option_from_volfile (volfile, xl, loading->volume->options->pdata[i]);
 }

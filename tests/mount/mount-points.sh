@@ -57,9 +57,13 @@ unmount
 
 # The directory behind.
 mv "$BACK" moved
-refused "posix: option 'directory' is '$BACK', which is missing \\(No such file" "$MNT"
+refused "posix: $VOL:3:22: option 'directory' is '$BACK', which is missing; it must be a directory" \
+    "$MNT"
+refused "'posix' of type 'storage/posix' \\($VOL:1:8\\) could not be started: No such file" "$MNT"
 touch "$BACK"
-refused "posix: option 'directory' is '$BACK', which .*[Nn]ot a directory" "$MNT"
+refused "posix: $VOL:3:22: option 'directory' is '$BACK', which is not a directory; it must" "$MNT"
+expect_error "posix: command line: option 'directory' is '/nonexist', which is missing" \
+    "$WINDLASS" -f "$VOL" -l "$LOG" --xlator-option=posix.directory=/nonexist "$MNT"
 rm "$BACK"
 mkdir -m 0 "$BACK"
 if [ "$(id -u)" = 0 ]; then

@@ -97,6 +97,5 @@ for bad in page-count=17 page-count=0 page-size=1KB memory-limit=900TB page-time
         "$MNT"
 done
 stack $ahead,page-size=64MB,memory-limit=1MB
-expect_error "'page-size' must be at most 'memory-limit', 1MB, got '64MB'" "$WINDLASS" -f "$VOL" \
-    -l "$LOG" "$MNT"
-expect_error "volume 'read-ahead-1'.*test.vol:5" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"
+expect_error "test.vol:7:22: .*option 'page-size' must be at most option 'memory-limit', which is \
+1MB, got '64MB'" "$WINDLASS" -f "$VOL" -l "$LOG" "$MNT"

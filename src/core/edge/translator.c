@@ -231,6 +231,40 @@ setting_shown (const struct option_setting *setting)
     return setting->text && setting->option->secret ? "(hidden)" : setting->text;
 }
 
+/* Returns "home.vol:3:20: ", of the option's value, or if that is in no volfile, of the volume. */
+static char *
+place_of_option (const xlator_t *this, const char *key)
+{
+    const char *file = NULL;
+
+    for (guint i = 0; this->settings && i < this->settings->len; i++) {
+        const struct option_setting *setting = this->settings->pdata[i];
+
+        file = setting->file;
+        if (strcmp (setting->option->key[0], key) != 0 || setting->by == SET_BY_DEFAULT)
+            continue;
+        if (setting->by == SET_BY_COMMAND_LINE)
+            return g_strdup ("command line: ");
+        return g_strdup_printf ("%s:%d:%d: ", file, setting->line, setting->column);
+    }
+    return file ? g_strdup_printf ("%s:%d:%d: ", file, this->line, this->column) : g_strdup ("");
+}
+
+void
+option_refuse_of (const xlator_t *this, const char *file, int line, const char *function,
+                  const char *key, const char *format, ...)
+{
+    g_autofree char *place = place_of_option (this, key), *text = NULL;
+    va_list args;
+
+    va_start (args, format);
+    text = g_strdup_vprintf (format, args);
+    va_end (args);
+    if (log_wants (this, GF_LOG_ERROR))
+        log_line_of (GF_LOG_ERROR, LOG_SOURCE (this), file, line, function, "%soption '%s' %s",
+                     place, key, text);
+}
+
 void
 xlator_notify (xlator_t *xl, enum xlator_event event, void *data)
 {

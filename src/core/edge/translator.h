@@ -213,10 +213,18 @@ struct option_setting {
     char *text;
     enum { SET_BY_DEFAULT, SET_BY_VOLFILE, SET_BY_COMMAND_LINE } by;
     int line, column; /* position in the volfile */
+    const char *file; /* the volfile's name; interned */
 };
 
 /* Returns the text for reports: not that of a secret option. NULL: unset. */
 const char *setting_shown (const struct option_setting *setting);
+
+/* For init: logs an error about an option whose value only init can judge, with the place of the
+ * value: "home.vol:3:20: option 'directory' is ...". The format goes on after the option's name. */
+#define option_refuse(this_, key_, ...)                                                            \
+    option_refuse_of (this_, __FILE__, __LINE__, __func__, key_, __VA_ARGS__)
+void option_refuse_of (const xlator_t *this, const char *file, int line, const char *function,
+                       const char *key, const char *format, ...) G_GNUC_PRINTF (6, 7);
 
 struct graph;
 

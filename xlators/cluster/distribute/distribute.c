@@ -246,14 +246,17 @@ static int
 child_mark_leaving (xlator_t *this, const char *name, bool *leaving)
 {
     const dht_private_t *priv = this->private;
+    g_autoptr (GString) names = g_string_new (NULL);
 
     for (unsigned i = 0; i < priv->n; i++)
         if (strcmp (priv->children[i]->name, name) == 0) {
             leaving[i] = true;
             return 0;
         }
-    gf_log (this, GF_LOG_ERROR,
-            "option 'decommissioned-bricks' must have names of subvolumes, got '%s'", name);
+    for (unsigned i = 0; i < priv->n; i++)
+        g_string_append_printf (names, "%s%s", i ? ", " : "", priv->children[i]->name);
+    option_refuse (this, "decommissioned-bricks",
+                   "must have names of subvolumes (%s), got '%s'", names->str, name);
     return -EINVAL;
 }
 

@@ -226,10 +226,9 @@ pending_init (xlator_t *this)
         n++;
     }
     if (n != 0 && n != priv->n) {
-        gf_log (this, GF_LOG_ERROR,
-                "option 'afr-pending-xattr' must name each of the %u subvolumes' marks, got %u "
-                "names: '%s'",
-                priv->n, n, priv->pending_names);
+        option_refuse (this, "afr-pending-xattr",
+                       "must name each of the %u subvolumes' marks, got %u names: '%s'", priv->n,
+                       n, priv->pending_names);
         return -EINVAL;
     }
     for (unsigned i = 0; n == 0 && i < priv->n; i++)

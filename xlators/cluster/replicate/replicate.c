@@ -266,24 +266,33 @@ replicate_local_drop (xlator_t *this, void *local)
         head->drop (local);
 }
 
+static void
+refuse_read_subvolume (xlator_t *this)
+{
+    const replicate_t *priv = this->private;
+    g_autoptr (GString) names = g_string_new (NULL);
+
+    for (unsigned i = 0; i < priv->n; i++)
+        g_string_append_printf (names, "%s%s", i ? ", " : "", priv->names[i]);
+    option_refuse (this, "read-subvolume", "must name a subvolume of '%s' (%s), got '%s'",
+                   this->name, names->str, priv->read_name);
+}
+
 static int
 replicate_check (xlator_t *this)
 {
     const replicate_t *priv = this->private;
 
     if (priv->thin_arbiter && *priv->thin_arbiter)
-        gf_log (this, GF_LOG_ERROR,
-                "option 'thin-arbiter' must be unset, got '%s': Windlass would not ask it before a "
-                "change that reaches one copy",
-                priv->thin_arbiter);
+        option_refuse (this, "thin-arbiter",
+                       "must be unset, got '%s': Windlass would not ask it before a change that "
+                       "reaches one copy",
+                       priv->thin_arbiter);
     else if (priv->read_name && child_of_name (priv, priv->read_name) < 0)
-        gf_log (this, GF_LOG_ERROR, "option 'read-subvolume' must name a subvolume of '%s', got "
-                                    "'%s'",
-                this->name, priv->read_name);
+        refuse_read_subvolume (this);
     else if (priv->arbiter >= 0 && priv->n != 3)
-        gf_log (this, GF_LOG_ERROR,
-                "option 'arbiter-count' must be 0 unless there are 3 subvolumes, got 1 with %u",
-                priv->n);
+        option_refuse (this, "arbiter-count",
+                       "must be 0 unless there are 3 subvolumes, got 1 with %u", priv->n);
     else
         return 0;
     return -EINVAL;

@@ -25,6 +25,7 @@ static const struct xlator_option ra_options[] = {
         .value = "128KB",
         .min = 4 << 10,
         .max = 64 << 20,
+        .at_most = "memory-limit",
         .online = true,
         .help = "the size of a page",
     },
@@ -71,26 +72,13 @@ static const struct xlator_option ra_options[] = {
 /* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static int
-ra_check (xlator_t *this, const ra_private_t *options)
-{
-    g_autofree char *page = option_size_text (options->page_size),
-                    *memory = option_size_text (options->memory);
-
-    if (options->page_size <= options->memory)
-        return 0;
-    gf_log (this, GF_LOG_ERROR, "option 'page-size' must be at most 'memory-limit', %s, got '%s'",
-            memory, page);
-    return -EINVAL;
-}
-
-static int
 ra_init (xlator_t *this)
 {
     ra_private_t *priv = this->private;
 
     page_reads_init (&priv->reads);
     g_queue_init (&priv->pages);
-    return ra_check (this, priv);
+    return 0;
 }
 
 static int
@@ -98,10 +86,7 @@ ra_reconfigure (xlator_t *this, const void *new_private)
 {
     ra_private_t *priv = this->private;
     const ra_private_t *to = new_private;
-    int r = ra_check (this, to);
 
-    if (r < 0)
-        return r;
     __atomic_store_n (&priv->page_count, to->page_count, __ATOMIC_RELEASE);
     __atomic_store_n (&priv->page_size, to->page_size, __ATOMIC_RELEASE);
     __atomic_store_n (&priv->memory, to->memory, __ATOMIC_RELEASE);

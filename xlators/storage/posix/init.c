@@ -15,10 +15,13 @@
 static int
 init_refuse (xlator_t *this, int error, const char *what)
 {
-    gf_log (this, GF_LOG_ERROR,
-            "option 'directory' is '%s', which %s (%s); it must be a directory that user %u may "
-            "read and search",
-            posix_priv (this)->directory, what, g_strerror (error), (unsigned) geteuid ());
+    const bool said = error == ENOENT || error == ENOTDIR; /* by `what` */
+
+    option_refuse (this, "directory",
+                   "is '%s', which %s%s%s%s; it must be a directory that user %u may read and "
+                   "search",
+                   posix_priv (this)->directory, what, said ? "" : " (",
+                   said ? "" : g_strerror (error), said ? "" : ")", (unsigned) geteuid ());
     return -error;
 }
 
@@ -111,11 +114,10 @@ init_handles (xlator_t *this, int fd)
     if (priv->by_handle)
         priv->quiet_fd = init_quiet_mount (fd);
     if (r < 0 && priv->handles == HANDLES_FILE_HANDLE) {
-        gf_log (
-            this, GF_LOG_ERROR,
-            "option 'handles' is 'file-handle', but files of '%s' cannot be opened by handle (%s); "
-            "use 'auto' or 'descriptor'",
-            priv->directory, g_strerror (-r));
+        option_refuse (this, "handles",
+                       "is 'file-handle', but files of '%s' cannot be opened by handle (%s); use "
+                       "'auto' or 'descriptor'",
+                       priv->directory, g_strerror (-r));
         return r;
     }
     return 0;
@@ -129,18 +131,19 @@ init_stored_gfid (xlator_t *this, int fd)
     posix_private_t *priv = posix_priv (this);
     struct posix_path path = posix_path_of (fd);
     char old[sizeof gfid_root.b];
+    int r;
 
     if (priv->gfid_mode != GFID_XATTR
         || getxattr (path.text, POSIX_GFID_XATTR, old, sizeof old) == sizeof old)
         return 0;
     if (setxattr (path.text, POSIX_GFID_XATTR, gfid_root.b, sizeof gfid_root.b, 0) == 0)
         return 0;
-    gf_log (
-        this, GF_LOG_ERROR,
-        "option 'gfid' is 'xattr', but %s cannot be stored in '%s' (%s); it takes root, and a file "
-        "system with extended attributes; the other value is 'derived'",
-        POSIX_GFID_XATTR, priv->directory, g_strerror (errno));
-    return -errno;
+    r = -errno;
+    option_refuse (this, "gfid",
+                   "is 'xattr', but %s cannot be stored in '%s' (%s); it takes root, and a file "
+                   "system with extended attributes; the other value is 'derived'",
+                   POSIX_GFID_XATTR, priv->directory, g_strerror (-r));
+    return r;
 }
 
 /* Takes ownership of fd. */
