@@ -13,6 +13,11 @@ class Problem(Exception):
     """What the user is told; the command that met it is named before it."""
 
 
+class Nothing(Problem):
+    """There is nothing to show at this moment. That is a message and no error, since an error ends
+    the script that asks (gdb -x, -batch)."""
+
+
 class Command(gdb.Command):
     """`xl NAME`: a subclass has name and run (arguments). Any error is one line, never a
     traceback."""
@@ -27,6 +32,8 @@ class Command(gdb.Command):
             self.run(gdb.string_to_argv(argument))
         except KeyboardInterrupt:
             raise gdb.GdbError("xl %s: interrupted" % self.name)
+        except Nothing as problem:
+            say("xl %s: %s" % (self.name, problem))
         except Problem as problem:
             raise gdb.GdbError("xl %s: %s" % (self.name, problem))
         except gdb.GdbError:

@@ -3,8 +3,8 @@
 
 import gdb
 
-from windlass_gdb.base import (Problem, each_of_array, each_of_list, file_static, need_process,
-                               offset_of, points_to, pointer_to,
+from windlass_gdb.base import (Nothing, Problem, each_of_array, each_of_list, file_static,
+                               need_process, offset_of, points_to, pointer_to,
                                string_at, type_named)
 
 DEPTH = 4096  # names in a path; a broken tree might have no end
@@ -28,7 +28,7 @@ def graph():
             found = frame["this"]["graph"] if int(frame["this"]) else 0
             if int(found):
                 return found
-    raise Problem("there is no graph (yet): it is there from graph_load until the mount ends")
+    raise Nothing("there is no graph (yet): it is there from graph_load until the mount ends")
 
 
 def xlators():
@@ -226,7 +226,7 @@ def selected_library_request():
 def itable():
     table = graph()["itable"]
     if int(table) == 0:
-        raise Problem("the graph has no table of inodes yet")
+        raise Nothing("the graph has no table of inodes yet")
     return table
 
 

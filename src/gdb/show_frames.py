@@ -9,8 +9,8 @@ import time
 import gdb
 
 from windlass_gdb.arguments import all_places, stub_arguments, stubs_for
-from windlass_gdb.base import (Command, Problem, address_in, file_line, function_at, function_name,
-                               has_field, is_core, need_process, op_name,
+from windlass_gdb.base import (Command, Nothing, Problem, address_in, file_line,
+                               function_at, function_name, has_field, is_core, need_process, op_name,
                                say, string_at, type_named)
 from windlass_gdb.finding import (awaited_frames, frame_at, inode_of_nodeid, inode_path, requests,
                                   selected_request_frame,
@@ -239,7 +239,7 @@ caller that has one), or the one at ADDRESS, which may be an expression such as 
         else:
             frame = selected_request_frame()
             if frame is None:
-                raise Problem("no request is at work in the selected stack frame or its callers; "
+                raise Nothing("no request is at work in the selected stack frame or its callers; "
                               "`xl frames` lists all of them, "
                               "and `xl frame ADDRESS` shows one")
         self.show(frame)

@@ -4,7 +4,7 @@ set."""
 
 import gdb
 
-from windlass_gdb.base import (Command, Problem, each_of_array, each_of_list, enumerators,
+from windlass_gdb.base import (Command, Nothing, Problem, each_of_array, each_of_list, enumerators,
                                pointer_to, say, string_at, type_named)
 from windlass_gdb.finding import bridge_of_graph, graph, xlator_name, xlator_named, xlators
 
@@ -61,7 +61,7 @@ written out below the first."""
             raise Problem("it takes no argument, got '%s'" % arguments[0])
         top, self.seen = graph()["top"], set()
         if int(top) == 0:
-            raise Problem("the graph has no top yet")
+            raise Nothing("the graph has no top yet")
         say("graph %d of %s%s" % (int(graph()["id"]), string_at(graph()["volfile"]["path"]) or "?",
                                   "" if graph()["active"] else ", not active"))
         bridge = bridge_of_graph(top)

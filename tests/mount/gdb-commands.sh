@@ -48,9 +48,11 @@ for kind, expression in (("frame", "*(call_frame_t *) " + frame),
                          ("inode", "*((fd_t *) %s)->inode" % fd)):
     print("=== printer " + kind)
     gdb.execute("p " + expression)
+print("=== nothing")
+each("thread 1", "xl frame")
 print("=== wrong")
 each("xl graph x", "xl frames x", "xl frames --age x", "xl frames --age 1 2", "xl frame 1234",
-     "xl frame nothing", "xl frame", "xl inode", "xl inode /nowhere", "xl inode 99999999",
+     "xl frame nothing", "xl inode", "xl inode /nowhere", "xl inode 99999999",
      "xl inode 00000000-1111-2222-3333-444444444444", "xl inode 0x10", "xl fd", "xl fd 0x10",
      "xl fd " + frame, "xl options", "xl options nobody", "xl break", "xl break wrtev",
      "xl wind now", "xl nothing")
@@ -123,6 +125,11 @@ check () {
     expect "$file: all commands are listed" 9 "$(part xl | grep -c '^xl [a-z]* -- [A-Z]')"
     expect_match "$file: with what they do" '^Runs to the next translator of this request' \
         "$(part 'help xl wind')"
+    # Nothing to show is no mistake: it would end a script.
+    expect "$file: no request here" \
+        "xl frame: no request is at work in the selected stack frame or its callers; \
+\`xl frames\` lists all of them, and \`xl frame ADDRESS\` shows one" \
+        "$(sed -n '/^=== xl frame$/,/^===/p' "$file" | sed -n 2p)"
     expect "$file: each mistake has a line" "$(wrong | grep -c '^=== xl')" \
         "$(wrong | grep -c '^error: [^<]')"
 }
