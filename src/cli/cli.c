@@ -15,7 +15,8 @@ const struct cli_command cli_commands[] = {
       "print the last errors of a mount, the translator that reported each error first, and how "
       "other translators handled it",
       cli_errors },
-    { "explain", "PATH [--all]", "print how each translator of a mount handles a file", cli_explain },
+    { "explain", "PATH [--all]", "print how each translator of a mount handles a file",
+      cli_explain },
     { "fault", "MOUNTPOINT FILE|--clear|--show|--release [NAME]",
       "make operations of a mount fail, by rules", cli_fault },
     { "graph", "FILE|MOUNTPOINT",

@@ -12,7 +12,9 @@
 struct ask {
     char **functions, **translators, **fops, **paths, **pids;
     char *min, *buffer;
-    char *output; /* of cat */
+    char *output; /* of cat, as what follows */
+    gboolean all;
+    int depth;
 };
 
 static void
@@ -80,16 +82,17 @@ print_line (const char *line, void *data)
 }
 
 static int
-trace_cat (const struct cli_command *command, const char *mountpoint, const char *path)
+trace_cat (const struct cli_command *command, const char *mountpoint, const struct ask *ask)
 {
+    const struct calls_view view = { ask->all, (unsigned) ask->depth };
     struct cli_output output;
     struct calls *calls = calls_new ();
     int status = cli_call_pieces (command, mountpoint, NULL, "trace-cat", NULL, take, calls);
 
-    if (status == CLI_OK && cli_output_open (command, path, &output) < 0)
+    if (status == CLI_OK && cli_output_open (command, ask->output, &output) < 0)
         status = CLI_FAILED;
     else if (status == CLI_OK) {
-        calls_print (calls, print_line, output.file);
+        calls_print (calls, &view, print_line, output.file);
         status = cli_output_done (command, &output) < 0 ? CLI_FAILED : CLI_OK;
     }
     calls_free (calls);
@@ -110,10 +113,12 @@ trace_do (const struct cli_command *command, const char *what, const char *mount
         return CLI_USAGE;
     if (!start && lines->len > 0)
         return cli_usage (command, "what is traced is said when it starts");
-    if (!cat && ask->output)
-        return cli_usage (command, "only what cat prints can go to a file");
+    if (!cat && (ask->output || ask->all || ask->depth))
+        return cli_usage (command, "--all, --depth and -o are for cat");
+    if (ask->depth < 0)
+        return cli_usage (command, "--depth must be 1 or more, got %d", ask->depth);
     if (cat)
-        return trace_cat (command, mountpoint, ask->output);
+        return trace_cat (command, mountpoint, ask);
     input = g_bytes_new (lines->str, lines->len);
     return cli_call (command, mountpoint, NULL, start ? "trace-start" : "trace-stop", input);
 }
@@ -138,6 +143,10 @@ cli_trace (const struct cli_command *command, int argc, char **argv)
           "only calls that take at least this time, such as 1ms", "TIME" },
         { "buffer", 0, 0, G_OPTION_ARG_STRING, &ask.buffer,
           "memory for each thread (1MB)", "SIZE" },
+        { "all", 0, 0, G_OPTION_ARG_NONE, &ask.all,
+          "cat: print the calls of all functions, not only those of translators", NULL },
+        { "depth", 0, 0, G_OPTION_ARG_INT, &ask.depth,
+          "cat: print only so many levels of calls within each other", "N" },
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &ask.output, "cat: print to this file", "FILE" },
         { 0 },
     };

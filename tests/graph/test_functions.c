@@ -34,6 +34,8 @@ stop (void)
     ck_assert_int_eq (functions_stop (answer), -EALREADY);
 }
 
+static const struct calls_view everything = { .all = true };
+
 static void
 add_line (const char *line, void *data)
 {
@@ -58,7 +60,7 @@ printed (void)
         g_free (where);
         where = next;
     }
-    calls_print (calls, add_line, out);
+    calls_print (calls, &everything, add_line, out);
     calls_free (calls);
     return g_string_free (out, FALSE);
 }
@@ -162,7 +164,7 @@ START_TEST (what_is_printed_is_balanced)
         "             |  } /* still running */\n";
     struct calls *calls = calls_new ();
     g_autoptr (GString) in = g_string_new (
-        "calls 1\non 1\nscale 1073741824\nunseen 0\nfunction 1 one\nfunction 2 two\n"
+        "calls 2\non 1\nscale 1073741824\nunseen 0\nfunction 1 one\nfunction 2 two\n"
         "thread 1 0 main\nopen 2\n"),
                         out = g_string_new (NULL);
     g_autofree char *error = NULL;
@@ -171,8 +173,46 @@ START_TEST (what_is_printed_is_balanced)
     g_string_append (in, "done 4 7\n");
     g_string_append_len (in, (const char *) done, sizeof done);
     ck_assert_int_eq (calls_take (calls, in->str, in->len, &error), 0);
-    calls_print (calls, add_line, out);
+    calls_print (calls, &everything, add_line, out);
     ck_assert_str_eq (out->str, expected);
+    calls_free (calls);
+}
+END_TEST
+
+/* f() { core() { g() { h() } } h() }: without the core's, g is in f; each depth has its lines. */
+START_TEST (a_view_leaves_calls_out)
+{
+#define AT(depth_) ((uint64_t) (depth_) << 48)
+    static const struct calls_one done[] = { { 130, 140, 4 | AT (3) },
+                                             { 120, 150, 3 | AT (2) },
+                                             { 110, 160, 2 | AT (1) },
+                                             { 170, 180, 4 | AT (1) },
+                                             { 100, 200, 1 },
+                                             { 300, 310, 2 } };
+#undef AT
+    static const struct calls_view views[] = { {}, { .depth = 1 }, { .depth = 2 } };
+    static const char *const expected[] = { "             |  f() {\n"
+                                            "             |     g() {\n"
+                                            "       0.010 |        h()\n"
+                                            "       0.030 |     }\n"
+                                            "       0.010 |     h()\n"
+                                            "       0.100 |  }\n",
+                                            "       0.100 |  f()\n",
+                                            "             |  f() {\n"
+                                            "       0.030 |     g()\n"
+                                            "       0.010 |     h()\n"
+                                            "       0.100 |  }\n" };
+    struct calls *calls = calls_new ();
+    g_autoptr (GString) in = g_string_new (
+        "calls 2\non 0\nscale 1073741824\nunseen 0\ntranslator 1 f\nfunction 2 core\n"
+        "translator 3 g\ntranslator 4 h\nthread 1 0 main\nopen 0\ndone 6 0\n"),
+                        out = g_string_new (NULL);
+    g_autofree char *error = NULL;
+
+    g_string_append_len (in, (const char *) done, sizeof done);
+    ck_assert_int_eq (calls_take (calls, in->str, in->len, &error), 0);
+    calls_print (calls, &views[_i], add_line, out);
+    ck_assert_str_eq (strstr (out->str, "-\n") + 2, expected[_i]);
     calls_free (calls);
 }
 END_TEST
@@ -181,19 +221,19 @@ END_TEST
 START_TEST (any_bytes_are_judged)
 {
     static const char *const wrong[] = { "",
-                                         "calls 2\n",
+                                         "calls 1\n",
                                          "hello",
-                                         "calls 1\nopen 1\n",
-                                         "calls 1\nthread 1 0 x\ndone 99999999999999999999 0\n",
-                                         "calls 1\nthread 1 0 x\nopen 1\nshort",
-                                         "calls 1\nnonsense\n" };
+                                         "calls 2\nopen 1\n",
+                                         "calls 2\nthread 1 0 x\ndone 99999999999999999999 0\n",
+                                         "calls 2\nthread 1 0 x\nopen 1\nshort",
+                                         "calls 2\nnonsense\n" };
     struct calls *calls = calls_new ();
     g_autofree char *error = NULL;
     g_autoptr (GString) out = g_string_new (NULL);
     const int r = calls_take (calls, wrong[_i], strlen (wrong[_i]), &error);
 
     ck_assert_int_eq (r, _i == 0 ? 0 : -EPROTO);
-    calls_print (calls, add_line, out);
+    calls_print (calls, &everything, add_line, out);
     calls_free (calls);
 }
 END_TEST
@@ -210,6 +250,7 @@ TEST_PROGRAM (test_functions)
     }
     suite_add_tcase (suite, live);
     tcase_add_test (print, what_is_printed_is_balanced);
+    tcase_add_loop_test (print, a_view_leaves_calls_out, 0, 3);
     tcase_add_loop_test (print, any_bytes_are_judged, 0, 7);
     suite_add_tcase (suite, print);
     return suite_run (suite);

@@ -21,7 +21,7 @@ traced () {
     cat "$MNT/one" >/dev/null
     stat "$MNT/two.db" >/dev/null
     expect_ok "$WINDLASS" trace stop "$MNT"
-    trace_cat "$file"
+    trace_cat "$file" --all
 }
 
 # The write is held back above rot-13 and goes on in a worker.
@@ -75,7 +75,7 @@ stack encryption/rot-13
 expect_match "the reload" '^the mount has moved' "$("$WINDLASS" reload "$MNT")"
 echo three >"$MNT/three"
 expect_ok "$WINDLASS" trace stop "$MNT"
-trace_cat moved
+trace_cat moved --all
 expect_trace moved posix_writev rot13_writev
 expect_no_trace moved rot13_rotate
 unmount

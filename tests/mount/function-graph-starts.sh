@@ -34,7 +34,7 @@ rounds=$(amount 2 10)
 for ((round = 1; round <= rounds || SECONDS < 150 && $(ls enough.* 2>/dev/null |
     wc -l) < 3; round++)); do
     "$PROGRAMS/starts" "$MNT" 100 >>times || { touch stop; fail "round $round"; }
-    trace_cat "cat.$round"
+    trace_cat "cat.$round" --all
 done
 touch stop
 wait

@@ -30,6 +30,23 @@ for file in running stopped; do
 done
 expect "creates" 1 "$(grep -c 'fuse_create()' stopped)"
 
+# Translators and the bridge alone, at any depth; with --all what they call in the core, but not the
+# answer to the start, which the main thread gave; with --depth the outer levels.
+expect_no_trace stopped stack_new
+expect_no_trace stopped connection_read
+trace_cat all --all
+expect_trace all stack_new fuse_create
+expect_trace all posix_create fuse_create
+for name in connection_answer connection_write connection_end control_pack_answer; do
+    expect_no_match "the answer to the start" " $name\(\)" "$(sed '/fuse_create/,$d' all)"
+done
+expect_match "the main thread's later calls" ' connection_read\(\)' "$(sed '1,/fuse_create/d' all)"
+trace_cat flat --depth 2
+expect_trace flat posix_create fuse_create
+expect_no_match "a third level" '\|  {8}' "$(cat flat)"
+expect_error "depth must be 1 or more" "$WINDLASS" trace cat "$MNT" --depth -1
+expect_error "are for cat" "$WINDLASS" trace start "$MNT" --all
+
 # Only some functions; what they are in is not theirs to show.
 expect_match "some" '^[1-9][0-9]? functions are traced$' \
     "$("$WINDLASS" trace start "$MNT" --function 'rot13_*' --function '!rot13_ro*')"
@@ -43,6 +60,12 @@ expect_trace some rot13_writev_cbk rot13_writev
 expect_no_trace some posix_writev
 expect_no_trace some fuse_write
 expect_no_trace some rot13_rotate
+# What was named is printed, also if it is of the core.
+expect_ok "$WINDLASS" trace start "$MNT" --function stack_new
+cat "$MNT/file" >/dev/null
+expect_ok "$WINDLASS" trace stop "$MNT"
+trace_cat named
+expect_trace named stack_new
 
 # Only long calls: none of this was.
 expect_ok "$WINDLASS" trace start "$MNT" --min 100s

@@ -35,9 +35,9 @@ trace_checked () {
         fail "'$1' is not a good trace"
 }
 
-# trace_cat FILE: all that was recorded, checked.
+# trace_cat FILE [OPTION...]: what was recorded, checked.
 trace_cat () {
-    "$WINDLASS" trace cat "$MNT" >"$1" || fail "trace cat: exit status $?"
+    "$WINDLASS" trace cat "$MNT" "${@:2}" >"$1" || fail "trace cat: exit status $?"
     trace_checked "$1"
 }
 

@@ -163,6 +163,8 @@ command_trace_start (void *data, GBytes *input, GString *answer)
         r = check_counts (gate, answer);
     if (r == 0)
         r = functions_start (&wish.functions, answer);
+    if (r == 0)
+        functions_skip_answer ();
     if (r == -EALREADY)
         say_command (data, "; end it with", "trace stop", answer);
     g_array_unref (gate->pids);

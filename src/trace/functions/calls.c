@@ -11,7 +11,15 @@ struct node {
     struct calls_one call;
     uint32_t parent, child, next;
     uint32_t lost; /* calls lost right before its end; at most UINT32_MAX */
+    uint32_t depth; /* number of printed calls that contain it */
     bool open;
+    bool shown, inner; /* it is printed; there is a printed call in it */
+};
+
+/* A function that can be traced. */
+struct function {
+    char *name;
+    bool is_translators;
 };
 
 struct thread {
@@ -24,7 +32,7 @@ struct thread {
 };
 
 struct calls {
-    GHashTable *names;  /* address (uint64_t *) -> name */
+    GHashTable *functions; /* address (uint64_t *) -> struct function */
     GPtrArray *threads; /* struct thread; input belongs to the last one */
     uint64_t scale, unseen;
     bool on, begun;
@@ -41,12 +49,21 @@ thread_free (gpointer data)
     g_free (thread);
 }
 
+static void
+function_free (gpointer data)
+{
+    struct function *function = data;
+
+    g_free (function->name);
+    g_free (function);
+}
+
 struct calls *
 calls_new (void)
 {
     struct calls *calls = g_new0 (struct calls, 1);
 
-    calls->names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+    calls->functions = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, function_free);
     calls->threads = g_ptr_array_new_with_free_func (thread_free);
     return calls;
 }
@@ -56,7 +73,7 @@ calls_free (struct calls *calls)
 {
     if (!calls)
         return;
-    g_hash_table_unref (calls->names);
+    g_hash_table_unref (calls->functions);
     g_ptr_array_unref (calls->threads);
     g_free (calls);
 }
@@ -76,14 +93,17 @@ name_clean (const char *name)
 }
 
 static void
-take_function (struct calls *calls, const char *text)
+take_function (struct calls *calls, const char *text, bool is_translators)
 {
     char *end;
     const uint64_t address = g_ascii_strtoull (text, &end, 16);
+    struct function *function;
 
-    if (*end == ' ')
-        g_hash_table_replace (calls->names, g_memdup2 (&address, sizeof address),
-                              name_clean (end + 1));
+    if (*end != ' ')
+        return;
+    function = g_new0 (struct function, 1);
+    *function = (struct function){ name_clean (end + 1), is_translators };
+    g_hash_table_replace (calls->functions, g_memdup2 (&address, sizeof address), function);
 }
 
 static void
@@ -103,7 +123,12 @@ take_thread (struct calls *calls, const char *text)
 static void
 thread_add (struct thread *thread, const struct calls_one *call, uint64_t lost, bool open)
 {
-    struct node node = { *call, NONE, NONE, NONE, MIN (lost, UINT32_MAX), open };
+    struct node node = { .call = *call,
+                         .parent = NONE,
+                         .child = NONE,
+                         .next = NONE,
+                         .lost = MIN (lost, UINT32_MAX),
+                         .open = open };
 
     if (node.call.end < node.call.begin)
         node.call.end = node.call.begin;
@@ -153,8 +178,8 @@ take_line (struct calls *calls, const char *line, const char *bytes, size_t size
         return IS ("calls") && g_ascii_strtoll (text, NULL, 10) == CALLS_VERSION ? 0 : -1;
     if (IS ("open") || IS ("done"))
         return take_calls (calls, text, *line == 'o', bytes, size);
-    if (IS ("function"))
-        take_function (calls, text);
+    if (IS ("function") || IS ("translator"))
+        take_function (calls, text, *line == 't');
     else if (IS ("thread"))
         take_thread (calls, text);
     else if (IS ("on"))
@@ -266,10 +291,43 @@ thread_link (struct thread *thread)
     }
 }
 
+/* --- what is shown -------------------------------------------------------------------------- */
+
+static const struct function *
+node_function (const struct calls *calls, const struct node *node)
+{
+    const uint64_t function = function_of (&node->call);
+
+    return g_hash_table_lookup (calls->functions, &function);
+}
+
+/* A call comes after all calls that it contains. */
+static void
+thread_choose (const struct calls *calls, struct thread *thread, const struct calls_view *view)
+{
+    for (guint i = thread->nodes->len; i > 0; i--) {
+        struct node *node = node_at (thread, i - 1),
+                    *parent = node->parent == NONE ? NULL : node_at (thread, node->parent);
+        const struct function *function = node_function (calls, node);
+
+        node->depth = parent ? parent->depth + parent->shown : 0;
+        node->shown = (view->all || (function && function->is_translators))
+                   && (view->depth == 0 || node->depth < view->depth);
+    }
+    for (guint i = 0; i < thread->nodes->len; i++) {
+        const struct node *node = node_at (thread, i);
+
+        if (node->parent != NONE && (node->shown || node->inner))
+            node_at (thread, node->parent)->inner = true;
+    }
+}
+
 /* --- printing ------------------------------------------------------------------------------- */
 
 struct printer {
     const struct calls *calls;
+    bool names_threads;
+    const struct thread *last; /* whose calls were printed last */
     void (*print) (const char *line, void *data);
     void *data;
     GString *line;
@@ -299,52 +357,67 @@ time_of (const struct printer *printer, const struct node *node)
 }
 
 static void
-say_begin (struct printer *printer, const struct node *node, unsigned depth)
+say_thread (struct printer *printer, const struct thread *thread)
 {
-    const uint64_t function = function_of (&node->call);
-    const char *name = g_hash_table_lookup (printer->calls->names, &function);
-    g_autofree char *number = name ? NULL : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", function);
-
-    if (node->lost > 0)
-        say (printer, -1, depth, "/* %u calls were lost here */", node->lost);
-    if (node->child == NONE && !node->open)
-        say (printer, time_of (printer, node), depth, "%s()", name ? name : number);
-    else
-        say (printer, -1, depth, "%s() {", name ? name : number);
+    if (printer->names_threads && printer->last != thread)
+        say (printer, -1, 0, "/* %s, thread %" G_GINT64_FORMAT " */", thread->name, thread->id);
+    printer->last = thread;
 }
 
 static void
-say_end (struct printer *printer, const struct node *node, unsigned depth)
+say_begin (struct printer *printer, const struct thread *thread, const struct node *node)
 {
+    const struct function *function = node_function (printer->calls, node);
+    g_autofree char *number = NULL;
+    const char *name = function ? function->name : NULL;
+
+    if (node->lost > 0 || node->shown)
+        say_thread (printer, thread);
+    if (node->lost > 0)
+        say (printer, -1, node->depth, "/* %u calls were lost here */", node->lost);
+    if (!node->shown)
+        return;
+    if (!name)
+        name = number = g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", function_of (&node->call));
+    if (!node->inner && !node->open)
+        say (printer, time_of (printer, node), node->depth, "%s()", name);
+    else
+        say (printer, -1, node->depth, "%s() {", name);
+}
+
+static void
+say_end (struct printer *printer, const struct node *node)
+{
+    if (!node->shown)
+        return;
     if (node->open)
-        say (printer, -1, depth, "} /* still running */");
-    else if (node->child != NONE)
-        say (printer, time_of (printer, node), depth, "}");
+        say (printer, -1, node->depth, "} /* still running */");
+    else if (node->inner)
+        say (printer, time_of (printer, node), node->depth, "}");
 }
 
 /* Prints a call and all calls in it, without recursion: the depth is not bounded. */
 static void
 say_tree (struct printer *printer, const struct thread *thread, uint32_t root)
 {
-    unsigned depth = 0;
     uint32_t at = root;
 
-    say_begin (printer, node_at (thread, at), depth);
+    say_begin (printer, thread, node_at (thread, at));
     for (;;) {
         if (node_at (thread, at)->child != NONE) {
             at = node_at (thread, at)->child;
-            say_begin (printer, node_at (thread, at), ++depth);
+            say_begin (printer, thread, node_at (thread, at));
             continue;
         }
-        say_end (printer, node_at (thread, at), depth);
+        say_end (printer, node_at (thread, at));
         while (at != root && node_at (thread, at)->next == NONE) {
             at = node_at (thread, at)->parent;
-            say_end (printer, node_at (thread, at), --depth);
+            say_end (printer, node_at (thread, at));
         }
         if (at == root)
             return;
         at = node_at (thread, at)->next;
-        say_begin (printer, node_at (thread, at), depth);
+        say_begin (printer, thread, node_at (thread, at));
     }
 }
 
@@ -363,25 +436,29 @@ compare_roots (const void *a, const void *b)
     return left->begin < right->begin ? -1 : left->begin > right->begin;
 }
 
-/* *ret_threads: the number of threads with such calls. */
+/* *ret_threads: the number of threads with calls that are shown. */
 static GArray *
-roots_find (const struct calls *calls, unsigned *ret_threads)
+roots_find (const struct calls *calls, const struct calls_view *view, unsigned *ret_threads)
 {
     GArray *roots = g_array_new (FALSE, FALSE, sizeof (struct root));
 
     *ret_threads = 0;
     for (guint i = 0; i < calls->threads->len; i++) {
         struct thread *thread = calls->threads->pdata[i];
+        bool any = false;
 
         thread_add_open (thread);
         thread_link (thread);
-        *ret_threads += thread->nodes->len > 0;
+        thread_choose (calls, thread, view);
         for (guint j = 0; j < thread->nodes->len; j++) {
-            const struct root root = { thread, j, node_at (thread, j)->call.begin };
+            const struct node *node = node_at (thread, j);
+            const struct root root = { thread, j, node->call.begin };
 
-            if (node_at (thread, j)->parent == NONE)
+            any = any || node->shown;
+            if (node->parent == NONE)
                 g_array_append_val (roots, root);
         }
+        *ret_threads += any;
     }
     g_array_sort (roots, compare_roots);
     return roots;
@@ -409,27 +486,38 @@ say_rest (struct printer *printer)
              printer->calls->unseen);
 }
 
+/* Nothing was printed: why. */
+static void
+say_none (struct printer *printer, guint roots)
+{
+    if (roots == 0)
+        say (printer, -1, 0, "/* no call was recorded%s */", printer->calls->on ? " yet" : "");
+    else
+        say (printer, -1, 0, "/* no translator was called%s; --all prints the other calls */",
+             printer->calls->on ? " yet" : "");
+}
+
 void
-calls_print (struct calls *calls, void (*print) (const char *line, void *data), void *data)
+calls_print (struct calls *calls, const struct calls_view *view,
+             void (*print) (const char *line, void *data), void *data)
 {
     g_autoptr (GString) line = g_string_new (NULL);
-    struct printer printer = { calls, print, data, line };
-    const struct thread *last = NULL;
     unsigned threads;
-    g_autoptr (GArray) roots = roots_find (calls, &threads);
+    g_autoptr (GArray) roots = roots_find (calls, view, &threads);
+    struct printer printer = { .calls = calls,
+                               .names_threads = threads > 1,
+                               .print = print,
+                               .data = data,
+                               .line = line };
 
     print ("   Time(us)  |  Function Graph", data);
     print ("-------------------------------", data);
     for (guint i = 0; i < roots->len; i++) {
         const struct root *root = &g_array_index (roots, struct root, i);
 
-        if (threads > 1 && root->thread != last)
-            say (&printer, -1, 0, "/* %s, thread %" G_GINT64_FORMAT " */", root->thread->name,
-                 root->thread->id);
-        last = root->thread;
         say_tree (&printer, root->thread, root->node);
     }
-    if (roots->len == 0)
-        say (&printer, -1, 0, "/* no call was recorded%s */", calls->on ? " yet" : "");
+    if (threads == 0)
+        say_none (&printer, roots->len);
     say_rest (&printer);
 }

@@ -228,6 +228,22 @@ start_tell (GString *answer)
     g_string_append_c (answer, '\n');
 }
 
+static gboolean
+main_is_idle (gpointer data)
+{
+    functions.answering = 0;
+    functions.main_start = ticks_now ();
+    return G_SOURCE_REMOVE;
+}
+
+void
+functions_skip_answer (void)
+{
+    functions.main_start = UINT64_MAX;
+    if (!functions.answering)
+        functions.answering = g_idle_add (main_is_idle, NULL);
+}
+
 int
 functions_start (const struct functions_wish *wish, GString *answer)
 {
@@ -249,7 +265,9 @@ functions_start (const struct functions_wish *wish, GString *answer)
     if (gate_is_wanted (&wish->gate))
         gate_begin (&wish->gate);
     functions.globs = g_ptr_array_ref (wish->globs);
+    functions.by_name = wish->globs->len > 0;
     functions.session++;
+    functions.main_start = hook.start;
     xlator_module_loaded = module_loaded;
     start_tell (answer);
     return 0;
@@ -297,6 +315,11 @@ functions_move (GPtrArray *graph)
 
 void
 functions_move (GPtrArray *graph)
+{
+}
+
+void
+functions_skip_answer (void)
 {
 }
 

@@ -82,6 +82,10 @@ const char *functions_missing (void);
  * reason. */
 int functions_start (const struct functions_wish *wish, GString *answer);
 
+/* Call it after functions_start to leave out the calls that the main thread makes until its main
+ * context is idle: they answer the command that started the trace. */
+void functions_skip_answer (void);
+
 /* The records stay until the next start. */
 int functions_stop (GString *answer);
 

@@ -13,6 +13,9 @@ struct functions {
     GPtrArray *modules; /* struct sites_module */
     GPtrArray *globs;   /* of the running trace; else NULL */
     uint64_t session;   /* number of the last trace; 0: none so far */
+    bool by_name;       /* the last trace has globs */
+    uint64_t main_start; /* ticks: calls of the main thread that began before are the start's own */
+    guint answering;     /* source that sets main_start; 0: none */
 };
 extern struct functions functions; /* the main thread's */
 

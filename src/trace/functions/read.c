@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 _Static_assert(sizeof (struct hook_call) == sizeof (struct calls_one),
                "what is sent is what was recorded");
@@ -53,6 +54,14 @@ place_text (const struct place *place)
 
 /* --- common lines --- */
 
+/* Of a translator or the bridge, the translator on top. What was chosen by name is wanted, too. */
+static bool
+is_translators (const struct sites_module *module, const struct patch_site *site)
+{
+    return functions.by_name || !sites_is_program (module)
+        || (site->name && g_str_has_prefix (site->name, "fuse_"));
+}
+
 /* A function without a name gets the name of its file. */
 static void
 read_functions (GString *out)
@@ -64,13 +73,14 @@ read_functions (GString *out)
         for (size_t j = 0; j < module->patch.count; j++) {
             const struct patch_site *site = &module->patch.sites[j];
 
+            g_string_append_printf (out, "%s %" G_GINT64_MODIFIER "x ",
+                                    is_translators (module, site) ? "translator" : "function",
+                                    (uint64_t) site->entry);
             if (site->name)
-                g_string_append_printf (out, "function %" G_GINT64_MODIFIER "x %s\n",
-                                        (uint64_t) site->entry, site->name);
+                g_string_append_printf (out, "%s\n", site->name);
             else
-                g_string_append_printf (
-                    out, "function %" G_GINT64_MODIFIER "x %s+0x%" G_GINT64_MODIFIER "x\n",
-                    (uint64_t) site->entry, file, (uint64_t) (site->entry - module->base));
+                g_string_append_printf (out, "%s+0x%" G_GINT64_MODIFIER "x\n", file,
+                                        (uint64_t) (site->entry - module->base));
         }
     }
 }
@@ -105,13 +115,20 @@ open_copy (const struct hook_open *open)
                                .function = __atomic_load_n (&open->function, __ATOMIC_RELAXED) };
 }
 
+/* When calls of interest begin. */
+static uint64_t
+thread_start_of (const struct hook_thread *thread)
+{
+    return thread->id == getpid () ? functions.main_start : hook.start;
+}
+
 /* Appends the open calls that are the same in two readings, and properly nested. */
 static void
 read_open (const struct hook_thread *thread, uint64_t until, GString *out)
 {
     const struct hook_open *top = __atomic_load_n (&thread->top, __ATOMIC_ACQUIRE);
     g_autoptr (GArray) calls = g_array_new (FALSE, FALSE, sizeof (struct hook_call));
-    uint64_t last = hook.start;
+    uint64_t last = thread_start_of (thread);
 
     for (const struct hook_open *open = thread->open + 1; open <= top; open++) {
         const struct hook_call call = open_copy (open);
@@ -166,6 +183,7 @@ read_calls (const struct hook_thread *thread, struct place *place, size_t size, 
                    lost = first - place->next;
     const uint64_t count = MIN (place->end - first, MAX (size / sizeof (struct hook_call), 1));
     g_autofree struct hook_call *calls = g_new (struct hook_call, count + 1);
+    const uint64_t start = thread_start_of (thread);
     uint64_t whole, kept = 0;
 
     for (uint64_t i = 0; i < count; i++) {
@@ -178,7 +196,7 @@ read_calls (const struct hook_thread *thread, struct place *place, size_t size, 
     __atomic_thread_fence (__ATOMIC_ACQUIRE);
     whole = MIN (MAX (thread_first (thread), first), first + count);
     for (uint64_t i = whole - first; i < count; i++)
-        if (calls[i].begin >= hook.start && calls[i].begin < place->until)
+        if (calls[i].begin >= start && calls[i].begin < place->until)
             calls[kept++] = calls[i];
     g_string_append_printf (out, "done " PLACE " " PLACE "\n", kept, lost + whole - first);
     g_string_append_len (out, (const char *) calls, kept * sizeof *calls);

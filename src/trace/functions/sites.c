@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define SECTION "__patchable_function_entries"
+#define PROGRAM "/proc/self/exe"
 
 /* --- a file --- */
 
@@ -257,6 +258,12 @@ sites_modules_new (void)
     return g_ptr_array_new_with_free_func (module_free);
 }
 
+bool
+sites_is_program (const struct sites_module *module)
+{
+    return strcmp (module->path, PROGRAM) == 0;
+}
+
 static struct sites_module *
 module_new (const struct loaded *loaded, const uintptr_t *rooms, size_t count)
 {
@@ -317,7 +324,7 @@ look_at (struct dl_phdr_info *info, size_t size, void *data)
 {
     GPtrArray *modules = data;
     /* Only the program itself has an empty name; a file without a path is the kernel's. */
-    const struct loaded loaded = { info, *info->dlpi_name ? info->dlpi_name : "/proc/self/exe" };
+    const struct loaded loaded = { info, *info->dlpi_name ? info->dlpi_name : PROGRAM };
     struct sites_module *module = module_known (modules, &loaded);
     struct elf elf = { 0 };
 

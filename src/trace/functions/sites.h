@@ -22,4 +22,6 @@ void sites_find (GPtrArray *modules);
 
 GPtrArray *sites_modules_new (void);
 
+bool sites_is_program (const struct sites_module *module);
+
 #endif
