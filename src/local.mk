@@ -420,6 +420,7 @@ src_windlass_SOURCES = \
     %D%/daemon/stale.c \
     %D%/daemon/statedump/inodes.c \
     %D%/daemon/statedump/internal.h \
+    %D%/daemon/statedump/kept.c \
     %D%/daemon/statedump/memory.c \
     %D%/daemon/statedump/requests.c \
     %D%/daemon/statedump/statedump.c \

@@ -332,6 +332,15 @@ serve_control (struct program *program)
     program->running.control = program->control;
 }
 
+/* The log has the file's name. */
+static void
+dump_state (const struct program *program)
+{
+    g_autoptr (GString) ignored = g_string_new (NULL);
+
+    statedump (&program->running, ignored);
+}
+
 /* Runs until a signal or an unmount. */
 static void
 run (struct program *program)
@@ -344,7 +353,7 @@ run (struct program *program)
             running_hang_up (&program->running);
             break;
         case SIGUSR1:
-            statedump (&program->running);
+            dump_state (program);
             break;
         case SIGUSR2:
             running_dump_metrics (&program->running);

@@ -35,6 +35,9 @@ const struct cli_command cli_commands[] = {
       cli_power_cut },
     { "reload", "MOUNTPOINT",
       "read the volfile of a mount again, and apply changed options", cli_tell_daemon },
+    { "statedump", "MOUNTPOINT",
+      "write the state of the daemon of a mount to a file, and print the path of that file",
+      cli_tell_daemon },
     { "stats", "MOUNTPOINT [--json|--on|--off|--histogram [TRANSLATOR[.FOP]]]",
       "print how many requests each translator got, how long they took and how many "
       "failed",

@@ -236,6 +236,7 @@ void crash_aborts (int file);
 void crash_abort (void);
 
 /* --- statedump/ --- */
-void statedump (const struct running *running);
+/* Writes a dump and appends its path, or why it failed, which is logged, too. */
+int statedump (const struct running *running, GString *answer);
 
 #endif

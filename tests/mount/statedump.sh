@@ -5,12 +5,12 @@
 # builds: tsan debug
 . "$(dirname "$0")/lib.sh"
 
-# dump FOLDER: makes one, and prints its name. Names have seconds: older ones go first.
+# dump FOLDER: makes one, and prints its name.
 dump () {
     rm -f "$1/windlassdump.$DAEMON.dump."*
     kill -USR1 "$DAEMON"
     # It is written beside it, with a longer name.
-    wait_until "compgen -G '$1/windlassdump.$DAEMON.dump.*' | grep -E '[.]dump[.][0-9]+$' >found"
+    wait_until "compgen -G '$1/windlassdump.$DAEMON.dump.*' | grep -E '[.]dump[.][0-9]+(-[0-9]+)?$' >found"
     cat found
 }
 
@@ -35,7 +35,7 @@ wait_until '"$WINDLASS" inflight "$MNT" | grep -q "open of /file"'
 # Who has his answer goes on while the request ends, so there may be others for a moment.
 wait_until 'file=$(dump "$run"); ! grep -q "callpool[.]stack[.]2" "$file"'
 expect "whose it is" "-rw------- 0" "$(stat -c '%A %u' "$file")"
-expect_match "its name" "/windlassdump\.$DAEMON\.dump\.[0-9]+$" "$file"
+expect_match "its name" "/windlassdump\.$DAEMON\.dump\.[0-9]+(-[0-9]+)?$" "$file"
 
 # The order of the reference; sections that there may be any number of are counted once.
 expect "the sections" "mallinfo
@@ -90,4 +90,16 @@ expect_match "what is ignored" "'nonsense=maybe' is ignored: a line is yes or no
 kill $reader
 exec 7>&-
 wait
+
+# Asked for by its mount point. The last ten of a daemon stay, and a file that another put there.
+for _ in {1..12}; do
+    "$WINDLASS" statedump "$MNT" >>made || fail "statedump: exit status $?"
+    [ "$(wc -l <made)" != 2 ] || { second=$(tail -n 1 made) && rm "$second" && echo other >"$second"; }
+done
+expect_match "the path" "^$run/windlassdump\.$DAEMON\.dump\.[0-9]+(-[0-9]+)?$" "$(tail -n 1 made)"
+expect_match "what it has" '^DUMP-START-TIME: ' "$(head -n 1 "$(tail -n 1 made)")"
+expect "names" 12 "$(sort -u made | wc -l)"
+expect "those that are gone" "$(head -n 1 made)" \
+    "$(while read -r file; do [ -e "$file" ] || echo "$file"; done <made)"
+expect "another's file" other "$(cat "$second")"
 rm -f "$run/windlassdump.$DAEMON."*

@@ -14,6 +14,12 @@ command_graph (void *data, GBytes *input, GString *answer)
 }
 
 static int
+command_statedump (void *data, GBytes *input, GString *answer)
+{
+    return statedump (data, answer);
+}
+
+static int
 command_limits (void *data, GBytes *input, GString *answer)
 {
     const struct running *running = data;
@@ -42,6 +48,7 @@ const struct control_command running_commands[] = {
     { "reload",
       "read the volfile again, and apply the options that may change while it is mounted",
       command_reload },
+    { "statedump", "write a state dump, as SIGUSR1 does, and print its path", command_statedump },
     { "stats",
       "print counts and times as OpenMetrics; input: json prints JSON; on and off start and stop "
       "counting",

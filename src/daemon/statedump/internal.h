@@ -9,6 +9,7 @@
 #define DUMP_REQUESTS 500
 #define DUMP_INODES 500
 #define DUMP_FILES 200
+#define DUMPS_KEPT 10 /* files of a daemon; windlass(8) has the number */
 
 /* The wanted sections, from GlusterFS's options file. */
 struct dump_wanted {
@@ -19,6 +20,9 @@ struct dump_wanted {
 /* wanted.c: reads windlassdump.PID.options or windlassdump.options in dir; without either,
  * everything is wanted. */
 void dump_wanted_read (struct dump_wanted *ret_wanted, const char *dir);
+
+/* kept.c: remembers a dump that was written, and removes the oldest one beyond DUMPS_KEPT. */
+void dump_keep (const char *path);
 
 /* memory.c: mallinfo, Memory usage, mempool, iobuf */
 void dump_memory (GString *out, const struct dump_wanted *wanted);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* SIGUSR1: writes the state of the daemon to a file. Sections, keys and their order are those of
- * GlusterFS if their meaning is the same; a translator's section also has its name. */
+/* SIGUSR1, windlass statedump: writes the state of the daemon to a file. Sections, keys and their
+ * order are those of GlusterFS if their meaning is the same; a translator's section also has its
+ * name. */
 #include "daemon/statedump/internal.h"
 
 #include "core/base/printable.h"
@@ -60,13 +61,27 @@ write_to_run_dir (const char *name, const GString *out)
     return r < 0 ? g_strdup (g_strerror (-r)) : NULL;
 }
 
-void
-statedump (const struct running *running)
+/* The second dump of a second ends in "-2". Freed with g_free. */
+static char *
+new_name (void)
+{
+    static time_t last; /* the main thread's, as all here */
+    static unsigned number;
+    const time_t now = time (NULL);
+    g_autofree char *name = g_strdup_printf ("windlassdump.%d.dump.%lld", getpid (),
+                                             (long long) now);
+
+    number = now == last ? number + 1 : 1;
+    last = now;
+    return number == 1 ? g_steal_pointer (&name) : g_strdup_printf ("%s-%u", name, number);
+}
+
+int
+statedump (const struct running *running, GString *answer)
 {
     g_autoptr (GString) out = g_string_new (NULL);
     g_autofree char *dir = path_run_dir (), *path = NULL, *error = NULL;
-    g_autofree char *name = g_strdup_printf ("windlassdump.%d.dump.%lld", getpid (),
-                                             (long long) time (NULL));
+    g_autofree char *name = new_name ();
     struct dump_wanted wanted;
 
     dump_wanted_read (&wanted, dir);
@@ -74,8 +89,13 @@ statedump (const struct running *running)
     append_all (out, running, &wanted);
     error = wanted.path ? write_to (path, out) : write_to_run_dir (name, out);
     g_free (wanted.path);
-    if (error)
+    if (error) {
         gf_log (NULL, GF_LOG_ERROR, "can't dump the state to '%s': %s", path, error);
-    else
-        gf_log (NULL, GF_LOG_INFO, "state dumped to '%s'", path);
+        g_string_append_printf (answer, "can't dump the state to '%s': %s", path, error);
+        return -EIO;
+    }
+    gf_log (NULL, GF_LOG_INFO, "state dumped to '%s'", path);
+    dump_keep (path);
+    g_string_append_printf (answer, "%s\n", path);
+    return 0;
 }
