@@ -156,9 +156,8 @@ write_recording (const struct cli_command *command, const char *mountpoint,
 
 /* --- commands -------------------------------------------------------------------------------- */
 
-/* The summary goes to stderr, so that it does not mix with the recording. */
 static int
-tell (const struct cli_command *command, const char *mountpoint, GBytes *input)
+tell (const struct cli_command *command, const char *mountpoint, GBytes *input, FILE *file)
 {
     g_autoptr (GString) answer = g_string_new (NULL);
     g_autofree char *error = NULL;
@@ -172,16 +171,17 @@ tell (const struct cli_command *command, const char *mountpoint, GBytes *input)
     }
     if (r < 0)
         fprintf (stderr, "windlass %s: ", command->name);
-    cli_print_safely (stderr, r < 0 ? error : answer->str);
+    cli_print_safely (r < 0 ? stderr : file, r < 0 ? error : answer->str);
     return r < 0 ? CLI_FAILED : CLI_OK;
 }
 
+/* The summary goes to stderr, so that it does not mix with the recording. */
 static int
-tell_text (const struct cli_command *command, const char *mountpoint, const char *text)
+tell_stop (const struct cli_command *command, const char *mountpoint)
 {
-    g_autoptr (GBytes) input = g_bytes_new (text, strlen (text));
+    g_autoptr (GBytes) input = g_bytes_new_static ("stop\n", strlen ("stop\n"));
 
-    return tell (command, mountpoint, input);
+    return tell (command, mountpoint, input, stderr);
 }
 
 /* Opens the file before it ends the recording. */
@@ -195,7 +195,7 @@ stop_or_cat (const struct cli_command *command, const char *mountpoint,
     if (cli_output_open (command, line->output, &output) < 0)
         return CLI_FAILED;
     if (stops)
-        status = tell_text (command, mountpoint, "stop\n");
+        status = tell_stop (command, mountpoint);
     if (status != CLI_OK) {
         cli_output_drop (&output);
         return status;
@@ -228,7 +228,7 @@ run (const struct cli_command *command, char **argv, const struct timeline_line 
     if (stops || cats)
         return stop_or_cat (command, mountpoint, line, stops);
     input = starts ? start_input (line) : g_bytes_new ("clear\n", strlen ("clear\n"));
-    return tell (command, mountpoint, input);
+    return tell (command, mountpoint, input, stdout);
 }
 
 int

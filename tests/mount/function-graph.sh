@@ -16,7 +16,10 @@ expect_error "windlass trace: no trace is on; begin one with: windlass trace sta
     "$WINDLASS" trace stop "$MNT"
 
 # A write goes down from the bridge to the storage, and its answer comes up inside of that.
-expect_match "how many" '^[1-9][0-9]{3} functions are traced$' "$("$WINDLASS" trace start "$MNT")"
+said=$("$WINDLASS" trace start "$MNT")
+expect_match "how many" '^[1-9][0-9]{3} functions are traced$' "$said"
+expect "how to go on" "print their calls with: windlass trace cat $MNT
+end it with: windlass trace stop $MNT" "$(tail -n 2 <<<"$said")"
 echo hello >"$MNT/file"
 expect "what was written" "uryyb" "$(cat "$BACK/file")"
 trace_cat running

@@ -35,7 +35,8 @@ expect_match "the process" '^windlass_threads [1-9]' "$said"
 expect_no_match "nothing was counted" '^windlass_fop_[a-z_]*[^s ]{' "$said"
 expect_error 'measuring is off already' stats "$MNT" --off
 
-expect "on" "measuring is on" "$(stats "$MNT" --on)"
+expect "on" "measuring is on; draw the times with: windlass stats '$MNT' --histogram
+end it with: windlass stats '$MNT' --off" "$(stats "$MNT" --on)"
 expect_error 'measuring is on already' stats "$MNT" --on
 for i in 1 2 3; do
     echo hello >"$MNT/file"

@@ -20,7 +20,7 @@ echo content >"$MNT/file"
 
 refused "no timeline is being recorded; begin with: windlass timeline start $MNT\$" stop "$MNT"
 refused "there is no recorded timeline; begin with: windlass timeline start $MNT\$" cat "$MNT"
-refused 'there is no recorded timeline' clear "$MNT"
+refused "there is no recorded timeline; begin with: windlass timeline start $MNT\$" clear "$MNT"
 mkdir other
 refused "'other' is not a mount point" start other
 refused "is not a Windlass mount, but one of type 'proc'" start /proc
@@ -37,7 +37,9 @@ refused "--min must be .*, got 'soon'" start "$MNT" --min soon
 refused "--slowest must be 1 to 100000, got '0'" start "$MNT" --slowest 0
 refused "--memory must be .*, got '1KB'" start "$MNT" --memory 1KB
 refused "no timeline is being recorded" stop "$MNT"
-expect_ok "$WINDLASS" timeline start "$MNT" --fop symlink
+expect "what is so now" \
+    "requests are recorded; end it, and print them, with: windlass timeline stop $MNT" \
+    "$("$WINDLASS" timeline start "$MNT" --fop symlink)"
 cat "$MNT/file" >/dev/null
 refused 'the filters left none of [0-9]+ requests; the timeline has ended' stop "$MNT" -o out.json
 [ ! -e out.json ] || fail "a file without anything in it was written"

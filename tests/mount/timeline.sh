@@ -55,7 +55,7 @@ ln linked second
 timeline cat "$MNT" --folded -o linked
 cmp linked second || fail "a file with two names is two files now"
 expect_error "No such file or directory" timeline cat "$MNT" -o missing/file
-expect_ok timeline clear "$MNT"
+expect "what is so now" "the recorded timeline is deleted" "$(timeline clear "$MNT")"
 expect_error "there is no recorded timeline; begin with: windlass timeline start $MNT" timeline \
     cat "$MNT"
 unmount

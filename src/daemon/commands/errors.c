@@ -207,6 +207,7 @@ command_errors (void *data, GBytes *input, GString *answer)
             json = true;
         } else if (strcmp (*word, "clear") == 0) {
             failures_clear ();
+            g_string_append (answer, "the recorded failures are deleted\n");
             list = false;
         } else if (g_str_has_prefix (*word, "record=")
                    && set_record (running->graph->xlators, *word + strlen ("record="), answer)) {

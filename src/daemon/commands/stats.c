@@ -121,11 +121,16 @@ set_measuring (const struct running *running, bool on, GString *answer)
         return -EALREADY;
     }
     numbers_set (running->graph->xlators, NUMBERS_SET, on);
-    g_string_append_printf (answer, "measuring is %s\n",
-                            on ? "on"
-                            : numbers_on (running->graph->xlators)
-                                ? "off, but for a windlass top that looks at the moment"
-                                : "off; what was counted stays");
+    if (on) {
+        say_command (running, "measuring is on; draw the times with", "stats", answer);
+        say_command (running, " --histogram\nend it with", "stats", answer);
+        g_string_append (answer, " --off\n");
+    } else {
+        g_string_append_printf (answer, "measuring is off%s\n",
+                                numbers_on (running->graph->xlators)
+                                    ? ", but for a windlass top that looks at the moment"
+                                    : "; what was counted stays");
+    }
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define NONE_RECORDED "there is no recorded timeline; begin with"
 #define STILL_RECORDED "a timeline is being recorded; end it first with"
 /* nanoseconds that the main thread waits; then the client repeats its request */
 #define PATIENCE 20000000
@@ -155,6 +156,9 @@ start_with (const struct running *running, const struct wishes *wishes, GString 
     if (r == 0 && (r = timeline_start (graph->xlators, graph->itable, &settings)) < 0) {
         reason = attempt_reason (-r);
         g_string_append_printf (answer, "can't start the thread that records: %s", reason);
+    } else if (r == 0) {
+        say_command (running, "requests are recorded; end it, and print them, with",
+                     "timeline stop", answer);
     }
     g_strfreev (settings.volumes);
     return r;
@@ -222,10 +226,12 @@ clear (const struct running *running, GString *answer)
         say_command (running, STILL_RECORDED, "timeline stop", answer);
         return -EBUSY;
     }
-    if (timeline_clear ())
-        return 0;
-    g_string_append (answer, "there is no recorded timeline");
-    return -ENOENT;
+    if (!timeline_clear ()) {
+        say_command (running, NONE_RECORDED, "timeline start", answer);
+        return -ENOENT;
+    }
+    g_string_append (answer, "the recorded timeline is deleted");
+    return 0;
 }
 
 int
@@ -282,8 +288,7 @@ running_timeline_cat (void *data, GBytes *input, GString *answer)
     if (r == 0) {
         r = timeline_print (format, &at, CONTROL_PIECE, answer, &more);
         if (r < 0)
-            say_command (data,
-                         r == -EBUSY ? STILL_RECORDED : "there is no recorded timeline; begin with",
+            say_command (data, r == -EBUSY ? STILL_RECORDED : NONE_RECORDED,
                          r == -EBUSY ? "timeline stop" : "timeline start", answer);
     }
     if (r < 0)

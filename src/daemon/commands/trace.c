@@ -163,8 +163,12 @@ command_trace_start (void *data, GBytes *input, GString *answer)
         r = check_counts (gate, answer);
     if (r == 0)
         r = functions_start (&wish.functions, answer);
-    if (r == 0)
+    if (r == 0) {
         functions_skip_answer ();
+        say_command (data, "print their calls with", "trace cat", answer);
+        say_command (data, "\nend it with", "trace stop", answer);
+        g_string_append_c (answer, '\n');
+    }
     if (r == -EALREADY)
         say_command (data, "; end it with", "trace stop", answer);
     g_array_unref (gate->pids);
