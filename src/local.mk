@@ -312,6 +312,8 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ring/uring.h \
     %D%/fuse/ring/workers.c \
     %D%/fuse/session.c \
+    %D%/fuse/short-numbers.c \
+    %D%/fuse/short-numbers.h \
     %D%/fuse/stop.c \
     %D%/fuse/threads/interrupt.c \
     %D%/fuse/threads/limits.c \

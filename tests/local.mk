@@ -29,6 +29,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_rules.c \
     %D%/unit/test_rpc.c \
     %D%/unit/test_scheduler.c \
+    %D%/unit/test_short_numbers.c \
     %D%/unit/test_signals.c \
     %D%/unit/test_thread.c \
     %D%/unit/test_timeline.c \
@@ -453,6 +454,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
     %D%/mount/ten-mounts.sh \
+    %D%/mount/thirty-two-bit.sh \
     %D%/mount/timeline-errors.sh \
     %D%/mount/timeline-load.sh \
     %D%/mount/timeline-reload.sh \
@@ -510,6 +512,7 @@ dist_noinst_DATA += \
     %D%/mount/programs/close-tells.py \
     %D%/mount/programs/glusterd.py \
     %D%/mount/programs/in-trouble.py \
+    %D%/mount/programs/list32.c \
     %D%/mount/programs/lockers.py \
     %D%/mount/programs/many-open.py \
     %D%/mount/programs/random-locks.py \

@@ -52,7 +52,7 @@ struct bridge_settings {
     int passthrough; /* PASSTHROUGH_* */
     int passthrough_direct, lock_forwarding; /* index in choice_values */
     bool read_only, writeback, auto_invalidation, readdirp, idmapped, exclusive, follow_callers,
-        passthrough_append, selinux;
+        passthrough_append, selinux, short_numbers;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
     int limits[LIMIT_CLASSES]; /* 0: a number that depends on the processors */
     bool measure; /* used by src/daemon */
@@ -73,6 +73,7 @@ struct init_flags {
 };
 
 struct groups_cache;
+struct short_numbers;
 struct past_graph;
 
 /* A thread that reads requests and winds them. */
@@ -168,6 +169,7 @@ struct bridge {
                             * handles of an earlier mount are stale */
     unsigned n_forgotten;  /* inodes that the kernel ever forgot; atomic */
     struct groups_cache *groups;
+    struct short_numbers *short_numbers; /* NULL without enable-ino32; constant */
     unsigned lock_waiters; /* requests that wait for a lock; atomic */
     struct passthrough *passthrough;
     struct bridge_limits limits;
@@ -401,6 +403,9 @@ void request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *par
 /* Returns st_blksize for the kernel, in bytes. A directory's is at least 128 KiB, since readdir(3)
  * asks for so much at a time, and each request has its price. */
 uint32_t kernel_block_size (const struct iatt *iatt);
+
+/* Returns an inode number as the kernel gets it: fuse/short-numbers.h. */
+uint64_t kernel_ino (const struct bridge *bridge, uint64_t ino);
 
 /* Fills in an entry as the kernel takes it; inode NULL: an entry without an inode. */
 void request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode,

@@ -119,6 +119,12 @@ const struct xlator_option bridge_options[] = {
       .value = "yes",
       .help = "return attributes along with the names of a directory when the kernel asks for "
               "them, unless it still has those of a listing less than half a second ago" },
+    { .key = { "enable-ino32" },
+      .type = OPTION_BOOL,
+      FIELD (short_numbers),
+      .value = "off",
+      .help = "give all callers inode numbers of 32 bits and directory offsets of 31, for 32-bit "
+              "programs, which cannot list a directory or stat a file whose numbers are larger" },
     { .key = { "acl" },
       .type = OPTION_ENUM,
       FIELD (acl),
@@ -284,7 +290,6 @@ const struct xlator_option bridge_options[] = {
     INERT ("sync-to-mount", OPTION_BOOL, "has no effect: the program always waits for the mount"),
     INERT ("resolve-gids", OPTION_BOOL,
            "has no effect: the groups of a request are always those of the calling process"),
-    INERT ("enable-ino32", OPTION_BOOL, "has no effect: inode numbers are those of the storage"),
     INERT ("no-root-squash", OPTION_BOOL,
            "has no effect: only a volume's servers squash root (server.root-squash)"),
     INERT ("root-squash", OPTION_BOOL,

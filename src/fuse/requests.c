@@ -6,6 +6,7 @@
 #include "core/base/errors.h"
 #include "core/report/failures.h"
 #include "core/report/probe.h"
+#include "fuse/short-numbers.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -177,10 +178,17 @@ kernel_block_size (const struct iatt *iatt)
     return iatt->ia_type == IA_IFDIR ? MAX (iatt->ia_blksize, 128 << 10) : iatt->ia_blksize;
 }
 
+uint64_t
+kernel_ino (const struct bridge *bridge, uint64_t ino)
+{
+    return bridge->short_numbers ? short_ino (ino) : ino;
+}
+
 static void
-kernel_stat (struct stat *ret_st, const struct iatt *iatt)
+kernel_stat (const struct bridge *bridge, struct stat *ret_st, const struct iatt *iatt)
 {
     stat_of_iatt (ret_st, iatt);
+    ret_st->st_ino = kernel_ino (bridge, iatt->ia_ino);
     ret_st->st_blksize = kernel_block_size (iatt);
 }
 
@@ -190,7 +198,7 @@ request_attr (call_frame_t *frame, const struct iatt *iatt)
     fuse_req_t req = request_answer (frame);
     struct stat st;
 
-    kernel_stat (&st, iatt);
+    kernel_stat (bridge_of (req), &st, iatt);
     write_note_mode (bridge_of (req), frame->root->about, iatt);
     fuse_reply_attr (req, &st,
                      kernel_remembers (bridge_of (req), frame->root->about,
@@ -211,7 +219,7 @@ request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, i
                                  ? 0
                                  : kernel_remembers (bridge, ret_entry->ino,
                                                      bridge->settings.entry_timeout);
-    kernel_stat (&ret_entry->attr, iatt);
+    kernel_stat (bridge, &ret_entry->attr, iatt);
     write_note_mode (bridge, ret_entry->ino, iatt);
 }
 

@@ -3,6 +3,7 @@
 #include "fuse/internal.h"
 
 #include "core/edge/sync.h"
+#include "fuse/short-numbers.h"
 
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -10,6 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* The table then has up to 27 MB. */
+#define SHORT_OFFSETS (256 << 10)
 
 /* Handles events from below. If storage is gone for good, ends the mount. An invalidation makes the
  * kernel drop cached state. Before the start there are neither. */
@@ -369,6 +373,8 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     }
     if (r == 0) {
         bridge->groups = groups_cache_new (bridge->settings.gid_timeout);
+        if (bridge->settings.short_numbers)
+            bridge->short_numbers = short_numbers_new (SHORT_OFFSETS);
         limits_begin (bridge);
         all = session_options (bridge, mount_options);
         bridge->terms.times = has_option (all, "ro") || has_option (all, "noatime")

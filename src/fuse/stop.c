@@ -5,6 +5,7 @@
  * that exceed it are logged.
  */
 #include "fuse/past.h"
+#include "fuse/short-numbers.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -283,6 +284,7 @@ bridge_free (struct bridge *bridge)
     if (bridge->session)
         session_end (bridge->session);
     groups_cache_free (bridge->groups);
+    short_numbers_free (bridge->short_numbers);
     passthrough_free (bridge->passthrough);
     g_hash_table_destroy (bridge->fds);
     pthread_mutex_destroy (&bridge->fds_lock);

@@ -51,7 +51,7 @@ expect_match "the log" ' T \[.*opendir' "$(cat "$LOG")"
 inert=transport=tcp,fetch-attempts=3,volfile-check=yes,process-name=home
 inert+=,mem-accounting,global-threading,io-engine=auto,localtime-logging,halo-max-latency=5
 inert+=,halo-max-replicas=2,halo-min-replicas=2,root-squash=no,no-root-squash=yes,resolve-gids
-inert+=,enable-ino32,event-history=on,thin-client,invalidate-limit=0,fuse-flush-handle-interrupt=yes
+inert+=,event-history=on,thin-client,invalidate-limit=0,fuse-flush-handle-interrupt=yes
 inert+=,fuse-dev-eperm-ratelimit-ns=1000
 : >"$LOG"
 mount_volfile "$VOL" -o "$inert,lazyatime,acl,selinux,oom-score-adj=500"

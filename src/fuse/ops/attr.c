@@ -353,7 +353,7 @@ fuse_statx (fuse_req_t req, fuse_ino_t ino, int flags, int mask, struct fuse_fil
 
 /* The kernel fills in the device numbers itself. Up to 6.18 it does not look at the attributes. */
 static struct statx
-statx_of_iatt (const struct iatt *iatt)
+statx_of_iatt (const struct bridge *bridge, const struct iatt *iatt)
 {
     return (struct statx){
         .stx_mask = STATX_BASIC_STATS | (iatt->ia_btime ? STATX_BTIME : 0),
@@ -364,7 +364,7 @@ statx_of_iatt (const struct iatt *iatt)
         .stx_uid = iatt->ia_uid,
         .stx_gid = iatt->ia_gid,
         .stx_mode = mode_of_iatt (iatt),
-        .stx_ino = iatt->ia_ino,
+        .stx_ino = kernel_ino (bridge, iatt->ia_ino),
         .stx_size = iatt->ia_size,
         .stx_blocks = iatt->ia_blocks,
         .stx_atime = { .tv_sec = iatt->ia_atime, .tv_nsec = iatt->ia_atime_nsec },
@@ -386,7 +386,7 @@ statx_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *bu
         request_err (frame, op_ret, op_errno);
         return;
     }
-    stx = statx_of_iatt (buf);
+    stx = statx_of_iatt (frame->this->private, buf);
     req = request_answer (frame);
     write_note_mode (bridge_of (req), frame->root->about, buf);
     fuse_reply_statx (req, 0, &stx,

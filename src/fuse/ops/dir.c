@@ -2,12 +2,17 @@
 /* Requests that list directories. */
 #include "fuse/internal.h"
 
+#include "core/edge/stack.h"
+#include "fuse/short-numbers.h"
+
 #include <linux/fuse.h>
 
 #define REPLY_MAX (1 << 20)
+#define SEARCH_SIZE (128 << 10)
 
 static readdir_cbk fuse_readdir_cbk;
 static readdirp_cbk fuse_readdirp_cbk;
+static readdir_cbk search_cbk;
 
 static call_frame_t *
 readdir_begin (fuse_req_t req, fuse_ino_t ino, enum fop op, size_t size, struct fuse_file_info *fi)
@@ -21,16 +26,6 @@ readdir_begin (fuse_req_t req, fuse_ino_t ino, enum fop op, size_t size, struct 
     local->fd = fd_ref (fd_of (fi));
     local->size = MIN (size, REPLY_MAX);
     return frame;
-}
-
-static void
-fuse_readdir (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
-{
-    call_frame_t *frame = readdir_begin (req, ino, FOP_readdir, size, fi);
-
-    if (frame)
-        STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (frame->this), readdir, fd_of (fi), size,
-                    offset, NULL);
 }
 
 /* Returns the entry with the hidden graph's name, in a listing of the root of the mount, or
@@ -91,11 +86,24 @@ add_entries (call_frame_t *frame, fuse_req_t req, char *buf, const gf_dirent_t *
     return used;
 }
 
+/* Returns the offset of an entry as the kernel gets it. */
+static off_t
+kernel_offset (const struct bridge *bridge, const inode_t *parent, const gf_dirent_t *entry)
+{
+    return bridge->short_numbers ? (off_t) short_offset (bridge->short_numbers,
+                                                         inode_nodeid (parent),
+                                                         (uint64_t) entry->d_off)
+                                 : entry->d_off;
+}
+
 static size_t
 add_entry (fuse_req_t req, char *buf, size_t left, inode_t *parent, const gf_dirent_t *entry)
 {
-    struct stat st = { .st_ino = entry->d_ino, .st_mode = DTTOIF (entry->d_type) };
-    const size_t size = fuse_add_direntry (req, buf, left, entry->d_name, &st, entry->d_off);
+    const struct bridge *bridge = bridge_of (req);
+    struct stat st = { .st_ino = kernel_ino (bridge, entry->d_ino),
+                       .st_mode = DTTOIF (entry->d_type) };
+    const size_t size = fuse_add_direntry (req, buf, left, entry->d_name, &st,
+                                           kernel_offset (bridge, parent, entry));
 
     return size > left ? 0 : size;
 }
@@ -138,24 +146,6 @@ attributes_are_known (call_frame_t *frame, inode_t *directory)
     return false;
 }
 
-/* A directory whose first files are known, which are all of a small one, is listed without
- * attributes. */
-static void
-fuse_readdirplus (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
-                  struct fuse_file_info *fi)
-{
-    call_frame_t *frame = readdir_begin (req, ino, FOP_readdirp, size, fi);
-
-    if (!frame)
-        return;
-    if (offset == 0 && attributes_are_known (frame, fd_of (fi)->inode))
-        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (frame->this), readdir, fd_of (fi), size,
-                    offset, NULL);
-    else
-        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (frame->this), readdirp, fd_of (fi), size,
-                    offset, NULL);
-}
-
 static bool
 is_dot (const char *name)
 {
@@ -169,7 +159,7 @@ add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const g
 {
     struct bridge *bridge = bridge_of (req);
     g_autoptr (inode_t) linked = NULL;
-    struct fuse_entry_param param = { .attr = { .st_ino = entry->d_ino,
+    struct fuse_entry_param param = { .attr = { .st_ino = kernel_ino (bridge, entry->d_ino),
                                                 .st_mode = DTTOIF (entry->d_type) } };
 
     if (fuse_add_direntry_plus (req, NULL, 0, entry->d_name, &param, 0) > left)
@@ -179,7 +169,8 @@ add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const g
         request_fill_entry (bridge, &param, linked, &entry->d_stat);
         inode_lookup (linked);
     }
-    return fuse_add_direntry_plus (req, buf, left, entry->d_name, &param, entry->d_off);
+    return fuse_add_direntry_plus (req, buf, left, entry->d_name, &param,
+                                   kernel_offset (bridge, parent, entry));
 }
 
 /* The kernel didn't take the answer, so it doesn't know the inodes in it. */
@@ -219,6 +210,130 @@ fuse_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
         forget_entries (local->fd->inode->table, room->ptr, used);
     iobuf_unref (room);
     stack_done (frame->root);
+}
+
+/* Lists from storage's offset on. A directory whose first files are known, which are all of a small
+ * one, is listed without attributes. */
+static void
+readdir_wind (call_frame_t *frame, off_t offset)
+{
+    const struct fuse_local *local = frame->local;
+    fd_t *fd = local->fd;
+
+    if (frame->root->op == FOP_readdir)
+        STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (frame->this), readdir, fd, local->size,
+                    offset, NULL);
+    else if (offset == 0 && attributes_are_known (frame, fd->inode))
+        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (frame->this), readdir, fd, local->size,
+                    offset, NULL);
+    else
+        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (frame->this), readdirp, fd, local->size,
+                    offset, NULL);
+}
+
+/* --- an offset for 32-bit programs that is not in the table: fuse/short-numbers.h ------------- */
+
+struct search_work {
+    struct work_item work;
+    call_frame_t *frame;
+    off_t from;
+};
+
+static void
+search_wind (call_frame_t *frame, off_t from)
+{
+    const struct fuse_local *local = frame->local;
+
+    STACK_WIND (frame, search_cbk, FIRST_CHILD (frame->this), readdir, local->fd, SEARCH_SIZE, from,
+                NULL);
+}
+
+static void
+search_run (struct work_item *work)
+{
+    g_autofree struct search_work *search = (struct search_work *) work;
+
+    stack_taken (search->frame->root);
+    search_wind (search->frame, search->from);
+}
+
+/* Returns the entry after which the caller wants to continue, or NULL. Each becomes known. */
+static const gf_dirent_t *
+search_entry (call_frame_t *frame, const gf_dirent_t *entries)
+{
+    const struct bridge *bridge = frame->this->private;
+    const struct fuse_local *local = frame->local;
+    const uint64_t directory = inode_nodeid (local->fd->inode);
+
+    while (entries
+           && short_offset (bridge->short_numbers, directory, (uint64_t) entries->d_off)
+                  != (uint64_t) local->offset)
+        entries = entries->next;
+    return entries;
+}
+
+/* Asks for the next entries on core/work, since the answer may come within the wind. */
+static void
+search_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+            gf_dirent_t *entries, dict_t *xdata)
+{
+    const gf_dirent_t *found = op_ret < 0 ? NULL : search_entry (frame, entries);
+    struct search_work *search;
+
+    if (found) {
+        readdir_wind (frame, found->d_off);
+        return;
+    }
+    if (op_ret < 0 || !entries) {
+        request_err (frame, -1, op_ret < 0 ? op_errno : ENOENT);
+        return;
+    }
+    while (entries->next)
+        entries = entries->next;
+    search = g_new (struct search_work, 1);
+    *search = (struct search_work){ { .run = search_run }, frame, entries->d_off };
+    work_put (&search->work);
+}
+
+/* --- the kernel's requests -------------------------------------------------------------------- */
+
+/* Takes a request from the offset that the kernel knows. */
+static void
+readdir_start (call_frame_t *frame, off_t given)
+{
+    const struct bridge *bridge = frame->this->private;
+    struct fuse_local *local = frame->local;
+    uint64_t offset = (uint64_t) given;
+
+    if (!bridge->short_numbers
+        || short_offset_find (bridge->short_numbers, inode_nodeid (local->fd->inode), offset,
+                              &offset)) {
+        readdir_wind (frame, (off_t) offset);
+    } else if (offset > SHORT_OFFSET_MAX) {
+        request_err (frame, -1, ENOENT); /* the caller didn't get it from a listing */
+    } else {
+        local->offset = given;
+        search_wind (frame, 0);
+    }
+}
+
+static void
+fuse_readdir (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+    call_frame_t *frame = readdir_begin (req, ino, FOP_readdir, size, fi);
+
+    if (frame)
+        readdir_start (frame, offset);
+}
+
+static void
+fuse_readdirplus (fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                  struct fuse_file_info *fi)
+{
+    call_frame_t *frame = readdir_begin (req, ino, FOP_readdirp, size, fi);
+
+    if (frame)
+        readdir_start (frame, offset);
 }
 
 void

@@ -63,7 +63,7 @@ answer_unchanged (call_frame_t *frame, inode_t *inode)
     const struct fuse_entry_param entry = {
         .ino = inode_nodeid (inode),
         .generation = bridge->generation,
-        .attr = { .st_ino = inode_nodeid (inode),
+        .attr = { .st_ino = kernel_ino (bridge, inode_nodeid (inode)),
                   .st_mode = inode->ia_type == IA_IFDIR ? S_IFDIR : S_IFREG },
     };
 

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# With enable-ino32 a 32-bit program lists a directory whose offsets or inode numbers have more bits
+# than it has: it goes on after each entry, on other descriptors, after a reload, and in the next
+# mount of the same directory.
+. "$(dirname "$0")/lib.sh"
+need_command gcc python3
+need_root
+# The program has neither a C library nor its headers, so it needs no packages for 32 bits.
+gcc -m32 -O1 -ffreestanding -fno-builtin -fno-stack-protector -fno-pie -no-pie -nostdlib -static \
+    -o list32 "$SOURCE_DIR/tests/mount/programs/list32.c" 2>err || skip "needs gcc -m32: $(cat err)"
+./list32 "$TEST_DIR" >out 2>&1 || skip "needs a kernel that runs 32-bit programs of x86: $(cat out)"
+
+# ext4 has offsets of 63 bits. storage/posix gives files of a file system in it numbers of 63 bits.
+offsets_are_large () {
+    python3 - "$1" <<'END'
+import ctypes, sys
+libc = ctypes.CDLL (None)
+libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
+libc.telldir.restype = ctypes.c_long
+libc.readdir.argtypes = libc.telldir.argtypes = [ctypes.c_void_p]
+stream = libc.opendir (sys.argv[1].encode ())
+libc.readdir (stream)
+sys.exit (libc.telldir (stream) < 1 << 31)
+END
+}
+if ! offsets_are_large "$BACK"; then
+    need_command mkfs.ext4
+    truncate -s 20M disk
+    mkfs.ext4 -q disk 2>err && mount -o loop disk "$BACK" 2>err && offsets_are_large "$BACK" ||
+        skip "needs ext4: $(cat err)"
+fi
+stack
+mkdir "$BACK/many" "$BACK/inner"
+touch "$BACK"/many/{1..300}
+mount -t tmpfs none "$BACK/inner"
+touch "$BACK/inner/file"
+names=$(ls -a "$BACK/many" | LC_ALL=C sort)
+mount_volfile "$VOL"
+ls -f "$MNT/many" >order
+./list32 "$MNT/many" >out && fail "32-bit programs have room for these numbers, so nothing is shown"
+expect_match "why" 'error 75$' "$(cat out)"
+./list32 "$MNT/inner" >out && fail "storage/posix gives short numbers to an inner file system"
+expect_match "why" 'error 75$' "$(cat out)"
+unmount
+
+listed () {
+    sed '/^again$/,$d; s/^[0-9]* //' "$1"
+}
+for options in --use-readdirp=no --exclusive; do
+    mount_volfile "$VOL" --enable-ino32 $options
+    ./list32 "$MNT/many" >out || fail "it cannot be listed: $(tail -n 1 out)"
+    expect "the names" "$names" "$(listed out | LC_ALL=C sort)"
+    expect "the order" "$(cat order)" "$(listed out)"
+    expect "the oldest call" "$(sed '/^again$/,$d' out)" "$(sed '1,/^again$/d' out)"
+    # Each offset leads to the entry after its own.
+    while read -r offset _ && read -r next <&3; do
+        expect "offset $offset" "$next" "$(./list32 "$MNT/many" "$offset")"
+    done < <(sed '/^again$/,$d' out) 3< <(listed out | tail -n +2; echo "(end)")
+    [ $options != --exclusive ] || break
+    unmount
+    cp out before
+done
+
+# In another mount, of other options, the offsets of the mount before still hold.
+unmount
+mount_volfile "$VOL" --enable-ino32
+expect "an offset of the mount before" "$(listed before | sed -n 151p)" \
+    "$(./list32 "$MNT/many" "$(sed -n '150s/ .*//p' before)")"
+expect "an offset of no entry" "getdents64: error 2" "$(./list32 "$MNT/many" 1234567890)"
+
+# A reload to another graph.
+stack performance/readdir-ahead
+expect_ok "$WINDLASS" reload "$MNT"
+expect "after a reload" "$(listed before | sed -n 151p)" \
+    "$(./list32 "$MNT/many" "$(sed -n '150s/ .*//p' before)")"
+
+# A file has one number, by whichever request.
+./list32 "$MNT/inner" >out || fail "numbers of the inner file system: $(cat out)"
+number=$(stat -c %i "$MNT/inner/file")
+[ "$number" -lt $((1 << 32)) ] || fail "number $number"
+expect "in a listing" "$number" \
+    "$(python3 -c 'import os, sys; print (next (os.scandir (sys.argv[1])).inode ())' "$MNT/inner")"
+expect "of the directory" "$(stat -c %i "$BACK/many")" "$(stat -c %i "$MNT/many")"
+unmount
