@@ -29,13 +29,10 @@ struct server {
 
 struct question {
     struct rpc_call rpc;
-    GMutex lock;
-    GCond changed;
-    bool done;           /* lock */
-    int error;           /* lock */
-    uint32_t numbers[2]; /* lock */
-    GBytes *payload;     /* lock; NULL: none */
-    bool freed;          /* no thread uses it any more; state.lock */
+    int error;           /* this and what follows is the answer, valid once `freed` */
+    uint32_t numbers[2];
+    GBytes *payload;
+    bool freed;          /* no thread uses the question any more; state.lock */
 };
 
 static struct {
@@ -189,14 +186,10 @@ question_answered (struct rpc_call *rpc, struct rpc_reply *reply)
     for (int i = 0; i < reply->payload_parts; i++)
         g_byte_array_append (payload, reply->payload[i].iov_base,
                              (guint) reply->payload[i].iov_len);
-    g_mutex_lock (&question->lock);
     question->error = reply->error;
     question->numbers[0] = xdr_get_u32 (&reply->results);
     question->numbers[1] = xdr_get_u32 (&reply->results);
     question->payload = g_byte_array_free_to_bytes (payload);
-    question->done = true;
-    g_cond_signal (&question->changed);
-    g_mutex_unlock (&question->lock);
 }
 
 static void
@@ -231,16 +224,17 @@ ask (struct rpc_connection *connection, struct question *question)
     rpc_send (connection, &question->rpc);
 }
 
-/* Waits for the answer, and checks it: a payload of size bytes. */
+/* Waits until the connection has freed the question, which is after its answer, and checks the
+ * answer: a payload of size bytes. From then on, the question may be asked again. */
 static void
 expect_answer (struct question *question, size_t size)
 {
     g_autoptr (GByteArray) whole = answer_of (0, size);
 
-    g_mutex_lock (&question->lock);
-    while (!question->done)
-        g_cond_wait (&question->changed, &question->lock);
-    g_mutex_unlock (&question->lock);
+    g_mutex_lock (&state.lock);
+    while (!question->freed)
+        g_cond_wait (&state.changed, &state.lock);
+    g_mutex_unlock (&state.lock);
     ck_assert_int_eq (question->error, 0);
     ck_assert_uint_eq (question->numbers[0], 1);
     ck_assert_uint_eq (question->numbers[1], 2);
@@ -500,10 +494,6 @@ send_payload (struct sender *sender, uint32_t seed, size_t size)
     question.rpc.weight = size;
     rpc_send (sender->connection, &question.rpc);
     expect_answer (&question, size);
-    g_mutex_lock (&state.lock);
-    while (!question.freed)
-        g_cond_wait (&state.changed, &state.lock);
-    g_mutex_unlock (&state.lock);
 }
 
 static void *
