@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A room is a folder, and includes only its own headers and those of rooms on floors below. Only
 # src/fuse knows libfuse, and a translator only xlator.h.
-set -u
-cd "$SOURCE_DIR" || exit 1
-status=0
+command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
+cd "$SOURCE_DIR" && exec python3 - <<'END'
+import os, re, sys
 
 # From the ground up. Rooms of one line stand side by side: none of them includes another.
-floors='
+FLOORS = """
 src/core/base
 src/core/time src/core/data
 src/core/table
@@ -20,82 +20,88 @@ src/meta src/fuse
 src/cli
 src/daemon conform
 src/main.c
-'
+"""
+FLOOR_OF = {room: floor for floor, line in enumerate(FLOORS.split("\n")) for room in line.split()}
+INCLUDE = re.compile(r'^ *# *include *(["<])([^">]+)')
+ASKS = re.compile(r"^ *# *(?:el)?if.*\bHAVE_")
+ROOMS_HEADER = re.compile(r"(?:core/[a-z]+|trace|graph|rpc|control|meta|fuse|cli|daemon|conform)/")
+failed = False
 
-# room_of FILE: the room that a file is in.
-room_of () {
-    local room
-    for room in $floors; do
-        case $1 in "$room" | "$room"/*) echo "$room"; return ;; esac
-    done
-    echo "$1 is in no room" >&2
-    status=1
-}
 
-# Each include of a header of ours: "FILE ROOM-OF-HEADER". Headers that stand in no room are for
-# all: config.h, fops.def, xlator.h. A file finds a header of its own folder by its name alone.
-includes () {
-    grep -rnoE --include='*.[ch]' '^ *# *include *"[^"]+"' src conform |
-        sed -nE \
-        's,^([^:]+):[0-9]+:.*"((core/[a-z]+|trace|graph|rpc|control|meta|fuse|cli|daemon|conform)/[^"]+)"$,\1 \2,p' |
-        while read -r file header; do
-            case $header in conform/*) ;; *) header=src/$header ;; esac
-            echo "$file $header"
-        done
-}
+def blame(text):
+    global failed
+    failed = True
+    print(text)
 
-declare -A floor_of
-number=0
-while read -r line; do
-    number=$((number + 1))
-    for room in $line; do floor_of[$room]=$number; done
-done <<<"$floors"
 
-count=0
-while read -r file header; do
-    count=$((count + 1))
-    from=$(room_of "$file")
-    to=$(room_of "$header")
-    [ "$from" = "$to" ] && continue
-    [ "${floor_of[$to]:-99}" -lt "${floor_of[$from]:-0}" ] && continue
-    echo "$file: $from may not include $header: $to is not on a floor below"
-    status=1
-done < <(includes | sort -u)
-[ "$count" -gt 500 ] || { echo "only $count includes were found: the test doesn't see them";
-    status=1; }
+def room_of(path):
+    parts = path.split("/")
+    above = ("/".join(parts[:n]) for n in range(1, len(parts) + 1))
+    room = next((one for one in above if one in FLOOR_OF), None)
+    if room is None:
+        blame(f"{path} is in no room")
+    return room
 
-# is_own FILE HEADER: the header lies in the folder of FILE's translator.
-is_own () {
-    local header folder
-    header=$(realpath -m --relative-to=. "$(dirname "$1")/$2")
-    folder=$(cut -d/ -f1-3 <<<"$1")
-    [[ $header == "$folder"/* && -e $header ]]
-}
+
+def within(path, folders):
+    return any(path.startswith(folder + "/") for folder in folders)
+
+
+# {path: its lines} of every source in C.
+sources = {}
+for top in ("src", "conform", "xlators", "tests/xlators"):
+    for folder, _, names in os.walk(top):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    sources[path] = file.read().splitlines()
+# (path, number of the line, header, whether it is quoted) of every include.
+includes = [(path, number, found[2], found[1] == '"') for path, lines in sorted(sources.items())
+            for number, line in enumerate(lines, 1) if (found := INCLUDE.match(line))]
+
+
+# Headers that stand in no room are for all: config.h, fops.def, xlator.h. A file finds a header of
+# its own folder by its name alone.
+count = 0
+for path, number, name, quoted in includes:
+    if quoted and within(path, ("src", "conform")) and ROOMS_HEADER.match(name):
+        count += 1
+        header = name if name.startswith("conform/") else "src/" + name
+        here, there = room_of(path), room_of(header)
+        if here != there and FLOOR_OF.get(there, 99) >= FLOOR_OF.get(here, 0):
+            blame(f"{path}:{number}: {here} may not include {header}: "
+                  f"{there} is not on a floor below")
+if count < 500:
+    blame(f"only {count} includes were found: the test doesn't see them")
+
+
+def is_own(path, name):
+    """The header lies in the folder of the file's translator."""
+    header = os.path.normpath(os.path.join(os.path.dirname(path), name))
+    return within(header, ["/".join(path.split("/")[:3])]) and os.path.exists(header)
+
 
 # A translator: xlator.h and the headers of its own folder; one that speaks to a server src/rpc too.
-while IFS=: read -r file line text; do
-    name=${text#*\"}
-    name=${name%%\"*}
-    [ "$name" = xlator.h ] && continue
-    is_own "$file" "$name" && continue
-    [[ $file == xlators/protocol/* && $name == rpc/* ]] && continue
-    echo "$file:$line: a translator may include only xlator.h and its own headers (protocol/ also those of src/rpc), not $name"
-    status=1
-done < <(grep -rnE --include='*.[ch]' '^ *# *include *"' xlators tests/xlators)
+for path, number, name, quoted in includes:
+    if (quoted and within(path, ("xlators", "tests/xlators")) and name != "xlator.h"
+            and not is_own(path, name)
+            and not (within(path, ["xlators/protocol"]) and name.startswith("rpc/"))):
+        blame(f"{path}:{number}: a translator may include only xlator.h and its own headers "
+              f"(protocol/ also those of src/rpc), not {name}")
+for path, number, name, quoted in includes:
+    if not quoted and name.startswith("fuse") and not within(path, ["src/fuse"]):
+        blame(f"{path}:{number}: only src/fuse may include libfuse")
 
-libfuse=$(grep -rnE --include='*.[ch]' '^ *# *include *<fuse' src conform xlators tests/xlators |
-    grep -v '^src/fuse/')
-if [ -n "$libfuse" ]; then
-    printf 'only src/fuse may include libfuse, but:\n%s\n' "$libfuse"
-    status=1
-fi
-# A file that asks for HAVE_... includes config.h, itself or by one of these headers. Without it
+# A file that asks for HAVE_... includes config.h, itself or by a header that does. Without it
 # #ifdef takes the other branch, and the compiler says nothing.
-headers=$(grep -rl --include='*.h' '^ *# *include *"config\.h"' src | sed 's,^src/,,' |
-    paste -sd'|')
-while read -r file; do
-    grep -qE "^ *# *include *\"(config\.h|$headers)\"" "$file" && continue
-    echo "$file asks for HAVE_..., and includes no config.h"
-    status=1
-done < <(grep -rlE --include='*.c' '^ *# *(el)?if.*\<HAVE_' src conform)
-exit $status
+configured = {"config.h"} | {path[len("src/"):] for path, _, name, quoted in includes
+                             if quoted and name == "config.h" and path.startswith("src/")
+                             and path.endswith(".h")}
+seen = {path for path, _, name, quoted in includes if quoted and name in configured}
+for path, lines in sorted(sources.items()):
+    if (within(path, ("src", "conform")) and path.endswith(".c") and path not in seen
+            and any(map(ASKS.match, lines))):
+        blame(f"{path} asks for HAVE_..., and includes no config.h")
+sys.exit(failed)
+END

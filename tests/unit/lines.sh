@@ -13,13 +13,12 @@ if [ -n "$long" ]; then
     status=1
 fi
 
-files=0
-while read -r file; do
-    files=$((files + 1))
-    lines=$(wc -l <"$file")
-    [ "$lines" -lt 600 ] && continue
-    echo "$file has $lines lines: it must have fewer than 600"
-    status=1
-done < <(find src xlators conform tests -name '*.[ch]')
-[ $files -gt 400 ] || { echo "only $files sources were found"; status=1; }
+find src xlators conform tests -name '*.[ch]' -exec wc -l {} + | awk '
+    $2 == "total" { next }
+    { files++ }
+    $1 >= 600 { print $2 " has " $1 " lines: it must have fewer than 600"; failed = 1 }
+    END {
+        if (files < 400) { print "only " files + 0 " sources were found"; failed = 1 }
+        exit failed
+    }' || status=1
 exit $status
