@@ -482,6 +482,3 @@ install-data-local:
 	for module in $(gdb_modules); do $(INSTALL_DATA) $(srcdir)/$$module '$(DESTDIR)$(gdb_loader)/' || exit 1; done
 	case '$(gdbautoloaddir)' in /usr/share/gdb/auto-load) ;; *) \
 	    $(MKDIR_P) '$(DESTDIR)$(sbindir)' && ln -sfr '$(DESTDIR)$(gdb_loader).py' '$(DESTDIR)$(gdb_link)' ;; esac
-uninstall-hook:
-	rm -f '$(DESTDIR)$(mounthelperdir)/mount.fuse.windlass'
-	rm -rf '$(DESTDIR)$(gdb_loader)' '$(DESTDIR)$(gdb_loader).py' '$(DESTDIR)$(gdb_link)'

@@ -55,15 +55,22 @@ grep -q "custom/calm" errors || fail "the message doesn't name the type: $(cat e
 
 # gdb finds the commands of a program in another prefix than its own: it says how to allow them, and
 # then has them.
-command -v gdb >/dev/null || exit 0
-gdb -nx -batch -ex 'help xl' "$program" >gdb.out 2>&1 || true
-loader=$(find "$PWD/root" -name windlass-gdb.py -type f)
-grep -q "auto-loading has been declined" gdb.out && grep -q "add-auto-load-safe-path $loader" \
-    gdb.out || fail "gdb says nothing of the commands: $(cat gdb.out)"
-gdb -nx -batch -iex "add-auto-load-safe-path $loader" -ex 'help xl' "$program" >gdb.out 2>&1 || true
-grep -q '^xl graph -- ' gdb.out ||
-    fail "gdb has no commands, though they are allowed: $(cat gdb.out)"
-make -C "$BUILD_DIR" uninstall DESTDIR="$TEST_DIR/root" >install.log 2>&1 ||
-    { cat install.log; exit 1; }
-left=$(find root -name 'windlass*' ! -type d)
+gdb_finds () {
+    local loader
+    gdb -nx -batch -ex 'help xl' "$program" >gdb.out 2>&1 || true
+    loader=$(find "$PWD/root" -name windlass-gdb.py -type f)
+    grep -q "auto-loading has been declined" gdb.out && grep -q "add-auto-load-safe-path $loader" \
+        gdb.out || fail "gdb says nothing of the commands: $(cat gdb.out)"
+    gdb -nx -batch -iex "add-auto-load-safe-path $loader" -ex 'help xl' "$program" >gdb.out 2>&1 ||
+        true
+    grep -q '^xl graph -- ' gdb.out ||
+        fail "gdb has no commands, though they are allowed: $(cat gdb.out)"
+}
+if command -v gdb >/dev/null; then gdb_finds; fi
+
+for time in first second; do
+    make -C "$BUILD_DIR" uninstall DESTDIR="$TEST_DIR/root" >install.log 2>&1 ||
+        { cat install.log; fail "the $time make uninstall failed"; }
+done
+left=$(find root -name '*windlass*' -o ! -type d)
 [ -z "$left" ] || fail "this is left by uninstall: $left"
