@@ -361,9 +361,9 @@ src_libhooks_a_CFLAGS = $(WINDLASS_CFLAGS) $(HOOK_CFLAGS)
 # need the same.
 whole_objects = $(src_libcore_a_OBJECTS) $(src_libgraph_a_OBJECTS) $(src_libmeta_a_OBJECTS) $(src_libcontrol_a_OBJECTS) $(src_libbridge_a_OBJECTS)
 whole_objects += $(src_librpc_a_OBJECTS) $(src_libfunctions_a_OBJECTS) $(src_libhooks_a_OBJECTS)
-whole_libs = $(FUSE_LIBS) $(URING_LIBS) $(OPENSSL_LIBS) $(GLIB_LIBS)
+program_libs = $(FUSE_LIBS) $(URING_LIBS) $(OPENSSL_LIBS) $(GLIB_LIBS)
+whole_libs = $(program_libs) $(FUSE_BUILD_RPATH)
 
-sbin_PROGRAMS += src/windlass
 src_windlass_SOURCES = \
     %D%/cli/arguments.c \
     %D%/cli/check.c \
@@ -433,6 +433,24 @@ src_windlass_SOURCES = \
 src_windlass_CFLAGS = $(untraced_cflags)
 src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS) $(NCURSES_LIBS)
 
+# A libfuse of which the system's loader does not know is installed with the program, which is
+# linked a second time: it looks for that copy, and never into the folder of the build, to which
+# others than root may write. The path is absolute: relative to the program, it would be chosen by
+# whoever places a copy of the program.
+if PRIVATE_LIBFUSE
+noinst_PROGRAMS = src/windlass
+sbin_PROGRAMS += src/installed/windlass
+src_installed_windlass_SOURCES =
+src_installed_windlass_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(pkglibdir)
+src_installed_windlass_LDADD = $(src_windlass_OBJECTS) $(whole_objects) $(program_libs) \
+    $(SECCOMP_LIBS) $(NCURSES_LIBS)
+EXTRA_src_installed_windlass_DEPENDENCIES = $(src_windlass_OBJECTS) # automake leaves them out
+privateexecdir = $(pkglibdir)
+privateexec_DATA = $(private_libfuse)
+else
+sbin_PROGRAMS += src/windlass
+endif
+
 # For mount(8) and fstab(5), which look for it in /sbin: --with-mount-helper-dir=/sbin where that
 # isn't sbindir.
 mounthelper_SCRIPTS = src/mount.windlass
@@ -446,6 +464,14 @@ src/mount.windlass: %D%/mount.windlass.in Makefile
 # remounted.
 install-exec-hook:
 	ln -sf mount.windlass '$(DESTDIR)$(mounthelperdir)/mount.fuse.windlass'
+
+# What whoever installs has to know, at the end. The makers of a package, who set DESTDIR, know it.
+install-data-hook:
+	@test -n '$(DESTDIR)' || \
+	test /sbin/mount.windlass -ef '$(mounthelperdir)/mount.windlass' || printf '%s\n' '' \
+	    "mount(8) and fstab look for mount.windlass in /sbin, and it is in $(mounthelperdir)." \
+	    "To mount by 'mount -t windlass' or fstab:" '' \
+	    '    ln -sf $(mounthelperdir)/mount.windlass $(mounthelperdir)/mount.fuse.windlass /sbin' ''
 
 # --- bpftrace -------------------------------------------------------------------------------------
 

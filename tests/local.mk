@@ -159,7 +159,7 @@ include tests/fuzz/local.mk
 
 # What tests/run needs for each kind of test: script, program and replay or fuzz.
 programs: src/mount.windlass
-programs: $(sbin_PROGRAMS) $(pkglibexec_PROGRAMS)
+programs: src/windlass$(EXEEXT) $(pkglibexec_PROGRAMS)
 programs: $(xlatorclusterexec_PROGRAMS) $(xlatordebugexec_PROGRAMS)
 programs: $(xlatorencryptionexec_PROGRAMS) $(xlatorfeaturesexec_PROGRAMS)
 programs: $(xlatormetaexec_PROGRAMS) $(xlatorperformanceexec_PROGRAMS)
@@ -380,6 +380,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/io-stats.sh \
     %D%/mount/io-threads.sh \
     %D%/mount/io-stats-full.sh \
+    %D%/mount/installed.sh \
     %D%/mount/io-uring-hangs.sh \
     %D%/mount/io-uring.sh \
     %D%/mount/killed-in-line.sh \
